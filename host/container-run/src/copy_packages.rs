@@ -32,8 +32,8 @@ pub fn run(arguments: &[String]) -> Result<u8> {
     Ok(0)
 }
 
-/// Copies what the link `from` leads to. A copy that is complete stays: scripts may have changed it when init containers
-/// run again.
+/// Copies what the link `from` leads to. A copy that is complete stays: scripts may have changed it when init
+/// containers run again.
 fn copy_package(from: &Path, to: &Path, partial: &Path) -> Result<()> {
     if to.is_dir() {
         return Ok(());

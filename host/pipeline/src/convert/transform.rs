@@ -1,5 +1,5 @@
-//! The end of the step that makes objects: plugins of the stage `resources` change them, and those of the stage `checks`
-//! report on the result.
+//! The end of the step that makes objects: plugins of the stage `resources` change them, and those of the stage
+//! `checks` report on the result.
 
 use super::context;
 use super::target::Target;

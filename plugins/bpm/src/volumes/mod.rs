@@ -9,7 +9,8 @@
 //! | `/etc/hosts`, `/etc/resolv.conf` | `container-run`, names of the pod and the addresses of its DNS servers |
 //! | `/container-run` | `container-run`, the process wrapper and what it shares between containers |
 //! | `/var/vcap/instance`, `/var/vcap/bosh` | files of the same volume |
-//! | `/var/vcap/packages/<name>` | `writable-packages`, where a job has it in `quarks.run.writable_packages`; `shared-packages`, for a package of another release |
+//! | `/var/vcap/packages/<name>` | `writable-packages`, if a job may write to it |
+//! | `/var/vcap/packages/<name>` of another release | `shared-packages`, if no job may write to it |
 //! | anything else | an empty directory of the pod, the same for all containers that name its path |
 
 mod claims;

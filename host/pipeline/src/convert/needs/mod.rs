@@ -236,7 +236,7 @@ fn keep_files(names: &[String]) -> String {
     let mut settings = Vec::new();
     if !packages.is_empty() {
         settings.push(format!(
-            "share packages by `writable_packages: [{}]`",
+            "keep files of packages by `writable_packages: [{}]`",
             packages.join(", ")
         ));
     }

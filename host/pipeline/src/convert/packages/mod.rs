@@ -34,9 +34,9 @@ struct Group<'a> {
     providers: BTreeMap<&'a str, &'a str>,
 }
 
-/// What the rendered files of a job name on an instance. On the first one, also its property `quarks`, and files that are
-/// not rendered because they have no tags. `bpm`: its bpm.yml, or the monit file that it runs by; another monit file does
-/// not count.
+/// What the rendered files of a job name on an instance. On the first one, also its property `quarks`, and files that
+/// are not rendered because they have no tags. `bpm`: its bpm.yml, or the monit file that it runs by; another monit file
+/// does not count.
 pub(super) fn of_instance(
     job: &Tree,
     files: &Job,
@@ -165,8 +165,8 @@ impl<'a> Group<'a> {
         }
     }
 
-    /// Packages that the files of a job name, and the files of other jobs that these name. bpm.yml of another job is only
-    /// about its own containers.
+    /// Packages that the files of a job name, and the files of other jobs that these name. bpm.yml of another job is
+    /// only about its own containers.
     fn named(&self, number: usize) -> BTreeSet<&'a str> {
         let mut names = BTreeSet::new();
         let mut seen = BTreeSet::new();

@@ -11,8 +11,8 @@ const MAX_NAMES: usize = 5;
 /// Number of names that are searched for in templates.
 const MAX_SEARCHED: usize = 32;
 
-/// A note about all such packages of a job, at the first. Only those that a template names: other names may be values. A
-/// job that lists no packages, for example of an image without such lists, says nothing about what its release has.
+/// A note about all such packages of a job, at the first. Only those that a template names: other names may be values.
+/// A job that lists no packages, for example of an image without such lists, says nothing about what its release has.
 pub(super) fn missing(job: &GroupJob<'_>, is_known: impl Fn(&str) -> bool) -> Option<Diagnostic> {
     listed(job.files).next()?;
     let named = job.mentions.iter().flat_map(|(file, mentions)| {
