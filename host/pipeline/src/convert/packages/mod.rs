@@ -12,7 +12,7 @@ use crate::resolved_document::{jobs, quarks};
 use crate::stage::{ReleasePackage, Rendered, ResolvedGroup};
 use boson_document::{Tree, json};
 use boson_manifest::group::settings;
-use boson_manifest::packages::SharePackages;
+use boson_manifest::packages::{SharePackages, writable};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 /// Members of the property `quarks` that have commands.
@@ -108,7 +108,7 @@ fn of_jobs(group: &Tree, jobs: &[GroupJob<'_>], releases: &[Release]) -> (Vec<Ve
                 all.named(number)
             }
         };
-        names.extend(writable(job));
+        names.extend(writable(quarks(job.tree)));
         let of = |name: &str| {
             let own = own.contains(name).then_some(release(job));
             let release = own.or_else(|| all.providers.get(name).copied())?;
@@ -124,13 +124,6 @@ fn of_jobs(group: &Tree, jobs: &[GroupJob<'_>], releases: &[Release]) -> (Vec<Ve
 
 fn release<'a>(job: &GroupJob<'a>) -> &'a str {
     job.tree.str("release").unwrap_or_default()
-}
-
-/// Packages that scripts of a job write to, also those of other releases.
-fn writable<'a>(job: &GroupJob<'a>) -> impl Iterator<Item = &'a str> {
-    let run = quarks(job.tree).and_then(|quarks| quarks.get("run"));
-    let names = run.map_or(&[][..], |run| run.items("writable_packages"));
-    names.iter().filter_map(Tree::as_str)
 }
 
 /// The packages that jobs of a release list. Its image may have more, which they need only to be compiled.
