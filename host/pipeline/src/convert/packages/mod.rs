@@ -35,8 +35,8 @@ struct Group<'a> {
 }
 
 /// What the rendered files of a job name on an instance. On the first one, also its property `quarks`, and files that
-/// are not rendered because they have no tags. `bpm`: its bpm.yml, or the monit file that it runs by; another monit file
-/// does not count.
+/// are not rendered because they have no tags. `bpm`: its bpm.yml, or the monit file that it runs by; another monit
+/// file does not count.
 pub(super) fn of_instance(
     job: &Tree,
     files: &Job,
