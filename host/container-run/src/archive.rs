@@ -1,5 +1,5 @@
-//! `container-run archive` and `extract`: files of a container as a tar stream, for `host logs` and `host scp`. The image
-//! of a release may have no `tar`.
+//! `container-run archive` and `extract`: files of a container as a tar stream, for `host logs` and `host scp`. The
+//! image of a release may have no `tar`.
 
 use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{self, BufWriter, Read, Write};

@@ -5,7 +5,7 @@ use crate::job::Job;
 use crate::metadata::Metadata;
 use crate::ports::Port;
 use crate::process::Process;
-use crate::request::Deployment;
+use crate::request::{Deployment, ReleasePackage};
 use crate::settings::Settings;
 use crate::waits::Wait;
 use boson_document::{Map, Place, Tree};
@@ -88,6 +88,18 @@ impl Group {
     pub fn all_processes(&self) -> impl Iterator<Item = (&Job, &Process)> {
         let jobs = self.jobs.iter();
         jobs.flat_map(|job| job.processes.iter().map(move |process| (job, process)))
+    }
+
+    /// Whether a job may write to this package. All containers then have the same copy of it.
+    pub fn has_writable(&self, package: &str) -> bool {
+        let mut jobs = self.jobs.iter();
+        jobs.any(|job| job.quarks.writable_packages.contains(package))
+    }
+
+    /// Packages of other releases that jobs need and none may write to.
+    pub fn packages_to_share(&self) -> impl Iterator<Item = &ReleasePackage> {
+        let all = self.jobs.iter().flat_map(|job| &job.shared_packages);
+        all.filter(|package| !self.has_writable(&package.name))
     }
 
     /// Jobs that have a container for their scripts.

@@ -1,5 +1,6 @@
 //! Init containers, in order: the sidecar for log files, if scripts log; then those that bring the process wrapper,
-//! copy the releases' templates, change and render them, copy packages, and run pre-start scripts; then the other sidecars.
+//! copy the releases' templates, change and render them, copy packages, wait for other groups, and run pre-start
+//! scripts; then the other sidecars.
 
 use crate::environment::{environment, field, ordinal, replicas, text};
 use crate::group::{Group, Lifecycle};
@@ -27,8 +28,8 @@ pub fn containers(group: &Group, volumes: &Volumes) -> Vec<Tree> {
     out.extend(pre_render::containers(group));
     out.push(template_render(group));
     out.extend(packages::copiers(group));
-    out.extend(wait_containers::all(group));
     out.extend(writable_packages::copiers(group));
+    out.extend(wait_containers::all(group));
     let with_script = group
         .jobs
         .iter()
@@ -59,6 +60,7 @@ pub fn names_of(group: &Group) -> Vec<(String, String)> {
         .collect();
     out.extend(wait_containers::names_of(group));
     out.extend(packages::names_of(group));
+    out.extend(writable_packages::names_of(group));
     // Looking for one takes as long as the group has processes.
     let has_probes = active_passive::is_used(group);
     for job in &group.jobs {
@@ -68,11 +70,6 @@ pub fn names_of(group: &Group) -> Vec<(String, String)> {
         ));
         let scripts = [
             (job.scripts.pre_start, "bosh-pre-start", "the pre-start script"),
-            (
-                !job.quarks.writable_packages.is_empty(),
-                writable_packages::COPIER,
-                "the writable packages",
-            ),
             (true, "bosh-scripts", "the scripts"),
             (job.quarks.pre_render, pre_render::PREFIX, "the pre-render scripts"),
         ];

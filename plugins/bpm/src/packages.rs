@@ -4,11 +4,10 @@
 use crate::codes;
 use crate::group::Group;
 use crate::job::Job;
-use crate::literal::literal;
 use crate::object::{compact, object};
 use crate::request::{JobFiles, ReleasePackage};
-use crate::volumes::{PACKAGES, SHARED_PACKAGES, mount};
-use crate::wrapper::{HOME, PROGRAM, VOLUME};
+use crate::volumes::{SHARED_PACKAGES, mount};
+use crate::wrapper::{HOME, VOLUME, copy_packages};
 use crate::{resources, security};
 use boson_document::{Place, Report, Tree};
 use boson_manifest::group::{SETTINGS, settings};
@@ -88,12 +87,10 @@ pub fn copiers(group: &Group) -> Vec<Tree> {
 }
 
 fn copier(group: &Group, job: &Job, packages: &BTreeSet<&str>) -> Tree {
-    let mut command: Vec<String> = [PROGRAM, "copy-packages", PACKAGES, TARGET].map(String::from).into();
-    command.extend(packages.iter().map(|name| literal(name)));
     compact(object! {
         "name" => name(&job.release),
         "image" => job.image.as_str(),
-        "command" => command,
+        "command" => copy_packages(TARGET, packages),
         "resources" => resources::of_copier(),
         "volumeMounts" => vec![mount(VOLUME, HOME, None, true), mount(SHARED_PACKAGES, TARGET, None, false)],
         "securityContext" => security::of_copier(group, &job.release),
@@ -103,7 +100,7 @@ fn copier(group: &Group, job: &Job, packages: &BTreeSet<&str>) -> Tree {
 /// The releases with packages for jobs of others, in the order of the group's jobs, each by its first job.
 fn providers(group: &Group) -> Vec<(&Job, BTreeSet<&str>)> {
     let mut by_release: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
-    for package in group.jobs.iter().flat_map(|job| &job.shared_packages) {
+    for package in group.packages_to_share() {
         by_release.entry(&package.release).or_default().insert(&package.name);
     }
     let jobs = group.jobs.iter();

@@ -3,6 +3,7 @@
 use crate::job::Job;
 use crate::literal::literal;
 use crate::process::Process;
+use boson_manifest::packages::PACKAGES;
 pub use boson_manifest::wrapper::{COPIER, HOME, IN_IMAGE, JOBS, LOGS, LOGS_CONTAINER, PROGRAM, VOLUME, install};
 
 /// The subject of a command.
@@ -25,6 +26,13 @@ pub fn command(verb: &str, wrapped: Wrapped) -> Command {
 /// The same in a container of the operator's image, which needs no installed copy.
 pub fn command_in_image(verb: &str, wrapped: Wrapped) -> Command {
     of_program(IN_IMAGE, verb, wrapped)
+}
+
+/// Copies packages of the container's image to a volume.
+pub fn copy_packages<'a>(target: &str, names: impl IntoIterator<Item = &'a &'a str>) -> Vec<String> {
+    let mut words = [PROGRAM, "copy-packages", PACKAGES, target].map(String::from).to_vec();
+    words.extend(names.into_iter().map(|name| literal(name)));
+    words
 }
 
 fn of_program(program: &str, verb: &str, wrapped: Wrapped) -> Command {

@@ -5,17 +5,15 @@ use crate::codes;
 use crate::group::Group;
 use crate::job::Job;
 use crate::object::{compact, object};
-use crate::volumes::{PACKAGES, WRITABLE_PACKAGES, mount};
-use crate::wrapper::{HOME, PROGRAM, VOLUME};
+use crate::volumes::{WRITABLE_PACKAGES, mount};
+use crate::wrapper::{HOME, VOLUME, copy_packages};
 use crate::{resources, security};
 use boson_document::{Place, Report, Tree};
-use boson_manifest::names;
-use indexmap::IndexSet;
+use boson_manifest::names::container;
+use indexmap::{IndexMap, IndexSet};
 
 /// Where the volume is mounted while it is filled.
 const TARGET: &str = "/var/vcap/writable-packages";
-/// The container that fills it, with the name of the job.
-pub const COPIER: &str = "bosh-packages";
 
 /// Names of packages that the job's scripts may write to. `place`: of `run`, whose types are checked with the manifest.
 pub fn read(run: &Tree, place: &Place, report: &mut Report) -> IndexSet<String> {
@@ -37,30 +35,68 @@ fn is_package(name: &str) -> bool {
     !name.is_empty() && !name.starts_with('.') && name.chars().all(is_allowed)
 }
 
-/// Init containers that copy packages from the images of their jobs. A package that several jobs name is that of the
-/// first: BOSH, too, has one package of a name on a VM.
-pub fn copiers(group: &Group) -> Vec<Tree> {
-    let mut seen = IndexSet::new();
-    let mut out = Vec::new();
-    for job in &group.jobs {
-        let all = job.quarks.writable_packages.iter().map(String::as_str);
-        let new: Vec<&str> = all.filter(|name| seen.insert(*name)).collect();
-        out.extend((!new.is_empty()).then(|| copier(job, &new)));
-    }
-    out
+/// What the init container of a release copies.
+struct Copies<'a> {
+    /// The first job of the release.
+    job: &'a Job,
+    packages: Vec<&'a str>,
+    /// The copies must belong to vcap.
+    for_vcap: bool,
 }
 
-fn copier(job: &Job, packages: &[&str]) -> Tree {
-    let command = [&[PROGRAM, "copy-packages", PACKAGES, TARGET], packages].concat();
-    let security = if security::needs_no_root(job) {
+/// By release. A package that several jobs name is that of the first: BOSH, too, has one package of a name on a VM.
+fn all(group: &Group) -> IndexMap<&str, Copies<'_>> {
+    let mut seen = IndexSet::new();
+    let mut all = IndexMap::new();
+    for job in &group.jobs {
+        for name in job.quarks.writable_packages.iter().filter(|name| seen.insert(*name)) {
+            let provider = provider(group, job, name);
+            let copies = all.entry(provider.release.as_str()).or_insert_with(|| Copies {
+                job: provider,
+                packages: Vec::new(),
+                for_vcap: false,
+            });
+            copies.packages.push(name.as_str());
+            copies.for_vcap |= security::needs_no_root(job);
+        }
+    }
+    all
+}
+
+/// A job of the release whose image has a package that `job` writes to.
+fn provider<'a>(group: &'a Group, job: &'a Job, package: &str) -> &'a Job {
+    let shared = job.shared_packages.iter().find(|shared| shared.name == package);
+    let release = shared.map_or(&job.release, |shared| &shared.release);
+    let mut jobs = group.jobs.iter();
+    jobs.find(|other| other.release == *release).unwrap_or(job)
+}
+
+/// Names of the init containers, each with its purpose.
+pub fn names_of(group: &Group) -> impl Iterator<Item = (String, String)> {
+    let purpose = |release: &str| format!("the writable packages of release '{release}'");
+    let releases = all(group).into_keys();
+    releases.map(move |release| (name(release), purpose(release)))
+}
+
+fn name(release: &str) -> String {
+    container(&["writable-package-copier", release])
+}
+
+/// An init container for each release with packages that scripts write to.
+pub fn copiers(group: &Group) -> Vec<Tree> {
+    all(group).into_values().map(|copies| copier(&copies)).collect()
+}
+
+fn copier(copies: &Copies<'_>) -> Tree {
+    let security = if copies.for_vcap {
         security::of_plain()
     } else {
         security::of_root()
     };
     compact(object! {
-        "name" => names::container(&[COPIER, &job.name]),
-        "image" => job.image.as_str(),
-        "command" => command,
+        "name" => name(&copies.job.release),
+        "image" => copies.job.image.as_str(),
+        "command" => copy_packages(TARGET, &copies.packages),
         "resources" => resources::of_copier(),
         "volumeMounts" => vec![mount(VOLUME, HOME, None, true), mount(WRITABLE_PACKAGES, TARGET, None, false)],
         "securityContext" => security,

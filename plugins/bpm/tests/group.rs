@@ -402,17 +402,17 @@ fn writable_packages_are_copied_from_the_image_to_a_volume_of_all_containers() {
         names[3..],
         [
             "template-render",
-            "bosh-packages-j",
+            "writable-package-copier-r",
             "bosh-pre-start-j",
             "bosh-scripts-j"
         ]
     );
-    let copier = named(&pod, "initContainers", "bosh-packages-j").unwrap();
-    let command =
-        r#"["/container-run/bin/container-run","copy-packages","/var/vcap/writable-packages","tools","go-1.2"]"#;
+    let copier = named(&pod, "initContainers", "writable-package-copier-r").unwrap();
+    let paths = r#""/var/vcap/packages","/var/vcap/writable-packages""#;
+    let command = format!(r#"["/container-run/bin/container-run","copy-packages",{paths},"tools","go-1.2"]"#);
     assert_eq!(
         (copier.str("image"), at(copier, "/command").as_str()),
-        (Some("x/y/r:o-1-1"), command)
+        (Some("x/y/r:o-1-1"), command.as_str())
     );
     let root = r#"{"allowPrivilegeEscalation":false,"runAsUser":0,"runAsGroup":0}"#;
     assert_eq!(at(copier, "/securityContext"), root);

@@ -1,8 +1,6 @@
-//! Pre-start scripts in the containers of processes, what is lost of those in containers of their own, and packages
-//! that they may write to.
+//! Pre-start scripts in the containers of processes, and what is lost of those in containers of their own.
 
 use std::fs;
-use std::os::unix::fs::{MetadataExt, PermissionsExt, chown, symlink};
 use std::process::Command;
 
 use rustix::process::Signal;
@@ -165,49 +163,4 @@ fn files_that_a_pre_start_script_loses_are_logged_with_the_settings_that_keep_th
     )
     .unwrap();
     assert_eq!(run("other").2, "");
-}
-
-#[test]
-fn packages_are_copied_once_with_modes_and_owners() {
-    let pod = Pod::new();
-    let (source, volume) = (pod.path("vcap/packages-src/p/1"), pod.path("volume"));
-    for directory in [
-        source.join("bin"),
-        volume.join(".p.partial/old"),
-        pod.path("vcap/packages"),
-    ] {
-        fs::create_dir_all(directory).unwrap();
-    }
-    symlink(&source, pod.path("vcap/packages/p")).unwrap();
-    symlink("bin/a", source.join("link")).unwrap();
-    fs::write(source.join("bin/a"), "a").unwrap();
-    if is_root() {
-        chown(source.join("bin/a"), Some(0), Some(1000)).unwrap();
-    }
-    for (path, mode) in [("bin/a", 0o4750), ("bin", 0o555)] {
-        fs::set_permissions(source.join(path), fs::Permissions::from_mode(mode)).unwrap();
-    }
-    let copy = |packages: &[&str]| {
-        let volume = volume.display().to_string();
-        pod.run(pod.command(&[&["copy-packages", &volume][..], packages].concat()))
-    };
-    assert_eq!(copy(&["p"]), (0, String::new(), String::new()));
-    let mode = |path: &str| fs::metadata(volume.join(path)).unwrap().mode() & 0o7777;
-    assert_eq!((mode("p/bin/a"), mode("p/bin")), (0o4750, 0o555));
-    assert_eq!(fs::read_link(volume.join("p/link")).unwrap().to_str(), Some("bin/a"));
-    assert!(!volume.join("p/old").exists());
-    if is_root() {
-        assert_eq!(fs::metadata(volume.join("p/bin/a")).unwrap().gid(), 1000);
-    }
-    // What a script has written since stays.
-    fs::write(volume.join("p/new"), "").unwrap();
-    assert_eq!(copy(&["p"]).0, 0);
-    assert!(volume.join("p/new").exists());
-    let (code, _, error) = copy(&["p", "q"]);
-    assert_eq!(code, 125);
-    assert!(error.contains("the image has no package 'q'"), "{error}");
-    // The directory for temporary files cannot be removed otherwise.
-    for directory in [source.join("bin"), volume.join("p/bin")] {
-        fs::set_permissions(directory, fs::Permissions::from_mode(0o755)).unwrap();
-    }
 }

@@ -61,8 +61,8 @@ boson_document::codes! {
         "On a VM, a pre-start script can change `/etc` or `/usr` for all processes. In a pod it runs in an init container \
          of its own. Other containers have the files of their image instead, and see only what the script writes below \
          `/var/vcap/data`, `/var/vcap/store`, `/var/vcap/sys` and `/var/vcap/jobs`.\n\nThese settings of the job property \
-         `quarks.run` keep other files: `writable_packages: [NAME]` shares what the script writes below \
-         `/var/vcap/packages/NAME` with all containers of the pod, and `pre_start: inline` runs the script in the \
+         `quarks.run` keep other files: `writable_packages: [NAME]` keeps what the script writes below \
+         `/var/vcap/packages/NAME`, for all containers of the pod, and `pre_start: inline` runs the script in the \
          containers of the job's processes. You can also add files to the image of the release, or change them in a \
          `pre_start` hook of bpm.yml, which runs in the container of the process, too. Nothing is reported about \
          `/etc/profile.d`, which only login shells read. The log of the pre-start container lists what was lost.";

@@ -54,6 +54,11 @@ pub fn read(
     let scripts = Scripts::read(&files.templates);
     let has_containers = !processes.is_empty() || scripts.pre_start || scripts.beside_processes();
     let quarks = quarks.map(|quarks| quarks_of(quarks, files, &processes, &property, report));
+    let mut quarks = quarks.unwrap_or_default();
+    if !has_containers {
+        // Nothing of the job runs that could write to them.
+        quarks.writable_packages.clear();
+    }
     Job {
         name: files.job.clone(),
         release: files.release.clone(),
@@ -63,7 +68,7 @@ pub fn read(
         place: place.clone(),
         scripts,
         is_errand: is_errand(group, files, quarks_bpm(given)),
-        quarks: quarks.unwrap_or_default(),
+        quarks,
         shared_packages: if has_containers {
             packages::of_others(files)
         } else {

@@ -9,7 +9,8 @@
 //! | `/etc/hosts`, `/etc/resolv.conf` | `container-run`, names of the pod and the addresses of its DNS servers |
 //! | `/container-run` | `container-run`, the process wrapper and what it shares between containers |
 //! | `/var/vcap/instance`, `/var/vcap/bosh` | files of the same volume |
-//! | `/var/vcap/packages/<name>` | `writable-packages`, where a job has it in `quarks.run.writable_packages`; `shared-packages`, for a package of another release |
+//! | `/var/vcap/packages/<name>` | `writable-packages`, if a job may write to it |
+//! | `/var/vcap/packages/<name>` of another release | `shared-packages`, if no job may write to it |
 //! | anything else | an empty directory of the pod, the same for all containers that name its path |
 
 mod claims;
@@ -38,9 +39,6 @@ use indexmap::{IndexMap, IndexSet};
 pub use site::paths;
 use site::{Site, site};
 use std::collections::HashSet;
-
-/// Directory of packages, in images and in the containers of jobs.
-pub const PACKAGES: &str = "/var/vcap/packages";
 
 /// The volumes of a group's pods.
 #[derive(Clone, Debug, Default)]
@@ -139,9 +137,8 @@ impl Volumes {
         for disk in group.settings.disks.iter().filter(|disk| matches(disk, job, process)) {
             disk.mount.iter().for_each(|mount| mounts.add(mount.clone()));
         }
-        shared_packages::mounts(job)
-            .chain(names(true))
-            .for_each(|mount| mounts.add(mount));
+        let shared = shared_packages::mounts(group, job).into_iter();
+        shared.chain(names(true)).for_each(|mount| mounts.add(mount));
         mounts.list()
     }
 
@@ -161,9 +158,8 @@ impl Volumes {
                 disk.mount.iter().for_each(|mount| mounts.add(mount.clone()));
             }
         }
-        shared_packages::mounts(job)
-            .chain(names(false))
-            .for_each(|mount| mounts.add(mount));
+        let shared = shared_packages::mounts(group, job).into_iter();
+        shared.chain(names(false)).for_each(|mount| mounts.add(mount));
         mounts.list()
     }
 }

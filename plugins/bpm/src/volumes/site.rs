@@ -4,6 +4,7 @@ use super::{ephemeral_name, persistent_name};
 use crate::group::Group;
 use crate::job::Job;
 use crate::process::{Process, Volume, clean};
+use boson_manifest::packages::PACKAGES;
 
 /// Location of a path of a process.
 #[derive(Clone, Debug, PartialEq)]
@@ -49,7 +50,7 @@ pub fn site(group: &Group, job: &Job, volume: &Volume, unrestricted: bool) -> Si
     if unrestricted && own.iter().any(|root| below(&path, root).is_some()) {
         return Site::There(None);
     }
-    let package = below(&path, "/var/vcap/packages");
+    let package = below(&path, PACKAGES);
     let name = package.as_ref().and_then(|rest| rest.split('/').next());
     if name.is_some_and(|name| job.quarks.writable_packages.contains(name)) {
         return Site::There(None);

@@ -1,10 +1,11 @@
 //! The volume of packages that scripts write to: see `writable_packages`.
 
-use super::{PACKAGES, mount};
+use super::mount;
 use crate::group::Group;
 use crate::job::Job;
 use crate::object::object;
 use boson_document::Tree;
+use boson_manifest::packages::PACKAGES;
 use indexmap::IndexSet;
 
 /// Name of the volume, with a directory for each package.

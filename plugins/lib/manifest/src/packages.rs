@@ -1,6 +1,10 @@
-//! `sharePackages` of a job or an instance group: which packages of other releases the containers of a job have.
+//! Packages in containers: where they are, those that scripts write to, and `sharePackages` of a job or an instance
+//! group, which selects those of other releases.
 
 use boson_document::Tree;
+
+/// Directory of packages, in images and in the containers of jobs.
+pub const PACKAGES: &str = "/var/vcap/packages";
 
 /// Where it is: in the job property `quarks`, and in the settings of a group.
 pub const SHARE_PACKAGES: &str = "sharePackages";
@@ -41,6 +45,13 @@ impl<'a> SharePackages<'a> {
         let given = given(quarks).or_else(|| given(settings));
         given.and_then(Self::read).unwrap_or_default()
     }
+}
+
+/// Names of the packages that scripts of a job may write to. `quarks`: its property.
+pub fn writable(quarks: Option<&Tree>) -> impl Iterator<Item = &str> {
+    let run = quarks.and_then(|quarks| quarks.get("run"));
+    let names = run.map_or(&[][..], |run| run.items("writable_packages"));
+    names.iter().filter_map(Tree::as_str)
 }
 
 /// The value in a property `quarks`, or in the settings of a group.

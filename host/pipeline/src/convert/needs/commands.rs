@@ -2,6 +2,7 @@
 
 use super::shell::Command;
 use super::{Found, Need, is_literal, parameters};
+use boson_manifest::packages::PACKAGES;
 use std::path::Path;
 
 /// Words before a command.
@@ -24,7 +25,7 @@ const OF_IMAGE: [&str; 10] = [
     "/opt",
     "/var/lib",
     "/var/vcap/bosh",
-    "/var/vcap/packages",
+    PACKAGES,
 ];
 
 /// Settings of login shells, which no process of a job reads.
@@ -209,7 +210,7 @@ fn is_of_image(file: &str) -> bool {
 
 /// The package that a file belongs to.
 pub(super) fn package(file: &str) -> Option<&str> {
-    let inner = file.strip_prefix("/var/vcap/packages/")?;
+    let inner = file.strip_prefix(PACKAGES)?.strip_prefix('/')?;
     inner.split('/').next().filter(|name| !name.is_empty())
 }
 

@@ -16,6 +16,7 @@ use crate::diagnostic::{Diagnostic, Severity};
 use crate::release::{Job, TemplateFile};
 use crate::stage::Rendered;
 use boson_document::{Code, Tree};
+use boson_manifest::packages;
 use std::collections::BTreeMap;
 
 /// Number of names in a message: parameters, modules, files.
@@ -60,7 +61,6 @@ struct Needed<'a> {
 }
 
 /// What the settings of a job keep of what its pre-start script writes.
-#[derive(Default)]
 struct Kept<'a> {
     /// The script runs in the containers of processes.
     is_inline: bool,
@@ -96,13 +96,10 @@ pub(super) fn notes(job: &Job, quarks: Option<&Tree>, rendered: &[Rendered], sta
 impl<'a> Kept<'a> {
     /// By the settings of a job.
     fn by(quarks: Option<&'a Tree>) -> Self {
-        let Some(run) = quarks.and_then(|quarks| quarks.get("run")) else {
-            return Self::default();
-        };
-        let packages = run.items("writable_packages").iter();
+        let run = quarks.and_then(|quarks| quarks.get("run"));
         Self {
-            is_inline: run.str("pre_start") == Some("inline"),
-            packages: packages.filter_map(Tree::as_str).collect(),
+            is_inline: run.is_some_and(|run| run.str("pre_start") == Some("inline")),
+            packages: packages::writable(quarks).collect(),
         }
     }
 
@@ -236,7 +233,7 @@ fn keep_files(names: &[String]) -> String {
     let mut settings = Vec::new();
     if !packages.is_empty() {
         settings.push(format!(
-            "share packages by `writable_packages: [{}]`",
+            "keep files of packages by `writable_packages: [{}]`",
             packages.join(", ")
         ));
     }

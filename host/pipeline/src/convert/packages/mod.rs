@@ -12,7 +12,7 @@ use crate::resolved_document::{jobs, quarks};
 use crate::stage::{ReleasePackage, Rendered, ResolvedGroup};
 use boson_document::{Tree, json};
 use boson_manifest::group::settings;
-use boson_manifest::packages::SharePackages;
+use boson_manifest::packages::{SharePackages, writable};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 /// Members of the property `quarks` that have commands.
@@ -34,9 +34,9 @@ struct Group<'a> {
     providers: BTreeMap<&'a str, &'a str>,
 }
 
-/// What the rendered files of a job name on an instance. On the first one, also its property `quarks`, and files that are
-/// not rendered because they have no tags. `bpm`: its bpm.yml, or the monit file that it runs by; another monit file does
-/// not count.
+/// What the rendered files of a job name on an instance. On the first one, also its property `quarks`, and files that
+/// are not rendered because they have no tags. `bpm`: its bpm.yml, or the monit file that it runs by; another monit
+/// file does not count.
 pub(super) fn of_instance(
     job: &Tree,
     files: &Job,
@@ -98,7 +98,7 @@ fn of_jobs(group: &Tree, jobs: &[GroupJob<'_>], releases: &[Release]) -> (Vec<Ve
     let (mut selected, mut reported) = (Vec::new(), Vec::new());
     for (number, job) in jobs.iter().enumerate() {
         let own = of_release(releases, release(job));
-        let names: BTreeSet<&str> = match SharePackages::of_job(quarks(job.tree), settings(group)) {
+        let mut names: BTreeSet<&str> = match SharePackages::of_job(quarks(job.tree), settings(group)) {
             SharePackages::None => BTreeSet::new(),
             SharePackages::All => all.providers.keys().copied().collect(),
             SharePackages::Listed(names) => names.into_iter().collect(),
@@ -108,6 +108,7 @@ fn of_jobs(group: &Tree, jobs: &[GroupJob<'_>], releases: &[Release]) -> (Vec<Ve
                 all.named(number)
             }
         };
+        names.extend(writable(quarks(job.tree)));
         let of = |name: &str| {
             let own = own.contains(name).then_some(release(job));
             let release = own.or_else(|| all.providers.get(name).copied())?;
@@ -157,8 +158,8 @@ impl<'a> Group<'a> {
         }
     }
 
-    /// Packages that the files of a job name, and the files of other jobs that these name. bpm.yml of another job is only
-    /// about its own containers.
+    /// Packages that the files of a job name, and the files of other jobs that these name. bpm.yml of another job is
+    /// only about its own containers.
     fn named(&self, number: usize) -> BTreeSet<&'a str> {
         let mut names = BTreeSet::new();
         let mut seen = BTreeSet::new();
@@ -222,18 +223,20 @@ mod tests {
     }
 
     /// The packages of each job of a group with all jobs of these releases, as `<release>/<package>`; and the notes.
-    /// `settings`: `sharePackages` of a job, or of the group (`""`).
+    /// `settings`: `sharePackages` of a job, or of the group (`""`); `writable_packages` of a job (`<job>/run`).
     fn selected(releases: &[Release], settings: &[(&str, &str)]) -> (Vec<String>, Vec<String>) {
-        let setting = |name: &str| {
-            let found = settings.iter().find(|(of, _)| *of == name);
+        let with = |key: &str, of: &str| {
+            let found = settings.iter().find(|(name, _)| *name == of);
             let value = found.map_or("null", |(_, value)| value);
-            json::parse(&format!(r#"{{"sharePackages": {value}}}"#)).unwrap()
+            json::parse(&format!(r#"{{"{key}": {value}}}"#)).unwrap()
         };
+        let setting = |of: &str| with("sharePackages", of);
         let of_agent = Tree::object().with("settings", setting(""));
         let bosh = Tree::object().with("agent", of_agent);
         let group = Tree::object().with("env", Tree::object().with("bosh", bosh));
         let entry = |release: &Release, job: &Job| {
-            let properties = Tree::object().with("quarks", setting(&job.name));
+            let run = with("writable_packages", &format!("{}/run", job.name));
+            let properties = Tree::object().with("quarks", setting(&job.name).with("run", run));
             Tree::object()
                 .with("name", job.name.as_str())
                 .with("release", release.name.as_str())
@@ -293,6 +296,9 @@ mod tests {
         );
         assert_eq!(of(&[("", "[\"own\", \"gone\"]")]), ["smoke/own", "smoke/own"]);
         assert_eq!(of(&[("cf-cli", "[]")]), ["smoke/cli-7 cli/cli-8", ""]);
+        // Those that scripts write to count without being named.
+        let written = ("cf-cli/run", "[\"own\", \"cli-7\", \"gone\"]");
+        assert_eq!(of(&[("", "\"none\""), written]), ["", "cli/cli-7 smoke/own"]);
     }
 
     #[test]

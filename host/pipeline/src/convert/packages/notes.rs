@@ -4,14 +4,15 @@
 use super::{GroupJob, listed};
 use crate::convert::codes;
 use crate::diagnostic::{Diagnostic, Severity};
+use boson_manifest::packages::PACKAGES;
 
 /// Number of names in a message.
 const MAX_NAMES: usize = 5;
 /// Number of names that are searched for in templates.
 const MAX_SEARCHED: usize = 32;
 
-/// A note about all such packages of a job, at the first. Only those that a template names: other names may be values. A
-/// job that lists no packages, for example of an image without such lists, says nothing about what its release has.
+/// A note about all such packages of a job, at the first. Only those that a template names: other names may be values.
+/// A job that lists no packages, for example of an image without such lists, says nothing about what its release has.
 pub(super) fn missing(job: &GroupJob<'_>, is_known: impl Fn(&str) -> bool) -> Option<Diagnostic> {
     listed(job.files).next()?;
     let named = job.mentions.iter().flat_map(|(file, mentions)| {
@@ -21,7 +22,7 @@ pub(super) fn missing(job: &GroupJob<'_>, is_known: impl Fn(&str) -> bool) -> Op
     let unknown = named.filter(|(_, name)| !is_known(name)).take(MAX_SEARCHED);
     let found = unknown.filter_map(|(file, name)| {
         let template = job.files.template_for(file)?;
-        let path = format!("/var/vcap/packages/{name}");
+        let path = format!("{PACKAGES}/{name}");
         let line = template.text.lines().zip(1..).find(|(text, _)| text.contains(&path))?.1;
         Some((name, template, line))
     });
