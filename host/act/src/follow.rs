@@ -1,5 +1,6 @@
 //! Waits until the operator has done what a command has asked for.
 
+use crate::containers::is_ready;
 use anyhow::bail;
 use boson_api::stateful_set::PROGRESSING;
 use boson_api::{BoshDeployment, BoshDeploymentStatus, Condition, ConditionStatus, QuarksStatefulSet};
@@ -173,12 +174,6 @@ pub async fn replace_now(access: &Access, found: &Found, instances: &[Instance],
         }
         tokio::time::sleep(POLL_INTERVAL).await;
     }
-}
-
-fn is_ready(pod: &Pod) -> bool {
-    let conditions = pod.status.iter().flat_map(|status| &status.conditions).flatten();
-    let mut ready = conditions.filter(|one| one.type_ == "Ready");
-    ready.any(|one| one.status == "True")
 }
 
 #[cfg(test)]

@@ -10,6 +10,7 @@ mod reader;
 mod results;
 mod selected;
 
+use crate::selection::one_each;
 use anyhow::{Context, anyhow, bail};
 use boson_api::QuarksJob;
 use boson_api::job::Strategy;
@@ -225,7 +226,7 @@ async fn run_job(
     } else {
         selected
     };
-    let places = Place::of(&selected, job)?;
+    let places = Place::of(&one_each(selected), job)?;
     if places.is_empty() {
         let known = if known.is_empty() {
             "none".to_string()
