@@ -6,7 +6,8 @@ use boson_commands::confirm::Confirmation;
 use boson_commands::connection::ConnectionArguments;
 use boson_commands::exit::ExitError;
 use boson_commands::output;
-use boson_controllers::prune::{Leftover, Pruning};
+use boson_controllers::prune::{Leftover, PruneError, Pruning};
+use boson_look::access::explained;
 use clap::Args;
 use std::sync::Arc;
 
@@ -48,7 +49,10 @@ async fn prune(arguments: &PruneArguments) -> Result<(), ExitError> {
     let namespace = namespace.unwrap_or_else(|| client.default_namespace().to_string());
     let cluster = Cluster::new(client, Arc::default());
     let found = Pruning::find(&cluster, &namespace, &arguments.deployment).await;
-    let found = found.map_err(anyhow::Error::from)?;
+    let found = found.map_err(|error| match error {
+        PruneError::Api(error) => explained(error, &namespace),
+        error => error.into(),
+    })?;
     for (leftover, reader) in &found.keep {
         output::complain(&format!("{} is retained: {reader} refers to it\n", title(leftover)));
     }
@@ -77,7 +81,7 @@ async fn prune(arguments: &PruneArguments) -> Result<(), ExitError> {
     }
     for leftover in &found.remove {
         let deleted = Pruning::delete(&cluster, leftover).await;
-        deleted.map_err(anyhow::Error::from)?;
+        deleted.map_err(|error| explained(error, &namespace))?;
         output::print(&format!("{} deleted\n", title(leftover)))?;
     }
     Ok(())
