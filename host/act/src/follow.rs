@@ -10,6 +10,7 @@ use boson_commands::output;
 use boson_look::access::{Access, Found};
 use boson_look::instances::Instance;
 use boson_manifest::labels;
+use boson_pipeline::report::clean;
 use k8s_openapi::api::core::v1::Pod;
 use kube::ResourceExt;
 use std::collections::BTreeSet;
@@ -58,7 +59,7 @@ impl Following {
                 Progress::Done => return Ok(()),
                 Progress::Failed(why) => bail!(why),
                 Progress::Waits(what) if last.as_ref() != Some(&what) => {
-                    output::complain(&format!("{what}\n"));
+                    output::complain(&format!("{}\n", clean::line(&what)));
                     last = Some(what);
                 }
                 Progress::Waits(_) => {}
