@@ -43,8 +43,8 @@ errand.
 An errand is an instance group with `lifecycle: errand` or `auto-errand`. It can also be a job with `bin/run` of other instance groups, which \
 then runs in all of their instances, in the job's container.
 
-Exit codes: 0 the errand succeeded or was skipped, 1 it failed, or another error, 2 wrong usage, 130 Ctrl-C. The command needs the permissions get for \
-BOSHDeployments; get, list and patch for QuarksJobs; list for Jobs; get and list for pods; get for pods/log; and list for events, to show why a \
+Exit codes: 0 the errand succeeded or was skipped, 1 it failed, or another error, 2 wrong usage, 130 Ctrl-C. The command needs the permissions \
+get for BOSHDeployments; get, list and patch for QuarksJobs; list for Jobs; get and list for pods; get for pods/log; and list for events, to show why a \
 pod does not start. For a job of other instance groups: list for QuarksStatefulSets, and get and create for pods/exec.
 
 Examples:
