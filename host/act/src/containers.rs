@@ -122,6 +122,12 @@ pub fn statuses(pod: &Pod) -> impl Iterator<Item = &ContainerStatus> {
     lists.flatten().flatten()
 }
 
+pub fn is_ready(pod: &Pod) -> bool {
+    let conditions = pod.status.iter().flat_map(|status| &status.conditions).flatten();
+    let mut ready = conditions.filter(|one| one.type_ == "Ready");
+    ready.any(|one| one.status == "True")
+}
+
 fn is_running(status: &ContainerStatus) -> bool {
     status.state.as_ref().is_some_and(|state| state.running.is_some())
 }

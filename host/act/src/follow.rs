@@ -1,12 +1,16 @@
 //! Waits until the operator has done what a command has asked for.
 
+use crate::containers::is_ready;
 use anyhow::bail;
 use boson_api::stateful_set::PROGRESSING;
 use boson_api::{BoshDeployment, BoshDeploymentStatus, Condition, ConditionStatus, QuarksStatefulSet};
+use boson_cluster::client::Error;
+use boson_commands::exit::ExitError;
 use boson_commands::output;
 use boson_look::access::{Access, Found};
 use boson_look::instances::Instance;
 use boson_manifest::labels;
+use boson_pipeline::report::clean;
 use k8s_openapi::api::core::v1::Pod;
 use kube::ResourceExt;
 use std::collections::BTreeSet;
@@ -45,19 +49,32 @@ impl Following {
         let name = self.deployment.name_any();
         let mut last = None;
         loop {
-            let found = access.deployment(&name).await?;
-            let groups = access.list::<QuarksStatefulSet>(&self.selector).await?;
-            match self.progress(&found.deployment, &groups) {
+            let progress = match self.read(access, &name).await {
+                Ok(progress) => progress,
+                Err(error) if error.is_lasting() => return Err(access.explained(error)),
+                // The API server may answer again.
+                Err(error) => Progress::Waits(error.to_string()),
+            };
+            match progress {
                 Progress::Done => return Ok(()),
                 Progress::Failed(why) => bail!(why),
                 Progress::Waits(what) if last.as_ref() != Some(&what) => {
-                    output::complain(&format!("{what}\n"));
+                    output::complain(&format!("{}\n", clean::line(&what)));
                     last = Some(what);
                 }
                 Progress::Waits(_) => {}
             }
             tokio::time::sleep(POLL_INTERVAL).await;
         }
+    }
+
+    async fn read(&self, access: &Access, name: &str) -> Result<Progress, Error> {
+        let namespace = &access.namespace;
+        let Some(deployment) = access.cluster.get::<BoshDeployment>(namespace, name).await? else {
+            return Ok(Progress::Failed("the BOSHDeployment was deleted".into()));
+        };
+        let groups: Vec<QuarksStatefulSet> = access.cluster.list_in_pages(namespace, &self.selector).await?;
+        Ok(self.progress(&deployment, &groups))
     }
 
     fn progress(&self, deployment: &BoshDeployment, groups: &[QuarksStatefulSet]) -> Progress {
@@ -107,6 +124,23 @@ fn of_rollout(name: &str, group: &QuarksStatefulSet) -> Progress {
     }
 }
 
+/// Waits for the end of some work, or for Ctrl-C. `still`: what goes on without this command.
+///
+/// # Errors
+/// The work fails.
+pub async fn unless_interrupted(
+    work: impl Future<Output = anyhow::Result<()>>,
+    still: &str,
+) -> anyhow::Result<Result<(), ExitError>> {
+    tokio::select! {
+        done = work => done.map(Ok),
+        _ = tokio::signal::ctrl_c() => {
+            output::complain(&format!("\n{still}\n"));
+            Ok(Err(ExitError::Interrupted))
+        }
+    }
+}
+
 /// Deletes the pods of an instance, which its StatefulSet creates again. `waits`: until the instance is ready.
 ///
 /// # Errors
@@ -128,20 +162,19 @@ pub async fn replace_now(access: &Access, found: &Found, instances: &[Instance],
     if !waits {
         return Ok(());
     }
+    output::complain(&format!("{instance}: waiting for its new pod to be ready\n"));
     loop {
-        let all = Instance::all(access, found).await?;
+        let all = match Instance::all(access, found).await {
+            Ok(all) => all,
+            Err(error) if error.downcast_ref::<Error>().is_some_and(|error| !error.is_lasting()) => Vec::new(),
+            Err(error) => return Err(error),
+        };
         let mut pods = all.iter().filter(|one| is_same(one)).filter_map(|one| one.pod.as_ref());
         if pods.any(|pod| is_new(pod) && is_ready(pod)) {
             return Ok(());
         }
         tokio::time::sleep(POLL_INTERVAL).await;
     }
-}
-
-fn is_ready(pod: &Pod) -> bool {
-    let conditions = pod.status.iter().flat_map(|status| &status.conditions).flatten();
-    let mut ready = conditions.filter(|one| one.type_ == "Ready");
-    ready.any(|one| one.status == "True")
 }
 
 #[cfg(test)]

@@ -4,7 +4,6 @@
 //! the API server.
 
 pub mod command;
-mod confirm;
 mod containers;
 mod follow;
 mod glob;

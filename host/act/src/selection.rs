@@ -1,5 +1,6 @@
 //! The instances of a deployment that a command is about: all, those of an instance group, or one.
 
+use crate::containers::is_ready;
 use boson_look::instances::Instance;
 use boson_manifest::names;
 use std::collections::BTreeSet;
@@ -102,6 +103,28 @@ impl FromStr for Selection {
     }
 }
 
+/// One pod of each instance, which has several during a rollout: one that is ready, or else the newest.
+pub fn one_each(instances: Vec<Instance>) -> Vec<Instance> {
+    let rank = |one: &Instance| {
+        let metadata = one.pod.as_ref().map(|pod| &pod.metadata);
+        let stays = metadata.is_some_and(|metadata| metadata.deletion_timestamp.is_none());
+        let created = metadata.and_then(|metadata| metadata.creation_timestamp.clone());
+        (stays, one.pod.as_ref().is_some_and(is_ready), created)
+    };
+    let mut chosen: Vec<Instance> = Vec::new();
+    for instance in instances {
+        let is_same = |one: &&mut Instance| one.group == instance.group && one.index == instance.index;
+        // Without an index, nobody knows which instance a pod is.
+        let known = chosen.iter_mut().filter(|one| one.index.is_some()).find(is_same);
+        match known {
+            Some(one) if rank(one) < rank(&instance) => *one = instance,
+            Some(_) => {}
+            None => chosen.push(instance),
+        }
+    }
+    chosen
+}
+
 impl fmt::Display for Selection {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -148,6 +171,33 @@ mod tests {
         assert_eq!(selected("web-app").unwrap(), ["web-app/0", "web-app/1"]);
         assert_eq!(selected("Web_App/1").unwrap(), ["web-app/1"]);
         assert_eq!(selected("old").unwrap(), ["old/?"]);
+    }
+
+    #[test]
+    fn an_instance_with_several_pods_is_taken_once() {
+        let instance = |index: Option<usize>, pod: &str, leaves: bool, ready: bool| {
+            let time = "2026-11-28T10:00:00Z";
+            let pod = serde_json::json!({
+                "metadata": {"name": pod, "creationTimestamp": time, "deletionTimestamp": leaves.then_some(time)},
+                "status": {"conditions": [{"type": "Ready", "status": if ready { "True" } else { "False" }}]},
+            });
+            Instance {
+                group: "web".into(),
+                index,
+                az: String::new(),
+                pod: serde_json::from_value(pod).unwrap(),
+            }
+        };
+        let found = one_each(vec![
+            instance(Some(0), "old", true, true),
+            instance(Some(0), "new", false, false),
+            instance(Some(1), "serves", false, true),
+            instance(Some(1), "starts", false, false),
+            instance(None, "a", false, true),
+            instance(None, "b", false, true),
+        ]);
+        let pods: Vec<String> = found.iter().map(Instance::pod_name).collect();
+        assert_eq!(pods, ["new", "serves", "a", "b"]);
     }
 
     #[test]

@@ -1,8 +1,9 @@
-//! What the commands of `host` share: reading and writing files, output and exit codes, and the options for memory,
-//! registries and the API server.
+//! What the commands of `host` share: reading and writing files, output and exit codes, the question before a
+//! change, and the options for memory, registries and the API server.
 
 pub mod codes;
 pub mod columns;
+pub mod confirm;
 pub mod connection;
 pub mod duration;
 pub mod exit;

@@ -127,11 +127,16 @@ impl Access {
 
     /// The error for the user of a command: the text of the client is about the operator and its roles.
     pub fn explained(&self, error: Error) -> anyhow::Error {
-        if error.kind == ErrorKind::Forbidden {
-            return anyhow!(forbidden(&error, &self.namespace));
-        }
-        error.into()
+        explained(error, &self.namespace)
     }
+}
+
+/// As [`Access::explained`].
+pub fn explained(error: Error, namespace: &str) -> anyhow::Error {
+    if error.kind == ErrorKind::Forbidden {
+        return anyhow!(forbidden(&error, namespace));
+    }
+    error.into()
 }
 
 /// What to change if a permission is missing. An invalid token is answered in the same way.

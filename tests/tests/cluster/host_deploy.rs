@@ -200,10 +200,7 @@ async fn a_deploy_stores_its_inputs_and_a_rollback_applies_them_again() {
 /// Before the first deploy.
 async fn nothing_is_written(deployer: &Deployer<'_>) {
     let before = deployer.versions().await;
-    failed(
-        &deployer.deploy(&[]),
-        "standard input is not a terminal: use --non-interactive",
-    );
+    failed(&deployer.deploy(&[]), "standard input is not a terminal: use --yes");
     let ran = deployer.deploy(&["--dry-run"]);
     succeeded(&ran, &["+ create web/0\n", "revision 1 can be applied (dry run)\n"]);
     assert!(ran.stderr.contains("all of the deployment is new"), "{ran:?}");

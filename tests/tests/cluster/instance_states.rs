@@ -189,7 +189,7 @@ async fn what_is_stopped_does_not_run_until_it_is_started() {
     let unconfirmed = run(&user, &["stop"]);
     assert_eq!(unconfirmed.code, 1);
     assert!(unconfirmed.stderr.contains("use --yes"), "{}", unconfirmed.stderr);
-    done(&user, &["stop", "--yes"]);
+    done(&user, &["stop", "--hard", "--non-interactive"]);
     wait_until("no pod", async || pods(&tenant).await.is_empty()).await;
     operator.kill();
     write(&tenant, 3, "example.org").await;

@@ -2,7 +2,7 @@
 
 use crate::containers;
 use crate::remote::{self, MAX_CONCURRENT_PROGRAMS};
-use crate::selection::Selection;
+use crate::selection::{Selection, one_each};
 use crate::unpack::{pack, rewound, unpack};
 use anyhow::{Context, bail, ensure};
 use boson_cluster::client::Container;
@@ -107,7 +107,7 @@ pub fn run(arguments: &ScpArguments) -> Result<(), ExitError> {
         }
     };
     arguments.deployment.run(async |access, found| {
-        let instances = selection.of(Instance::all(&access, &found).await?)?;
+        let instances = one_each(selection.of(Instance::all(&access, &found).await?)?);
         if let Direction::Down { to, .. } = direction {
             ensure!(
                 instances.len() == 1 || to.contains(INSTANCE_ID),

@@ -1,12 +1,12 @@
 //! `host stop`, `start`, `restart` and `recreate`: desired states of instance groups and instances. The commands write
 //! them to the BOSHDeployment, and the operator keeps to them, also after the manifest has changed.
 
-use crate::confirm::Confirmation;
 use crate::follow::{self, Following};
 use crate::selection::Selection;
 use crate::states::{self, Change, Target};
 use anyhow::bail;
 use boson_api::BoshDeploymentSpec;
+use boson_commands::confirm::Confirmation;
 use boson_commands::exit::ExitError;
 use boson_commands::output;
 use boson_look::access::{Access, DeploymentArguments, Found};
@@ -52,6 +52,12 @@ struct Common {
     deployment: DeploymentArguments,
     #[command(flatten)]
     confirmation: Confirmation,
+    /// No effect: this is the default
+    #[arg(long)]
+    converge: bool,
+    /// No effect, as in BOSH
+    #[arg(long)]
+    force: bool,
     /// Do not wait until it is done
     #[arg(long)]
     no_wait: bool,
@@ -63,6 +69,9 @@ struct Common {
 pub struct StopArguments {
     #[command(flatten)]
     common: Common,
+    /// No effect: there is no VM that could be kept
+    #[arg(long)]
+    hard: bool,
 }
 
 /// Options of `host start`.
@@ -80,7 +89,7 @@ pub struct RestartArguments {
     #[command(flatten)]
     common: Common,
     /// Delete the pod of one instance now, without the order of a rollout
-    #[arg(long)]
+    #[arg(long, conflicts_with = "converge")]
     no_converge: bool,
 }
 
@@ -93,6 +102,9 @@ pub struct RecreateArguments {
     /// Replace only pods that were created before this time, such as 2026-11-28T10:00:00Z
     #[arg(long, value_name = "TIME", conflicts_with = "no_converge")]
     vms_created_before: Option<Timestamp>,
+    /// No effect: a pod that does not answer is replaced, too
+    #[arg(long)]
+    fix: bool,
 }
 
 /// # Errors
@@ -121,7 +133,8 @@ pub fn recreate(arguments: &RecreateArguments) -> Result<(), ExitError> {
 
 fn stop_or_start(common: &Common, stops: bool) -> Result<(), ExitError> {
     let selection = common.selection.clone().unwrap_or_default();
-    let done = common.deployment.run(async |access, found| {
+    common.confirmation.check()?;
+    common.deployment.run(async |access, found| {
         let spec = &found.deployment.spec;
         let instances = selection.of(Instance::all(&access, &found).await?)?;
         let groups: BTreeSet<String> = groups(&instances);
@@ -137,8 +150,8 @@ fn stop_or_start(common: &Common, stops: bool) -> Result<(), ExitError> {
             bail!(refusal(&ignored.to_string(), &found));
         }
         let verb = if stops { "Stop" } else { "Start" };
-        if !common.confirmation.confirm(&question(verb, &selection, &found))? {
-            return Ok(());
+        if !common.confirmation.ask(&announcement(verb, &selection, &found))? {
+            return Ok(Err(ExitError::Input));
         }
         let change = if stops { Change::Stop } else { Change::Start };
         let targets: Vec<Target> = match &selection {
@@ -146,15 +159,15 @@ fn stop_or_start(common: &Common, stops: bool) -> Result<(), ExitError> {
             _ => groups.iter().cloned().map(Target::of).collect(),
         };
         carry_out(&access, found, &targets, change, groups, common.no_wait).await
-    });
-    Ok(done?)
+    })?
 }
 
 fn replace(arguments: &RestartArguments, verb: &str, before: Option<Timestamp>) -> Result<(), ExitError> {
     let common = &arguments.common;
     let selection = common.selection.clone().unwrap_or_default();
     let is_one = matches!(selection, Selection::Instance { .. });
-    let done = common.deployment.run(async |access, found| {
+    common.confirmation.check()?;
+    common.deployment.run(async |access, found| {
         if arguments.no_converge && !is_one {
             bail!("--no-converge is for one instance: name it as GROUP/INDEX");
         }
@@ -179,17 +192,17 @@ fn replace(arguments: &RestartArguments, verb: &str, before: Option<Timestamp>) 
         if !ignored.is_empty() {
             output::complain(&format!("ignored instances keep their pods: {}\n", ignored.join(", ")));
         }
-        if !common.confirmation.confirm(&question(verb, &selection, &found))? {
-            return Ok(());
+        if !common.confirmation.ask(&announcement(verb, &selection, &found))? {
+            return Ok(Err(ExitError::Input));
         }
         if arguments.no_converge {
-            return follow::replace_now(&access, &found, &instances, !common.no_wait).await;
+            let replaced = follow::replace_now(&access, &found, &instances, !common.no_wait);
+            return follow::unless_interrupted(replaced, "no longer waiting for the new pod").await;
         }
         let targets = targets(&selection, &instances, before);
         let groups = groups(&instances);
         carry_out(&access, found, &targets, Change::Replace, groups, common.no_wait).await
-    });
-    Ok(done?)
+    })?
 }
 
 async fn carry_out(
@@ -199,17 +212,22 @@ async fn carry_out(
     change: Change,
     groups: BTreeSet<String>,
     no_wait: bool,
-) -> anyhow::Result<()> {
-    let written = states::write(access, &found.deployment.name_any(), targets, change).await?;
+) -> anyhow::Result<Result<(), ExitError>> {
+    let name = found.deployment.name_any();
+    let written = states::write(access, &name, targets, change).await?;
     if no_wait {
-        return Ok(());
+        return Ok(Ok(()));
     }
     let following = Following {
         deployment: written,
         selector: found.selector,
         groups,
     };
-    following.run(access).await
+    let still = format!(
+        "no longer followed; the operator goes on: see `host status -d {name} -n {}`",
+        access.namespace
+    );
+    follow::unless_interrupted(following.run(access), &still).await
 }
 
 /// What is to be replaced. The newest pod gives the time, not the clock of this machine.
@@ -252,14 +270,36 @@ fn refusal(instance: &str, found: &Found) -> String {
     format!("instance '{instance}' is ignored: run `host unignore {instance} -d {deployment}` first")
 }
 
-fn question(verb: &str, selection: &Selection, found: &Found) -> String {
-    format!("{verb} {selection} of deployment '{}'?", found.deployment.name_any())
+/// What is said before the question.
+fn announcement(verb: &str, selection: &Selection, found: &Found) -> String {
+    format!("{verb} {selection} of deployment '{}'\n", found.deployment.name_any())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use serde_json::{from_value, json};
+
+    fn accepts<A: Args>(options: &str) -> bool {
+        let command = A::augment_args(clap::Command::new("host"));
+        let words = ["host", "-d", "d"].into_iter().chain(options.split(' '));
+        command.try_get_matches_from(words).is_ok()
+    }
+
+    #[test]
+    fn options_of_bosh_are_accepted_unless_they_promise_what_does_not_happen() {
+        assert!(accepts::<StopArguments>(
+            "web --hard --force --converge --non-interactive"
+        ));
+        assert!(accepts::<StartArguments>("web --converge -y"));
+        assert!(accepts::<RestartArguments>("web/0 --force --no-converge --yes"));
+        assert!(accepts::<RecreateArguments>("web --fix --converge --yes"));
+        assert!(!accepts::<RestartArguments>("web/0 --converge --no-converge"));
+        for option in ["--skip-drain", "--canaries=1", "--max-in-flight=1", "--dry-run"] {
+            assert!(!accepts::<RecreateArguments>(option), "{option}");
+            assert!(!accepts::<StopArguments>(option), "{option}");
+        }
+    }
 
     #[test]
     fn what_is_replaced_is_older_than_the_newest_pod_of_its_group() {

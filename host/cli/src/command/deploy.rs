@@ -40,7 +40,7 @@ Exit codes: 0 the deployment is ready, 1 it has failed or was not confirmed, 2 w
 
 Examples:
   host deploy manifest.yml -d nats -o ops/scale.yml -v system_domain=example.com --release ./nats-release
-  host deploy manifest.yml -d nats -o ops/scale.yml -l vars.yml --non-interactive --timeout 30m
+  host deploy manifest.yml -d nats -o ops/scale.yml -l vars.yml --yes --timeout 30m
   host deploy manifest.yml -d nats --dry-run";
 
 /// Name of the ops file that options make.

@@ -2,12 +2,13 @@
 //! deployment.
 
 use boson_cluster::client::Cluster;
+use boson_commands::confirm::Confirmation;
 use boson_commands::connection::ConnectionArguments;
 use boson_commands::exit::ExitError;
 use boson_commands::output;
-use boson_controllers::prune::{Leftover, Pruning};
+use boson_controllers::prune::{Leftover, PruneError, Pruning};
+use boson_look::access::explained;
 use clap::Args;
-use std::io::{BufRead, IsTerminal};
 use std::sync::Arc;
 
 const EXAMPLES: &str = "\
@@ -28,9 +29,8 @@ pub struct PruneArguments {
     /// Namespace of the deployment [default: that of the kubeconfig's context]
     #[arg(short, long, value_name = "NAMESPACE")]
     namespace: Option<String>,
-    /// Delete without asking for confirmation
-    #[arg(short, long)]
-    yes: bool,
+    #[command(flatten)]
+    confirmation: Confirmation,
     /// List the objects without deleting them
     #[arg(long, conflicts_with = "yes")]
     dry_run: bool,
@@ -49,7 +49,10 @@ async fn prune(arguments: &PruneArguments) -> Result<(), ExitError> {
     let namespace = namespace.unwrap_or_else(|| client.default_namespace().to_string());
     let cluster = Cluster::new(client, Arc::default());
     let found = Pruning::find(&cluster, &namespace, &arguments.deployment).await;
-    let found = found.map_err(anyhow::Error::from)?;
+    let found = found.map_err(|error| match error {
+        PruneError::Api(error) => explained(error, &namespace),
+        error => error.into(),
+    })?;
     for (leftover, reader) in &found.keep {
         output::complain(&format!("{} is retained: {reader} refers to it\n", title(leftover)));
     }
@@ -63,16 +66,22 @@ async fn prune(arguments: &PruneArguments) -> Result<(), ExitError> {
         output::complain(&format!("nothing to delete for deployment '{deployment}'\n"));
         return Ok(());
     }
-    if arguments.dry_run || !arguments.yes {
+    if arguments.dry_run || !arguments.confirmation.is_given() {
         let list: String = found.remove.iter().map(described).collect();
         output::print(&list)?;
     }
-    if arguments.dry_run || !(arguments.yes || is_wanted(found.remove.len())?) {
+    if arguments.dry_run {
         return Ok(());
+    }
+    if !arguments
+        .confirmation
+        .ask("These objects are deleted. Their values are lost.\n")?
+    {
+        return Err(ExitError::Input);
     }
     for leftover in &found.remove {
         let deleted = Pruning::delete(&cluster, leftover).await;
-        deleted.map_err(anyhow::Error::from)?;
+        deleted.map_err(|error| explained(error, &namespace))?;
         output::print(&format!("{} deleted\n", title(leftover)))?;
     }
     Ok(())
@@ -93,16 +102,4 @@ fn described(leftover: &Leftover) -> String {
         Some(_) => format!("{title}, with secret \"{}\"\n", leftover.secret_name()),
         None => format!("{title}\n"),
     }
-}
-
-/// Asks for confirmation on a terminal.
-fn is_wanted(count: usize) -> Result<bool, ExitError> {
-    if !std::io::stdin().is_terminal() {
-        return Err(anyhow::anyhow!("standard input is not a terminal: use --yes to delete these").into());
-    }
-    let these = if count == 1 { "this" } else { "these" };
-    output::complain(&format!("Delete {these}? The values are lost. [y/N] "));
-    let mut answer = String::new();
-    std::io::stdin().lock().read_line(&mut answer)?;
-    Ok(["y", "yes"].contains(&answer.trim().to_lowercase().as_str()))
 }

@@ -22,7 +22,7 @@ stay as they are. The other settings of the BOSHDeployment, such as the registry
 
 Examples:
   host rollback -d nats
-  host rollback 3 -d nats --release ./nats-release --non-interactive";
+  host rollback 3 -d nats --release ./nats-release --yes";
 
 /// Options of `host rollback`.
 #[derive(Args, Debug)]

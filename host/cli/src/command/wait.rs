@@ -6,7 +6,8 @@ use boson_commands::connection::ConnectionArguments;
 use boson_commands::duration::duration;
 use boson_commands::exit::ExitError;
 use boson_commands::output;
-use boson_controllers::waiting::{End, Waiting};
+use boson_controllers::waiting::{End, WaitError, Waiting};
+use boson_look::access::explained;
 use clap::Args;
 use std::str::FromStr;
 use std::sync::Arc;
@@ -107,7 +108,11 @@ async fn wait(arguments: &WaitArguments) -> Result<(), ExitError> {
     let mut progress = |what: &str| output::complain(&format!("{what}\n"));
     let end = waiting.run(&cluster, &mut progress).await;
     let title = format!("boshdeployment.quarks.cloudfoundry.org/{}", arguments.deployment);
-    match end.map_err(anyhow::Error::from)? {
+    let end = end.map_err(|error| match error {
+        WaitError::Api(error) => explained(error, &waiting.namespace),
+        error => error.into(),
+    })?;
+    match end {
         End::Met => Ok(output::print(&format!("{title} condition met\n"))?),
         End::Failed(why) => {
             output::complain(&format!("error: {title} has failed: {why}\n"));

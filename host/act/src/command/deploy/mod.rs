@@ -2,7 +2,6 @@
 //! line reads the files and shows the differences: that needs plugins, and this crate has none.
 
 mod apply;
-mod confirm;
 mod follow;
 mod plan;
 mod record;
@@ -18,12 +17,12 @@ pub use values::Content;
 pub use record::samples;
 
 use boson_api::deployment::ConversionMode;
+use boson_commands::confirm::Confirmation;
 use boson_commands::duration::duration;
 use boson_commands::exit::ExitError;
 use boson_commands::output;
 use boson_look::access::Access;
 use clap::{Args, ValueEnum};
-use confirm::ConfirmArguments;
 use follow::End;
 use std::time::Duration;
 
@@ -59,7 +58,7 @@ pub enum ModeArgument {
 #[derive(Args, Debug)]
 pub struct ChangeArguments {
     #[command(flatten)]
-    confirm: ConfirmArguments,
+    confirmation: Confirmation,
     /// Show the differences, check what would be written, and write nothing
     #[arg(long)]
     dry_run: bool,
@@ -93,7 +92,11 @@ impl ChangeArguments {
     /// # Errors
     /// The user cannot be asked, and has not confirmed.
     pub fn check(&self) -> anyhow::Result<()> {
-        if self.dry_run { Ok(()) } else { self.confirm.check() }
+        if self.dry_run {
+            Ok(())
+        } else {
+            self.confirmation.check()
+        }
     }
 
     /// Carries out a plan, after confirmation, and follows it. Without a plan, the deployment has the inputs already:
@@ -124,8 +127,7 @@ impl ChangeArguments {
             ))?;
             return Ok(());
         }
-        if !self.confirm.ask()? {
-            output::complain("Stopped\n");
+        if !self.confirmation.ask("")? {
             return Err(ExitError::Input);
         }
         let mut applied = apply::apply(access, present, plan).await?;

@@ -4,6 +4,7 @@ mod download;
 mod filter;
 mod lines;
 
+use crate::follow::unless_interrupted;
 use crate::selection::Selection;
 use boson_commands::exit::ExitError;
 use boson_look::access::DeploymentArguments;
@@ -73,14 +74,16 @@ pub fn run(arguments: &LogsArguments) -> Result<(), ExitError> {
                 quiet: arguments.quiet,
                 num: arguments.num,
             };
-            return if arguments.follow {
-                lines::follow(&access, &found, &selection, &shown).await
+            if arguments.follow {
+                lines::follow(&access, &found, &selection, &shown).await?;
             } else {
-                lines::last(&access, &instances, &shown).await
-            };
+                lines::last(&access, &instances, &shown).await?;
+            }
+            return Ok(Ok(()));
         }
         let name = download::name(&found.deployment.name_any(), &selection);
-        download::write(&access, &instances, &filter, &arguments.dir, &name).await
-    })?;
-    Ok(())
+        let written = download::write(&access, &instances, &filter, &arguments.dir, &name);
+        // So that no temporary file stays.
+        unless_interrupted(written, "no archive was written").await
+    })?
 }

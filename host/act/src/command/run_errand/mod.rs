@@ -10,6 +10,7 @@ mod reader;
 mod results;
 mod selected;
 
+use crate::selection::one_each;
 use anyhow::{Context, anyhow, bail};
 use boson_api::QuarksJob;
 use boson_api::job::Strategy;
@@ -42,8 +43,8 @@ errand.
 An errand is an instance group with `lifecycle: errand` or `auto-errand`. It can also be a job with `bin/run` of other instance groups, which \
 then runs in all of their instances, in the job's container.
 
-Exit codes: 0 the errand succeeded or was skipped, 1 it failed, or another error, 2 wrong usage. The command needs the permissions get for \
-BOSHDeployments; get, list and patch for QuarksJobs; list for Jobs; get and list for pods; get for pods/log; and list for events, to show why a \
+Exit codes: 0 the errand succeeded or was skipped, 1 it failed, or another error, 2 wrong usage, 130 Ctrl-C. The command needs the permissions \
+get for BOSHDeployments; get, list and patch for QuarksJobs; list for Jobs; get and list for pods; get for pods/log; and list for events, to show why a \
 pod does not start. For a job of other instance groups: list for QuarksStatefulSets, and get and create for pods/exec.
 
 Examples:
@@ -106,7 +107,9 @@ impl RunErrandArguments {
 
 pub fn run(arguments: &RunErrandArguments, color: Color) -> Result<(), ExitError> {
     let work = async |access, found| run_errand(Arc::new(access), &found, arguments).await;
-    let results = arguments.deployment.run(work)?;
+    let Some(results) = arguments.deployment.run(work)? else {
+        return Err(ExitError::Interrupted);
+    };
     arguments.table.print(vec![results.table], color)?;
     match results.failure {
         Some(why) => Err(anyhow!(why).into()),
@@ -114,7 +117,12 @@ pub fn run(arguments: &RunErrandArguments, color: Color) -> Result<(), ExitError
     }
 }
 
-async fn run_errand(access: Arc<Access>, found: &Found, arguments: &RunErrandArguments) -> anyhow::Result<Results> {
+/// None: the user has ended the command, and was told that the errand goes on.
+async fn run_errand(
+    access: Arc<Access>,
+    found: &Found,
+    arguments: &RunErrandArguments,
+) -> anyhow::Result<Option<Results>> {
     if arguments.keep_alive {
         say("--keep-alive has no effect: the pod of an errand ends with it, and stays with its log until the next run");
     }
@@ -131,7 +139,7 @@ async fn run_group(
     found: &Found,
     errand: Errand,
     arguments: &RunErrandArguments,
-) -> anyhow::Result<Results> {
+) -> anyhow::Result<Option<Results>> {
     let all = &arguments.instances;
     if !all.is_empty() && !all.iter().any(|one| one.selects_errand(&errand.group)) {
         let (asked, instance) = (names(all), errand.instance());
@@ -163,7 +171,10 @@ async fn run_group(
     };
     let end = tokio::select! {
         end = run.follow(&logs), if has_begun => end?,
-        _ = tokio::signal::ctrl_c(), if has_begun => bail!(detached(&run, found)),
+        _ = tokio::signal::ctrl_c(), if has_begun => {
+            say(&detached(&run, found));
+            return Ok(None);
+        }
         never = heartbeat(&run.errand.group, arguments.interval()), if has_begun => match never {},
         else => End::Skipped,
     };
@@ -188,7 +199,7 @@ async fn run_group(
         notes,
         ..table(&ran, arguments.table.are_for_person())
     };
-    Ok(Results { table, failure })
+    Ok(Some(Results { table, failure }))
 }
 
 /// Runs an errand that is a job of other instance groups. `known`: the errands that are instance groups.
@@ -197,7 +208,7 @@ async fn run_job(
     found: &Found,
     known: &[String],
     arguments: &RunErrandArguments,
-) -> anyhow::Result<Results> {
+) -> anyhow::Result<Option<Results>> {
     let job = &arguments.errand;
     let instances = Instance::all(&access, found).await?;
     let mut selected = Vec::new();
@@ -215,7 +226,7 @@ async fn run_job(
     } else {
         selected
     };
-    let places = Place::of(&selected, job)?;
+    let places = Place::of(&one_each(selected), job)?;
     if places.is_empty() {
         let known = if known.is_empty() {
             "none".to_string()
@@ -241,13 +252,16 @@ async fn run_job(
     let logs = Arc::new(Mutex::new(Logs::new(None, places.len() > 1)));
     let (ran, why) = tokio::select! {
         ended = in_instances::run(&access, places, &logs) => ended,
-        _ = tokio::signal::ctrl_c() => bail!("stopped following errand '{job}', which goes on in its instances"),
+        _ = tokio::signal::ctrl_c() => {
+            say(&format!("stopped following errand '{job}', which goes on in its instances"));
+            return Ok(None);
+        }
         never = heartbeat(job, arguments.interval()) => match never {},
     };
     let why = why.map(|why| format!("Errand '{job}' failed: {why}"));
     let failure = why.or_else(|| failure(job, &ran, None));
     let table = table(&ran, arguments.table.are_for_person());
-    Ok(Results { table, failure })
+    Ok(Some(Results { table, failure }))
 }
 
 fn names(selected: &[Selected]) -> String {

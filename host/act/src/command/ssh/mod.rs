@@ -5,7 +5,7 @@ mod terminal;
 use crate::containers;
 use crate::lines::Lines;
 use crate::remote::{self, MAX_CONCURRENT_PROGRAMS, Stream};
-use crate::selection::Selection;
+use crate::selection::{Selection, one_each};
 use anyhow::{Context, bail};
 use boson_cluster::client::{Container, Ended, ErrorKind, Input};
 use boson_commands::exit::ExitError;
@@ -111,7 +111,7 @@ fn command(arguments: &[&str]) -> Vec<String> {
 pub fn run(arguments: &SshArguments, color: Color) -> Result<(), ExitError> {
     let selection = arguments.selection.clone().unwrap_or_default();
     let error = arguments.deployment.run(async |access, found| {
-        let instances = selection.of(Instance::all(&access, &found).await?)?;
+        let instances = one_each(selection.of(Instance::all(&access, &found).await?)?);
         if arguments.command.is_empty() {
             return interactive(&access, &instances, arguments).await;
         }

@@ -47,6 +47,7 @@ pub async fn attach(mut process: AttachedProcess, is_terminal: bool) -> anyhow::
     let feed = async {
         let mut resized = signal(SignalKind::window_change())?;
         let mut ended = signal(SignalKind::terminate())?;
+        let mut interrupted = signal(SignalKind::interrupt())?;
         let mut hung_up = signal(SignalKind::hangup())?;
         let (mut input, mut shell) = (typed(), shell);
         let mut send_size = || {
@@ -68,6 +69,7 @@ pub async fn attach(mut process: AttachedProcess, is_terminal: bool) -> anyhow::
                 },
                 _ = resized.recv() => send_size(),
                 _ = ended.recv() => bail!("ended by a signal"),
+                _ = interrupted.recv() => bail!("ended by a signal"),
                 _ = hung_up.recv() => bail!("the terminal was closed"),
             }
         }

@@ -10,7 +10,8 @@ use boson_commands::connection::ConnectionArguments;
 use boson_commands::exit::ExitError;
 use boson_commands::output::{self, Color};
 use boson_document::{Map, json};
-use boson_look::applied::Applied;
+use boson_look::access::explained;
+use boson_look::applied::{Applied, AppliedError};
 use boson_pipeline::deployment_diff::{self, Effects, Line, Properties, Side};
 use boson_pipeline::variables::Table;
 use clap::{Args, ValueEnum};
@@ -140,7 +141,10 @@ impl DiffArguments {
         let deployment = self.deployment.as_deref().unwrap_or_default();
         let cluster = Cluster::new(client, Arc::default());
         let applied = Applied::read(&cluster, namespace, deployment).await;
-        let applied = applied.map_err(anyhow::Error::from)?;
+        let applied = applied.map_err(|error| match error {
+            AppliedError::Api(error) => explained(error, namespace),
+            error => error.into(),
+        })?;
         new.name.get_or_insert_with(|| deployment.to_string());
         let before = Before {
             applied,
