@@ -86,7 +86,7 @@ pub fn drafts(entries: &[Entry], wanted: Option<&Wanted>, names: &Names) -> Resu
                 kind: own,
             });
         } else if let Err(error) = add(&mut contents, entry, defined, names) {
-            errors.push(error);
+            errors.push(*error);
         }
     }
     for (name, content) in &contents {
@@ -94,7 +94,7 @@ pub fn drafts(entries: &[Entry], wanted: Option<&Wanted>, names: &Names) -> Resu
             Ok(draft) => {
                 drafts.secrets.insert(name.clone(), draft);
             }
-            Err(error) => errors.push(error),
+            Err(error) => errors.push(*error),
         }
     }
     drafts.unused.sort();
@@ -108,7 +108,7 @@ fn once<'e>(entries: &'e [Entry], errors: &mut Vec<Diagnostic>) -> Vec<&'e Entry
     for entry in entries {
         match seen.get(entry.name.as_str()) {
             Some(first) if first.value == entry.value => {}
-            Some(first) => errors.push(entry.error(format!(
+            Some(first) => errors.push(*entry.error(format!(
                 "variable '{}' has another value in '{}'",
                 entry.name, first.document
             ))),
@@ -127,7 +127,7 @@ fn add<'e>(
     entry: &'e Entry,
     defined: Option<String>,
     names: &Names,
-) -> Result<(), Diagnostic> {
+) -> Result<(), Box<Diagnostic>> {
     if entry.value.is_null() {
         return Err(entry.error(format!("variable '{}' has no value", entry.name)));
     }
@@ -174,7 +174,7 @@ impl Content<'_> {
         }
     }
 
-    fn draft(&self, name: &str, names: &Names) -> Result<Draft, Diagnostic> {
+    fn draft(&self, name: &str, names: &Names) -> Result<Draft, Box<Diagnostic>> {
         let mut metadata = ObjectMeta {
             name: Some(name.to_string()),
             ..ObjectMeta::default()
@@ -228,7 +228,7 @@ impl Content<'_> {
 }
 
 /// The data of a Secret for a value of this type, as the operator stores what it generates.
-fn members(entry: &Entry, kind: &str) -> Result<BTreeMap<String, String>, Diagnostic> {
+fn members(entry: &Entry, kind: &str) -> Result<BTreeMap<String, String>, Box<Diagnostic>> {
     let name = &entry.name;
     let needed = GENERATED_TYPES.iter().find(|(one, _)| *one == kind);
     let needed = needed.map_or(&[][..], |(_, members)| *members);
@@ -258,7 +258,7 @@ fn members(entry: &Entry, kind: &str) -> Result<BTreeMap<String, String>, Diagno
     Ok(data)
 }
 
-fn check_key(entry: &Entry, key: &str) -> Result<(), Diagnostic> {
+fn check_key(entry: &Entry, key: &str) -> Result<(), Box<Diagnostic>> {
     let is_allowed = |c: char| c.is_ascii_alphanumeric() || ['-', '_', '.'].contains(&c);
     let starts_well = !key.is_empty() && key != "." && !key.starts_with("..");
     if starts_well && key.len() <= MAX_KEY_LENGTH && key.chars().all(is_allowed) {

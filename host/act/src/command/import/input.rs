@@ -22,10 +22,9 @@ pub struct Entry {
 
 impl Entry {
     /// An error about this value. The text must not quote it.
-    pub fn error(&self, message: impl Into<String>) -> Diagnostic {
-        Diagnostic::error(codes::IMPORT_VALUE, message)
-            .in_document(&self.document)
-            .at(&self.pointer)
+    pub fn error(&self, message: impl Into<String>) -> Box<Diagnostic> {
+        let error = Diagnostic::error(codes::IMPORT_VALUE, message);
+        Box::new(error.in_document(&self.document).at(&self.pointer))
     }
 }
 
