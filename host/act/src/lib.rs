@@ -3,6 +3,7 @@
 //! Each command has the permissions of its user. Decisions and tables are made by functions without I/O; `run` calls
 //! the API server.
 
+mod codes;
 pub mod command;
 mod containers;
 mod follow;
@@ -12,3 +13,5 @@ mod remote;
 pub mod selection;
 mod states;
 mod unpack;
+
+pub use codes::ALL as CODES;

@@ -35,6 +35,7 @@ mod headless;
 mod held_back;
 mod host_deploy;
 mod idle;
+mod import;
 mod installed;
 mod instance_states;
 mod invalid_additions;

@@ -3,6 +3,7 @@
 pub mod deploy;
 pub mod history;
 pub mod ignore;
+pub mod import;
 pub mod logs;
 pub mod rollback;
 pub mod run_errand;

@@ -1,8 +1,8 @@
 //! The command line. The options of a command are in the command's module.
 
 use super::{
-    blame, completions, convert, deploy, diff, dns, explain, image, interpolate, operator, plugin, prune, render,
-    rollback, run_plugin, util, wait,
+    blame, completions, convert, deploy, diff, dns, explain, image, import, interpolate, operator, plugin, prune,
+    render, rollback, run_plugin, util, wait,
 };
 use crate::log::LogArguments;
 use boson_act::command::{history, ignore, logs, run_errand, scp, ssh, states};
@@ -97,6 +97,8 @@ pub enum Command {
     History(history::HistoryArguments),
     /// Deploy what an earlier deploy has applied
     Rollback(Box<rollback::RollbackArguments>),
+    /// Import the values of variables from a BOSH director
+    Import(Box<import::ImportArguments>),
     /// Download the logs of instances, or print their lines
     Logs(logs::LogsArguments),
     /// Open a shell in an instance, or run a command on several

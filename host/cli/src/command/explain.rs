@@ -55,6 +55,7 @@ pub fn run(arguments: &ExplainArguments, color: Color) -> Result<(), ExitError> 
 fn own() -> Vec<&'static Code> {
     let tables = [
         crate::codes::ALL,
+        boson_act::CODES,
         boson_commands::CODES,
         boson_plugin_tools::CODES,
         boson_releases::codes::ALL,

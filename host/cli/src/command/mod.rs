@@ -12,6 +12,7 @@ pub mod diff;
 pub mod dns;
 pub mod explain;
 pub mod image;
+pub mod import;
 pub mod instances;
 pub mod interpolate;
 pub mod names;
@@ -77,6 +78,7 @@ pub fn run() -> Result<(), ExitError> {
         Command::Recreate(arguments) => act::states::recreate(&arguments),
         Command::Ignore(arguments) => act::ignore::ignore(&arguments),
         Command::Unignore(arguments) => act::ignore::unignore(&arguments),
+        Command::Import(arguments) => import::run(&arguments, color),
         Command::Logs(arguments) => act::logs::run(&arguments),
         Command::Ssh(arguments) => act::ssh::run(&arguments, color),
         Command::Scp(arguments) => act::scp::run(&arguments),
