@@ -49,6 +49,12 @@ pub enum Command {
     Convert(Box<convert::ConvertArguments>),
     /// Show what a change of a deployment does, before it is made
     Diff(Box<diff::DiffArguments>),
+    /// Deploy a manifest: show what changes, apply it, and follow the rollout
+    Deploy(Box<deploy::DeployArguments>),
+    /// List the deploys of a deployment
+    History(history::HistoryArguments),
+    /// Deploy what an earlier deploy has applied
+    Rollback(Box<rollback::RollbackArguments>),
     /// Show which plugin and which input lines a field of an object comes from
     Blame(Box<blame::BlameArguments>),
     /// Apply ops files and variables to a manifest, as `bosh interpolate` does
@@ -91,12 +97,6 @@ pub enum Command {
     Ignore(ignore::IgnoreArguments),
     /// Change an ignored instance again
     Unignore(ignore::IgnoreArguments),
-    /// Deploy a manifest: show what changes, apply it, and follow the rollout
-    Deploy(Box<deploy::DeployArguments>),
-    /// List the deploys of a deployment
-    History(history::HistoryArguments),
-    /// Deploy what an earlier deploy has applied
-    Rollback(Box<rollback::RollbackArguments>),
     /// Import the values of variables from a BOSH director
     Import(Box<import::ImportArguments>),
     /// Download the logs of instances, or print their lines

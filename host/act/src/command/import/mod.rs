@@ -7,9 +7,9 @@ mod plan;
 
 pub use draft::{Drafts, Wanted};
 
-use crate::confirm::Confirmation;
 use anyhow::bail;
 use boson_cluster::client::{Created, FieldManager};
+use boson_commands::confirm::Confirmation;
 use boson_commands::exit::ExitError;
 use boson_commands::inputs;
 use boson_commands::output::{self, Color};
@@ -128,9 +128,11 @@ impl ImportOptions {
         } else {
             String::new()
         };
-        let question = format!("Create {new} Secrets{overwritten} in namespace '{}'?", access.namespace);
-        if !self.confirmation.confirm(&question)? {
-            output::complain("Stopped\n");
+        let what = format!(
+            "Create {new} Secrets{overwritten} in namespace '{}'.\n",
+            access.namespace
+        );
+        if !self.confirmation.ask(&what)? {
             return Ok(false);
         }
         for secret in &plan.new {
