@@ -78,12 +78,15 @@ impl Place {
         };
         let ended = remote::drive(process, std::future::pending(), take).await?;
         match ended {
-            Ended::WithCode(exit_code) => Ok(Ran {
-                exit_code,
-                stdout: logs.lock().tail(&stdout),
-                stderr: logs.lock().tail(&stderr),
-                instance: self.instance,
-            }),
+            Ended::WithCode(exit_code) => {
+                let logs = logs.lock();
+                Ok(Ran {
+                    exit_code,
+                    stdout: logs.tail(&stdout),
+                    stderr: logs.tail(&stderr),
+                    instance: self.instance,
+                })
+            }
             Ended::Failed(why) => Err(anyhow!("instance '{}': {why}", self.instance)),
         }
     }
