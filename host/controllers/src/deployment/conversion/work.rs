@@ -29,7 +29,7 @@ pub const CONVERSION_THREADS: usize = 2;
 /// A conversion whose values exist: what its steps share.
 pub struct Work {
     pub stages: SharedStages,
-    /// The desired manifest, once [`super::interpolate`] has made it.
+    /// The desired manifest, once [`super::interpolate()`] has made it.
     pub manifest: Manifest,
     /// The manifest with its placeholders, if plugins need it.
     pub without_values: Arc<Tree>,
