@@ -95,8 +95,9 @@ authentication: {{anonymous: {{enabled: false}}, x509: {{clientCAFile: {director
 authorization: {{mode: Webhook}}
 tlsCertFile: {directory}/kubelet.crt
 tlsPrivateKeyFile: {directory}/kubelet.key
-# The disk and memory belong to the machine, which other programs fill, too: a share of the disk would taint the node.
-evictionHard: {{memory.available: 50Mi, nodefs.available: 50Mi, imagefs.available: 50Mi, nodefs.inodesFree: "1000"}}
+# The disk and memory belong to the machine, which other programs fill, too. A share of the disk, because a kubelet that
+# was restarted knows no size of it for a while, and an amount would taint the node.
+evictionHard: {{memory.available: 50Mi, nodefs.available: 0.01%, imagefs.available: 0.01%, nodefs.inodesFree: 0.01%}}
 imageGCHighThresholdPercent: 100
 imageMaximumGCAge: 0s
 shutdownGracePeriod: 0s
