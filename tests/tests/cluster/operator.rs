@@ -21,6 +21,14 @@ pub struct Environment {
     pub operator: Operator,
     /// For conversions.
     pub mode: &'static str,
+    /// After the operator, which would create them again.
+    pods: Option<Pods>,
+}
+
+/// The pods of a namespace. The node is shared: those that go on running would keep their CPU from those of other tests.
+struct Pods {
+    cluster: &'static Cluster,
+    namespace: String,
 }
 
 // === impl Environment ===
@@ -71,6 +79,8 @@ impl Environment {
         push_example(&registry)?;
         let mut env = Self::set(cluster, cluster.namespace(name)?, registry, &more)?;
         env.mode = "Jobs";
+        let namespace = env.namespace.clone();
+        env.pods = Some(Pods { cluster, namespace });
         Ok(env)
     }
 
@@ -105,6 +115,7 @@ impl Environment {
             namespace,
             registry,
             mode: "InProcess",
+            pods: None,
         })
     }
 
@@ -291,4 +302,11 @@ fn a_deleted_object_is_recreated_and_a_restart_changes_nothing() {
     env.operator.start().unwrap();
     std::thread::sleep(Duration::from_secs(5));
     assert_eq!((password(&env), env.names("secret").unwrap()), before);
+}
+
+impl Drop for Pods {
+    fn drop(&mut self) {
+        let arguments = ["delete", "namespace", &self.namespace, "--wait=false"];
+        let _ = self.cluster.try_kubectl(arguments, "");
+    }
 }
