@@ -25,7 +25,8 @@ pub struct Environment {
     pods: Option<Pods>,
 }
 
-/// The pods of a namespace. The node is shared: those that go on running would keep their CPU from those of other tests.
+/// The pods of a namespace. The node is shared: those that go on running would keep their CPU from those of other
+/// tests.
 struct Pods {
     cluster: &'static Cluster,
     namespace: String,

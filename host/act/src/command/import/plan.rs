@@ -139,7 +139,7 @@ mod tests {
             existing("d.var-ca", json!({"certificate": "Yw==", "is_ca": "dHJ1ZQ=="})),
             existing("d.var-other", json!({"password": "eA=="})),
         ]);
-        let mut wanted = drafted("ca: {certificate: c}\nother: y\nword: w\n");
+        let mut wanted = drafted("ca: {certificate: c}\nother: v\nword: w\n");
         wanted.unused.push(Variable {
             name: "old".into(),
             kind: "password".into(),
