@@ -281,7 +281,7 @@ mod tests {
     use serde_json::{from_value, json};
 
     fn accepts<A: Args>(options: &str) -> bool {
-        let command = A::augment_args(clap::Command::new("host"));
+        let command = A::augment_args(clap::Command::default());
         let words = ["host", "-d", "d"].into_iter().chain(options.split(' '));
         command.try_get_matches_from(words).is_ok()
     }
