@@ -50,7 +50,7 @@ impl Selection {
     /// The selected ones of all instances of a deployment, with and without pods.
     ///
     /// # Errors
-    /// There is none.
+    /// No instance is selected.
     pub fn of(&self, instances: Vec<Instance>) -> Result<Vec<Instance>, SelectionError> {
         let names = |wanted: &dyn Fn(&Instance) -> Option<String>| {
             let names: BTreeSet<String> = instances.iter().filter_map(wanted).collect();
@@ -114,7 +114,7 @@ pub fn one_each(instances: Vec<Instance>) -> Vec<Instance> {
     let mut chosen: Vec<Instance> = Vec::new();
     for instance in instances {
         let is_same = |one: &&mut Instance| one.group == instance.group && one.index == instance.index;
-        // Without an index, nobody knows which instance a pod is.
+        // Without an index, it is unknown which instance a pod is.
         let known = chosen.iter_mut().filter(|one| one.index.is_some()).find(is_same);
         match known {
             Some(one) if rank(one) < rank(&instance) => *one = instance,

@@ -32,7 +32,7 @@ impl Confirmation {
         Ok(())
     }
 
-    /// Says what will happen, and asks. False: the user declines, and was told that nothing happens.
+    /// Says what will happen, and asks. False: the user declines, which is reported.
     ///
     /// # Errors
     /// As [`Confirmation::check`], or standard input cannot be read.

@@ -36,7 +36,7 @@ impl RollbackOptions {
     /// The revision to return to.
     ///
     /// # Errors
-    /// There is none, or it is not kept.
+    /// It does not exist, or is not kept.
     pub fn target<'p>(&self, present: &'p Present) -> anyhow::Result<&'p Revision> {
         let (all, name) = (&present.revisions, &self.deployment);
         let Some(wanted) = self.revision else {

@@ -1,4 +1,4 @@
-//! The StatefulSets and pods of groups whose rollout is underway: listed once, and from then on as the watches have
+//! The StatefulSets and pods of groups with a rollout in progress: listed once, and from then on as the watches have
 //! them, so that a reconcile of a rollout lists nothing.
 //!
 //! # Guarantees
@@ -241,7 +241,7 @@ impl Followed {
         }
         let (concerned, name) = (keys(object.meta()), object.name_any());
         for (key, group) in &mut tables.groups {
-            // A set that has lost its owner, and a pod whose set is deleted, concern nobody any more.
+            // A set that has lost its owner, and a pod whose set is deleted, have no owner here any more.
             let is_known = object.meta().namespace.as_ref() == Some(&key.0) && has(group, &name);
             if is_known || concerned.contains(key) {
                 change(group, object, is_deleted);

@@ -24,7 +24,7 @@ const LASTING: [&str; 2] = ["GroupsRefused", "ErrandsFailed"];
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum End {
     Ready,
-    /// It cannot become ready before somebody changes something: why.
+    /// It cannot become ready without another change: why.
     Failed(String),
     /// The timeout is over: the last state.
     TimedOut(String),

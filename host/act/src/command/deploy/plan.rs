@@ -5,6 +5,7 @@ use super::values::Content;
 use boson_api::deployment::VariableReference;
 use boson_api::{ReferenceType, ResourceReference};
 use boson_cluster::client::AnyObject;
+use boson_cluster::objects::hexadecimal;
 use boson_manifest::labels;
 use boson_manifest::names::{NameClaims, NameError, Names};
 use boson_pipeline::report::clean;
@@ -282,7 +283,7 @@ impl Present {
         Ok((vars, secrets))
     }
 
-    /// The fields of the BOSHDeployment. Lists are set even if they are empty: those that somebody else has set would
+    /// The fields of the BOSHDeployment. Lists are set even if they are empty: those that another manager has set would
     /// belong to another manifest.
     fn deployment(
         &self,
@@ -338,8 +339,7 @@ fn of_config_map(document: &Document) -> ResourceReference {
 }
 
 fn digest(text: &str) -> String {
-    let digits = Sha256::digest(text.as_bytes());
-    let digits = digits.iter().map(|byte| format!("{byte:02x}")).collect::<String>();
+    let digits = hexadecimal(&Sha256::digest(text.as_bytes()));
     digits.chars().take(DIGEST_DIGITS).collect()
 }
 

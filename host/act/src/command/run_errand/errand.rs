@@ -36,7 +36,7 @@ impl Errand {
     /// The errand whose instance group has this name, or else one with a job of this name.
     ///
     /// # Errors
-    /// There is none; the names of those that there are.
+    /// It does not exist; the names of those that do.
     pub fn find(jobs: &[QuarksJob], names: &Names, wanted: &str) -> Result<Self, Vec<String>> {
         let all: Vec<&QuarksJob> = jobs
             .iter()

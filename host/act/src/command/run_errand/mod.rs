@@ -117,7 +117,7 @@ pub fn run(arguments: &RunErrandArguments, color: Color) -> Result<(), ExitError
     }
 }
 
-/// None: the user has ended the command, and was told that the errand goes on.
+/// None: the user has ended the command, which reported that the errand continues.
 async fn run_errand(
     access: Arc<Access>,
     found: &Found,

@@ -27,7 +27,7 @@ impl Selected {
     /// Those of these instances.
     ///
     /// # Errors
-    /// There is none.
+    /// No instance is selected.
     pub fn of(&self, instances: &[Instance]) -> Result<Vec<Instance>, SelectionError> {
         let mut found = self.selection.of(instances.to_vec())?;
         if self.first {
