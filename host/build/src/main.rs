@@ -29,7 +29,7 @@ use crate::stages::Stage;
 struct Arguments {
     #[command(subcommand)]
     command: Option<Packing>,
-    /// `ruby+stdlib.wasm` of the npm package `@ruby/3.4-wasm-wasi`; needed for the render stage.
+    /// `ruby+stdlib.wasm` of the npm package `@ruby/4.0-wasm-wasi`; needed for the render stage.
     #[arg(long, value_name = "PATH")]
     ruby: Option<PathBuf>,
     /// Where the components go.

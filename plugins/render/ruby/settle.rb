@@ -8,7 +8,7 @@ GC.disable
 module Boson
   # Bytes of strings that just fit into the slots of each of Ruby's heaps, and how many objects of a size a call may make at least
   # before Ruby collects garbage, which costs more than most renderings.
-  ROOM = { 7 => 40_000, 27 => 20_000, 67 => 8_000, 147 => 2_000, 307 => 500 }.freeze
+  ROOM = { 7 => 40_000, 31 => 20_000, 79 => 8_000, 175 => 2_000, 367 => 500 }.freeze
   HOLES = ROOM.keys.each_with_index.map do |bytes, heap|
     slots = GC.stat_heap(heap)
     free = slots[:heap_eden_slots] - slots[:total_allocated_objects] + slots[:total_freed_objects]

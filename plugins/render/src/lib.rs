@@ -1,15 +1,14 @@
 //! Seals CRuby and our ERB renderer into one component that imports nothing.
 //!
-//! CRuby comes as a WebAssembly module (`package`) that imports about fifty functions of its host. `jumps` repairs its
-//! non-local exits, `imports` answers every import inside the module, `glue` adds the exports of the typed `render`
-//! world, `snapshot` starts Ruby once, loads the renderer (`../ruby/*.rb`, listed by `scripts`) and writes the warm
-//! memory back into the module, and `component` wraps the module by the WIT contract. An instance then starts in a
-//! tenth of a millisecond, and every one starts the same.
+//! CRuby comes as a WebAssembly module (`package`) that imports about fifty functions of its host. `imports` answers
+//! every import inside the module, `glue` adds the exports of the typed `render` world, `snapshot` starts Ruby once,
+//! loads the renderer (`../ruby/*.rb`, listed by `scripts`) and writes the warm memory back into the module, and
+//! `component` wraps the module by the WIT contract. An instance then starts in a tenth of a millisecond, and every one
+//! starts the same.
 
 mod component;
 mod glue;
 mod imports;
-mod jumps;
 mod package;
 mod scripts;
 mod snapshot;
@@ -33,7 +32,6 @@ pub fn build(ruby: &[u8], progress: &mut dyn FnMut(&str)) -> Result<Vec<u8>> {
         .generate_producers_section(false)
         .parse(ruby)
         .context("reading the module of CRuby")?;
-    jumps::repair(&mut module).context("repairing CRuby's non-local exits")?;
     let state = imports::seal(&mut module)?;
     glue::add_exports(&mut module, &state)?;
     let sealed = module.emit_wasm();

@@ -7,8 +7,8 @@ use anyhow::{Context, Result, bail};
 use data_encoding::HEXLOWER;
 use sha2::{Digest, Sha256};
 
-/// SHA-256 of `dist/ruby+stdlib.wasm` in the npm package `@ruby/3.4-wasm-wasi` 2.10.1.
-pub const DIGEST: &str = "4b814fc9d13505ea5b4c1f3bd3a7cc7ccca137f551196b9b21f0a7caf9cc5878";
+/// SHA-256 of `dist/ruby+stdlib.wasm` in the npm package `@ruby/4.0-wasm-wasi` 2.10.1.
+pub const DIGEST: &str = "9fe3c749730a16da9b0d1a973bb77bec164f8d958efcb7f5b81e4275ea8c5439";
 
 /// The bytes of the Ruby module at `path`, if they are the ones we know.
 ///

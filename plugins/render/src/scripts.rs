@@ -17,6 +17,7 @@ macro_rules! scripts {
 pub const SCRIPTS: &[Script] = scripts![
     "stand_ins.rb",
     "libraries.rb",
+    "cgi.rb",
     "structs.rb",
     "errors.rb",
     "lookup.rb",

@@ -5,7 +5,10 @@ use std::pin::pin;
 use std::task::{Context as TaskContext, Poll, Waker};
 
 use wasmtime::error::Context as _;
-use wasmtime::{Config, Engine, Instance, Memory, Module, OptLevel, Result, Store, TypedFunc, Val, bail, format_err};
+use wasmtime::{
+    Config, Engine, Instance, Memory, Module, OptLevel, Result, Store, StoreLimits, StoreLimitsBuilder, TypedFunc, Val,
+    bail, format_err,
+};
 use wasmtime_wizer::{InstanceState, SnapshotVal, ValType, Wizer};
 
 use crate::glue::{INTERFACE, build, ruby};
@@ -21,6 +24,11 @@ const ARGUMENTS: &[&str] = &[
 
 /// Deep recursion of Ruby's compiler needs more than the default half megabyte.
 const STACK_BYTES: usize = 4 << 20;
+
+/// Bytes of memory that Ruby may have while it starts, twice of what it needs. When it starts, version 4.0 also asks for
+/// 256 MiB in one piece, an index for objects with more than ten instance variables, and does without where it gets
+/// none. It would be a part of every instance, and count for the limit of each call.
+const MAX_START_BYTES: usize = 192 << 20;
 
 /// Largest hole to search for in C's heap, in bytes; larger ones are as good for a call as fresh memory.
 const MAX_HOLE_BYTES: usize = 1 << 20;
@@ -51,7 +59,9 @@ pub(crate) fn warm_up(module: &[u8], progress: &mut dyn FnMut(&str)) -> Result<V
         .async_stack_size(2 * STACK_BYTES);
     let engine = Engine::new(&config)?;
     let compiled = Module::new(&engine, &instrumented)?;
-    let mut store = Store::new(&engine, ());
+    let limits = StoreLimitsBuilder::new().memory_size(MAX_START_BYTES).build();
+    let mut store = Store::new(&engine, limits);
+    store.limiter(|limits| limits);
     let instance = Instance::new(&mut store, &compiled, &[])?;
 
     let mut start = Start::new(&mut store, instance)?;
@@ -82,7 +92,7 @@ pub(crate) fn warm_up(module: &[u8], progress: &mut dyn FnMut(&str)) -> Result<V
 
 /// Ruby while it starts.
 struct Start<'a> {
-    store: &'a mut Store<()>,
+    store: &'a mut Store<StoreLimits>,
     instance: Instance,
     memory: Memory,
     realloc: TypedFunc<(u32, u32, u32, u32), u32>,
@@ -93,7 +103,7 @@ struct Start<'a> {
 // === impl Start ===
 
 impl<'a> Start<'a> {
-    fn new(store: &'a mut Store<()>, instance: Instance) -> Result<Self> {
+    fn new(store: &'a mut Store<StoreLimits>, instance: Instance) -> Result<Self> {
         let memory = instance
             .get_memory(&mut *store, "memory")
             .context("CRuby exports no memory")?;
@@ -251,7 +261,7 @@ impl<'a> Start<'a> {
 /// What wizer asks of the started instance. Its own implementation needs features of wasmtime that the host does
 /// without, and with two feature sets wasmtime would be built twice.
 struct Started {
-    store: Store<()>,
+    store: Store<StoreLimits>,
     instance: Instance,
 }
 

@@ -60,7 +60,7 @@ fn error(text: &str) -> (String, Option<u32>, String) {
 }
 
 // Rows of docs/differences.md: `link.address(azs: ..)`; a manual link without `instances`; a property with a key that
-// is no string; Ruby 3.4 (the `{}` and the hashes among the results).
+// is no string.
 #[test]
 fn templates_see_what_bosh_shows_them() {
     for (text, expected) in [
@@ -235,6 +235,78 @@ fn templates_see_what_bosh_shows_them() {
         (
             "<% class Peer; def x = 1; end; def twice(v) = v * 2 %><%= Peer.new.x %><%= twice(2) %> <%= Peer %>",
             "14 Bosh::Common::Template::EvaluationContext::Peer",
+        ),
+    ] {
+        assert_eq!(output(text), expected, "{text}");
+    }
+}
+
+// Rows of docs/differences.md: Ruby version; gem `cgi`; other gems; all rows of "Ruby 4.0". The expected texts are those
+// of the same Ruby without the renderer, and for `CGI.parse` those of the gem.
+#[test]
+fn templates_run_on_ruby_4() {
+    for (text, expected) in [
+        (
+            "<%= RUBY_VERSION[/\\d+\\.\\d+/] %> <%= Ruby::VERSION == RUBY_VERSION %> <%= RbConfig::CONFIG['UNICODE_VERSION'] %>",
+            "4.0 true 17.0.0",
+        ),
+        (
+            "<%= Set[1, [2]] %> <%= [Set['a']].to_json %> <%= {1 => Set[]} %>",
+            "Set[1, [2]] [\"Set[\\\"a\\\"]\"] {1 => Set[]}",
+        ),
+        (
+            "<%= [1e15, 1e16, 1e-4, 1e-5, 1.5].to_json %>",
+            "[1000000000000000.0,1e+16,0.0001,0.00001,1.5]",
+        ),
+        (
+            "<% begin; JSON.parse('{\"a\" 1}'); rescue JSON::ParserError => e %><%= e.message %><% end %>",
+            "expected ':' after object key at line 1 column 6",
+        ),
+        (
+            "<% begin; ERB.new('x', nil, '-'); rescue ArgumentError => e %><%= e.message %><% end %>",
+            "wrong number of arguments (given 3, expected 1)",
+        ),
+        (
+            "<% Pair = Data.define(:a) %><%= YAML.dump(Pair.new(a: 1)).lines.last %>",
+            "a: 1\n",
+        ),
+        (
+            "<% begin; OpenSSL::Digest.new('NOPE'); rescue OpenSSL::Digest::DigestError => e %><%= e.message[0, 28] %><% end %>",
+            "unsupported digest algorithm",
+        ),
+        (
+            "<% begin; OpenSSL::Cipher.new('NOPE'); rescue OpenSSL::Cipher::CipherError => e %><%= e.message[0, 28] %><% end %>",
+            "unsupported cipher algorithm",
+        ),
+        ("<%= begin; SortedSet; rescue NameError; 'none'; end %>", "none"),
+        ("<% a = true\n&& false %><%= a %>", "false"),
+        (
+            "<%= 'xax'.strip('x') %> <%= [1, 2].rfind { |n| n < 2 } %> <%= Enumerator.produce(1, size: 3) { 1 }.size %>",
+            "a 1 3",
+        ),
+        (
+            "<% class Shy; def initialize = (@a, @b = 1, 2); private def instance_variables_to_inspect = [:@b]; end %>\
+             <%= Shy.new.inspect.end_with?(' @b=2>') %>",
+            "true",
+        ),
+        // gems of the director
+        (
+            "<% require 'cgi'; require 'cgi/util'; require 'cgi/escape'; require 'ostruct'; require 'base64' %>\
+             <%= OpenStruct.new(a: 1) %> <%= CGI.escape(' é') %> <%= CGI.unescapeHTML('&lt;&#x41;') %> <%= CGI::Util.class %>",
+            "#<OpenStruct a=1> +%C3%A9 <A Module",
+        ),
+        (
+            "<%= CGI.parse('a=1&a=2;b=%26+x&=3&&c=d=e&f') %> <%= CGI.parse('')['none'] %>",
+            "{\"a\" => [\"1\", \"2\"], \"b\" => [\"& x\"], \"\" => [\"3\"], \"c\" => [\"d=e\"], \"f\" => []} []",
+        ),
+        (
+            "<%= defined?(CGI::Cookie).inspect %> <%= begin; require 'bigdecimal'; rescue LoadError; 'none'; end %>",
+            "nil none",
+        ),
+        // the same as in 3.4
+        (
+            "<%= {a: 1, 'b' => nil} %> <%= [1, 2].map { it * 2 } %> <%= 'a' << 'b' %> <%= JSON.pretty_generate([[], {}]) %>",
+            "{a: 1, \"b\" => nil} [2, 4] ab [\n  [],\n  {}\n]",
         ),
     ] {
         assert_eq!(output(text), expected, "{text}");

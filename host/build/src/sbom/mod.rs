@@ -127,10 +127,10 @@ mod tests {
 
     #[test]
     fn other_components_have_name_version_and_licence() {
-        let ruby = component("pkg:npm/%40ruby/3.4-wasm-wasi@2.10.1=MIT AND (Ruby OR BSD-2-Clause)").unwrap();
+        let ruby = component("pkg:npm/%40ruby/4.0-wasm-wasi@2.10.1=MIT AND (Ruby OR BSD-2-Clause)").unwrap();
         assert_eq!(
             (&ruby["name"], &ruby["version"]),
-            (&json!("@ruby/3.4-wasm-wasi"), &json!("2.10.1"))
+            (&json!("@ruby/4.0-wasm-wasi"), &json!("2.10.1"))
         );
         assert_eq!(ruby["licenses"][0]["expression"], "MIT AND (Ruby OR BSD-2-Clause)");
         for bad in ["glibc@2=MIT", "pkg:generic/glibc=MIT", "pkg:generic/glibc@2"] {
