@@ -51,6 +51,7 @@ fn objects(group: &Group, report: &mut Report) -> Vec<Tree> {
         .iter()
         .for_each(|job| lifecycle_scripts::warn(job, group, report));
     group.jobs.iter().for_each(|job| pre_start::check(job, report));
+    group.jobs.iter().for_each(|job| security::warn(job, report));
     let volumes = Volumes::plan(group, report);
     volumes::check_extra(group, &volumes, report);
     if report.failed() {
