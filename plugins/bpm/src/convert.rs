@@ -6,7 +6,7 @@ use crate::request::{Converted, DeploymentRequest, GroupRequest, Reply};
 use crate::volumes::{self, Volumes};
 use crate::{
     active_passive, container_probe, deployment, dns, fields, init, kubernetes_rules, lifecycle_scripts, pre_start,
-    read, resources, services, workload,
+    read, resources, security, services, workload,
 };
 use boson_document::{Report, Tree};
 use boson_manifest::dns::RESOLVED_KEY;
