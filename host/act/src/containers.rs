@@ -65,6 +65,15 @@ pub fn files(container: &Container) -> Vec<String> {
     }
 }
 
+/// The containers that run this subcommand of the process wrapper as long as the pod.
+pub fn wrapped<'p>(pod: &'p Pod, subcommand: &str) -> impl Iterator<Item = &'p Container> {
+    lasting(pod).filter(move |one| {
+        let mut words = one.command.iter().flatten();
+        let is_wrapper = words.next().is_some_and(|program| WRAPPERS.contains(&program.as_str()));
+        is_wrapper && words.next().is_some_and(|word| word == subcommand)
+    })
+}
+
 fn argument<'c>(container: &'c Container, flag: &str) -> Option<&'c str> {
     let command = container.command.as_deref()?;
     command.first().filter(|program| WRAPPERS.contains(&program.as_str()))?;
@@ -128,7 +137,7 @@ pub fn is_ready(pod: &Pod) -> bool {
     ready.any(|one| one.status == "True")
 }
 
-fn is_running(status: &ContainerStatus) -> bool {
+pub fn is_running(status: &ContainerStatus) -> bool {
     status.state.as_ref().is_some_and(|state| state.running.is_some())
 }
 

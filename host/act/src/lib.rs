@@ -6,10 +6,15 @@
 mod codes;
 pub mod command;
 mod containers;
+mod drain;
 mod follow;
 mod glob;
+mod interrupt;
 mod lines;
+mod log_text;
+mod lost;
 mod remote;
+mod replace;
 pub mod selection;
 mod states;
 mod unpack;

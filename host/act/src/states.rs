@@ -1,11 +1,15 @@
 //! Desired states of instances in `spec.instances` of a BOSHDeployment, which the operator keeps to.
 
+use crate::selection::Selection;
 use anyhow::bail;
-use boson_api::{BoshDeployment, InstanceState};
+use boson_api::{BoshDeployment, DesiredState, InstanceState};
 use boson_cluster::client::{ErrorKind, FieldManager};
 use boson_look::access::Access;
+use boson_look::instances::Instance;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
+use k8s_openapi::jiff::{RoundMode, SignedDuration, Timestamp, TimestampRound, Unit};
 use serde_json::json;
+use std::collections::BTreeMap;
 
 /// Who owns the states that these commands write, so that applying the BOSHDeployment without them keeps them.
 const MANAGER: FieldManager = FieldManager("host-instances");
@@ -18,6 +22,8 @@ pub enum Change {
     Stop,
     Start,
     /// Replace pods, and start what is stopped.
+    Restart,
+    /// Replace pods. What is stopped stays so.
     Replace,
     Ignore,
     Unignore,
@@ -38,6 +44,34 @@ impl Target {
     pub fn of(name: String) -> Self {
         Self { name, time: None }
     }
+
+    /// What is to be replaced. The newest pod gives the time, not the clock of this machine.
+    pub fn replacing(selection: &Selection, instances: &[Instance], before: Option<Timestamp>) -> Vec<Self> {
+        let mut newest: BTreeMap<String, Option<Timestamp>> = BTreeMap::new();
+        for instance in instances.iter().filter(|one| one.index.is_some()) {
+            let name = match selection {
+                Selection::Instance { .. } => instance.to_string(),
+                _ => instance.group.clone(),
+            };
+            let of_target = newest.entry(name).or_default();
+            *of_target = (*of_target).max(created(instance));
+        }
+        // Kubernetes has no fractions of seconds.
+        let up = TimestampRound::new().smallest(Unit::Second).mode(RoundMode::Ceil);
+        let before = before.map(|time| time.round(up).unwrap_or(time));
+        let after = |created: Timestamp| created.checked_add(SignedDuration::from_secs(1)).unwrap_or(created);
+        let target = |(name, newest): (String, Option<Timestamp>)| Self {
+            name,
+            time: before.or(newest.map(after)).map(Time),
+        };
+        newest.into_iter().map(target).collect()
+    }
+}
+
+/// When the pod of an instance was created.
+pub fn created(instance: &Instance) -> Option<Timestamp> {
+    let pod = instance.pod.as_ref()?;
+    Some(pod.metadata.creation_timestamp.as_ref()?.0)
 }
 
 /// Changes the states of a deployment; returns it with these.
@@ -75,28 +109,29 @@ fn changed(states: &[InstanceState], targets: &[Target], change: Change) -> Vec<
         let mut state = at.map_or_else(InstanceState::default, |at| states.swap_remove(at));
         state.name.clone_from(&target.name);
         match change {
-            Change::Stop => state.stopped = true,
+            Change::Stop => state.desired.stopped = true,
             Change::Start => {
-                state.stopped = false;
-                parts(&mut states, target).for_each(|one| one.stopped = false);
+                state.desired.stopped = false;
+                parts(&mut states, target).for_each(|one| one.desired.stopped = false);
             }
-            Change::Ignore => state.ignored = true,
-            Change::Unignore => state.ignored = false,
-            Change::Replace => {
-                state.stopped = false;
-                let present = state.replace_pods_created_before.take();
-                state.replace_pods_created_before = present.max(target.time.clone());
+            Change::Ignore => state.desired.ignored = true,
+            Change::Unignore => state.desired.ignored = false,
+            Change::Restart | Change::Replace => {
+                let starts = change == Change::Restart;
+                state.desired.stopped &= !starts;
+                let present = state.desired.replace_pods_created_before.take();
+                state.desired.replace_pods_created_before = present.max(target.time.clone());
                 for one in parts(&mut states, target) {
-                    one.stopped = false;
+                    one.desired.stopped &= !starts;
                     // What was requested before is part of this.
-                    let is_part = one.replace_pods_created_before <= state.replace_pods_created_before;
-                    one.replace_pods_created_before.take_if(|_| is_part);
+                    let is_part = one.desired.replace_pods_created_before <= state.desired.replace_pods_created_before;
+                    one.desired.replace_pods_created_before.take_if(|_| is_part);
                 }
             }
         }
         states.push(state);
     }
-    states.retain(|one| !one.is_empty());
+    states.retain(|one| one.desired != DesiredState::default());
     states.sort_by(|one, other| one.name.cmp(&other.name));
     states
 }
@@ -151,21 +186,65 @@ mod tests {
 
     #[test]
     fn a_request_for_a_group_includes_earlier_ones_for_its_instances_and_starts_it() {
-        let one = after(&json!([]), &[("web/0", Some(EARLY))], Change::Replace);
+        let one = after(&json!([]), &[("web/0", Some(EARLY))], Change::Restart);
         let before = |name: &str, time: &str| json!({"name": name, "replacePodsCreatedBefore": time});
         assert_eq!(one, json!([before("web/0", EARLY)]));
         assert_eq!(
-            after(&one, &[("web/0", Some(LATE))], Change::Replace),
+            after(&one, &[("web/0", Some(LATE))], Change::Restart),
             json!([before("web/0", LATE)])
         );
         assert_eq!(
-            after(&one, &[("web", Some(LATE))], Change::Replace),
+            after(&one, &[("web", Some(LATE))], Change::Restart),
             json!([before("web", LATE)])
         );
         let later = json!([before("web/0", LATE)]);
-        let both = after(&later, &[("web", Some(EARLY))], Change::Replace);
+        let both = after(&later, &[("web", Some(EARLY))], Change::Restart);
         assert_eq!(both, json!([before("web", EARLY), before("web/0", LATE)]));
         let stopped = json!([{"name": "web", "stopped": true}]);
-        assert_eq!(after(&stopped, &[("web", None)], Change::Replace), json!([]));
+        assert_eq!(after(&stopped, &[("web", None)], Change::Restart), json!([]));
+    }
+
+    #[test]
+    fn a_deploy_replaces_pods_without_starting_what_is_stopped() {
+        let stopped = json!([{"name": "web", "stopped": true}]);
+        let replaced = after(&stopped, &[("web", Some(LATE))], Change::Replace);
+        assert_eq!(
+            replaced,
+            json!([{"name": "web", "stopped": true, "replacePodsCreatedBefore": LATE}])
+        );
+    }
+
+    #[test]
+    fn what_is_replaced_is_older_than_the_newest_pod_of_its_group() {
+        let instance = |group: &str, index: Option<usize>, created: Option<&str>| Instance {
+            group: group.into(),
+            index,
+            az: String::new(),
+            pod: created.map(|time| from_value(json!({"metadata": {"creationTimestamp": time}})).unwrap()),
+        };
+        let (early, late) = ("2026-11-28T10:00:00Z", "2026-11-28T11:00:00Z");
+        let all = [
+            instance("gone", None, Some(late)),
+            instance("web", Some(0), Some(late)),
+            instance("web", Some(1), Some(early)),
+            instance("zero", Some(0), None),
+        ];
+        let found = |selection: &str, instances: &[Instance], before: Option<&str>| -> Vec<String> {
+            let selection = selection.parse().unwrap_or_default();
+            let before = before.map(|time| time.parse().unwrap());
+            let text = |one: Target| {
+                let time = one.time.map(|time| time.0.to_string());
+                format!("{} {}", one.name, time.unwrap_or_default())
+            };
+            Target::replacing(&selection, instances, before)
+                .into_iter()
+                .map(text)
+                .collect()
+        };
+        assert_eq!(found("", &all, None), ["web 2026-11-28T11:00:01Z", "zero "]);
+        assert_eq!(found("web/1", &all[2..3], None), ["web/1 2026-11-28T10:00:01Z"]);
+        assert_eq!(found("web", &all[1..3], Some(early)), ["web 2026-11-28T10:00:00Z"]);
+        let fraction = Some("2026-11-28T10:00:00.5Z");
+        assert_eq!(found("web", &all[1..3], fraction), ["web 2026-11-28T10:00:01Z"]);
     }
 }

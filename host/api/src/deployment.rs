@@ -90,12 +90,12 @@ impl BoshDeploymentSpec {
 
     /// Whether an instance group or an instance itself is stopped. `name`: `GROUP` or `GROUP/INDEX`.
     pub fn is_stopped(&self, name: &str) -> bool {
-        self.instances.iter().any(|one| one.name == name && one.stopped)
+        self.instances.iter().any(|one| one.name == name && one.desired.stopped)
     }
 
     /// Whether an instance is ignored. `name`: `GROUP/INDEX`.
     pub fn is_ignored(&self, name: &str) -> bool {
-        self.instances.iter().any(|one| one.name == name && one.ignored)
+        self.instances.iter().any(|one| one.name == name && one.desired.ignored)
     }
 
     /// All documents that the specification refers to.

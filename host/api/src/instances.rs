@@ -19,18 +19,9 @@ pub struct InstanceState {
         regex(pattern = r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?(/(0|[1-9][0-9]{0,3}))?$")
     )]
     pub name: String,
-    /// Replaces the pods that were created before this time, in the order of a rollout: 'host restart' and 'host
-    /// recreate' set it. A time in the future has no effect until it is reached.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(schema_with = "crate::schema::optional_date_time")]
-    pub replace_pods_created_before: Option<Time>,
-    /// Whether nothing of the instance group or instance runs. Its claims stay. A stopped group has no pods, and a
-    /// stopped instance has one that runs on no node.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub stopped: bool,
-    /// Whether the operator neither replaces the pod of the instance nor waits for it.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub ignored: bool,
+    /// What is asked for.
+    #[serde(flatten)]
+    pub desired: DesiredState,
 }
 
 /// The desired state of the instances of a QuarksStatefulSet, or of one of them.
@@ -46,16 +37,27 @@ pub struct PodState {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 0))]
     pub ordinal: Option<i32>,
-    /// Replaces the pods that were created before this time, in the order of a rollout. A time in the future has no
-    /// effect until it is reached.
+    /// What is asked for.
+    #[serde(flatten)]
+    pub desired: DesiredState,
+}
+
+/// What is asked for of instances.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct DesiredState {
+    /// Replaces the pods that were created before this time, in the order of a rollout: 'host restart' and 'host
+    /// recreate' set it. A time in the future has no effect until it is reached.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "crate::schema::optional_date_time")]
     pub replace_pods_created_before: Option<Time>,
-    /// Whether nothing of it runs. Without an ordinal, there are no pods. An instance has a pod with the scheduling
-    /// gate quarks.cloudfoundry.org/stopped; without the revisions that a deployment gives to pods, it has no effect.
+    /// Whether nothing of the instance group or instance runs. Its claims stay. A stopped group has no pods, and a
+    /// stopped instance has one with the scheduling gate quarks.cloudfoundry.org/stopped, which runs on no node. In a
+    /// QuarksStatefulSet that a user wrote, one instance cannot be stopped: its pods have no revisions.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub stopped: bool,
-    /// Whether the operator neither replaces the pod nor waits for it. It has an effect only with an ordinal.
+    /// Whether the operator neither replaces the pod of the instance nor waits for it. It has no effect for all
+    /// instances of a group.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub ignored: bool,
 }
@@ -69,16 +71,5 @@ impl InstanceState {
             Some((group, index)) => (group, index.parse().ok()),
             None => (&self.name, None),
         }
-    }
-
-    /// Whether it asks for nothing.
-    pub fn is_empty(&self) -> bool {
-        let Self {
-            replace_pods_created_before,
-            stopped,
-            ignored,
-            ..
-        } = self;
-        replace_pods_created_before.is_none() && !stopped && !ignored
     }
 }

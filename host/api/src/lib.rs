@@ -30,7 +30,7 @@ pub use deployment::{
     BoshDeployment, BoshDeploymentSpec, BoshDeploymentStatus, OutdatedGroup, PluginUse, ReferenceType,
     ResourceReference,
 };
-pub use instances::{InstanceState, PodState};
+pub use instances::{DesiredState, InstanceState, PodState};
 pub use job::{QuarksJob, QuarksJobSpec, QuarksJobStatus};
 pub use plugin_approval::{ApprovedVersion, OnFailure, PluginApproval, PluginApprovalSpec};
 pub use secret::{QuarksSecret, QuarksSecretSpec, QuarksSecretStatus};

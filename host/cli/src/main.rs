@@ -2,6 +2,8 @@
 
 mod codes;
 mod command;
+#[cfg(test)]
+mod dashboard;
 mod etags;
 mod generator;
 mod images;

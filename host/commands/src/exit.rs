@@ -2,6 +2,7 @@
 //! a command waits also 124 (timeout) and 130 (Ctrl-C); in pods of a conversion also 65 (your input, and the error was
 //! reported to the operator) and 75 (try again).
 
+use crate::output::OutputClosed;
 use boson_pipeline::Diagnostic;
 use std::process::ExitCode;
 
@@ -30,12 +31,8 @@ pub enum ExitError {
 
 impl From<anyhow::Error> for ExitError {
     fn from(error: anyhow::Error) -> Self {
-        let is_broken_pipe = |cause: &std::io::Error| cause.kind() == std::io::ErrorKind::BrokenPipe;
-        if error
-            .chain()
-            .filter_map(|cause| cause.downcast_ref())
-            .any(is_broken_pipe)
-        {
+        let of_output = |cause: &std::io::Error| cause.get_ref().is_some_and(|inner| inner.is::<OutputClosed>());
+        if error.chain().filter_map(|cause| cause.downcast_ref()).any(of_output) {
             Self::BrokenPipe
         } else {
             Self::Io(error)
@@ -78,5 +75,22 @@ pub fn code(result: Result<(), ExitError>) -> ExitCode {
             crate::output::complain(&format!("error: {error:#}\n"));
             ExitCode::from(1)
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use anyhow::Context;
+    use std::io::{Error, ErrorKind};
+
+    #[test]
+    fn only_a_closed_output_is_no_error() {
+        let closed = Error::new(ErrorKind::BrokenPipe, OutputClosed);
+        let closed = Err::<(), _>(closed).context("cannot print").unwrap_err();
+        assert!(matches!(ExitError::from(closed), ExitError::BrokenPipe));
+        let connection = Error::from(ErrorKind::BrokenPipe);
+        let connection = Err::<(), _>(connection).context("cannot list pods").unwrap_err();
+        assert!(matches!(ExitError::from(connection), ExitError::Io(_)));
     }
 }

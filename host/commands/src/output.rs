@@ -5,7 +5,7 @@ use boson_pipeline::{Diagnostic, Severity};
 use clap::ValueEnum;
 use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
 use std::collections::HashSet;
-use std::io::{IsTerminal, Write};
+use std::io::{ErrorKind, IsTerminal, Write};
 use std::time::Duration;
 
 /// When to color.
@@ -46,10 +46,22 @@ impl Color {
     }
 }
 
+/// The reader of standard output has closed it. Other streams, such as a connection to the API server, break, too.
+#[derive(Debug)]
+pub struct OutputClosed;
+
+impl std::fmt::Display for OutputClosed {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("standard output is closed")
+    }
+}
+
+impl std::error::Error for OutputClosed {}
+
 /// Writes to standard output.
 ///
 /// # Errors
-/// The stream is closed or full.
+/// The stream is closed ([`OutputClosed`]) or full.
 pub fn print(text: &str) -> std::io::Result<()> {
     write(text.as_bytes())
 }
@@ -57,11 +69,14 @@ pub fn print(text: &str) -> std::io::Result<()> {
 /// Writes bytes of another program to standard output.
 ///
 /// # Errors
-/// The stream is closed or full.
+/// The stream is closed ([`OutputClosed`]) or full.
 pub fn write(bytes: &[u8]) -> std::io::Result<()> {
     let mut out = std::io::stdout().lock();
-    out.write_all(bytes)?;
-    out.flush()
+    let written = out.write_all(bytes).and_then(|()| out.flush());
+    written.map_err(|error| match error.kind() {
+        ErrorKind::BrokenPipe => std::io::Error::new(ErrorKind::BrokenPipe, OutputClosed),
+        _ => error,
+    })
 }
 
 /// Writes to standard error; errors are ignored.

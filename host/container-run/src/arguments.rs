@@ -45,6 +45,8 @@ pub struct Flags {
     pub grace: Duration,
     /// `--persistent-disk-mb`: for drain scripts.
     pub persistent_disk: u64,
+    /// `--valid`: how long a request to skip drain scripts is valid; 0 ends it.
+    pub valid: Duration,
     /// `--condition described`: a command in the description of the job must succeed before post-start.
     pub condition: bool,
     /// `--post-deploy`: a file whose content changes when the whole deployment is ready.
@@ -95,6 +97,7 @@ impl Flags {
             pre_starts: Vec::new(),
             grace: DEFAULT_GRACE_PERIOD,
             persistent_disk: 0,
+            valid: Duration::ZERO,
             condition: false,
             post_deploy: String::new(),
             sources: String::new(),
@@ -157,6 +160,7 @@ impl Flags {
             "--scripts" => self.scripts = list(value).map(|item| name(flag, item)).collect::<Result<_>>()?,
             "--grace" => self.grace = seconds(flag, value)?,
             "--persistent-disk-mb" => self.persistent_disk = number(flag, value)?,
+            "--valid" => self.valid = seconds(flag, value)?,
             "--condition" if value == "described" => self.condition = true,
             "--condition" => return Err(Error::usage("--condition needs described")),
             "--post-deploy" => self.post_deploy = value.to_string(),

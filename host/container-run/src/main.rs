@@ -37,7 +37,7 @@ use arguments::Flags;
 use error::{Error, Result};
 use places::Places;
 
-const USAGE: &str = "usage: container-run process|probe|pre-render|script|scripts|errand|ready|logs|monit-http|active|install|copy-jobs|copy-packages|archive|extract|version [flags]; see docs/processes.md";
+const USAGE: &str = "usage: container-run process|probe|pre-render|script|scripts|errand|ready|logs|monit-http|active|install|copy-jobs|copy-packages|archive|extract|skip-drain|version [flags]; see docs/processes.md";
 
 fn main() -> ExitCode {
     match run() {
@@ -79,6 +79,7 @@ fn run() -> Result<u8> {
         "copy-jobs" => copy_jobs::run(rest),
         "archive" => archive::archive(rest),
         "extract" => archive::extract(rest),
+        "skip-drain" => scripts::skip_drain::run(&places, &Flags::read(rest, &["--valid"])?),
         "copy-packages" => copy_packages::run(rest),
         "exec-as" => Err(exec_as::run(rest)),
         "version" => {

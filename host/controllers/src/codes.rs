@@ -57,6 +57,10 @@ boson_pipeline::codes::codes! {
          the names of the invalid fields. The operator sends all objects as a dry run before it writes any of them, \
          so the objects in the cluster are unchanged. It retries every 30 s, and immediately when the manifest \
          changes.";
+    DEPLOYMENT_UNKNOWN_INSTANCE = "deployment-unknown-instance", "A desired state is for an instance that does not exist",
+        "A name in `spec.instances` is neither an instance group of services nor an instance of one, so the state has no \
+         effect. It takes effect when the manifest has the instance. `host instances` lists the names; `host start` and \
+         `host unignore` remove a state.";
     DEPLOYMENT_TOO_LARGE = "deployment-too-large", "A deployment, or one of its documents, is too large",
         "The manifest and the ops files of a deployment are in memory during a conversion. Together they may have 16 \
          MiB, or less if the operator has little memory: a value takes a hundred times the size of its text. A \

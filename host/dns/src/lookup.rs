@@ -47,14 +47,20 @@ pub fn ask(server: SocketAddr, name: &str) -> io::Result<Found> {
     })
 }
 
-fn ask_for(server: SocketAddr, name: &str, kind: u16) -> io::Result<Found> {
+/// A socket that gets answers of this server only.
+pub(crate) fn connected(server: SocketAddr, timeout: Duration) -> io::Result<UdpSocket> {
     let any: IpAddr = match server {
         SocketAddr::V4(_) => Ipv4Addr::UNSPECIFIED.into(),
         SocketAddr::V6(_) => Ipv6Addr::UNSPECIFIED.into(),
     };
     let socket = UdpSocket::bind((any, 0))?;
-    socket.set_read_timeout(Some(QUESTION_TIMEOUT))?;
+    socket.set_read_timeout(Some(timeout))?;
     socket.connect(server)?;
+    Ok(socket)
+}
+
+fn ask_for(server: SocketAddr, name: &str, kind: u16) -> io::Result<Found> {
+    let socket = connected(server, QUESTION_TIMEOUT)?;
     // The port of the socket is new for each question, and only this server's packets arrive there.
     let id = socket.local_addr()?.port() ^ kind;
     let question = question(id, name, kind).ok_or(io::ErrorKind::InvalidInput)?;

@@ -1,7 +1,8 @@
 //! Asks whether a server answers, as BOSH's `post-start` script does.
 
+use crate::lookup::connected;
 use std::io;
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
+use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
 /// How long one question waits.
@@ -27,13 +28,7 @@ pub fn wait(server: SocketAddr, patience: Duration) -> io::Result<()> {
 }
 
 fn ask(server: SocketAddr) -> io::Result<()> {
-    let any: IpAddr = match server {
-        SocketAddr::V4(_) => Ipv4Addr::UNSPECIFIED.into(),
-        SocketAddr::V6(_) => Ipv6Addr::UNSPECIFIED.into(),
-    };
-    let socket = UdpSocket::bind((any, 0))?;
-    socket.set_read_timeout(Some(QUESTION_TIMEOUT))?;
-    socket.connect(server)?;
+    let socket = connected(server, QUESTION_TIMEOUT)?;
     socket.send(QUESTION)?;
     let mut answer = [0; 512];
     let length = socket.recv(&mut answer)?;

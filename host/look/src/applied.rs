@@ -73,7 +73,7 @@ fn unapplied(deployment: &BoshDeployment) -> Option<String> {
 
 fn unchanged(deployment: &BoshDeployment) -> Vec<String> {
     let states = deployment.spec.instances.iter();
-    let unchanged = states.filter(|one| one.stopped || one.ignored);
+    let unchanged = states.filter(|one| one.desired.stopped || one.desired.ignored);
     unchanged.map(|one| format!("'{}'", one.name)).collect()
 }
 

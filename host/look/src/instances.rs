@@ -38,9 +38,14 @@ impl Instance {
     pub async fn all(access: &Access, found: &Found) -> anyhow::Result<Vec<Self>> {
         let groups: Vec<QuarksStatefulSet> = access.list(&found.selector).await?;
         let pods = access.list(&pods(&found.selector)).await?;
-        let spread = spread(&found.deployment);
+        Ok(Self::among(&found.deployment, &groups, pods))
+    }
+
+    /// Of the groups and pods of a deployment that were read.
+    pub fn among(deployment: &BoshDeployment, groups: &[QuarksStatefulSet], pods: Vec<Pod>) -> Vec<Self> {
+        let spread = spread(deployment);
         let groups: Vec<Group<'_>> = groups.iter().map(|one| Group::of(one, spread)).collect();
-        Ok(Self::of(&groups, pods))
+        Self::of(&groups, pods)
     }
 
     pub(crate) fn of(groups: &[Group<'_>], pods: Vec<Pod>) -> Vec<Self> {
@@ -151,7 +156,7 @@ impl<'o> Group<'o> {
 }
 
 /// The selector of the pods of services: only they have the label of the zone.
-pub(crate) fn pods(selector: &str) -> String {
+pub fn pods(selector: &str) -> String {
     format!("{selector},{}", labels::AZ_INDEX)
 }
 

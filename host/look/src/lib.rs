@@ -8,6 +8,6 @@ pub mod access;
 pub mod applied;
 pub mod command;
 pub mod instances;
-mod state;
+pub mod state;
 pub mod table;
 mod usage;

@@ -56,7 +56,8 @@ boson_document::codes! {
         "BPM ignores unknown keys silently. Often a key is misspelt.";
     DROPPED = "bpm-dropped", "A setting of bpm.yml has no effect",
         "Containers have no such setting. The number of processes and threads of a container is limited by a setting \
-         of the node (`podPidsLimit` of the kubelet).";
+         of the node (`podPidsLimit` of the kubelet). Kubernetes gives capabilities and `privileged` to root only, so a \
+         job with `quarks.run.security_context: {runAsNonRoot: true}` has neither.";
     VOLUME = "bpm-volume", "A volume behaves differently from BPM",
         "Containers cannot access the directories of the node. A volume outside of `/var/vcap` is an empty directory \
          of the pod, and patterns are not expanded.";

@@ -6,7 +6,7 @@ use crate::request::{Converted, DeploymentRequest, GroupRequest, Reply};
 use crate::volumes::{self, Volumes};
 use crate::{
     active_passive, container_probe, deployment, dns, fields, init, kubernetes_rules, lifecycle_scripts, pre_start,
-    read, resources, services, workload,
+    read, resources, security, services, workload,
 };
 use boson_document::{Report, Tree};
 use boson_manifest::dns::RESOLVED_KEY;
@@ -51,6 +51,7 @@ fn objects(group: &Group, report: &mut Report) -> Vec<Tree> {
         .iter()
         .for_each(|job| lifecycle_scripts::warn(job, group, report));
     group.jobs.iter().for_each(|job| pre_start::check(job, report));
+    group.jobs.iter().for_each(|job| security::warn(job, report));
     let volumes = Volumes::plan(group, report);
     volumes::check_extra(group, &volumes, report);
     if report.failed() {

@@ -1,10 +1,11 @@
 //! Users and privileges of containers.
 
+use crate::codes;
 use crate::group::Group;
 use crate::job::Job;
 use crate::object::{compact, object};
 use crate::process::Process;
-use boson_document::{Map, Tree};
+use boson_document::{Map, Report, Tree};
 use indexmap::IndexSet;
 use std::slice;
 
@@ -59,17 +60,44 @@ impl Requested {
     }
 }
 
+/// Warns of privileges of processes that a job without root does not get: Kubernetes gives them to root only, and
+/// starts no container that must be root and must not.
+pub fn warn(job: &Job, report: &mut Report) {
+    if !needs_no_root(job) {
+        return;
+    }
+    for process in &job.processes {
+        let Requested {
+            privileged,
+            capabilities,
+        } = Requested::by(job, slice::from_ref(process));
+        let what = match (privileged, capabilities.is_empty()) {
+            (true, _) => "'unsafe.privileged'",
+            (false, false) => "'capabilities'",
+            (false, true) => continue,
+        };
+        let text = format!(
+            "{what} of process '{}' has no effect: job '{}' has runAsNonRoot, and Kubernetes gives privileges to root only",
+            process.name, job.name
+        );
+        let help = "remove runAsNonRoot from `quarks.run.security_context`: then the process starts as root, and the \
+                    process wrapper changes to vcap";
+        report.warning(codes::DROPPED, &process.place, text).help(help);
+    }
+}
+
 /// `securityContext` of a process. A process with capabilities, which Kubernetes gives to root only, or with a hook or
 /// an inline pre-start script, which run as root, starts as root: the process wrapper then changes to vcap. Processes
-/// that monit runs stay root.
+/// that monit runs stay root. A job that needs no root has none of this.
 pub fn of_process(job: &Job, process: &Process) -> Tree {
     if job.is_errand {
         return of_scripts(job);
     }
     let requested = Requested::by(job, slice::from_ref(process));
     let runs_hook = process.pre_start.is_some() || job.runs_pre_start_inline();
-    let as_root_on_vm = (runs_hook || process.monit.is_some()) && !needs_no_root(job);
-    let mut context = if requested.privileged || !requested.capabilities.is_empty() || as_root_on_vm {
+    let has_privileges = requested.privileged || !requested.capabilities.is_empty();
+    let is_root = has_privileges || runs_hook || process.monit.is_some();
+    let mut context = if is_root && !needs_no_root(job) {
         let mut context = requested.context();
         run_as_root(&mut context);
         context.insert("capabilities".into(), requested.added());

@@ -193,6 +193,18 @@ fn containers_run_as_vcap_unless_they_must_be_root() {
             format!(r#"{{"allowPrivilegeEscalation":false,{root},"capabilities":{{"add":["KILL","B"]}}}}"#),
         ),
         (
+            r#""run": {"security_context": {"runAsNonRoot": true}}"#,
+            r#", "capabilities": ["NET_RAW"]"#,
+            "",
+            format!(r#"{{"allowPrivilegeEscalation":false,{plain}}}"#),
+        ),
+        (
+            r#""run": {"security_context": {"runAsNonRoot": true}}"#,
+            r#", "unsafe": {"privileged": true}"#,
+            "",
+            format!(r#"{{"allowPrivilegeEscalation":false,{plain}}}"#),
+        ),
+        (
             "",
             r#", "capabilities": ["KILL"], "unsafe": {"privileged": true}"#,
             "",
@@ -221,6 +233,21 @@ fn containers_run_as_vcap_unless_they_must_be_root() {
             r#"{"runAsUser":1000,"runAsGroup":1000,"fsGroup":1000,"seccompProfile":{"type":"RuntimeDefault"}}"#;
         assert_eq!(at(&pod, "/securityContext"), expected);
     }
+}
+
+#[test]
+fn privileges_of_a_job_without_root_are_reported() {
+    let case = Case {
+        quarks: r#""run": {"security_context": {"runAsNonRoot": true}}"#,
+        bpm: &[r#"{"name": "p", "executable": "/p", "capabilities": ["NET_RAW"]}"#],
+        ..Case::default()
+    };
+    let found = reported(case);
+    assert_eq!(found.len(), 1, "{found:?}");
+    assert!(
+        found[0].contains("bpm-dropped") && found[0].contains("'capabilities' of process 'p' has no effect"),
+        "{found:?}"
+    );
 }
 
 #[test]

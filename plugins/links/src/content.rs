@@ -75,21 +75,14 @@ impl<'c> Content<'c> {
 
     /// `spec` of a job on an instance, but for `properties`, `links` and `release`.
     pub fn spec(&self, group: &Group<'_>, job: &str, instance: &Instance) -> Tree {
-        object([
-            ("name", self.ids.name(instance, job).into()),
-            ("index", instance.index.into()),
-            ("id", self.ids.id(instance, job).into()),
-            ("az", instance.az.clone().into()),
-            ("address", instance.address.as_str().into()),
-            ("bootstrap", instance.bootstrap().into()),
-            ("ip", POD_IP.into()),
-            ("deployment", self.deployment.into()),
-            ("job", object([("name", group.name().into())])),
-            ("networks", networks(group, instance)),
-            ("dns_domain_name", self.domain.as_str().into()),
-            ("persistent_disk", group.persistent_disk()),
-            ("properties_need_filtering", true.into()),
-        ])
+        self.link_instance(job, instance)
+            .with("ip", POD_IP)
+            .with("deployment", self.deployment)
+            .with("job", object([("name", group.name().into())]))
+            .with("networks", networks(group, instance))
+            .with("dns_domain_name", self.domain.as_str())
+            .with("persistent_disk", group.persistent_disk())
+            .with("properties_need_filtering", true)
     }
 
     /// A link as its consumers' templates get it, after its size was counted.

@@ -24,8 +24,8 @@ const SAME: &[(&str, &[&str])] = &[
         &["webhook.enabled=true", "signer.enabled=true"],
     ),
     (
-        "{resources: [../deploy], components: [../deploy/service-monitor]}",
-        &["serviceMonitor.enabled=true"],
+        "{resources: [../deploy], components: [../deploy/service-monitor, ../deploy/dashboards]}",
+        &["serviceMonitor.enabled=true", "dashboards.enabled=true"],
     ),
     (
         "{resources: [../deploy], components: [../deploy/webhook, ../deploy/links, ../deploy/namespace/links]}",
@@ -221,6 +221,7 @@ fn it_can_be_installed_in_another_namespace() {
         "links.enabled=true",
         "signer.enabled=true",
         "serviceMonitor.enabled=true",
+        "dashboards.enabled=true",
     ];
     for scope in ["scope=listed", "scope=cluster-wide"] {
         // A name that YAML would read as a number.

@@ -7,7 +7,7 @@ use crate::small_deployment::Small;
 use anyhow::ensure;
 use boson_tests::{Ran, wait_for_value};
 use serde_json::{Value, json};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::thread;
 use std::time::Duration;
@@ -18,7 +18,7 @@ const OURS: &str = "quarks.cloudfoundry.org/v1alpha1";
 /// In no output.
 const VALUE: &str = "CANARY-VALUE";
 const DEPLOYER: &str = "--verb=get,list,create,patch,delete --resource=configmaps,secrets,\
-    boshdeployments.quarks.cloudfoundry.org,quarksstatefulsets.quarks.cloudfoundry.org";
+    boshdeployments.quarks.cloudfoundry.org,quarksstatefulsets.quarks.cloudfoundry.org,pods";
 const SCALE: &str = "- {type: replace, path: /instance_groups/name=web/instances, value: ((count))}\n";
 
 /// A user, in a folder with a manifest and an ops file.
@@ -105,6 +105,34 @@ fn succeeded(ran: &Ran, parts: &[&str]) {
 
 fn failed(ran: &Ran, part: &str) {
     assert!(ran.code == 1 && ran.stderr.contains(part), "{ran:?}");
+}
+
+/// Of all pods.
+async fn uids(tenant: &Tenant) -> BTreeSet<String> {
+    let pods = tenant.list("v1", "Pod").await;
+    pods.iter().map(|pod| pod["metadata"]["uid"].to_string()).collect()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_deploy_recreates_all_pods_on_request() {
+    let operator = OperatorProcess::set("host-recreate", false, &[]).await;
+    let tenant = operator.tenant("d");
+    let deployer = Deployer::new(&tenant);
+    let registry = format!("{}/bosh", tenant.registry);
+    let options = ["--conversion-mode", "in-process", "--registry", &registry, "--yes"];
+    let deploy = |more: &[&str]| deployer.deploy(&[&options[..], more].concat());
+    succeeded(&deploy(&[]), &["revision 1 is ready ("]);
+    let first = uids(&tenant).await;
+    let ran = deploy(&["--recreate", "--dry-run"]);
+    succeeded(&ran, &["recreate web: pods created before "]);
+    assert_eq!(uids(&tenant).await, first);
+    failed(&deploy(&["--skip-drain=gone"]), "there is no instance group 'gone'");
+    let early = deploy(&["--recreate-vms-created-before", "2026-01-01T00:00:00Z"]);
+    succeeded(&early, &["has these inputs already: revision 1"]);
+    assert_eq!(uids(&tenant).await, first);
+    succeeded(&deploy(&["--recreate"]), &["revision 1 is ready ("]);
+    let second = uids(&tenant).await;
+    assert!(second.len() == first.len() && second.is_disjoint(&first), "{first:?} {second:?}");
 }
 
 #[tokio::test(flavor = "multi_thread")]

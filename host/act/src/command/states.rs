@@ -1,28 +1,30 @@
 //! `host stop`, `start`, `restart` and `recreate`: desired states of instance groups and instances. The commands write
 //! them to the BOSHDeployment, and the operator keeps to them, also after the manifest has changed.
 
-use crate::follow::{self, Following};
+use crate::follow::{Following, Scope, Wanted};
 use crate::selection::Selection;
-use crate::states::{self, Change, Target};
+use crate::states::{self, Change, Target, created};
+use crate::{drain, interrupt, lost, replace};
 use anyhow::bail;
-use boson_api::BoshDeploymentSpec;
+use boson_api::{BoshDeployment, BoshDeploymentSpec};
 use boson_commands::confirm::Confirmation;
 use boson_commands::exit::ExitError;
 use boson_commands::output;
 use boson_look::access::{Access, DeploymentArguments, Found};
 use boson_look::instances::Instance;
 use clap::Args;
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
-use k8s_openapi::jiff::{RoundMode, SignedDuration, Timestamp, TimestampRound, Unit};
+use k8s_openapi::jiff::Timestamp;
 use kube::ResourceExt;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 const RESTART_EXAMPLES: &str = "\
 Replaces pods in the order of a rollout: zone by zone, canaries first, and at most max_in_flight at a time. Pods that are created meanwhile are not \
 replaced again, so a command that is interrupted needs no second run. A stopped instance group is started. Ignored instances keep their pods.
 
+One instance is replaced even if others are failing. The command waits for this instance only.
+
 The command needs the permissions get and patch for BOSHDeployments, and list for QuarksStatefulSets and pods; with --no-converge, delete for pods in \
-place of patch.
+place of patch; with --skip-drain, also get and create for pods/exec; with --fix, also get for nodes and delete for pods.
 
 Examples:
   host restart -d nats
@@ -33,14 +35,15 @@ A stopped instance group has no pods, and nothing waits for any. A stopped insta
 states, and the instances in links, when the manifest changes. All pods of a group are deleted, or created, at the same time; one instance is stopped in \
 the order of a rollout.
 
-The command needs the permissions get and patch for BOSHDeployments, and list for QuarksStatefulSets and pods.
+The command needs the permissions get and patch for BOSHDeployments, and list for QuarksStatefulSets and pods; with --skip-drain, also get and create \
+for pods/exec.
 
 Examples:
   host stop -d nats
   host stop nats -d nats -n messaging --yes
   host start nats -d nats";
 
-const PAUSED: &str = "the deployment is paused: set spec.paused to false first";
+pub(crate) const PAUSED: &str = "the deployment is paused: set spec.paused to false first";
 
 /// Options of all these commands.
 #[derive(Args, Debug)]
@@ -69,9 +72,19 @@ struct Common {
 pub struct StopArguments {
     #[command(flatten)]
     common: Common,
+    #[command(flatten)]
+    drain: DrainArgument,
     /// No effect: there is no VM that could be kept
     #[arg(long)]
     hard: bool,
+}
+
+/// The option of the commands that end pods.
+#[derive(Args, Debug)]
+struct DrainArgument {
+    /// Stop the present pods without their pre-stop and drain scripts
+    #[arg(long)]
+    skip_drain: bool,
 }
 
 /// Options of `host start`.
@@ -88,6 +101,8 @@ pub struct StartArguments {
 pub struct RestartArguments {
     #[command(flatten)]
     common: Common,
+    #[command(flatten)]
+    drain: DrainArgument,
     /// Delete the pod of one instance now, without the order of a rollout
     #[arg(long, conflicts_with = "converge")]
     no_converge: bool,
@@ -102,36 +117,56 @@ pub struct RecreateArguments {
     /// Replace only pods that were created before this time, such as 2026-11-28T10:00:00Z
     #[arg(long, value_name = "TIME", conflicts_with = "no_converge")]
     vms_created_before: Option<Timestamp>,
-    /// No effect: a pod that does not answer is replaced, too
+    /// Also delete pods on nodes that do not answer, without waiting for these
     #[arg(long)]
     fix: bool,
+}
+
+/// What pods are to be replaced.
+#[derive(Clone, Copy)]
+struct Request {
+    verb: &'static str,
+    /// Only those that were created before this time.
+    before: Option<Timestamp>,
+    /// Whether pods on nodes that do not answer are deleted.
+    fixes: bool,
 }
 
 /// # Errors
 /// See [`ExitError`].
 pub fn stop(arguments: &StopArguments) -> Result<(), ExitError> {
-    stop_or_start(&arguments.common, true)
+    stop_or_start(&arguments.common, true, arguments.drain.skip_drain)
 }
 
 /// # Errors
 /// See [`ExitError`].
 pub fn start(arguments: &StartArguments) -> Result<(), ExitError> {
-    stop_or_start(&arguments.common, false)
+    stop_or_start(&arguments.common, false, false)
 }
 
 /// # Errors
 /// See [`ExitError`].
 pub fn restart(arguments: &RestartArguments) -> Result<(), ExitError> {
-    replace(arguments, "Restart", None)
+    let request = Request {
+        verb: "Restart",
+        before: None,
+        fixes: false,
+    };
+    replace(arguments, request)
 }
 
 /// # Errors
 /// See [`ExitError`].
 pub fn recreate(arguments: &RecreateArguments) -> Result<(), ExitError> {
-    replace(&arguments.restart, "Recreate", arguments.vms_created_before)
+    let request = Request {
+        verb: "Recreate",
+        before: arguments.vms_created_before,
+        fixes: arguments.fix,
+    };
+    replace(&arguments.restart, request)
 }
 
-fn stop_or_start(common: &Common, stops: bool) -> Result<(), ExitError> {
+fn stop_or_start(common: &Common, stops: bool, skips_drain: bool) -> Result<(), ExitError> {
     let selection = common.selection.clone().unwrap_or_default();
     common.confirmation.check()?;
     common.deployment.run(async |access, found| {
@@ -153,16 +188,33 @@ fn stop_or_start(common: &Common, stops: bool) -> Result<(), ExitError> {
         if !common.confirmation.ask(&announcement(verb, &selection, &found))? {
             return Ok(Err(ExitError::Input));
         }
+        if skips_drain {
+            drain::skip(&access, &instances).await?;
+        }
         let change = if stops { Change::Stop } else { Change::Start };
         let targets: Vec<Target> = match &selection {
             Selection::Instance { .. } => vec![Target::of(selection.to_string())],
             _ => groups.iter().cloned().map(Target::of).collect(),
         };
-        carry_out(&access, found, &targets, change, groups, common.no_wait).await
+        let scope = match (&selection, stops) {
+            (Selection::Instance { group, index }, true) => instance(group, *index, Wanted::Stopped),
+            (Selection::Instance { group, index }, false) => instance(group, *index, Wanted::Running(None)),
+            _ => Scope::Groups(groups),
+        };
+        carry_out(&access, &found, &targets, change, scope, common.no_wait).await
     })?
 }
 
-fn replace(arguments: &RestartArguments, verb: &str, before: Option<Timestamp>) -> Result<(), ExitError> {
+fn instance(group: &str, index: usize, wanted: Wanted) -> Scope {
+    Scope::Instance {
+        group: group.to_string(),
+        index,
+        wanted,
+    }
+}
+
+fn replace(arguments: &RestartArguments, request: Request) -> Result<(), ExitError> {
+    let Request { verb, before, fixes } = request;
     let common = &arguments.common;
     let selection = common.selection.clone().unwrap_or_default();
     let is_one = matches!(selection, Selection::Instance { .. });
@@ -195,63 +247,72 @@ fn replace(arguments: &RestartArguments, verb: &str, before: Option<Timestamp>) 
         if !common.confirmation.ask(&announcement(verb, &selection, &found))? {
             return Ok(Err(ExitError::Input));
         }
-        if arguments.no_converge {
-            let replaced = follow::replace_now(&access, &found, &instances, !common.no_wait);
-            return follow::unless_interrupted(replaced, "no longer waiting for the new pod").await;
+        let meant = |one: &&Instance| {
+            let is_old = before.is_none_or(|before| created(one).is_some_and(|created| created < before));
+            is_old && !spec.is_ignored(&one.to_string())
+        };
+        let replaced: Vec<Instance> = instances.iter().filter(meant).cloned().collect();
+        if arguments.drain.skip_drain {
+            drain::skip(&access, &replaced).await?;
         }
-        let targets = targets(&selection, &instances, before);
-        let groups = groups(&instances);
-        carry_out(&access, found, &targets, Change::Replace, groups, common.no_wait).await
+        if arguments.no_converge {
+            lost_if(fixes, &access, &replaced).await?;
+            let replaced = replace::replace_now(&access, &found, &instances, !common.no_wait);
+            return interrupt::unless_interrupted(replaced, "no longer waiting for the new pod").await;
+        }
+        let targets = Target::replacing(&selection, &instances, before);
+        let scope = match (&selection, targets.first()) {
+            (Selection::Instance { group, index }, Some(target)) => {
+                // Pods that are newer than the given time need not be replaced.
+                let time = target.time.clone().filter(|_| before.is_none() || !replaced.is_empty());
+                instance(group, *index, Wanted::Running(time))
+            }
+            _ => Scope::Groups(groups(&instances)),
+        };
+        let written = states::write(&access, &found.deployment.name_any(), &targets, Change::Restart).await?;
+        lost_if(fixes, &access, &replaced).await?;
+        follow(&access, &written, scope, common.no_wait).await
     })?
+}
+
+async fn lost_if(fixes: bool, access: &Access, instances: &[Instance]) -> anyhow::Result<()> {
+    if fixes {
+        lost::delete(access, instances).await?;
+    }
+    Ok(())
 }
 
 async fn carry_out(
     access: &Access,
-    found: Found,
+    found: &Found,
     targets: &[Target],
     change: Change,
-    groups: BTreeSet<String>,
+    scope: Scope,
     no_wait: bool,
 ) -> anyhow::Result<Result<(), ExitError>> {
-    let name = found.deployment.name_any();
-    let written = states::write(access, &name, targets, change).await?;
+    let written = states::write(access, &found.deployment.name_any(), targets, change).await?;
+    follow(access, &written, scope, no_wait).await
+}
+
+/// `written`: the deployment with the change.
+async fn follow(
+    access: &Access,
+    written: &BoshDeployment,
+    scope: Scope,
+    no_wait: bool,
+) -> anyhow::Result<Result<(), ExitError>> {
     if no_wait {
         return Ok(Ok(()));
     }
+    let name = written.name_any();
     let following = Following {
-        deployment: written,
-        selector: found.selector,
-        groups,
+        access,
+        name: &name,
+        generation: written.metadata.generation.unwrap_or_default(),
+        scope,
+        timeout: None,
     };
-    let still = format!(
-        "no longer followed; the operator goes on: see `host status -d {name} -n {}`",
-        access.namespace
-    );
-    follow::unless_interrupted(following.run(access), &still).await
-}
-
-/// What is to be replaced. The newest pod gives the time, not the clock of this machine.
-fn targets(selection: &Selection, instances: &[Instance], before: Option<Timestamp>) -> Vec<Target> {
-    let mut newest: BTreeMap<String, Option<Timestamp>> = BTreeMap::new();
-    for instance in instances.iter().filter(|one| one.index.is_some()) {
-        let name = match selection {
-            Selection::Instance { .. } => instance.to_string(),
-            _ => instance.group.clone(),
-        };
-        let pod = instance.pod.as_ref();
-        let created = pod.and_then(|pod| Some(pod.metadata.creation_timestamp.as_ref()?.0));
-        let of_target = newest.entry(name).or_default();
-        *of_target = (*of_target).max(created);
-    }
-    // Kubernetes has no fractions of seconds.
-    let up = TimestampRound::new().smallest(Unit::Second).mode(RoundMode::Ceil);
-    let before = before.map(|time| time.round(up).unwrap_or(time));
-    let after = |created: Timestamp| created.checked_add(SignedDuration::from_secs(1)).unwrap_or(created);
-    let target = |(name, newest): (String, Option<Timestamp>)| Target {
-        name,
-        time: before.or(newest.map(after)).map(Time),
-    };
-    newest.into_iter().map(target).collect()
+    Ok(following.run().await?.report(access, &name))
 }
 
 /// The groups that exist.
@@ -278,7 +339,6 @@ fn announcement(verb: &str, selection: &Selection, found: &Found) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use serde_json::{from_value, json};
 
     fn accepts<A: Args>(options: &str) -> bool {
         let command = A::augment_args(clap::Command::default());
@@ -289,47 +349,17 @@ mod tests {
     #[test]
     fn options_of_bosh_are_accepted_unless_they_promise_what_does_not_happen() {
         assert!(accepts::<StopArguments>(
-            "web --hard --force --converge --non-interactive"
+            "web --hard --force --skip-drain --converge --non-interactive"
         ));
         assert!(accepts::<StartArguments>("web --converge -y"));
-        assert!(accepts::<RestartArguments>("web/0 --force --no-converge --yes"));
+        assert!(accepts::<RestartArguments>(
+            "web/0 --force --no-converge --skip-drain --yes"
+        ));
         assert!(accepts::<RecreateArguments>("web --fix --converge --yes"));
         assert!(!accepts::<RestartArguments>("web/0 --converge --no-converge"));
-        for option in ["--skip-drain", "--canaries=1", "--max-in-flight=1", "--dry-run"] {
+        for option in ["--skip-drain=web", "--canaries=1", "--max-in-flight=1", "--dry-run"] {
             assert!(!accepts::<RecreateArguments>(option), "{option}");
             assert!(!accepts::<StopArguments>(option), "{option}");
         }
-    }
-
-    #[test]
-    fn what_is_replaced_is_older_than_the_newest_pod_of_its_group() {
-        let instance = |group: &str, index: Option<usize>, created: Option<&str>| Instance {
-            group: group.into(),
-            index,
-            az: String::new(),
-            pod: created.map(|time| from_value(json!({"metadata": {"creationTimestamp": time}})).unwrap()),
-        };
-        let (early, late) = ("2026-11-28T10:00:00Z", "2026-11-28T11:00:00Z");
-        let all = [
-            instance("gone", None, Some(late)),
-            instance("web", Some(0), Some(late)),
-            instance("web", Some(1), Some(early)),
-            instance("zero", Some(0), None),
-        ];
-        let found = |selection: &str, instances: &[Instance], before: Option<&str>| -> Vec<String> {
-            let selection = selection.parse().unwrap_or_default();
-            let before = before.map(|time| time.parse().unwrap());
-            let text = |one: Target| {
-                let time = one.time.map(|time| time.0.to_string());
-                format!("{} {}", one.name, time.unwrap_or_default())
-            };
-            targets(&selection, instances, before).into_iter().map(text).collect()
-        };
-        assert_eq!(found("", &all, None), ["web 2026-11-28T11:00:01Z", "zero "]);
-        assert_eq!(found("web/1", &all[2..3], None), ["web/1 2026-11-28T10:00:01Z"]);
-        assert_eq!(found("web", &all[1..3], Some(early)), ["web 2026-11-28T10:00:00Z"]);
-        let fraction = Some("2026-11-28T10:00:00.5Z");
-        assert_eq!(found("web", &all[1..3], fraction), ["web 2026-11-28T10:00:01Z"]);
-        assert_eq!(groups(&all).into_iter().collect::<Vec<_>>(), ["web", "zero"]);
     }
 }

@@ -47,6 +47,7 @@ pub(super) const PARTS: &[Part] = &[
     part("links", ".Values.links.enabled"),
     part("signer", ".Values.signer.enabled"),
     part("service-monitor", ".Values.serviceMonitor.enabled"),
+    part("dashboards", ".Values.dashboards.enabled"),
 ];
 
 const fn part(folder: &'static str, when: &'static str) -> Part {

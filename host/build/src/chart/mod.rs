@@ -137,7 +137,7 @@ mod tests {
         let files = chart(env!("CARGO_PKG_VERSION")).unwrap();
         assert_eq!(
             files.keys().filter(|path| path.ends_with(".yaml")).count(),
-            19,
+            20,
             "{:?}",
             files.keys()
         );

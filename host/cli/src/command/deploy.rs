@@ -162,7 +162,9 @@ pub fn run(arguments: &DeployArguments, color: Color) -> Result<(), ExitError> {
     let preview = diff::preview(new, found.before, diff::properties(arguments.no_redact), color)?;
     output::print(&preview)?;
     let plan = found.present.plan(&inputs, &found.stamp).map_err(anyhow::Error::from)?;
-    let change = options.change.carry_out(&found.access, &found.present, plan.as_ref());
+    let change = options
+        .change
+        .carry_out(&found.access, &found.present, plan.as_ref(), &options.pods);
     runtime.block_on(change)
 }
 

@@ -4,7 +4,7 @@ use crate::command::convert::ConvertArguments;
 use crate::command::deploy::{Found, convert_as, trees};
 use crate::command::diff;
 use crate::command::variables::Given;
-use boson_act::command::deploy::File;
+use boson_act::command::deploy::{File, PodOptions};
 use boson_act::command::rollback::{Contents, RollbackOptions};
 use boson_commands::connection::ConnectionArguments;
 use boson_commands::exit::ExitError;
@@ -70,7 +70,9 @@ pub fn run(arguments: &RollbackArguments, color: Color) -> Result<(), ExitError>
     convert_as(&found.present, &mut new);
     let preview = diff::preview(new, found.before, diff::properties(arguments.no_redact), color)?;
     output::print(&preview)?;
-    let change = options.change.carry_out(&found.access, &found.present, plan.as_ref());
+    let change = options
+        .change
+        .carry_out(&found.access, &found.present, plan.as_ref(), &PodOptions::default());
     runtime.block_on(change)
 }
 

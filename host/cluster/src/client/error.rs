@@ -212,12 +212,14 @@ impl Error {
         matches!(&self.kind, ErrorKind::Refused(Some(words)) if words.contains(QUOTA))
     }
 
-    /// Whether the data that was read is out of date: read again and decide again. It is no error.
+    /// Whether the data that was read is out of date: read again and decide again. It is no error. A list of objects
+    /// that does not exist is one: their definition is missing.
     pub fn is_race(&self) -> bool {
-        matches!(
-            self.kind,
-            ErrorKind::Conflict | ErrorKind::NotFound | ErrorKind::AlreadyExists
-        )
+        match self.kind {
+            ErrorKind::Conflict | ErrorKind::AlreadyExists => true,
+            ErrorKind::NotFound => self.verb != Verb::List.as_str(),
+            _ => false,
+        }
     }
 }
 

@@ -43,7 +43,7 @@ pub(crate) use outage::Outage;
 
 use crate::metrics::Metrics;
 use boson_pipeline::bundle::kinds::Kind as AdditionalKind;
-use k8s_openapi::api::core::v1::Namespace;
+use k8s_openapi::api::core::v1::{Namespace, Pod};
 use kube::api::{
     DeleteParams, GetParams, ObjectMeta, Patch, PatchParams, PostParams, Preconditions, ValidationDirective,
 };
@@ -290,6 +290,24 @@ impl Cluster {
         });
         let request = path::<K>(namespace).delete(name, &parameters);
         self.deleted(&Subject::of::<K>(), name, request).await
+    }
+
+    /// Deletes exactly this pod from the API without waiting for its node, which does not answer: what runs there may
+    /// go on.
+    ///
+    /// # Errors
+    /// As for [`Cluster::delete`].
+    pub async fn delete_at_once(&self, pod: &Pod) -> Result<(), Error> {
+        let (namespace, name) = place(pod)?;
+        let parameters = DeleteParams {
+            grace_period_seconds: Some(0),
+            ..DeleteParams::background().preconditions(Preconditions {
+                uid: pod.metadata.uid.clone(),
+                resource_version: None,
+            })
+        };
+        let request = path::<Pod>(namespace).delete(name, &parameters);
+        self.deleted(&Subject::of::<Pod>(), name, request).await
     }
 }
 

@@ -156,6 +156,21 @@ pub fn mark(directory: &Path, what: &str) -> Result<()> {
     made.map(drop).doing("writing", &path)
 }
 
+/// Writes a short text, which replaces an earlier one.
+pub fn write(directory: &Path, what: &str, text: &str) -> Result<()> {
+    let path = directory.join(what);
+    let file = open(OpenOptions::new().write(true).create(true).truncate(true), &path).doing("opening", &path)?;
+    file.write_all_at(text.as_bytes(), 0).doing("writing", &path)
+}
+
+/// A short text that was written.
+pub fn read_short(directory: &Path, what: &str) -> Option<String> {
+    let file = open(OpenOptions::new().read(true), &directory.join(what)).ok()?;
+    let mut text = String::new();
+    file.take(RECORD_BYTES as u64).read_to_string(&mut text).ok()?;
+    Some(text)
+}
+
 /// Whether it was done.
 pub fn is_marked(directory: &Path, what: &str) -> bool {
     fs::symlink_metadata(directory.join(what)).is_ok()

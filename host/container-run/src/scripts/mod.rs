@@ -8,6 +8,7 @@ pub mod once;
 pub mod pre_render;
 pub mod ready;
 pub mod sidecar;
+pub mod skip_drain;
 
 use std::os::fd::OwnedFd;
 

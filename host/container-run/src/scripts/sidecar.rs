@@ -9,7 +9,7 @@ use rustix::process::{Pid, Signal};
 use super::drain::{Answer, Call, answer};
 use super::finish::CANCEL_TIMEOUT;
 use super::ready::mark as post_start_mark;
-use super::{Record, Script};
+use super::{Record, Script, skip_drain};
 use crate::arguments::Flags;
 use crate::children::{self, Ended};
 use crate::description::Description;
@@ -231,6 +231,14 @@ impl Sidecar<'_> {
         self.cancelled = false;
         // Scripts of a start that is now obsolete.
         self.signal(Signal::TERM);
+        if skip_drain::is_requested(&self.directory) {
+            say(&format!(
+                "pre-stop and drain of job '{}' are skipped, as requested",
+                self.flags.job
+            ));
+            self.drained();
+            return Ok(());
+        }
         let keep = [
             "BOSH_VM_NEXT_STATE",
             "BOSH_INSTANCE_NEXT_STATE",

@@ -138,6 +138,21 @@ fn all_pre_stops_then_all_drains_then_processes_then_post_stops() {
 }
 
 #[test]
+fn a_request_skips_pre_stop_and_drain_but_not_post_stop() {
+    let stop = Stop::new(DRAIN, "60");
+    let (mut processes, mut sidecars) = stop.start();
+    assert_eq!(stop.pod.run(stop.pod.command(&["skip-drain", "--valid", "3600"])).0, 0);
+    stop_all(&mut processes);
+    stop_all(&mut sidecars);
+    let mut events = stop.events();
+    events.sort();
+    assert_eq!(
+        events,
+        ["a post-stop", "a stopped", "b post-stop", "b stopped", "c stopped"]
+    );
+}
+
+#[test]
 fn a_container_that_is_stopped_alone_waits_three_seconds_and_runs_no_scripts() {
     let stop = Stop::new(DRAIN, "60");
     let (mut processes, _sidecars) = stop.start();

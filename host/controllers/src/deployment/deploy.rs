@@ -42,6 +42,9 @@ pub async fn deploy(run: &Reconcile<'_>) -> Result<Done, Stop> {
     let shadows = shadows(run, &manifest);
     let mut warnings = run.plugins.warnings.clone();
     warnings.extend(plan::idle_wrappers::idle(&run.plugins.uses, &manifest.tree));
+    if desired.held_back.is_empty() {
+        warnings.extend(states(run).unknown(&applied.wanted));
+    }
     warnings.extend(manifest.secrets.scrub(manifest.warnings, &manifest.sources));
     Ok(Done {
         groups: groups(&applied.wanted),

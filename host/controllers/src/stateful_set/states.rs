@@ -46,7 +46,7 @@ impl<'a> States<'a> {
 
     /// Whether the group has no pods.
     pub fn is_stopped(self) -> bool {
-        self.all.iter().any(|one| one.stopped && one.ordinal.is_none())
+        self.all.iter().any(|one| one.desired.stopped && one.ordinal.is_none())
     }
 
     /// Whether some instances are ignored or stopped.
@@ -65,11 +65,12 @@ impl<'a> States<'a> {
     }
 
     fn ignored(self) -> impl Iterator<Item = (&'a str, usize)> {
-        self.instances(|one| one.ignored)
+        self.instances(|one| one.desired.ignored)
     }
 
     fn stopped(self) -> impl Iterator<Item = (&'a str, usize)> {
-        self.instances(|one| one.stopped).filter(move |_| self.stops_instances)
+        self.instances(|one| one.desired.stopped)
+            .filter(move |_| self.stops_instances)
     }
 
     fn instances(self, is_meant: fn(&PodState) -> bool) -> impl Iterator<Item = (&'a str, usize)> {
@@ -79,19 +80,27 @@ impl<'a> States<'a> {
 
     /// Whether pods were to be replaced at some time.
     pub fn replaces(self) -> bool {
-        self.all.iter().any(|one| one.replace_pods_created_before.is_some())
+        self.all
+            .iter()
+            .any(|one| one.desired.replace_pods_created_before.is_some())
     }
 
     /// Whether a pod is to be replaced because it was created too early.
     pub fn is_too_old(self, pod: &Pod, zone: &str, ordinal: usize) -> bool {
-        let is_meant = |one: &&PodState| {
-            let is_instance = |own: i32| one.zone == zone && usize::try_from(own) == Ok(ordinal);
-            one.ordinal.is_none_or(is_instance)
-        };
+        let is_meant = |one: &&PodState| one.ordinal.is_none() || is_instance(one, zone, ordinal);
+        self.is_older(pod, self.all.iter().filter(is_meant))
+    }
+
+    /// Whether it is because of a request for this instance, and not for its group.
+    pub fn is_requested(self, pod: &Pod, zone: &str, ordinal: usize) -> bool {
+        let is_meant = |one: &&PodState| is_instance(one, zone, ordinal);
+        self.is_older(pod, self.all.iter().filter(is_meant))
+    }
+
+    fn is_older<'s>(self, pod: &Pod, states: impl Iterator<Item = &'s PodState>) -> bool {
         let created = pod.metadata.creation_timestamp.as_ref();
-        let times = self.all.iter().filter(is_meant).filter_map(time);
         // In the future, it would replace each pod that follows, too.
-        let before = times.filter(|time| *time <= self.now).max();
+        let before = states.filter_map(time).filter(|time| *time <= self.now).max();
         before.is_some_and(|before| created.is_some_and(|created| created.0 < before))
     }
 
@@ -147,8 +156,13 @@ impl<'a> States<'a> {
     }
 }
 
+fn is_instance(state: &PodState, zone: &str, ordinal: usize) -> bool {
+    let own = state.ordinal.and_then(|own| usize::try_from(own).ok());
+    state.zone == zone && own == Some(ordinal)
+}
+
 fn time(state: &PodState) -> Option<Timestamp> {
-    Some(state.replace_pods_created_before.as_ref()?.0)
+    Some(state.desired.replace_pods_created_before.as_ref()?.0)
 }
 
 #[cfg(test)]
@@ -186,6 +200,17 @@ mod tests {
         assert!(is_too_old(30, 19, "a", 1) && !is_too_old(30, 20, "a", 1));
         assert!(!is_too_old(30, 19, "b", 1), "another zone");
         assert!(!is_too_old(15, 14, "a", 1), "in the future");
+        let is_requested = |created: i64, ordinal: usize| {
+            let mut pod = Pod::default();
+            pod.metadata.creation_timestamp = Some(Time(at(created)));
+            let states = States {
+                all: &all,
+                now: at(30),
+                ..States::default()
+            };
+            states.is_requested(&pod, "a", ordinal)
+        };
+        assert!(is_requested(19, 1) && !is_requested(20, 1) && !is_requested(9, 0));
         let next = |now: i64| {
             let states = States {
                 all: &all,

@@ -110,7 +110,7 @@ fn group(group: &QuarksStatefulSet) -> Vec<Cell> {
 /// What is stopped or ignored.
 fn states(deployment: &BoshDeployment) -> impl Iterator<Item = Vec<Cell>> {
     deployment.spec.instances.iter().filter_map(|one| {
-        let state = match (one.stopped, one.ignored) {
+        let state = match (one.desired.stopped, one.desired.ignored) {
             (true, _) => "stopped",
             (false, true) => "ignored",
             (false, false) => return None,

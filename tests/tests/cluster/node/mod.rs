@@ -3,6 +3,7 @@
 
 mod active;
 mod conversion;
+mod converted;
 mod disks;
 mod faults;
 mod install_page;

@@ -1,10 +1,12 @@
 //! What pre-start scripts write in real pods: processes see it in writable packages and where the script runs inline;
 //! what is lost is in the log.
 
+use super::converted::Converted;
 use anyhow::{Result, ensure};
 use boson_tests::cluster::image::Image;
-use boson_tests::cluster::{Cluster, with_node};
-use boson_tests::{WAIT_TIMEOUT, host, root, try_wait_for};
+use boson_tests::cluster::with_node;
+use boson_tests::root;
+use std::path::PathBuf;
 
 const IMAGE: &str = "boson.test/pre-start:busybox-1-1";
 const POD: &str = "prepared-server-v1-0";
@@ -12,7 +14,6 @@ const POD: &str = "prepared-server-v1-0";
 #[test]
 fn processes_see_what_pre_start_scripts_write_where_their_jobs_ask_for_it() {
     let Some(env) = Environment::set().unwrap() else { return };
-    env.deploy().unwrap();
     env.ready().unwrap();
     for (job, said) in [
         ("package", "as 1000: setting of pre-start, prepared by none\n"),
@@ -24,7 +25,7 @@ fn processes_see_what_pre_start_scripts_write_where_their_jobs_ask_for_it() {
     ] {
         let log = format!("/var/vcap/sys/log/{job}");
         let cat = format!("cat {log}/pre-start.stdout.log {log}/{job}.stdout.log");
-        env.until(&format!("'{said}'"), || Ok(env.inside(job, &cat)? == said))
+        env.pods.until(&format!("'{said}'"), || Ok(env.inside(job, &cat)? == said))
             .unwrap();
     }
     what_is_lost_is_in_the_log(&env).unwrap();
@@ -32,7 +33,7 @@ fn processes_see_what_pre_start_scripts_write_where_their_jobs_ask_for_it() {
 }
 
 fn what_is_lost_is_in_the_log(env: &Environment) -> Result<()> {
-    let log = |container: &str| env.kubectl(&["logs", POD, "--container", container]);
+    let log = |container: &str| env.pods.kubectl(&["logs", POD, "--container", container]);
     let lost = log("bosh-pre-start-loses")?;
     for line in [
         "do not see these (1):\n",
@@ -50,19 +51,22 @@ fn an_inline_script_runs_again_in_a_new_container(env: &Environment) -> Result<(
     let runs = |env: &Environment| env.inside("package", "cat /var/vcap/data/runs");
     ensure!(runs(env)? == "run\n", "{}", runs(env)?);
     env.inside("inline", "kill $(cat /var/vcap/sys/run/bpm/inline/inline.pid)")?;
-    env.until("another run of the script", || Ok(runs(env)? == "run\nrun\n"))?;
+    env.pods.until("another run of the script", || Ok(runs(env)? == "run\nrun\n"))?;
     env.ready()?;
-    env.until("the file that it writes", || {
+    env.pods.until("the file that it writes", || {
         Ok(env
             .inside("inline", "cat /etc/prepared")
             .is_ok_and(|text| text == "inline\n"))
     })
 }
 
+fn release() -> PathBuf {
+    root().join("tests/fixtures/releases/pre-start")
+}
+
 /// A namespace with the release of `tests/fixtures/releases/pre-start`.
 struct Environment {
-    cluster: &'static Cluster,
-    namespace: String,
+    pods: Converted,
 }
 
 // === impl Environment ===
@@ -70,64 +74,23 @@ struct Environment {
 impl Environment {
     fn set() -> Result<Option<Self>> {
         let Some(cluster) = with_node()? else { return Ok(None) };
-        let release = root().join("tests/fixtures/releases/pre-start");
+        let release = release();
         // A package is a link, as in the images of `host image`.
         let image = Image::release(IMAGE, &release)?
             .file("var/vcap/packages-src/tools/1/etc/setting", "the image\n")
             .link("var/vcap/packages/tools", "/var/vcap/packages-src/tools/1");
         cluster.load_image(&image)?;
-        let namespace = cluster.namespace("pre-start")?;
-        Ok(Some(Self { cluster, namespace }))
-    }
-
-    /// With plain objects: pods need no operator.
-    fn deploy(&self) -> Result<()> {
-        let image = self.cluster.operator_image()?;
-        let scratch = tempfile::tempdir()?;
-        let release = root().join("tests/fixtures/releases/pre-start");
-        let manifest = release.join("manifest.yml");
-        let [release, manifest] = [&release, &manifest].map(|path| path.display().to_string());
-        let arguments = [
-            "convert",
-            &manifest,
-            "--release",
-            &release,
-            "--namespace",
-            &self.namespace,
-            "--operator-image",
-            image,
-        ];
-        let converted = host(scratch.path(), arguments)?;
-        ensure!(converted.code == 0, "{}", converted.stderr);
-        let apply = ["--namespace", &self.namespace, "apply", "--server-side", "--filename=-"];
-        let applied = self.cluster.try_kubectl(apply, &converted.stdout)?;
-        ensure!(applied.success, "{}", applied.stderr);
-        Ok(())
-    }
-
-    fn kubectl(&self, arguments: &[&str]) -> Result<String> {
-        let namespace = ["--namespace", &self.namespace];
-        self.cluster.kubectl(namespace.iter().chain(arguments))
-    }
-
-    fn until(&self, what: &str, holds: impl FnMut() -> Result<bool>) -> Result<()> {
-        let logs = ["logs", POD, "--all-containers", "--prefix", "--tail=20"];
-        try_wait_for(what, WAIT_TIMEOUT, holds, || {
-            let pods = self.kubectl(&["describe", "pods"]).unwrap_or_default();
-            format!("{pods}\n{}", self.kubectl(&logs).unwrap_or_default())
-        })
+        let pods = Converted::new(cluster, "pre-start")?;
+        pods.deploy(&release, &[])?;
+        Ok(Some(Self { pods }))
     }
 
     fn ready(&self) -> Result<()> {
-        self.until("a ready pod", || {
-            let wait = ["wait", &format!("pod/{POD}"), "--for=condition=Ready", "--timeout=5s"];
-            Ok(self.kubectl(&wait).is_ok())
-        })
+        self.pods.ready(POD)
     }
 
     /// Runs a shell script in the container of a job's process.
     fn inside(&self, job: &str, script: &str) -> Result<String> {
-        let container = format!("{job}-{job}");
-        self.kubectl(&["exec", POD, "--container", &container, "--", "sh", "-c", script])
+        self.pods.inside(POD, &format!("{job}-{job}"), script)
     }
 }

@@ -1,11 +1,11 @@
 //! Processes and scripts of jobs in real pods: they start in BOSH's order, as the users that BOSH runs them as, and
 //! restart after a failure.
 
+use super::converted::Converted;
 use super::lifecycle::{CLAIMS, check_start, check_stop, release};
 use anyhow::{Context, Result, ensure};
 use boson_tests::cluster::image::Image;
-use boson_tests::cluster::{Cluster, with_node};
-use boson_tests::{WAIT_TIMEOUT, host, try_wait_for};
+use boson_tests::cluster::with_node;
 
 const IMAGE: &str = "boson.test/lifecycle:busybox-1-1";
 /// Shared by the group's pods over their restarts: a disk on which every process and script notes that it ran.
@@ -14,7 +14,6 @@ const NOTES: &str = "/var/vcap/store/order";
 #[test]
 fn everything_that_bosh_starts_runs_in_its_order_and_as_its_user() {
     let Some(env) = Environment::set().unwrap() else { return };
-    env.deploy().unwrap();
     for pod in 0..2 {
         env.ready(pod).unwrap();
         check_start(&env.notes(pod).unwrap(), pod).unwrap();
@@ -37,20 +36,20 @@ fn no_secret_is_in_a_workload(env: &Environment) -> Result<()> {
         .context("no start")?;
     let word = line.split(' ').nth(4).context("no word")?;
     ensure!(word.len() == 20, "{line}");
-    let workloads = env.kubectl(&["get", "statefulsets,jobs,pods,services", "--output", "yaml"])?;
+    let workloads = env.pods.kubectl(&["get", "statefulsets,jobs,pods,services", "--output", "yaml"])?;
     ensure!(!workloads.contains(word), "a workload holds the password");
     Ok(())
 }
 
 fn logs_are_those_of_kubectl_and_of_bosh(env: &Environment) -> Result<()> {
-    let log = env.kubectl(&["logs", "lifecycle-server-v1-0", "--container", "first-server"])?;
+    let log = env.pods.kubectl(&["logs", "lifecycle-server-v1-0", "--container", "first-server"])?;
     ensure!(log.contains("stdout of first"), "{log}");
     let file = env.inside(0, "first-server", "cat /var/vcap/sys/log/first/server.stdout.log")?;
     ensure!(file.contains("stdout of first"), "{file}");
-    let log = env.kubectl(&["logs", "lifecycle-server-v1-0", "--container", "bosh-pre-start-first"])?;
+    let log = env.pods.kubectl(&["logs", "lifecycle-server-v1-0", "--container", "bosh-pre-start-first"])?;
     ensure!(log.contains("log of pre-start"), "{log}");
-    env.until("a line of a log file in the log of the sidecar", || {
-        let log = env.kubectl(&["logs", "lifecycle-server-v1-0", "--container", "logs"])?;
+    env.pods.until("a line of a log file in the log of the sidecar", || {
+        let log = env.pods.kubectl(&["logs", "lifecycle-server-v1-0", "--container", "logs"])?;
         Ok(log.contains("a line of first"))
     })
 }
@@ -60,14 +59,14 @@ fn a_large_log_file_is_rotated(env: &Environment) -> Result<()> {
     const FILE: &str = "/var/vcap/sys/log/first/large.log";
     let script = format!("dd if=/dev/zero of={FILE} bs=1000000 count=60 2>&1");
     env.inside(0, "first-server", &script)?;
-    env.until("a rotated file", || {
+    env.pods.until("a rotated file", || {
         let sizes = env.inside(0, "first-server", &format!("stat -c %s {FILE} {FILE}.1 || true"))?;
         Ok(sizes.split_whitespace().eq(["0", "60000000"]))
     })?;
     // A restarted sidecar does not send everything again.
     let state = env.inside(0, "first-server", "ls /container-run/logs")?;
     ensure!(state.trim() == "sent", "the state of the sidecar is '{state}'");
-    let log = env.kubectl(&["logs", "lifecycle-server-v1-0", "--container", "logs"])?;
+    let log = env.pods.kubectl(&["logs", "lifecycle-server-v1-0", "--container", "logs"])?;
     ensure!(
         !log.contains("stdout of first"),
         "the output of a process is sent twice"
@@ -83,7 +82,7 @@ fn a_killed_process_starts_again(env: &Environment) -> Result<()> {
         "first-server",
         "kill -9 $(cat /var/vcap/sys/run/bpm/first/server.pid)",
     )?;
-    env.until("another start", || Ok(starts(env.notes(1)?) == before + 1))?;
+    env.pods.until("another start", || Ok(starts(env.notes(1)?) == before + 1))?;
     env.ready(1)
 }
 
@@ -104,7 +103,7 @@ fn monits_port_stops_and_starts_a_process_of_another_container(env: &Environment
     for (action, reached) in [("stop", "0 0 0"), ("start", running)] {
         let script = format!("wget -q -O - --post-data action={action} {MONIT}/by-monit");
         env.inside(1, "first-server", &script)?;
-        env.until(&format!("{action} by monit"), || Ok(state()? == reached))?;
+        env.pods.until(&format!("{action} by monit"), || Ok(state()? == reached))?;
     }
     let notes = env.notes(1)?;
     let of_it: Vec<&String> = notes.iter().filter(|line| line.starts_with("by-monit")).collect();
@@ -113,7 +112,7 @@ fn monits_port_stops_and_starts_a_process_of_another_container(env: &Environment
         "{notes:#?}"
     );
     // Only processes of the pod find it.
-    let address = env.kubectl(&[
+    let address = env.pods.kubectl(&[
         "get",
         "pod",
         "lifecycle-server-v1-0",
@@ -127,7 +126,7 @@ fn monits_port_stops_and_starts_a_process_of_another_container(env: &Environment
 
 fn a_deleted_pod_stops_in_order_and_finds_its_disk_again(env: &Environment) -> Result<()> {
     let before = env.notes(0)?.len();
-    env.kubectl(&["delete", "pod", "lifecycle-server-v1-0", "--timeout=120s"])?;
+    env.pods.kubectl(&["delete", "pod", "lifecycle-server-v1-0", "--timeout=120s"])?;
     env.ready(0)?;
     let all = env.notes(0)?;
     ensure!(all.len() > before, "the disk is another one: {all:#?}");
@@ -141,29 +140,29 @@ fn a_deleted_pod_stops_in_order_and_finds_its_disk_again(env: &Environment) -> R
 
 fn an_errand_gives_its_exit_status_and_log(env: &Environment) -> Result<()> {
     let run = r#"{"spec": {"suspend": false}}"#;
-    env.kubectl(&["patch", "job", "lifecycle-check", "--patch", run])?;
+    env.pods.kubectl(&["patch", "job", "lifecycle-check", "--patch", run])?;
     let pods = ["get", "pods", "--selector", "job-name=lifecycle-check", "--output"];
     let code = "jsonpath={.items[0].status.containerStatuses[0].state.terminated.exitCode}";
-    env.until("the end of the errand", || {
+    env.pods.until("the end of the errand", || {
         Ok(env
+            .pods
             .kubectl(&[&pods[..], &[code]].concat())
             .is_ok_and(|code| !code.is_empty()))
     })?;
-    let ended = env.kubectl(&[&pods[..], &[code]].concat())?;
+    let ended = env.pods.kubectl(&[&pods[..], &[code]].concat())?;
     ensure!(ended == "7", "{ended}");
-    let log = env.kubectl(&["logs", "job/lifecycle-check", "--container", "check-check"])?;
+    let log = env.pods.kubectl(&["logs", "job/lifecycle-check", "--container", "check-check"])?;
     ensure!(log == "errand of 0 in lifecycle\n", "{log}");
     // A sidecar does not keep an errand from ending.
     let failed = "jsonpath={.status.failed}";
-    env.until("the failure of the job", || {
-        Ok(env.kubectl(&["get", "job", "lifecycle-check", "--output", failed])? == "1")
+    env.pods.until("the failure of the job", || {
+        Ok(env.pods.kubectl(&["get", "job", "lifecycle-check", "--output", failed])? == "1")
     })
 }
 
 /// A namespace with the release of `tests/fixtures/releases/lifecycle`.
 struct Environment {
-    cluster: &'static Cluster,
-    namespace: String,
+    pods: Converted,
 }
 
 // === impl Environment ===
@@ -172,71 +171,18 @@ impl Environment {
     fn set() -> Result<Option<Self>> {
         let Some(cluster) = with_node()? else { return Ok(None) };
         cluster.load_image(&Image::release(IMAGE, &release())?)?;
-        let namespace = cluster.namespace("running")?;
-        cluster.disks(&namespace, CLAIMS, 2)?;
-        Ok(Some(Self { cluster, namespace }))
-    }
-
-    /// With plain objects: pods need no operator.
-    fn deploy(&self) -> Result<()> {
-        let image = self.cluster.operator_image()?;
-        let scratch = tempfile::tempdir()?;
-        let release = release();
-        let manifest = release.join("manifest.yml");
-        let [release, manifest] = [&release, &manifest].map(|path| path.display().to_string());
-        let arguments = [
-            "convert",
-            &manifest,
-            "--release",
-            &release,
-            "--vars-store",
-            "vars.yml",
-            "--namespace",
-            &self.namespace,
-            "--operator-image",
-            image,
-            "--registry",
-            "boson.test",
-        ];
-        let converted = host(scratch.path(), arguments)?;
-        ensure!(converted.code == 0, "{}", converted.stderr);
-        let apply = ["--namespace", &self.namespace, "apply", "--server-side", "--filename=-"];
-        let applied = self.cluster.try_kubectl(apply, &converted.stdout)?;
-        ensure!(applied.success, "{}", applied.stderr);
-        Ok(())
-    }
-
-    fn kubectl(&self, arguments: &[&str]) -> Result<String> {
-        let namespace = ["--namespace", &self.namespace];
-        self.cluster.kubectl(namespace.iter().chain(arguments))
-    }
-
-    fn until(&self, what: &str, holds: impl FnMut() -> Result<bool>) -> Result<()> {
-        let logs = [
-            "logs",
-            "--selector",
-            "quarks.cloudfoundry.org/instance-group-name",
-            "--all-containers",
-            "--prefix",
-            "--tail=20",
-        ];
-        try_wait_for(what, WAIT_TIMEOUT, holds, || {
-            let pods = self.kubectl(&["describe", "pods"]).unwrap_or_default();
-            format!("{pods}\n{}", self.kubectl(&logs).unwrap_or_default())
-        })
+        let pods = Converted::new(cluster, "running")?;
+        cluster.disks(&pods.namespace, CLAIMS, 2)?;
+        pods.deploy(&release(), &["--vars-store", "vars.yml", "--registry", "boson.test"])?;
+        Ok(Some(Self { pods }))
     }
 
     fn ready(&self, pod: usize) -> Result<()> {
-        let name = format!("pod/lifecycle-server-v1-{pod}");
-        self.until(&format!("a ready {name}"), || {
-            let wait = ["wait", &name, "--for=condition=Ready", "--timeout=5s"];
-            Ok(self.kubectl(&wait).is_ok())
-        })
+        self.pods.ready(&format!("lifecycle-server-v1-{pod}"))
     }
 
     fn inside(&self, pod: usize, container: &str, script: &str) -> Result<String> {
-        let name = format!("lifecycle-server-v1-{pod}");
-        self.kubectl(&["exec", &name, "--container", container, "--", "sh", "-c", script])
+        self.pods.inside(&format!("lifecycle-server-v1-{pod}"), container, script)
     }
 
     fn notes(&self, pod: usize) -> Result<Vec<String>> {

@@ -2,13 +2,14 @@
 //! line reads the files and shows the differences: that needs plugins, and this crate has none.
 
 mod apply;
-mod follow;
 mod plan;
+mod pods;
 mod record;
 mod update_block;
 mod values;
 
 pub use plan::{CLOUD_CONFIG, File, Inputs, MANIFEST, OPS, Plan, Present, Stamp};
+pub use pods::{PodOptions, PodRequest};
 pub use record::{Document, Record, Revision, Stored, result};
 pub use update_block::{Amount, Overrides};
 pub use values::Content;
@@ -16,6 +17,7 @@ pub use values::Content;
 #[cfg(test)]
 pub use record::samples;
 
+use crate::follow::{End, Following, Scope, clock};
 use boson_api::deployment::ConversionMode;
 use boson_commands::confirm::Confirmation;
 use boson_commands::duration::duration;
@@ -23,7 +25,6 @@ use boson_commands::exit::ExitError;
 use boson_commands::output;
 use boson_look::access::Access;
 use clap::{Args, ValueEnum};
-use follow::End;
 use std::time::Duration;
 
 /// Options of `host deploy` that are not about a conversion.
@@ -41,6 +42,8 @@ pub struct DeployOptions {
     /// Where the operator converts the manifest [default: as before, in pods of a new deployment]
     #[arg(long, value_enum, value_name = "MODE")]
     pub conversion_mode: Option<ModeArgument>,
+    #[command(flatten)]
+    pub pods: PodOptions,
     #[command(flatten)]
     pub change: ChangeArguments,
 }
@@ -100,49 +103,55 @@ impl ChangeArguments {
     }
 
     /// Carries out a plan, after confirmation, and follows it. Without a plan, the deployment has the inputs already:
-    /// then it only follows the present rollout.
+    /// then it only does what is requested of pods, and follows the present rollout.
     ///
     /// # Errors
     /// The user declines, something cannot be written, or the deployment fails.
-    pub async fn carry_out(&self, access: &Access, present: &Present, plan: Option<&Plan>) -> Result<(), ExitError> {
+    pub async fn carry_out(
+        &self,
+        access: &Access,
+        present: &Present,
+        plan: Option<&Plan>,
+        options: &PodOptions,
+    ) -> Result<(), ExitError> {
         let name = &present.name;
-        let Some(plan) = plan else {
-            let current = present.current().map_or(0, |one| one.number);
-            output::print(&format!(
-                "deployment '{name}' has these inputs already: revision {current}\n"
-            ))?;
-            return if self.dry_run {
-                Ok(())
-            } else {
-                self.follow(access, present, apply::generation(present.deployment.as_ref()), current)
-                    .await
-            };
+        let found = match &present.deployment {
+            Some(_) => Some(access.deployment(name).await?),
+            None => None,
         };
-        let number = plan.number;
-        output::print(&plan.values.text())?;
-        if self.dry_run {
-            apply::check(access, plan).await?;
-            output::print(&format!(
-                "deployment '{name}': revision {number} can be applied (dry run)\n"
-            ))?;
-            return Ok(());
+        let pods = options.read(access, found.as_ref()).await?;
+        if let Some(plan) = plan {
+            output::print(&plan.values.text())?;
         }
-        if !self.confirmation.ask("")? {
+        output::print(&pods.text())?;
+        if self.dry_run {
+            return check(access, present, plan).await;
+        }
+        let is_change = plan.is_some() || pods.replaces();
+        if is_change && !self.confirmation.ask("")? {
             return Err(ExitError::Input);
         }
-        let mut applied = apply::apply(access, present, plan).await?;
-        output::print(&format!("deployment '{name}': revision {number} applied\n"))?;
-        let end = self.follow(access, present, applied.generation, number).await;
+        pods.begin(access).await?;
+        let mut written = write(access, present, plan).await?;
+        let again = pods.replace(access, name).await?;
+        let generation = again.unwrap_or(written.generation);
+        let end = self.follow(access, present, generation, written.number).await;
         if self.no_wait {
             return end;
         }
         if let Some(result) = ended_as(&end) {
-            applied.record_result(access, result).await?;
+            pods.end(access).await;
+            if let Some(applied) = &mut written.applied {
+                applied.record_result(access, result).await?;
+            }
         }
         end?;
-        // The deployment is ready all the same, and the next deploy tries again.
-        if let Err(why) = apply::delete_garbage(access, &present.names, number, self.keep.into()).await {
-            output::complain(&format!("old revisions are not deleted: {why:#}\n"));
+        if written.applied.is_some() {
+            // The deployment is ready all the same, and the next deploy tries again.
+            let keep = self.keep.into();
+            if let Err(why) = apply::delete_garbage(access, &present.names, written.number, keep).await {
+                output::complain(&format!("old revisions are not deleted: {why:#}\n"));
+            }
         }
         Ok(())
     }
@@ -153,40 +162,71 @@ impl ChangeArguments {
         }
         let name = &present.name;
         let began = std::time::Instant::now();
-        let end = follow::follow(access, &present.names, name, generation, self.timeout).await?;
-        match end {
-            End::Ready => {
-                let elapsed = follow::clock(began.elapsed());
-                output::print(&format!(
-                    "deployment '{name}': revision {number} is ready ({elapsed})\n"
-                ))?;
-                Ok(())
-            }
-            End::Failed(why) => {
-                let namespace = &access.namespace;
-                let hint = format!("see `host status -d {name} -n {namespace}`");
-                output::complain(&format!("error: deployment '{name}' has failed: {why}\n{hint}\n"));
-                Err(ExitError::Input)
-            }
-            End::TimedOut(what) => {
-                let goes_on = goes_on(name, &access.namespace);
-                output::complain(&format!("error: the timeout has expired: {what}; {goes_on}\n"));
-                Err(ExitError::TimedOut)
-            }
-            End::Interrupted => {
-                output::complain(&format!("\nno longer followed; {}\n", goes_on(name, &access.namespace)));
-                Err(ExitError::Interrupted)
-            }
+        let following = Following {
+            access,
+            name,
+            generation,
+            scope: Scope::Deployment,
+            timeout: self.timeout,
+        };
+        let end = following.run().await?;
+        if end == End::Ready {
+            let elapsed = clock(began.elapsed());
+            output::print(&format!(
+                "deployment '{name}': revision {number} is ready ({elapsed})\n"
+            ))?;
         }
+        end.report(access, name)
     }
 }
 
-/// How to follow a rollout again.
-fn goes_on(name: &str, namespace: &str) -> String {
-    format!(
-        "the rollout continues: see `host status -d {name} -n {namespace}`, or `host wait {name} -n {namespace}` until it \
-         is ready"
-    )
+/// Checks what would be written.
+async fn check(access: &Access, present: &Present, plan: Option<&Plan>) -> Result<(), ExitError> {
+    let name = &present.name;
+    let text = match plan {
+        Some(plan) => {
+            apply::check(access, plan).await?;
+            format!(
+                "deployment '{name}': revision {} can be applied (dry run)\n",
+                plan.number
+            )
+        }
+        None => {
+            let current = present.current().map_or(0, |one| one.number);
+            format!("deployment '{name}' has these inputs already: revision {current}\n")
+        }
+    };
+    Ok(output::print(&text)?)
+}
+
+/// What a deploy has written.
+struct Written {
+    /// None: the deployment had the inputs already.
+    applied: Option<apply::Applied>,
+    /// Of the BOSHDeployment.
+    generation: i64,
+    /// Of the revision.
+    number: u64,
+}
+
+async fn write(access: &Access, present: &Present, plan: Option<&Plan>) -> Result<Written, ExitError> {
+    let name = &present.name;
+    let Some(plan) = plan else {
+        let number = present.current().map_or(0, |one| one.number);
+        output::print(&format!("deployment '{name}' has these inputs already: revision {number}\n"))?;
+        return Ok(Written {
+            applied: None,
+            generation: apply::generation(present.deployment.as_ref()),
+            number,
+        });
+    };
+    let applied = apply::apply(access, present, plan).await?;
+    output::print(&format!("deployment '{name}': revision {} applied\n", plan.number))?;
+    Ok(Written {
+        generation: applied.generation,
+        applied: Some(applied),
+        number: plan.number,
+    })
 }
 
 /// The result for the record; none if it is not known.

@@ -3,6 +3,7 @@
 use super::filter::Filter;
 use crate::containers::{self, LOG_FILES};
 use crate::lines::Lines;
+use crate::log_text::{LogText, Position};
 use crate::remote;
 use crate::selection::Selection;
 use anyhow::bail;
@@ -12,7 +13,6 @@ use boson_look::access::{Access, Found};
 use boson_look::instances::Instance;
 use futures::stream::FuturesUnordered;
 use futures::{AsyncReadExt, StreamExt};
-use k8s_openapi::jiff::Timestamp;
 use std::collections::BTreeSet;
 use std::time::Duration;
 use tokio::sync::Semaphore;
@@ -97,13 +97,17 @@ impl Shown {
 /// Prints the last lines of all logs.
 pub async fn last(access: &Access, instances: &[Instance], shown: &Shown) -> anyhow::Result<()> {
     let query = LogParams {
+        timestamps: true,
         tail_lines: shown.num.map(i64::from),
         ..LogParams::default()
     };
     let sources = shown.sources(instances);
     let each = sources.iter().map(async |source| {
         let container = source.container(access);
-        let read = read(access, container, &query, |line| shown.print(source, line)).await;
+        let read = match access.cluster.log(container, &query).await {
+            Ok(stream) => print_all(stream, &mut Position::default(), |line| shown.print(source, line)).await,
+            Err(error) => Err(Failure::Opening(error)),
+        };
         match read {
             Ok(()) => Ok(()),
             Err(Failure::Opening(error)) if matches!(error.kind, ErrorKind::NotFound | ErrorKind::Refused(_)) => {
@@ -173,7 +177,7 @@ async fn follow_one(
         tail_lines: tail,
         ..LogParams::default()
     };
-    let mut last: Option<Timestamp> = None;
+    let mut position = Position::default();
     let mut attempts = 0;
     loop {
         let permit = opening.acquire().await?;
@@ -182,17 +186,7 @@ async fn follow_one(
         let failure = match opened {
             Ok(stream) => {
                 attempts = 0;
-                let resumed = last;
-                let print = |line: &str| {
-                    let (time, text) = timed(line);
-                    // The API server resumes at a whole second.
-                    if time.is_some() && time <= resumed {
-                        return Ok(());
-                    }
-                    last = time.or(last);
-                    shown.print(&source, text)
-                };
-                match print_all(stream, print).await {
+                match print_all(stream, &mut position, |line| shown.print(&source, line)).await {
                     Err(Failure::Printing(error)) => return Err(error),
                     other => other.err(),
                 }
@@ -208,9 +202,9 @@ async fn follow_one(
             }
             _ => attempts += 1,
         }
-        if last.is_some() {
+        if position.time.is_some() {
             query.tail_lines = None;
-            query.since_time = last;
+            query.since_time = position.time;
         }
         tokio::time::sleep(REOPEN_INTERVAL).await;
     }
@@ -251,43 +245,31 @@ impl Failure {
     }
 }
 
-async fn read(
-    access: &Access,
-    container: Container<'_>,
-    query: &LogParams,
-    print: impl FnMut(&str) -> anyhow::Result<()>,
-) -> Result<(), Failure> {
-    let stream = access.cluster.log(container, query).await;
-    let stream = stream.map_err(Failure::Opening)?;
-    print_all(stream, print).await
-}
-
+/// Prints what follows a position, and moves it.
 async fn print_all(
     mut stream: impl AsyncReadExt + Unpin,
+    position: &mut Position,
     mut print: impl FnMut(&str) -> anyhow::Result<()>,
 ) -> Result<(), Failure> {
-    let (mut lines, mut part) = (Lines::default(), vec![0; PART_BYTES]);
-    loop {
-        let count = stream.read(&mut part).await.map_err(Failure::Reading)?;
-        for line in lines.push(&part[..count]) {
-            print(&line).map_err(Failure::Printing)?;
+    let (mut text, mut lines, mut part) = (LogText::from(*position), Lines::default(), vec![0; PART_BYTES]);
+    let ended = loop {
+        match stream.read(&mut part).await {
+            Ok(0) => break Ok(()),
+            Ok(count) => {
+                let new = text.text_of(&part[..count]);
+                *position = text.position();
+                for line in lines.push(&new) {
+                    print(&line).map_err(Failure::Printing)?;
+                }
+            }
+            Err(error) => break Err(Failure::Reading(error)),
         }
-        if count == 0 {
-            return match lines.end() {
-                Some(line) => print(&line).map_err(Failure::Printing),
-                None => Ok(()),
-            };
-        }
+    };
+    // Its time has been read: it does not come again.
+    if let Some(line) = lines.end() {
+        print(&line).map_err(Failure::Printing)?;
     }
-}
-
-/// The time that the API server puts before a line.
-fn timed(line: &str) -> (Option<Timestamp>, &str) {
-    let (time, text) = line.split_once(' ').unwrap_or((line, ""));
-    match time.parse() {
-        Ok(time) => (Some(time), text),
-        Err(_) => (None, line),
-    }
+    ended
 }
 
 #[cfg(test)]
@@ -325,14 +307,5 @@ mod tests {
         assert_eq!(all.line(&files, "container-run: more than 1000 log files"), None);
         assert_eq!(shown(true, &[]).line(&process, "text").unwrap(), "text\n");
         assert_eq!(shown(false, &["other/*"]).line(&files, "app/a.log: text"), None);
-    }
-
-    #[test]
-    fn times_are_taken_off() {
-        let (time, text) = timed("2026-11-28T20:47:11.123456789Z a b");
-        assert_eq!((time, text), ("2026-11-28T20:47:11.123456789Z".parse().ok(), "a b"));
-        let (earlier, empty) = timed("2026-11-28T20:47:11.12Z ");
-        assert!(earlier < time && empty.is_empty());
-        assert_eq!(timed("no time"), (None, "no time"));
     }
 }

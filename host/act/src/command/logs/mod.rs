@@ -4,7 +4,7 @@ mod download;
 mod filter;
 mod lines;
 
-use crate::follow::unless_interrupted;
+use crate::interrupt::unless_interrupted;
 use crate::selection::Selection;
 use boson_commands::exit::ExitError;
 use boson_look::access::DeploymentArguments;

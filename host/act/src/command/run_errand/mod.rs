@@ -3,7 +3,6 @@
 mod errand;
 mod follow;
 mod in_instances;
-mod lines;
 mod output;
 mod pods;
 mod reader;

@@ -1,8 +1,8 @@
 //! Reads the log of a container to its end, also if connections are lost.
 
-use super::lines::{Lines, Position};
 use super::output::Logs;
 use super::pods::{Progress, Source, progress};
+use crate::log_text::{LogText, Position};
 use anyhow::anyhow;
 use boson_cluster::client::{Container, Error, ErrorKind, LogParams};
 use boson_look::access::Access;
@@ -115,9 +115,9 @@ impl Reader {
             }
             // What it has written before its end was read is in the log now.
             let is_last = progress != Progress::Runs;
-            let mut lines = Lines::from(position);
-            let stopped = self.copy(&mut lines, progress).await;
-            position = lines.position();
+            let mut text = LogText::from(position);
+            let stopped = self.copy(&mut text, progress).await;
+            position = text.position();
             match stopped {
                 Ok(()) if is_last => return Ok(()),
                 Err(Stop::File(error)) => return Err(error),
@@ -133,11 +133,11 @@ impl Reader {
         }
     }
 
-    async fn copy(&self, lines: &mut Lines, progress: Progress) -> Result<(), Stop> {
+    async fn copy(&self, text: &mut LogText, progress: Progress) -> Result<(), Stop> {
         let query = LogParams {
             follow: progress == Progress::Runs,
             previous: progress == Progress::Restarted,
-            since_time: lines.position().time,
+            since_time: text.position().time,
             timestamps: true,
             ..LogParams::default()
         };
@@ -152,11 +152,11 @@ impl Reader {
             if chunk.is_empty() {
                 return Ok(());
             }
-            let text = lines.text_of(chunk);
+            let new = text.text_of(chunk);
             let read = chunk.len();
             stream.consume_unpin(read);
             let Source { container, shown, .. } = &self.source;
-            self.logs.lock().add(container, &text, *shown).map_err(Stop::File)?;
+            self.logs.lock().add(container, &new, *shown).map_err(Stop::File)?;
         }
     }
 }

@@ -12,6 +12,7 @@ use boson_commands::output::{self, Color};
 use boson_document::{Map, json};
 use boson_look::access::explained;
 use boson_look::applied::{Applied, AppliedError};
+use boson_look::command::graph::{self, Documents};
 use boson_pipeline::deployment_diff::{self, Effects, Line, Properties, Side};
 use boson_pipeline::variables::Table;
 use clap::{Args, ValueEnum};
@@ -36,7 +37,8 @@ Examples:
   host diff manifest.yml -o ops/scale.yml --release ./nats-release --deployment nats -n messaging
   host diff manifest.yml -o ops/scale.yml --release ./nats-release --against manifest.yml
   host diff manifest.yml --release ./nats-2 --against old/manifest.yml --against-release ./nats-1 --json
-  host diff manifest.yml --deployment nats --format bosh";
+  host diff manifest.yml --deployment nats --format bosh
+  host diff manifest.yml --release ./nats-release --deployment nats --graph svg > change.svg";
 
 /// Options of `host diff`.
 #[derive(Args, Debug)]
@@ -71,6 +73,9 @@ pub struct DiffArguments {
     /// The form of the result
     #[arg(long, value_enum, default_value_t)]
     format: Format,
+    /// Print a graph of the instance groups and links instead, in which additions, removals and changes have colors
+    #[arg(long, value_enum, value_name = "FORMAT", conflicts_with_all = ["format", "json"])]
+    graph: Option<graph::Format>,
     /// Print the result as JSON
     #[arg(long, conflicts_with = "format")]
     json: bool,
@@ -204,8 +209,8 @@ impl Sides {
         Ok(deployment_diff::manifest(old.as_ref(), &new, properties))
     }
 
-    /// All differences, and the name of the deployment.
-    fn differences(&self, properties: Properties, color: Color) -> Result<(Differences, String), ExitError> {
+    /// Both sides, converted.
+    fn converted(&self, color: Color) -> Result<(Option<Done>, Done), ExitError> {
         let convert = |side: &ConvertArguments, kept| {
             let done = convert::unwritten(side, Watching::Nothing, color, |arguments| {
                 arguments.variables.kept = kept;
@@ -218,6 +223,12 @@ impl Sides {
             .as_ref()
             .map_or(Kept::InMemory, |old| Kept::Given(old.values.clone()));
         let new = convert(&self.new, kept)?;
+        Ok((old, new))
+    }
+
+    /// All differences, and the name of the deployment.
+    fn differences(&self, properties: Properties, color: Color) -> Result<(Differences, String), ExitError> {
+        let (old, new) = self.converted(color)?;
         let differences = Differences::of(old.as_ref(), &new, properties);
         Ok((differences, new.deployment))
     }
@@ -290,9 +301,24 @@ fn side(done: &Done) -> Side<'_> {
     }
 }
 
+/// What a graph shows of a side.
+fn documents(done: &Done) -> Documents {
+    Documents {
+        manifest: done.manifest.clone(),
+        resolved: done.files.iter().map(|group| group.resolved.document.clone()).collect(),
+        providers: Vec::new(),
+    }
+}
+
 pub fn run(arguments: &DiffArguments, color: Color) -> Result<(), ExitError> {
     let properties = properties(arguments.no_redact);
     let sides = arguments.sides()?;
+    if let Some(format) = arguments.graph {
+        let (old, new) = sides.converted(color)?;
+        let old = old.as_ref().map(documents);
+        output::print(&graph::difference(old.as_ref(), &documents(&new), format))?;
+        return ended(old.is_some_and(|old| old.manifest == new.manifest));
+    }
     if arguments.format == Format::Bosh {
         let lines = sides.lines(properties, color)?;
         output::print(&text::of_lines(&lines, false))?;

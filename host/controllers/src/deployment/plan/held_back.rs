@@ -26,6 +26,11 @@ impl HeldBack {
         }
     }
 
+    /// Whether no group is held back.
+    pub fn is_empty(&self) -> bool {
+        self.groups.is_empty()
+    }
+
     /// Whether the object belongs to one of the groups.
     pub fn owns(&self, object: &Value) -> bool {
         let group = object.label(labels::INSTANCE_GROUP_NAME);

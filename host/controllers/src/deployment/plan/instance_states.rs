@@ -41,6 +41,32 @@ impl InstanceStates<'_> {
         }
     }
 
+    /// Warnings about states of instances that the deployment does not have, such as those with a misspelt name. `sets`:
+    /// all its QuarksStatefulSets.
+    pub fn unknown(self, sets: &[Value]) -> Vec<Diagnostic> {
+        let sets = || sets.iter().filter(|object| object::is_stateful_set(object));
+        let known: Vec<&str> = sets().map(object::group).collect();
+        let warning = |state: &InstanceState| {
+            let (group, index) = state.target();
+            let zones = sets().find(|set| object::group(set) == group).and_then(Zones::of);
+            let what = match (&zones, index) {
+                (None, _) => "there is no such group of services",
+                (Some(zones), Some(index)) if zones.place(index, self.spread).is_none() => {
+                    "the group has no such instance"
+                }
+                _ => return None,
+            };
+            let message = format!("the state of '{}' in spec.instances has no effect: {what}", state.name);
+            let warning = Diagnostic::warning(codes::DEPLOYMENT_UNKNOWN_INSTANCE, message);
+            Some(if zones.is_none() {
+                warning.suggest(group, known.iter().copied())
+            } else {
+                warning
+            })
+        };
+        self.all.iter().filter_map(warning).collect()
+    }
+
     fn of(&self, group: &str) -> impl Iterator<Item = &InstanceState> {
         self.all.iter().filter(move |one| one.target().0 == group)
     }
@@ -55,9 +81,7 @@ impl InstanceStates<'_> {
         Some(PodState {
             zone: zone.unwrap_or_default().into(),
             ordinal: ordinal.and_then(|ordinal| ordinal.try_into().ok()),
-            replace_pods_created_before: state.replace_pods_created_before.clone(),
-            stopped: state.stopped,
-            ignored: state.ignored,
+            desired: state.desired.clone(),
         })
     }
 
@@ -69,7 +93,7 @@ impl InstanceStates<'_> {
             let (zone, ordinal) = zones.place(index, self.spread)?;
             Some((zone.to_string(), ordinal))
         };
-        let ignored = self.all.iter().filter(|one| one.ignored);
+        let ignored = self.all.iter().filter(|one| one.desired.ignored);
         let lost = ignored.filter(|one| {
             let (group, index) = one.target();
             index.is_some_and(|index| {
@@ -160,6 +184,29 @@ mod tests {
             [of_web("a", 1), json!([{"stopped": true}]), Value::Null]
         );
         assert_eq!(given(Spread::PerZone)[0], of_web("b", 0));
+    }
+
+    #[test]
+    fn a_state_of_an_unknown_instance_is_reported() {
+        let all = states(&json!([
+            {"name": "web", "stopped": true}, {"name": "web/1", "ignored": true}, {"name": "web/2", "ignored": true},
+            {"name": "wbe/0", "ignored": true}
+        ]));
+        let given = InstanceStates {
+            all: &all,
+            spread: Spread::Total,
+        };
+        let warnings = given.unknown(&[set("web", &[], &[])]);
+        let messages: Vec<&str> = warnings.iter().map(|one| one.message.as_str()).collect();
+        assert_eq!(
+            messages,
+            [
+                "the state of 'web/2' in spec.instances has no effect: the group has no such instance",
+                "the state of 'wbe/0' in spec.instances has no effect: there is no such group of services"
+            ]
+        );
+        assert!(warnings[1].help.as_ref().unwrap().contains("'web'"), "{warnings:?}");
+        assert!(InstanceStates::default().unknown(&[]).is_empty());
     }
 
     #[test]

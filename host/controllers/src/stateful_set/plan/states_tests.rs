@@ -3,7 +3,7 @@
 use super::super::states::is_gated;
 use super::tests::{carry_out, live, made_before, names, of, plan_at, reported, revised, seen};
 use super::*;
-use boson_api::PodState;
+use boson_api::{DesiredState, PodState};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use proptest::prelude::*;
 
@@ -201,7 +201,10 @@ fn a_version_that_takes_over_stops_at_an_ignored_instance_of_the_older_one() {
     let ignored = PodState {
         zone: "a".into(),
         ordinal: Some(1),
-        ignored: true,
+        desired: DesiredState {
+            ignored: true,
+            ..DesiredState::default()
+        },
         ..PodState::default()
     };
     let plan = of(&wanted(&[ignored]), &there);
@@ -309,9 +312,11 @@ proptest! {
         let state = |((zone, ordinal), desired): (&(&str, i32), &Desired)| PodState {
             zone: (*zone).into(),
             ordinal: Some(*ordinal),
-            replace_pods_created_before: (*desired == Desired::Replaced).then(|| Time(at(10))),
-            stopped: *desired == Desired::Stopped,
-            ignored: *desired == Desired::Ignored,
+            desired: DesiredState {
+                replace_pods_created_before: (*desired == Desired::Replaced).then(|| Time(at(10))),
+                stopped: *desired == Desired::Stopped,
+                ignored: *desired == Desired::Ignored,
+            },
         };
         let states: Vec<PodState> = places.iter().zip(&desired).map(state).collect();
         let image = if changes { "i:2" } else { "i:1" };

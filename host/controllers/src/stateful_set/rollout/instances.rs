@@ -65,7 +65,7 @@ impl<'a> LiveZone<'a> {
             self.wanted.is_some_and(wanted) && restarted(metadata) == template.and_then(restarted)
         };
         let is_stopping = self.is_stopping(pods);
-        let pods: Vec<Option<&Pod>> = (0..count).map(|ordinal| self.pod(ordinal, pods)).collect();
+        let own: Vec<Option<&Pod>> = (0..count).map(|ordinal| self.pod(ordinal, pods)).collect();
         let state = |(ordinal, pod): (usize, &Option<&Pod>)| {
             let outdated = State::Outdated {
                 is_ready: pod.is_some_and(is_ready),
@@ -93,14 +93,14 @@ impl<'a> LiveZone<'a> {
                 _ => outdated,
             }
         };
-        let mut states: Vec<State> = pods.iter().enumerate().map(state).collect();
-        if let Some(at) = live.and_then(|live| first_blocking(live, &pods, &states))
+        let mut states: Vec<State> = own.iter().enumerate().map(state).collect();
+        if let Some(at) = live.and_then(|live| first_blocking(live, &own, &states))
             && !self.is_ignored(at)
             && let Some(state) = states.get_mut(at)
         {
             *state = State::Outdated { is_ready: false };
         }
-        self.instances(states)
+        self.instances(states, pods)
     }
 
     /// The instances of a zone that another version hands over. Those without a pod of this version are outdated, and
@@ -118,14 +118,17 @@ impl<'a> LiveZone<'a> {
             Some(pod) => State::Updated(updated(pod, true)),
             None => State::Missing,
         };
-        self.instances((0..self.replicas).map(state).collect())
+        self.instances((0..self.replicas).map(state).collect(), pods)
     }
 
-    fn instances(&self, states: Vec<State>) -> Vec<Instance<'a>> {
+    fn instances(&self, states: Vec<State>, pods: &[Pod]) -> Vec<Instance<'a>> {
         let instance = |(ordinal, state)| Instance {
             zone: self.name,
             zone_index: self.index,
             ordinal,
+            is_requested: self
+                .pod(ordinal, pods)
+                .is_some_and(|pod| self.states.is_requested(pod, self.name, ordinal)),
             state,
         };
         states.into_iter().enumerate().map(instance).collect()
@@ -259,7 +262,7 @@ fn updated(pod: &Pod, is_recent: bool) -> Updated {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use boson_api::PodState;
+    use boson_api::{DesiredState, PodState};
     use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
     use serde_json::json;
 
@@ -359,7 +362,10 @@ mod tests {
         assert_eq!(of(&[new(0, true), old(1, true)]), "Uo-");
         let ignored = [PodState {
             ordinal: Some(0),
-            ignored: true,
+            desired: DesiredState {
+                ignored: true,
+                ..DesiredState::default()
+            },
             ..PodState::default()
         }];
         let zone = LiveZone {

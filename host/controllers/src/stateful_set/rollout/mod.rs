@@ -8,6 +8,7 @@
 //!   may be what an earlier, failed update left.
 //! - An ignored instance is not updated, and counts neither as updated nor as not available.
 //! - An instance that is updated and not ready at the end of its watch time stops the rollout. Nothing is rolled back.
+//!   Only single instances that a user wants to be replaced are replaced nevertheless.
 //!   The rollout goes on when the instance becomes ready, or when something else is wanted.
 
 pub(super) mod instances;
@@ -65,6 +66,8 @@ pub(super) struct Instance<'z> {
     pub zone_index: usize,
     /// Its number in the zone.
     pub ordinal: usize,
+    /// Whether a user wants this one to be replaced, and not its whole group.
+    pub is_requested: bool,
     pub state: State,
 }
 
@@ -415,7 +418,9 @@ pub(super) fn decide(instances: &[Instance<'_>], update: &Update, now: Timestamp
         return decision;
     }
     if !decision.failed.is_empty() {
-        decision.held_by = Some(Rule::FailedUpdate);
+        decision.next = requested(instances, update, &decision);
+        decision.left -= decision.next.len();
+        decision.held_by = (decision.left > 0).then_some(Rule::FailedUpdate);
         return decision;
     }
     let unready = outdated().filter(|(_, one)| one.state == State::Outdated { is_ready: false });
@@ -447,6 +452,15 @@ pub(super) fn decide(instances: &[Instance<'_>], update: &Update, now: Timestamp
     decision.held_by = decision.held_by.filter(|_| decision.left > 0);
     decision.next = next;
     decision
+}
+
+/// The single instances to replace although others have failed: BOSH does not wait for these either.
+fn requested(instances: &[Instance<'_>], update: &Update, decision: &Decision) -> Vec<usize> {
+    let wanted = instances.iter().enumerate();
+    let wanted = wanted.filter(|(_, one)| one.is_requested && one.is_outdated());
+    let free = update.max_in_flight.among(instances.len()).max(1);
+    let free = free.saturating_sub(decision.awaited.len());
+    wanted.map(|(at, _)| at).take(free).collect()
 }
 
 #[cfg(test)]

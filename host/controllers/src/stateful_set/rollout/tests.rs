@@ -47,6 +47,7 @@ fn instances(zones: &[usize], state: State) -> Vec<Instance<'static>> {
             zone: NAMES[zone_index],
             zone_index,
             ordinal,
+            is_requested: false,
             state,
         })
     };
@@ -315,12 +316,14 @@ fn readiness_counts_after_the_minimum_and_until_the_maximum_of_the_watch_time() 
                 zone: "",
                 zone_index: 0,
                 ordinal: 0,
+                is_requested: false,
                 state,
             },
             Instance {
                 zone: "",
                 zone_index: 0,
                 ordinal: 1,
+                is_requested: false,
                 state: OUTDATED,
             },
         ];
@@ -351,4 +354,24 @@ fn readiness_counts_after_the_minimum_and_until_the_maximum_of_the_watch_time() 
         (0, 1, None),
         "a crash loop is no new start"
     );
+}
+
+#[test]
+fn one_instance_is_replaced_while_another_fails() {
+    let group = update(Count::Number(0), Count::Number(1));
+    let next = |requested: &[usize], awaited: bool| {
+        let mut all = instances(&[4], OUTDATED);
+        all[0].state = started(0, false);
+        if awaited {
+            all[3].state = State::Missing;
+        }
+        requested.iter().for_each(|at| all[*at].is_requested = true);
+        let decision = decide(&all, &group, at(1000));
+        assert_eq!(decision.failed, [0]);
+        (decision.next, decision.left)
+    };
+    assert_eq!(next(&[], false), (vec![], 3), "a rollout has stopped");
+    assert_eq!(next(&[2], false), (vec![2], 2));
+    assert_eq!(next(&[1, 2], false), (vec![1], 2), "one after the other");
+    assert_eq!(next(&[1], true), (vec![], 2));
 }

@@ -1,4 +1,10 @@
-//! `host graph`: the instance groups of a deployment and the links between them, as text for a program that draws.
+//! `host graph`: the instance groups of a deployment and the links between them, drawn or as text for a program that
+//! draws.
+
+mod layout;
+mod model;
+mod svg;
+mod text;
 
 use super::manifest::applied;
 use crate::access::DeploymentArguments;
@@ -9,12 +15,13 @@ use boson_commands::output;
 use boson_document::{Tree, placeholder};
 use boson_manifest::labels::{self, secret_type};
 use boson_pipeline::convert::stored_documents::{self, PROVIDERS, RESOLVED};
-use boson_pipeline::report::clean;
 use boson_pipeline::resolved_document::{self, jobs, quarks};
 use clap::{Args, ValueEnum};
 use k8s_openapi::api::core::v1::Secret;
 use kube::ResourceExt;
-use std::collections::{BTreeMap, BTreeSet};
+use model::{Edge, Graph, Node, Shown};
+use std::collections::BTreeMap;
+use text::Language;
 
 const EXAMPLES: &str = "\
 An arrow leads from the provider of a link to its consumer, with the name and type of the link. Boxes with double lines are instance groups of other \
@@ -22,7 +29,7 @@ deployments, and Kubernetes for links of Services and Secrets. Only names are pr
 
 Examples:
   host graph -d nats -n messaging
-  host graph -d nats --format dot | dot -Tsvg > nats.svg";
+  host graph -d nats --format svg > nats.svg";
 
 /// Options of `host graph`.
 #[derive(Args, Debug)]
@@ -30,7 +37,7 @@ Examples:
 pub struct GraphArguments {
     #[command(flatten)]
     deployment: DeploymentArguments,
-    /// Language of the graph
+    /// Form of the graph
     #[arg(long, value_enum, value_name = "FORMAT", default_value_t)]
     format: Format,
     /// Show also which variables the instance groups use
@@ -38,89 +45,74 @@ pub struct GraphArguments {
     variables: bool,
 }
 
+/// A form of a graph.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
-enum Format {
+pub enum Format {
     /// Mermaid, as in Markdown of GitHub
     #[default]
     Mermaid,
     /// DOT of Graphviz
     Dot,
+    /// An image
+    Svg,
 }
 
-/// What a node is. The order is that of the output, after the instance groups.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Node {
-    Group(String),
-    /// An instance group of another deployment; empty if the link does not name it.
-    Other {
-        deployment: String,
-        group: String,
-    },
-    /// Services and Secrets that provide links.
-    Native,
-    Variable(String),
-}
-
-/// An arrow.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct Edge {
-    from: Node,
-    to: Node,
-    /// The link; empty for variables.
-    label: String,
-}
-
-#[derive(Debug, Default)]
-struct Graph {
-    /// Node and text of each, without repetitions, in the order of the output.
-    nodes: Vec<(Node, Vec<String>)>,
-    edges: BTreeSet<Edge>,
-}
-
-/// What the operator has stored of a deployment.
-struct Stored {
+/// The documents of a deployment.
+#[derive(Default)]
+pub struct Documents {
     /// With ops files applied.
-    manifest: Tree,
+    pub manifest: Tree,
     /// The newest resolved document of each instance group.
-    resolved: Vec<Tree>,
-    /// The links that the deployment provides.
-    providers: Vec<Tree>,
+    pub resolved: Vec<Tree>,
+    /// The links that the deployment provides, if they are known.
+    pub providers: Vec<Tree>,
 }
 
-// === impl Stored ===
+/// A graph of what a change does: additions, removals and changes have colors.
+pub fn difference(old: Option<&Documents>, new: &Documents, format: Format) -> String {
+    let old = old.map(|old| old.graph(false)).unwrap_or_default();
+    drawn(&new.graph(false).compared_with(old), format)
+}
 
-impl Stored {
+fn drawn(graph: &Graph, format: Format) -> String {
+    match format {
+        Format::Mermaid => text::of(graph, Language::Mermaid),
+        Format::Dot => text::of(graph, Language::Dot),
+        Format::Svg => svg::of(graph),
+    }
+}
+
+// === impl Documents ===
+
+impl Documents {
     fn graph(&self, with_variables: bool) -> Graph {
         let mut graph = Graph::default();
         for group in self.manifest.items("instance_groups") {
             let name = group.str("name").unwrap_or_default();
             let mut resolved = self.resolved.iter();
             let resolved = resolved.find(|document| resolved_document::name(document) == name);
+            let lines = description(group, resolved);
             graph
                 .nodes
-                .push((Node::Group(name.into()), description(group, resolved)));
+                .push(Shown::new(Node::Group(name.into()), lines, Some(group.clone())));
             if let Some(document) = resolved {
-                self.links(name, document, &mut graph.edges);
+                self.links(name, document, &mut graph);
             }
             if with_variables {
                 let variables = placeholder::roots(group).into_keys();
-                graph.edges.extend(variables.map(|variable| Edge {
+                let edges = variables.map(|variable| Edge {
                     from: Node::Variable(variable),
                     to: Node::Group(name.into()),
                     label: String::new(),
-                }));
+                });
+                graph.edges.extend(edges.map(|edge| (edge, None)));
             }
         }
-        let known: BTreeSet<Node> = graph.nodes.iter().map(|(node, _)| node.clone()).collect();
-        let ends: BTreeSet<&Node> = graph.edges.iter().flat_map(|edge| [&edge.from, &edge.to]).collect();
-        let others = ends.into_iter().filter(|node| !known.contains(node));
-        let others: Vec<(Node, Vec<String>)> = others.map(|node| (node.clone(), vec![node.name()])).collect();
-        graph.nodes.extend(others);
-        graph
+        graph.with_ends()
     }
 
     /// The links that a group consumes.
-    fn links(&self, consumer: &str, document: &Tree, edges: &mut BTreeSet<Edge>) {
+    fn links(&self, consumer: &str, document: &Tree, graph: &mut Graph) {
         let deployment = document.str("name");
         for job in jobs(document) {
             let consumed = quarks(job).and_then(|quarks| quarks.get("consumes")?.as_object());
@@ -139,7 +131,7 @@ impl Stored {
                 };
                 let label = self.label(name, link, group);
                 let to = Node::Group(consumer.into());
-                edges.insert(Edge { from, to, label });
+                graph.edges.insert(Edge { from, to, label }, None);
             }
         }
     }
@@ -153,89 +145,6 @@ impl Stored {
             is_this.then(|| format!("{name} ({kind})"))
         });
         provider.unwrap_or_else(|| name.into())
-    }
-}
-
-// === impl Node ===
-
-impl Node {
-    fn name(&self) -> String {
-        match self {
-            Self::Group(name) | Self::Variable(name) => name.clone(),
-            Self::Other { deployment, group } if group.is_empty() => deployment.clone(),
-            Self::Other { deployment, group } => format!("{deployment}/{group}"),
-            Self::Native => "Kubernetes".into(),
-        }
-    }
-}
-
-// === impl Graph ===
-
-impl Graph {
-    fn text(&self, format: Format) -> String {
-        let mut text = String::from(match format {
-            Format::Mermaid => "graph LR\n",
-            Format::Dot => "digraph {\n  rankdir=LR;\n  node [shape=box];\n",
-        });
-        let mut ids = BTreeMap::new();
-        for (number, (node, lines)) in self.nodes.iter().enumerate() {
-            ids.insert(node, format!("n{number}"));
-            text.push_str(&format!("  n{number}{}\n", shape(node, lines, format)));
-        }
-        let id = |node: &Node| ids.get(node).map_or("", String::as_str);
-        for Edge { from, to, label } in &self.edges {
-            let (from, to, label) = (id(from), id(to), escaped(label, format));
-            text.push_str(&match (format, label.is_empty()) {
-                (Format::Mermaid, false) => format!("  {from} -->|\"{label}\"| {to}\n"),
-                (Format::Mermaid, true) => format!("  {from} -.-> {to}\n"),
-                (Format::Dot, false) => format!("  {from} -> {to} [label=\"{label}\"];\n"),
-                (Format::Dot, true) => format!("  {from} -> {to} [style=dashed];\n"),
-            });
-        }
-        if format == Format::Dot {
-            text.push_str("}\n");
-        }
-        text
-    }
-}
-
-fn shape(node: &Node, lines: &[String], format: Format) -> String {
-    let lines: Vec<String> = lines.iter().map(|line| escaped(line, format)).collect();
-    match format {
-        Format::Mermaid => {
-            let text = lines.join("<br/>");
-            match node {
-                Node::Group(_) => format!("[\"{text}\"]"),
-                Node::Other { .. } | Node::Native => format!("[[\"{text}\"]]"),
-                Node::Variable(_) => format!("([\"{text}\"])"),
-            }
-        }
-        Format::Dot => {
-            let text = lines.join("\\n");
-            let style = match node {
-                Node::Group(_) => "",
-                Node::Other { .. } | Node::Native => ", peripheries=2",
-                Node::Variable(_) => ", shape=ellipse",
-            };
-            format!(" [label=\"{text}\"{style}];")
-        }
-    }
-}
-
-/// As it may be between quotes. In Mermaid, which reads HTML and Markdown there, other characters than those of usual
-/// names are numbers.
-fn escaped(text: &str, format: Format) -> String {
-    let text = clean::line(text);
-    match format {
-        Format::Mermaid => {
-            let is_plain = |c: char| c.is_alphanumeric() || " -./():".contains(c);
-            let escaped = text.chars().map(|c| match c {
-                c if is_plain(c) => c.to_string(),
-                c => format!("#{};", u32::from(c)),
-            });
-            escaped.collect()
-        }
-        Format::Dot => text.replace('\\', "\\\\").replace('"', "\\\""),
     }
 }
 
@@ -295,7 +204,7 @@ pub fn run(arguments: &GraphArguments) -> Result<(), ExitError> {
             secret_type::LINKS
         );
         let secrets: Vec<Secret> = access.list(&format!("{},{kinds}", found.selector)).await?;
-        let mut stored = Stored {
+        let mut stored = Documents {
             manifest,
             resolved: Vec::new(),
             providers: Vec::new(),
@@ -313,7 +222,7 @@ pub fn run(arguments: &GraphArguments) -> Result<(), ExitError> {
         Ok(stored)
     })?;
     let graph = stored.graph(arguments.variables);
-    Ok(output::print(&graph.text(arguments.format))?)
+    Ok(output::print(&drawn(&graph, arguments.format))?)
 }
 
 #[cfg(test)]
@@ -332,7 +241,7 @@ mod tests {
         .unwrap()
     }
 
-    fn stored() -> Stored {
+    fn stored() -> Documents {
         let manifest = r#"{"name": "d", "instance_groups": [
             {"name": "web", "instances": 2, "jobs": [{"properties": {"p": "((secret))", "q": "x((secret.key))"}}]},
             {"name": "db", "instances": 1}, {"name": "a\"<b>", "lifecycle": "errand", "instances": 1}]}"#;
@@ -344,7 +253,7 @@ mod tests {
             "native": {"address": "y"}}"#;
         let provider =
             r#"{"name": "db", "type": "sql", "group": "db", "job": "j", "properties": {"password": "hidden"}}"#;
-        Stored {
+        Documents {
             manifest: parse(manifest).unwrap(),
             resolved: vec![resolved("web", 4, consumes), resolved("db", 1, "{}")],
             providers: vec![parse(provider).unwrap()],
@@ -365,7 +274,7 @@ mod tests {
   n4 -->|"nats"| n0
   n5 -->|"native"| n0
 "#;
-        assert_eq!(stored().graph(false).text(Format::Mermaid), wanted);
+        assert_eq!(drawn(&stored().graph(false), Format::Mermaid), wanted);
     }
 
     #[test]
@@ -387,7 +296,7 @@ mod tests {
   n6 -> n0 [style=dashed];
 }
 "#;
-        assert_eq!(stored().graph(true).text(Format::Dot), wanted);
+        assert_eq!(drawn(&stored().graph(true), Format::Dot), wanted);
     }
 
     #[test]

@@ -16,11 +16,11 @@ pub struct Position {
 
 /// Reads a log from a position, in chunks of any size.
 #[derive(Debug)]
-pub struct Lines {
+pub struct LogText {
     position: Position,
     /// Where it began.
     from: Position,
-    /// Lines with the time of `from` so far.
+    /// LogText with the time of `from` so far.
     repeated: usize,
     /// The beginning of a line, up to the end of its time.
     start: Vec<u8>,
@@ -43,9 +43,9 @@ impl Position {
     }
 }
 
-// === impl Lines ===
+// === impl LogText ===
 
-impl Lines {
+impl LogText {
     pub fn from(position: Position) -> Self {
         Self {
             position,
@@ -129,7 +129,7 @@ mod tests {
 ";
     const TEXT: &str = "one\ntwo\n\nfour words of text\nfive\n";
 
-    fn read(lines: &mut Lines, log: &str, chunk: usize) -> String {
+    fn read(lines: &mut LogText, log: &str, chunk: usize) -> String {
         let chunks = log.as_bytes().chunks(chunk);
         let text: Vec<u8> = chunks.flat_map(|chunk| lines.text_of(chunk)).collect();
         String::from_utf8(text).unwrap()
@@ -138,9 +138,9 @@ mod tests {
     #[test]
     fn times_are_removed_in_chunks_of_any_size() {
         for size in [1, 7, 1_000] {
-            assert_eq!(read(&mut Lines::from(Position::default()), LOG, size), TEXT, "{size}");
+            assert_eq!(read(&mut LogText::from(Position::default()), LOG, size), TEXT, "{size}");
         }
-        let mut lines = Lines::from(Position::default());
+        let mut lines = LogText::from(Position::default());
         let text = lines.text_of(b"2026-01-01T00:00:02Z a\nnot a time\n");
         assert_eq!(String::from_utf8(text).unwrap(), "a\nnot a time\n");
     }
@@ -149,9 +149,9 @@ mod tests {
     fn a_log_that_is_read_again_goes_on_after_the_last_line() {
         for count in 0..=5 {
             let read_so_far: String = LOG.split_inclusive('\n').take(count).collect();
-            let mut lines = Lines::from(Position::default());
+            let mut lines = LogText::from(Position::default());
             let before = read(&mut lines, &read_so_far, 9);
-            let after = read(&mut Lines::from(lines.position()), LOG, 9);
+            let after = read(&mut LogText::from(lines.position()), LOG, 9);
             assert_eq!(before + &after, TEXT, "{count}");
         }
     }

@@ -1,0 +1,107 @@
+//! `--skip-drain`: pods are told to stop without their pre-stop and drain scripts. Only a program in the pod can learn
+//! it in time: Kubernetes updates files with annotations of a pod up to a minute later.
+
+use crate::containers::{is_running, statuses, wrapped};
+use crate::remote::{self, MAX_CONCURRENT_PROGRAMS};
+use crate::selection::Selection;
+use anyhow::Context;
+use boson_cluster::client::Container;
+use boson_look::access::Access;
+use boson_look::instances::Instance;
+use futures::{StreamExt, TryStreamExt};
+use k8s_openapi::api::core::v1::Pod;
+
+/// The subcommand of the process wrapper in the containers that run these scripts.
+const SCRIPTS: &str = "scripts";
+/// How long a pod that is not replaced in the end keeps the request, if no command ends it: 12 hours.
+const REQUEST_VALID_SECONDS: &str = "43200";
+
+/// A value of `--skip-drain`. Without one, all instances are meant, as in BOSH.
+///
+/// # Errors
+/// It is no selection.
+pub fn selection(text: &str) -> Result<Selection, String> {
+    if text == ALL {
+        return Ok(Selection::All);
+    }
+    text.parse()
+        .map_err(|error: crate::selection::SelectionError| error.to_string())
+}
+
+/// The value of `--skip-drain` that stands for none.
+pub const ALL: &str = "*";
+
+/// The pods of these instances will stop without the scripts.
+///
+/// # Errors
+/// A pod with such scripts cannot be told. Those before it have been.
+pub async fn skip(access: &Access, instances: &[Instance]) -> anyhow::Result<()> {
+    request(access, instances, REQUEST_VALID_SECONDS).await
+}
+
+/// Those that still exist will run them again.
+///
+/// # Errors
+/// As for [`skip`].
+pub async fn end(access: &Access, instances: &[Instance]) -> anyhow::Result<()> {
+    request(access, instances, "0").await
+}
+
+async fn request(access: &Access, instances: &[Instance], seconds: &str) -> anyhow::Result<()> {
+    let pods = instances.iter().filter_map(|one| Some((one, one.pod.as_ref()?)));
+    let told = pods.filter_map(|(instance, pod)| Some((instance, pod, sidecar(pod)?)));
+    let each = told.map(async |(instance, pod, name)| {
+        let container = Container {
+            namespace: &access.namespace,
+            pod: pod.metadata.name.as_deref().unwrap_or_default(),
+            name,
+        };
+        let arguments = ["skip-drain", "--valid", seconds];
+        let done = remote::wrapper(access, container, &arguments, None, |_| Ok(())).await;
+        done.map(drop)
+            .with_context(|| format!("{instance}: its pod cannot be told to skip its pre-stop and drain scripts"))
+    });
+    let all = futures::stream::iter(each).buffer_unordered(MAX_CONCURRENT_PROGRAMS);
+    all.try_collect().await
+}
+
+/// A container that runs scripts when the pod stops. Without one that runs, no script delays the stop.
+fn sidecar(pod: &Pod) -> Option<&str> {
+    if pod.metadata.deletion_timestamp.is_some() {
+        return None;
+    }
+    let runs = |name: &str| statuses(pod).any(|status| status.name == name && is_running(status));
+    let mut sidecars = wrapped(pod, SCRIPTS);
+    sidecars.find(|one| runs(&one.name)).map(|one| one.name.as_str())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn a_pod_with_scripts_that_run_at_its_stop_is_told() {
+        let pod = |state: &str| -> Pod {
+            let command = ["/container-run/bin/container-run", "scripts", "--job", "a"];
+            let status = json!({"name": "bosh-scripts-a", "image": "i", "imageID": "i", "ready": true,
+                "restartCount": 0, "state": {state: {}}});
+            serde_json::from_value(json!({
+                "spec": {"containers": [], "initContainers": [
+                    {"name": "bosh-scripts-a", "command": command, "restartPolicy": "Always"}]},
+                "status": {"initContainerStatuses": [status]},
+            }))
+            .unwrap()
+        };
+        assert_eq!(sidecar(&pod("running")), Some("bosh-scripts-a"));
+        assert_eq!(sidecar(&pod("waiting")), None);
+        assert_eq!(sidecar(&Pod::default()), None);
+    }
+
+    #[test]
+    fn without_a_value_all_instances_are_meant() {
+        assert_eq!(selection(ALL), Ok(Selection::All));
+        assert_eq!(selection("diego_cell"), Ok(Selection::Group("diego-cell".into())));
+        assert!(selection("").is_err());
+    }
+}

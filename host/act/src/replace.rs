@@ -1,0 +1,49 @@
+//! Replaces an instance at once, without the order of a rollout.
+
+use crate::containers::is_ready;
+use anyhow::bail;
+use boson_cluster::client::Error;
+use boson_commands::output;
+use boson_look::access::{Access, Found};
+use boson_look::instances::Instance;
+use k8s_openapi::api::core::v1::Pod;
+use std::time::Duration;
+
+/// Between two requests.
+const POLL_INTERVAL: Duration = Duration::from_secs(2);
+
+/// Deletes the pods of an instance, which its StatefulSet creates again. `waits`: until the instance is ready.
+///
+/// # Errors
+/// There is no pod, or the calls of the API server fail.
+pub async fn replace_now(access: &Access, found: &Found, instances: &[Instance], waits: bool) -> anyhow::Result<()> {
+    let old: Vec<&Pod> = instances.iter().filter_map(|one| one.pod.as_ref()).collect();
+    let Some(instance) = instances.first().filter(|_| !old.is_empty()) else {
+        bail!("the instance has no pod");
+    };
+    for pod in &old {
+        access
+            .cluster
+            .delete(*pod)
+            .await
+            .map_err(|error| access.explained(error))?;
+    }
+    let is_new = |pod: &Pod| old.iter().all(|old| old.metadata.uid != pod.metadata.uid);
+    let is_same = |one: &Instance| one.group == instance.group && one.index == instance.index;
+    if !waits {
+        return Ok(());
+    }
+    output::complain(&format!("{instance}: waiting for its new pod to be ready\n"));
+    loop {
+        let all = match Instance::all(access, found).await {
+            Ok(all) => all,
+            Err(error) if error.downcast_ref::<Error>().is_some_and(|error| !error.is_lasting()) => Vec::new(),
+            Err(error) => return Err(error),
+        };
+        let mut pods = all.iter().filter(|one| is_same(one)).filter_map(|one| one.pod.as_ref());
+        if pods.any(|pod| is_new(pod) && is_ready(pod)) {
+            return Ok(());
+        }
+        tokio::time::sleep(POLL_INTERVAL).await;
+    }
+}
