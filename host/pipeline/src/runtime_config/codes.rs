@@ -18,6 +18,10 @@ boson_document::codes! {
     RUNTIME_CONFIG_UNUSED_KEY = "runtime-config-unused-key", "A key has no effect",
         "The director ignores keys of a runtime config that it does not know, and so do we. The filter `teams` matches no deployment, \
          because deployments have no teams here.";
+    RUNTIME_CONFIG_VM_JOB = "runtime-config-vm-job", "A job of a runtime config is left out",
+        "The releases `os-conf`, `syslog`, `node-exporter` and `datadog-agent` change or watch the VM that their jobs are on. An addon of a \
+         runtime config would add them to every pod, where they do not work, so these jobs are left out, and their releases are not \
+         needed. The warning names what to use instead. Jobs that a manifest has itself are not left out.";
 }
 
 /// The codes of types and required keys.

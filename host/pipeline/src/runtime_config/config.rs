@@ -1,6 +1,7 @@
 //! One runtime config: its lists, checked as the director checks them.
 
 use super::codes;
+use super::vm_releases;
 use boson_document::{Map, Place, Pointer, Report, Tree};
 use boson_manifest::addons::{Addon, Level};
 use boson_manifest::job::Job;
@@ -97,7 +98,7 @@ impl<'a> RuntimeAddon<'a> {
     fn read(tree: &'a Tree, index: usize, place: Place, report: &mut Report) -> Option<Self> {
         let mut found = Report::default();
         let read = Addon::read(tree, place, Level::Runtime, codes::ADDONS, &mut found);
-        let jobs = read.as_ref().map(|addon| {
+        let jobs: Option<Vec<Job<'_>>> = read.as_ref().map(|addon| {
             addon.properties(&mut found);
             let jobs: Vec<(Place, &Tree)> = addon.jobs(&mut found).collect();
             let jobs = jobs.into_iter();
@@ -115,6 +116,11 @@ impl<'a> RuntimeAddon<'a> {
             jobs: jobs?,
             warnings,
         })
+    }
+
+    /// The jobs that pods run.
+    pub fn kept(&self) -> impl Iterator<Item = &Job<'a>> {
+        self.jobs.iter().filter(|job| vm_releases::left_out(job).is_none())
     }
 
     fn check_releases(&self, releases: &[Release<'_>], report: &mut Report) {

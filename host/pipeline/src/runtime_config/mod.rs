@@ -7,6 +7,7 @@
 
 pub mod codes;
 mod config;
+mod vm_releases;
 
 pub use codes::ALL as CODES;
 
@@ -57,7 +58,7 @@ struct Merging {
     manifest: Tree,
     groups: Vec<Candidate>,
     /// How many of its last addons come from runtime configs. A manifest that the operator has stored brings some.
-    addons: u64,
+    addons: i64,
     /// The runtime config that has `tags`.
     tagged: Option<String>,
     origins: Vec<Origin>,
@@ -71,7 +72,7 @@ impl Merging {
     fn new(manifest: Tree, deployment: &str) -> Self {
         let mut merging = Self {
             groups: candidates(&manifest, deployment),
-            addons: manifest.get(RUNTIME_ADDONS).and_then(Tree::as_u64).unwrap_or(0),
+            addons: manifest.get(RUNTIME_ADDONS).and_then(Tree::as_i64).unwrap_or(0),
             manifest,
             tagged: None,
             origins: Vec::new(),
@@ -111,7 +112,8 @@ impl Merging {
             .addons
             .iter()
             .filter(applies)
-            .flat_map(|one| one.jobs.iter().map(|job| job.release.as_str()))
+            .flat_map(RuntimeAddon::kept)
+            .map(|job| job.release.as_str())
             .collect();
         let used = config
             .releases
@@ -154,8 +156,23 @@ impl Merging {
         if !place_jobs(&one.addon, &one.jobs, &mut self.groups) {
             return self.report(one.warnings.clone(), name);
         }
+        let left_out = one.jobs.iter().filter_map(vm_releases::left_out).map(Diagnostic::from);
+        self.warnings.extend(left_out.map(|warning| warning.in_document(name)));
+        let kept: Vec<&Job<'_>> = one.kept().collect();
+        if kept.is_empty() && !one.jobs.is_empty() {
+            return;
+        }
+        let at = Pointer::root().at("addons").at(self.manifest.items("addons").len()).at("jobs");
+        for (index, job) in kept.iter().enumerate() {
+            self.origin(at.at(index), name, job.place().pointer.clone());
+        }
+        let mut addon = one.tree.clone();
+        if kept.len() < one.jobs.len() {
+            let jobs = kept.iter().map(|job| Tree::Object(job.members.all().clone()));
+            addon.set("jobs", Tree::Array(jobs.collect()));
+        }
         self.addons += 1;
-        self.append("addons", one.tree.clone(), name, Pointer::root().at("addons").at(one.index));
+        self.append("addons", addon, name, Pointer::root().at("addons").at(one.index));
     }
 
     /// Adds tags: those of the manifest override them.

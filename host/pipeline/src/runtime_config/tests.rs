@@ -162,3 +162,24 @@ fn a_stored_manifest_brings_its_addons() {
     let done = combine(Named::new("m", &stored), "cf", &[second], &mut Sources::default()).unwrap();
     assert_eq!(done.manifest.get(RUNTIME_ADDONS).and_then(Tree::as_i64), Some(2));
 }
+
+#[test]
+fn jobs_that_need_a_vm_are_left_out_with_their_releases() {
+    let config = "\
+releases: [{name: os-conf, version: 22.2.1}, {name: syslog, version: 11.3.2}, {name: one, version: 1}]
+addons:
+- name: os
+  jobs: [{name: sysctl, release: os-conf}, {name: agent, release: one}]
+- name: syslog
+  jobs: [{name: syslog_forwarder, release: syslog, properties: {syslog: {address: ((syslog_address))}}}]
+";
+    let done = combined(&[config]).unwrap();
+    assert_eq!(names(&done.manifest, "addons"), ["own", "os"]);
+    assert_eq!(names(&done.manifest.items("addons")[1], "jobs"), ["agent"]);
+    assert_eq!(names(&done.manifest, "releases"), ["app", "one"]);
+    let found: Vec<_> = done.warnings.iter().map(|one| one.place.pointer.as_deref()).collect();
+    assert_eq!(found, [Some("/addons/0/jobs/0"), Some("/addons/1/jobs/0")]);
+    let about = Diagnostic::reported_error("x", "y").in_document("m.yml");
+    let found = done.sources.locate(&about.at("/addons/1/jobs/0/release").place);
+    assert_eq!((found.line, found.column), (Some(4), Some(58)));
+}
