@@ -17,7 +17,7 @@ const CONCURRENT_CONVERSIONS: usize = 4;
 /// Keys that the other stages read and the bpm stage gets from the host, so users cannot set them in a manifest.
 const INTERNAL: [&str; 6] = [
     "manifest cloud_config",
-    "manifest runtime_addons",
+    "manifest runtime_config",
     "quarks consumes",
     "quarks instances",
     "quarks release",

@@ -47,7 +47,7 @@ impl ConfigArguments {
     /// All that cannot be read.
     pub fn read(&self, sources: &mut Sources) -> Result<Configs, Vec<Diagnostic>> {
         let mut errors = Vec::new();
-        let mut documents = |applied: &Option<Vec<Document>>, paths: &[PathBuf]| match applied {
+        let mut documents = |applied: Option<&Vec<Document>>, paths: &[PathBuf]| match applied {
             Some(given) => {
                 let all = given.iter().cloned();
                 all.for_each(|document| sources.add_document(document, true));
@@ -56,8 +56,8 @@ impl ConfigArguments {
             None => read(paths, sources, &mut errors),
         };
         let configs = Configs {
-            cloud: documents(&self.applied.cloud, &self.cloud),
-            runtime: documents(&self.applied.runtime, &self.runtime),
+            cloud: documents(self.applied.cloud.as_ref(), &self.cloud),
+            runtime: documents(self.applied.runtime.as_ref(), &self.runtime),
         };
         if errors.is_empty() { Ok(configs) } else { Err(errors) }
     }

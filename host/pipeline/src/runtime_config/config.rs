@@ -106,9 +106,13 @@ impl<'a> RuntimeAddon<'a> {
                 .collect()
         });
         let (errors, others): (Vec<_>, Vec<_>) = found.into_diagnostics().into_iter().partition(|one| one.is_error());
-        errors.into_iter().for_each(|one| drop(report.push(one)));
+        for one in errors {
+            report.push(one);
+        }
         let mut warnings = Report::default();
-        others.into_iter().for_each(|one| drop(warnings.push(one)));
+        for one in others {
+            warnings.push(one);
+        }
         Some(Self {
             addon: read?,
             tree,

@@ -16,13 +16,16 @@ use crate::report::Sources;
 use crate::stage::{Named, Origin};
 use crate::yaml::Document;
 use boson_document::{Code, Map, Pointer, Report, Tree, ruby};
-use boson_manifest::addons::{Addon, Candidate, Level, RUNTIME_ADDONS};
+use boson_manifest::addons::{Addon, Candidate, Level, RUNTIME_CONFIG};
 use boson_manifest::group::InstanceGroup;
 use boson_manifest::job::Job;
 use boson_manifest::members;
 use boson_manifest::redacted::plain;
 use config::{Config, Release, RuntimeAddon};
 use std::borrow::Borrow;
+
+/// Lists that the director puts together.
+const LISTS: [&str; 3] = ["releases", "addons", "variables"];
 
 /// A manifest with its runtime configs.
 pub struct Combined {
@@ -57,8 +60,9 @@ pub fn combine(
 struct Merging {
     manifest: Tree,
     groups: Vec<Candidate>,
-    /// How many of its last addons come from runtime configs. A manifest that the operator has stored brings some.
-    addons: i64,
+    /// What comes from runtime configs: by list, how many of its last entries; and names of tags. A manifest that the
+    /// operator has stored brings some.
+    added: Tree,
     /// The runtime config that has `tags`.
     tagged: Option<String>,
     origins: Vec<Origin>,
@@ -72,7 +76,7 @@ impl Merging {
     fn new(manifest: Tree, deployment: &str) -> Self {
         let mut merging = Self {
             groups: candidates(&manifest, deployment),
-            addons: manifest.get(RUNTIME_ADDONS).and_then(Tree::as_i64).unwrap_or(0),
+            added: manifest.get(RUNTIME_CONFIG).cloned().unwrap_or_else(Tree::object),
             manifest,
             tagged: None,
             origins: Vec::new(),
@@ -134,7 +138,7 @@ impl Merging {
 
     fn release(&mut self, release: &Release<'_>, name: &str) {
         let listed = self.manifest.items("releases").iter();
-        let same = |one: &&Tree| ruby::member(one, "name").as_deref() == Some(&release.name);
+        let same = |one: &&Tree| ruby::member(one, "name").as_deref() == Some(release.name.as_str());
         let Some(listed) = listed.filter(same).find_map(|one| ruby::member(one, "version")) else {
             return self.append("releases", release.tree.clone(), name, release.place.pointer.clone());
         };
@@ -171,7 +175,6 @@ impl Merging {
             let jobs = kept.iter().map(|job| Tree::Object(job.members.all().clone()));
             addon.set("jobs", Tree::Array(jobs.collect()));
         }
-        self.addons += 1;
         self.append("addons", addon, name, Pointer::root().at("addons").at(one.index));
     }
 
@@ -186,12 +189,15 @@ impl Merging {
         let mut merged = self.manifest.get("tags").cloned().unwrap_or_else(Tree::object);
         // The links stage reports tags of another type.
         let Some(members) = merged.as_object_mut() else { return };
+        let mut added = self.added.items("tags").to_vec();
         for (key, value) in tags {
             if !members.contains_key(key) {
                 members.insert(key.clone(), value.clone());
+                added.push(Tree::from(key.as_str()));
                 self.origin(at.at(key), name, at.at(key));
             }
         }
+        self.added.set("tags", Tree::Array(added));
         self.manifest.set("tags", merged);
     }
 
@@ -207,6 +213,7 @@ impl Merging {
         };
         let at = Pointer::root().at(key).at(list.len());
         list.push(entry);
+        self.added.set(key, count(&self.added, key) + 1);
         self.origin(at, name, source);
     }
 
@@ -234,8 +241,8 @@ impl Merging {
         if !self.errors.is_empty() {
             return Err(self.errors);
         }
-        if self.addons > 0 {
-            self.manifest.set(RUNTIME_ADDONS, self.addons);
+        if self.added != Tree::object() {
+            self.manifest.set(RUNTIME_CONFIG, self.added);
         }
         sources.add_parts(name, &self.manifest, &self.origins);
         Ok(Combined {
@@ -243,6 +250,34 @@ impl Merging {
             warnings: self.warnings,
         })
     }
+}
+
+/// A merged manifest without what comes from runtime configs.
+pub fn without(mut manifest: Tree) -> Tree {
+    let Some(added) = manifest.as_object_mut().and_then(|members| members.shift_remove(RUNTIME_CONFIG)) else {
+        return manifest;
+    };
+    for key in LISTS {
+        let Some(list) = manifest.get_mut(key).and_then(Tree::as_array_mut) else {
+            continue;
+        };
+        let removed = usize::try_from(count(&added, key)).unwrap_or(0);
+        list.truncate(list.len().saturating_sub(removed));
+        if list.is_empty() && removed > 0 {
+            manifest.as_object_mut().and_then(|members| members.shift_remove(key));
+        }
+    }
+    let tags = manifest.get_mut("tags").and_then(Tree::as_object_mut);
+    if let Some(tags) = tags {
+        for name in added.items("tags").iter().filter_map(Tree::as_str) {
+            tags.shift_remove(name);
+        }
+    }
+    manifest
+}
+
+fn count(added: &Tree, key: &str) -> i64 {
+    added.get(key).and_then(Tree::as_i64).unwrap_or(0)
 }
 
 /// The instance groups of a manifest, with their own jobs.

@@ -40,6 +40,11 @@ fn names(manifest: &Tree, key: &str) -> Vec<String> {
     named.map(|one| one.str("name").unwrap_or_default().to_string()).collect()
 }
 
+/// How many addons come from runtime configs.
+fn added(manifest: &Tree) -> i64 {
+    manifest.get(RUNTIME_CONFIG).map_or(0, |added| count(added, "addons"))
+}
+
 /// Documents and messages of the errors.
 fn errors(configs: &[&str]) -> Vec<(String, String)> {
     let errors = combined(configs).err().unwrap_or_default().into_iter();
@@ -63,7 +68,7 @@ fn addons_follow_those_of_the_manifest_and_keep_their_places() {
     assert_eq!(names(&done.manifest, "addons"), ["own", "a-one", "a-two"]);
     assert_eq!(names(&done.manifest, "releases"), ["app", "one", "two"]);
     assert_eq!(names(&done.manifest, "variables"), ["word"]);
-    assert_eq!(done.manifest.get(RUNTIME_ADDONS).and_then(Tree::as_i64), Some(2));
+    assert_eq!(added(&done.manifest), 2);
     for (pointer, wanted) in [
         ("/addons/2/jobs/0/release", ("rc1.yml", 2)),
         ("/releases/1/version", ("rc0.yml", 1)),
@@ -93,7 +98,7 @@ fn only_what_may_apply_is_added() {
         let done = combined(&[&config("one", "1", filters)]).unwrap();
         assert_eq!(done.manifest.items("addons").len() == 2, applies, "{filters}");
         assert_eq!(done.manifest.items("releases").len() == 2, applies, "{filters}");
-        assert_eq!(done.manifest.get(RUNTIME_ADDONS).is_some(), applies, "{filters}");
+        assert_eq!(added(&done.manifest) == 1, applies, "{filters}");
     }
 }
 
@@ -160,7 +165,10 @@ fn a_stored_manifest_brings_its_addons() {
     let stored = combined(&[&config("one", "1", "")]).unwrap().manifest;
     let second = yaml::read("rc.yml", &config("two", "1", "")).unwrap();
     let done = combine(Named::new("m", &stored), "cf", &[second], &mut Sources::default()).unwrap();
-    assert_eq!(done.manifest.get(RUNTIME_ADDONS).and_then(Tree::as_i64), Some(2));
+    assert_eq!(added(&done.manifest), 2);
+    let tagged = yaml::read("rc.yml", "tags: {cost: center}\nvariables: [{name: a, type: rsa}]").unwrap();
+    let done = combine(Named::new("m", &done.manifest), "cf", &[tagged], &mut Sources::default()).unwrap();
+    assert_eq!(without(done.manifest), yaml::read("m.yml", MANIFEST).unwrap().tree);
 }
 
 #[test]

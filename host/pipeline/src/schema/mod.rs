@@ -56,7 +56,7 @@ impl Schema {
         Self::build(&options, &job::standard(schema)?)
     }
 
-    fn build(options: &ValidationOptions, schema: &Tree) -> Result<Self, String> {
+    fn build(options: &ValidationOptions<'_>, schema: &Tree) -> Result<Self, String> {
         let built = options.build(&value(schema)?);
         built
             .map(Self)
@@ -82,7 +82,7 @@ impl Schema {
     }
 }
 
-fn options() -> ValidationOptions {
+fn options() -> ValidationOptions<'static> {
     let patterns = PatternOptions::fancy_regex()
         .backtrack_limit(MAX_BACKTRACKS)
         .size_limit(MAX_PATTERN_BYTES)

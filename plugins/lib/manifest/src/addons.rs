@@ -11,9 +11,10 @@ use crate::stemcell::Stemcell;
 use crate::types::Type;
 use boson_document::{Code, Map, Place, Report, Tree};
 use std::collections::HashSet;
+use std::slice;
 
-/// Key of the manifest with the number of its last addons that come from runtime configs. The host sets it.
-pub const RUNTIME_ADDONS: &str = "runtime_addons";
+/// Key of the manifest for what comes from runtime configs: by list, how many of its last entries. The host sets it.
+pub const RUNTIME_CONFIG: &str = "runtime_config";
 /// The beginning of a placeholder.
 const PLACEHOLDER: &str = "((";
 
@@ -104,7 +105,7 @@ impl Level {
     /// The level of an addon of a manifest.
     pub fn of(manifest: &Tree, index: usize) -> Self {
         let count = manifest.items("addons").len();
-        let runtime = manifest.get(RUNTIME_ADDONS).and_then(Tree::as_i64);
+        let runtime = manifest.get(RUNTIME_CONFIG).and_then(|added| added.get("addons")?.as_i64());
         let runtime = runtime.and_then(|count| usize::try_from(count).ok()).unwrap_or(0);
         if index.saturating_add(runtime) < count {
             Self::Deployment
@@ -270,16 +271,15 @@ impl Filter {
             return self.kind == Kind::Include;
         }
         let fits = |wanted: &HashSet<String>, found: &[String]| wanted.is_empty() || any(wanted, found);
-        let one = |name: &String| std::slice::from_ref(name).to_vec();
         // Deployments have no teams.
         fits(&self.teams, &[])
-            && fits(&self.deployments, &one(&group.deployment))
+            && fits(&self.deployments, slice::from_ref(&group.deployment))
             && (self.lifecycle.is_empty() || self.lifecycle == group.lifecycle)
             && fits(&self.azs, &group.azs)
             && fits(&self.systems, &group.systems)
             && fits(&self.networks, &group.networks)
             && (self.jobs.is_empty() || group.jobs.iter().any(|job| self.jobs.contains(job)))
-            && fits(&self.groups, &one(&group.name))
+            && fits(&self.groups, slice::from_ref(&group.name))
     }
 
     fn is_empty(&self) -> bool {
@@ -556,7 +556,7 @@ mod tests {
 
     #[test]
     fn the_last_addons_are_those_of_runtime_configs() {
-        let manifest = json::parse(r#"{"addons": [1, 2, 3], "runtime_addons": 1}"#).unwrap();
+        let manifest = json::parse(r#"{"addons": [1, 2, 3], "runtime_config": {"addons": 1}}"#).unwrap();
         let levels: Vec<_> = (0..3).map(|index| Level::of(&manifest, index)).collect();
         assert_eq!(levels, [Level::Deployment, Level::Deployment, Level::Runtime]);
     }

@@ -20,7 +20,6 @@ use boson_pipeline::report::Sources;
 use boson_pipeline::scrub::Secrets;
 use boson_pipeline::stage::{Addresses, Deployment, External, LinksRequest, Named, Reply};
 use boson_pipeline::variables::Options;
-use boson_pipeline::yaml::Document;
 use boson_pipeline::{Diagnostic, Stage, StageError, Stages, external};
 use boson_plugin_tools::cases::Recording;
 use boson_plugin_tools::plugin_groups;

@@ -140,7 +140,7 @@ pub const MANIFEST: &[Key] = &[
     // The host adds it: see `cloud`.
     used("cloud_config", Type::Hash),
     // The host adds it: see `addons`.
-    used("runtime_addons", Type::Integer),
+    used("runtime_config", Type::Hash),
     refused("properties", PROPERTIES),
     refused(
         "vm_types",
