@@ -78,14 +78,21 @@ async fn runs_status(tenant: &Tenant, group: &str) -> bool {
 async fn addons_of_runtime_configs_reach_the_groups_and_follow_their_changes() {
     let operator = OperatorProcess::set("runtime-config", false, &[]).await;
     let errands = root().join("tests/fixtures/releases/errands");
-    operator.registry.push_release("errands:ubuntu-jammy-1.1-1", &errands).unwrap();
+    operator
+        .registry
+        .push_release("errands:ubuntu-jammy-1.1-1", &errands)
+        .unwrap();
     let tenant = operator.tenant("config");
     tenant.config_map("watched-manifest", "manifest", MANIFEST).await;
     tenant.config_map("agents", "runtime-config", &agents("1", "web")).await;
     tenant.secret("tags", "runtime-config", "tags: {cost: center}\n").await;
     deploy(&tenant).await;
     let deployment = tenant.applied(NAME).await;
-    assert!(runs_status(&tenant, "web").await, "{:?}", containers(&tenant, "web").await);
+    assert!(
+        runs_status(&tenant, "web").await,
+        "{:?}",
+        containers(&tenant, "web").await
+    );
     assert!(!runs_status(&tenant, "idle").await);
     let inputs = deployment["status"]["inputs"].as_array().unwrap();
     let kinds = inputs.iter().filter(|one| one["kind"] == "runtimeConfig");
@@ -93,21 +100,33 @@ async fn addons_of_runtime_configs_reach_the_groups_and_follow_their_changes() {
     assert_eq!(names, ["configmap/agents", "secret/tags"]);
 
     // A change of the filter is noticed.
-    tenant.config_map("agents", "runtime-config", &agents("1", "idle")).await;
-    wait_until("the addon in the other group", async || runs_status(&tenant, "idle").await).await;
+    tenant
+        .config_map("agents", "runtime-config", &agents("1", "idle"))
+        .await;
+    wait_until("the addon in the other group", async || {
+        runs_status(&tenant, "idle").await
+    })
+    .await;
     tenant.applied(NAME).await;
     assert!(!runs_status(&tenant, "web").await);
 
     // The director's message, with the line of the ConfigMap.
-    tenant.config_map("agents", "runtime-config", &agents("latest", "idle")).await;
+    tenant
+        .config_map("agents", "runtime-config", &agents("latest", "idle"))
+        .await;
     let refused = tenant
         .until(NAME, "an error", |deployment| is(deployment, "Converted", "False"))
         .await;
     let converted = condition(&refused, "Converted").unwrap();
     let message = converted["message"].as_str().unwrap();
     assert_eq!(converted["reason"], "RuntimeConfigRelease", "{message}");
-    assert!(message.contains("Please specify the actual version string."), "{message}");
+    assert!(
+        message.contains("Please specify the actual version string."),
+        "{message}"
+    );
     assert!(message.contains("configmap/agents/runtime-config:2:"), "{message}");
-    tenant.config_map("agents", "runtime-config", &agents("1", "idle")).await;
+    tenant
+        .config_map("agents", "runtime-config", &agents("1", "idle"))
+        .await;
     tenant.applied(NAME).await;
 }

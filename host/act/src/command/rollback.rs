@@ -114,7 +114,9 @@ async fn config(access: &Access, reference: &ResourceReference, key: &str) -> an
             let text = bytes.and_then(|bytes| String::from_utf8(bytes.0).ok());
             text.with_context(|| format!("Secret '{name}' has no key '{key}'"))?
         }
-        ReferenceType::Url => bail!("the {key} at '{name}' cannot be compared: this command reads ConfigMaps and Secrets"),
+        ReferenceType::Url => {
+            bail!("the {key} at '{name}' cannot be compared: this command reads ConfigMaps and Secrets")
+        }
     };
     Ok(File {
         name: name.clone(),

@@ -154,7 +154,9 @@ pub fn run(arguments: &DeployArguments, color: Color) -> Result<(), ExitError> {
     new.namespace = Some(found.access.namespace.clone());
     let configs = &mut new.configs.applied;
     let applied = found.before.applied.iter();
-    configs.cloud.get_or_insert_with(|| applied.filter_map(|one| one.cloud_config.clone()).collect());
+    configs
+        .cloud
+        .get_or_insert_with(|| applied.filter_map(|one| one.cloud_config.clone()).collect());
     if configs.runtime.is_none() {
         let present = runtime.block_on(found.runtime_configs())?;
         let read = documents(&present).map_err(|errors| shown(&errors, &Sources::default(), color))?;

@@ -112,10 +112,7 @@ mod tests {
         let (given, configs) = inputs(&contents).unwrap();
         let counts = [configs.cloud, configs.runtime].map(|all| all.map_or(0, |all| all.len()));
         let count = given.values.unwrap().get("count").map(json::to_text);
-        assert_eq!(
-            (given.ops.len(), count.as_deref(), counts),
-            (1, Some("3"), [0, 1])
-        );
+        assert_eq!((given.ops.len(), count.as_deref(), counts), (1, Some("3"), [0, 1]));
         assert!(!ConvertArguments::of_nothing().unwrap().has_releases());
     }
 }

@@ -39,7 +39,10 @@ pub fn errors(
         match checked {
             Ok(faults) => errors.extend(faults.into_iter().map(|fault| {
                 let at = at.at("properties").join(fault.place.tokens());
-                invalid(format!("Error validating properties for {name}: {}", sentence(&fault)), at)
+                invalid(
+                    format!("Error validating properties for {name}: {}", sentence(&fault)),
+                    at,
+                )
             })),
             Err(why) => {
                 let message = format!("Properties of job '{name}' cannot be validated: properties_schema.json: {why}");

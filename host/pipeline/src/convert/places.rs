@@ -24,9 +24,11 @@ pub fn of_group(manifest: &Tree, group: &str) -> String {
 pub fn of_jobs(diagnostics: &mut [Diagnostic], manifest: Named<'_>, group: &Tree, pointer: &str, jobs: &[JobFiles]) {
     let origins: Vec<Origin> = jobs
         .iter()
-        .map(|job| origin(manifest.tree, group, pointer, |one| {
-            one.str("name") == Some(&job.job) && one.str("release") == Some(&job.release)
-        }))
+        .map(|job| {
+            origin(manifest.tree, group, pointer, |one| {
+                one.str("name") == Some(&job.job) && one.str("release") == Some(&job.release)
+            })
+        })
         .collect();
     let Some(listed) = Pointer::parse(pointer).map(|at| at.at("jobs")) else {
         return;

@@ -37,7 +37,9 @@ fn combined(configs: &[&str]) -> Result<Done, Vec<Diagnostic>> {
 
 fn names(manifest: &Tree, key: &str) -> Vec<String> {
     let named = manifest.items(key).iter();
-    named.map(|one| one.str("name").unwrap_or_default().to_string()).collect()
+    named
+        .map(|one| one.str("name").unwrap_or_default().to_string())
+        .collect()
 }
 
 /// How many addons come from runtime configs.
@@ -63,7 +65,10 @@ fn config(release: &str, version: &str, filters: &str) -> String {
 #[test]
 fn addons_follow_those_of_the_manifest_and_keep_their_places() {
     let first = config("one", "1.1", "");
-    let second = format!("{}variables: [{{name: word, type: password}}]\n", config("two", "\"2\"", ""));
+    let second = format!(
+        "{}variables: [{{name: word, type: password}}]\n",
+        config("two", "\"2\"", "")
+    );
     let done = combined(&[&first, &second]).unwrap();
     assert_eq!(names(&done.manifest, "addons"), ["own", "a-one", "a-two"]);
     assert_eq!(names(&done.manifest, "releases"), ["app", "one", "two"]);
@@ -77,7 +82,11 @@ fn addons_follow_those_of_the_manifest_and_keep_their_places() {
     ] {
         let about = Diagnostic::reported_error("x", "y").in_document("m.yml").at(pointer);
         let found = done.sources.locate(&about.place);
-        assert_eq!((found.file.as_deref(), found.line), (Some(wanted.0), Some(wanted.1)), "{pointer}");
+        assert_eq!(
+            (found.file.as_deref(), found.line),
+            (Some(wanted.0), Some(wanted.1)),
+            "{pointer}"
+        );
     }
 }
 
@@ -115,9 +124,15 @@ fn a_release_has_one_version() {
     let other = config("app", "\"2.0\"", "");
     assert_eq!(errors(&[&other]), [("rc0.yml".into(), message("app", "2.0", "1.0"))]);
     // Its addon does not apply, so its release does not either.
-    assert_eq!(errors(&[&config("app", "\"2.0\"", ", include: {deployments: [x]}")]), []);
+    assert_eq!(
+        errors(&[&config("app", "\"2.0\"", ", include: {deployments: [x]}")]),
+        []
+    );
     let (first, second) = (config("one", "1", ""), config("one", "2", ""));
-    assert_eq!(errors(&[&first, &second]), [("rc1.yml".into(), message("one", "2", "1"))]);
+    assert_eq!(
+        errors(&[&first, &second]),
+        [("rc1.yml".into(), message("one", "2", "1"))]
+    );
     let latest = config("one", "2.latest", "");
     let words = "Runtime manifest contains the release 'one' with version as '2.latest'. Please specify the actual version string.";
     assert_eq!(errors(&[&latest]), [("rc0.yml".into(), words.into())]);
@@ -132,16 +147,28 @@ fn tags_of_the_manifest_override_those_of_one_runtime_config() {
     let tags = Tree::object().with("team", "ours").with("cost", "center");
     assert_eq!(done.manifest.get("tags"), Some(&tags));
     let words = "Runtime config 'tags' key cannot be defined in multiple runtime configs. 'rc0.yml' has it, too";
-    assert_eq!(errors(&["tags: {a: b}", "tags: {}"]), [("rc1.yml".into(), words.into())]);
+    assert_eq!(
+        errors(&["tags: {a: b}", "tags: {}"]),
+        [("rc1.yml".into(), words.into())]
+    );
 }
 
 #[test]
 fn other_shapes_are_refused() {
     for (config, message) in [
         ("- a", "Object (...) did not match the required type 'Hash'"),
-        ("addons: {}", "Property 'addons' value (...) did not match the required type 'Array'"),
-        ("tags: [a]", "Property 'tags' value (...) did not match the required type 'Hash'"),
-        ("releases: [{name: a}]", "Required property 'version' was not specified in object (...)"),
+        (
+            "addons: {}",
+            "Property 'addons' value (...) did not match the required type 'Array'",
+        ),
+        (
+            "tags: [a]",
+            "Property 'tags' value (...) did not match the required type 'Hash'",
+        ),
+        (
+            "releases: [{name: a}]",
+            "Required property 'version' was not specified in object (...)",
+        ),
         (
             "addons: [{name: a, include: {stemcell: [{}]}}]",
             "Stemcell {} in runtime config's include section must have an os name.",
@@ -167,7 +194,13 @@ fn a_stored_manifest_brings_its_addons() {
     let done = combine(Named::new("m", &stored), "cf", &[second], &mut Sources::default()).unwrap();
     assert_eq!(added(&done.manifest), 2);
     let tagged = yaml::read("rc.yml", "tags: {cost: center}\nvariables: [{name: a, type: rsa}]").unwrap();
-    let done = combine(Named::new("m", &done.manifest), "cf", &[tagged], &mut Sources::default()).unwrap();
+    let done = combine(
+        Named::new("m", &done.manifest),
+        "cf",
+        &[tagged],
+        &mut Sources::default(),
+    )
+    .unwrap();
     assert_eq!(without(done.manifest), yaml::read("m.yml", MANIFEST).unwrap().tree);
 }
 

@@ -30,7 +30,9 @@ pub fn is_certificate(text: &str) -> bool {
     if text.is_empty() {
         return true;
     }
-    let Ok(blocks) = pem::parse_many(text) else { return false };
+    let Ok(blocks) = pem::parse_many(text) else {
+        return false;
+    };
     let certificates: Vec<_> = blocks.iter().filter(|block| LABELS.contains(&block.tag())).collect();
     let is_readable = |block: &&pem::Pem| Certificate::from_der(block.contents()).is_ok();
     !certificates.is_empty() && certificates.iter().all(is_readable)
@@ -43,7 +45,10 @@ fn without_type(schema: &Tree) -> Tree {
         Tree::Object(members) => {
             let each = members.iter().map(|(key, value)| {
                 let is_literal = LITERALS.contains(&key.as_str());
-                (key.clone(), if is_literal { value.clone() } else { without_type(value) })
+                (
+                    key.clone(),
+                    if is_literal { value.clone() } else { without_type(value) },
+                )
             });
             of_types(each.collect())
         }
@@ -73,7 +78,11 @@ fn of_types(mut members: Map) -> Tree {
         _ => Tree::object().with("anyOf", Tree::Array(forms)),
     };
     // The schema may have a format, or an `anyOf`, itself.
-    let mut all = members.get("allOf").and_then(Tree::as_array).cloned().unwrap_or_default();
+    let mut all = members
+        .get("allOf")
+        .and_then(Tree::as_array)
+        .cloned()
+        .unwrap_or_default();
     all.push(either);
     members.insert("allOf".into(), Tree::Array(all));
     Tree::Object(members)
@@ -101,7 +110,10 @@ mod tests {
         assert_eq!(faults(schema, &value("")), [""; 0]);
         assert_eq!(faults(schema, &value("s3cret")), ["/cert it is not a certificate"]);
         assert_eq!(faults(schema, &value(CERTIFICATE)), ["/cert it is not a certificate"]);
-        assert_eq!(faults(schema, &Tree::object().with("cert", 7_i64)), ["/cert it is not of type \"string\""]);
+        assert_eq!(
+            faults(schema, &Tree::object().with("cert", 7_i64)),
+            ["/cert it is not of type \"string\""]
+        );
         let list = r#"{"properties": {"cert": {"type": ["certificate", "null"]}}}"#;
         assert_eq!(faults(list, &Tree::object().with("cert", Tree::Null)), [""; 0]);
         assert_eq!(faults(list, &value("x")).len(), 1);

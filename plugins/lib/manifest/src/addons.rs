@@ -105,7 +105,9 @@ impl Level {
     /// The level of an addon of a manifest.
     pub fn of(manifest: &Tree, index: usize) -> Self {
         let count = manifest.items("addons").len();
-        let runtime = manifest.get(RUNTIME_CONFIG).and_then(|added| added.get("addons")?.as_i64());
+        let runtime = manifest
+            .get(RUNTIME_CONFIG)
+            .and_then(|added| added.get("addons")?.as_i64());
         let runtime = runtime.and_then(|count| usize::try_from(count).ok()).unwrap_or(0);
         if index.saturating_add(runtime) < count {
             Self::Deployment
@@ -222,12 +224,7 @@ impl<'a> Addon<'a> {
 
 impl Filter {
     /// Reads the addon's `include` or `exclude`, absent or not; unreadable parts are reported and require nothing.
-    fn read(
-        addon: &Members<'_>,
-        (kind, level): (Kind, Level),
-        codes: &'static Codes,
-        report: &mut Report,
-    ) -> Self {
+    fn read(addon: &Members<'_>, (kind, level): (Kind, Level), codes: &'static Codes, report: &mut Report) -> Self {
         let mut reader = Reader {
             filter: addon.get(kind.name()),
             place: addon.place.at(kind.name()),
@@ -252,9 +249,7 @@ impl Filter {
 
     /// Does the filter match the group?
     pub fn matches(&self, group: &Candidate) -> bool {
-        self.matches_where(group, |wanted, found| {
-            found.iter().any(|name| wanted.contains(name))
-        })
+        self.matches_where(group, |wanted, found| found.iter().any(|name| wanted.contains(name)))
     }
 
     /// Can the filter match the group once placeholders have their values?

@@ -192,7 +192,9 @@ impl Present {
     /// The runtime configs of the BOSHDeployment.
     pub fn runtime_configs(&self) -> Vec<ResourceReference> {
         let listed = self.spec("runtimeConfigs").cloned();
-        listed.and_then(|listed| serde_json::from_value(listed).ok()).unwrap_or_default()
+        listed
+            .and_then(|listed| serde_json::from_value(listed).ok())
+            .unwrap_or_default()
     }
 
     /// What to write for a deploy; none if the deployment has these inputs.
@@ -562,7 +564,9 @@ mod tests {
         };
         let third = deployed.plan(&none_of_them, &stamp()).unwrap().unwrap();
         assert_eq!(third.deployment["spec"]["runtimeConfigs"], json!([]));
-        let back = after(&third, &deployed).rollback(&deployed.revisions[0], &stamp()).unwrap();
+        let back = after(&third, &deployed)
+            .rollback(&deployed.revisions[0], &stamp())
+            .unwrap();
         assert_eq!(back.deployment["spec"]["runtimeConfigs"], json!(listed));
     }
 

@@ -228,7 +228,13 @@ impl Site<'_> {
         sources: &mut Sources,
         warnings: &mut Vec<Diagnostic>,
     ) -> Result<Tree, Vec<Diagnostic>> {
-        let mut document = read.merge(&self.plugins, configs, self.arguments.name.as_deref(), sources, warnings)?;
+        let mut document = read.merge(
+            &self.plugins,
+            configs,
+            self.arguments.name.as_deref(),
+            sources,
+            warnings,
+        )?;
         warnings.extend(convert::resolve_latest(read.name(), &mut document, &self.releases));
         if let Watching::Calls(recording) = self.watching {
             recording.publish(read.name(), &document);

@@ -43,21 +43,56 @@ pub struct Found {
 /// The references in order.
 pub fn references(spec: &BoshDeploymentSpec) -> impl Iterator<Item = Reference<'_>> {
     use InputKind::{CloudConfig, Manifest, Ops, RuntimeConfig};
-    let listed = |kind, key, field: &'static str, all: &[ResourceReference]| {
-        let to_each = all.iter().enumerate();
-        to_each.map(move |(nth, to)| (to, kind, key, format!("/spec/{field}/{nth}")))
+    let one = |to, kind, key, pointer: &str| Reference {
+        to,
+        kind,
+        key,
+        pointer: pointer.into(),
     };
     let first = spec.cloud_config.iter();
-    let first = first.map(|to| (to, CloudConfig, CLOUD_CONFIG, "/spec/cloudConfig".to_string()));
-    std::iter::once((&spec.manifest, Manifest, MANIFEST, "/spec/manifest".to_string()))
-        .chain(listed(Ops, OPS, "ops", &spec.ops))
-        .chain(first)
-        .chain(listed(CloudConfig, CLOUD_CONFIG, "cloudConfigs", &spec.cloud_configs))
-        .chain(listed(RuntimeConfig, RUNTIME_CONFIG, "runtimeConfigs", &spec.runtime_configs))
-        .map(|(to, kind, key, pointer)| Reference { to, kind, key, pointer })
+    std::iter::once(one(&spec.manifest, Manifest, MANIFEST, "/spec/manifest"))
+        .chain(listed((Ops, OPS), "/spec/ops", &spec.ops))
+        .chain(first.map(move |to| one(to, CloudConfig, CLOUD_CONFIG, "/spec/cloudConfig")))
+        .chain(listed(
+            (CloudConfig, CLOUD_CONFIG),
+            "/spec/cloudConfigs",
+            &spec.cloud_configs,
+        ))
+        .chain(listed(
+            (RuntimeConfig, RUNTIME_CONFIG),
+            "/spec/runtimeConfigs",
+            &spec.runtime_configs,
+        ))
 }
 
-e present state of the Secrets of `spec.vars`.
+fn listed<'s>(
+    (kind, key): (InputKind, &'static str),
+    at: &'static str,
+    all: &'s [ResourceReference],
+) -> impl Iterator<Item = Reference<'s>> {
+    all.iter().enumerate().map(move |(nth, to)| Reference {
+        to,
+        kind,
+        key,
+        pointer: format!("{at}/{nth}"),
+    })
+}
+
+pub fn source(reference: &ResourceReference, digest: Option<String>) -> Source {
+    let kind = match reference.kind {
+        ReferenceType::Configmap => "configmap/",
+        ReferenceType::Secret => "secret/",
+        ReferenceType::Url => "",
+    };
+    Source {
+        // A query may hold a token.
+        name: format!("{kind}{}", without_query(&reference.name)),
+        digest,
+        is_url: reference.kind == ReferenceType::Url,
+    }
+}
+
+/// The present state of the Secrets of `spec.vars`.
 pub async fn given(cluster: &Cluster, namespace: &str, spec: &BoshDeploymentSpec) -> Result<Vec<Source>, Error> {
     let mut given = Vec::new();
     for variable in &spec.vars {
