@@ -1,4 +1,5 @@
-//! The step that validates the properties of jobs, renders the templates of all groups, and applies the groups' operations on what was rendered.
+//! The step that validates the properties of jobs, renders the templates of all groups, and applies the groups'
+//! operations on what was rendered.
 
 use super::job_schemas;
 use super::pre_render_ops;

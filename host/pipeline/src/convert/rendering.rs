@@ -14,7 +14,6 @@ use super::needs;
 use super::packages;
 use super::parallel;
 use super::selection::{self, Selection, is_about};
-use crate::convert::codes;
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::release::{self, Job, Release};
 use crate::resolved_document::{jobs, quarks};

@@ -38,17 +38,27 @@ pub fn is_certificate(text: &str) -> bool {
     !certificates.is_empty() && certificates.iter().all(is_readable)
 }
 
+/// Keywords whose values are maps of schemas: their keys are names.
+const MAPS: [&str; 4] = ["properties", "patternProperties", "$defs", "dependentSchemas"];
+
 /// A schema in which the type `certificate` is a string of our format.
 fn without_type(schema: &Tree) -> Tree {
     match schema {
         Tree::Array(items) => Tree::Array(items.iter().map(without_type).collect()),
         Tree::Object(members) => {
             let each = members.iter().map(|(key, value)| {
-                let is_literal = LITERALS.contains(&key.as_str());
-                (
-                    key.clone(),
-                    if is_literal { value.clone() } else { without_type(value) },
-                )
+                let value = match (key.as_str(), value) {
+                    (key, value) if LITERALS.contains(&key) => value.clone(),
+                    (key, Tree::Object(schemas)) if MAPS.contains(&key) => {
+                        let each = schemas.iter();
+                        Tree::Object(
+                            each.map(|(name, schema)| (name.clone(), without_type(schema)))
+                                .collect(),
+                        )
+                    }
+                    (_, value) => without_type(value),
+                };
+                (key.clone(), value)
             });
             of_types(each.collect())
         }
