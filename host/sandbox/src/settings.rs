@@ -1,5 +1,5 @@
-//! Settings against the schema of their plugin, and properties of jobs against that of their release. Schema and settings can be made so that their check takes any amount of
-//! time, memory or stack, so those of foreign plugins and of
+//! Settings against the schema of their plugin, and properties of jobs against that of their release. Schema and
+//! values can be made so that their check takes any amount of time, memory or stack, so those of foreign plugins and of
 //! releases are checked in a process that limits itself.
 
 use crate::cache::Task;

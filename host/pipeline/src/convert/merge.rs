@@ -24,8 +24,8 @@ pub struct Documents<'a, D> {
     pub deployment: Option<&'a str>,
 }
 
-/// Applies the ops files, and adds the cloud configs and runtime configs. From then on, the manifest's name in `sources`
-/// means the result, whose parts are traced to their documents. Warnings are added to `reported`, also if the step
+/// Applies the ops files, and adds the cloud configs and runtime configs. From then on, the manifest's name in
+/// `sources` means the result, whose parts are traced to their documents. Warnings are added to `reported`, also if the step
 /// fails.
 ///
 /// # Errors

@@ -1,5 +1,6 @@
 //! Releases whose jobs change or watch the VM that they are on. As addons of a runtime config, they would be in every
-//! pod and work in none: their pre-start scripts write to `/etc`, load kernel modules or restart services of a stemcell.
+//! pod and work in none: their pre-start scripts write to `/etc`, load kernel modules or restart services of a
+//! stemcell.
 
 use super::codes;
 use boson_document::Diagnostic;

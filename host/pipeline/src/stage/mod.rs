@@ -322,8 +322,8 @@ pub trait Stages: Sync {
     /// Units of fuel that the calls of this thread have used so far: the cost of a part of a conversion is the
     /// difference.
     fn spent_here(&self) -> u64;
-    /// The errors in the properties of a job, with its `properties_schema.json`. A foreign schema can take any amount of
-    /// time and memory, so it is checked in a process that limits itself.
+    /// The errors in the properties of a job, with its `properties_schema.json`. A foreign schema can take any amount
+    /// of time and memory, so it is checked in a process that limits itself.
     ///
     /// # Errors
     /// The properties could not be checked: the rest of a sentence about the schema.

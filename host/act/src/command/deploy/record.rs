@@ -152,7 +152,8 @@ impl Revision {
 
 /// What can be deleted after a deploy: revisions before the last `keep` ones, and what only they refer to.
 ///
-/// `current`: the revision that the deployment has. A cloud config or a runtime config may be a ConfigMap of a user, which stays.
+/// `current`: the revision that the deployment has. A cloud config or a runtime config may be a ConfigMap of a user,
+/// which stays.
 pub fn garbage(all: &[Revision], current: u64, keep: usize) -> Garbage {
     let first_kept = all.len().saturating_sub(keep.max(1));
     let (old, kept): (Vec<_>, Vec<_>) = all

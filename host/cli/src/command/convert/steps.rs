@@ -342,8 +342,8 @@ fn all<A, B, C>(
     }
 }
 
-/// The manifest with its ops files, cloud configs and runtime configs, and with its placeholders. Versions `latest` are replaced if
-/// their releases are given.
+/// The manifest with its ops files, cloud configs and runtime configs, and with its placeholders. Versions `latest` are
+/// replaced if their releases are given.
 ///
 /// # Errors
 /// Inputs that cannot be read; of the ops stage.
