@@ -25,8 +25,8 @@ pub struct Documents<'a, D> {
 }
 
 /// Applies the ops files, and adds the cloud configs and runtime configs. From then on, the manifest's name in
-/// `sources` means the result, whose parts are traced to their documents. Warnings are added to `reported`, also if the step
-/// fails.
+/// `sources` means the result, whose parts are traced to their documents. Warnings are added to `reported`, also if the
+/// step fails.
 ///
 /// # Errors
 /// Of the ops stage; a manifest for `bosh create-env`; cloud configs and runtime configs that cannot be merged.
