@@ -15,8 +15,9 @@ use std::{fs, thread};
 /// Conversions at a time.
 const CONCURRENT_CONVERSIONS: usize = 4;
 /// Keys that the other stages read and the bpm stage gets from the host, so users cannot set them in a manifest.
-const INTERNAL: [&str; 5] = [
+const INTERNAL: [&str; 6] = [
     "manifest cloud_config",
+    "manifest runtime_config",
     "quarks consumes",
     "quarks instances",
     "quarks release",

@@ -52,6 +52,12 @@ pub struct BoshDeploymentSpec {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(length(max = 64), extend("x-kubernetes-list-type" = "atomic"))]
     pub cloud_configs: Vec<ResourceReference>,
+    /// Runtime configs, in BOSH's format: addons for the instance groups of many deployments, with their releases and
+    /// variables, and tags. They are merged in this order. A ConfigMap or Secret holds one under the key
+    /// 'runtime-config'.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(length(max = 64), extend("x-kubernetes-list-type" = "atomic"))]
+    pub runtime_configs: Vec<ResourceReference>,
     /// Your own values for variables of the manifest; no values are generated for these.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(length(max = 1024), extend("x-kubernetes-list-type" = "map", "x-kubernetes-list-map-keys" = ["name"]))]
@@ -103,6 +109,7 @@ impl BoshDeploymentSpec {
         std::iter::once(&self.manifest)
             .chain(&self.ops)
             .chain(self.all_cloud_configs())
+            .chain(&self.runtime_configs)
     }
 }
 
@@ -375,6 +382,9 @@ pub enum InputKind {
     /// A cloud config.
     #[serde(rename = "cloudConfig")]
     CloudConfig,
+    /// A runtime config.
+    #[serde(rename = "runtimeConfig")]
+    RuntimeConfig,
     /// The value of a variable, given or generated.
     Variable,
     /// A native Secret or Service that provides a link, or another deployment.

@@ -3,15 +3,15 @@
 boson_pipeline::codes::codes! {
     CONFIG_UNKNOWN_KEY = "config-unknown-key", "Unknown key in boson.yaml",
         "A `boson.yaml` beside a manifest contains options of `host convert`: `registry`, `name`, `namespace`, \
-         `cluster-domain`, `vars-store`, and the lists `cloud-config`, `release`, `ops-file` and `vars-file`. An \
-         unknown key is an error, because a misspelt key would otherwise have no effect.";
+         `cluster-domain`, `vars-store`, and the lists `cloud-config`, `runtime-config`, `release`, `ops-file` \
+         and `vars-file`. An unknown key is an error, because a misspelt key would otherwise have no effect.";
     CONFIG_USED = "config-used", "Options from boson.yaml are in use",
         "`host convert` found a `boson.yaml` beside the manifest. Options on the command line override its single \
          values and are appended to its lists. Paths in the file are relative to its directory. `--no-config` \
          ignores the file.";
     CONFIG_WRONG_TYPE = "config-wrong-type", "A value in boson.yaml has the wrong type",
-        "`registry`, `name`, `namespace`, `cluster-domain` and `vars-store` are strings; `cloud-config`, `release`, \
-         `ops-file` and `vars-file` are lists of strings, or a single string. Quote values that YAML reads as \
+        "`registry`, `name`, `namespace`, `cluster-domain` and `vars-store` are strings; `cloud-config`, `runtime-config`, \
+         `release`, `ops-file` and `vars-file` are lists of strings, or a single string. Quote values that YAML reads as \
          numbers.";
     CONVERT_RENDER_IN_PODS = "convert-render-in-pods", "Pods do not render with the given plugin",
         "Templates are rendered a second time in each pod, with the plugin in the image of its init container. `host \

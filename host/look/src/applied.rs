@@ -1,5 +1,5 @@
-//! What the operator has stored of a deployment: its manifest with ops files and cloud configs, before its variables
-//! are replaced. `host diff` compares with it.
+//! What the operator has stored of a deployment: its manifest with ops files, cloud configs and runtime configs, before
+//! its variables are replaced. `host diff` compares with it.
 
 use boson_api::{BoshDeployment, ConditionStatus};
 use boson_cluster::client::{Cluster, Error};

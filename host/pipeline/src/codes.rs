@@ -9,6 +9,7 @@ const TABLES: &[&[&Code]] = &[
     crate::variables::CODES,
     crate::convert::CODES,
     crate::cloud_config::CODES,
+    crate::runtime_config::CODES,
     crate::blame::CODES,
     crate::external::CODES,
     crate::bundle::CODES,

@@ -21,6 +21,8 @@ pub mod quantities;
 pub mod release;
 pub mod report;
 pub mod resolved_document;
+pub mod runtime_config;
+pub mod schema;
 pub mod scrub;
 pub mod settings;
 pub mod shadow;

@@ -8,6 +8,7 @@ use boson_manifest::names::Names;
 use boson_pipeline::Diagnostic;
 use boson_pipeline::bundle::Permissions;
 use boson_pipeline::convert::{Group, Making, Target, objects};
+use boson_pipeline::schema::SettingsError;
 use boson_pipeline::stage::*;
 
 /// A bpm stage that makes one object for the deployment `d` and for each group, and fails for some.
@@ -40,6 +41,10 @@ impl Stages for Bpm<'_> {
 
     fn spent_here(&self) -> u64 {
         0
+    }
+
+    fn check_properties(&self, _: &Tree, _: &Tree) -> Result<Vec<SettingsError>, String> {
+        Ok(Vec::new())
     }
 }
 

@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "tests")]
 
 use boson_document::{Tree, json};
+use boson_pipeline::schema::SettingsError;
 use boson_pipeline::stage::*;
 use boson_pipeline::variables::{Check, Generator, Inputs, Interpolation, Options, Sources, Store, interpolate};
 use boson_pipeline::{Diagnostic, yaml};
@@ -49,6 +50,10 @@ impl Stages for Native {
 
     fn spent_here(&self) -> u64 {
         0
+    }
+
+    fn check_properties(&self, _: &Tree, _: &Tree) -> Result<Vec<SettingsError>, String> {
+        Ok(Vec::new())
     }
 }
 

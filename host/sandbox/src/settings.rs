@@ -1,5 +1,6 @@
-//! Settings against the schema of their plugin. Schema and settings can be made so that their check takes any amount of
-//! time, memory or stack, so those of foreign plugins are checked in a process that limits itself.
+//! Settings against the schema of their plugin, and properties of jobs against that of their release. Schema and
+//! values can be made so that their check takes any amount of time, memory or stack, so those of foreign plugins and of
+//! releases are checked in a process that limits itself.
 
 use crate::cache::Task;
 use crate::engine::Sandbox;
@@ -10,6 +11,7 @@ use boson_pipeline::Diagnostic;
 use boson_pipeline::settings::codes::PLUGIN_SETTINGS;
 use boson_pipeline::settings::{self, Schema, SettingsError};
 use boson_pipeline::yaml::Document;
+use std::path::Path;
 
 /// What the process was asked, or has answered, is not in its form.
 const NOT_READABLE: &str = "fails: it is not readable";
@@ -53,18 +55,38 @@ impl Sandbox {
                 if let Some(settings) = settings {
                     question.set("settings", settings.clone());
                 }
-                let answer = Task::CheckSettings.run(program, json::to_text(&question).as_bytes())?;
-                read(&answer)
+                ask(program, &question)
             }
         }
     }
+
+    /// The errors in the properties of a job, with its `properties_schema.json`.
+    ///
+    /// # Errors
+    /// Why they could not be checked.
+    pub(crate) fn check_properties(&self, schema: &Tree, properties: &Tree) -> Result<Vec<SettingsError>, String> {
+        let Some(program) = self.cache.program() else {
+            return faults_of_job(schema, properties);
+        };
+        let question = Tree::object().with("schema", schema.clone());
+        ask(program, &question.with("properties", properties.clone()))
+    }
+}
+
+fn ask(program: &Path, question: &Tree) -> Result<Vec<SettingsError>, String> {
+    let answer = Task::CheckSettings.run(program, json::to_text(question).as_bytes())?;
+    read(&answer)
 }
 
 /// The answer of the process to a question on its standard input.
 pub fn answered(question: &[u8]) -> String {
     let question = parsed(question).unwrap_or_default();
     let schema = question.get("schema").unwrap_or(&Tree::Null);
-    let answer = match faults(schema, question.get("settings")) {
+    let faults = match question.get("properties") {
+        Some(properties) => faults_of_job(schema, properties),
+        None => faults(schema, question.get("settings")),
+    };
+    let answer = match faults {
         Ok(faults) => faults
             .into_iter()
             .map(|one| vec![one.place.to_string(), one.message])
@@ -78,6 +100,11 @@ pub fn answered(question: &[u8]) -> String {
 fn faults(schema: &Tree, settings: Option<&Tree>) -> Result<Vec<SettingsError>, String> {
     let schema = Schema::new(schema).map_err(|fault| format!("is not a JSON Schema: {fault}"))?;
     Ok(settings.map(|settings| schema.faults(settings)).unwrap_or_default())
+}
+
+fn faults_of_job(schema: &Tree, properties: &Tree) -> Result<Vec<SettingsError>, String> {
+    let schema = Schema::of_job(schema).map_err(|fault| format!("is not a JSON Schema: {fault}"))?;
+    Ok(schema.faults(properties))
 }
 
 fn parsed(text: &[u8]) -> Option<Tree> {

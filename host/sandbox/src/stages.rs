@@ -12,6 +12,7 @@ use crate::reply::Reading;
 use crate::unchanged;
 use boson_document::{Tree, json};
 use boson_pipeline::Stages;
+use boson_pipeline::schema::SettingsError;
 use boson_pipeline::stage::{
     Addresses, Answer, Applied, Call, Consumed, Definition, Deployment, Edit, GroupRequest, Interpolated, LinksRequest,
     Named, Origin, PluginInfo, PluginRef, Provider, Rendered, Reply, Resolved, ResolvedGroup, Settings, StageError,
@@ -113,6 +114,10 @@ impl Stages for Plugins {
 
     fn spent_here(&self) -> u64 {
         account::spent_here()
+    }
+
+    fn check_properties(&self, schema: &Tree, properties: &Tree) -> Result<Vec<SettingsError>, String> {
+        self.sandbox.check_properties(schema, properties)
     }
 
     fn below(&self, plugin: PluginRef<'_>) -> Option<Box<dyn Stages>> {

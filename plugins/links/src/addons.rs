@@ -1,23 +1,22 @@
-//! Addons of the manifest: their jobs join the groups that they apply to.
+//! Addons of the manifest and of runtime configs: their jobs join the groups that they apply to.
 
 use crate::codes;
 use crate::group::Group;
 use crate::job::{Job, Properties, unknown_job};
 use crate::manifest::Manifest;
 use boson_document::{Map, Place, Pointer, Report, Tree};
-use boson_manifest::addons::{Addon, Candidate};
+use boson_manifest::addons::{Addon, Candidate, Level};
 use boson_manifest::job;
 use boson_manifest::members::Members;
 use boson_manifest::redacted::plain;
 use boson_manifest::spec::Specs;
-use boson_manifest::stemcell::Stemcell;
 use boson_manifest::types::Type;
 
 /// Most jobs of a deployment, so that addons cannot multiply groups without bounds.
 const MAX_JOBS: usize = 20_000;
 
-/// Places all addons in order; errors are added to the report.
-pub fn place<'a>(manifest: &mut Manifest<'a>, specs: &Specs<'a>, report: &mut Report) {
+/// Places all addons in order; errors are added to the report. `deployment`: its name.
+pub fn place<'a>(manifest: &mut Manifest<'a>, deployment: &str, specs: &Specs<'a>, report: &mut Report) {
     let Some(listed) = manifest.tree.get("addons") else {
         return;
     };
@@ -28,16 +27,19 @@ pub fn place<'a>(manifest: &mut Manifest<'a>, specs: &Specs<'a>, report: &mut Re
         }
         return;
     };
-    let mut sites = sites(manifest);
+    let mut sites = sites(manifest, deployment);
     let mut total: usize = manifest.groups.iter().map(|group| group.jobs.len()).sum();
     for (index, tree) in addons.iter().enumerate() {
-        let Some(placed) = Placed::read(tree, place.at(index), manifest, specs, report) else {
+        let level = Level::of(manifest.tree, index);
+        let Some(placed) = Placed::read((tree, level), place.at(index), manifest, specs, report) else {
             continue;
         };
         let applies: Vec<usize> = (0..sites.len())
             .filter(|index| placed.addon.applies(&sites[*index].candidate))
             .collect();
-        if applies.is_empty() && !placed.jobs.is_empty() {
+        // A runtime config may be for other deployments.
+        let is_lost = applies.is_empty() && placed.level == Level::Deployment;
+        if is_lost && !placed.jobs.is_empty() {
             let name = plain(&placed.addon.name);
             let message = format!("The addon '{name}' applies to no instance group: its jobs run nowhere");
             let help = "check its `include` and `exclude`: of several filters all must match";
@@ -64,49 +66,22 @@ struct Site {
     names: job::Names,
 }
 
-fn sites(manifest: &Manifest<'_>) -> Vec<Site> {
-    let site = |group: &Group<'_>| Site {
-        candidate: candidate(group, manifest),
-        names: group.jobs.iter().map(|job| job.name.clone()).collect(),
+fn sites(manifest: &Manifest<'_>, deployment: &str) -> Vec<Site> {
+    let site = |group: &Group<'_>| {
+        let jobs = group.jobs.iter();
+        let jobs = jobs.map(|job| (job.name.clone(), job.release.clone())).collect();
+        Site {
+            candidate: Candidate::of(deployment, manifest.tree, &group.entry, jobs),
+            names: group.jobs.iter().map(|job| job.name.clone()).collect(),
+        }
     };
     manifest.groups.iter().map(site).collect()
-}
-
-fn candidate(group: &Group<'_>, manifest: &Manifest<'_>) -> Candidate {
-    let stemcell = group.entry.stemcell();
-    let system = stemcell.and_then(|alias| Stemcell::with_alias(manifest.tree, alias)?.os());
-    // Without a stemcell of the group, those of its releases are used.
-    let releases = group
-        .jobs
-        .iter()
-        .filter_map(|job| manifest.releases.get(&job.release)?.system());
-    let systems = match system {
-        Some(system) => vec![system],
-        None => releases.map(String::from).collect(),
-    };
-    // An auto-errand is an errand that runs automatically.
-    let lifecycle = if group.entry.lifecycle == "auto-errand" {
-        "errand"
-    } else {
-        &group.entry.lifecycle
-    };
-    Candidate {
-        name: group.name().into(),
-        lifecycle: lifecycle.into(),
-        azs: group.azs.clone(),
-        networks: group.entry.network_names().map(String::from).collect(),
-        systems,
-        jobs: group
-            .jobs
-            .iter()
-            .map(|job| (job.name.clone(), job.release.clone()))
-            .collect(),
-    }
 }
 
 /// An addon with the specs of its jobs.
 struct Placed<'a> {
     addon: Addon<'a>,
+    level: Level,
     jobs: Vec<(job::Job<'a>, usize)>,
     inherited: Properties<'a>,
 }
@@ -115,13 +90,13 @@ struct Placed<'a> {
 
 impl<'a> Placed<'a> {
     fn read(
-        tree: &'a Tree,
+        (tree, level): (&'a Tree, Level),
         place: Place,
         manifest: &Manifest<'a>,
         specs: &Specs<'a>,
         report: &mut Report,
     ) -> Option<Self> {
-        let addon = Addon::read(tree, place, codes::ADDONS, report)?;
+        let addon = Addon::read(tree, place, level, codes::ADDONS, report)?;
         let at = addon.members.place.at("properties");
         let inherited = match addon.properties(report) {
             Some(map) => Properties::new(map, at),
@@ -132,10 +107,15 @@ impl<'a> Placed<'a> {
             let Some(job) = job::Job::read(tree, place, codes::MEMBERS, report) else {
                 continue;
             };
-            let spec = spec(&job, manifest, specs, report);
+            let spec = spec(&job, level, manifest, specs, report);
             jobs.extend(spec.map(|spec| (job, spec)));
         }
-        Some(Self { addon, jobs, inherited })
+        Some(Self {
+            addon,
+            level,
+            jobs,
+            inherited,
+        })
     }
 
     fn join(&self, group: &mut Group<'a>, site: &mut Site, report: &mut Report) {
@@ -155,13 +135,17 @@ impl<'a> Placed<'a> {
 }
 
 /// The spec of an addon's job; `None` if it does not run, or after an error, which is in the report.
-fn spec(job: &job::Job<'_>, manifest: &Manifest<'_>, specs: &Specs<'_>, report: &mut Report) -> Option<usize> {
+fn spec(
+    job: &job::Job<'_>,
+    level: Level,
+    manifest: &Manifest<'_>,
+    specs: &Specs<'_>,
+    report: &mut Report,
+) -> Option<usize> {
     unused_providers(job, report);
     if !manifest.releases.contains_key(&job.release) {
         let [name, release] = [plain(&job.name), plain(&job.release)];
-        let message = format!(
-            "Manifest specifies job '{name}' which is defined in '{release}', but '{release}' is not listed in the deployment releases section."
-        );
+        let message = level.unlisted_release(&name, &release);
         report
             .error(codes::ADDON_RELEASE, job.place().at("release"), message)
             .suggest(&job.release, manifest.releases.keys().map(String::as_str));

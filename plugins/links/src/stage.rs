@@ -75,7 +75,7 @@ struct Plan<'a> {
 
 fn plan<'a>(document: &'a Tree, deployment: &Deployment, specs: &Specs<'a>, report: &mut Report) -> Option<Plan<'a>> {
     let mut manifest = Manifest::read(document, specs, report);
-    addons::place(&mut manifest, specs, report);
+    addons::place(&mut manifest, &deployment.name, specs, report);
     let names = match Names::new(&deployment.name, &deployment.namespace, &deployment.cluster_domain) {
         Ok(names) => names,
         Err(error) => {

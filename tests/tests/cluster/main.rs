@@ -75,6 +75,7 @@ mod retained;
 mod rollout;
 mod rollout_deaths;
 mod run_errand;
+mod runtime_config;
 mod secrets;
 mod shared_cluster;
 mod signing;

@@ -1,6 +1,6 @@
 //! `host rollback`: applies the inputs of an earlier deploy. The command line shows the differences.
 
-use super::deploy::{CLOUD_CONFIG, ChangeArguments, Content, File, MANIFEST, OPS, Present, Revision};
+use super::deploy::{CLOUD_CONFIG, ChangeArguments, Content, File, MANIFEST, OPS, Present, RUNTIME_CONFIG, Revision};
 use anyhow::{Context, bail};
 use boson_api::{ReferenceType, ResourceReference};
 use boson_look::access::Access;
@@ -26,6 +26,7 @@ pub struct Contents {
     pub manifest: File,
     pub ops: Vec<File>,
     pub cloud_configs: Vec<File>,
+    pub runtime_configs: Vec<File>,
     /// By variable.
     pub values: BTreeMap<String, Value>,
 }
@@ -71,12 +72,9 @@ impl Contents {
             })
         };
         let manifest = read(&inputs.manifest.config_map, &inputs.manifest.file, MANIFEST).await?;
-        let (mut ops, mut cloud_configs, mut values) = (Vec::new(), Vec::new(), BTreeMap::new());
+        let (mut ops, mut values) = (Vec::new(), BTreeMap::new());
         for document in &inputs.ops {
             ops.push(read(&document.config_map, &document.file, OPS).await?);
-        }
-        for reference in &inputs.cloud_configs {
-            cloud_configs.push(cloud_config(access, reference).await?);
         }
         for variable in &inputs.vars {
             let secret = find::<Secret>(access, "Secret", &variable.secret).await?;
@@ -87,23 +85,38 @@ impl Contents {
         Ok(Self {
             manifest,
             ops,
-            cloud_configs,
+            cloud_configs: configs(access, &inputs.cloud_configs, CLOUD_CONFIG).await?,
+            runtime_configs: configs(access, &inputs.runtime_configs, RUNTIME_CONFIG).await?,
             values,
         })
     }
 }
 
-async fn cloud_config(access: &Access, reference: &ResourceReference) -> anyhow::Result<File> {
+/// Reads cloud configs or runtime configs, which are under `key`.
+///
+/// # Errors
+/// One does not exist, or is on a web server.
+pub async fn configs(access: &Access, references: &[ResourceReference], key: &str) -> anyhow::Result<Vec<File>> {
+    let mut found = Vec::new();
+    for reference in references {
+        found.push(config(access, reference, key).await?);
+    }
+    Ok(found)
+}
+
+async fn config(access: &Access, reference: &ResourceReference, key: &str) -> anyhow::Result<File> {
     let name = &reference.name;
     let text = match reference.kind {
-        ReferenceType::Configmap => of_config_map(access, name, CLOUD_CONFIG).await?,
+        ReferenceType::Configmap => of_config_map(access, name, key).await?,
         ReferenceType::Secret => {
             let secret = find::<Secret>(access, "Secret", name).await?;
-            let bytes = secret.data.and_then(|mut data| data.remove(CLOUD_CONFIG));
+            let bytes = secret.data.and_then(|mut data| data.remove(key));
             let text = bytes.and_then(|bytes| String::from_utf8(bytes.0).ok());
-            text.with_context(|| format!("Secret '{name}' has no key '{CLOUD_CONFIG}'"))?
+            text.with_context(|| format!("Secret '{name}' has no key '{key}'"))?
         }
-        ReferenceType::Url => bail!("the cloud config at '{name}' cannot be compared: use kubectl to go back to it"),
+        ReferenceType::Url => {
+            bail!("the {key} at '{name}' cannot be compared: this command reads ConfigMaps and Secrets")
+        }
     };
     Ok(File {
         name: name.clone(),
@@ -120,5 +133,5 @@ async fn of_config_map(access: &Access, name: &str, key: &str) -> anyhow::Result
 async fn find<K: boson_cluster::client::Kind>(access: &Access, kind: &str, name: &str) -> anyhow::Result<K> {
     let found = access.cluster.get::<K>(&access.namespace, name).await;
     let found = found.map_err(|error| access.explained(error))?;
-    found.with_context(|| format!("there is no {kind} '{name}', which the revision needs"))
+    found.with_context(|| format!("there is no {kind} '{name}', which the deployment needs"))
 }

@@ -4,6 +4,7 @@ mod steps;
 mod unwritten;
 
 use crate::codes;
+use crate::command::configs::ConfigArguments;
 use crate::command::defaults::{self, Defaults};
 use crate::command::instances::InstancesArgument;
 use crate::command::names::{domain, namespace};
@@ -16,7 +17,6 @@ use boson_commands::memory;
 use boson_commands::output::{self, Color, Progress, Warnings};
 use boson_pipeline::convert::Target;
 use boson_pipeline::report::Sources;
-use boson_pipeline::yaml::Document;
 use boson_pipeline::{Diagnostic, Severity, Stage, yaml};
 use boson_plugin_tools::cases::Recording;
 use boson_plugin_tools::command::wit::stage;
@@ -31,7 +31,7 @@ pub use unwritten::{merged, unwritten};
 
 const EXAMPLES: &str = "\
 A boson.yaml beside the manifest contains options of every run: registry, name, namespace, cluster-domain, vars-store, and the lists \
-cloud-config, release, ops-file and vars-file. Options on the command line override its values and are appended to its lists. A message \
+cloud-config, runtime-config, release, ops-file and vars-file. Options on the command line override its values and are appended to its lists. A message \
 reports that the file is used.
 
 A release is a source directory, a tarball, an image (OCI layout), or a directory with its jobs-src.
@@ -52,10 +52,8 @@ pub struct ConvertArguments {
     /// Add a release: its directory, tarball or image; set NAME if the path does not contain it
     #[arg(long = "release", value_name = "[NAME=]PATH")]
     pub releases: Vec<String>,
-    /// Add a cloud config in BOSH's format, which defines the AZs, VM types, VM extensions and disk types of the
-    /// manifest. Several are merged as the director merges them
-    #[arg(long = "cloud-config", value_name = "FILE")]
-    pub cloud_configs: Vec<PathBuf>,
+    #[command(flatten)]
+    pub configs: ConfigArguments,
     /// Add links from outside of the deployment: those that native Secrets and Services provide, with the Pods or
     /// EndpointSlices behind the Services, and those that other deployments share. A file as `kubectl get -o yaml` or
     /// this command prints it, or a directory of such files; repeat it for several
@@ -109,9 +107,6 @@ pub struct ConvertArguments {
     /// Releases in boson.yaml; `--release` overrides those with the same name.
     #[arg(skip)]
     default_releases: Vec<String>,
-    /// The cloud configs, instead of files.
-    #[arg(skip)]
-    pub applied_cloud_configs: Option<Vec<Document>>,
     #[command(flatten)]
     pub plugins: PluginArguments,
     #[command(flatten)]
@@ -142,7 +137,8 @@ impl ConvertArguments {
         variables.ops.splice(0..0, defaults.ops);
         variables.vars_files.splice(0..0, defaults.vars_files);
         variables.vars_store = variables.vars_store.take().or(defaults.vars_store);
-        self.cloud_configs.splice(0..0, defaults.cloud_configs);
+        self.configs.cloud.splice(0..0, defaults.cloud_configs);
+        self.configs.runtime.splice(0..0, defaults.runtime_configs);
         self.default_releases = defaults.releases;
         self.registry = self.registry.or(defaults.registry);
         self.name = self.name.or(defaults.name);

@@ -16,7 +16,7 @@ use std::path::{Path, PathBuf};
 pub const FILE: &str = "boson.yaml";
 
 /// Keys, as the options are called, and what they take.
-const KEYS: [(&str, Kind); 9] = [
+const KEYS: [(&str, Kind); 10] = [
     ("cloud-config", Kind::List),
     ("cluster-domain", Kind::Text),
     ("name", Kind::Text),
@@ -24,6 +24,7 @@ const KEYS: [(&str, Kind); 9] = [
     ("ops-file", Kind::List),
     ("registry", Kind::Text),
     ("release", Kind::List),
+    ("runtime-config", Kind::List),
     ("vars-file", Kind::List),
     ("vars-store", Kind::Text),
 ];
@@ -46,6 +47,7 @@ pub struct Defaults {
     pub registry: Option<String>,
     /// `[NAME=]PATH`
     pub releases: Vec<String>,
+    pub runtime_configs: Vec<PathBuf>,
     pub vars_files: Vec<PathBuf>,
     pub vars_store: Option<PathBuf>,
 }
@@ -161,6 +163,7 @@ impl Defaults {
             "ops-file" => self.ops = paths(),
             "registry" => self.registry = one(),
             "release" => self.releases = texts.iter().map(|text| release(directory, text)).collect(),
+            "runtime-config" => self.runtime_configs = paths(),
             "vars-file" => self.vars_files = paths(),
             _ => self.vars_store = one().map(|text| under(directory, &text)),
         }

@@ -4,13 +4,13 @@ use crate::command::convert::{self, ConvertArguments};
 use crate::command::diff::{self, Before};
 use crate::command::instances::InstancesArgument;
 use crate::command::variables;
-use boson_act::command::deploy::{DeployOptions, File, Inputs, Overrides, Present, Stamp};
+use anyhow::Context;
+use boson_act::command::deploy::{DeployOptions, File, Inputs, Overrides, Present, RUNTIME_CONFIG, Stamp};
+use boson_act::command::rollback;
 use boson_api::deployment::{Conversion, ConversionMode, Instances};
 use boson_cluster::client::Cluster;
 use boson_commands::connection::ConnectionArguments;
 use boson_commands::exit::ExitError;
-use boson_commands::files;
-use boson_commands::inputs;
 use boson_commands::memory;
 use boson_commands::output::{self, Color};
 use boson_document::{Tree, json, placeholder};
@@ -25,13 +25,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 const EXAMPLES: &str = "\
-The command reads manifest, ops files, cloud configs and variables as `host convert` does, and shows what they change, as `host diff` does. With \
+The command reads manifest, ops files, cloud configs, runtime configs and variables as `host convert` does, and shows what they change, as `host diff` does. With \
 --release for each release, it also shows which instances restart and why. After a confirmation, it stores the inputs in ConfigMaps, and values of \
 variables in Secrets, applies the BOSHDeployment, and follows the rollout until it is ready or has failed. Ctrl-C ends the command, not the rollout. \
 The operator generates the values of variables that are not given.
 
-Fields of the BOSHDeployment that other tools set stay, except for spec.manifest and spec.ops. Without --cloud-config, the cloud configs stay. Values \
-that nothing in the manifest refers to are not stored. The options --target, --out, --record, --name and --strict have no effect.
+Fields of the BOSHDeployment that other tools set stay, except for spec.manifest and spec.ops. Without --cloud-config, the cloud configs stay, and \
+without --runtime-config the runtime configs. Values that nothing in the manifest refers to are not stored. The options --target, --out, --record, --name and --strict have no effect.
 
 The command needs the permissions to get, create and patch BOSHDeployments; to get, list, create, patch and delete ConfigMaps; to get, create, patch \
 and delete Secrets; and to list QuarksStatefulSets.
@@ -100,6 +100,21 @@ impl Found {
             stamp,
         })
     }
+
+    /// The runtime configs that the deployment has.
+    async fn runtime_configs(&self) -> anyhow::Result<Vec<File>> {
+        let configs = rollback::configs(&self.access, &self.present.runtime_configs(), RUNTIME_CONFIG).await;
+        configs.context("the deployment's runtime configs cannot be read, and --runtime-config gives no others")
+    }
+}
+
+/// The documents in these files.
+///
+/// # Errors
+/// The first that cannot be read.
+pub fn documents(files: &[File]) -> Result<Vec<Document>, Vec<Diagnostic>> {
+    let read = |file: &File| yaml::read(&file.name, &file.text).map_err(|error| vec![error]);
+    files.iter().map(read).collect()
 }
 
 /// Converts as the deployment is converted, where the options do not say otherwise.
@@ -130,17 +145,23 @@ pub fn run(arguments: &DeployArguments, color: Color) -> Result<(), ExitError> {
         let why = "--vars-store has no effect here, because the operator generates values: give stored values with -l";
         return Err(anyhow::anyhow!(why).into());
     }
-    let (mut new, cloud_configs) = read(&arguments.convert, color)?;
+    let mut new = read(&arguments.convert, color)?;
+    let given = new.configs.applied.clone();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let name = &options.deployment;
     let found = runtime.block_on(Found::read(&arguments.connection, new.namespace.as_deref(), name))?;
     new.name = Some(name.clone());
     new.namespace = Some(found.access.namespace.clone());
-    new.applied_cloud_configs = Some(match (&cloud_configs, &found.before.applied) {
-        (Some(given), _) => given.clone(),
-        (None, Some(applied)) => applied.cloud_config.iter().cloned().collect(),
-        (None, None) => Vec::new(),
-    });
+    let configs = &mut new.configs.applied;
+    let applied = found.before.applied.iter();
+    configs
+        .cloud
+        .get_or_insert_with(|| applied.filter_map(|one| one.cloud_config.clone()).collect());
+    if configs.runtime.is_none() {
+        let present = runtime.block_on(found.runtime_configs())?;
+        let read = documents(&present).map_err(|errors| shown(&errors, &Sources::default(), color))?;
+        configs.runtime = Some(read);
+    }
     let merged = convert::merged(&new, color)?;
     check_name(&merged, &new, name)?;
     let overrides = Overrides {
@@ -154,7 +175,8 @@ pub fn run(arguments: &DeployArguments, color: Color) -> Result<(), ExitError> {
             .push(document.map_err(|error| shown(&[error], &Sources::default(), color))?);
     }
     let inputs = Inputs {
-        cloud_configs: cloud_configs.map(|all| all.iter().map(file).collect()),
+        cloud_configs: files(given.cloud),
+        runtime_configs: files(given.runtime),
         conversion: conversion(&new, options),
         ..inputs(&new, &merged)
     };
@@ -174,17 +196,15 @@ fn shown(errors: &[Diagnostic], sources: &Sources, color: Color) -> ExitError {
     ExitError::Input
 }
 
-/// Reads all files, each once: they may be pipes. The cloud configs, if some are given.
-fn read(arguments: &ConvertArguments, color: Color) -> Result<(ConvertArguments, Option<Vec<Document>>), ExitError> {
+/// Reads all files, each once: they may be pipes.
+fn read(arguments: &ConvertArguments, color: Color) -> Result<ConvertArguments, ExitError> {
     let mut sources = Sources::within(memory::of_documents(arguments.plugins.max_memory));
     let mut notes = Vec::new();
     let read = convert::with_defaults(arguments, &mut sources, &mut notes).and_then(|mut new| {
         let given = variables::given(&new.manifest, &new.variables, &mut sources)?;
-        let documents = new.cloud_configs.iter();
-        let documents = documents.map(|path| inputs::yaml_file(&files::expanded(path), &mut sources));
-        let cloud_configs = documents.collect::<Result<Vec<_>, _>>().map_err(|error| vec![*error])?;
+        new.configs.hold(&mut sources)?;
         new.variables.given = Some(given);
-        Ok((new, (!cloud_configs.is_empty()).then_some(cloud_configs)))
+        Ok(new)
     });
     output::show(&notes, &sources, color);
     read.map_err(|errors| shown(&errors, &sources, color))
@@ -226,9 +246,14 @@ fn inputs(arguments: &ConvertArguments, merged: &Tree) -> Inputs {
         manifest: given.map(|given| file(&given.manifest)).unwrap_or_default(),
         ops: given.iter().flat_map(|given| &given.ops).map(file).collect(),
         cloud_configs: None,
+        runtime_configs: None,
         values: values.collect::<BTreeMap<_, _>>(),
         conversion: Map::new(),
     }
+}
+
+fn files(documents: Option<Vec<Document>>) -> Option<Vec<File>> {
+    Some(documents?.iter().map(file).collect())
 }
 
 fn file(document: &Document) -> File {

@@ -5,6 +5,7 @@ pub mod blame;
 pub mod called;
 pub mod complete;
 pub mod completions;
+pub mod configs;
 pub mod convert;
 pub mod defaults;
 pub mod deploy;

@@ -1,7 +1,8 @@
 //! `host rollback`: shows what an earlier deploy changes, and has [`boson_act`] apply it again.
 
+use crate::command::configs::AppliedConfigs;
 use crate::command::convert::ConvertArguments;
-use crate::command::deploy::{Found, convert_as, trees};
+use crate::command::deploy::{Found, convert_as, documents, trees};
 use crate::command::diff;
 use crate::command::variables::Given;
 use boson_act::command::deploy::{File, PodOptions};
@@ -12,11 +13,11 @@ use boson_commands::output::{self, Color};
 use boson_pipeline::Diagnostic;
 use boson_pipeline::report::Sources;
 use boson_pipeline::variables::Table;
-use boson_pipeline::yaml::{self, Document};
+use boson_pipeline::yaml;
 use clap::Args;
 
 const EXAMPLES: &str = "\
-Applies the manifest, ops files, cloud configs and given values of an earlier revision, as a new revision, in the same way as `host deploy`: it shows \
+Applies the manifest, ops files, cloud configs, runtime configs and given values of an earlier revision, as a new revision, in the same way as `host deploy`: it shows \
 what changes, asks for confirmation, and follows the rollout. `host history` lists the revisions. Generated values are not part of a revision: they \
 stay as they are. The other settings of the BOSHDeployment, such as the registry, stay, too. The command needs the same permissions as `host deploy`.
 
@@ -57,13 +58,13 @@ pub fn run(arguments: &RollbackArguments, color: Color) -> Result<(), ExitError>
         anyhow::Ok((found, contents, plan))
     })?;
     let mut new = ConvertArguments::of_nothing().map_err(anyhow::Error::from)?;
-    let read = documents(&contents).map_err(|errors| {
+    let read = inputs(&contents).map_err(|errors| {
         output::show(&errors, &Sources::default(), color);
         ExitError::Input
     });
-    let (given, cloud_configs) = read?;
+    let (given, configs) = read?;
     new.variables.given = Some(given);
-    new.applied_cloud_configs = Some(cloud_configs);
+    new.configs.applied = configs;
     new.releases.clone_from(&arguments.releases);
     new.name = Some(options.deployment.clone());
     new.namespace = Some(found.access.namespace.clone());
@@ -76,22 +77,26 @@ pub fn run(arguments: &RollbackArguments, color: Color) -> Result<(), ExitError>
     runtime.block_on(change)
 }
 
-/// The documents of a revision, and its cloud configs.
-fn documents(contents: &Contents) -> Result<(Given, Vec<Document>), Vec<Diagnostic>> {
-    let read = |file: &File| yaml::read(&file.name, &file.text).map_err(|error| vec![error]);
-    let all = |files: &[File]| files.iter().map(read).collect::<Result<Vec<_>, _>>();
+/// The documents of a revision.
+fn inputs(contents: &Contents) -> Result<(Given, AppliedConfigs), Vec<Diagnostic>> {
+    let manifest = &contents.manifest;
     let given = Given {
-        manifest: read(&contents.manifest)?,
-        ops: all(&contents.ops)?,
+        manifest: yaml::read(&manifest.name, &manifest.text).map_err(|error| vec![error])?,
+        ops: documents(&contents.ops)?,
         is_secret: false,
         values: Some(Table::fold(trees(&contents.values))?),
     };
-    Ok((given, all(&contents.cloud_configs)?))
+    let configs = AppliedConfigs {
+        cloud: Some(documents(&contents.cloud_configs)?),
+        runtime: Some(documents(&contents.runtime_configs)?),
+    };
+    Ok((given, configs))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use boson_act::command::deploy::File;
     use boson_document::json;
 
     #[test]
@@ -104,14 +109,13 @@ mod tests {
             manifest: file("manifest.yml", "name: d"),
             ops: vec![file("ops.yml", "[]")],
             cloud_configs: Vec::new(),
+            runtime_configs: vec![file("dns.yml", "addons: []")],
             values: [("count".to_string(), 3.into())].into(),
         };
-        let (given, cloud_configs) = documents(&contents).unwrap();
+        let (given, configs) = inputs(&contents).unwrap();
+        let counts = [configs.cloud, configs.runtime].map(|all| all.map_or(0, |all| all.len()));
         let count = given.values.unwrap().get("count").map(json::to_text);
-        assert_eq!(
-            (given.ops.len(), count.as_deref(), cloud_configs.len()),
-            (1, Some("3"), 0)
-        );
+        assert_eq!((given.ops.len(), count.as_deref(), counts), (1, Some("3"), [0, 1]));
         assert!(!ConvertArguments::of_nothing().unwrap().has_releases());
     }
 }

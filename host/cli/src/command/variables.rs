@@ -2,6 +2,7 @@
 //! read, apply, interpolate.
 
 use crate::codes;
+use crate::command::configs::Configs;
 use crate::generator::Credentials;
 use boson_commands::files;
 use boson_commands::inputs;
@@ -324,21 +325,25 @@ impl Read {
         convert::apply(stages, &self.manifest, &self.ops, shown, warnings)
     }
 
-    /// Applies the ops files, and adds cloud configs.
+    /// Applies the ops files, and adds cloud configs and runtime configs. `deployment`: its name, if it is not the
+    /// manifest's.
     ///
     /// # Errors
     /// As [`convert::merge`].
     pub fn merge(
         &self,
         stages: &dyn Stages,
-        cloud_configs: &[Document],
+        configs: &Configs,
+        deployment: Option<&str>,
         shown: &mut Shown,
         warnings: &mut Vec<Diagnostic>,
     ) -> Result<Tree, Vec<Diagnostic>> {
         let documents = Documents {
             manifest: &self.manifest,
             ops: &self.ops,
-            cloud_configs,
+            cloud_configs: &configs.cloud,
+            runtime_configs: &configs.runtime,
+            deployment,
         };
         convert::merge(stages, documents, shown, warnings)
     }

@@ -15,7 +15,8 @@ use std::time::Duration;
 
 const EXAMPLES: &str = "\
 Unlike kubectl wait, it checks that the conditions describe the current content of the ConfigMaps and Secrets in spec.manifest, spec.ops, \
-spec.cloudConfig and spec.vars. It does not compare documents at URLs, and Secrets of variables that the manifest uses but does not define.
+spec.cloudConfig, spec.runtimeConfigs and spec.vars. It does not compare documents at URLs, and Secrets of variables that the manifest uses but does not \
+define.
 
 Exit codes: 0 the condition is met, 1 the current deployment cannot be converted or applied (its message is shown) or the API server \
 rejects the request, 2 wrong usage, 124 the timeout has expired.

@@ -83,7 +83,7 @@ fn shadows(run: &Reconcile<'_>, manifest: &Manifest) -> Vec<ShadowResult> {
 async fn prepare(run: &Reconcile<'_>) -> Result<Work, Stop> {
     let stages = traced(run.plugins.stages.clone());
     let documents = inputs::documents(run).await?;
-    let mut manifest = conversion::merge(stages.clone(), documents).await?;
+    let mut manifest = conversion::merge(stages.clone(), documents, run.deployment.name.clone()).await?;
     run.progress.counted(services(&manifest.tree));
     let without_values = if boson_pipeline::convert::has_hooks(&*stages) {
         manifest.tree.clone()

@@ -6,13 +6,13 @@ use crate::table::json_text;
 use anyhow::Context;
 use boson_commands::exit::ExitError;
 use boson_commands::output;
-use boson_pipeline::yaml;
+use boson_pipeline::{runtime_config, yaml};
 use clap::Args;
 use kube::ResourceExt;
 
 const EXAMPLES: &str = "\
-Prints the manifest with ops files applied, and with placeholders for variables. Values that the manifest itself has are shown. While a deployment is \
-paused, it is the manifest from before the pause. The command needs the permissions to get the BOSHDeployment and the Secret <deployment>.with-ops.
+Prints the manifest with ops files applied, and with placeholders for variables, without what runtime configs add. Values that the manifest itself has \
+are shown. While a deployment is paused, it is the manifest from before the pause. The command needs the permissions to get the BOSHDeployment and the Secret <deployment>.with-ops.
 
 Example: host manifest -d nats -n messaging";
 
@@ -45,7 +45,7 @@ pub fn run(arguments: &ManifestArguments) -> Result<(), ExitError> {
     if let Some(why) = &applied.unapplied {
         output::complain(&format!("this manifest is not applied: {why}\n"));
     }
-    let text = yaml::write_manifest(&[applied.manifest.tree]);
+    let text = yaml::write_manifest(&[runtime_config::without(applied.manifest.tree)]);
     let text = if arguments.json { json_text(&[], &[text]) } else { text };
     Ok(output::print(&text)?)
 }

@@ -2,6 +2,7 @@
 
 use crate::author::Author;
 use crate::convert::Inputs;
+use crate::schema::SettingsError;
 use crate::stage::{Answer, Call, GroupRequest, GroupSummary, JobFiles, PluginInfo, PluginRef, Reply, Stage, Stages};
 use boson_document::Tree;
 use parking_lot::{Mutex, MutexGuard};
@@ -113,5 +114,9 @@ impl Stages for Observed<'_> {
 
     fn spent_here(&self) -> u64 {
         self.stages.spent_here()
+    }
+
+    fn check_properties(&self, schema: &Tree, properties: &Tree) -> Result<Vec<SettingsError>, String> {
+        self.stages.check_properties(schema, properties)
     }
 }

@@ -91,9 +91,10 @@ boson_document::codes! {
     CONVERT_DNS_ALIASES = "convert-dns-aliases", "A job's file of DNS aliases cannot be read",
         "The template for `dns/aliases.json` must render a JSON object that maps each domain to a list of targets. \
          BOSH's DNS server does not start with another structure, either.";
-    RELEASE_SCHEMA_UNCHECKED = "release-schema-unchecked", "A job's properties are not checked against its schema",
-        "The job has a `properties_schema.json`. BOSH's director rejects properties that violate it. Boson does not \
-         check them, so an invalid property causes an error in a template or in the job.";
+    RELEASE_PROPERTIES_INVALID = "release-properties-invalid", "A job's properties do not match its schema",
+        "The job has a `properties_schema.json`, and its properties do not match it: BOSH's director refuses them, too. A property without \
+         a value and without a default in the job's spec is `null`. The schema must name the draft 2020-12 in `$schema`; besides its \
+         types, it may use the type `certificate` for a certificate in PEM, or an empty text.";
     RELEASE_NOT_GIVEN = "release-not-given", "A release that jobs need was not given",
         "The conversion reads job specs and templates from the releases. Name each release with `--release PATH` (a \
          source directory, a tarball, an image layout, or a directory with its `jobs-src`), or with `--release \

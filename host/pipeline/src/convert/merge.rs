@@ -1,9 +1,10 @@
-//! The first step: the manifest with its ops files applied, combined with its cloud configs.
+//! The first step: the manifest with its ops files applied, combined with its cloud configs and runtime configs.
 
 use super::needed;
 use crate::cloud_config;
 use crate::diagnostic::Diagnostic;
 use crate::report::Sources;
+use crate::runtime_config;
 use crate::stage::{Named, StageError, Stages};
 use crate::yaml::Document;
 use boson_document::Tree;
@@ -17,13 +18,18 @@ pub struct Documents<'a, D> {
     pub ops: &'a [D],
     /// Its cloud configs, in order.
     pub cloud_configs: &'a [D],
+    /// Its runtime configs, in order.
+    pub runtime_configs: &'a [D],
+    /// Name of the deployment, which addons of runtime configs select. None: the manifest's.
+    pub deployment: Option<&'a str>,
 }
 
-/// Applies the ops files, and adds the cloud configs. From then on, the manifest's name in `sources` means the result,
-/// whose parts are traced to their documents. Warnings are added to `reported`, also if the step fails.
+/// Applies the ops files, and adds the cloud configs and runtime configs. From then on, the manifest's name in
+/// `sources` means the result, whose parts are traced to their documents. Warnings are added to `reported`, also if the
+/// step fails.
 ///
 /// # Errors
-/// Of the ops stage; a manifest for `bosh create-env`; cloud configs that cannot be merged.
+/// Of the ops stage; a manifest for `bosh create-env`; cloud configs and runtime configs that cannot be merged.
 pub fn merge<D: Borrow<Document>>(
     stages: &dyn Stages,
     documents: Documents<'_, D>,
@@ -34,6 +40,8 @@ pub fn merge<D: Borrow<Document>>(
         manifest,
         ops,
         cloud_configs,
+        runtime_configs,
+        deployment,
     } = documents;
     let applied = apply(stages, manifest, ops, sources, reported)?;
     let named = Named::new(&manifest.name, &applied);
@@ -41,6 +49,10 @@ pub fn merge<D: Borrow<Document>>(
         return Err(vec![refused]);
     }
     let combined = cloud_config::combine(&manifest.name, applied, cloud_configs, sources)?;
+    reported.extend(combined.warnings);
+    let named = Named::new(&manifest.name, &combined.manifest);
+    let deployment = deployment.or_else(|| named.tree.str("name")).unwrap_or_default();
+    let combined = runtime_config::combine(named, deployment, runtime_configs, sources)?;
     reported.extend(combined.warnings);
     Ok(combined.manifest)
 }

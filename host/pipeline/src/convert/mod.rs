@@ -2,7 +2,7 @@
 //!
 //! | step | input | result |
 //! |---|---|---|
-//! | [`merge()`] | manifest, ops files, cloud configs | one manifest |
+//! | [`merge()`] | manifest, ops files, cloud configs, runtime configs | one manifest |
 //! | [`check`] | manifest, releases | errors that do not depend on values |
 //! | [`crate::variables`] | manifest, values | the manifest with its values |
 //! | [`gather()`] | manifest, releases | each group's resolved document, the links that the deployment provides |
@@ -29,6 +29,7 @@ pub mod filling;
 mod gather;
 pub mod instance_files;
 mod job_output;
+mod job_schemas;
 pub mod job_sources;
 pub mod link_secrets;
 mod mentions;

@@ -5,6 +5,7 @@ use crate::diagnostic::{Diagnostic, Severity};
 use crate::release::Release;
 use crate::stage::{JobSpec, Named};
 use boson_document::{Pointer, Tree, ruby};
+use boson_manifest::job::is_built_in;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Code of the links stage for a job that its release does not have.
@@ -190,14 +191,10 @@ pub fn unused(manifest: Named<'_>, releases: &[Release]) -> Vec<Diagnostic> {
     unused.map(say).collect()
 }
 
-/// Releases whose jobs never become containers: the links stage drops them with a warning, so their source is not
-/// needed.
-const DNS_RELEASES: [&str; 2] = ["bosh-dns", "bosh-dns-aliases"];
-
-/// Release and job of every job of groups and addons, with the first place that names it.
+/// Release and job of every job of groups and addons that needs its release, with the first place that names it.
 fn used(manifest: &Tree) -> BTreeMap<(&str, &str), Pointer> {
     let mut used = BTreeMap::new();
-    for (release, name, place) in all(manifest).filter(|(release, ..)| !DNS_RELEASES.contains(release)) {
+    for (release, name, place) in all(manifest).filter(|(release, name, _)| !is_built_in(release, name)) {
         used.entry((release, name)).or_insert(place);
     }
     used

@@ -24,7 +24,11 @@ pub fn of_group(manifest: &Tree, group: &str) -> String {
 pub fn of_jobs(diagnostics: &mut [Diagnostic], manifest: Named<'_>, group: &Tree, pointer: &str, jobs: &[JobFiles]) {
     let origins: Vec<Origin> = jobs
         .iter()
-        .map(|job| origin(manifest.tree, group, pointer, job))
+        .map(|job| {
+            origin(manifest.tree, group, pointer, |one| {
+                one.str("name") == Some(&job.job) && one.str("release") == Some(&job.release)
+            })
+        })
         .collect();
     let Some(listed) = Pointer::parse(pointer).map(|at| at.at("jobs")) else {
         return;
@@ -65,9 +69,15 @@ struct Origin {
     addon: bool,
 }
 
-fn origin(manifest: &Tree, group: &Tree, pointer: &str, job: &JobFiles) -> Origin {
-    let is = |one: &Tree| one.str("name") == Some(&job.job) && one.str("release") == Some(&job.release);
-    let position = |owner: &Tree| owner.items("jobs").iter().position(is);
+/// The place in the manifest of a job of a group, which may be in an addon.
+pub fn of_job(manifest: &Tree, group: &str, job: &str) -> Option<Pointer> {
+    let group = of_group(manifest, group);
+    let tree = Pointer::parse(&group)?.find(manifest)?;
+    origin(manifest, tree, &group, |one| one.str("name") == Some(job)).at
+}
+
+fn origin(manifest: &Tree, group: &Tree, pointer: &str, is: impl Fn(&Tree) -> bool) -> Origin {
+    let position = |owner: &Tree| owner.items("jobs").iter().position(&is);
     let here = Pointer::parse(pointer).and_then(|at| Some((position(at.find(manifest)?)?, at)));
     if let Some((index, at)) = here {
         let at = Some(at.at("jobs").at(index));

@@ -169,8 +169,8 @@ pub fn are_in_pod(document: &Tree) -> bool {
     list(document, Part::Bpm).is_some()
 }
 
-/// Leads diagnostics about operations to the group's place in the manifest: until then, a group is named
-/// (`/instance_groups/name=web/..`), since a pod that works on one group does not know its position.
+/// Leads diagnostics to the place of their group or job in the manifest: until then, these are named
+/// (`/instance_groups/name=web/jobs/name=app/..`), since a pod that works on one group does not know its position.
 pub fn in_manifest(diagnostics: &mut [Diagnostic], manifest: Named<'_>) {
     for one in diagnostics {
         let place = &mut one.place;
@@ -185,7 +185,14 @@ pub fn in_manifest(diagnostics: &mut [Diagnostic], manifest: Named<'_>) {
         };
         if let Some(name) = name.strip_prefix("name=").filter(|_| groups == "instance_groups") {
             let group = places::of_group(manifest.tree, name);
-            place.pointer = Pointer::parse(&group).map(|group| group.join(below).to_string());
+            let job = match below {
+                [jobs, job, below @ ..] if jobs == "jobs" => job.strip_prefix("name=").map(|job| (job, below)),
+                _ => None,
+            };
+            place.pointer = match job {
+                Some((job, below)) => places::of_job(manifest.tree, name, job).map(|job| job.join(below).to_string()),
+                None => Pointer::parse(&group).map(|group| group.join(below).to_string()),
+            };
         }
     }
 }

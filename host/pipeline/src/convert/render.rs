@@ -1,7 +1,9 @@
-//! The step that renders the templates of all groups, and applies the groups' operations on what was rendered.
+//! The step that validates the properties of jobs, renders the templates of all groups, and applies the groups'
+//! operations on what was rendered.
 
+use super::job_schemas;
 use super::pre_render_ops;
-use super::rendering::{self, Rendering};
+use super::rendering::{self, RenderError, Rendering};
 use crate::diagnostic::Diagnostic;
 use crate::release::Release;
 use crate::scrub::Filter;
@@ -31,6 +33,11 @@ pub fn render(
 ) -> Result<Rendering, Vec<Diagnostic>> {
     let mut rendering = rendering::render(stages, groups, releases, filter, threads, reported)?;
     for (group, rendered) in groups.iter().zip(&mut rendering.groups) {
+        let invalid = manifest.lead(job_schemas::errors(stages, group, releases, manifest.name()));
+        if !invalid.is_empty() {
+            let others = std::mem::replace(rendered, Err(RenderError::default())).err();
+            *rendered = Err(others.unwrap_or_default().after(invalid));
+        }
         let Ok(one) = rendered else { continue };
         match pre_render_ops::to_bpm(stages, group, &mut one.jobs, &mut rendering.documents, manifest.name()) {
             Ok(notes) => reported.extend(manifest.lead(notes)),

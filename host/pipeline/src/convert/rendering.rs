@@ -14,7 +14,6 @@ use super::needs;
 use super::packages;
 use super::parallel;
 use super::selection::{self, Selection, is_about};
-use crate::convert::codes;
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::release::{self, Job, Release};
 use crate::resolved_document::{jobs, quarks};
@@ -103,6 +102,15 @@ impl RenderError {
         diagnostics.extend((!listed.is_empty()).then(|| collected::note_of_deployment(&listed)));
         diagnostics
     }
+
+    /// Adds errors that the director reports before those of templates.
+    pub(super) fn after(self, mut errors: Vec<Diagnostic>) -> Self {
+        errors.extend(self.diagnostics);
+        Self {
+            diagnostics: errors,
+            ..self
+        }
+    }
 }
 
 impl From<Vec<Diagnostic>> for RenderError {
@@ -146,7 +154,6 @@ pub(super) fn render(
     }
     reported.extend(once(attempt.outcomes.iter().flat_map(|outcome| &outcome.needs)));
     reported.extend(once(missing.iter()));
-    reported.extend(unchecked(&attempt.work));
     reported.extend(costs::warnings(&attempt.costs()));
     Ok(Rendering {
         groups: each,
@@ -290,22 +297,6 @@ fn once<'n>(notes: impl Iterator<Item = &'n Diagnostic>) -> Vec<Diagnostic> {
         .filter(|note| seen.insert(note.message.as_str()))
         .cloned()
         .collect()
-}
-
-/// Warnings about jobs whose schemas are not checked, each job once.
-fn unchecked(work: &[Work<'_>]) -> Vec<Diagnostic> {
-    let jobs: BTreeSet<&str> = work
-        .iter()
-        .filter(|one| one.files.properties_schema.is_some())
-        .map(|one| one.files.name.as_str())
-        .collect();
-    let say = |job: &&str| {
-        Diagnostic::warning(
-            codes::RELEASE_SCHEMA_UNCHECKED,
-            format!("Properties of job '{job}' are not checked against its properties_schema.json"),
-        )
-    };
-    jobs.iter().map(say).collect()
 }
 
 // === impl Work ===

@@ -5,6 +5,7 @@ use super::lines::{self, Line};
 use super::redacted::redacted;
 use crate::yaml;
 use boson_document::{Map, Tree};
+use boson_manifest::addons::RUNTIME_CONFIG;
 use boson_manifest::cloud;
 
 /// The lists that the director has in a cloud config.
@@ -43,6 +44,7 @@ fn as_compared(manifest: &Tree) -> Tree {
     let Some(members) = manifest.as_object_mut() else {
         return manifest;
     };
+    members.shift_remove(RUNTIME_CONFIG);
     let cloud = members.shift_remove(cloud::KEY);
     let mut sent = yaml::as_sent(manifest);
     let cloud = cloud.map(yaml::as_sent);

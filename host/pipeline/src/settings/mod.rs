@@ -1,10 +1,9 @@
 //! Settings of a plugin, checked against the JSON Schema that it describes, before its first call.
 
 pub mod codes;
-mod schema;
 
 pub use codes::ALL as CODES;
-pub use schema::{Schema, SettingsError};
+pub use crate::schema::{Schema, SettingsError};
 
 use crate::diagnostic::Diagnostic;
 use crate::stage::Stage;

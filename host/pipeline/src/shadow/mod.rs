@@ -10,7 +10,9 @@ mod report;
 pub use report::{MAX_PLACES, Report};
 
 use crate::diagnostic::Diagnostic;
+use crate::schema::SettingsError;
 use crate::stage::{Answer, Call, PluginInfo, PluginRef, Reply, SharedStages, Stage, StageError, Stages};
+use boson_document::Tree;
 use edited::Edited;
 use parking_lot::Mutex;
 use std::sync::Arc;
@@ -182,5 +184,9 @@ impl Stages for Shadowed {
 
     fn spent_here(&self) -> u64 {
         self.inner.spent_here()
+    }
+
+    fn check_properties(&self, schema: &Tree, properties: &Tree) -> Result<Vec<SettingsError>, String> {
+        self.inner.check_properties(schema, properties)
     }
 }

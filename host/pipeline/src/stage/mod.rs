@@ -9,6 +9,7 @@ pub use call::{Answer, Call, CheckPolicy, Hook, PluginInfo, PluginRef};
 
 use crate::author::Author;
 use crate::diagnostic::{Diagnostic, Severity};
+use crate::schema::SettingsError;
 pub use boson_contract::bpm::{ReleasePackage, Variable};
 pub use boson_contract::links::{
     Addresses, Consumed, External, ExternalLink, JobSpec, OtherDeployment, Provider, Resolved, ResolvedGroup,
@@ -321,6 +322,12 @@ pub trait Stages: Sync {
     /// Units of fuel that the calls of this thread have used so far: the cost of a part of a conversion is the
     /// difference.
     fn spent_here(&self) -> u64;
+    /// The errors in the properties of a job, with its `properties_schema.json`. A foreign schema can take any amount
+    /// of time and memory, so it is checked in a process that limits itself.
+    ///
+    /// # Errors
+    /// The properties could not be checked: the rest of a sentence about the schema.
+    fn check_properties(&self, schema: &Tree, properties: &Tree) -> Result<Vec<SettingsError>, String>;
     /// A rule without its outermost wrapper; `None` if there is no wrapper.
     fn below(&self, _: PluginRef<'_>) -> Option<Box<dyn Stages>> {
         None

@@ -47,8 +47,13 @@ impl<'a> Job<'a> {
     /// Whether its pods need nothing of its release: the process wrapper takes the place of BPM, also for the command
     /// `bpm`, and the servers of the deployment that of BOSH DNS.
     pub fn is_built_in(&self) -> bool {
-        (self.name == "bpm" && self.release == "bpm") || dns::is_release(&self.release)
+        is_built_in(&self.release, &self.name)
     }
+}
+
+/// See [`Job::is_built_in`].
+pub fn is_built_in(release: &str, name: &str) -> bool {
+    (name == "bpm" && release == "bpm") || dns::is_release(release)
 }
 
 /// The property `quarks` of a job, by each name under which it is given.

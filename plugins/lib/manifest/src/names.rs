@@ -315,7 +315,7 @@ impl Names {
         self.secret("revision", &format!("-{number}"))
     }
 
-    /// ConfigMap with a document: `manifest`, `ops` or `cloud-config`.
+    /// ConfigMap with a document: `manifest`, `ops`, `cloud-config` or `runtime-config`.
     pub fn document(&self, key: &str, digest: &str) -> String {
         self.secret(key, &format!("-{digest}"))
     }

@@ -8,7 +8,7 @@ mod record;
 mod update_block;
 mod values;
 
-pub use plan::{CLOUD_CONFIG, File, Inputs, MANIFEST, OPS, Plan, Present, Stamp};
+pub use plan::{CLOUD_CONFIG, File, Inputs, MANIFEST, OPS, Plan, Present, RUNTIME_CONFIG, Stamp};
 pub use pods::{PodOptions, PodRequest};
 pub use record::{Document, Record, Revision, Stored, result};
 pub use update_block::{Amount, Overrides};

@@ -19,6 +19,7 @@ pub const MANAGER: &str = "host";
 pub const MANIFEST: &str = "manifest";
 pub const OPS: &str = "ops";
 pub const CLOUD_CONFIG: &str = "cloud-config";
+pub const RUNTIME_CONFIG: &str = "runtime-config";
 /// Digits of a digest in a name: it distinguishes documents, and protects nothing.
 const DIGEST_DIGITS: usize = 10;
 
@@ -37,6 +38,8 @@ pub struct Inputs {
     pub ops: Vec<File>,
     /// None: the cloud configs of the deployment stay.
     pub cloud_configs: Option<Vec<File>>,
+    /// None: the runtime configs of the deployment stay.
+    pub runtime_configs: Option<Vec<File>>,
     /// By variable.
     pub values: BTreeMap<String, Value>,
     /// Members of `spec.conversion`. Those that an earlier deploy has set stay.
@@ -75,6 +78,12 @@ pub struct Plan {
     /// The fields of the BOSHDeployment.
     pub deployment: Value,
     pub values: ChangedValues,
+}
+
+/// References to the configs that a deploy sets; none: those of the deployment stay.
+struct ChangedConfigs {
+    cloud: Option<Vec<ResourceReference>>,
+    runtime: Option<Vec<ResourceReference>>,
 }
 
 /// How the given values differ from those of the current revision: by variable.
@@ -180,6 +189,14 @@ impl Present {
         first.chain(more).filter_map(read).collect()
     }
 
+    /// The runtime configs of the BOSHDeployment.
+    pub fn runtime_configs(&self) -> Vec<ResourceReference> {
+        let listed = self.spec("runtimeConfigs").cloned();
+        listed
+            .and_then(|listed| serde_json::from_value(listed).ok())
+            .unwrap_or_default()
+    }
+
     /// What to write for a deploy; none if the deployment has these inputs.
     ///
     /// # Errors
@@ -205,17 +222,22 @@ impl Present {
         };
         let manifest = store(&inputs.manifest, MANIFEST);
         let ops = inputs.ops.iter().map(|file| store(file, OPS)).collect();
-        let cloud_configs = inputs.cloud_configs.as_ref().map(|files| {
-            let stored = files.iter().map(|file| store(file, CLOUD_CONFIG));
-            stored.map(|document| of_config_map(&document)).collect::<Vec<_>>()
-        });
+        let mut configs = |files: &Option<Vec<File>>, key| {
+            let stored = files.as_ref()?.iter().map(|file| store(file, key));
+            Some(stored.map(|document| of_config_map(&document)).collect::<Vec<_>>())
+        };
+        let changed = ChangedConfigs {
+            cloud: configs(&inputs.cloud_configs, CLOUD_CONFIG),
+            runtime: configs(&inputs.runtime_configs, RUNTIME_CONFIG),
+        };
         let mut inputs_now: Vec<Value> = objects.into_values().collect();
         let (vars, secrets) = self.vars(inputs, number)?;
         inputs_now.extend(secrets);
         let stored = Stored {
             manifest,
             ops,
-            cloud_configs: cloud_configs.clone().unwrap_or_else(|| self.cloud_configs()),
+            cloud_configs: changed.cloud.clone().unwrap_or_else(|| self.cloud_configs()),
+            runtime_configs: changed.runtime.clone().unwrap_or_else(|| self.runtime_configs()),
             vars,
         };
         let record = Record {
@@ -224,7 +246,7 @@ impl Present {
             rollback_to: None,
             inputs: stored,
         };
-        let deployment = self.deployment(&record.inputs, cloud_configs.as_deref(), &inputs.conversion, number);
+        let deployment = self.deployment(&record.inputs, &changed, &inputs.conversion, number);
         Ok(self.unless_same(record, inputs_now, deployment, number))
     }
 
@@ -237,9 +259,16 @@ impl Present {
             rollback_to: Some(revision.number),
             inputs: revision.record.inputs.clone(),
         };
-        let cloud_configs = &record.inputs.cloud_configs;
-        let changed = (*cloud_configs != self.cloud_configs()).then_some(cloud_configs.as_slice());
-        let deployment = self.deployment(&record.inputs, changed, &Map::new(), number);
+        let Stored {
+            cloud_configs: cloud,
+            runtime_configs: runtime,
+            ..
+        } = &record.inputs;
+        let changed = ChangedConfigs {
+            cloud: (*cloud != self.cloud_configs()).then(|| cloud.clone()),
+            runtime: (*runtime != self.runtime_configs()).then(|| runtime.clone()),
+        };
+        let deployment = self.deployment(&record.inputs, &changed, &Map::new(), number);
         self.unless_same(record, Vec::new(), deployment, number)
     }
 
@@ -288,13 +317,13 @@ impl Present {
     fn deployment(
         &self,
         stored: &Stored,
-        cloud_configs: Option<&[ResourceReference]>,
+        changed: &ChangedConfigs,
         conversion: &Map<String, Value>,
         number: u64,
     ) -> Value {
         let ops: Vec<_> = stored.ops.iter().map(of_config_map).collect();
         let mut spec = json!({"manifest": of_config_map(&stored.manifest), "ops": ops, "vars": stored.vars});
-        match cloud_configs {
+        match &changed.cloud {
             Some(all) => {
                 if let Some(first) = all.first() {
                     spec["cloudConfig"] = json!(first);
@@ -302,6 +331,10 @@ impl Present {
                 spec["cloudConfigs"] = json!(all.get(1..).unwrap_or_default());
             }
             None => self.keep(&mut spec, &["cloudConfig", "cloudConfigs"]),
+        }
+        match &changed.runtime {
+            Some(all) => spec["runtimeConfigs"] = json!(all),
+            None => self.keep(&mut spec, &["runtimeConfigs"]),
         }
         let before = self.spec("conversion").and_then(Value::as_object).into_iter().flatten();
         let kept = before.filter(|(key, _)| self.has_set(&["conversion", key]));
@@ -386,6 +419,7 @@ mod tests {
             manifest: file("manifest.yml", manifest),
             ops: vec![file("scale.yml", "- {}")],
             cloud_configs: None,
+            runtime_configs: None,
             values: [("word".to_string(), json!("CANARY"))].into(),
             conversion: [("registry".to_string(), json!("r"))].into_iter().collect(),
         }
@@ -505,6 +539,35 @@ mod tests {
                 .starts_with("d.cloud-config-")
         );
         assert_eq!(spec["cloudConfigs"].as_array().unwrap().len(), 1);
+    }
+
+    #[test]
+    fn runtime_configs_are_stored_in_their_order_and_stay_unless_others_are_given() {
+        let none = present(None, Vec::new());
+        let given = Inputs {
+            runtime_configs: Some(vec![file("dns.yml", "1"), file("syslog.yml", "2")]),
+            ..inputs("a: 1")
+        };
+        let first = none.plan(&given, &stamp()).unwrap().unwrap();
+        let listed = first.deployment["spec"]["runtimeConfigs"].as_array().unwrap().clone();
+        let stored = |one: &Value| one["name"].as_str().unwrap().starts_with("d.runtime-config-");
+        assert!(listed.len() == 2 && listed.iter().all(stored), "{listed:?}");
+        let mut deployed = after(&first, &none);
+        let fields = json!({"f:spec": {"f:runtimeConfigs": {}}});
+        deployed.deployment.as_mut().unwrap()["metadata"]["managedFields"] =
+            json!([{"manager": MANAGER, "fieldsV1": fields}]);
+        let second = deployed.plan(&inputs("a: 2"), &stamp()).unwrap().unwrap();
+        assert_eq!(second.deployment["spec"]["runtimeConfigs"], json!(listed));
+        let none_of_them = Inputs {
+            runtime_configs: Some(Vec::new()),
+            ..inputs("a: 3")
+        };
+        let third = deployed.plan(&none_of_them, &stamp()).unwrap().unwrap();
+        assert_eq!(third.deployment["spec"]["runtimeConfigs"], json!([]));
+        let back = after(&third, &deployed)
+            .rollback(&deployed.revisions[0], &stamp())
+            .unwrap();
+        assert_eq!(back.deployment["spec"]["runtimeConfigs"], json!(listed));
     }
 
     #[test]

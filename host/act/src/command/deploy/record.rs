@@ -31,6 +31,9 @@ pub struct Stored {
     pub ops: Vec<Document>,
     /// In the order in which they are merged.
     pub cloud_configs: Vec<ResourceReference>,
+    /// In the order in which they are merged.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub runtime_configs: Vec<ResourceReference>,
     /// By name.
     pub vars: Vec<VariableReference>,
 }
@@ -85,11 +88,12 @@ impl Stored {
             .map(|document| document.config_map.as_str())
     }
 
-    /// The ConfigMaps of its cloud configs.
-    fn cloud_configs(&self) -> impl Iterator<Item = &str> {
+    /// The ConfigMaps of its cloud configs and runtime configs.
+    fn configs(&self) -> impl Iterator<Item = &str> {
         let of_config_map = |one: &&ResourceReference| one.kind == boson_api::ReferenceType::Configmap;
         self.cloud_configs
             .iter()
+            .chain(&self.runtime_configs)
             .filter(of_config_map)
             .map(|one| one.name.as_str())
     }
@@ -148,7 +152,8 @@ impl Revision {
 
 /// What can be deleted after a deploy: revisions before the last `keep` ones, and what only they refer to.
 ///
-/// `current`: the revision that the deployment has. A cloud config may be a ConfigMap of a user, which stays.
+/// `current`: the revision that the deployment has. A cloud config or a runtime config may be a ConfigMap of a user,
+/// which stays.
 pub fn garbage(all: &[Revision], current: u64, keep: usize) -> Garbage {
     let first_kept = all.len().saturating_sub(keep.max(1));
     let (old, kept): (Vec<_>, Vec<_>) = all
@@ -157,7 +162,7 @@ pub fn garbage(all: &[Revision], current: u64, keep: usize) -> Garbage {
         .partition(|(nth, one)| *nth < first_kept && one.number != current);
     let config_maps = |all: &[(usize, &Revision)]| -> BTreeSet<String> {
         let inputs = all.iter().map(|(_, one)| &one.record.inputs);
-        let names = inputs.flat_map(|inputs| inputs.documents().chain(inputs.cloud_configs()));
+        let names = inputs.flat_map(|inputs| inputs.documents().chain(inputs.configs()));
         names.map(str::to_string).collect()
     };
     let secrets = |all: &[(usize, &Revision)]| -> BTreeSet<String> {
@@ -196,6 +201,7 @@ pub mod samples {
                 manifest: document(manifest, "manifest.yml"),
                 ops: vec![document("d.ops-1", "scale.yml")],
                 cloud_configs: Vec::new(),
+                runtime_configs: Vec::new(),
                 vars: vec![VariableReference {
                     name: "word".into(),
                     secret: secret.into(),

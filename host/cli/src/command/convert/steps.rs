@@ -3,11 +3,10 @@
 
 use super::ConvertArguments;
 use crate::codes;
+use crate::command::configs::Configs;
 use crate::command::native::{self, Links, NativeFiles};
 use crate::command::releases;
 use crate::command::variables::{self, Asked, Manifest, Read};
-use boson_commands::files;
-use boson_commands::inputs;
 use boson_commands::memory;
 use boson_commands::output::Progress;
 use boson_document::{Tree, go};
@@ -21,7 +20,6 @@ use boson_pipeline::report::Sources;
 use boson_pipeline::scrub::Secrets;
 use boson_pipeline::stage::{Addresses, Deployment, External, LinksRequest, Named, Reply};
 use boson_pipeline::variables::Options;
-use boson_pipeline::yaml::Document;
 use boson_pipeline::{Diagnostic, Stage, StageError, Stages, external};
 use boson_plugin_tools::cases::Recording;
 use boson_plugin_tools::plugin_groups;
@@ -41,7 +39,7 @@ pub struct Done {
     pub objects: Vec<Tree>,
     /// What the instances of each group render.
     pub files: Vec<GroupFiles>,
-    /// The manifest with its ops files and cloud configs, and with its placeholders.
+    /// The manifest with its ops files, cloud configs and runtime configs, and with its placeholders.
     pub manifest: Tree,
     /// Values of variables.
     pub values: Tree,
@@ -67,7 +65,7 @@ struct Gathered {
     releases: Vec<Release>,
     /// Manifest, ops files and variables.
     read: Read,
-    cloud_configs: Vec<Document>,
+    configs: Configs,
     natives: NativeFiles,
 }
 
@@ -121,7 +119,7 @@ fn converted(
         natives: gathered.natives,
     };
     progress.say("applying ops files and variables");
-    let document = site.merge(&gathered.read, &gathered.cloud_configs, sources, warnings)?;
+    let document = site.merge(&gathered.read, &gathered.configs, sources, warnings)?;
     let unknown = plugin_groups::unknown(&arguments.plugins.groups, &document);
     if !unknown.is_empty() {
         return Err(unknown);
@@ -174,15 +172,15 @@ fn gather(
         progress,
     );
     let read = variables::read(&arguments.manifest, &arguments.variables, sources);
-    let configs = cloud_configs(arguments, sources);
+    let configs = arguments.configs.read(sources);
     let natives = native::read(&arguments.natives, sources);
     let documents = all(read, configs, natives);
-    let (plugins, releases, (read, cloud_configs, natives)) = all(plugins, releases, documents)?;
+    let (plugins, releases, (read, configs, natives)) = all(plugins, releases, documents)?;
     Ok(Gathered {
         plugins,
         releases,
         read,
-        cloud_configs,
+        configs,
         natives,
     })
 }
@@ -222,15 +220,21 @@ fn render_in_pods(arguments: &ConvertArguments) -> Option<Diagnostic> {
 // === impl Site ===
 
 impl Site<'_> {
-    /// The manifest with ops files and cloud configs.
+    /// The manifest with ops files, cloud configs and runtime configs.
     fn merge(
         &self,
         read: &Read,
-        cloud_configs: &[Document],
+        configs: &Configs,
         sources: &mut Sources,
         warnings: &mut Vec<Diagnostic>,
     ) -> Result<Tree, Vec<Diagnostic>> {
-        let mut document = read.merge(&self.plugins, cloud_configs, sources, warnings)?;
+        let mut document = read.merge(
+            &self.plugins,
+            configs,
+            self.arguments.name.as_deref(),
+            sources,
+            warnings,
+        )?;
         warnings.extend(convert::resolve_latest(read.name(), &mut document, &self.releases));
         if let Watching::Calls(recording) = self.watching {
             recording.publish(read.name(), &document);
@@ -338,8 +342,8 @@ fn all<A, B, C>(
     }
 }
 
-/// The manifest with its ops files and cloud configs, and with its placeholders. Versions `latest` are replaced if
-/// their releases are given.
+/// The manifest with its ops files, cloud configs and runtime configs, and with its placeholders. Versions `latest` are
+/// replaced if their releases are given.
 ///
 /// # Errors
 /// Inputs that cannot be read; of the ops stage.
@@ -352,30 +356,12 @@ pub fn merged(
         plugins,
         releases,
         read,
-        cloud_configs,
+        configs,
         ..
     } = gather(arguments, sources, &Progress::start())?;
-    let mut document = read.merge(&plugins, &cloud_configs, sources, warnings)?;
+    let mut document = read.merge(&plugins, &configs, arguments.name.as_deref(), sources, warnings)?;
     convert::resolve_latest(read.name(), &mut document, &releases);
     Ok(document)
-}
-
-/// The cloud configs, all that cannot be read at once.
-fn cloud_configs(arguments: &ConvertArguments, sources: &mut Sources) -> Result<Vec<Document>, Vec<Diagnostic>> {
-    if let Some(given) = &arguments.applied_cloud_configs {
-        given
-            .iter()
-            .for_each(|document| sources.add_document(document.clone(), true));
-        return Ok(given.clone());
-    }
-    let (mut read, mut errors) = (Vec::new(), Vec::new());
-    for path in &arguments.cloud_configs {
-        match inputs::yaml_file(&files::expanded(path), sources) {
-            Ok(document) => read.push(document),
-            Err(error) => errors.push(*error),
-        }
-    }
-    if errors.is_empty() { Ok(read) } else { Err(errors) }
 }
 
 fn deployment(arguments: &ConvertArguments, manifest: Named<'_>) -> Result<Deployment, Vec<Diagnostic>> {

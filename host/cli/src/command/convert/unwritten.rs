@@ -10,7 +10,7 @@ use boson_document::Tree;
 use boson_pipeline::Diagnostic;
 use boson_pipeline::report::Sources;
 
-/// Applies ops files and cloud configs, and nothing else.
+/// Applies ops files, cloud configs and runtime configs, and nothing else.
 ///
 /// # Errors
 /// All errors, after they were shown.

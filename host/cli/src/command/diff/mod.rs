@@ -3,6 +3,7 @@
 mod text;
 mod tree;
 
+use crate::command::configs::AppliedConfigs;
 use crate::command::convert::{self, ConvertArguments, Done, TargetArgument, Watching};
 use crate::command::variables::{Given, Kept};
 use boson_cluster::client::Cluster;
@@ -26,9 +27,9 @@ resized and deleted, in that order, each with the files and the members of its p
 that are removed; the objects that differ. Values of properties are shown as `<redacted>`, as BOSH does, unless --no-redact is given; other values \
 of the manifest are shown.
 
-Both sides are converted with the same plugins, links and values of variables, so a new value of a variable is not a difference. --against-release \
-and --against-cloud-config are for the other side only; it uses the releases and cloud configs of the command line if these are not given. Ops files \
-belong to one manifest. Options that write or select output have no effect: --target, --out, --record, --strict. The command writes nothing: it reads \
+Both sides are converted with the same plugins, links and values of variables, so a new value of a variable is not a difference. --against-release, \
+--against-cloud-config and --against-runtime-config are for the other side only; it uses the releases and configs of the command line if these are not \
+given. Ops files belong to one manifest. Options that write or select output have no effect: --target, --out, --record, --strict. The command writes nothing: it reads \
 the BOSHDeployment and the Secret <deployment>.with-ops.
 
 Exit codes: 0 no difference, 2 differences, also wrong usage, 1 errors in the input.
@@ -67,6 +68,9 @@ pub struct DiffArguments {
     /// A cloud config of the manifest of --against
     #[arg(long, value_name = "FILE", requires = "against")]
     against_cloud_config: Vec<PathBuf>,
+    /// A runtime config of the manifest of --against
+    #[arg(long, value_name = "FILE", requires = "against")]
+    against_runtime_config: Vec<PathBuf>,
     /// Show values of properties of the manifest. Values of variables are not shown
     #[arg(long)]
     no_redact: bool,
@@ -114,7 +118,10 @@ impl DiffArguments {
         old.manifest.clone_from(manifest);
         old.variables.ops.clone_from(&self.against_ops_file);
         if !self.against_cloud_config.is_empty() {
-            old.cloud_configs.clone_from(&self.against_cloud_config);
+            old.configs.cloud.clone_from(&self.against_cloud_config);
+        }
+        if !self.against_runtime_config.is_empty() {
+            old.configs.runtime.clone_from(&self.against_runtime_config);
         }
         self.with_releases(old)
     }
@@ -196,7 +203,11 @@ impl Sides {
                 is_secret: true,
                 values,
             });
-            old.applied_cloud_configs = Some(applied.cloud_config.into_iter().collect());
+            old.configs.applied = AppliedConfigs {
+                cloud: Some(applied.cloud_config.into_iter().collect()),
+                // The manifest has what they add.
+                runtime: Some(Vec::new()),
+            };
             old
         });
         Self { old, new }

@@ -78,7 +78,7 @@ async fn check(run: &Reconcile<'_>) -> Result<Vec<String>, Stop> {
         return Ok(sentences(&later, &read.sources));
     }
     let stages = run.plugins.stages.clone();
-    let mut manifest = merge(stages.clone(), read).await?;
+    let mut manifest = merge(stages.clone(), read, run.deployment.name.clone()).await?;
     let (given, errors) = inputs::given_so_far(run, stages.clone(), &manifest).await?;
     let (later, wrong) = parted(errors);
     if !wrong.is_empty() {

@@ -1,21 +1,24 @@
-//! The first step: the manifest with its ops files applied, and combined with its cloud configs.
+//! The first step: the manifest with its ops files applied, and combined with its cloud configs and runtime configs.
 
 use crate::deployment::inputs::Documents;
 use crate::deployment::manifest::{Manifest, blocking};
 use crate::deployment::stop::Stop;
+use boson_api::deployment::InputKind;
 use boson_pipeline::convert;
 use boson_pipeline::stage::SharedStages;
+use boson_pipeline::yaml::Document;
 use std::sync::Arc;
 
-/// The manifest with its ops files applied, and combined with its cloud configs.
+/// The manifest with its ops files applied, and combined with its cloud configs and runtime configs. `deployment`: the
+/// name that addons of runtime configs select.
 ///
 /// # Errors
 /// Documents that could not be read; the errors of the step.
-pub async fn merge(stages: SharedStages, documents: Documents) -> Result<Manifest, Stop> {
+pub async fn merge(stages: SharedStages, documents: Documents, deployment: String) -> Result<Manifest, Stop> {
     blocking(move || {
         let Documents {
             read,
-            ops,
+            kinds,
             errors,
             mut sources,
             share,
@@ -25,16 +28,21 @@ pub async fn merge(stages: SharedStages, documents: Documents) -> Result<Manifes
         if !errors.is_empty() {
             return Err(Stop::wrong(errors, &sources));
         }
-        let (Some((manifest, others)), Some(share)) = (read.split_first(), share) else {
+        let (Some(manifest), Some(share)) = (read.first(), share) else {
             return Err(Stop::Waiting("the manifest".into()));
         };
         sources.set_main(&manifest.name);
-        let (ops, cloud_configs) = others.split_at_checked(ops).unwrap_or((others, &[]));
+        let of = |kind: InputKind| -> Vec<Arc<Document>> {
+            let read = read.iter().zip(&kinds).filter(|(_, one)| **one == kind);
+            read.map(|(document, _)| document.clone()).collect()
+        };
         let mut warnings = Vec::new();
         let all = convert::Documents {
             manifest,
-            ops,
-            cloud_configs,
+            ops: &of(InputKind::Ops),
+            cloud_configs: &of(InputKind::CloudConfig),
+            runtime_configs: &of(InputKind::RuntimeConfig),
+            deployment: Some(&deployment),
         };
         let merged = convert::merge(&*stages, all, &mut sources, &mut warnings);
         let tree = merged.map_err(|errors| Stop::wrong(secrets.scrub(errors, &sources), &sources))?;

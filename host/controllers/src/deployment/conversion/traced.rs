@@ -3,7 +3,9 @@
 //! A conversion calls its stages from other threads, which do not have the tracing span of the reconcile. So the span
 //! is stored here.
 
+use boson_document::Tree;
 use boson_pipeline::Stages;
+use boson_pipeline::schema::SettingsError;
 use boson_pipeline::stage::{Answer, Call, PluginInfo, PluginRef, Reply, SharedStages};
 use std::sync::Arc;
 use std::time::Instant;
@@ -47,5 +49,9 @@ impl Stages for Traced {
 
     fn spent_here(&self) -> u64 {
         self.inner.spent_here()
+    }
+
+    fn check_properties(&self, schema: &Tree, properties: &Tree) -> Result<Vec<SettingsError>, String> {
+        self.inner.check_properties(schema, properties)
     }
 }

@@ -3,7 +3,7 @@
 
 use super::digests::{self, Source};
 use super::memory::hold;
-use super::references::{Found, fetch, find, given, references, source};
+use super::references::{Found, Reference, fetch, find, given, references, source};
 use super::sizes::{self, Size};
 use crate::conversion::Web;
 use crate::deployment::manifest::blocking;
@@ -21,11 +21,10 @@ use std::sync::Arc;
 
 /// The documents of a deployment, as far as they could be read.
 pub struct Documents {
-    /// The manifest, then ops files and cloud configs in the order of the specification; one that is named twice is in
-    /// the list twice.
+    /// The manifest first, the others in the order of the specification; one that is named twice is in the list twice.
     pub read: Vec<Arc<Document>>,
-    /// How many of the documents are ops files.
-    pub ops: usize,
+    /// What each reference of the specification names. Without errors, these are the kinds of `read`.
+    pub kinds: Vec<InputKind>,
     /// What is wrong with the others.
     pub errors: Vec<Diagnostic>,
     /// For the positions of diagnostics.
@@ -55,7 +54,8 @@ struct Fetched {
     times: Vec<usize>,
     /// By reference: the index of its document.
     order: Vec<usize>,
-    /// By reference: its state.
+    /// By reference: what it is, and its state.
+    kinds: Vec<InputKind>,
     sources: Vec<Source>,
     /// Set when they are too large together; later documents are not kept.
     excess: Option<Diagnostic>,
@@ -97,7 +97,7 @@ impl Reader<'_> {
         if let Some(error) = fetched.excess.clone().or(heavy) {
             return Ok(Documents {
                 read: Vec::new(),
-                ops: spec.ops.len(),
+                kinds: fetched.kinds,
                 errors: vec![error],
                 sources: Sources::default(),
                 found: fetched.sources,
@@ -107,8 +107,7 @@ impl Reader<'_> {
         }
         // A holder of the class Documents never waits for the class Reading, so this wait ends.
         let share = self.hold(Class::Documents, weight).await?;
-        let ops = spec.ops.len();
-        let read = blocking(move || parse(fetched, ops, share)).await;
+        let read = blocking(move || parse(fetched, share)).await;
         drop(reading);
         read
     }
@@ -118,26 +117,29 @@ impl Reader<'_> {
     }
 
     async fn fetch_all(&self, spec: &BoshDeploymentSpec, most: u64) -> Result<Fetched, Stop> {
-        let mut fetched = Fetched::default();
         let all: Vec<_> = references(spec).collect();
+        let mut fetched = Fetched {
+            kinds: all.iter().map(|reference| reference.kind).collect(),
+            ..Fetched::default()
+        };
         let same = |one: usize, other: usize| {
-            let of = |nth: usize| all.get(nth).map(|(reference, key, _)| (*reference, *key));
+            let of = |nth: usize| all.get(nth).map(|one| (one.to, one.key));
             of(one) == of(other)
         };
-        for (nth, (reference, key, pointer)) in all.iter().enumerate() {
+        for (nth, Reference { to, key, pointer, .. }) in all.iter().enumerate() {
             if let Some(first) = (0..nth).find(|earlier| same(*earlier, nth)) {
                 fetched.again(first);
                 continue;
             }
             // Do not fetch what would be dropped anyway: a server may answer any number of addresses.
-            if fetched.excess.is_some() && reference.kind == ReferenceType::Url {
-                fetched.sources.push(source(reference, None));
+            if fetched.excess.is_some() && to.kind == ReferenceType::Url {
+                fetched.sources.push(source(to, None));
                 fetched.order.push(fetched.found.len());
                 continue;
             }
-            let found = self.fetch(reference, key).await?;
+            let found = self.fetch(to, key).await?;
             let digest = found.as_ref().ok().map(|found| found.digest.clone());
-            fetched.sources.push(source(reference, digest));
+            fetched.sources.push(source(to, digest));
             fetched.order.push(fetched.found.len());
             if fetched.excess.is_none() {
                 let times = (nth..all.len()).filter(|later| same(nth, *later)).count();
@@ -161,13 +163,8 @@ impl Reader<'_> {
 impl Documents {
     /// The documents, as inputs of the deployment.
     pub fn inputs(&self) -> impl Iterator<Item = Input> {
-        let kind = |nth| match nth {
-            0 => InputKind::Manifest,
-            nth if nth <= self.ops => InputKind::Ops,
-            _ => InputKind::CloudConfig,
-        };
-        let found = self.found.iter().enumerate();
-        found.map(move |(nth, source)| digests::document(kind(nth), source))
+        let found = self.kinds.iter().zip(&self.found);
+        found.map(|(kind, source)| digests::document(*kind, source))
     }
 }
 
@@ -207,8 +204,8 @@ impl Fetched {
     }
 }
 
-/// Parses each document once. `ops`: how many of the references name ops files.
-fn parse(fetched: Fetched, ops: usize, share: Share) -> Documents {
+/// Parses each document once.
+fn parse(fetched: Fetched, share: Share) -> Documents {
     let (mut sources, mut errors, mut secrets) = (Sources::default(), Vec::new(), Secrets::default());
     let mut documents: Vec<Option<Arc<Document>>> = Vec::new();
     for found in fetched.found {
@@ -228,7 +225,7 @@ fn parse(fetched: Fetched, ops: usize, share: Share) -> Documents {
         .filter_map(|at| documents.get(*at).cloned().flatten());
     Documents {
         read: read.collect(),
-        ops,
+        kinds: fetched.kinds,
         errors,
         sources,
         found: fetched.sources,

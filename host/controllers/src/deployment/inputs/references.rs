@@ -1,9 +1,10 @@
-//! The documents that a BOSHDeployment refers to: its manifest, its ops files and its cloud configs. `reading` reads
-//! them.
+//! The documents that a BOSHDeployment refers to: its manifest, its ops files, its cloud configs and its runtime
+//! configs. `reading` reads them.
 
 use super::digests::{self, Source};
 use crate::codes;
 use crate::conversion::Web;
+use boson_api::deployment::InputKind;
 use boson_api::{BoshDeploymentSpec, ReferenceType, ResourceReference};
 use boson_cluster::client::{Cluster, Error};
 use boson_in_pod::codes as in_pod_codes;
@@ -15,9 +16,20 @@ use std::collections::BTreeMap;
 const MANIFEST: &str = "manifest";
 /// Key of an ops file.
 const OPS: &str = "ops";
-
 /// Key of a cloud config.
 const CLOUD_CONFIG: &str = "cloud-config";
+/// Key of a runtime config.
+const RUNTIME_CONFIG: &str = "runtime-config";
+
+/// A reference of a specification.
+pub struct Reference<'a> {
+    pub to: &'a ResourceReference,
+    pub kind: InputKind,
+    /// Key of its document.
+    pub key: &'static str,
+    /// Its place in the BOSHDeployment, as a JSON pointer.
+    pub pointer: String,
+}
 
 /// A document that was found.
 pub struct Found {
@@ -28,15 +40,42 @@ pub struct Found {
     pub digest: String,
 }
 
-/// The references in order, each with the key of its document and its JSON pointer.
-pub fn references(spec: &BoshDeploymentSpec) -> impl Iterator<Item = (&ResourceReference, &'static str, String)> {
-    let ops = spec.ops.iter().enumerate();
+/// The references in order.
+pub fn references(spec: &BoshDeploymentSpec) -> impl Iterator<Item = Reference<'_>> {
+    use InputKind::{CloudConfig, Manifest, Ops, RuntimeConfig};
+    let one = |to, kind, key, pointer: &str| Reference {
+        to,
+        kind,
+        key,
+        pointer: pointer.into(),
+    };
     let first = spec.cloud_config.iter();
-    let more = spec.cloud_configs.iter().enumerate();
-    std::iter::once((&spec.manifest, MANIFEST, "/spec/manifest".to_string()))
-        .chain(ops.map(|(nth, one)| (one, OPS, format!("/spec/ops/{nth}"))))
-        .chain(first.map(|one| (one, CLOUD_CONFIG, "/spec/cloudConfig".to_string())))
-        .chain(more.map(|(nth, one)| (one, CLOUD_CONFIG, format!("/spec/cloudConfigs/{nth}"))))
+    std::iter::once(one(&spec.manifest, Manifest, MANIFEST, "/spec/manifest"))
+        .chain(listed((Ops, OPS), "/spec/ops", &spec.ops))
+        .chain(first.map(move |to| one(to, CloudConfig, CLOUD_CONFIG, "/spec/cloudConfig")))
+        .chain(listed(
+            (CloudConfig, CLOUD_CONFIG),
+            "/spec/cloudConfigs",
+            &spec.cloud_configs,
+        ))
+        .chain(listed(
+            (RuntimeConfig, RUNTIME_CONFIG),
+            "/spec/runtimeConfigs",
+            &spec.runtime_configs,
+        ))
+}
+
+fn listed<'s>(
+    (kind, key): (InputKind, &'static str),
+    at: &'static str,
+    all: &'s [ResourceReference],
+) -> impl Iterator<Item = Reference<'s>> {
+    all.iter().enumerate().map(move |(nth, to)| Reference {
+        to,
+        kind,
+        key,
+        pointer: format!("{at}/{nth}"),
+    })
 }
 
 pub fn source(reference: &ResourceReference, digest: Option<String>) -> Source {
@@ -71,12 +110,12 @@ pub async fn given(cluster: &Cluster, namespace: &str, spec: &BoshDeploymentSpec
 /// it.
 pub async fn digest_now(cluster: &Cluster, namespace: &str, spec: &BoshDeploymentSpec) -> Result<String, Error> {
     let mut all = Vec::new();
-    for (reference, key, _) in references(spec) {
-        let found = match reference.kind {
+    for reference in references(spec) {
+        let found = match reference.to.kind {
             ReferenceType::Url => None,
-            _ => find(cluster, namespace, reference, key).await?.ok(),
+            _ => find(cluster, namespace, reference.to, reference.key).await?.ok(),
         };
-        all.push(source(reference, found.map(|found| found.digest)));
+        all.push(source(reference.to, found.map(|found| found.digest)));
     }
     all.extend(given(cluster, namespace, spec).await?);
     Ok(digests::digest(&all))

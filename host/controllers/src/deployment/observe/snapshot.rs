@@ -143,6 +143,7 @@ mod tests {
             "spec": {
                 "manifest": {"type": manifest, "name": "m"}, "ops": [{"type": "secret", "name": "o"}],
                 "cloudConfig": {"type": "configmap", "name": "c"}, "cloudConfigs": [{"type": "secret", "name": "d"}],
+                "runtimeConfigs": [{"type": "configmap", "name": "r"}],
                 "vars": [{"name": "x", "secret": "mine"}]
             }
         }))
@@ -167,6 +168,7 @@ mod tests {
             ("Secret", "o", true),
             ("ConfigMap", "c", true),
             ("Secret", "d", true),
+            ("ConfigMap", "r", true),
             ("Secret", "mine", true),
             ("Secret", "nats.var-password", true),
             ("Secret", "nats.var-implicit-domain", true),

@@ -54,6 +54,7 @@ pub fn changes(before: &[Input], now: &[Input]) -> Vec<String> {
             InputKind::Manifest => "manifest",
             InputKind::Ops => "ops",
             InputKind::CloudConfig => "cloud config",
+            InputKind::RuntimeConfig => "runtime config",
             InputKind::Variable => "variable",
             InputKind::Link => "link",
         };

@@ -139,6 +139,8 @@ pub const MANIFEST: &[Key] = &[
     used("tags", Type::Hash),
     // The host adds it: see `cloud`.
     used("cloud_config", Type::Hash),
+    // The host adds it: see `addons`.
+    used("runtime_config", Type::Hash),
     refused("properties", PROPERTIES),
     refused(
         "vm_types",

@@ -5,9 +5,11 @@
 //! Schema and value together can take any amount of time, memory and stack: `$ref` repeats what it refers to. A process
 //! that limits itself has to check foreign schemas.
 
+pub mod job;
+
 use boson_document::{Pointer, Tree};
 use jsonschema::error::ValidationErrorKind;
-use jsonschema::{PatternOptions, ValidationError, Validator};
+use jsonschema::{PatternOptions, ValidationError, ValidationOptions, Validator};
 use serde_json::Value;
 use std::collections::BTreeSet;
 
@@ -40,13 +42,22 @@ impl Schema {
     /// # Errors
     /// Its first fault: place and reason.
     pub fn new(schema: &Tree) -> Result<Self, String> {
-        let patterns = PatternOptions::fancy_regex()
-            .backtrack_limit(MAX_BACKTRACKS)
-            .size_limit(MAX_PATTERN_BYTES)
-            .dfa_size_limit(MAX_PATTERN_BYTES);
-        let built = jsonschema::options()
-            .with_pattern_options(patterns)
-            .build(&value(schema)?);
+        Self::build(&options(), schema)
+    }
+
+    /// Compiles the `properties_schema.json` of a job.
+    ///
+    /// # Errors
+    /// As [`Schema::new`]; another dialect.
+    pub fn of_job(schema: &Tree) -> Result<Self, String> {
+        let options = options()
+            .should_validate_formats(true)
+            .with_format(job::FORMAT, job::is_certificate);
+        Self::build(&options, &job::standard(schema)?)
+    }
+
+    fn build(options: &ValidationOptions<'_>, schema: &Tree) -> Result<Self, String> {
+        let built = options.build(&value(schema)?);
         built
             .map(Self)
             .map_err(|error| format!("at '{}': {error}", error.instance_path()))
@@ -69,6 +80,14 @@ impl Schema {
         faults.truncate(MAX_FAULTS);
         faults
     }
+}
+
+fn options() -> ValidationOptions<'static> {
+    let patterns = PatternOptions::fancy_regex()
+        .backtrack_limit(MAX_BACKTRACKS)
+        .size_limit(MAX_PATTERN_BYTES)
+        .dfa_size_limit(MAX_PATTERN_BYTES);
+    jsonschema::options().with_pattern_options(patterns)
 }
 
 fn value(tree: &Tree) -> Result<Value, String> {
@@ -155,6 +174,7 @@ fn message(error: &ValidationError<'_>) -> String {
         ValidationErrorKind::PropertyNames { error } => {
             format!("the name of a member is not allowed: {}", message(error))
         }
+        ValidationErrorKind::Format { format } if format == job::FORMAT => "it is not a certificate".into(),
         ValidationErrorKind::Contains => "it has no item that `contains` of the schema requires".into(),
         _ => error.masked_with("it").to_string(),
     }

@@ -1,0 +1,72 @@
+//! Properties of jobs against their `properties_schema.json`, as the director validates them before it renders.
+
+use super::context::{self, POD_IP};
+use crate::convert::codes;
+use crate::diagnostic::Diagnostic;
+use crate::release::{self, Release};
+use crate::resolved_document::jobs;
+use crate::schema::{SettingsError, job};
+use crate::stage::{ResolvedGroup, Stages};
+use boson_document::{Pointer, Tree};
+
+/// The errors in the properties of a group's jobs. They name group and job instead of their positions in the manifest,
+/// see [`super::pre_render_ops::in_manifest`].
+pub fn errors(
+    stages: &dyn Stages,
+    group: &ResolvedGroup,
+    releases: &[Release],
+    manifest_name: &str,
+) -> Vec<Diagnostic> {
+    let mut errors = Vec::new();
+    for entry in jobs(&group.document) {
+        let files = release::find_job(releases, entry);
+        let Some((files, schema)) = files.and_then(|files| Some((files, files.properties_schema.as_ref()?))) else {
+            continue;
+        };
+        // The same for all instances.
+        let Some(context) = context::context(entry, 0, POD_IP) else {
+            continue;
+        };
+        let properties = context.get("properties").cloned().unwrap_or_else(Tree::object);
+        let (name, at) = (&files.name, place(&group.name, &files.name));
+        let invalid = |message: String, at: Pointer| {
+            Diagnostic::error(codes::RELEASE_PROPERTIES_INVALID, message)
+                .in_document(manifest_name)
+                .at(at)
+        };
+        let checked = job::standard(schema).map_err(String::from);
+        let checked = checked.and_then(|_| stages.check_properties(schema, &properties));
+        match checked {
+            Ok(faults) => errors.extend(faults.into_iter().map(|fault| {
+                let at = at.at("properties").join(fault.place.tokens());
+                invalid(
+                    format!("Error validating properties for {name}: {}", sentence(&fault)),
+                    at,
+                )
+            })),
+            Err(why) => {
+                let message = format!("Properties of job '{name}' cannot be validated: properties_schema.json: {why}");
+                errors.push(invalid(message, at));
+            }
+        }
+    }
+    errors
+}
+
+fn place(group: &str, job: &str) -> Pointer {
+    let groups = Pointer::root().at("instance_groups").at(format!("name={group}"));
+    groups.at("jobs").at(format!("name={job}"))
+}
+
+/// What is wrong, with the place in the properties.
+fn sentence(fault: &SettingsError) -> String {
+    let path = fault.place.to_string();
+    if let Some(name) = fault.message.strip_prefix("there is no setting ") {
+        return format!("there is no property {name}");
+    }
+    match fault.message.strip_prefix("it ").filter(|_| !path.is_empty()) {
+        Some(rest) => format!("value at '{path}' {rest}"),
+        None if path.is_empty() => fault.message.clone(),
+        None => format!("value at '{path}': {}", fault.message),
+    }
+}
