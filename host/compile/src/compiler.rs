@@ -72,7 +72,9 @@ struct Stemcell {
 struct Run<'r> {
     compiler: &'r Compiler,
     stemcell: &'r Stemcell,
-    source: &'r Source,
+    release: &'r str,
+    /// All packages of the release.
+    packages: &'r [Package],
     keys: &'r BTreeMap<String, String>,
     work: &'r Work,
     tell: &'r (dyn Fn(Event<'_>) + Sync),
@@ -124,7 +126,8 @@ impl Compiler {
             let run = Run {
                 compiler: self,
                 stemcell: &stemcell,
-                source,
+                release: &source.release().name,
+                packages: source.packages(),
                 keys: &keys,
                 work: &work,
                 tell,
@@ -257,7 +260,7 @@ impl Run<'_> {
 
     /// Puts the compiled packages that it depends on into the context, and counts them.
     fn dependencies(&self, package: &Package, place: &Path) -> io::Result<usize> {
-        let all = self.source.packages();
+        let all = self.packages;
         let dependencies = package
             .dependencies
             .iter()
@@ -301,7 +304,7 @@ impl Run<'_> {
     }
 
     fn failed(&self, package: &Package, tail: &Tail, log: &Path) -> Diagnostic {
-        let release = &self.source.release().name;
+        let release = self.release;
         let message = format!("package '{}' of release '{release}' does not compile:{}", package.name, tail.text());
         let mut help = format!("the whole output is in '{}'", log.display());
         if !self.compiler.settings.network {

@@ -73,10 +73,10 @@ impl Repository {
 
 const BLOBS: &str = "tool/words.txt: {size: 6, object_id: o-1, sha: 'sha256:ff646650bc064e5981d37e75caf62e8551f146dff3b8967dd9cf36d263480e3a'}\n";
 
-/// Computed independently, with python3: `d = lambda b: 'sha256:' + hashlib.sha256(b).hexdigest()`, then SHA-256 over
-/// `'v2' + 'packaging' + d(b'cp tool/* $BOSH_INSTALL_TARGET\n') + 'tool/words.txt' + d(b'words\n') + '100644'`, and over
-/// `'v2' + 'app/deep/.hidden' + d(b'h\n') + '100644' + 'app/main.c' + d(b'int x;\n') + '100755' + 'app/to' + d(b'main.c')
-/// + 'symlink' + 'packaging' + d(b'make\n') + 'tool'`.
+// Computed independently, with python3: `d = lambda b: 'sha256:' + hashlib.sha256(b).hexdigest()`, then SHA-256 over
+// `'v2' + 'packaging' + d(b'cp tool/* $BOSH_INSTALL_TARGET\n') + 'tool/words.txt' + d(b'words\n') + '100644'`, and over
+// `'v2' + 'app/deep/.hidden' + d(b'h\n') + '100644' + 'app/main.c' + d(b'int x;\n') + '100755' + 'app/to' +
+// d(b'main.c') + 'symlink' + 'packaging' + d(b'make\n') + 'tool'`.
 const TOOL: &str = "1553d4eb373f13739397720bfbdce48889243dbd8b9ad16a1f62184e1a24d29d";
 const APP: &str = "ebc4977126faf0f4030cf1a8c660647f3d36282fa85380c67f14d19306d9df0d";
 

@@ -131,10 +131,9 @@ pub fn fingerprint(algorithm: Algorithm, mut parts: Vec<Part>, dependencies: &[S
 mod tests {
     use super::*;
 
-    /// Computed independently, with python3:
-    /// `d=lambda b: 'sha256:'+hashlib.sha256(b).hexdigest()`, and SHA-256 over
-    /// `'v2' + 'app/main.c' + d(b'int x;\n') + '100644' + 'app/run' + d(b'#!\n') + '100755' + 'app/to' + d(b'main.c')
-    /// + 'symlink' + 'packaging' + d(b'make\n') + 'a,b'`; for SHA-1, `d` is the plain hexadecimal digest.
+    // Computed independently, with python3: `d=lambda b: 'sha256:'+hashlib.sha256(b).hexdigest()`, and SHA-256 over
+    // `'v2' + 'app/main.c' + d(b'int x;\n') + '100644' + 'app/run' + d(b'#!\n') + '100755' + 'app/to' + d(b'main.c') +
+    // 'symlink' + 'packaging' + d(b'make\n') + 'a,b'`; for SHA-1, `d` is the plain hexadecimal digest.
     #[test]
     fn fingerprints_are_those_of_the_bosh_cli() {
         for (algorithm, expected) in [

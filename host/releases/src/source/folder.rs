@@ -71,12 +71,12 @@ impl Folder {
     pub fn yaml(&self, path: &str) -> Result<Option<Tree>, Diagnostic> {
         let document = self.document(path);
         let mut bytes = Vec::new();
-        match self.open_file(path) {
-            Ok(file) => file.take(MAX_DOCUMENT_BYTES).read_to_end(&mut bytes).map(drop),
+        let read = match self.open_file(path) {
+            Ok(file) => file.take(MAX_DOCUMENT_BYTES).read_to_end(&mut bytes),
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
             Err(error) => Err(error),
-        }
-        .map_err(|error| unreadable(&document, &error))?;
+        };
+        read.map_err(|error| unreadable(&document, &error))?;
         let read = yaml::read_bytes_as(Dialect::YamlV2, &document, &bytes)?;
         Ok(Some(read.tree))
     }

@@ -36,7 +36,7 @@ impl Source {
     /// Files are missing or damaged, or an error of `visit`.
     pub fn unpack(&self, wanted: &BTreeSet<&str>, visit: &mut VisitFile<'_>) -> Result<(), Vec<Diagnostic>> {
         let one = |error: Diagnostic| vec![error];
-        let packages = || self.packages.iter().filter(|package| wanted.contains(package.name.as_str()));
+        let packages = || self.packages.iter().filter(move |package| wanted.contains(package.name.as_str()));
         match &self.store {
             Store::Tarball(packed) => packed
                 .each_package(

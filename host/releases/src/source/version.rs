@@ -65,7 +65,7 @@ fn listed(entries: &[Tree]) -> Fingerprints {
 fn jobs(release: &Release, files: &Files, like: &[Tree]) -> Result<Fingerprints, Diagnostic> {
     let first = listed(like).into_values().next().unwrap_or_default();
     let algorithm = Algorithm::of(&first);
-    let one = |job: &Job| {
+    let one = |job: &Job| -> Result<(String, String), Diagnostic> {
         let mut parts = Vec::new();
         for (path, from) in paths(job, files) {
             let file = files.file(&from).map_err(|_| io::ErrorKind::NotFound.into());

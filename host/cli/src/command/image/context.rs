@@ -2,40 +2,49 @@
 
 use super::Report;
 use super::blocking::interrupted;
-use super::making::{Read, Site};
 use boson_compile::{Whole, codes};
+use boson_images::{Pool, Stemcell};
 use boson_pipeline::Diagnostic;
 use boson_releases::Opened;
-use std::path::Path;
-use std::sync::Arc;
+use std::path::{Path, PathBuf};
 
-/// Writes the build context of a release to this directory, or to one below it if there are several. Returns the name of
-/// the image.
-///
-/// # Errors
-/// The release is compiled; sources are missing; the disk is full.
-pub async fn write(site: &Arc<Site>, directory: &Path, read: Read, title: &str) -> Result<String, Report> {
-    let tag = read.name.rsplit_once(':').map_or("latest", |(_, tag)| tag);
-    let out = if site.many {
+/// A release, and what its image is called and built on.
+pub struct Context {
+    pub opened: Opened,
+    pub name: String,
+    pub stemcell: Stemcell,
+    pub stemcell_image: String,
+}
+
+// === impl Context ===
+
+impl Context {
+    /// The directory of a release among those of several.
+    pub fn among(&self, directory: &Path, title: &str) -> PathBuf {
+        let tag = self.name.rsplit_once(':').map_or("latest", |(_, tag)| tag);
         directory.join(format!("{title}-{tag}"))
-    } else {
-        directory.to_path_buf()
-    };
-    let site = site.clone();
-    let written = tokio::task::spawn_blocking(move || {
-        let Opened::Source(source) = &read.opened else {
-            return Err(compiled(&read.name).into());
-        };
-        let whole = Whole {
-            source,
-            stemcell_image: &site.bases.name(&read.stemcell),
-            stemcell: &read.stemcell.text(),
-            name: &read.name,
-        };
-        boson_compile::write(&whole, &out, &site.pool).map_err(Report::of)?;
-        Ok(read.name)
-    });
-    written.await.unwrap_or_else(|_| Err(interrupted().into()))
+    }
+
+    /// Writes the build context. Returns the name of the image.
+    ///
+    /// # Errors
+    /// The release is compiled; sources are missing; the disk is full.
+    pub async fn write(self, out: PathBuf, pool: Pool) -> Result<String, Report> {
+        let written = tokio::task::spawn_blocking(move || {
+            let Opened::Source(source) = &self.opened else {
+                return Err(compiled(&self.name).into());
+            };
+            let whole = Whole {
+                source,
+                stemcell_image: &self.stemcell_image,
+                stemcell: &self.stemcell.text(),
+                name: &self.name,
+            };
+            boson_compile::write(&whole, &out, &pool).map_err(Report::of)?;
+            Ok(self.name)
+        });
+        written.await.unwrap_or_else(|_| Err(interrupted().into()))
+    }
 }
 
 fn compiled(name: &str) -> Diagnostic {

@@ -3,7 +3,8 @@
 use super::blocking::{blocking, interrupted};
 use super::selection::{From, Selected};
 use super::progress::Progress;
-use super::{Report, base, context};
+use super::context::Context;
+use super::{Report, base};
 use boson_commands::output::{Bar, Bars};
 use boson_compile::{Compiler, Tally};
 use boson_images::codes;
@@ -51,10 +52,10 @@ enum Found {
 }
 
 /// A release that was read, and its image's name.
-pub struct Read {
-    pub opened: Opened,
-    pub name: String,
-    pub stemcell: Stemcell,
+struct Read {
+    opened: Opened,
+    name: String,
+    stemcell: Stemcell,
 }
 
 /// An image that was built.
@@ -88,10 +89,20 @@ pub async fn image(site: &Arc<Site>, selected: &Selected) -> Result<Made, Report
         registry: selected.registry.clone(),
     };
     let (read, mut warnings) = read(plan, &bar).await?;
-    if let Some(context) = &site.context {
-        let name = context::write(site, context, read, &selected.title).await?;
+    if let Some(directory) = &site.context {
+        let context = Context {
+            stemcell_image: site.bases.name(&read.stemcell),
+            opened: read.opened,
+            name: read.name,
+            stemcell: read.stemcell,
+        };
+        let out = if site.many {
+            context.among(directory, &selected.title)
+        } else {
+            directory.clone()
+        };
         return Ok(Made {
-            name,
+            name: context.write(out, site.pool.clone()).await?,
             digest: String::new(),
             warnings,
             tally: None,
