@@ -117,26 +117,21 @@ impl Builder {
         command.status().is_ok_and(|status| status.success())
     }
 
-    /// How it stores the stemcell's image, from a layout or, for docker, an archive; `None` if it reads it at each
-    /// build. The last line of the output is the image's name in a Dockerfile.
-    pub fn load(self, layout: &Path, archive: &Path) -> Option<Command> {
-        let oci = || {
-            let mut source = OsString::from("oci:");
-            source.push(layout);
-            source
-        };
+    /// How it stores the stemcell's image from an archive; `None` if it reads a layout at each build. The last line of
+    /// the output is the image's name in a Dockerfile. Buildah would name an image from a layout by its path, which may
+    /// be no name of an image.
+    pub fn load(self, archive: &Path) -> Option<Command> {
         let mut command = Command::new(self.program());
         match self {
-            Self::Buildah | Self::Podman => command.args(["pull", "--quiet"]).arg(oci()),
-            Self::Docker => command.args(["load", "--quiet", "--input"]).arg(archive),
+            Self::Buildah | Self::Podman => {
+                let mut source = OsString::from("docker-archive:");
+                source.push(archive);
+                command.args(["pull", "--quiet"]).arg(source);
+            }
+            Self::Docker => drop(command.args(["load", "--quiet", "--input"]).arg(archive)),
             Self::Buildkit => return None,
-        };
+        }
         Some(command)
-    }
-
-    /// Whether it loads archives, not layouts.
-    pub fn loads_archives(self) -> bool {
-        self == Self::Docker
     }
 
     /// The name of the stemcell's image in a Dockerfile. `said`: the last line of the output of [`Self::load`].

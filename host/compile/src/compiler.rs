@@ -167,23 +167,19 @@ impl Compiler {
         let image = base.image(&format!("localhost/boson-stemcell:{digits}"));
         let place = self.cache.stemcells();
         let (layout, archive) = (place.join(digits), place.join(format!("{digits}.tar")));
-        let written = if builder.loads_archives() {
-            boson_oci::archive(&image, &archive)
-        } else {
-            boson_oci::directory(&image, &layout)
-        };
-        written.map_err(|error| cache::unusable(&error))?;
         let mut said = String::new();
-        if let Some(command) = builder.load(&layout, &archive) {
+        if let Some(command) = builder.load(&archive) {
+            boson_oci::archive(&image, &archive).map_err(|error| cache::unusable(&error))?;
             let log = place.join(format!("{digits}.log"));
             let (tail, success) = output(command, builder, &log, &|_| {})?;
+            // A builder that has loaded it needs it no more.
+            let _ = fs::remove_file(&archive);
             if !success {
                 return Err(builder.refused(&log, &tail.text()));
             }
             tail.last().unwrap_or_default().clone_into(&mut said);
-            // The builder has it now.
-            let _ = fs::remove_dir_all(&layout);
-            let _ = fs::remove_file(&archive);
+        } else {
+            boson_oci::directory(&image, &layout).map_err(|error| cache::unusable(&error))?;
         }
         Ok(Stemcell {
             builder,

@@ -55,7 +55,9 @@ mod tests {
     fn a_key_changes_with_all_that_it_stands_for() {
         let base = digest(b"stemcell");
         let two = [package("go", "f1", &[]), package("app", "f2", &["go"])];
-        let keys_of = |packages: &[Package], base| keys(packages, base)["app"].clone();
+        fn keys_of(packages: &[Package], base: &Digest) -> String {
+            keys(packages, base)["app"].clone()
+        }
         let usual = keys_of(&two, &base);
         assert!(usual.starts_with("f2-"), "{usual}");
         assert_eq!(usual, keys_of(&two, &base));
