@@ -51,7 +51,7 @@ cluster: ## the operator against an API server without nodes
 	$(MAKE) build
 	.ci/tests cluster
 
-node: ## deployments whose pods run on a node; needs root
+node: ## deployments whose pods run on a node, images of source releases; needs root
 	.ci/setup test
 	.ci/kubernetes
 	$(MAKE) build
@@ -89,7 +89,7 @@ lint: ## formatting, clippy, licences and bans, links in the documentation of th
 	cargo fmt --all --check
 	cargo fmt --check --manifest-path tests/smith/Cargo.toml
 	cargo clippy --release --workspace --all-targets --locked -- -D warnings
-	cargo clippy --release --workspace --test cluster --test example_plugins --test wrapper --locked -- -D warnings
+	cargo clippy --release --workspace --test buildah --test cluster --test example_plugins --test wrapper --locked -- -D warnings
 	cargo deny --locked check bans licenses sources
 	cargo deny --locked --manifest-path tests/smith/Cargo.toml --config .deny.toml check bans licenses sources
 	.ci/sdk

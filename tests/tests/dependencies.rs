@@ -116,6 +116,20 @@ const CRATES: &[Crate] = &[
         ],
         &["kube", "wasmtime", "openssl", "native-tls"],
     ),
+    member(
+        "boson-compile",
+        &[
+            "boson-contract",
+            "boson-document",
+            "boson-fields",
+            "boson-images",
+            "boson-manifest",
+            "boson-oci",
+            "boson-pipeline",
+            "boson-releases",
+        ],
+        &["kube", "wasmtime", "openssl", "native-tls"],
+    ),
     member("boson-build", &["boson-oci", "boson-render"], &["kube", "tokio"]),
     // === pods ===
     // In every container of a pod: small, and without other crates of the host.
@@ -309,6 +323,7 @@ const CRATES: &[Crate] = &[
             "boson-budget",
             "boson-cluster",
             "boson-commands",
+            "boson-compile",
             "boson-componentize",
             "boson-contract",
             "boson-controllers",

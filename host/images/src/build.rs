@@ -5,11 +5,13 @@
 use crate::base::Base;
 use crate::error::unwritable;
 use crate::gzip::Pool;
-use crate::layer::Draft;
-use crate::{jobs, packages};
+use crate::layer::{self, Draft};
+use crate::jobs::jobs_layer;
+use crate::packages;
 use boson_oci::{Blob, Digest, Image, Layer, MediaType};
 use boson_pipeline::Diagnostic;
-use boson_releases::Compiled;
+use boson_pipeline::release::{Files, Release};
+use boson_releases::Packed;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -21,11 +23,22 @@ const MAX_LAYERS: usize = 100;
 pub struct Ingredients<'i> {
     /// What it is built on.
     pub base: &'i Base,
-    pub release: &'i Compiled,
+    pub release: &'i Release,
+    /// The files of its jobs, below `jobs/<job>/`.
+    pub jobs: &'i Files,
+    pub packages: Packages<'i>,
     /// `<repository>:<tag>`.
     pub name: &'i str,
     /// `<os>/<version>` of the stemcell.
     pub stemcell: &'i str,
+}
+
+/// The packages of a release.
+pub enum Packages<'i> {
+    /// In the tarball of a compiled release.
+    Packed(&'i Packed),
+    /// Layers that [`crate::package_layer`] made, sorted by the names of packages.
+    Layers(&'i [Layer]),
 }
 
 /// Builds the image; the data of its layers is stored in the directory `place`. `tell` is called with the number of
@@ -39,14 +52,20 @@ pub fn build(
     pool: &Pool,
     tell: &mut dyn FnMut(u64),
 ) -> Result<Image, Diagnostic> {
-    let Ingredients { base, release, .. } = ingredients;
+    let base = ingredients.base;
     let mut layers = base.layers.clone();
     layers.push(skeleton(base, place, pool).map_err(|error| unwritable(&error))?);
     let available = MAX_LAYERS.saturating_sub(layers.len() + 1).max(1);
-    layers.extend(of_packages(release, available, place, pool, tell)?);
-    let mut draft = Draft::new(place, pool).map_err(|error| unwritable(&error))?;
-    jobs::add(&mut draft, release.jobs())?;
-    layers.push(draft.finish().map_err(|error| unwritable(&error))?);
+    match &ingredients.packages {
+        Packages::Packed(packed) => layers.extend(of_packages(packed, available, place, pool, tell)?),
+        Packages::Layers(packages) => {
+            let each = packages.len().div_ceil(available).max(1);
+            for shared in packages.chunks(each) {
+                layers.push(layer::merged(shared, place, pool).map_err(|error| unwritable(&error))?);
+            }
+        }
+    }
+    layers.push(jobs_layer(ingredients.jobs, place, pool)?);
     let config = Blob::json(MediaType::ImageConfig, &config(ingredients, &layers));
     Ok(Image::new(ingredients.name, config, layers))
 }
@@ -69,7 +88,7 @@ fn skeleton(base: &Base, place: &Path, pool: &Pool) -> std::io::Result<Layer> {
 /// A layer for each package, sorted by name. Where there are more packages than layers, those that are next to each
 /// other in the tarball share one.
 fn of_packages(
-    release: &Compiled,
+    release: &Packed,
     available: usize,
     place: &Path,
     pool: &Pool,
@@ -132,7 +151,6 @@ fn config(ingredients: &Ingredients<'_>, layers: &[Layer]) -> Value {
         None => drop(config.as_object_mut().map(|config| config.remove("history"))),
     }
     let marked = member(member(&mut config, "config"), "Labels");
-    let release = release.release();
     let version = release.version.as_deref().unwrap_or_default();
     for (label, value) in [
         ("bosh.release.name", release.name.as_str()),

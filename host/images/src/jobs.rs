@@ -1,21 +1,34 @@
 //! The layer of jobs: `/var/vcap/jobs-src/<job>` with `job.MF`, `monit` and templates, as their tarballs have them.
 
 use crate::error::unwritable;
+use crate::gzip::Pool;
 use crate::layer::Draft;
 use boson_document::Code;
+use boson_oci::Layer;
 use boson_pipeline::Diagnostic;
 use boson_pipeline::release::codes;
 use boson_pipeline::release::{Entry, Files};
 use boson_releases::refuse;
+use std::path::Path;
 
 /// Path at which conversions read jobs.
 const ROOT: &str = "var/vcap/jobs-src";
+
+/// The layer of all jobs, whose files are below `jobs/<job>/`.
+///
+/// # Errors
+/// One of them is too large or not a file; the layer cannot be written.
+pub fn jobs_layer(files: &Files, place: &Path, pool: &Pool) -> Result<Layer, Diagnostic> {
+    let mut draft = Draft::new(place, pool).map_err(|error| unwritable(&error))?;
+    add(&mut draft, files)?;
+    draft.finish().map_err(|error| unwritable(&error))
+}
 
 /// Adds the files of all jobs, which are below `jobs/<job>/`.
 ///
 /// # Errors
 /// One of them is too large or not a file; the layer cannot be written.
-pub(crate) fn add(draft: &mut Draft, files: &Files) -> Result<(), Diagnostic> {
+fn add(draft: &mut Draft, files: &Files) -> Result<(), Diagnostic> {
     draft.directory(ROOT).map_err(|error| unwritable(&error))?;
     for (path, entry) in files.iter_below("jobs") {
         let Some(inner) = path.strip_prefix("jobs/") else {

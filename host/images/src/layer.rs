@@ -83,6 +83,25 @@ impl Draft {
     }
 }
 
+/// One layer with the content of all these, which overlap in directories only.
+pub(crate) fn merged(layers: &[Layer], place: &Path, pool: &Pool) -> io::Result<Layer> {
+    if let [only] = layers {
+        return Ok(only.clone());
+    }
+    let mut archive = Builder::new(Digesting::new(packed(place, pool)?));
+    for layer in layers {
+        let mut inner = tar::Archive::new(flate2::read::GzDecoder::new(layer.content.reader()));
+        // Raw: long names are entries of their own, and stay so.
+        for entry in inner.entries()?.raw(true) {
+            let mut entry = entry?;
+            let header = entry.header().clone();
+            archive.append(&header, &mut entry)?;
+        }
+    }
+    let (packed, diff_id, _) = archive.into_inner()?.finish();
+    self::layer(packed, diff_id)
+}
+
 /// Compresses an uncompressed layer.
 pub(crate) fn compress(mut content: impl Read, place: &Path, pool: &Pool) -> io::Result<Layer> {
     let mut out = Digesting::new(packed(place, pool)?);

@@ -1,4 +1,4 @@
-//! Images of compiled releases: what `/var/vcap/jobs-src` and `/var/vcap/packages` of a pod come from.
+//! Images of releases: what `/var/vcap/jobs-src` and `/var/vcap/packages` of a pod come from.
 //!
 //! # Guarantees
 //! The same release on the same base gives the same bytes: times are 1970, owners fixed, the order is that of the names
@@ -24,8 +24,10 @@ mod wanted;
 pub mod write;
 
 pub use base::Base;
-pub use build::{Ingredients, build};
+pub use build::{Ingredients, Packages, build};
 pub use codes::ALL as CODES;
 pub use download::{Download, Downloads, Release};
 pub use gzip::Pool;
+pub use jobs::jobs_layer;
+pub use packages::package_layer;
 pub use wanted::{Stemcell, Wanted, wanted};

@@ -3,8 +3,10 @@
 //! the volume at `/var/vcap/data` hides the image's files.
 
 use crate::error::{unwritable, which};
+use crate::gzip::Pool;
 use crate::layer::Draft;
 use boson_document::Code;
+use boson_oci::Layer;
 use boson_pipeline::Diagnostic;
 use boson_pipeline::release::archive::PackageReference;
 use boson_pipeline::release::codes;
@@ -12,6 +14,7 @@ use boson_pipeline::release::paths::clean;
 use boson_releases::{Budget, Item, Kind, Limits, each, refuse};
 use std::collections::BTreeSet;
 use std::io::Read;
+use std::path::Path;
 
 /// Path of packages.
 pub(crate) const SOURCES: &str = "var/vcap/packages-src";
@@ -23,6 +26,22 @@ const LIMITS: Limits = Limits {
     scanned: 16 << 30,
     ..Limits::usual()
 };
+
+/// The layer of one compiled package, which is in a tar. `source`: where it is from, for messages.
+///
+/// # Errors
+/// It contains files that packages cannot have; the layer cannot be written.
+pub fn package_layer(
+    package: &PackageReference,
+    content: &mut dyn Read,
+    source: &str,
+    place: &Path,
+    pool: &Pool,
+) -> Result<Layer, Diagnostic> {
+    let mut draft = Draft::new(place, pool).map_err(|error| unwritable(&error))?;
+    add(&mut draft, package, content, source)?;
+    draft.finish().map_err(|error| unwritable(&error))
+}
 
 struct Unpacking<'u> {
     draft: &'u mut Draft,

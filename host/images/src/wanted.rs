@@ -6,6 +6,9 @@ use boson_manifest::{images, stemcell};
 use boson_pipeline::Diagnostic;
 use std::collections::BTreeSet;
 
+/// Where Cloud Foundry publishes images of stemcells.
+const PUBLISHED: &str = "ghcr.io/cloudfoundry";
+
 /// A stemcell, as it occurs in names of images.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Stemcell {
@@ -45,6 +48,19 @@ impl Stemcell {
             os: os.to_owned(),
             version: version.to_owned(),
         })
+    }
+
+    /// The stemcell of an image `..<os>-stemcell:<version>`, as Cloud Foundry publishes them.
+    pub fn of_image(image: &str) -> Option<Self> {
+        let (name, version) = image.rsplit('/').next()?.split_once(':')?;
+        let os = name.strip_suffix("-stemcell")?;
+        let exact = version.starts_with(|first: char| first.is_ascii_digit()) && !version.contains('@');
+        exact.then(|| Self::parse(&format!("{os}/{version}")))?
+    }
+
+    /// The image that Cloud Foundry publishes for it.
+    pub fn published(&self) -> String {
+        format!("{PUBLISHED}/{}-stemcell:{}", self.os, self.version)
     }
 
     /// `<os>/<version>`
@@ -192,6 +208,12 @@ mod tests {
             Ok("r.example/nats:ubuntu-jammy-1.5-56-dev.1")
         );
         assert!(stemcell.image("nats", "latest", "r.example").is_err());
+        let published = Stemcell::parse("ubuntu-noble/1.165").unwrap();
+        assert_eq!(published.published(), "ghcr.io/cloudfoundry/ubuntu-noble-stemcell:1.165");
+        assert_eq!(Stemcell::of_image(&published.published()), Some(published));
+        for other in ["stemcell.tar", "r/ubuntu-noble-stemcell:latest", "r/ubuntu-noble-stemcell", "r/ubuntu:22.04"] {
+            assert_eq!(Stemcell::of_image(other), None, "{other}");
+        }
         assert_eq!(Stemcell::parse("jammy"), None);
         assert_eq!(Stemcell::parse("a/b/c"), None);
     }

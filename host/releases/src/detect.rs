@@ -2,7 +2,7 @@
 
 use crate::directory::{Reader, unreadable};
 use crate::image::{Image, JOBS_SRC};
-use crate::limits::Budget;
+use crate::limits::{Budget, Limits};
 use crate::tarball::{self, Parts};
 use boson_oci::Section;
 use boson_oci::layout::{Find, Layout, MARK};
@@ -134,6 +134,27 @@ fn holds_jobs(dir: &Dir) -> bool {
             .iter()
             .filter_map(|name| dir.open_dir(name).ok())
             .any(|inner| has_job(&inner, &below(&inner)))
+}
+
+/// Reads a release from its repository, and its files as they are there.
+///
+/// # Errors
+/// All that is wrong with it; `release-kind` if it is another directory.
+pub fn repository(
+    path: &Path,
+    name: Option<&str>,
+    sources: &mut Sources,
+) -> Result<(Release, Files), Vec<Diagnostic>> {
+    let source = path.display().to_string();
+    let dir = Dir::open_ambient_dir(path, ambient_authority()).map_err(|error| vec![no_path(&source, &error)])?;
+    // A release of packages only has no `jobs`.
+    if !dir.exists("config/final.yml") && !dir.exists("jobs") {
+        return Err(vec![no_release(&source)]);
+    }
+    let budget = Budget::new(Limits::default());
+    let reader = Reader::new(&dir, Files::new(Naming::Directory(source)), &budget);
+    let files = source_files(reader).map_err(|error| vec![error])?;
+    Ok((source::read(&files, name, sources)?, files))
 }
 
 fn source_files(mut reader: Reader<'_>) -> Result<Files, Diagnostic> {

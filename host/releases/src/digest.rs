@@ -3,6 +3,7 @@
 use data_encoding::HEXLOWER;
 use sha1::Sha1;
 use sha2::{Digest, Sha256, Sha512};
+use std::io::{self, Read};
 
 /// Algorithms, from weak to strong.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -34,6 +35,12 @@ pub struct Verifier {
     hash: Hash,
 }
 
+/// Passes content on to a check.
+pub struct Checked<'v, R> {
+    inner: R,
+    verifier: &'v mut Verifier,
+}
+
 #[derive(Clone, Debug)]
 enum Hash {
     Sha1(Sha1),
@@ -59,6 +66,11 @@ impl Verifier {
             digest: digest.to_owned(),
             hash,
         })
+    }
+
+    /// A reader that passes everything on to this check.
+    pub fn over<R: Read>(&mut self, inner: R) -> Checked<'_, R> {
+        Checked { inner, verifier: self }
     }
 
     /// The next bytes of the content.
@@ -89,6 +101,16 @@ impl Verifier {
             got: format!("{prefix}{got}"),
             expected: self.digest,
         })
+    }
+}
+
+// === impl Checked ===
+
+impl<R: Read> Read for Checked<'_, R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let count = self.inner.read(buffer)?;
+        self.verifier.update(buffer.get(..count).unwrap_or_default());
+        Ok(count)
     }
 }
 

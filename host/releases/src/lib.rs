@@ -1,7 +1,8 @@
 //! Reads BOSH releases: a source directory, a release tarball, a directory with `jobs-src`, an OCI image.
 //!
 //! Releases are not trusted: paths stay inside the path that the user named, sizes are limited, and nothing is written.
-//! A conversion skips packages and sources; [`Compiled`] provides the packages of a tarball as streams.
+//! A conversion skips packages and sources; [`Packed`] provides the packages of a tarball as streams, and [`Source`] what
+//! they are compiled from.
 
 #![allow(
     clippy::result_large_err,
@@ -9,7 +10,6 @@
 )]
 
 pub mod codes;
-mod compiled;
 mod detect;
 mod digest;
 mod directory;
@@ -18,20 +18,87 @@ mod image;
 mod layer;
 mod limits;
 mod members;
+mod packed;
+mod source;
 mod stream;
 mod tarball;
 
-pub use compiled::Compiled;
 pub use digest::{Mismatch, Verifier};
 pub use entries::{Item, Kind, each, refuse};
 pub use layer::reduce;
 pub use limits::{Budget, Limits};
+pub use packed::Packed;
+pub use source::{Package, Source};
 
 use boson_pipeline::Diagnostic;
-use boson_pipeline::release::Release;
+use boson_pipeline::release::{Files, Release};
 use boson_pipeline::report::Sources;
 use detect::Task;
 use std::path::Path;
+
+/// A release that an image can be built of.
+pub enum Opened {
+    Compiled(Packed),
+    Source(Source),
+}
+
+// === impl Opened ===
+
+impl Opened {
+    /// Opens a tarball, or the repository of a release. `title`: its name in messages; `None`: its path. `name`: the
+    /// user's name for the release.
+    ///
+    /// # Errors
+    /// All errors in it.
+    pub fn open(
+        path: &Path,
+        title: Option<&str>,
+        name: Option<&str>,
+        sources: &mut Sources,
+        tell: &mut dyn FnMut(u64),
+    ) -> Result<Self, Vec<Diagnostic>> {
+        if path.is_dir() {
+            return Source::folder(path, name, sources).map(Self::Source);
+        }
+        let packed = Packed::open(path, title, name, sources, tell)?;
+        if packed.is_source() {
+            Source::tarball(packed, tell).map(Self::Source)
+        } else {
+            Ok(Self::Compiled(packed))
+        }
+    }
+
+    pub fn release(&self) -> &Release {
+        match self {
+            Self::Compiled(packed) => packed.release(),
+            Self::Source(source) => source.release(),
+        }
+    }
+
+    /// The files of the jobs, below `jobs/<job>/`.
+    pub fn jobs(&self) -> &Files {
+        match self {
+            Self::Compiled(packed) => packed.jobs(),
+            Self::Source(source) => source.jobs(),
+        }
+    }
+
+    /// `<os>/<version>` of the stemcell that it was compiled for.
+    pub fn stemcell(&self) -> Option<&str> {
+        match self {
+            Self::Compiled(packed) => packed.stemcell(),
+            Self::Source(_) => None,
+        }
+    }
+
+    pub fn warnings(&self) -> Vec<Diagnostic> {
+        let mut warnings = self.release().warnings.clone();
+        if let Self::Source(source) = self {
+            warnings.extend_from_slice(source.warnings());
+        }
+        warnings
+    }
+}
 
 /// Reads the release at `path`. `name` replaces the release's own name, and selects one from a directory with several
 /// releases. `progress` is called with the progress in a large archive.

@@ -8,4 +8,5 @@ mod files;
 mod memory;
 mod pushes;
 mod refused;
+mod sources;
 mod workspace;

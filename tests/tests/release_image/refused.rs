@@ -5,20 +5,6 @@ use boson_tests::compiled::{Entry, Release};
 use std::fs;
 
 #[test]
-fn source_releases_are_refused_with_what_to_do_instead() {
-    let workspace = Workspace::new();
-    let mut release = Release::small("x");
-    release.source = true;
-    workspace.release(&release);
-    let said = workspace.refused(&["release.tgz", "--out", "image"]);
-    assert!(said.contains("error[release-not-compiled]"), "{said}");
-    assert!(
-        said.contains("bosh export-release") && said.contains("use-compiled-releases.yml"),
-        "{said}"
-    );
-}
-
-#[test]
 fn hostile_packages_are_refused() {
     let workspace = Workspace::new();
     for (path, entry, code) in [

@@ -61,6 +61,7 @@ fn own() -> Vec<&'static Code> {
         boson_releases::codes::ALL,
         boson_registry::CODES,
         boson_images::CODES,
+        boson_compile::CODES,
         boson_in_pod::CODES,
         boson_cluster::CODES,
         boson_output::CODES,

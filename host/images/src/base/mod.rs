@@ -9,7 +9,7 @@ use crate::codes;
 pub(crate) use accounts::Accounts;
 
 use crate::gzip::Pool;
-use boson_oci::{Digest, Layer, MediaType, Part, Parts};
+use boson_oci::{Blob, Digest, Image, Layer, MediaType, Part, Parts};
 use boson_pipeline::Diagnostic;
 use serde::Deserialize;
 use serde_json::Value;
@@ -73,6 +73,12 @@ impl Base {
             layers,
             accounts,
         })
+    }
+
+    /// The image itself, under another name: to hand it to a builder of images.
+    pub fn image(&self, name: &str) -> Image {
+        let config = Blob::json(MediaType::ImageConfig, &self.config);
+        Image::new(name, config, self.layers.clone())
     }
 
     /// Warnings about the image.

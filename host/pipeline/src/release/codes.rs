@@ -91,10 +91,6 @@ boson_document::codes! {
         "A source directory has its name in `config/final.yml`, as `name` or `final_name`; a tarball has it in \
          `release.MF`; images do not have it. If the name is unknown, set it on the command line: `--release \
          NAME=PATH`.";
-    RELEASE_NOT_COMPILED = "release-not-compiled", "A release has packages that are not compiled",
-        "`host image` copies packages into images and does not run `packaging` scripts. Let a director compile the \
-         release: `bosh export-release NAME/VERSION OS/STEMCELL-VERSION` downloads a tarball with \
-         `compiled_packages`. For cf-deployment, `operations/use-compiled-releases.yml` lists compiled releases.";
     RELEASE_PACKAGE_ARCHIVE = "release-package-archive", "A package's tarball is missing",
         "`release.MF` lists the package, but the release tarball has no `compiled_packages/<package>.tgz`. Export \
          the release again: `bosh export-release`.";

@@ -1,15 +1,24 @@
-//! The stemcell's image, read only when a release needs it: not if the registry has all images.
+//! The images of stemcells, each read only when a release needs it: not if the registry has all images.
 
 use super::blocking::blocking;
 use boson_commands::output::Bar;
-use boson_images::{Base, Pool};
+use boson_images::{Base, Pool, Stemcell};
 use boson_oci::Parts;
 use boson_pipeline::Diagnostic;
 use boson_registry::codes;
 use boson_registry::{Transfer, docker_credentials};
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use tokio::sync::OnceCell;
+
+/// The images of a run: the user's, or for each stemcell the one that Cloud Foundry publishes.
+pub struct Bases {
+    given: Option<String>,
+    cache: PathBuf,
+    transfer: Transfer,
+    all: Mutex<BTreeMap<String, Arc<Lazy>>>,
+}
 
 /// An image that is read once.
 pub struct Lazy {
@@ -19,10 +28,41 @@ pub struct Lazy {
     read: OnceCell<Arc<Base>>,
 }
 
+// === impl Bases ===
+
+impl Bases {
+    pub fn new(given: Option<&str>, cache: &Path, transfer: Transfer) -> Self {
+        Self {
+            given: given.map(str::to_owned),
+            cache: cache.to_path_buf(),
+            transfer,
+            all: Mutex::default(),
+        }
+    }
+
+    /// The stemcell that the name of the user's image contains.
+    pub fn stemcell(&self) -> Option<Stemcell> {
+        self.given.as_deref().and_then(Stemcell::of_image)
+    }
+
+    /// The name of the image for this stemcell.
+    pub fn name(&self, stemcell: &Stemcell) -> String {
+        self.given.clone().unwrap_or_else(|| stemcell.published())
+    }
+
+    /// The image for this stemcell.
+    pub fn of(&self, stemcell: &Stemcell) -> Arc<Lazy> {
+        let name = self.name(stemcell);
+        let mut all = self.all.lock().unwrap_or_else(PoisonError::into_inner);
+        let new = || Arc::new(Lazy::new(&name, &self.cache, self.transfer.clone()));
+        all.entry(name.clone()).or_insert_with(new).clone()
+    }
+}
+
 // === impl Lazy ===
 
 impl Lazy {
-    pub fn new(image: &str, cache: &Path, transfer: Transfer) -> Self {
+    fn new(image: &str, cache: &Path, transfer: Transfer) -> Self {
         Self {
             image: image.to_owned(),
             cache: cache.to_path_buf(),

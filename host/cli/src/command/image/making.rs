@@ -2,27 +2,33 @@
 
 use super::blocking::{blocking, interrupted};
 use super::selection::{From, Selected};
+use super::progress::Progress;
+use super::context::Context;
 use super::{Report, base};
 use boson_commands::output::{Bar, Bars};
+use boson_compile::{Compiler, Tally};
 use boson_images::codes;
-use boson_images::{Base, Download, Downloads, Ingredients, Pool, Release, Stemcell, build, write};
+use boson_images::{Base, Download, Downloads, Ingredients, Packages, Pool, Release, Stemcell, build, write};
 use boson_oci::Image;
 use boson_pipeline::Diagnostic;
 use boson_pipeline::report::Sources;
 use boson_registry::{Credentials, Transfer, docker_credentials};
-use boson_releases::Compiled;
+use boson_releases::Opened;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// Settings shared by all images of a run.
 pub struct Site {
-    pub base: base::Lazy,
+    pub bases: base::Bases,
     pub transfer: Transfer,
     pub downloads: Downloads,
+    pub compiler: Compiler,
     pub pool: Pool,
     pub cache: PathBuf,
     pub out: Option<PathBuf>,
-    /// `out` is a directory for several images.
+    /// Where build contexts are written instead of images.
+    pub context: Option<PathBuf>,
+    /// `out` or `context` is a directory for several images.
     pub many: bool,
     pub force: bool,
     pub bars: Bars,
@@ -31,21 +37,32 @@ pub struct Site {
 /// An image that was delivered.
 pub struct Made {
     pub name: String,
+    /// Empty for a build context.
     pub digest: String,
     pub warnings: Vec<Diagnostic>,
+    /// Of a source release.
+    pub tally: Option<Tally>,
 }
 
-/// The tarball of a release.
-enum Tarball {
+/// The tarball or repository of a release.
+enum Found {
     Given(PathBuf),
     /// A download, which is deleted when its image is built.
     Downloaded(Download),
 }
 
-/// An image that was built, with warnings.
+/// A release that was read, and its image's name.
+struct Read {
+    opened: Opened,
+    name: String,
+    stemcell: Stemcell,
+}
+
+/// An image that was built.
 struct Built {
     image: Image,
     warnings: Vec<Diagnostic>,
+    tally: Option<Tally>,
 }
 
 /// Makes an image.
@@ -58,29 +75,49 @@ pub async fn image(site: &Arc<Site>, selected: &Selected) -> Result<Made, Report
     if let Some(made) = present(site, known.as_deref(), &bar).await? {
         return Ok(made);
     }
-    let tarball = tarball(site, selected, &bar).await?;
-    let base = site.base.get(&site.pool, &bar).await?;
-    let (path, title) = match &tarball {
-        Tarball::Given(path) => (path.clone(), None),
-        Tarball::Downloaded(download) => (download.path.clone(), Some(download.title.clone())),
+    let found = found(site, selected, &bar).await?;
+    let (path, title) = match &found {
+        Found::Given(path) => (path.clone(), None),
+        Found::Downloaded(download) => (download.path.clone(), Some(download.title.clone())),
     };
     let plan = Plan {
         path,
         title,
         wanted: selected.wanted.clone(),
         stemcell: selected.stemcell.clone(),
+        of_image: site.bases.stemcell(),
         registry: selected.registry.clone(),
     };
-    let (compiled, name, stemcell, mut warnings) = read(plan, &bar).await?;
-    // The name was not known before the tarball was read.
+    let (read, mut warnings) = read(plan, &bar).await?;
+    if let Some(directory) = &site.context {
+        let context = Context {
+            stemcell_image: site.bases.name(&read.stemcell),
+            opened: read.opened,
+            name: read.name,
+            stemcell: read.stemcell,
+        };
+        let out = if site.many {
+            context.among(directory, &selected.title)
+        } else {
+            directory.clone()
+        };
+        return Ok(Made {
+            name: context.write(out, site.pool.clone()).await?,
+            digest: String::new(),
+            warnings,
+            tally: None,
+        });
+    }
+    // The name was not known before the release was read.
     if known.is_none()
-        && let Some(made) = present(site, Some(&name), &bar).await?
+        && let Some(made) = present(site, Some(&read.name), &bar).await?
     {
         return Ok(made);
     }
-    let built = built(site, compiled, base, name, stemcell, &bar).await?;
-    deliver(site, &built.image, &selected.title, &bar).await?;
-    if let Tarball::Downloaded(download) = tarball {
+    let base = site.bases.of(&read.stemcell);
+    let built = built(site, read, base.get(&site.pool, &bar).await?, &bar).await?;
+    deliver(site, &built.image, &selected.title, base.reference(), &bar).await?;
+    if let Found::Downloaded(download) = found {
         download.done();
     }
     warnings.extend(built.warnings);
@@ -88,12 +125,13 @@ pub async fn image(site: &Arc<Site>, selected: &Selected) -> Result<Made, Report
         digest: built.image.manifest.digest.to_string(),
         name: built.image.name,
         warnings,
+        tally: built.tally,
     })
 }
 
 /// The image, if the registry already has it.
 async fn present(site: &Site, name: Option<&str>, bar: &Bar) -> Result<Option<Made>, Diagnostic> {
-    let Some(name) = name.filter(|_| site.out.is_none() && !site.force) else {
+    let Some(name) = name.filter(|_| site.out.is_none() && site.context.is_none() && !site.force) else {
         return Ok(None);
     };
     bar.phase("asking the registry", None);
@@ -103,12 +141,13 @@ async fn present(site: &Site, name: Option<&str>, bar: &Bar) -> Result<Option<Ma
         name: name.to_owned(),
         digest,
         warnings: Vec::new(),
+        tally: None,
     }))
 }
 
-async fn tarball(site: &Site, selected: &Selected, bar: &Bar) -> Result<Tarball, Diagnostic> {
+async fn found(site: &Site, selected: &Selected, bar: &Bar) -> Result<Found, Diagnostic> {
     match &selected.from {
-        From::Path(path) => Ok(Tarball::Given(path.clone())),
+        From::Path(path) => Ok(Found::Given(path.clone())),
         From::Web(url, digests) => {
             bar.phase("downloading", None);
             let release = Release {
@@ -117,23 +156,23 @@ async fn tarball(site: &Site, selected: &Selected, bar: &Bar) -> Result<Tarball,
                 digests: digests.as_deref(),
             };
             let tell = |have: u64, whole: Option<u64>| bar.set(have, whole);
-            site.downloads.get(release, &tell).await.map(Tarball::Downloaded)
+            site.downloads.get(release, &tell).await.map(Found::Downloaded)
         }
     }
 }
 
-/// The expected properties of a tarball.
+/// The expected properties of a release.
 struct Plan {
     path: PathBuf,
     title: Option<String>,
     wanted: Option<boson_images::Wanted>,
     stemcell: Option<Stemcell>,
+    /// The stemcell that the name of the stemcell image contains.
+    of_image: Option<Stemcell>,
     registry: Option<String>,
 }
 
-type Opened = (Compiled, String, Stemcell, Vec<Diagnostic>);
-
-async fn read(plan: Plan, bar: &Bar) -> Result<Opened, Report> {
+async fn read(plan: Plan, bar: &Bar) -> Result<(Read, Vec<Diagnostic>), Report> {
     bar.phase("reading", None);
     let read = tokio::task::spawn_blocking(move || {
         let mut sources = Sources::default();
@@ -142,11 +181,11 @@ async fn read(plan: Plan, bar: &Bar) -> Result<Opened, Report> {
     read.await.unwrap_or_else(|_| Err(interrupted().into()))
 }
 
-fn opened(plan: &Plan, sources: &mut Sources) -> Result<Opened, Vec<Diagnostic>> {
+fn opened(plan: &Plan, sources: &mut Sources) -> Result<(Read, Vec<Diagnostic>), Vec<Diagnostic>> {
     let name = plan.wanted.as_ref().map(|wanted| wanted.release.as_str());
-    let compiled = Compiled::open(&plan.path, plan.title.as_deref(), name, sources, &mut |_| {})?;
-    let mut warnings = compiled.release().warnings.clone();
-    let own = compiled.stemcell().and_then(Stemcell::parse);
+    let opened = Opened::open(&plan.path, plan.title.as_deref(), name, sources, &mut |_| {})?;
+    let mut warnings = opened.warnings();
+    let own = opened.stemcell().and_then(Stemcell::parse);
     let unnamed = |why: &str| {
         let error = Diagnostic::error(
             codes::IMAGE_UNNAMED,
@@ -154,69 +193,89 @@ fn opened(plan: &Plan, sources: &mut Sources) -> Result<Opened, Vec<Diagnostic>>
         );
         vec![error.help("name the stemcell: --stemcell OS/VERSION")]
     };
-    let stemcell = plan.stemcell.clone().or_else(|| own.clone());
+    let stemcell = plan.stemcell.clone().or_else(|| own.clone()).or_else(|| plan.of_image.clone());
     let stemcell = stemcell.ok_or_else(|| unnamed("its packages name no stemcell"))?;
     if let Some(own) = own.filter(|own| *own != stemcell) {
         let message = format!(
             "packages of release '{}' were compiled for {}, but the name of the image contains {}",
-            compiled.release().name,
+            opened.release().name,
             own.text(),
             stemcell.text()
         );
         warnings.push(Diagnostic::warning(codes::IMAGE_STEMCELL_DIFFERS, message));
     }
-    let version = compiled.release().version.clone().unwrap_or_default();
+    let version = opened.release().version.clone().unwrap_or_default();
     let name = match &plan.wanted {
         Some(wanted) if wanted.version != version => return Err(vec![other_version(wanted, &version)]),
         Some(wanted) => wanted.image.clone(),
         None => {
             let registry = plan.registry.as_deref().unwrap_or("localhost");
-            let named = stemcell.image(&compiled.release().name, &version, registry);
+            let named = stemcell.image(&opened.release().name, &version, registry);
             named.map_err(|why| unnamed(&why))?
         }
     };
-    Ok((compiled, name, stemcell, warnings))
+    let read = Read {
+        opened,
+        name,
+        stemcell,
+    };
+    Ok((read, warnings))
 }
 
 fn other_version(wanted: &boson_images::Wanted, found: &str) -> Diagnostic {
     let message = format!(
-        "the tarball of release '{}' contains version {found}, but the manifest wants {}",
+        "release '{}' has version {found}, but the manifest wants {}",
         wanted.release, wanted.version
     );
     Diagnostic::error(codes::IMAGE_VERSION_DIFFERS, message).help("correct `version`, `url`, or the path of --release")
 }
 
-async fn built(
-    site: &Arc<Site>,
-    compiled: Compiled,
-    base: Arc<Base>,
-    name: String,
-    stemcell: Stemcell,
-    bar: &Bar,
-) -> Result<Built, Diagnostic> {
+async fn built(site: &Arc<Site>, read: Read, base: Arc<Base>, bar: &Bar) -> Result<Built, Report> {
     bar.phase("building", None);
     let (site, bar) = (site.clone(), bar.clone());
-    blocking(move || {
-        let ingredients = Ingredients {
-            base: &base,
-            release: &compiled,
-            name: &name,
-            stemcell: &stemcell.text(),
-        };
-        let mut tell = |bytes: u64| bar.set(bytes, None);
-        let image = build(&ingredients, &site.cache.join("layers"), &site.pool, &mut tell)?;
-        Ok(Built {
-            image,
-            warnings: base.warnings(),
-        })
+    let work = move || assembled(&site, &read, &base, &bar).map_err(Report::of);
+    let built = tokio::task::spawn_blocking(work).await;
+    built.unwrap_or_else(|_| Err(interrupted().into()))
+}
+
+fn assembled(site: &Site, read: &Read, base: &Base, bar: &Bar) -> Result<Built, Vec<Diagnostic>> {
+    let (mut layers, mut tally) = (Vec::new(), None);
+    if let Opened::Source(source) = &read.opened {
+        let progress = Progress::new(&site.bars, &source.release().name);
+        let (made, counted) = site.compiler.compile(source, base, &|event| progress.tell(event))?;
+        layers = made;
+        tally = Some(counted);
+    }
+    let ingredients = Ingredients {
+        base,
+        release: read.opened.release(),
+        jobs: read.opened.jobs(),
+        packages: match &read.opened {
+            Opened::Compiled(packed) => Packages::Packed(packed),
+            Opened::Source(_) => Packages::Layers(&layers),
+        },
+        name: &read.name,
+        stemcell: &read.stemcell.text(),
+    };
+    let mut tell = |bytes: u64| bar.set(bytes, None);
+    let image = build(&ingredients, &site.cache.join("layers"), &site.pool, &mut tell).map_err(|error| vec![error])?;
+    Ok(Built {
+        image,
+        warnings: base.warnings(),
+        tally,
     })
-    .await
 }
 
 /// Writes or pushes an image.
-async fn deliver(site: &Arc<Site>, image: &Image, title: &str, bar: &Bar) -> Result<(), Diagnostic> {
+async fn deliver(
+    site: &Arc<Site>,
+    image: &Image,
+    title: &str,
+    from: Option<&str>,
+    bar: &Bar,
+) -> Result<(), Diagnostic> {
     let Some(out) = &site.out else {
-        return push(site, image, bar).await;
+        return push(site, image, from, bar).await;
     };
     bar.phase("writing", None);
     let (image, out) = (image.clone(), out.clone());
@@ -242,12 +301,11 @@ async fn deliver(site: &Arc<Site>, image: &Image, title: &str, bar: &Bar) -> Res
     .await
 }
 
-async fn push(site: &Site, image: &Image, bar: &Bar) -> Result<(), Diagnostic> {
+async fn push(site: &Site, image: &Image, from: Option<&str>, bar: &Bar) -> Result<(), Diagnostic> {
     let whole = image.layers.iter().map(|layer| layer.content.size()).sum();
     bar.phase("pushing", Some(whole));
     let credentials = credentials(&image.name).await?;
     let tell = |bytes: u64| bar.advance(bytes);
-    let from = site.base.reference();
     site.transfer.push(image, credentials.as_ref(), from, &tell).await
 }
 

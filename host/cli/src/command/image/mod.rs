@@ -1,4 +1,4 @@
-//! `host image`: images of compiled releases, written to files or pushed to a registry.
+//! `host image`: images of releases, written to files or pushed to a registry.
 
 #![allow(
     clippy::result_large_err,
@@ -7,7 +7,9 @@
 
 mod base;
 mod blocking;
+mod context;
 mod making;
+mod progress;
 mod selection;
 
 use crate::command::variables::VariableArguments;
@@ -15,6 +17,7 @@ use boson_commands::exit::ExitError;
 use boson_commands::output::{self, Bars, Color};
 use boson_commands::registries::{AuthorityArguments, WithoutTlsArguments};
 use boson_commands::user_cache;
+use boson_compile::{Choice, Compiler, Tally};
 use boson_images::{Downloads, Pool};
 use boson_pipeline::Diagnostic;
 use boson_pipeline::report::Sources;
@@ -25,12 +28,15 @@ use futures::{StreamExt, stream};
 use making::Site;
 use selection::Selected;
 use std::os::unix::fs::DirBuilderExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 const EXAMPLES: &str = "\
-Releases must be compiled, by `bosh export-release` or as in operations/use-compiled-releases.yml of cf-deployment. A stemcell image is an OCI \
-image layout, an uncompressed archive of an image, or a name in a registry. Credentials come from docker's configuration.
+A release is a compiled tarball, a source tarball, or the repository of a release. The packages of a source release are compiled by their own scripts, \
+as root, in containers of the stemcell image, which buildah, podman, docker or BuildKit runs. They have no network. Compiled packages are cached \
+by their fingerprints. Missing blobs are not downloaded: see `bosh sync-blobs`.
+
+A stemcell image is an OCI image layout, an uncompressed archive of an image, or a name in a registry. Credentials come from docker's configuration.
 
 The name of an image is <registry>/<release>:<os>-<stemcell version>-<release version>. Each line of the output is one image with the digest of \
 its manifest.
@@ -38,17 +44,22 @@ its manifest.
 Examples:
   host image nats-56.26.0-ubuntu-jammy-1.585.tgz --stemcell-image stemcell.tar --out nats.tar
   host image nats-56.26.0-ubuntu-jammy-1.585.tgz --stemcell-image r.example/stemcells/jammy:1.585 --registry r.example/cf
+  host image nats-release --stemcell ubuntu-noble/1.165 --registry r.example/cf
+  host image nats-release --stemcell ubuntu-noble/1.165 --context build
   host image --manifest cf-deployment.yml -o operations/use-compiled-releases.yml --stemcell-image r.example/stemcells/jammy:1.585 \\
     --registry r.example/cf";
 
-/// Build images of compiled releases
+/// Packages that are compiled at the same time by default: each may use several processors itself.
+const MAX_DEFAULT_JOBS: usize = 4;
+
+/// Build images of releases
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
 #[command(group(clap::ArgGroup::new("from").required(true).args(["tarball", "manifest"])))]
-#[command(group(clap::ArgGroup::new("to").required(true).multiple(true).args(["registry", "out"])))]
+#[command(group(clap::ArgGroup::new("to").required(true).multiple(true).args(["registry", "out", "context"])))]
 #[command(mut_arg("registry_ca", |ca| ca.help("Additional CA certificate for registries and release servers: a PEM file")))]
 pub struct ImageArguments {
-    /// Tarball of a compiled release
+    /// Tarball or repository of a release
     #[arg(value_name = "RELEASE")]
     tarball: Option<PathBuf>,
     /// Build the images of all releases of this manifest; `-` for standard input
@@ -56,13 +67,15 @@ pub struct ImageArguments {
     manifest: Option<PathBuf>,
     #[command(flatten)]
     variables: VariableArguments,
-    /// Use this tarball instead of downloading the release
+    /// Use this tarball or repository instead of downloading the release
     #[arg(long = "release", value_name = "[NAME=]PATH", requires = "manifest")]
     releases: Vec<String>,
-    /// Base image: an OCI image layout, an archive of an image, or a name in a registry
+    /// Base image: an OCI image layout, an archive of an image, or a name in a registry [default:
+    /// ghcr.io/cloudfoundry/OS-stemcell:VERSION]
     #[arg(long, value_name = "IMAGE")]
-    stemcell_image: String,
-    /// Stemcell in the name of the image [default: the stemcell that the packages were compiled for]
+    stemcell_image: Option<String>,
+    /// Stemcell in the name of the image [default: the stemcell that the packages were compiled for, or that of
+    /// --stemcell-image]
     #[arg(long, value_name = "OS/VERSION", conflicts_with = "manifest", value_parser = stemcell)]
     stemcell: Option<boson_images::Stemcell>,
     /// Registry and organization in the names of images; push the images there unless --out is set
@@ -72,6 +85,19 @@ pub struct ImageArguments {
     /// directory of archives
     #[arg(long, value_name = "PATH")]
     out: Option<PathBuf>,
+    /// Write a build context for another builder instead of building the image of a source release; with --manifest a
+    /// directory for each release
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["out", "builder", "network", "jobs", "force"])]
+    context: Option<PathBuf>,
+    /// Program that runs packaging scripts: buildah, podman, docker, buildkit, or the first that works
+    #[arg(long, value_name = "NAME", default_value = "auto", value_parser = builder)]
+    builder: Choice,
+    /// Let packaging scripts use the network
+    #[arg(long)]
+    network: bool,
+    /// Number of packages to compile at the same time [default: the number of processors, at most 4]
+    #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u8).range(1..=64))]
+    jobs: Option<u8>,
     /// Build and push images even if the registry already has them
     #[arg(long)]
     force: bool,
@@ -92,6 +118,10 @@ pub struct ImageArguments {
 
 fn stemcell(text: &str) -> Result<boson_images::Stemcell, String> {
     boson_images::Stemcell::parse(text).ok_or_else(|| "expected OS/VERSION, such as ubuntu-jammy/1.585".to_owned())
+}
+
+fn builder(text: &str) -> Result<Choice, String> {
+    Choice::parse(text).ok_or_else(|| "expected auto, buildah, podman, docker or buildkit".to_owned())
 }
 
 /// Diagnostics, and the documents that they are about.
@@ -148,6 +178,9 @@ async fn make(arguments: &ImageArguments, authorities: Vec<Vec<u8>>, color: Colo
         match result {
             Ok(made) => site.bars.pause(|| {
                 output::show(&made.warnings, &Sources::default(), color);
+                if let Some(tally) = &made.tally {
+                    output::complain(&counted(&made.name, tally));
+                }
                 output::print(&line(&made))
             })?,
             Err(report) => reports.push(placed(report, &selected)),
@@ -179,17 +212,35 @@ fn site(arguments: &ImageArguments, authorities: &[Vec<u8>], bars: Bars) -> Resu
         allowed: Vec::new(),
     };
     let transfer = Transfer::new(&settings)?;
+    let pool = Pool::new();
     Ok(Site {
-        base: base::Lazy::new(&arguments.stemcell_image, &cache, transfer.clone()),
+        bases: base::Bases::new(arguments.stemcell_image.as_deref(), &cache, transfer.clone()),
         transfer,
         downloads: Downloads::new(&cache.join("downloads"), authorities)?,
-        pool: Pool::new(),
+        compiler: compiler(arguments, &cache, &pool)?,
+        pool,
         cache,
         out: arguments.out.clone(),
+        context: arguments.context.clone(),
         many: arguments.manifest.is_some(),
         force: arguments.force,
         bars,
     })
+}
+
+fn compiler(arguments: &ImageArguments, cache: &Path, pool: &Pool) -> Result<Compiler, Diagnostic> {
+    let processors = std::thread::available_parallelism().map_or(1, usize::from);
+    let settings = boson_compile::Settings {
+        choice: arguments.builder,
+        network: arguments.network,
+        jobs: arguments.jobs.map_or(processors.min(MAX_DEFAULT_JOBS), usize::from),
+    };
+    Compiler::new(&cache.join("compiled"), pool.clone(), settings)
+}
+
+/// How the packages of an image were made.
+fn counted(image: &str, tally: &Tally) -> String {
+    format!("{image}: {} packages compiled, {} from the cache\n", tally.compiled, tally.cached)
 }
 
 /// The name of an image, with its digest where the registry reported one.

@@ -10,7 +10,6 @@ use boson_pipeline::report::Sources;
 use boson_pipeline::variables::Options;
 use boson_pipeline::{Diagnostic, Stage};
 use boson_plugin_tools::plugins;
-use boson_releases::Compiled;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
@@ -120,7 +119,7 @@ fn of_manifest(arguments: &ImageArguments, path: &Path, sources: &mut Sources) -
     }
 }
 
-/// The tarballs of `--release`, by release. A tarball without a given name is opened to read it.
+/// The paths of `--release`, by release. Without a given name, it is read from there.
 fn given(releases: &[String]) -> Result<BTreeMap<String, PathBuf>, Vec<Diagnostic>> {
     let mut given = BTreeMap::new();
     for text in releases {
@@ -133,8 +132,7 @@ fn given(releases: &[String]) -> Result<BTreeMap<String, PathBuf>, Vec<Diagnosti
         let name = match name {
             Some(name) => name,
             None => {
-                let opened = Compiled::open(&path, None, None, &mut Sources::default(), &mut |_| {})?;
-                opened.release().name.clone()
+                boson_releases::read(&path, None, &mut |_| {})?.name
             }
         };
         given.insert(name, path);
@@ -157,5 +155,6 @@ fn unknown(given: &BTreeMap<String, PathBuf>, all: &[Wanted]) -> Vec<Diagnostic>
 fn no_release(wanted: &Wanted) -> Diagnostic {
     let name = &wanted.release;
     let message = format!("release '{name}' has no 'url' to download it from");
-    Diagnostic::error(codes::IMAGE_NO_RELEASE, message).help(format!("use a local tarball: --release {name}=PATH"))
+    Diagnostic::error(codes::IMAGE_NO_RELEASE, message)
+        .help(format!("use a local tarball or the release's repository: --release {name}=PATH"))
 }

@@ -17,40 +17,35 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
 
-/// Directory of compiled packages in a tarball.
-const PACKAGES: &str = "compiled_packages/";
+/// Directories of packages in a tarball.
+const COMPILED_PACKAGES: &str = "compiled_packages/";
+const SOURCE_PACKAGES: &str = "packages/";
 
-/// Limits for compiled releases: those with root filesystems (cflinuxfs4, buildpacks) unpack to several GiB, once from
+/// Limits for releases with their packages: those with root filesystems (cflinuxfs4, buildpacks) unpack to several GiB, once from
 /// the outer archive and once from the package's own.
 const LIMITS: Limits = Limits {
     scanned: 64 << 30,
     ..Limits::usual()
 };
 
-/// A release tarball that can be run: its packages are compiled, or it has none.
-pub struct Compiled {
+/// A release tarball with its packages, compiled or not.
+pub struct Packed {
     file: File,
     source: String,
     assembled: Assembled,
 }
 
-/// Reads one package, and computes its digest.
-struct Checked<'c> {
-    inner: &'c mut dyn Read,
-    verifier: Verifier,
-}
-
 /// Receives a package: its reference, and its tarball.
 pub type VisitPackage<'v> = dyn FnMut(&PackageReference, &mut dyn Read) -> Result<(), Diagnostic> + 'v;
 
-// === impl Compiled ===
+// === impl Packed ===
 
-impl Compiled {
+impl Packed {
     /// Reads the manifest and the jobs of the tarball at `path`. `title`: its name in messages; `None`: its path.
     /// `name`: the user's name for the release.
     ///
     /// # Errors
-    /// All errors in it; `release-not-compiled` if packages would have to be compiled.
+    /// All errors in it.
     pub fn open(
         path: &Path,
         title: Option<&str>,
@@ -60,10 +55,6 @@ impl Compiled {
     ) -> Result<Self, Vec<Diagnostic>> {
         let source = title.map_or_else(|| path.display().to_string(), str::to_owned);
         let fail = |error: io::Error| vec![unreadable(&source, &error)];
-        if path.is_dir() {
-            let message = format!("'{source}' is a directory, not a compiled release");
-            return Err(vec![not_compiled(message).in_document(source)]);
-        }
         let file = File::open(path).map_err(fail)?;
         let budget = Budget::new(LIMITS);
         let reader = file.try_clone().map_err(fail)?;
@@ -82,6 +73,21 @@ impl Compiled {
 
     pub fn release(&self) -> &Release {
         &self.assembled.release
+    }
+
+    /// Its packages must be compiled first.
+    pub fn is_source(&self) -> bool {
+        self.assembled.manifest.source_packages > 0
+    }
+
+    /// Content of `release.MF`.
+    pub(crate) fn manifest(&self) -> &Manifest {
+        &self.assembled.manifest
+    }
+
+    /// The directory of packages in the tarball.
+    pub fn directory(&self) -> &'static str {
+        if self.is_source() { SOURCE_PACKAGES } else { COMPILED_PACKAGES }
     }
 
     /// Its name in messages.
@@ -142,7 +148,7 @@ impl Compiled {
                 Err(self.bad(
                     package,
                     codes::RELEASE_PACKAGE_ARCHIVE,
-                    format!("there is no '{PACKAGES}{name}.tgz'"),
+                    format!("there is no '{}{name}.tgz'", self.directory()),
                 ))
             }
         }
@@ -151,7 +157,7 @@ impl Compiled {
     /// The package whose tarball this is.
     fn package(&self, item: &Item) -> Result<Option<&PackageReference>, Diagnostic> {
         let path = inner_path(item, &self.source)?;
-        let name = path.strip_prefix(PACKAGES).and_then(|file| file.strip_suffix(".tgz"));
+        let name = path.strip_prefix(self.directory()).and_then(|file| file.strip_suffix(".tgz"));
         let package = name.and_then(|name| self.packages().iter().find(|package| package.name == name));
         match (&item.kind, package) {
             (Kind::File { .. }, found) => Ok(found),
@@ -176,16 +182,13 @@ impl Compiled {
             self.bad(package, codes::RELEASE_DIGEST, mismatch_message(mismatch, digests))
                 .help("the tarball is damaged or was changed: download it again")
         };
-        let verifier = Verifier::new(digests).ok_or_else(|| refused(&Mismatch::Unknown))?;
-        let mut checked = Checked {
-            inner: content,
-            verifier,
-        };
+        let mut verifier = Verifier::new(digests).ok_or_else(|| refused(&Mismatch::Unknown))?;
+        let mut checked = verifier.over(content);
         let visited = visit(package, &mut checked);
         let read = io::copy(&mut checked, &mut io::sink());
         // A digest mismatch is reported before other errors, which it causes.
         if read.is_ok() {
-            checked.verifier.finish().map_err(|mismatch| refused(&mismatch))?;
+            verifier.finish().map_err(|mismatch| refused(&mismatch))?;
         }
         visited?;
         read.map(drop).map_err(|error| unreadable(&self.source, &error))
@@ -199,40 +202,19 @@ impl Compiled {
     }
 }
 
-// === impl Checked ===
-
-impl Read for Checked<'_> {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        let count = self.inner.read(buffer)?;
-        self.verifier.update(buffer.get(..count).unwrap_or_default());
-        Ok(count)
-    }
-}
-
-/// Whether the release can run without compilation.
+/// Whether the names of packages are unique, and all of them of one kind.
 fn check(manifest: &Manifest) -> Result<(), Diagnostic> {
-    let count = manifest.source_packages;
-    if count > 0 {
-        let name = &manifest.name;
-        let packages = if count == 1 { "package" } else { "packages" };
-        let message = format!("Release '{name}' has {count} {packages} that are not compiled");
-        return Err(not_compiled(message).in_document(&manifest.document.name));
+    let bad = |message: String| Diagnostic::error(codes::RELEASE_MANIFEST, message).in_document(&manifest.document.name);
+    if manifest.compiled && manifest.source_packages > 0 {
+        return Err(bad("Release manifest lists both 'packages' and 'compiled_packages'".into()));
     }
     let mut names = BTreeSet::new();
     for package in &manifest.packages {
         let name = &package.name;
         if !names.insert(name.as_str()) {
             let message = format!("Package '{name}' is listed twice in release manifest");
-            return Err(Diagnostic::error(codes::RELEASE_MANIFEST, message)
-                .in_document(&manifest.document.name)
-                .at(&package.pointer));
+            return Err(bad(message).at(&package.pointer));
         }
     }
     Ok(())
-}
-
-fn not_compiled(message: String) -> Diagnostic {
-    Diagnostic::error(codes::RELEASE_NOT_COMPILED, message).help(
-        "compile it with `bosh export-release NAME/VERSION OS/STEMCELL-VERSION`, or use the compiled releases in operations/use-compiled-releases.yml of cf-deployment",
-    )
 }

@@ -1,0 +1,53 @@
+//! Build contexts of source releases, for other builders.
+
+use super::Report;
+use super::blocking::interrupted;
+use boson_compile::{Whole, codes};
+use boson_images::{Pool, Stemcell};
+use boson_pipeline::Diagnostic;
+use boson_releases::Opened;
+use std::path::{Path, PathBuf};
+
+/// A release, and what its image is called and built on.
+pub struct Context {
+    pub opened: Opened,
+    pub name: String,
+    pub stemcell: Stemcell,
+    pub stemcell_image: String,
+}
+
+// === impl Context ===
+
+impl Context {
+    /// The directory of a release among those of several.
+    pub fn among(&self, directory: &Path, title: &str) -> PathBuf {
+        let tag = self.name.rsplit_once(':').map_or("latest", |(_, tag)| tag);
+        directory.join(format!("{title}-{tag}"))
+    }
+
+    /// Writes the build context. Returns the name of the image.
+    ///
+    /// # Errors
+    /// The release is compiled; sources are missing; the disk is full.
+    pub async fn write(self, out: PathBuf, pool: Pool) -> Result<String, Report> {
+        let written = tokio::task::spawn_blocking(move || {
+            let Opened::Source(source) = &self.opened else {
+                return Err(compiled(&self.name).into());
+            };
+            let whole = Whole {
+                source,
+                stemcell_image: &self.stemcell_image,
+                stemcell: &self.stemcell.text(),
+                name: &self.name,
+            };
+            boson_compile::write(&whole, &out, &pool).map_err(Report::of)?;
+            Ok(self.name)
+        });
+        written.await.unwrap_or_else(|_| Err(interrupted().into()))
+    }
+}
+
+fn compiled(name: &str) -> Diagnostic {
+    let message = format!("the release of '{name}' needs no compilation, so it has no build context");
+    Diagnostic::error(codes::COMPILE_CONTEXT, message).help("build its image without --context")
+}

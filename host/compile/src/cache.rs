@@ -1,0 +1,174 @@
+//! Compiled packages as layers of images, in `packages/<package>/<fingerprint>-<key>`; logs; and directories for builds.
+
+use crate::codes;
+use boson_oci::{Layer, MediaType, Section, parse_digest};
+use boson_pipeline::Diagnostic;
+use boson_releases::Package;
+use serde_json::{Value, json};
+use std::fs::{self, DirBuilder, File};
+use std::io::{self, Write};
+use std::os::unix::fs::DirBuilderExt;
+use std::path::{Path, PathBuf};
+use tempfile::{NamedTempFile, TempDir};
+
+/// The cache of compiled packages. It can be deleted while nothing uses it.
+pub struct Cache {
+    root: PathBuf,
+}
+
+/// A directory for builds, which is deleted at the end. A run that was killed leaves its directory; the next run deletes
+/// it, because nothing holds its lock.
+pub struct Work {
+    directory: TempDir,
+    _lock: File,
+}
+
+// === impl Cache ===
+
+impl Cache {
+    /// Creates the directories, for their owner only.
+    ///
+    /// # Errors
+    /// Those of the disk.
+    pub fn new(root: &Path) -> Result<Self, Diagnostic> {
+        for place in ["packages", "logs", "work", "stemcells"] {
+            let made = DirBuilder::new().recursive(true).mode(0o700).create(root.join(place));
+            made.map_err(|error| unusable(&error))?;
+        }
+        Ok(Self {
+            root: root.to_path_buf(),
+        })
+    }
+
+    /// A compiled package; `None` if it is not there, or not complete.
+    pub fn get(&self, package: &Package, key: &str) -> Option<Layer> {
+        let text = fs::read_to_string(self.path(package, key, "json")).ok()?;
+        let about: Value = serde_json::from_str(&text).ok()?;
+        let digest = |member: &str| parse_digest(about[member].as_str()?);
+        let content = Section::open(&self.path(package, key, "tar.gz")).ok()?;
+        let layer = Layer {
+            media_type: MediaType::ImageLayerGzip,
+            digest: digest("digest")?,
+            diff_id: digest("diff-id")?,
+            content,
+        };
+        (about["size"] == layer.content.size()).then_some(layer)
+    }
+
+    /// Stores a compiled package.
+    ///
+    /// # Errors
+    /// Those of the disk.
+    pub fn put(&self, package: &Package, key: &str, layer: &Layer) -> io::Result<()> {
+        let about = json!({
+            "digest": layer.digest.as_ref() as &str,
+            "diff-id": layer.diff_id.as_ref() as &str,
+            "size": layer.content.size(),
+        });
+        let place = self.root.join("packages").join(&package.name);
+        for (end, mut content) in [
+            ("tar.gz", Box::new(layer.content.reader()) as Box<dyn io::Read>),
+            ("json", Box::new(io::Cursor::new(about.to_string()))),
+        ] {
+            let mut file = NamedTempFile::new_in(&place)?;
+            io::copy(&mut content, &mut file)?;
+            file.as_file().sync_all()?;
+            file.persist(self.path(package, key, end)).map_err(|error| error.error)?;
+        }
+        Ok(())
+    }
+
+    /// The file of a compiled package.
+    pub fn layer(&self, package: &Package, key: &str) -> PathBuf {
+        self.path(package, key, "tar.gz")
+    }
+
+    /// Waits until no other run compiles the same package.
+    ///
+    /// # Errors
+    /// Those of the disk.
+    pub fn lock(&self, package: &Package, key: &str) -> io::Result<File> {
+        fs::create_dir_all(self.root.join("packages").join(&package.name))?;
+        let file = File::create(self.path(package, key, "lock"))?;
+        file.lock()?;
+        Ok(file)
+    }
+
+    /// The log of a package's last compilation.
+    pub fn log(&self, package: &Package) -> PathBuf {
+        let name = format!("{}-{}.log", package.name, package.fingerprint);
+        self.root.join("logs").join(name)
+    }
+
+    /// The directory of stemcell images, which builders load.
+    pub fn stemcells(&self) -> PathBuf {
+        self.root.join("stemcells")
+    }
+
+    /// Makes a directory for builds.
+    ///
+    /// # Errors
+    /// Those of the disk.
+    pub fn work(&self) -> io::Result<Work> {
+        let place = self.root.join("work");
+        // Otherwise another run could delete the directory before it is locked.
+        let all = File::create(place.join("lock"))?;
+        all.lock()?;
+        for entry in fs::read_dir(&place)? {
+            let entry = entry?;
+            let is_left = |file: &File| file.try_lock().is_ok();
+            if File::open(entry.path().join("lock")).is_ok_and(|file| is_left(&file)) {
+                fs::remove_dir_all(entry.path())?;
+            }
+        }
+        let directory = TempDir::new_in(&place)?;
+        let lock = File::create(directory.path().join("lock"))?;
+        lock.lock()?;
+        Ok(Work { directory, _lock: lock })
+    }
+
+    fn path(&self, package: &Package, key: &str, end: &str) -> PathBuf {
+        let place = self.root.join("packages").join(&package.name);
+        place.join(format!("{key}.{end}"))
+    }
+}
+
+// === impl Work ===
+
+impl Work {
+    /// The directory for this package.
+    pub fn of(&self, package: &Package) -> PathBuf {
+        self.directory.path().join(&package.name)
+    }
+}
+
+/// Writes a file that a builder reads.
+///
+/// # Errors
+/// Those of the disk.
+pub fn write(path: &Path, text: &str) -> io::Result<()> {
+    File::create(path)?.write_all(text.as_bytes())
+}
+
+/// The error for a cache that cannot be written.
+pub fn unusable(error: &io::Error) -> Diagnostic {
+    Diagnostic::error(codes::COMPILE_CACHE, format!("compiled packages cannot be stored: {error}"))
+        .help("check whether the disk of --cache is full or read-only")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn directories_of_killed_runs_are_deleted_and_others_stay() {
+        let root = tempfile::tempdir().unwrap();
+        let cache = Cache::new(root.path()).unwrap();
+        let running = cache.work().unwrap();
+        let left = root.path().join("work/left");
+        fs::create_dir(&left).unwrap();
+        File::create(left.join("lock")).unwrap();
+        let next = cache.work().unwrap();
+        assert!(running.directory.path().is_dir() && next.directory.path().is_dir() && !left.exists());
+    }
+}

@@ -1,0 +1,166 @@
+//! What the packages of a release are compiled from: a source tarball, or the repository of the release as `bosh
+//! create-release` reads it.
+
+mod blobs;
+mod fingerprint;
+mod folder;
+mod glob;
+mod order;
+mod packages;
+mod unpack;
+mod version;
+
+use crate::codes;
+use crate::packed::Packed;
+use boson_pipeline::Diagnostic;
+use boson_pipeline::release::{Files, Release};
+use boson_pipeline::report::Sources;
+use folder::Folder;
+use packages::{Packages, SourceFile};
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+/// A package that is not compiled.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Package {
+    pub name: String,
+    pub fingerprint: String,
+    /// Names of the packages that it is compiled with.
+    pub dependencies: Vec<String>,
+    /// Its content on this machine has another fingerprint; this is the content's digest. The compiled package is not
+    /// used for other releases.
+    pub other_content: Option<String>,
+}
+
+/// A release whose packages must be compiled.
+pub struct Source {
+    release: Release,
+    jobs: Files,
+    /// Those that jobs need, each after its dependencies.
+    packages: Vec<Package>,
+    store: Store,
+    warnings: Vec<Diagnostic>,
+}
+
+/// Where the content of packages is.
+enum Store {
+    Folder {
+        folder: Folder,
+        contents: BTreeMap<String, Content>,
+    },
+    Tarball(Packed),
+}
+
+/// The content of a package in a repository.
+enum Content {
+    Files(Vec<SourceFile>),
+    /// An archive of a final build.
+    Archive {
+        archive: PathBuf,
+        digests: String,
+    },
+    /// Errors for what is not on this machine.
+    Missing(Vec<Diagnostic>),
+}
+
+// === impl Package ===
+
+impl Package {
+    fn new(name: String, fingerprint: String, dependencies: Vec<String>) -> Self {
+        Self {
+            name,
+            fingerprint,
+            dependencies,
+            other_content: None,
+        }
+    }
+}
+
+// === impl Source ===
+
+impl Source {
+    /// The script of a package.
+    pub const SCRIPT: &str = "packaging";
+
+    /// Reads the repository of a release. `name`: the user's name for the release.
+    ///
+    /// # Errors
+    /// All errors in it.
+    pub fn folder(path: &Path, name: Option<&str>, sources: &mut Sources) -> Result<Self, Vec<Diagnostic>> {
+        let one = |error: Diagnostic| vec![error];
+        let folder = Folder::open(path).map_err(one)?;
+        let (mut release, files) = crate::detect::repository(path, name, sources)?;
+        let mut packages = Packages::new(&folder).map_err(one)?.read()?;
+        let mut warnings = Vec::new();
+        unpack::compare(&mut packages, &mut warnings)?;
+        let (all, contents): (Vec<Package>, Vec<(String, Content)>) = packages
+            .into_iter()
+            .map(|(package, content)| (package.clone(), (package.name, content)))
+            .unzip();
+        release.version = Some(version::version(&folder, &release, &files, &all).map_err(one)?);
+        let jobs = version::archived(&release, &files);
+        Ok(Self {
+            packages: order::needed(all, &release).map_err(one)?,
+            release,
+            jobs,
+            store: Store::Folder {
+                folder,
+                contents: contents.into_iter().collect(),
+            },
+            warnings,
+        })
+    }
+
+    /// The packages of a source tarball.
+    ///
+    /// # Errors
+    /// All errors in them.
+    pub fn tarball(packed: Packed, tell: &mut dyn FnMut(u64)) -> Result<Self, Vec<Diagnostic>> {
+        let one = |error: Diagnostic| vec![error];
+        let tree = &packed.manifest().document.tree;
+        let listed = packed.packages().iter().zip(tree.items("packages"));
+        let mut all: Vec<Package> = listed
+            .map(|(package, entry)| {
+                let dependencies = folder::texts(entry, "dependencies");
+                Package::new(package.name.clone(), package.fingerprint.clone(), dependencies)
+            })
+            .collect();
+        let mut warnings = Vec::new();
+        unpack::compare_tarball(&packed, &mut all, &mut warnings, tell).map_err(one)?;
+        Ok(Self {
+            packages: order::needed(all, packed.release()).map_err(one)?,
+            release: packed.release().clone(),
+            jobs: packed.jobs().clone(),
+            store: Store::Tarball(packed),
+            warnings,
+        })
+    }
+
+    pub fn release(&self) -> &Release {
+        &self.release
+    }
+
+    /// The files of the jobs, below `jobs/<job>/`, as in a tarball.
+    pub fn jobs(&self) -> &Files {
+        &self.jobs
+    }
+
+    /// The packages that jobs need, each after its dependencies. A release without jobs needs all.
+    pub fn packages(&self) -> &[Package] {
+        &self.packages
+    }
+
+    /// Warnings about packages.
+    pub fn warnings(&self) -> &[Diagnostic] {
+        &self.warnings
+    }
+}
+
+/// The warning for content with another fingerprint.
+fn differs(package: &Package, document: &str) -> Diagnostic {
+    let message = format!(
+        "the content of package '{}' has another fingerprint than {}",
+        package.name, package.fingerprint
+    );
+    Diagnostic::warning(codes::RELEASE_FINGERPRINT, message).in_document(document)
+}
