@@ -9,6 +9,7 @@ mod containers;
 mod follow;
 mod glob;
 mod lines;
+mod recorded;
 mod remote;
 pub mod selection;
 mod states;

@@ -102,21 +102,10 @@ impl fmt::Display for Instance {
 
 impl<'o> Group<'o> {
     pub(crate) fn of(set: &'o QuarksStatefulSet, spread: Spread) -> Self {
-        let template = set.spec.template.members();
-        let each = template.get("spec").and_then(|spec| spec.get("replicas")?.as_i64());
-        let azs = &set.spec.zones;
-        let of_zone = |zone: usize| {
-            let count = set
-                .spec
-                .zone_replicas
-                .get(zone)
-                .map_or(each.unwrap_or(1), |count| i64::from(*count));
-            usize::try_from(count).unwrap_or(0)
-        };
         Self {
             name: label(set, labels::INSTANCE_GROUP_NAME),
-            azs,
-            replicas: (0..azs.len().max(1)).map(of_zone).collect(),
+            azs: &set.spec.zones,
+            replicas: set.spec.replicas_by_zone(),
             spread,
         }
     }

@@ -1,5 +1,7 @@
 //! The commands, one file or folder each.
 
+pub mod cancel;
+pub mod cloud_check;
 pub mod deploy;
 pub mod history;
 pub mod ignore;
