@@ -157,7 +157,11 @@ pub async fn replace_now(access: &Access, found: &Found, instances: &[Instance],
             .await
             .map_err(|error| access.explained(error))?;
     }
-    if waits { wait_for_new(access, found, instances).await } else { Ok(()) }
+    if waits {
+        wait_for_new(access, found, instances).await
+    } else {
+        Ok(())
+    }
 }
 
 /// Waits until an instance has another pod than these, which is ready.

@@ -1,10 +1,10 @@
 //! Records what a command has done, beside what the operator records.
 
+use boson_api::BoshDeployment;
 use boson_cluster::client::recorded::{RecordedEvent, append};
 use boson_cluster::client::{ErrorKind, FieldManager};
 use boson_commands::output;
 use boson_look::access::Access;
-use boson_api::BoshDeployment;
 use k8s_openapi::jiff::Timestamp;
 
 const MANAGER: FieldManager = FieldManager("host-events");
@@ -32,7 +32,10 @@ pub async fn write(access: &Access, event: RecordedEvent) -> anyhow::Result<()> 
     match append(&access.cluster, MANAGER, &access.namespace, &[event]).await {
         Ok(()) => Ok(()),
         Err(error) if error.kind == ErrorKind::Forbidden => {
-            output::complain(&format!("not recorded for `host events`: you may not {} {}\n", error.verb, error.resource));
+            output::complain(&format!(
+                "not recorded for `host events`: you may not {} {}\n",
+                error.verb, error.resource
+            ));
             Ok(())
         }
         Err(error) => Err(access.explained(error)),

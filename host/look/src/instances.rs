@@ -139,6 +139,14 @@ impl<'o> Group<'o> {
     }
 }
 
+/// The zone and the number of an instance in it.
+pub fn place(set: &QuarksStatefulSet, deployment: &BoshDeployment, index: usize) -> Option<(usize, usize)> {
+    let group = Group::of(set, spread(deployment));
+    let replicas = group.replicas.iter().enumerate();
+    let mut all = replicas.flat_map(|(zone, count)| (0..*count).map(move |ordinal| (zone, ordinal)));
+    all.find(|(zone, ordinal)| group.index(*zone, *ordinal) == index)
+}
+
 /// The selector of the pods of services: only they have the label of the zone.
 pub(crate) fn pods(selector: &str) -> String {
     format!("{selector},{}", labels::AZ_INDEX)

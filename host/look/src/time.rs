@@ -35,7 +35,12 @@ mod tests {
     fn times_are_read_as_they_are_printed() {
         let time: Timestamp = "2026-11-08T10:00:00Z".parse().unwrap();
         assert_eq!(shown(time), "Sun Nov  8 10:00:00 UTC 2026");
-        let forms = [&shown(time), "2026-11-08 10:00:00", "2026-11-08T10:00:00Z", "2026-11-08T12:00:00+02:00"];
+        let forms = [
+            &shown(time),
+            "2026-11-08 10:00:00",
+            "2026-11-08T10:00:00Z",
+            "2026-11-08T12:00:00+02:00",
+        ];
         for form in forms {
             assert_eq!(parsed(form), Ok(time), "{form}");
         }

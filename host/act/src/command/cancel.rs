@@ -100,7 +100,10 @@ mod tests {
     #[test]
     fn only_what_is_in_progress_can_be_cancelled() {
         assert!(is_done(&deployment(false, "True", 2)));
-        assert!(!is_done(&deployment(false, "True", 1)), "a change that was not read yet");
+        assert!(
+            !is_done(&deployment(false, "True", 1)),
+            "a change that was not read yet"
+        );
         assert!(!is_done(&deployment(false, "False", 2)));
     }
 
@@ -109,6 +112,9 @@ mod tests {
         let (paused, runs) = (deployment(true, "False", 2), deployment(false, "False", 2));
         assert_eq!((pausing(&paused), resuming(&runs)), (None, None));
         assert_eq!(pausing(&runs).unwrap()["spec"], json!({"paused": true}));
-        assert_eq!(resuming(&paused).unwrap()["metadata"]["annotations"], json!({labels::CANCELLED: null}));
+        assert_eq!(
+            resuming(&paused).unwrap()["metadata"]["annotations"],
+            json!({labels::CANCELLED: null})
+        );
     }
 }

@@ -3,6 +3,7 @@
 pub mod cancel;
 pub mod cloud_check;
 pub mod deploy;
+pub mod disk;
 pub mod history;
 pub mod ignore;
 pub mod import;

@@ -5,7 +5,7 @@ use super::{
     render, rollback, run_plugin, util, wait,
 };
 use crate::log::LogArguments;
-use boson_act::command::{cancel, cloud_check, history, ignore, logs, run_errand, scp, ssh, states};
+use boson_act::command::{cancel, cloud_check, disk, history, ignore, logs, run_errand, scp, ssh, states};
 use boson_commands::output::Color;
 use boson_look::command::{deployments, disks, errands, events, graph, instances, manifest, status, variables};
 use clap::builder::Styles;
@@ -102,6 +102,12 @@ pub enum Command {
     /// Find problems of a deployment in the cluster, and resolve them
     #[command(visible_alias = "cck")]
     CloudCheck(cloud_check::CloudCheckArguments),
+    /// Attach a disk to a stopped instance; the disk that it has is orphaned
+    AttachDisk(disk::AttachDiskArguments),
+    /// Take the disk of a stopped instance away, and keep it
+    OrphanDisk(disk::OrphanDiskArguments),
+    /// Delete an orphaned disk
+    DeleteDisk(disk::DeleteDiskArguments),
     /// Keep an instance as it is, whatever changes
     Ignore(ignore::IgnoreArguments),
     /// Change an ignored instance again

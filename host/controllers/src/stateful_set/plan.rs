@@ -570,7 +570,9 @@ impl Group<'_> {
             let pods = next.iter().filter_map(|one| zone.pod(one.ordinal, all_pods));
             in_place.pods.extend(pods.cloned());
             let begins = |one: &&Instance<'_>| Begun::of(zone, one, all_pods);
-            in_place.begun.extend(next.iter().map(begins).filter(|one| one.action != "create"));
+            in_place
+                .begun
+                .extend(next.iter().map(begins).filter(|one| one.action != "create"));
             let is_served = |one: &&Instance<'_>| matches!(one.state, State::Updated(Updated { is_ready: true, .. }));
             let served = instances.iter().filter(|one| is_of_zone(one) && is_served(one)).count();
             // The template is the one that most of its pods are made from.

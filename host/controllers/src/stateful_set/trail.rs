@@ -78,14 +78,26 @@ mod tests {
         let turn = |before: &Value, after: &str| {
             let after = from_value(status(after)).unwrap();
             let event = turn(&set(before), &after, Timestamp::UNIX_EPOCH)?;
-            Some(format!("{} {} {} {}", event.action, event.object_name, event.context, event.error))
+            Some(format!(
+                "{} {} {} {}",
+                event.action, event.object_name, event.context, event.error
+            ))
         };
         let text = |found: Option<String>| found.unwrap_or_default();
         let none = Value::Null;
-        assert_eq!(text(turn(&none, UPDATING)), "update web version: 2, the rollout begins ");
+        assert_eq!(
+            text(turn(&none, UPDATING)),
+            "update web version: 2, the rollout begins "
+        );
         assert_eq!(turn(&status(UPDATING), UPDATING), None);
-        assert_eq!(text(turn(&status(PAUSED), UPDATING)), "update web version: 2, the rollout continues ");
-        assert_eq!(text(turn(&status(UPDATING), ROLLED_OUT)), "update web version: 2, the rollout has ended ");
+        assert_eq!(
+            text(turn(&status(PAUSED), UPDATING)),
+            "update web version: 2, the rollout continues "
+        );
+        assert_eq!(
+            text(turn(&status(UPDATING), ROLLED_OUT)),
+            "update web version: 2, the rollout has ended "
+        );
         let failed = text(turn(&status(UPDATING), "CanaryFailed"));
         assert_eq!(failed, "update web version: 2, the rollout has stopped words");
     }

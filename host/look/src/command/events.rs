@@ -175,7 +175,9 @@ fn table(pages: &[ConfigMap], spreads: &BTreeMap<String, Spread>, filter: &Filte
 }
 
 pub fn run(arguments: &EventsArguments, color: Color) -> Result<(), ExitError> {
-    let table = arguments.place.run(async |access| read(&access, &arguments.filter).await)?;
+    let table = arguments
+        .place
+        .run(async |access| read(&access, &arguments.filter).await)?;
     Ok(arguments.table.print(vec![table], color)?)
 }
 
@@ -193,7 +195,9 @@ mod tests {
     use serde_json::{Value, from_value, json};
 
     fn page(events: &[Value]) -> ConfigMap {
-        let data = (1..).zip(events).map(|(id, event): (u64, &Value)| (id.to_string(), event.to_string()));
+        let data = (1..)
+            .zip(events)
+            .map(|(id, event): (u64, &Value)| (id.to_string(), event.to_string()));
         ConfigMap {
             data: Some(data.collect()),
             ..ConfigMap::default()
@@ -226,7 +230,10 @@ mod tests {
         assert_eq!(on_terminal(&found), wanted);
         let spreads = [("nats".to_string(), Spread::PerZone)].into();
         let found = in_json(&table(&[samples()], &spreads, &Filter::default()));
-        assert_eq!(found[0], "id|time|user|action|object_type|object_name|deployment|instance|context|error");
+        assert_eq!(
+            found[0],
+            "id|time|user|action|object_type|object_name|deployment|instance|context|error"
+        );
         let row = "2|Sat Nov 28 10:00:05 UTC 2026||update|instance|broker/1|nats|broker/1|version: 3, changes: configuration|";
         assert_eq!(found[2], row);
     }
@@ -235,7 +242,10 @@ mod tests {
     fn filters_select_as_in_bosh() {
         let ids = |filter: Filter| -> Vec<String> {
             let found = in_json(&table(&[samples()], &BTreeMap::new(), &filter));
-            found[1..].iter().map(|row| row.split('|').next().unwrap().to_string()).collect()
+            found[1..]
+                .iter()
+                .map(|row| row.split('|').next().unwrap().to_string())
+                .collect()
         };
         let text = |text: &str| Some(text.to_string());
         let with = |change: fn(&mut Filter)| {
@@ -247,12 +257,48 @@ mod tests {
         assert_eq!(with(|one| one.before = time::parsed("2026-11-28 10:00:05").ok()), ["1"]);
         assert_eq!(with(|one| one.after = time::parsed("2026-11-28T10:00:05Z").ok()), ["3"]);
         let of = |filter: Filter| ids(filter);
-        assert_eq!(of(Filter { instance: text("broker/2"), ..Filter::default() }), ["2"]);
-        assert_eq!(of(Filter { event_user: text("ann"), ..Filter::default() }), ["1"]);
-        assert_eq!(of(Filter { action: text("update"), ..Filter::default() }), ["2", "1"]);
-        assert_eq!(of(Filter { object_type: text("instance_group"), ..Filter::default() }), ["3"]);
-        assert_eq!(of(Filter { object_name: text("broker/2"), ..Filter::default() }), ["2"]);
-        assert_eq!(of(Filter { deployment: text("other"), ..Filter::default() }), [""; 0]);
+        assert_eq!(
+            of(Filter {
+                instance: text("broker/2"),
+                ..Filter::default()
+            }),
+            ["2"]
+        );
+        assert_eq!(
+            of(Filter {
+                event_user: text("ann"),
+                ..Filter::default()
+            }),
+            ["1"]
+        );
+        assert_eq!(
+            of(Filter {
+                action: text("update"),
+                ..Filter::default()
+            }),
+            ["2", "1"]
+        );
+        assert_eq!(
+            of(Filter {
+                object_type: text("instance_group"),
+                ..Filter::default()
+            }),
+            ["3"]
+        );
+        assert_eq!(
+            of(Filter {
+                object_name: text("broker/2"),
+                ..Filter::default()
+            }),
+            ["2"]
+        );
+        assert_eq!(
+            of(Filter {
+                deployment: text("other"),
+                ..Filter::default()
+            }),
+            [""; 0]
+        );
     }
 
     #[test]
@@ -260,6 +306,9 @@ mod tests {
         let one: Value = json!({"time": "2026-11-28T10:00:00Z", "action": "update"});
         let _: RecordedEvent = from_value(one.clone()).unwrap();
         let found = table(&[page(&vec![one; 201])], &BTreeMap::new(), &Filter::default());
-        assert_eq!((found.count, found.notes.as_slice()), (200, &["There are earlier events: add --before-id 2.".to_string()][..]));
+        assert_eq!(
+            (found.count, found.notes.as_slice()),
+            (200, &["There are earlier events: add --before-id 2.".to_string()][..])
+        );
     }
 }

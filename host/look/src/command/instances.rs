@@ -3,8 +3,8 @@
 use crate::access::{Access, PlaceArguments};
 use crate::instances::{self, Group, Instance, label};
 use crate::state::{State, statuses};
-use crate::time;
 use crate::table::{Cell, Table, TableArguments};
+use crate::time;
 use crate::usage::{NO_METRICS, Usage, Usages, usages, vitals};
 use boson_api::{BoshDeployment, BoshDeploymentSpec, QuarksStatefulSet};
 use boson_commands::exit::ExitError;

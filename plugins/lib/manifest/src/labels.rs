@@ -85,6 +85,8 @@ pub const WAIVED_RULE: &str = "quarks.cloudfoundry.org/waived-rule";
 pub const KUBERNETES_POD_INDEX: &str = "apps.kubernetes.io/pod-index";
 /// Label of a ConfigMap with recorded events: its number.
 pub const EVENTS_PAGE: &str = "quarks.cloudfoundry.org/events-page";
+/// Annotation of a PersistentVolumeClaim: the claim that had its volume before the disk was orphaned.
+pub const ORPHANED_FROM: &str = "quarks.cloudfoundry.org/orphaned-from";
 /// Label of what `host deploy` stores: the deployment.
 pub const INPUT_OF: &str = "quarks.cloudfoundry.org/input-of";
 /// Label of the record of a deploy, and annotation of its BOSHDeployment: the number of the deploy.

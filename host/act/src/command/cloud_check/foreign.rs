@@ -26,7 +26,10 @@ pub fn fields(object: &ObjectMeta) -> BTreeMap<String, Vec<String>> {
         for one in entries().filter(|one| !is_operators(one) && !KUBERNETES.contains(&manager(one))) {
             let set: Vec<String> = leaves(one).into_iter().filter(|field| !own.contains(field)).collect();
             if !set.is_empty() {
-                found.entry(manager(one).to_string()).or_insert_with(Vec::new).extend(set);
+                found
+                    .entry(manager(one).to_string())
+                    .or_insert_with(Vec::new)
+                    .extend(set);
             }
         }
     }

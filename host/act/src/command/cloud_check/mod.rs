@@ -72,7 +72,9 @@ pub fn run(arguments: &CloudCheckArguments, color: Color) -> Result<(), ExitErro
         let known: Vec<&str> = known.iter().map(|one| one.name()).collect();
         return Err(anyhow!("there is no resolution '{unknown}'; resolutions: {}", known.join(", ")).into());
     }
-    arguments.deployment.run(async |access, found| check(&access, &found, arguments, color).await)?
+    arguments
+        .deployment
+        .run(async |access, found| check(&access, &found, arguments, color).await)?
 }
 
 async fn check(
@@ -118,7 +120,9 @@ fn ask(problem: &Problem) -> anyhow::Result<Resolution> {
     if !std::io::stdin().is_terminal() {
         bail!("standard input is not a terminal: use --auto, --resolution or --report");
     }
-    let options = (1..).zip(all).map(|(number, one)| format!("{number}: {}\n", one.plan()));
+    let options = (1..)
+        .zip(all)
+        .map(|(number, one)| format!("{number}: {}\n", one.plan()));
     let text = format!("\n{}{} (1): ", options.collect::<String>(), problem.description);
     loop {
         output::complain(&text);

@@ -154,7 +154,10 @@ mod tests {
     #[test]
     fn only_what_is_certainly_lost_is_resolved_automatically() {
         let pod = || Subject::Pod(Box::default());
-        assert_eq!(problem(Kind::MissingVm, pod()).default_resolution(), Resolution::RecreateWithoutWait);
+        assert_eq!(
+            problem(Kind::MissingVm, pod()).default_resolution(),
+            Resolution::RecreateWithoutWait
+        );
         for (kind, subject) in [
             (Kind::MissingVm, Subject::Nothing),
             (Kind::UnresponsiveAgent, pod()),
@@ -162,7 +165,11 @@ mod tests {
             (Kind::MissingDisk, Subject::Claim(Box::default(), Vec::new())),
             (Kind::ChangedObject, Subject::Fields(Value::Null, Vec::new())),
         ] {
-            assert_eq!(problem(kind, subject).default_resolution(), Resolution::Ignore, "{kind:?}");
+            assert_eq!(
+                problem(kind, subject).default_resolution(),
+                Resolution::Ignore,
+                "{kind:?}"
+            );
         }
     }
 
@@ -170,8 +177,17 @@ mod tests {
     fn a_resolution_applies_to_the_problems_that_have_it() {
         let names = ["delete_vm_reference".to_string(), "recreate_vm".to_string()];
         let pod = || Subject::Pod(Box::default());
-        assert_eq!(problem(Kind::MissingVm, pod()).resolution_of(&names), Resolution::Recreate);
-        assert_eq!(problem(Kind::StuckVm, pod()).resolution_of(&names), Resolution::DeletePod);
-        assert_eq!(problem(Kind::MissingSecret, Subject::Nothing).resolution_of(&names), Resolution::Ignore);
+        assert_eq!(
+            problem(Kind::MissingVm, pod()).resolution_of(&names),
+            Resolution::Recreate
+        );
+        assert_eq!(
+            problem(Kind::StuckVm, pod()).resolution_of(&names),
+            Resolution::DeletePod
+        );
+        assert_eq!(
+            problem(Kind::MissingSecret, Subject::Nothing).resolution_of(&names),
+            Resolution::Ignore
+        );
     }
 }

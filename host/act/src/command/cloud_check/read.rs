@@ -28,7 +28,11 @@ pub async fn read(access: &Access, found: &Found) -> anyhow::Result<Read> {
     let groups: Vec<QuarksStatefulSet> = access.list(&found.selector).await?;
     let nodes = nodes(access, &instances, &mut notes).await?;
     let mut objects: Vec<(&'static str, &'static str, ObjectMeta)> = Vec::new();
-    objects.extend(groups.iter().map(|one| (API_VERSION, "QuarksStatefulSet", one.metadata.clone())));
+    objects.extend(
+        groups
+            .iter()
+            .map(|one| (API_VERSION, "QuarksStatefulSet", one.metadata.clone())),
+    );
     let sets = metadata::<StatefulSet>(access, &found.selector, &mut notes).await?;
     objects.extend(sets.into_iter().flatten().map(|one| ("apps/v1", "StatefulSet", one)));
     let services = metadata::<Service>(access, &found.selector, &mut notes).await?;
@@ -77,7 +81,11 @@ async fn nodes(
     Ok(nodes)
 }
 
-fn unless_forbidden<T>(access: &Access, result: Result<T, Error>, notes: &mut Vec<String>) -> anyhow::Result<Option<T>> {
+fn unless_forbidden<T>(
+    access: &Access,
+    result: Result<T, Error>,
+    notes: &mut Vec<String>,
+) -> anyhow::Result<Option<T>> {
     match result {
         Ok(found) => Ok(Some(found)),
         Err(error) if error.kind == ErrorKind::Forbidden => {

@@ -29,20 +29,28 @@ pub async fn resolve(access: &Access, found: &Found, problem: &Problem, resoluti
         }
         // Kubernetes creates it again.
         (Subject::Pod(pod), _) => access.cluster.delete_now(&**pod).await,
-        (Subject::Claim(claim, pods), _) => async {
-            access.cluster.delete(&**claim).await?;
-            // The claim is deleted when no pod uses it, and created again with the next pod.
-            for pod in pods {
-                access.cluster.delete(pod).await?;
+        (Subject::Claim(claim, pods), _) => {
+            async {
+                access.cluster.delete(&**claim).await?;
+                // The claim is deleted when no pod uses it, and created again with the next pod.
+                for pod in pods {
+                    access.cluster.delete(pod).await?;
+                }
+                Ok(())
             }
-            Ok(())
+            .await
         }
-        .await,
-        (Subject::Fields(object, pointers), _) => async {
-            access.cluster.remove_any(MANAGER, object, pointers, true).await?;
-            access.cluster.remove_any(MANAGER, object, pointers, false).await.map(drop)
+        (Subject::Fields(object, pointers), _) => {
+            async {
+                access.cluster.remove_any(MANAGER, object, pointers, true).await?;
+                access
+                    .cluster
+                    .remove_any(MANAGER, object, pointers, false)
+                    .await
+                    .map(drop)
+            }
+            .await
         }
-        .await,
         (Subject::Nothing, _) => Ok(()),
     };
     match done {

@@ -71,11 +71,15 @@ fn of_instance(deployment: &BoshDeployment, instance: &Instance, seen: &Seen, no
     }
     if let Some(gone) = &pod.metadata.deletion_timestamp {
         let is_stuck = now.duration_since(gone.0) > STUCK_AFTER;
-        let description = format!("Pod '{name}' of instance '{instance}' should have been deleted at {}.", gone.0);
+        let description = format!(
+            "Pod '{name}' of instance '{instance}' should have been deleted at {}.",
+            gone.0
+        );
         return is_stuck.then(|| problem(Kind::StuckVm, description, subject()))?;
     }
     let (node, _) = found.filter(|(_, node)| node.as_ref().is_some_and(|node| !is_ready(node)))?;
-    let description = format!("Pod '{name}' of instance '{instance}' is not responding: its node '{node}' is not ready.");
+    let description =
+        format!("Pod '{name}' of instance '{instance}' is not responding: its node '{node}' is not ready.");
     problem(Kind::UnresponsiveAgent, description, subject())
 }
 
@@ -86,7 +90,11 @@ fn is_ready(node: &Node) -> bool {
 
 /// Whether the newest change of a group is not rolled out.
 fn is_rolling(group: &str, seen: &Seen) -> bool {
-    let is_of = |set: &&QuarksStatefulSet| set.labels().get(labels::INSTANCE_GROUP_NAME).is_some_and(|name| name == group);
+    let is_of = |set: &&QuarksStatefulSet| {
+        set.labels()
+            .get(labels::INSTANCE_GROUP_NAME)
+            .is_some_and(|name| name == group)
+    };
     let found = seen.groups.iter().find(is_of).and_then(|set| set.status.as_ref());
     found.is_none_or(|status| {
         let is_known = status.conditions.iter().any(|one| one.kind == PROGRESSING);
@@ -109,7 +117,10 @@ fn disks(seen: &Seen) -> Vec<Problem> {
         }
     }
     let problem = |(name, users): (&str, Vec<&Instance>)| {
-        let found = seen.claims.iter().find(|claim| claim.metadata.name.as_deref() == Some(name));
+        let found = seen
+            .claims
+            .iter()
+            .find(|claim| claim.metadata.name.as_deref() == Some(name));
         let phase = found.and_then(|claim| claim.status.as_ref()?.phase.as_deref());
         let what = match (found, phase) {
             (None, _) => "is missing",
@@ -144,11 +155,17 @@ fn missing(deployment: &BoshDeployment, seen: &Seen) -> Vec<Problem> {
     }
     for pod in seen.instances.iter().filter_map(|one| one.pod.as_ref()) {
         for reference in references(&json!(pod.spec)) {
-            needed.entry(reference).or_insert_with(|| format!("pod '{}'", pod.name_any()));
+            needed
+                .entry(reference)
+                .or_insert_with(|| format!("pod '{}'", pod.name_any()));
         }
     }
     let is_missing = |kind: &str, name: &String| {
-        let known = if kind == "Secret" { &seen.secrets } else { &seen.config_maps };
+        let known = if kind == "Secret" {
+            &seen.secrets
+        } else {
+            &seen.config_maps
+        };
         known.as_ref().is_some_and(|known| !known.contains(name))
     };
     let missing = needed.into_iter().filter(|((kind, name), _)| is_missing(kind, name));
@@ -197,7 +214,10 @@ fn changed(seen: &Seen) -> Vec<Problem> {
         let fields = foreign::fields(metadata);
         let (name, resource_version) = (metadata.name.as_deref()?, metadata.resource_version.as_deref()?);
         let texts = fields.iter().map(|(manager, fields)| {
-            let fields: Vec<String> = fields.iter().map(|field| field.trim_start_matches('/').replace('/', ".")).collect();
+            let fields: Vec<String> = fields
+                .iter()
+                .map(|field| field.trim_start_matches('/').replace('/', "."))
+                .collect();
             format!("{} by '{manager}'", fields.join(", "))
         });
         let texts: Vec<String> = texts.collect();

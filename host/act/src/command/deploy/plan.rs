@@ -519,12 +519,18 @@ mod tests {
         let mut cancelled = after(&first, &none);
         let deployment = cancelled.deployment.as_mut().unwrap();
         deployment["spec"]["paused"] = true.into();
-        assert!(cancelled.plan(&inputs("a: 1"), &stamp()).unwrap().is_none(), "a user has paused it");
+        assert!(
+            cancelled.plan(&inputs("a: 1"), &stamp()).unwrap().is_none(),
+            "a user has paused it"
+        );
         let deployment = cancelled.deployment.as_mut().unwrap();
         deployment.set_annotation(labels::CANCELLED, Some("true"));
         let again = cancelled.plan(&inputs("a: 1"), &stamp()).unwrap().unwrap();
         assert_eq!(again.deployment["spec"]["paused"], false);
-        let next = after(&again, &cancelled).plan(&inputs("a: 2"), &stamp()).unwrap().unwrap();
+        let next = after(&again, &cancelled)
+            .plan(&inputs("a: 2"), &stamp())
+            .unwrap()
+            .unwrap();
         assert_eq!(next.deployment["spec"].get("paused"), None);
     }
 

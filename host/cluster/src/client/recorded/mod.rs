@@ -73,7 +73,15 @@ impl RecordedEvent {
             "BOSHDeployment" => ("deployment", None),
             "QuarksStatefulSet" => ("instance_group", group),
             "QuarksJob" => ("errand", group),
-            "QuarksSecret" => ("variable", about.meta().annotations.as_ref().and_then(|all| all.get(labels::VARIABLE)).cloned()),
+            "QuarksSecret" => (
+                "variable",
+                about
+                    .meta()
+                    .annotations
+                    .as_ref()
+                    .and_then(|all| all.get(labels::VARIABLE))
+                    .cloned(),
+            ),
             "PersistentVolumeClaim" => ("disk", None),
             "Pod" => ("pod", None),
             _ => ("object", None),
@@ -193,7 +201,10 @@ mod tests {
     #[test]
     fn a_text_is_cut_between_characters() {
         assert_eq!(text(&"é".repeat(MAX_TEXT_BYTES)).len(), MAX_TEXT_BYTES);
-        assert_eq!(text(&format!("a{}", "é".repeat(MAX_TEXT_BYTES))).len(), MAX_TEXT_BYTES - 1);
+        assert_eq!(
+            text(&format!("a{}", "é".repeat(MAX_TEXT_BYTES))).len(),
+            MAX_TEXT_BYTES - 1
+        );
     }
 
     #[test]

@@ -77,7 +77,9 @@ pub fn append(newest: Option<&Page>, namespace: &str, events: &[RecordedEvent]) 
         return Write::Merge(json!({"data": data}));
     }
     let number = newest.map_or(1, |page| page.number + 1);
-    let texts = data.into_iter().filter_map(|(id, text)| Some((id, text.as_str()?.to_string())));
+    let texts = data
+        .into_iter()
+        .filter_map(|(id, text)| Some((id, text.as_str()?.to_string())));
     Write::Create(ConfigMap {
         metadata: ObjectMeta {
             name: Some(format!("boson.events-{number}")),
@@ -135,7 +137,9 @@ mod tests {
             Write::Merge(members) => {
                 let mut object = newest.unwrap();
                 let data = members["data"].as_object().unwrap();
-                let texts = data.iter().map(|(id, text)| (id.clone(), text.as_str().unwrap().to_string()));
+                let texts = data
+                    .iter()
+                    .map(|(id, text)| (id.clone(), text.as_str().unwrap().to_string()));
                 object.data.get_or_insert_default().extend(texts);
                 object
             }

@@ -28,7 +28,11 @@ impl Recorded {
         let mut waiting = self.0.waiting.lock();
         let of_namespace = waiting.entry(namespace.into()).or_default();
         if of_namespace.len() >= MAX_WAITING_EVENTS {
-            tracing::warn!(namespace, action = event.action, "an event is not recorded: too many wait");
+            tracing::warn!(
+                namespace,
+                action = event.action,
+                "an event is not recorded: too many wait"
+            );
             return;
         }
         of_namespace.push(event);

@@ -30,7 +30,9 @@ fn manager(entry: &ManagedFieldsEntry) -> &str {
 }
 
 fn is_host(manager: &str) -> bool {
-    manager.strip_prefix(HOST).is_some_and(|rest| rest.is_empty() || rest.starts_with('-'))
+    manager
+        .strip_prefix(HOST)
+        .is_some_and(|rest| rest.is_empty() || rest.starts_with('-'))
 }
 
 #[cfg(test)]
@@ -50,8 +52,14 @@ mod tests {
         };
         let status = entry("boson-deployment", 9, "status");
         let note = entry("boson-deployment", 8, "");
-        assert_eq!(of(&[entry("host", 5, ""), status.clone(), note]).as_deref(), Some("ann"));
-        assert_eq!(of(&[entry("host-instances", 5, ""), entry("kubectl", 5, "")]).as_deref(), Some("ann"));
+        assert_eq!(
+            of(&[entry("host", 5, ""), status.clone(), note]).as_deref(),
+            Some("ann")
+        );
+        assert_eq!(
+            of(&[entry("host-instances", 5, ""), entry("kubectl", 5, "")]).as_deref(),
+            Some("ann")
+        );
         let edited = [entry("host", 5, ""), entry("kubectl-edit", 6, "")];
         assert_eq!(of(&edited).as_deref(), Some("kubectl-edit"));
         assert_eq!(of(&[entry("hostess", 5, "")]).as_deref(), Some("hostess"));

@@ -31,19 +31,29 @@ pub async fn warn(context: &Context, object: &BoshDeployment, warnings: &[Diagno
 pub async fn changed(context: &Context, object: &BoshDeployment, notice: &Notice) {
     let event = RecordedEvent::with_reason(object, &notice.reason, Timestamp::now());
     let revision = object.annotations().get(labels::REVISION);
-    let revision = revision.map(|number| format!("revision {number}: ")).unwrap_or_default();
+    let revision = revision
+        .map(|number| format!("revision {number}: "))
+        .unwrap_or_default();
     let event = event
         .because(&format!("{revision}{}", notice.note))
         .by(user(context, object).await);
     context.events.record(object, event);
-    context.events.unrecorded().emit_all(object, slice::from_ref(notice)).await;
+    context
+        .events
+        .unrecorded()
+        .emit_all(object, slice::from_ref(notice))
+        .await;
 }
 
 /// Who has changed its specification since the last change that was recorded; none if nobody has, or if it cannot be
 /// read. The watch drops the managed fields, so this reads it again, once for each change.
 async fn user(context: &Context, object: &BoshDeployment) -> Option<String> {
     let Identity { namespace, name, .. } = Identity::of(object).ok()?;
-    if !context.memory.recorded.advance(&(namespace.into(), name.into()), object) {
+    if !context
+        .memory
+        .recorded
+        .advance(&(namespace.into(), name.into()), object)
+    {
         return None;
     }
     match context.cluster.get::<BoshDeployment>(namespace, name).await {

@@ -58,13 +58,19 @@ mod tests {
                 "lastTransitionTime": "2026-01-01T00:00:00Z"}])
         };
         let generations = Generations::default();
-        assert!(generations.advance(&key, &deployment(1, &json!([]))), "a new deployment");
+        assert!(
+            generations.advance(&key, &deployment(1, &json!([]))),
+            "a new deployment"
+        );
         assert!(!generations.advance(&key, &deployment(1, &json!([]))));
         assert!(generations.advance(&key, &deployment(2, &applied("True", 2))));
         // After a restart of the operator.
         generations.forget(&key);
         assert!(!generations.advance(&key, &deployment(2, &applied("True", 2))));
         generations.forget(&key);
-        assert!(generations.advance(&key, &deployment(2, &applied("Unknown", 2))), "it waited for values");
+        assert!(
+            generations.advance(&key, &deployment(2, &applied("Unknown", 2))),
+            "it waited for values"
+        );
     }
 }

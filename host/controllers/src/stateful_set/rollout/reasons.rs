@@ -62,7 +62,10 @@ fn changes(zone: &LiveZone<'_>, ordinal: usize, pod: &Pod) -> Vec<&'static str> 
         let revision = all.and_then(|all| instance_revisions::of_instance(all, zone.name, ordinal));
         [
             (shape != Some(wanted.digest.text_in_zone(zone.index)), "pod template"),
-            (revision != wanted.revisions.get(ordinal).map(String::as_str), "configuration"),
+            (
+                revision != wanted.revisions.get(ordinal).map(String::as_str),
+                "configuration",
+            ),
             (zone.is_refused(pod), "resources"),
         ]
     };
