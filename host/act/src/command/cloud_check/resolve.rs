@@ -8,8 +8,9 @@ use boson_cluster::client::{Error, FieldManager};
 use boson_commands::output;
 use boson_look::access::{Access, Found};
 use boson_look::instances::Instance;
-use k8s_openapi::api::core::v1::Pod;
+use k8s_openapi::api::core::v1::{PersistentVolumeClaim, Pod};
 use kube::ResourceExt;
+use serde_json::Value;
 
 const MANAGER: FieldManager = FieldManager("host-cloud-check");
 
@@ -28,29 +29,9 @@ pub async fn resolve(access: &Access, found: &Found, problem: &Problem, resoluti
             Ok(())
         }
         // Kubernetes creates it again.
-        (Subject::Pod(pod), _) => access.cluster.delete_now(&**pod).await,
-        (Subject::Claim(claim, pods), _) => {
-            async {
-                access.cluster.delete(&**claim).await?;
-                // The claim is deleted when no pod uses it, and created again with the next pod.
-                for pod in pods {
-                    access.cluster.delete(pod).await?;
-                }
-                Ok(())
-            }
-            .await
-        }
-        (Subject::Fields(object, pointers), _) => {
-            async {
-                access.cluster.remove_any(MANAGER, object, pointers, true).await?;
-                access
-                    .cluster
-                    .remove_any(MANAGER, object, pointers, false)
-                    .await
-                    .map(drop)
-            }
-            .await
-        }
+        (Subject::Pod(pod), _) => access.cluster.delete_now(pod.as_ref()).await,
+        (Subject::Claim(claim, pods), _) => delete_disk(access, claim, pods).await,
+        (Subject::Fields(object, pointers), _) => remove(access, object, pointers).await,
         (Subject::Nothing, _) => Ok(()),
     };
     match done {
@@ -61,6 +42,22 @@ pub async fn resolve(access: &Access, found: &Found, problem: &Problem, resoluti
         }
         Err(error) => Err(access.explained(error)),
     }
+}
+
+/// Deletes a claim, and the pods that use it: it exists until none does, and is created again with the next pod.
+async fn delete_disk(access: &Access, claim: &PersistentVolumeClaim, pods: &[Pod]) -> Result<(), Error> {
+    access.cluster.delete(claim).await?;
+    for pod in pods {
+        access.cluster.delete(pod).await?;
+    }
+    Ok(())
+}
+
+/// Removes fields, if the API server accepts the object without them.
+async fn remove(access: &Access, object: &Value, pointers: &[String]) -> Result<(), Error> {
+    access.cluster.remove_any(MANAGER, object, pointers, true).await?;
+    access.cluster.remove_any(MANAGER, object, pointers, false).await?;
+    Ok(())
 }
 
 /// Replaces a pod of a node that does not exist, and waits until the new one is ready.

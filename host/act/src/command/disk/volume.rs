@@ -2,7 +2,7 @@
 
 use super::step::{self, Step};
 use anyhow::{Context, bail};
-use boson_cluster::client::{Created, Error, FieldManager};
+use boson_cluster::client::{Error, FieldManager};
 use boson_look::access::Access;
 use k8s_openapi::api::core::v1::{PersistentVolume, PersistentVolumeClaim};
 use kube::ResourceExt;
@@ -61,9 +61,7 @@ pub async fn move_to(
         let done = match (next, &old, &new) {
             (Step::Done, ..) => return Ok(()),
             (Step::Refuse(why), ..) => bail!(why),
-            (Step::Create, ..) => access.cluster.create(MANAGER, to).await.map(|made| match made {
-                Created::Made(_) | Created::Exists => {}
-            }),
+            (Step::Create, ..) => access.cluster.create(MANAGER, to).await.map(drop),
             (Step::ChangeClaim(members), _, Some(new)) => access.cluster.merge(MANAGER, new, members).await.map(drop),
             (Step::ChangeVolume(members), ..) => {
                 access.cluster.merge_global(MANAGER, &present, members).await.map(drop)
