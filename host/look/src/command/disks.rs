@@ -107,8 +107,8 @@ struct Disk<'o> {
 // === impl Place ===
 
 impl<'o> Place<'o> {
-    /// Of a name `<template>-<StatefulSet>-<ordinal>`; of an orphaned disk, the one that it had. None: it is not a claim
-    /// of a StatefulSet.
+    /// Of a name `<template>-<StatefulSet>-<ordinal>`; of an orphaned disk, the one that it had. None: it is not a
+    /// claim of a StatefulSet.
     fn of(claim: &'o PersistentVolumeClaim) -> Option<Self> {
         let stateful_set = label(claim, labels::STATEFUL_SET_NAME);
         let (_, version) = stateful_set.rsplit_once("-v")?;

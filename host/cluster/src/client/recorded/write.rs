@@ -16,8 +16,8 @@ const LAST_WRITE_TIMEOUT: Duration = Duration::from_secs(5);
 /// Others append to the same page seldom.
 const MAX_TRIES: usize = 5;
 
-/// Writes the events of [`Cluster::recorded`] while work is done, and those that are left afterwards. Events that cannot
-/// be written are lost, and nothing depends on them.
+/// Writes the events of [`Cluster::recorded`] while work is done, and those that are left afterwards. Events that
+/// cannot be written are lost, and nothing depends on them.
 pub async fn keep(cluster: &Cluster, manager: FieldManager, work: impl Future<Output = ()>) {
     let mut newest = BTreeMap::new();
     let writing = async {

@@ -1,5 +1,5 @@
-//! Which generation of each deployment was recorded as a change last, so that what others cause later, such as an edited
-//! ConfigMap, is not recorded as a change by whoever wrote the specification.
+//! Which generation of each deployment was recorded as a change last, so that what others cause later, such as an
+//! edited ConfigMap, is not recorded as a change by whoever wrote the specification.
 
 use super::Key;
 use boson_api::{BoshDeployment, ConditionStatus};
