@@ -13,6 +13,7 @@ mod interrupt;
 mod lines;
 mod log_text;
 mod lost;
+mod recorded;
 mod remote;
 mod replace;
 pub mod selection;

@@ -18,9 +18,9 @@ const POLL_INTERVAL: Duration = Duration::from_secs(2);
 /// There is no pod, or the calls of the API server fail.
 pub async fn replace_now(access: &Access, found: &Found, instances: &[Instance], waits: bool) -> anyhow::Result<()> {
     let old: Vec<&Pod> = instances.iter().filter_map(|one| one.pod.as_ref()).collect();
-    let Some(instance) = instances.first().filter(|_| !old.is_empty()) else {
+    if old.is_empty() {
         bail!("the instance has no pod");
-    };
+    }
     for pod in &old {
         access
             .cluster
@@ -28,11 +28,21 @@ pub async fn replace_now(access: &Access, found: &Found, instances: &[Instance],
             .await
             .map_err(|error| access.explained(error))?;
     }
+    if waits {
+        wait_for_new(access, found, instances).await
+    } else {
+        Ok(())
+    }
+}
+
+/// Waits until an instance has another pod than these, which is ready.
+pub async fn wait_for_new(access: &Access, found: &Found, instances: &[Instance]) -> anyhow::Result<()> {
+    let Some(instance) = instances.first() else {
+        return Ok(());
+    };
+    let old: Vec<&Pod> = instances.iter().filter_map(|one| one.pod.as_ref()).collect();
     let is_new = |pod: &Pod| old.iter().all(|old| old.metadata.uid != pod.metadata.uid);
     let is_same = |one: &Instance| one.group == instance.group && one.index == instance.index;
-    if !waits {
-        return Ok(());
-    }
     output::complain(&format!("{instance}: waiting for its new pod to be ready\n"));
     loop {
         let all = match Instance::all(access, found).await {

@@ -3,12 +3,13 @@
 use crate::selection::Selection;
 use anyhow::bail;
 use boson_api::{BoshDeployment, DesiredState, InstanceState};
-use boson_cluster::client::{ErrorKind, FieldManager};
+use boson_cluster::client::{AnyObject, ErrorKind, FieldManager};
 use boson_look::access::Access;
 use boson_look::instances::Instance;
+use boson_manifest::labels;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use k8s_openapi::jiff::{RoundMode, SignedDuration, Timestamp, TimestampRound, Unit};
-use serde_json::json;
+use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
 /// Who owns the states that these commands write, so that applying the BOSHDeployment without them keeps them.
@@ -84,16 +85,36 @@ pub async fn write(
     targets: &[Target],
     change: Change,
 ) -> anyhow::Result<BoshDeployment> {
+    let written = merge(access, deployment, MANAGER, |found| {
+        let wanted = changed(&found.spec.instances, targets, change);
+        (wanted != found.spec.instances).then(|| json!({"spec": {"instances": wanted}}))
+    });
+    let written = written.await?;
+    if changed(&written.spec.instances, targets, change) == written.spec.instances {
+        return Ok(written);
+    }
+    bail!("the cluster has older definitions of Boson's resources: apply those of this version")
+}
+
+/// Merges members into a BOSHDeployment, and notes the user; returns it with these. `members`: none if it has them.
+///
+/// # Errors
+/// The BOSHDeployment cannot be read or written.
+pub async fn merge(
+    access: &Access,
+    deployment: &str,
+    manager: FieldManager,
+    members: impl Fn(&BoshDeployment) -> Option<Value>,
+) -> anyhow::Result<BoshDeployment> {
+    let user = access.user().await;
     for _ in 0..MAX_TRIES {
         let found = access.deployment(deployment).await?.deployment;
-        let wanted = changed(&found.spec.instances, targets, change);
-        if wanted == found.spec.instances {
+        let Some(mut members) = members(&found) else {
             return Ok(found);
-        }
-        let members = json!({"spec": {"instances": wanted}});
-        match access.cluster.merge(MANAGER, &found, members).await {
-            Ok(written) if written.spec.instances == wanted => return Ok(written),
-            Ok(_) => bail!("the cluster has older definitions of Boson's resources: apply those of this version"),
+        };
+        members.set_annotation(labels::CHANGED_BY, user.as_deref());
+        match access.cluster.merge(manager, &found, members).await {
+            Ok(written) => return Ok(written),
             Err(error) if error.kind == ErrorKind::Conflict => {}
             Err(error) => return Err(access.explained(error)),
         }

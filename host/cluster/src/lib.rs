@@ -3,7 +3,7 @@
 //!
 //! | module | content |
 //! |---|---|
-//! | [`client`] | calls to the API server, with timeouts and retries; events |
+//! | [`client`] | calls to the API server, with timeouts and retries; events, and those that are recorded |
 //! | [`cache`] | a digest of each object of a deployment, filled by watches |
 //! | [`reconcile`] | watches, queue and back-off of a controller |
 //! | [`objects`] | the objects that a controller owns: plan of the writes, name conflicts, drift, versions |

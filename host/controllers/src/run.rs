@@ -8,7 +8,7 @@ use crate::links::{self, DigestKey};
 use crate::secret::{self, Signer};
 use crate::slots::Slots;
 use crate::stateful_set;
-use boson_cluster::client::{Cluster, Served};
+use boson_cluster::client::{Cluster, FieldManager, Served, recorded};
 use boson_cluster::lease::{self, Election, End};
 use boson_cluster::metrics::Metrics;
 use boson_cluster::namespaces::{Namespaces, Scope};
@@ -21,6 +21,9 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
+
+/// Who owns the pages of recorded events.
+const EVENTS_MANAGER: FieldManager = FieldManager("boson-events");
 
 /// How to run.
 #[derive(Clone)]
@@ -106,7 +109,10 @@ pub async fn run(
                 () = running.stopped() => {}
             }
         };
-        futures::join!(controlling, keeping, recording);
+        let all = async {
+            futures::join!(controlling, keeping, recording);
+        };
+        recorded::keep(&cluster, EVENTS_MANAGER, all).await;
     };
     let end = tokio::select! {
         end = config.election.lead(&cluster, &health, running.stopped(), work) => end,

@@ -7,7 +7,10 @@ use boson_commands::connection::ConnectionArguments;
 use boson_manifest::labels;
 use boson_manifest::names::Names;
 use clap::Args;
+use k8s_openapi::api::authentication::v1::SelfSubjectReview;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+use kube::Api;
+use kube::api::PostParams;
 use std::sync::Arc;
 
 /// Where deployments are.
@@ -123,6 +126,13 @@ impl Access {
     pub async fn metadata<K: Kind>(&self) -> anyhow::Result<Vec<ObjectMeta>> {
         let found = self.cluster.list_metadata::<K>(&self.namespace, "").await;
         found.map_err(|error| self.explained(error))
+    }
+
+    /// The user of the connection; none if the API server does not tell.
+    pub async fn user(&self) -> Option<String> {
+        let api: Api<SelfSubjectReview> = Api::all(self.cluster.client());
+        let review = api.create(&PostParams::default(), &SelfSubjectReview::default()).await;
+        review.ok()?.status?.user_info?.username
     }
 
     /// The error for the user of a command: the text of the client is about the operator and its roles.

@@ -107,21 +107,10 @@ impl fmt::Display for Instance {
 
 impl<'o> Group<'o> {
     pub(crate) fn of(set: &'o QuarksStatefulSet, spread: Spread) -> Self {
-        let template = set.spec.template.members();
-        let each = template.get("spec").and_then(|spec| spec.get("replicas")?.as_i64());
-        let azs = &set.spec.zones;
-        let of_zone = |zone: usize| {
-            let count = set
-                .spec
-                .zone_replicas
-                .get(zone)
-                .map_or(each.unwrap_or(1), |count| i64::from(*count));
-            usize::try_from(count).unwrap_or(0)
-        };
         Self {
             name: label(set, labels::INSTANCE_GROUP_NAME),
-            azs,
-            replicas: (0..azs.len().max(1)).map(of_zone).collect(),
+            azs: &set.spec.zones,
+            replicas: set.spec.replicas_by_zone(),
             spread,
         }
     }
@@ -153,6 +142,14 @@ impl<'o> Group<'o> {
     pub(crate) fn az(&self, zone: usize) -> &str {
         self.azs.get(zone).map_or("", String::as_str)
     }
+}
+
+/// The zone and the number of an instance in it.
+pub fn place(set: &QuarksStatefulSet, deployment: &BoshDeployment, index: usize) -> Option<(usize, usize)> {
+    let group = Group::of(set, spread(deployment));
+    let replicas = group.replicas.iter().enumerate();
+    let mut all = replicas.flat_map(|(zone, count)| (0..*count).map(move |ordinal| (zone, ordinal)));
+    all.find(|(zone, ordinal)| group.index(*zone, *ordinal) == index)
 }
 
 /// The selector of the pods of services: only they have the label of the zone.

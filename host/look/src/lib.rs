@@ -1,6 +1,6 @@
 //! The commands that show the deployments of a cluster: `host deployments`, `instances`, `status`, `disks`, `errands`,
-//! `variables`, `manifest` and `graph`. They only read, and print what the commands of the same names of the BOSH CLI
-//! print, which has no `graph`.
+//! `events`, `variables`, `manifest` and `graph`. They only read, and print what the commands of the same names of the
+//! BOSH CLI print, which has no `graph`.
 //!
 //! In each command, a function without I/O makes a [`table::Table`] of objects, and `run` lists the objects.
 
@@ -10,4 +10,5 @@ pub mod command;
 pub mod instances;
 pub mod state;
 pub mod table;
+mod time;
 mod usage;

@@ -22,10 +22,10 @@ const VIEWER: &str = "--verb=get,list --resource=pods,boshdeployments.quarks.clo
     quarksstatefulsets.quarks.cloudfoundry.org";
 
 /// Reports all pods as ready, until it is dropped.
-struct Kubelet(AbortHandle);
+pub struct Kubelet(AbortHandle);
 
 impl Kubelet {
-    fn of(pods: Api<Pod>) -> Self {
+    pub fn of(pods: Api<Pod>) -> Self {
         let work = async move {
             loop {
                 report_ready(&pods).await;
@@ -42,7 +42,7 @@ impl Drop for Kubelet {
     }
 }
 
-async fn write(tenant: &Tenant, instances: u32, domain: &str) {
+pub async fn write(tenant: &Tenant, instances: u32, domain: &str) {
     let small = Small {
         instances,
         domain,
@@ -53,7 +53,7 @@ async fn write(tenant: &Tenant, instances: u32, domain: &str) {
 }
 
 /// Waits until everything is rolled out that was written before.
-async fn settled(
+pub async fn settled(
     tenant: &Tenant,
     what: &str,
     holds: impl Fn(&BTreeMap<String, String>) -> bool,

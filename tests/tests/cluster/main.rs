@@ -19,6 +19,7 @@ mod cloud_config;
 mod commands;
 mod connection;
 mod crashes;
+mod day2;
 mod definitions;
 mod deploy;
 mod diff;

@@ -1,6 +1,9 @@
 //! The commands, one file or folder each.
 
+pub mod cancel;
+pub mod cloud_check;
 pub mod deploy;
+pub mod disk;
 pub mod history;
 pub mod ignore;
 pub mod import;

@@ -43,7 +43,7 @@ Examples:
   host stop nats -d nats -n messaging --yes
   host start nats -d nats";
 
-pub(crate) const PAUSED: &str = "the deployment is paused: set spec.paused to false first";
+pub(crate) const PAUSED: &str = "the deployment is paused: run `host resume`, or set spec.paused to false, first";
 
 /// Options of all these commands.
 #[derive(Args, Debug)]

@@ -5,9 +5,9 @@ use super::{
     render, rollback, run_plugin, util, wait,
 };
 use crate::log::LogArguments;
-use boson_act::command::{history, ignore, logs, run_errand, scp, ssh, states};
+use boson_act::command::{cancel, cloud_check, disk, history, ignore, logs, run_errand, scp, ssh, states};
 use boson_commands::output::Color;
-use boson_look::command::{deployments, disks, errands, graph, instances, manifest, status, variables};
+use boson_look::command::{deployments, disks, errands, events, graph, instances, manifest, status, variables};
 use clap::builder::Styles;
 use clap::builder::styling::AnsiColor;
 use clap::{Parser, Subcommand};
@@ -79,6 +79,8 @@ pub enum Command {
     Disks(disks::DisksArguments),
     /// List the errands of a deployment, with their last runs
     Errands(errands::ErrandsArguments),
+    /// List what has changed deployments and instances, when, by whom and why
+    Events(events::EventsArguments),
     /// List the variables of a deployment, without their values
     Variables(variables::VariablesArguments),
     /// Print the instance groups of a deployment and their links as a graph
@@ -93,6 +95,19 @@ pub enum Command {
     Restart(states::RestartArguments),
     /// Replace the pods of instances, in the order of a rollout; the same as restart
     Recreate(states::RecreateArguments),
+    /// Hold a rollout: let updates that have begun end, and begin no others
+    Cancel(cancel::CancelArguments),
+    /// Let a paused rollout go on
+    Resume(cancel::CancelArguments),
+    /// Find problems of a deployment in the cluster, and resolve them
+    #[command(visible_alias = "cck")]
+    CloudCheck(cloud_check::CloudCheckArguments),
+    /// Attach a disk to a stopped instance; the disk that it has is orphaned
+    AttachDisk(disk::AttachDiskArguments),
+    /// Take the disk of a stopped instance away, and keep it
+    OrphanDisk(disk::OrphanDiskArguments),
+    /// Delete an orphaned disk
+    DeleteDisk(disk::DeleteDiskArguments),
     /// Keep an instance as it is, whatever changes
     Ignore(ignore::IgnoreArguments),
     /// Change an ignored instance again

@@ -3,7 +3,8 @@
 //! The name of an event is derived from its content, so the same message about the same object is one event, however
 //! often and by whichever process it is emitted, until the API server deletes it (after an hour by default).
 
-use super::{Cluster, Error, FieldManager};
+use super::recorded::RecordedEvent;
+use super::{Cluster, Created, Error, FieldManager};
 use data_encoding::HEXLOWER;
 use k8s_openapi::api::events::v1::Event;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::MicroTime;
@@ -37,6 +38,7 @@ pub struct Events {
     cluster: Cluster,
     controller: FieldManager,
     instance: String,
+    is_recorded: bool,
 }
 
 // === impl Events ===
@@ -48,6 +50,16 @@ impl Events {
             cluster,
             controller,
             instance: instance.into(),
+            is_recorded: true,
+        }
+    }
+
+    /// Emits events that are not recorded for longer than Kubernetes keeps them.
+    #[must_use]
+    pub fn unrecorded(&self) -> Self {
+        Self {
+            is_recorded: false,
+            ..self.clone()
         }
     }
 
@@ -61,7 +73,7 @@ impl Events {
         self.controller
     }
 
-    /// Emits it, unless the same event exists.
+    /// Emits it, unless the same event exists, and records it.
     ///
     /// # Errors
     /// See [`Error`]. Nothing depends on an event: log the error and continue.
@@ -69,8 +81,29 @@ impl Events {
     where
         K: Resource<DynamicType = ()>,
     {
-        let event = event(about, notice, self.controller.0, &self.instance, Timestamp::now())?;
-        self.cluster.create(self.controller, &event).await.map(|_| ())
+        let now = Timestamp::now();
+        let event = event(about, notice, self.controller.0, &self.instance, now)?;
+        let created = self.cluster.create(self.controller, &event).await?;
+        if self.is_recorded && matches!(created, Created::Made(_)) {
+            let recorded = RecordedEvent::with_reason(about, &notice.reason, now);
+            let recorded = if notice.warning {
+                recorded.failed(&notice.note)
+            } else {
+                recorded.because(&notice.note)
+            };
+            self.record(about, recorded);
+        }
+        Ok(())
+    }
+
+    /// Records an event about an object, without an event of Kubernetes.
+    pub fn record<K>(&self, about: &K, event: RecordedEvent)
+    where
+        K: Resource<DynamicType = ()>,
+    {
+        if let Some(namespace) = &about.meta().namespace {
+            self.cluster.recorded().add(namespace, event);
+        }
     }
 
     /// Emits these. Those that are lost are logged. Whether none was lost.

@@ -2,7 +2,7 @@
 
 use super::call::body;
 use super::error::Subject;
-use super::{Cluster, Created, Error, ErrorKind, FieldManager, Verb, applying, written_by};
+use super::{AnyObject, Cluster, Created, Error, ErrorKind, FieldManager, Verb, applying, merging, written_by};
 use k8s_openapi::ClusterResourceScope;
 use kube::api::{DeleteParams, GetParams, Patch, Preconditions};
 use kube::core::Request;
@@ -78,6 +78,23 @@ impl Cluster {
             body(object).and_then(|body| path::<K>().replace_subresource(part, &name, &written_by(manager), body));
         self.call(&Subject::of_part::<K>(part), Verb::Update, &name, request)
             .await
+    }
+
+    /// Like [`Cluster::merge`].
+    ///
+    /// # Errors
+    /// See [`Error`]; [`ErrorKind::Conflict`] when it has changed.
+    pub async fn merge_global<K: GlobalKind>(
+        &self,
+        manager: FieldManager,
+        object: &K,
+        mut members: Value,
+    ) -> Result<K, Error> {
+        let name = object.name_any();
+        members.set_resource_version(object.meta().resource_version.as_deref());
+        members.set_uid(object.meta().uid.as_deref());
+        let request = path::<K>().patch(&name, &merging(manager), &Patch::Merge(members));
+        self.call(&Subject::of::<K>(), Verb::Patch, &name, request).await
     }
 
     /// Like [`Cluster::delete`].

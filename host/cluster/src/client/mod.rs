@@ -17,6 +17,7 @@ mod lists;
 mod namespaced;
 mod object;
 mod outage;
+pub mod recorded;
 mod resource;
 mod retry;
 mod status_patch;
@@ -40,6 +41,7 @@ use call::body;
 use error::Subject;
 pub use events::{Events, Notice};
 pub(crate) use outage::Outage;
+use recorded::Recorded;
 
 use crate::metrics::Metrics;
 use boson_pipeline::bundle::kinds::Kind as AdditionalKind;
@@ -87,6 +89,7 @@ pub struct Cluster {
     client: Client,
     metrics: Arc<Metrics>,
     outage: Outage,
+    recorded: Recorded,
     answer: Duration,
     /// Kinds that an administrator allows besides those that every conversion may create.
     additional: Arc<[AdditionalKind]>,
@@ -118,6 +121,7 @@ impl Cluster {
             client,
             metrics,
             outage: Outage::default(),
+            recorded: Recorded::default(),
             answer,
             additional: Arc::default(),
         }
@@ -150,6 +154,11 @@ impl Cluster {
     /// Whether the API server answers.
     pub(crate) fn outage(&self) -> &Outage {
         &self.outage
+    }
+
+    /// The events of this process that are not written yet.
+    pub fn recorded(&self) -> &Recorded {
+        &self.recorded
     }
 
     pub fn metrics(&self) -> &Arc<Metrics> {
@@ -278,13 +287,25 @@ impl Cluster {
         self.call(&Subject::of::<K>(), Verb::Patch, name, request).await
     }
 
+    /// Like [`Cluster::delete`], but a pod does not exist any more at once, although its node has not ended it.
+    ///
+    /// # Errors
+    /// As [`Cluster::delete`].
+    pub async fn delete_now<K: Kind>(&self, object: &K) -> Result<(), Error> {
+        self.delete_as(object, DeleteParams::background().grace_period(0)).await
+    }
+
     /// Deletes exactly this object: not a later one of the same name, nor one that has changed since it was read.
     ///
     /// # Errors
     /// See [`Error`]; [`ErrorKind::Conflict`] if it is another object or has changed. A missing object is no error.
     pub async fn delete<K: Kind>(&self, object: &K) -> Result<(), Error> {
+        self.delete_as(object, DeleteParams::background()).await
+    }
+
+    async fn delete_as<K: Kind>(&self, object: &K, parameters: DeleteParams) -> Result<(), Error> {
         let (namespace, name) = place(object)?;
-        let parameters = DeleteParams::background().preconditions(Preconditions {
+        let parameters = parameters.preconditions(Preconditions {
             uid: object.meta().uid.clone(),
             resource_version: object.meta().resource_version.clone(),
         });

@@ -6,7 +6,9 @@ use super::plan::{Plan, Seen};
 use super::resize::{self, RESIZE, Resize};
 use super::set_back::SetBack;
 use super::states::States;
-use super::{Context, Counts, Done, MANAGER, NAME_CONFLICT, Outcome, PlanError, Problem, WAITING, inspect, labelled};
+use super::{
+    Context, Counts, Done, MANAGER, NAME_CONFLICT, Outcome, PlanError, Problem, WAITING, inspect, labelled, trail,
+};
 use boson_api::{PodProblem, QuarksStatefulSet};
 use boson_cluster::client::{AnyObject, Error, ErrorKind, Identity};
 use boson_cluster::objects::conflicts::Conflicts;
@@ -15,6 +17,7 @@ use boson_manifest::labels;
 use k8s_openapi::api::apps::v1::StatefulSet;
 use k8s_openapi::api::core::v1::Pod;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
+use k8s_openapi::jiff::Timestamp;
 use kube::ResourceExt;
 use kube::api::ObjectMeta;
 use serde_json::{Value, json};
@@ -94,6 +97,10 @@ impl Context {
         for pod in &plan.replace {
             tracing::info!(pod = pod.name_any(), "replaces a pod");
             self.cluster.delete(pod).await?;
+        }
+        let now = Timestamp::now();
+        for event in trail::begun(set, &plan.begun, plan.versions.wanted, now) {
+            self.events.record(set, event);
         }
         if let Some(error) = unresolved {
             return Err(error.into());

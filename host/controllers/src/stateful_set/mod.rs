@@ -17,6 +17,7 @@ mod set_back;
 mod states;
 mod status;
 mod superseded;
+mod trail;
 mod versions;
 mod watch;
 
@@ -333,7 +334,10 @@ impl Controller for Context {
         match self.cluster.set_status(MANAGER, set, status).await {
             // The watch event of the other change requeues it.
             Err(error) if error.is_race() => Ok(()),
-            written => written.map(drop),
+            written => {
+                let turn = trail::turn(set, status, Timestamp::now());
+                written.map(|_| turn.into_iter().for_each(|event| self.events.record(set, event)))
+            }
         }
     }
 

@@ -20,6 +20,7 @@ use super::inspect::{
 };
 use super::resize::{RESIZING, Resizes, may_differ};
 use super::rollout::instances::{LiveZone, Wanted};
+use super::rollout::reasons::Begun;
 use super::rollout::{self, Count, Decision, Instance, Rollout, Rule, State, Update, Updated, Waiver};
 use super::set_back::{SetBack, set_back_from};
 use super::states::States;
@@ -69,6 +70,8 @@ pub(super) struct Plan {
     pub resize: Vec<Resized>,
     /// Pods to delete, which their StatefulSets create again.
     pub replace: Vec<Pod>,
+    /// Instances whose update begins with this plan.
+    pub begun: Vec<Begun>,
     /// Pods that get other resources.
     pub resizes: Resizes,
     /// Those whose rollout has stopped.
@@ -119,6 +122,7 @@ struct HandedOver {
     rollout: Rollout,
     /// Pods of an earlier template that are not ready, to delete.
     pods: Vec<Pod>,
+    begun: Vec<Begun>,
     /// None: nothing is taken over.
     superseded: Option<Superseded>,
 }
@@ -131,6 +135,7 @@ struct InPlace {
     held: Vec<String>,
     /// To delete.
     pods: Vec<Pod>,
+    begun: Vec<Begun>,
     set_back: Vec<SetBack>,
 }
 
@@ -216,6 +221,7 @@ pub(super) fn plan(
     let HandedOver {
         mut rollout,
         pods: mut replace,
+        mut begun,
         mut superseded,
     } = handed_over;
     let mut resizes = group.resizes(&mut wanted)?;
@@ -269,6 +275,7 @@ pub(super) fn plan(
         // Their StatefulSets are to say that there are such, before there are.
         resizes.only(|pod| held.iter().all(|name| !is_of(pod, name)));
         (rollout, replace, set_back) = (in_place.rollout, in_place.pods, in_place.set_back);
+        begun = in_place.begun;
     }
     let next_request = states.next().map(|time| time.duration_since(now));
     rollout.again = rollout.again.into_iter().chain(next_request).min();
@@ -295,6 +302,7 @@ pub(super) fn plan(
         rollout,
         replicas: all,
         replace,
+        begun,
         resizes,
         set_back,
         drifted: plan.drifted,
@@ -463,10 +471,13 @@ impl Group<'_> {
                 *count = one.ordinal + 1;
             }
         }
-        let next = decision.next.iter().filter_map(|at| instances.get(*at));
-        let old = next.filter_map(|one| zones.get(one.zone_index)?.pod(one.ordinal, pods));
+        let next = || decision.next.iter().filter_map(|at| instances.get(*at));
+        let begins = |one: &Instance<'_>| Some(Begun::of(zones.get(one.zone_index)?, one, pods));
+        let begun = next().filter_map(begins).collect();
+        let old = next().filter_map(|one| zones.get(one.zone_index)?.pod(one.ordinal, pods));
         let handed_over = HandedOver {
             pods: old.cloned().collect(),
+            begun,
             superseded: Some(superseded),
             rollout,
         };
@@ -558,6 +569,10 @@ impl Group<'_> {
             }
             let pods = next.iter().filter_map(|one| zone.pod(one.ordinal, all_pods));
             in_place.pods.extend(pods.cloned());
+            let begins = |one: &&Instance<'_>| Begun::of(zone, one, all_pods);
+            in_place
+                .begun
+                .extend(next.iter().map(begins).filter(|one| one.action != "create"));
             let is_served = |one: &&Instance<'_>| matches!(one.state, State::Updated(Updated { is_ready: true, .. }));
             let served = instances.iter().filter(|one| is_of_zone(one) && is_served(one)).count();
             // The template is the one that most of its pods are made from.

@@ -82,6 +82,17 @@ struct Place<'o> {
     stateful_set: &'o str,
 }
 
+/// A disk of a namespace, for commands that act on disks.
+#[derive(Clone, Debug)]
+pub struct KnownDisk {
+    pub claim: PersistentVolumeClaim,
+    /// The name of its deployment, or nothing.
+    pub deployment: String,
+    /// As [`Instance`] is shown; none if it is not of an instance.
+    pub instance: Option<String>,
+    pub is_orphaned: bool,
+}
+
 /// A disk.
 struct Disk<'o> {
     claim: &'o PersistentVolumeClaim,
@@ -96,11 +107,13 @@ struct Disk<'o> {
 // === impl Place ===
 
 impl<'o> Place<'o> {
-    /// Of a name `<template>-<StatefulSet>-<ordinal>`. None: it is not a claim of a StatefulSet.
+    /// Of a name `<template>-<StatefulSet>-<ordinal>`; of an orphaned disk, the one that it had. None: it is not a
+    /// claim of a StatefulSet.
     fn of(claim: &'o PersistentVolumeClaim) -> Option<Self> {
         let stateful_set = label(claim, labels::STATEFUL_SET_NAME);
         let (_, version) = stateful_set.rsplit_once("-v")?;
-        let (start, ordinal) = claim.metadata.name.as_deref()?.rsplit_once('-')?;
+        let name = orphaned_from(claim).or(claim.metadata.name.as_deref())?;
+        let (start, ordinal) = name.rsplit_once('-')?;
         let template = start.strip_suffix(stateful_set)?.strip_suffix('-')?;
         let zone = label(claim, labels::AZ_INDEX).parse().unwrap_or(0);
         Some(Self {
@@ -196,7 +209,8 @@ impl Seen {
             let will_use = has_zone
                 && group.has(place.zone, place.ordinal)
                 && newest.get(&set.name_any()) == Some(&place.version)
-                && has_template(set, place.template);
+                && has_template(set, place.template)
+                && orphaned_from(claim).is_none();
             let az = if has_zone { group.az(place.zone) } else { "" };
             let index = has_zone.then(|| group.index_of_any(place.zone, place.ordinal));
             return Some(Disk {
@@ -265,6 +279,16 @@ impl Seen {
     }
 }
 
+/// The claim that the volume of an orphaned disk had.
+fn orphaned_from(claim: &PersistentVolumeClaim) -> Option<&str> {
+    claim
+        .metadata
+        .annotations
+        .as_ref()?
+        .get(labels::ORPHANED_FROM)
+        .map(String::as_str)
+}
+
 /// Whether the pods of a group have claims of this template.
 fn has_template(set: &QuarksStatefulSet, name: &str) -> bool {
     let template = Value::Object(set.spec.template.members());
@@ -312,6 +336,32 @@ pub fn run(arguments: &DisksArguments, color: Color) -> Result<(), ExitError> {
 
 async fn table(access: &Access, arguments: &DisksArguments) -> anyhow::Result<Table> {
     let deployments = deployments(access, arguments).await?;
+    let seen = seen(access, deployments).await?;
+    let only = arguments.deployment.as_deref().map(|name| access.names(name));
+    let only = only.transpose()?.map(|names| names.deployment());
+    Ok(seen.table(only.as_deref(), arguments.orphaned))
+}
+
+/// All disks of the namespace.
+///
+/// # Errors
+/// Something cannot be listed.
+pub async fn known(access: &Access) -> anyhow::Result<Vec<KnownDisk>> {
+    let seen = seen(access, access.list("").await?).await?;
+    let known = |disk: &Disk<'_>| {
+        let deployment = seen.deployments.iter().find(|known| known.label == disk.deployment);
+        let instance = disk.instance.as_ref().filter(|_| !disk.is_of_errand);
+        KnownDisk {
+            claim: disk.claim.clone(),
+            deployment: deployment.map_or(disk.deployment, |known| &known.name).to_string(),
+            instance: instance.map(ToString::to_string),
+            is_orphaned: disk.is_orphaned,
+        }
+    };
+    Ok(seen.disks().iter().map(known).collect())
+}
+
+async fn seen(access: &Access, deployments: Vec<BoshDeployment>) -> anyhow::Result<Seen> {
     let known = deployments.iter().map(|deployment| {
         let name = deployment.name_any();
         anyhow::Ok(Known {
@@ -320,16 +370,13 @@ async fn table(access: &Access, arguments: &DisksArguments) -> anyhow::Result<Ta
             name,
         })
     });
-    let seen = Seen {
+    Ok(Seen {
         deployments: known.collect::<Result<_, _>>()?,
         groups: access.list("").await?,
         jobs: access.list("").await?,
         pods: access.list("").await?,
         claims: access.list("").await?,
-    };
-    let only = arguments.deployment.as_deref().map(|name| access.names(name));
-    let only = only.transpose()?.map(|names| names.deployment());
-    Ok(seen.table(only.as_deref(), arguments.orphaned))
+    })
 }
 
 /// The deployments that are shown. Deleted ones have orphaned disks, too.
@@ -481,6 +528,16 @@ mod tests {
             "nats-pvc-nats-nats-z0-v2-1 nats/? a",
             "1 is the index of another"
         );
+    }
+
+    #[test]
+    fn a_disk_that_a_command_has_orphaned_tells_its_instance() {
+        let mut orphan = claim("nats-pvc", "nats-z0-v1", 0);
+        let before = orphan.metadata.name.replace("nats-pvc-orphaned-1".into()).unwrap();
+        orphan.metadata.annotations = Some([(labels::ORPHANED_FROM.to_string(), before)].into());
+        let claims = vec![claim("nats-pvc", "nats-z0-v1", 0), orphan];
+        let seen = seen(vec![group("nats", &["a"], 1)], claims);
+        assert_eq!(orphaned(&seen), ["nats-pvc-orphaned-1 nats/0 a"]);
     }
 
     #[test]

@@ -4,6 +4,7 @@ use crate::access::{Access, PlaceArguments};
 use crate::instances::{self, Group, Instance, label};
 use crate::state::{State, statuses};
 use crate::table::{Cell, Table, TableArguments};
+use crate::time;
 use crate::usage::{NO_METRICS, Usage, Usages, usages, vitals};
 use boson_api::{BoshDeployment, BoshDeploymentSpec, QuarksStatefulSet};
 use boson_commands::exit::ExitError;
@@ -147,7 +148,7 @@ fn details(instance: &Instance, spec: &BoshDeploymentSpec) -> [Cell; 9] {
         is_ignored.to_string().into(),
         Cell::lines(&claims.collect::<Vec<_>>()),
         text(pod_spec.and_then(|spec| spec.node_name.clone())),
-        text(created.map(|created| date(created.0))),
+        text(created.map(|created| time::shown(created.0))),
         text(pod.map(|pod| label(pod, labels::DEPLOYMENT_VERSION).to_string())),
         text(pod.map(|_| restarts.to_string())),
     ]
@@ -208,11 +209,6 @@ fn header(shown: Shown) -> Vec<&'static str> {
         titles.extend(["Uptime", "CPU\nTotal", "Memory\nUsage"]);
     }
     titles
-}
-
-/// As BOSH prints times.
-fn date(time: Timestamp) -> String {
-    time.strftime("%a %b %e %H:%M:%S UTC %Y").to_string()
 }
 
 pub fn run(arguments: &InstancesArguments, color: Color) -> Result<(), ExitError> {

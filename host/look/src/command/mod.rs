@@ -3,6 +3,7 @@
 pub mod deployments;
 pub mod disks;
 pub mod errands;
+pub mod events;
 pub mod graph;
 pub mod instances;
 pub mod manifest;

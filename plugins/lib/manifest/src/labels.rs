@@ -83,12 +83,20 @@ pub const POD_ORDINAL: &str = "quarks.cloudfoundry.org/pod-ordinal";
 pub const WAIVED_RULE: &str = "quarks.cloudfoundry.org/waived-rule";
 /// Label that Kubernetes itself sets on the pods of a StatefulSet: the ordinal.
 pub const KUBERNETES_POD_INDEX: &str = "apps.kubernetes.io/pod-index";
+/// Label of a ConfigMap with recorded events: its number.
+pub const EVENTS_PAGE: &str = "quarks.cloudfoundry.org/events-page";
+/// Annotation of a PersistentVolumeClaim: the claim that had its volume before the disk was orphaned.
+pub const ORPHANED_FROM: &str = "quarks.cloudfoundry.org/orphaned-from";
 /// Label of what `host deploy` stores: the deployment.
 pub const INPUT_OF: &str = "quarks.cloudfoundry.org/input-of";
 /// Label of the record of a deploy, and annotation of its BOSHDeployment: the number of the deploy.
 pub const REVISION: &str = "quarks.cloudfoundry.org/revision";
 /// Annotation of the record of a deploy: how it ended.
 pub const DEPLOY_RESULT: &str = "quarks.cloudfoundry.org/deploy-result";
+/// Annotation of a BOSHDeployment: the user of the command of `host` that has changed it last.
+pub const CHANGED_BY: &str = "quarks.cloudfoundry.org/changed-by";
+/// Annotation `"true"` of a BOSHDeployment: `host cancel` has paused it, and the next deploy resumes it.
+pub const CANCELLED: &str = "quarks.cloudfoundry.org/cancelled";
 /// Label of a namespace that an operator serves.
 pub const MONITORED: &str = "quarks.cloudfoundry.org/monitored";
 /// Label of a namespace: ServiceAccount of the conversion Jobs.

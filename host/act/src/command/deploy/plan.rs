@@ -272,7 +272,8 @@ impl Present {
         self.unless_same(record, Vec::new(), deployment, number)
     }
 
-    fn unless_same(&self, record: Record, inputs: Vec<Value>, deployment: Value, number: u64) -> Option<Plan> {
+    fn unless_same(&self, record: Record, inputs: Vec<Value>, mut deployment: Value, number: u64) -> Option<Plan> {
+        deployment.set_annotation(labels::CHANGED_BY, record.user.as_deref());
         let is_current = self.current().is_some_and(|one| one.record.inputs == record.inputs);
         let found = self.deployment.as_ref().and_then(AnyObject::spec);
         if is_current && has(found, &deployment["spec"]) {
@@ -343,14 +344,17 @@ impl Present {
         if !members.is_empty() {
             spec["conversion"] = members.into();
         }
+        let mut annotations = json!({labels::REVISION: number.to_string()});
+        // A cancelled rollout does not hold the next one. The fields are no longer set by the deploy after this one.
+        let deployment = self.deployment.as_ref();
+        if deployment.and_then(|one| one.annotation(labels::CANCELLED)) == Some("true") {
+            spec["paused"] = false.into();
+            annotations[labels::CANCELLED] = "false".into();
+        }
         json!({
             "apiVersion": labels::API_VERSION,
             "kind": "BOSHDeployment",
-            "metadata": {
-                "name": self.name,
-                "namespace": self.namespace,
-                "annotations": {labels::REVISION: number.to_string()},
-            },
+            "metadata": {"name": self.name, "namespace": self.namespace, "annotations": annotations},
             "spec": spec,
         })
     }
@@ -568,6 +572,29 @@ mod tests {
             .rollback(&deployed.revisions[0], &stamp())
             .unwrap();
         assert_eq!(back.deployment["spec"]["runtimeConfigs"], json!(listed));
+    }
+
+    #[test]
+    fn a_deploy_ends_the_pause_of_a_cancelled_one() {
+        let none = present(None, Vec::new());
+        let first = none.plan(&inputs("a: 1"), &stamp()).unwrap().unwrap();
+        assert_eq!(first.deployment.annotation(labels::CHANGED_BY), Some("me"));
+        let mut cancelled = after(&first, &none);
+        let deployment = cancelled.deployment.as_mut().unwrap();
+        deployment["spec"]["paused"] = true.into();
+        assert!(
+            cancelled.plan(&inputs("a: 1"), &stamp()).unwrap().is_none(),
+            "a user has paused it"
+        );
+        let deployment = cancelled.deployment.as_mut().unwrap();
+        deployment.set_annotation(labels::CANCELLED, Some("true"));
+        let again = cancelled.plan(&inputs("a: 1"), &stamp()).unwrap().unwrap();
+        assert_eq!(again.deployment["spec"]["paused"], false);
+        let next = after(&again, &cancelled)
+            .plan(&inputs("a: 2"), &stamp())
+            .unwrap()
+            .unwrap();
+        assert_eq!(next.deployment["spec"].get("paused"), None);
     }
 
     #[test]

@@ -55,7 +55,7 @@ pub async fn act(run: &Reconcile<'_>, plan: &Applying, manifest: &Manifest) -> R
     variables::set_policy(run, &plan.unretained, ReclaimPolicy::Delete).await?;
     if let Some(change) = &plan.change {
         tracing::info!(change = change.note, "changed the deployment");
-        events::send(run.context, run.object, change).await;
+        events::changed(run.context, run.object, change).await;
     }
     Ok(())
 }

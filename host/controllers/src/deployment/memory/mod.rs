@@ -2,6 +2,7 @@
 //! is converted once.
 
 mod failed_plugins;
+mod generations;
 mod linked;
 mod postponed;
 mod pull_sources;
@@ -9,6 +10,7 @@ mod rollouts;
 mod schedule;
 
 pub use failed_plugins::FailedPlugins;
+pub use generations::Generations;
 pub use linked::LinkedDeployments;
 pub use postponed::Postponed;
 pub use pull_sources::{PullSources, Source};
@@ -39,6 +41,8 @@ pub struct Memory {
     pub rollouts: Rollouts,
     /// Which plugins of each have failed.
     pub failed: FailedPlugins,
+    /// The specification of each whose change was recorded last.
+    pub recorded: Generations,
 }
 
 // === impl Memory ===
@@ -52,5 +56,6 @@ impl Memory {
         self.postponed.note(key, false);
         self.rollouts.release(key);
         self.failed.remember(key, Vec::new());
+        self.recorded.forget(key);
     }
 }

@@ -148,7 +148,7 @@ impl<'a> LiveZone<'a> {
         kept.any(|pod| lacks(names.iter().copied(), pod))
     }
 
-    fn is_stopped(&self, ordinal: usize) -> bool {
+    pub(super) fn is_stopped(&self, ordinal: usize) -> bool {
         self.states.is_instance_stopped(self.name, ordinal)
     }
 
@@ -176,7 +176,7 @@ impl<'a> LiveZone<'a> {
     }
 
     /// Whether a pod cannot get the wanted resources without being replaced.
-    fn is_refused(&self, pod: &Pod) -> bool {
+    pub(super) fn is_refused(&self, pod: &Pod) -> bool {
         self.wanted.is_some_and(|wanted| is_refused(pod, wanted.digest))
     }
 

@@ -12,6 +12,7 @@
 //!   The rollout goes on when the instance becomes ready, or when something else is wanted.
 
 pub(super) mod instances;
+pub(super) mod reasons;
 mod rule;
 mod update;
 

@@ -1,0 +1,97 @@
+//! Fields of the operator's objects that others have set, from the API server's record of it. Pure.
+
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ManagedFieldsEntry;
+use kube::api::ObjectMeta;
+use serde_json::{Map, Value};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Field managers of the operator begin with this.
+const OPERATOR: &str = "boson-";
+/// Kubernetes' own, which fill in fields.
+const KUBERNETES: [&str; 4] = ["kube-apiserver", "kube-controller-manager", "kube-scheduler", "kubelet"];
+/// Everybody may set metadata, and a status is of a controller.
+const SHARED: [&str; 2] = ["f:metadata", "f:status"];
+
+/// The fields that others have set in an object of the operator: JSON pointers, by manager. Items of lists are left
+/// out: the operator removes those that it has not written.
+pub fn fields(object: &ObjectMeta) -> BTreeMap<String, Vec<String>> {
+    let entries = || {
+        let all = object.managed_fields.iter().flatten();
+        all.filter(|one| one.subresource.as_ref().is_none_or(String::is_empty))
+    };
+    let is_operators = |one: &&ManagedFieldsEntry| manager(one).starts_with(OPERATOR);
+    let own: BTreeSet<String> = entries().filter(is_operators).flat_map(leaves).collect();
+    let mut found = BTreeMap::new();
+    if entries().any(|one| is_operators(&one)) {
+        for one in entries().filter(|one| !is_operators(one) && !KUBERNETES.contains(&manager(one))) {
+            let set: Vec<String> = leaves(one).into_iter().filter(|field| !own.contains(field)).collect();
+            if !set.is_empty() {
+                found
+                    .entry(manager(one).to_string())
+                    .or_insert_with(Vec::new)
+                    .extend(set);
+            }
+        }
+    }
+    found
+}
+
+fn manager(entry: &ManagedFieldsEntry) -> &str {
+    entry.manager.as_deref().unwrap_or_default()
+}
+
+/// JSON pointers to the fields of an entry.
+fn leaves(entry: &ManagedFieldsEntry) -> Vec<String> {
+    let fields = entry.fields_v1.as_ref().and_then(|fields| fields.0.as_object());
+    let mut all = Vec::new();
+    for (key, inner) in fields.into_iter().flatten() {
+        if !SHARED.contains(&key.as_str()) {
+            walk(key, inner, String::new(), &mut all);
+        }
+    }
+    all
+}
+
+/// The depth is that of an object of Kubernetes, which the API server has checked.
+fn walk(key: &str, inner: &Value, path: String, all: &mut Vec<String>) {
+    let Some(name) = key.strip_prefix("f:") else { return };
+    let path = format!("{path}/{}", name.replace('~', "~0").replace('/', "~1"));
+    let none = Map::new();
+    let members = inner.as_object().unwrap_or(&none);
+    if members.keys().all(|key| key == ".") {
+        all.push(path);
+        return;
+    }
+    for (key, inner) in members {
+        walk(key, inner, path.clone(), all);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::{from_value, json};
+
+    fn of(entries: &Value) -> BTreeMap<String, Vec<String>> {
+        fields(&from_value(json!({"managedFields": entries})).unwrap())
+    }
+
+    #[test]
+    fn only_fields_that_the_operator_has_not_set_are_found() {
+        let own = json!({"manager": "boson-statefulset", "fieldsV1": {"f:spec": {"f:replicas": {}}}});
+        let status = json!({"manager": "kube-controller-manager", "subresource": "status", "fieldsV1": {"f:status": {"f:x": {}}}});
+        let edit = json!({"manager": "kubectl-edit", "fieldsV1": {
+            "f:metadata": {"f:annotations": {"f:a": {}}},
+            "f:spec": {"f:replicas": {}, "f:minReadySeconds": {}, "f:template": {"f:spec": {"f:containers": {"k:{\"name\":\"x\"}": {".": {}}}}}},
+            "f:data": {"f:a/b": {}},
+        }});
+        let wanted = [(
+            "kubectl-edit".to_string(),
+            vec!["/data/a~1b".to_string(), "/spec/minReadySeconds".to_string()],
+        )];
+        let mut found = of(&json!([own, status, edit]));
+        found.values_mut().for_each(|fields| fields.sort());
+        assert_eq!(found, wanted.into());
+        assert!(of(&json!([edit])).is_empty(), "an object of somebody else");
+    }
+}

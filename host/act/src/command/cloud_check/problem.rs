@@ -1,0 +1,193 @@
+//! What can be wrong with a deployment, and what can be done about it, in BOSH's words where it has them.
+
+use boson_look::table::Table;
+use k8s_openapi::api::core::v1::{PersistentVolumeClaim, Pod};
+use serde_json::Value;
+
+const HEADER: [&str; 3] = ["#", "Type", "Description"];
+
+/// A problem.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Problem {
+    pub kind: Kind,
+    pub description: String,
+    /// What it is about, as it was read.
+    pub subject: Subject,
+}
+
+/// What a problem is about.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Subject {
+    Pod(Box<Pod>),
+    /// A claim, and the pods that use it.
+    Claim(Box<PersistentVolumeClaim>, Vec<Pod>),
+    /// An object, and JSON pointers to the fields that others have set.
+    Fields(Value, Vec<String>),
+    /// Something that does not exist, so that it cannot be acted upon.
+    Nothing,
+}
+
+/// The type of a problem.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Kind {
+    MissingVm,
+    UnresponsiveAgent,
+    StuckVm,
+    MissingDisk,
+    MissingSecret,
+    ChangedObject,
+}
+
+/// What to do about a problem.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Resolution {
+    Ignore,
+    RecreateWithoutWait,
+    Recreate,
+    DeletePod,
+    DeleteDisk,
+    RemoveFields,
+}
+
+// === impl Kind ===
+
+impl Kind {
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::MissingVm => "missing_vm",
+            Self::UnresponsiveAgent => "unresponsive_agent",
+            Self::StuckVm => "stuck_vm",
+            Self::MissingDisk => "missing_disk",
+            Self::MissingSecret => "missing_secret",
+            Self::ChangedObject => "changed_object",
+        }
+    }
+}
+
+// === impl Resolution ===
+
+impl Resolution {
+    /// As `--resolution` names it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Ignore => "ignore",
+            Self::RecreateWithoutWait => "recreate_vm_without_wait",
+            Self::Recreate => "recreate_vm",
+            Self::DeletePod => "delete_vm_reference",
+            Self::DeleteDisk => "delete_disk_reference",
+            Self::RemoveFields => "remove_changes",
+        }
+    }
+
+    pub fn plan(self) -> &'static str {
+        match self {
+            Self::Ignore => "Skip for now",
+            Self::RecreateWithoutWait => "Recreate the pod without waiting for its processes to start",
+            Self::Recreate => "Recreate the pod and wait for its processes to start",
+            Self::DeletePod => {
+                "Delete the pod without an answer of its node (forceful; make sure that the node is off, or its \
+                 processes may still run and write to the disk)"
+            }
+            Self::DeleteDisk => "Delete the claim, for a new and empty disk (DANGEROUS!)",
+            Self::RemoveFields => "Remove these fields",
+        }
+    }
+}
+
+// === impl Problem ===
+
+impl Problem {
+    /// The ways to resolve it, the one that skips it first.
+    pub fn resolutions(&self) -> &'static [Resolution] {
+        use Resolution::{DeleteDisk, DeletePod, Ignore, Recreate, RecreateWithoutWait, RemoveFields};
+        match (self.kind, &self.subject) {
+            (_, Subject::Nothing) | (Kind::MissingSecret, _) => &[Ignore],
+            (Kind::MissingVm, _) => &[Ignore, RecreateWithoutWait, Recreate],
+            (Kind::UnresponsiveAgent | Kind::StuckVm, _) => &[Ignore, DeletePod],
+            (Kind::MissingDisk, _) => &[Ignore, DeleteDisk],
+            (Kind::ChangedObject, _) => &[Ignore, RemoveFields],
+        }
+    }
+
+    /// What `--auto` does, as in BOSH: only a pod that is certainly lost is replaced.
+    pub fn default_resolution(&self) -> Resolution {
+        let recreate = Resolution::RecreateWithoutWait;
+        if self.kind == Kind::MissingVm && self.resolutions().contains(&recreate) {
+            recreate
+        } else {
+            Resolution::Ignore
+        }
+    }
+
+    /// The first of these names that is one of its resolutions.
+    pub fn resolution_of(&self, names: &[String]) -> Resolution {
+        let named = |name: &String| self.resolutions().iter().find(|one| one.name() == name).copied();
+        names.iter().find_map(named).unwrap_or(Resolution::Ignore)
+    }
+}
+
+/// The problems, numbered.
+pub fn table(problems: &[Problem]) -> Table {
+    let row = |(number, one): (usize, &Problem)| {
+        vec![
+            number.to_string().into(),
+            one.kind.name().into(),
+            one.description.as_str().into(),
+        ]
+    };
+    let rows = (1..).zip(problems).map(row).collect();
+    Table::new("problems", &HEADER, rows)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn problem(kind: Kind, subject: Subject) -> Problem {
+        Problem {
+            kind,
+            description: "d".into(),
+            subject,
+        }
+    }
+
+    #[test]
+    fn only_what_is_certainly_lost_is_resolved_automatically() {
+        let pod = || Subject::Pod(Box::default());
+        assert_eq!(
+            problem(Kind::MissingVm, pod()).default_resolution(),
+            Resolution::RecreateWithoutWait
+        );
+        for (kind, subject) in [
+            (Kind::MissingVm, Subject::Nothing),
+            (Kind::UnresponsiveAgent, pod()),
+            (Kind::StuckVm, pod()),
+            (Kind::MissingDisk, Subject::Claim(Box::default(), Vec::new())),
+            (Kind::ChangedObject, Subject::Fields(Value::Null, Vec::new())),
+        ] {
+            assert_eq!(
+                problem(kind, subject).default_resolution(),
+                Resolution::Ignore,
+                "{kind:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_resolution_applies_to_the_problems_that_have_it() {
+        let names = ["delete_vm_reference".to_string(), "recreate_vm".to_string()];
+        let pod = || Subject::Pod(Box::default());
+        assert_eq!(
+            problem(Kind::MissingVm, pod()).resolution_of(&names),
+            Resolution::Recreate
+        );
+        assert_eq!(
+            problem(Kind::StuckVm, pod()).resolution_of(&names),
+            Resolution::DeletePod
+        );
+        assert_eq!(
+            problem(Kind::MissingSecret, Subject::Nothing).resolution_of(&names),
+            Resolution::Ignore
+        );
+    }
+}

@@ -1,0 +1,98 @@
+//! Reads what a check needs. What a user may not read is left out, with a note.
+
+use super::scan::Seen;
+use boson_api::QuarksStatefulSet;
+use boson_cluster::client::{Error, ErrorKind, Kind};
+use boson_look::access::{Access, Found, forbidden};
+use boson_look::instances::Instance;
+use boson_manifest::labels::API_VERSION;
+use k8s_openapi::api::apps::v1::StatefulSet;
+use k8s_openapi::api::core::v1::{ConfigMap, Node, PersistentVolumeClaim, Secret, Service};
+use kube::api::ObjectMeta;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// What was read.
+pub struct Read {
+    pub seen: Seen,
+    /// What was not checked, and why.
+    pub notes: Vec<String>,
+}
+
+/// Reads a deployment.
+///
+/// # Errors
+/// Something cannot be read, other than what is left out.
+pub async fn read(access: &Access, found: &Found) -> anyhow::Result<Read> {
+    let mut notes = Vec::new();
+    let instances = Instance::all(access, found).await?;
+    let groups: Vec<QuarksStatefulSet> = access.list(&found.selector).await?;
+    let nodes = nodes(access, &instances, &mut notes).await?;
+    let mut objects: Vec<(&'static str, &'static str, ObjectMeta)> = Vec::new();
+    objects.extend(
+        groups
+            .iter()
+            .map(|one| (API_VERSION, "QuarksStatefulSet", one.metadata.clone())),
+    );
+    let sets = metadata::<StatefulSet>(access, &found.selector, &mut notes).await?;
+    objects.extend(sets.into_iter().flatten().map(|one| ("apps/v1", "StatefulSet", one)));
+    let services = metadata::<Service>(access, &found.selector, &mut notes).await?;
+    objects.extend(services.into_iter().flatten().map(|one| ("v1", "Service", one)));
+    let seen = Seen {
+        claims: access.list::<PersistentVolumeClaim>("").await?,
+        secrets: names(metadata::<Secret>(access, "", &mut notes).await?),
+        config_maps: names(metadata::<ConfigMap>(access, "", &mut notes).await?),
+        instances,
+        groups,
+        nodes,
+        objects,
+    };
+    Ok(Read { seen, notes })
+}
+
+fn names(all: Option<Vec<ObjectMeta>>) -> Option<BTreeSet<String>> {
+    Some(all?.into_iter().filter_map(|one| one.name).collect())
+}
+
+/// None: it is forbidden.
+async fn metadata<K: Kind>(
+    access: &Access,
+    selector: &str,
+    notes: &mut Vec<String>,
+) -> anyhow::Result<Option<Vec<ObjectMeta>>> {
+    let listed = access.cluster.list_metadata::<K>(&access.namespace, selector).await;
+    unless_forbidden(access, listed, notes)
+}
+
+/// The nodes of pods, by name.
+async fn nodes(
+    access: &Access,
+    instances: &[Instance],
+    notes: &mut Vec<String>,
+) -> anyhow::Result<BTreeMap<String, Option<Node>>> {
+    let pods = instances.iter().filter_map(|one| one.pod.as_ref());
+    let names: BTreeSet<&String> = pods.filter_map(|pod| pod.spec.as_ref()?.node_name.as_ref()).collect();
+    let mut nodes = BTreeMap::new();
+    for name in names {
+        match unless_forbidden(access, access.cluster.get_global::<Node>(name).await, notes)? {
+            Some(node) => nodes.insert(name.clone(), node),
+            None => break,
+        };
+    }
+    Ok(nodes)
+}
+
+fn unless_forbidden<T>(
+    access: &Access,
+    result: Result<T, Error>,
+    notes: &mut Vec<String>,
+) -> anyhow::Result<Option<T>> {
+    match result {
+        Ok(found) => Ok(Some(found)),
+        Err(error) if error.kind == ErrorKind::Forbidden => {
+            let why = forbidden(&error, &access.namespace);
+            notes.push(format!("{} are not checked: {why}", error.resource));
+            Ok(None)
+        }
+        Err(error) => Err(access.explained(error)),
+    }
+}

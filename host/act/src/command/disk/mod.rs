@@ -1,0 +1,341 @@
+//! `host attach-disk`, `orphan-disk` and `delete-disk`: the disks of instances, as PersistentVolumeClaims.
+
+mod claim;
+mod step;
+mod volume;
+
+use crate::recorded;
+use crate::selection::Selection;
+use anyhow::{Context, bail};
+use boson_api::QuarksStatefulSet;
+use boson_cluster::client::recorded::RecordedEvent;
+use boson_commands::confirm::Confirmation;
+use boson_commands::exit::ExitError;
+use boson_commands::output;
+use boson_look::access::{Access, DeploymentArguments, Found, PlaceArguments};
+use boson_look::command::disks::{self, KnownDisk};
+use boson_look::instances::{self, Instance};
+use boson_manifest::labels;
+use clap::{Args, ValueEnum};
+use k8s_openapi::api::apps::v1::StatefulSet;
+use k8s_openapi::api::core::v1::{PersistentVolumeClaim, Pod};
+use k8s_openapi::jiff::Timestamp;
+use kube::ResourceExt;
+
+const ATTACH_EXAMPLES: &str = "\
+DISK is an orphaned PersistentVolumeClaim, from `host disks --orphaned`, or a PersistentVolume that no claim has. The instance must be stopped (`host stop`), and \
+not ignored. The disk that it has now is orphaned, not deleted: its data is in a claim CLAIM-orphaned-ID from then on. The volume keeps its data and its \
+reclaim policy. If the command is interrupted, run it again. Afterwards, `host start` starts the instance with the disk.
+
+With --disk-properties=copy, the claim has the storage class and the requested size of the disk that the instance has now; otherwise, those of the volume.
+
+The command needs the permissions to get the BOSHDeployment, to list BOSHDeployments, QuarksStatefulSets, QuarksJobs, StatefulSets and pods, to get, list, create, \
+patch and delete PersistentVolumeClaims, and, in the cluster, to get and patch PersistentVolumes.
+
+Examples:
+  host stop db/0 -d cf
+  host attach-disk db/0 db-pvc-cf-db-v1-0-orphaned-12ab34cd -d cf
+  host start db/0 -d cf";
+const ORPHAN_EXAMPLES: &str = "\
+DISK is a PersistentVolumeClaim of an instance that is stopped and not ignored, from `host disks`. Its data is in a claim DISK-orphaned-ID from then on, \
+and the instance gets a new and empty disk when it is started. `host attach-disk` attaches the orphaned disk again. If the command is interrupted, run it \
+again. It needs the permissions of `host attach-disk`.
+
+Examples:
+  host orphan-disk db-pvc-cf-db-v1-0";
+const DELETE_EXAMPLES: &str = "\
+DISK is an orphaned PersistentVolumeClaim, from `host disks --orphaned`. Kubernetes deletes the volume with its data, unless the reclaim policy of the volume is \
+Retain. This cannot be undone.
+
+The command needs the permissions to list BOSHDeployments, QuarksStatefulSets, QuarksJobs, pods and PersistentVolumeClaims, and to delete the latter.
+
+Examples:
+  host delete-disk db-pvc-cf-db-v1-0-orphaned-12ab34cd";
+
+/// Options of `host attach-disk`.
+#[derive(Args, Debug)]
+#[command(after_help = ATTACH_EXAMPLES)]
+pub struct AttachDiskArguments {
+    /// Instance, as `host instances` shows it
+    #[arg(value_name = "GROUP/INDEX")]
+    instance: Selection,
+    /// PersistentVolumeClaim or PersistentVolume
+    #[arg(value_name = "DISK")]
+    disk: String,
+    /// Which properties the disk gets, other than its own
+    #[arg(long, value_enum, value_name = "PROPERTIES")]
+    disk_properties: Option<DiskProperties>,
+    #[command(flatten)]
+    deployment: DeploymentArguments,
+}
+
+/// The properties of an attached disk.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum DiskProperties {
+    /// Those of the disk that the instance has now
+    Copy,
+}
+
+/// Options of `host orphan-disk`.
+#[derive(Args, Debug)]
+#[command(after_help = ORPHAN_EXAMPLES)]
+pub struct OrphanDiskArguments {
+    #[command(flatten)]
+    common: Common,
+}
+
+/// Options of `host delete-disk`.
+#[derive(Args, Debug)]
+#[command(after_help = DELETE_EXAMPLES)]
+pub struct DeleteDiskArguments {
+    #[command(flatten)]
+    common: Common,
+}
+
+#[derive(Args, Debug)]
+struct Common {
+    /// PersistentVolumeClaim
+    #[arg(value_name = "DISK")]
+    disk: String,
+    #[command(flatten)]
+    place: PlaceArguments,
+    #[command(flatten)]
+    confirmation: Confirmation,
+}
+
+/// # Errors
+/// See [`ExitError`].
+pub fn attach(arguments: &AttachDiskArguments) -> Result<(), ExitError> {
+    let done = arguments.deployment.run(async |access, found| {
+        let Selection::Instance { group, index } = &arguments.instance else {
+            bail!("'{}' is no instance: name it as GROUP/INDEX", arguments.instance);
+        };
+        let instances = arguments.instance.of(Instance::all(&access, &found).await?)?;
+        check_state(&arguments.instance.to_string(), group, &found, &instances)?;
+        let (set, ordinal) = stateful_set(&access, &found, group, *index).await?;
+        let name = claim::name(&set, group, ordinal).map_err(anyhow::Error::msg)?;
+        attach_to(&access, &set, &name, arguments).await?;
+        let context = format!("disk: {}", arguments.disk);
+        let event = RecordedEvent {
+            object_type: "disk".into(),
+            object_name: name,
+            ..RecordedEvent::about(&found.deployment, "attach", Timestamp::now()).because(&context)
+        };
+        recorded::write(&access, event).await?;
+        let (disk, instance) = (&arguments.disk, &arguments.instance);
+        let deployment = found.deployment.name_any();
+        Ok(output::print(&format!(
+            "attached disk '{disk}' to '{instance}' in deployment '{deployment}'\n"
+        ))?)
+    });
+    Ok(done?)
+}
+
+/// `name`: of the claim that the instance uses.
+async fn attach_to(
+    access: &Access,
+    set: &StatefulSet,
+    name: &str,
+    arguments: &AttachDiskArguments,
+) -> anyhow::Result<()> {
+    let known = disks::known(access).await?;
+    let present = volume::claim(access, name).await?;
+    // The claim is gone if an earlier run was interrupted.
+    let source = known.iter().find(|one| one.claim.name_any() == arguments.disk);
+    let (from, wanted) = match source {
+        Some(one) if arguments.disk == name => {
+            let volume = step::volume_of(&one.claim);
+            bail!(
+                "disk '{name}' is attached already, with volume '{}'",
+                volume.unwrap_or_default()
+            )
+        }
+        Some(one) if !one.is_orphaned => bail!(
+            "disk '{}' is in use: only orphaned disks can be attached",
+            arguments.disk
+        ),
+        Some(one) => {
+            let volume = step::volume_of(&one.claim);
+            let volume = volume.with_context(|| format!("disk '{}' has no volume yet", arguments.disk))?;
+            (Some(arguments.disk.as_str()), volume.to_string())
+        }
+        None => (None, arguments.disk.clone()),
+    };
+    let found = volume::read(access, &wanted).await?;
+    let holder = found.spec.as_ref().and_then(|spec| spec.claim_ref.as_ref());
+    if let Some(holder) = holder.filter(|_| from.is_none()) {
+        let (namespace, claim) = (holder.namespace.as_deref(), holder.name.as_deref().unwrap_or_default());
+        if namespace != Some(access.namespace.as_str()) {
+            bail!(
+                "PersistentVolume '{wanted}' belongs to namespace '{}'",
+                namespace.unwrap_or_default()
+            );
+        }
+        if claim != name && volume::claim(access, claim).await?.is_some() {
+            bail!("PersistentVolume '{wanted}' has the claim '{claim}': name that");
+        }
+    }
+    let copies = arguments.disk_properties == Some(DiskProperties::Copy);
+    let claim = claim::attached(name, present.as_ref(), set, &found, copies);
+    let claim = claim.with_context(|| format!("cannot make a claim '{name}' for PersistentVolume '{wanted}'"))?;
+    if let Some(present) = present.filter(|one| step::volume_of(one).is_some_and(|volume| volume != wanted)) {
+        orphan(access, &present).await?;
+    }
+    volume::move_to(access, &wanted, from, &claim).await
+}
+
+/// Gives the volume of a claim an orphaned one. Returns its name.
+async fn orphan(access: &Access, present: &PersistentVolumeClaim) -> anyhow::Result<String> {
+    let name = present.name_any();
+    let volume = step::volume_of(present).with_context(|| format!("disk '{name}' has no volume yet"))?;
+    let orphan = claim::orphaned(present).with_context(|| format!("the name of disk '{name}' is too long"))?;
+    volume::move_to(access, volume, Some(&name), &orphan).await?;
+    output::complain(&format!(
+        "disk '{name}' is orphaned: its data is in '{}'\n",
+        orphan.name_any()
+    ));
+    Ok(orphan.name_any())
+}
+
+/// # Errors
+/// See [`ExitError`].
+pub fn orphan_disk(arguments: &OrphanDiskArguments) -> Result<(), ExitError> {
+    let Common {
+        disk,
+        place,
+        confirmation,
+    } = &arguments.common;
+    confirmation.check()?;
+    place.run(async |access| {
+        if !confirmation.ask(&format!("Orphan disk '{disk}'\n"))? {
+            return Ok(Err(ExitError::Input));
+        }
+        let known = disks::known(&access).await?;
+        let Some(found) = known.into_iter().find(|one| one.claim.name_any() == *disk) else {
+            output::complain(&format!("disk '{disk}' does not exist: nothing is orphaned\n"));
+            return Ok(Ok(()));
+        };
+        if found.is_orphaned {
+            output::complain(&format!("disk '{disk}' is orphaned already\n"));
+            return Ok(Ok(()));
+        }
+        let instance = found.instance.clone().unwrap_or_default();
+        let Ok(Selection::Instance { group, index }) = instance.parse() else {
+            bail!("disk '{disk}' belongs to no instance");
+        };
+        let deployment = access.deployment(&found.deployment).await?;
+        let selection = Selection::Instance {
+            group: group.clone(),
+            index,
+        };
+        let instances = selection.of(Instance::all(&access, &deployment).await?)?;
+        check_state(&instance, &group, &deployment, &instances)?;
+        let orphaned = orphan(&access, &found.claim).await?;
+        record(&access, &found, "orphan", &format!("now: {orphaned}")).await?;
+        Ok(Ok(()))
+    })?
+}
+
+/// # Errors
+/// See [`ExitError`].
+pub fn delete_disk(arguments: &DeleteDiskArguments) -> Result<(), ExitError> {
+    let Common {
+        disk,
+        place,
+        confirmation,
+    } = &arguments.common;
+    confirmation.check()?;
+    place.run(async |access| {
+        if !confirmation.ask(&format!("Delete disk '{disk}' and its data\n"))? {
+            return Ok(Err(ExitError::Input));
+        }
+        let known = disks::known(&access).await?;
+        let Some(found) = known.iter().find(|one| one.claim.name_any() == *disk) else {
+            output::complain(&format!("disk '{disk}' does not exist: nothing is deleted\n"));
+            return Ok(Ok(()));
+        };
+        if !found.is_orphaned {
+            bail!("disk '{disk}' is not orphaned: run `host orphan-disk {disk}` first");
+        }
+        let deleted = access.cluster.delete(&found.claim).await;
+        deleted.map_err(|error| access.explained(error))?;
+        record(&access, found, "delete", "").await?;
+        output::print(&format!("disk '{disk}' is deleted\n"))?;
+        Ok(Ok(()))
+    })?
+}
+
+async fn record(access: &Access, disk: &KnownDisk, action: &str, context: &str) -> anyhow::Result<()> {
+    let event = RecordedEvent {
+        deployment: disk.deployment.clone(),
+        ..RecordedEvent::about(&disk.claim, action, Timestamp::now()).because(context)
+    };
+    recorded::write(access, event).await
+}
+
+/// BOSH's conditions: the instance is stopped and not ignored.
+///
+/// # Errors
+/// They are not met.
+fn check_state(instance: &str, group: &str, found: &Found, instances: &[Instance]) -> anyhow::Result<()> {
+    let (spec, deployment) = (&found.deployment.spec, found.deployment.name_any());
+    if spec.is_ignored(instance) {
+        bail!("instance '{instance}' of deployment '{deployment}' is ignored: run `host unignore` first");
+    }
+    if !spec.is_stopped(instance) && !spec.is_stopped(group) {
+        bail!("instance '{instance}' of deployment '{deployment}' must be stopped: run `host stop` first");
+    }
+    let runs = |pod: &Pod| pod.spec.as_ref().is_some_and(|spec| spec.node_name.is_some());
+    if instances.iter().filter_map(|one| one.pod.as_ref()).any(runs) {
+        bail!("instance '{instance}' of deployment '{deployment}' is not stopped yet: wait until its pod is deleted");
+    }
+    Ok(())
+}
+
+/// The StatefulSet of an instance, and its number there.
+async fn stateful_set(
+    access: &Access,
+    found: &Found,
+    group: &str,
+    index: usize,
+) -> anyhow::Result<(StatefulSet, usize)> {
+    let selector = format!("{},{}={group}", found.selector, labels::INSTANCE_GROUP_NAME);
+    let groups: Vec<QuarksStatefulSet> = access.list(&selector).await?;
+    let places = groups
+        .iter()
+        .find_map(|set| instances::place(set, &found.deployment, index));
+    let (zone, ordinal) = places.with_context(|| format!("there is no instance '{group}/{index}'"))?;
+    let sets: Vec<StatefulSet> = access.list(&selector).await?;
+    let newest = newest(sets, zone);
+    Ok((
+        newest.with_context(|| format!("instance '{group}/{index}' has no StatefulSet"))?,
+        ordinal,
+    ))
+}
+
+fn newest(sets: Vec<StatefulSet>, zone: usize) -> Option<StatefulSet> {
+    let number = |text: Option<&String>| text.and_then(|text| text.parse::<usize>().ok());
+    let of_zone = sets
+        .into_iter()
+        .filter(|set| number(set.labels().get(labels::AZ_INDEX)).unwrap_or(0) == zone);
+    of_zone.max_by_key(|set| number(set.annotations().get(labels::VERSION)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::{from_value, json};
+
+    #[test]
+    fn the_newest_version_of_a_zone_counts() {
+        let set = |name: &str, zone: &str, version: &str| -> StatefulSet {
+            from_value(json!({"metadata": {"name": name, "labels": {labels::AZ_INDEX: zone},
+                "annotations": {labels::VERSION: version}}}))
+            .unwrap()
+        };
+        let all = || vec![set("a", "0", "9"), set("b", "0", "10"), set("c", "1", "11")];
+        assert_eq!(newest(all(), 0).unwrap().name_any(), "b");
+        assert_eq!(newest(all(), 1).unwrap().name_any(), "c");
+        assert!(newest(all(), 2).is_none());
+    }
+}

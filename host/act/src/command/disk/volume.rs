@@ -1,0 +1,86 @@
+//! Carries out the steps that move a volume.
+
+use super::step::{self, Step};
+use anyhow::{Context, bail};
+use boson_cluster::client::{Error, FieldManager};
+use boson_look::access::Access;
+use k8s_openapi::api::core::v1::{PersistentVolume, PersistentVolumeClaim};
+use kube::ResourceExt;
+use std::time::{Duration, Instant};
+
+const MANAGER: FieldManager = FieldManager("host-disks");
+/// Between two reads while Kubernetes deletes or binds a claim.
+const POLL_INTERVAL: Duration = Duration::from_millis(500);
+/// Deleting and binding take seconds.
+const MOVE_TIMEOUT: Duration = Duration::from_secs(120);
+
+/// The volume of this name.
+///
+/// # Errors
+/// It does not exist, or cannot be read.
+pub async fn read(access: &Access, name: &str) -> anyhow::Result<PersistentVolume> {
+    let found = access.cluster.get_global::<PersistentVolume>(name).await;
+    let found = found.map_err(|error| access.explained(error))?;
+    found.with_context(|| format!("there is no disk '{name}': neither a PersistentVolumeClaim nor a PersistentVolume"))
+}
+
+/// The claim of this name.
+///
+/// # Errors
+/// It cannot be read.
+pub async fn claim(access: &Access, name: &str) -> anyhow::Result<Option<PersistentVolumeClaim>> {
+    let found = access
+        .cluster
+        .get::<PersistentVolumeClaim>(&access.namespace, name)
+        .await;
+    found.map_err(|error| access.explained(error))
+}
+
+/// Gives a volume another claim. Nothing is done if it has it. `from`: the name of its present claim.
+///
+/// # Errors
+/// It cannot be moved, or not in time.
+pub async fn move_to(
+    access: &Access,
+    volume: &str,
+    from: Option<&str>,
+    to: &PersistentVolumeClaim,
+) -> anyhow::Result<()> {
+    let (began, name) = (Instant::now(), to.name_any());
+    while began.elapsed() < MOVE_TIMEOUT {
+        let present = read(access, volume).await?;
+        let old = match from {
+            Some(from) => claim(access, from).await?,
+            None => None,
+        };
+        // A StatefulSet may have created another claim of that name.
+        let old = old.filter(|old| step::volume_of(old) == Some(volume));
+        let new = claim(access, &name).await?;
+        let new = new.filter(|new| old.as_ref().is_none_or(|old| old.metadata.uid != new.metadata.uid));
+        let next = step::next(&present, old.as_ref(), new.as_ref(), &name);
+        let done = match (next, &old, &new) {
+            (Step::Done, ..) => return Ok(()),
+            (Step::Refuse(why), ..) => bail!(why),
+            (Step::Create, ..) => access.cluster.create(MANAGER, to).await.map(drop),
+            (Step::ChangeClaim(members), _, Some(new)) => access.cluster.merge(MANAGER, new, members).await.map(drop),
+            (Step::ChangeVolume(members), ..) => {
+                access.cluster.merge_global(MANAGER, &present, members).await.map(drop)
+            }
+            (Step::Delete, Some(old), _) => access.cluster.delete(old).await,
+            (Step::Wait | Step::ChangeClaim(_) | Step::Delete, ..) => {
+                tokio::time::sleep(POLL_INTERVAL).await;
+                Ok(())
+            }
+        };
+        unless_race(done).map_err(|error| access.explained(error))?;
+    }
+    bail!("the disk is not moved yet: Kubernetes has not deleted or bound a claim in time; run the command again")
+}
+
+/// What has changed is read again.
+fn unless_race(done: Result<(), Error>) -> Result<(), Error> {
+    match done {
+        Err(error) if error.is_race() => Ok(()),
+        done => done,
+    }
+}

@@ -1,0 +1,68 @@
+//! Who has changed an object, as far as the API server or the program that changed it tells. Pure.
+
+use boson_manifest::labels;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ManagedFieldsEntry;
+use kube::api::ObjectMeta;
+
+/// Field managers of the operator begin with this.
+const OPERATOR: &str = "boson-";
+/// Field manager of `host deploy`; those of other commands begin with `host-`.
+const HOST: &str = "host";
+
+/// Who has changed the specification of an object last: the user whom a command of `host` has noted, otherwise the
+/// program, by the name of its field manager.
+pub fn who(object: &ObjectMeta) -> Option<String> {
+    let entries = object.managed_fields.iter().flatten();
+    let is_by_user = |one: &&ManagedFieldsEntry| {
+        let is_of_object = one.subresource.as_ref().is_none_or(String::is_empty);
+        is_of_object && !manager(one).starts_with(OPERATOR)
+    };
+    let last = entries
+        .filter(is_by_user)
+        .max_by_key(|one| (one.time.as_ref().map(|time| time.0), is_host(manager(one))))?;
+    let noted = object.annotations.as_ref().and_then(|all| all.get(labels::CHANGED_BY));
+    let noted = noted.filter(|_| is_host(manager(last)));
+    Some(noted.cloned().unwrap_or_else(|| manager(last).to_string()))
+}
+
+fn manager(entry: &ManagedFieldsEntry) -> &str {
+    entry.manager.as_deref().unwrap_or_default()
+}
+
+fn is_host(manager: &str) -> bool {
+    manager
+        .strip_prefix(HOST)
+        .is_some_and(|rest| rest.is_empty() || rest.starts_with('-'))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::{Value, from_value, json};
+
+    #[test]
+    fn a_user_is_named_if_a_command_made_the_last_change() {
+        let entry = |manager: &str, second: u32, part: &str| {
+            json!({"manager": manager, "operation": "Update", "subresource": part,
+                "time": format!("2026-01-01T00:00:{second:02}Z")})
+        };
+        let of = |entries: &[Value]| {
+            let object = json!({"annotations": {labels::CHANGED_BY: "ann"}, "managedFields": entries});
+            who(&from_value(object).unwrap())
+        };
+        let status = entry("boson-deployment", 9, "status");
+        let note = entry("boson-deployment", 8, "");
+        assert_eq!(
+            of(&[entry("host", 5, ""), status.clone(), note]).as_deref(),
+            Some("ann")
+        );
+        assert_eq!(
+            of(&[entry("host-instances", 5, ""), entry("kubectl", 5, "")]).as_deref(),
+            Some("ann")
+        );
+        let edited = [entry("host", 5, ""), entry("kubectl-edit", 6, "")];
+        assert_eq!(of(&edited).as_deref(), Some("kubectl-edit"));
+        assert_eq!(of(&[entry("hostess", 5, "")]).as_deref(), Some("hostess"));
+        assert_eq!(of(&[status]), None);
+    }
+}

@@ -1,0 +1,243 @@
+//! What operators of a platform do after a deploy: look at events, check, cancel, and move disks. No pod runs here.
+
+use crate::instance_states::{Kubelet, settled, write};
+use crate::operator_process::{OperatorProcess, Tenant, condition};
+use crate::reader::Reader;
+use crate::small_deployment::Small;
+use anyhow::ensure;
+use boson_tests::cluster::shared;
+use boson_tests::{Ran, wait_for_value};
+use serde_json::{Value, json};
+use tokio::task::block_in_place;
+
+const OURS: &str = "quarks.cloudfoundry.org/v1alpha1";
+const USER: &str = "--verb=get,list,create,patch,delete --resource=pods,services,configmaps,persistentvolumeclaims,secrets,\
+    statefulsets.apps,boshdeployments.quarks.cloudfoundry.org,quarksstatefulsets.quarks.cloudfoundry.org,\
+    quarksjobs.quarks.cloudfoundry.org";
+
+fn run(user: &Reader<'_>, arguments: &[&str]) -> Ran {
+    block_in_place(|| user.run(arguments))
+}
+
+fn done(user: &Reader<'_>, arguments: &[&str]) -> Ran {
+    let ran = run(user, arguments);
+    assert_eq!(ran.code, 0, "{arguments:?} {}", ran.stderr);
+    ran
+}
+
+/// The rows of the table of a command.
+fn rows(user: &Reader<'_>, arguments: &[&str]) -> Vec<Value> {
+    let printed: Value = serde_json::from_str(&done(user, &[arguments, &["--json"]].concat()).stdout).unwrap();
+    printed["Tables"][0]["Rows"].as_array().unwrap().clone()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn events_say_who_changed_what_and_which_instances_restarted() {
+    let operator = OperatorProcess::set("events", false, &[]).await;
+    let tenant = operator.tenant("d");
+    let _kubelet = Kubelet::of(tenant.pods());
+    write(&tenant, 2, "example.com").await;
+    tenant.deployment("d", &[]).await;
+    settled(&tenant, "the deployment", |pods| pods.len() == 2).await;
+    let user = Reader::new(&tenant, "user", USER);
+    done(&user, &["restart", "web/1", "-d", "d", "--yes"]);
+    let found = wait_for_value("the events", async || {
+        let rows = rows(&user, &["events", "-d", "d"]);
+        let is_end = |row: &Value| row["context"] == "version: 1, the rollout has ended";
+        let restarted = |row: &Value| row["instance"] == "web/1" && row["action"] == "restart";
+        ensure!(rows.iter().any(restarted) && is_end(&rows[0]), "{rows:#?}");
+        Ok(rows)
+    })
+    .await;
+    let account = format!("system:serviceaccount:{}:user", tenant.namespace);
+    let by_user = rows(&user, &["events", "--event-user", &account]);
+    assert_eq!(by_user[0]["object_type"], "deployment", "{found:#?}");
+    let of_instance = rows(&user, &["events", "--instance", "web/1"]);
+    assert_eq!(of_instance.len(), 1, "{of_instance:#?}");
+    let id = of_instance[0]["id"].as_str().unwrap();
+    assert!(rows(&user, &["events", "--before-id", id]).len() < found.len());
+    assert_eq!(rows(&user, &["events", "-d", "other"]).len(), 0);
+    // One page, however often it was written.
+    let pages = tenant.list("v1", "ConfigMap").await;
+    let is_page = |one: &&Value| one["metadata"]["labels"]["quarks.cloudfoundry.org/events-page"].is_string();
+    assert_eq!(pages.iter().filter(is_page).count(), 1);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_cancelled_rollout_begins_no_update_until_it_is_resumed() {
+    let operator = OperatorProcess::set("cancel", false, &[]).await;
+    let tenant = operator.tenant("d");
+    let kubelet = Kubelet::of(tenant.pods());
+    write(&tenant, 3, "example.com").await;
+    tenant.deployment("d", &[]).await;
+    settled(&tenant, "the deployment", |pods| pods.len() == 3).await;
+    let user = Reader::new(&tenant, "user", USER);
+    let refused = run(&user, &["cancel", "-d", "d"]);
+    assert!(
+        refused.code == 1 && refused.stderr.contains("no rollout in progress"),
+        "{}",
+        refused.stderr
+    );
+    // The canary does not become ready.
+    drop(kubelet);
+    write(&tenant, 3, "example.org").await;
+    tenant
+        .until("d", "the rollout", |one| {
+            condition(one, "Progressing").is_some_and(|one| one["reason"] == "Updating")
+        })
+        .await;
+    done(&user, &["cancel", "-d", "d"]);
+    let _kubelet = Kubelet::of(tenant.pods());
+    tenant
+        .until("d", "the pause", |one| {
+            condition(one, "Progressing").is_some_and(|one| one["reason"] == "Paused")
+        })
+        .await;
+    done(&user, &["resume", "-d", "d"]);
+    settled(&tenant, "the rest", |pods| pods.len() == 3).await;
+    let deployment = tenant.get(OURS, "BOSHDeployment", "d").await.unwrap();
+    assert!(deployment["metadata"]["annotations"]["quarks.cloudfoundry.org/cancelled"].is_null());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn problems_are_reported_and_resolved() {
+    let operator = OperatorProcess::set("cck", false, &[]).await;
+    let tenant = operator.tenant("d");
+    let _kubelet = Kubelet::of(tenant.pods());
+    write(&tenant, 1, "example.com").await;
+    tenant.deployment("d", &[]).await;
+    settled(&tenant, "the deployment", |pods| pods.len() == 1).await;
+    let user = Reader::new(&tenant, "user", USER);
+    assert_eq!(rows(&user, &["cck", "-d", "d", "--report"]), [Value::Null; 0]);
+
+    let namespace = tenant.namespace.as_str();
+    let patch = r#"{"spec": {"minReadySeconds": 1}}"#;
+    let words = [
+        "patch",
+        "statefulset",
+        "d-web-v1",
+        "--type=merge",
+        "--patch",
+        patch,
+        "--namespace",
+        namespace,
+    ];
+    shared().unwrap().kubectl(words).unwrap();
+    let report = run(&user, &["cloud-check", "-d", "d", "--report"]);
+    assert!(
+        report.code == 1 && report.stderr.contains("1 problem(s) found"),
+        "{}",
+        report.stderr
+    );
+    assert!(report.stdout.contains("changed_object"), "{}", report.stdout);
+    done(&user, &["cloud-check", "-d", "d", "--auto", "--yes"]);
+    done(
+        &user,
+        &["cloud-check", "-d", "d", "--resolution", "remove_changes", "--yes"],
+    );
+    let set = tenant.get("apps/v1", "StatefulSet", "d-web-v1").await.unwrap();
+    assert!(set["spec"]["minReadySeconds"].is_null(), "{set:#}");
+    let recorded = rows(&user, &["events", "--action", "remove_changes"]);
+    assert_eq!(recorded.len(), 1, "{recorded:#?}");
+}
+
+/// A volume that a claim without a storage class can have.
+async fn volume(tenant: &Tenant, name: &str) -> String {
+    let name = format!("{}-{name}", tenant.namespace);
+    let volume = json!({
+        "apiVersion": "v1", "kind": "PersistentVolume", "metadata": {"name": name},
+        "spec": {"capacity": {"storage": "2Gi"}, "accessModes": ["ReadWriteOnce"], "storageClassName": "",
+            "persistentVolumeReclaimPolicy": "Delete", "hostPath": {"path": format!("/tmp/{name}")}},
+    });
+    let scratch = tempfile::NamedTempFile::new().unwrap();
+    std::fs::write(scratch.path(), volume.to_string()).unwrap();
+    let words = ["apply", "--filename", scratch.path().to_str().unwrap()];
+    shared().unwrap().kubectl(words).unwrap();
+    name
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_stopped_instance_gets_another_disk_and_the_one_before_is_kept() {
+    const CLAIM: &str = "web-pvc-d-web-v1-0";
+    let operator = OperatorProcess::set("disks", false, &[]).await;
+    let tenant = operator.tenant("d");
+    let _kubelet = Kubelet::of(tenant.pods());
+    let first = volume(&tenant, "first").await;
+    let small = Small {
+        group: "persistent_disk: 1024",
+        ..Small::default()
+    };
+    tenant.config_map("d-manifest", "manifest", &small.manifest()).await;
+    tenant.deployment("d", &[]).await;
+    settled(&tenant, "the deployment", |pods| pods.len() == 1).await;
+    let user = Reader::new(&tenant, "user", USER);
+    let namespace = tenant.namespace.as_str();
+    let role = format!("{namespace}-volumes");
+    let within = |words: &str| shared().unwrap().kubectl(words.split(' ')).unwrap();
+    within(&format!(
+        "create clusterrole {role} --verb=get,patch --resource=persistentvolumes"
+    ));
+    within(&format!(
+        "create clusterrolebinding {role} --clusterrole={role} --serviceaccount={namespace}:user"
+    ));
+
+    let volume_of = async |name: &str| {
+        let claim = tenant
+            .get("v1", "PersistentVolumeClaim", name)
+            .await
+            .unwrap_or_default();
+        claim["spec"]["volumeName"].as_str().unwrap_or_default().to_string()
+    };
+    let bound = volume_of(CLAIM).await;
+    assert_eq!(bound, first, "a class by default would make another volume");
+    let second = volume(&tenant, "second").await;
+    let refused = run(&user, &["attach-disk", "web/0", &second, "-d", "d"]);
+    assert!(
+        refused.code == 1 && refused.stderr.contains("must be stopped"),
+        "{}",
+        refused.stderr
+    );
+    let refused = run(&user, &["delete-disk", CLAIM, "--yes"]);
+    assert!(
+        refused.code == 1 && refused.stderr.contains("is not orphaned"),
+        "{}",
+        refused.stderr
+    );
+
+    done(&user, &["stop", "web", "-d", "d", "--yes"]);
+    done(&user, &["attach-disk", "web/0", &second, "-d", "d"]);
+    assert_eq!(volume_of(CLAIM).await, second);
+    let orphans = rows(&user, &["disks", "--orphaned"]);
+    assert_eq!(
+        (orphans.len(), &orphans[0]["instance"]),
+        (1, &json!("web/0")),
+        "{orphans:#?}"
+    );
+    let orphan = orphans[0]["disk_cid"].as_str().unwrap().to_string();
+    assert_eq!(volume_of(&orphan).await, first);
+    let get = |name: &str| -> Value {
+        let text = within(&format!("get persistentvolume {name} --output=json"));
+        serde_json::from_str(&text).unwrap()
+    };
+    for volume in [&first, &second] {
+        assert_eq!(get(volume)["spec"]["persistentVolumeReclaimPolicy"], "Delete");
+    }
+
+    // And back.
+    done(
+        &user,
+        &["attach-disk", "web/0", &orphan, "-d", "d", "--disk-properties=copy"],
+    );
+    assert_eq!(volume_of(CLAIM).await, first);
+    done(&user, &["start", "web", "-d", "d", "--yes"]);
+    let orphans = rows(&user, &["disks", "--orphaned"]);
+    assert_eq!(orphans.len(), 1, "{orphans:#?}");
+    done(
+        &user,
+        &["delete-disk", orphans[0]["disk_cid"].as_str().unwrap(), "--yes"],
+    );
+    assert_eq!(rows(&user, &["disks", "--orphaned"]).len(), 0);
+    let recorded: Vec<Value> = rows(&user, &["events", "--object-type", "disk"]);
+    let actions: Vec<&str> = recorded.iter().filter_map(|row| row["action"].as_str()).collect();
+    assert_eq!(actions, ["delete", "attach", "attach"]);
+}
