@@ -33,7 +33,9 @@ kubectl create namespace cf --dry-run=client --output yaml | kubectl apply --fil
 kubectl label namespace cf --overwrite pod-security.kubernetes.io/enforce=privileged
 
 # 5. The deployment. It shows what changes, asks, and follows the rollout.
-host deploy cf-deployment.yml --deployment cf --namespace cf -o "$compiled" --registry "$REGISTRY" \
+# `--no-config`: boson.yaml is for conversions on a workstation, whose values are in a file. Here the operator generates them.
+host deploy cf-deployment.yml --no-config --deployment cf --namespace cf --registry "$REGISTRY" \
+  --cloud-config cloud-config.yml -o "$compiled" -o ops/ports.yml -o ops/ports-mysql.yml -o ops/errands.yml -o ops/run.yml -o ops/cells.yml \
   -v system_domain="$SYSTEM_DOMAIN" -v storage_class="$STORAGE_CLASS" -v zone1="$ZONE1" -v zone2="$ZONE2" "$@"
 
 # 6. Load balancers for the routers and the SSH proxy.
