@@ -91,7 +91,8 @@ pub fn write_release(directory: &Path, name: &str, jobs: &BTreeMap<String, Job>)
         if has_process(job) {
             templates["bpm.yml"] = "config/bpm.yml".into();
             let more = needs.process.replace("NAME", job);
-            let bpm = format!("processes:\n- name: {job}\n  executable: /bin/{job}\n  args: [\"<%= spec.id %>\"]\n{more}");
+            let bpm =
+                format!("processes:\n- name: {job}\n  executable: /bin/{job}\n  args: [\"<%= spec.id %>\"]\n{more}");
             fs::write(place.join("templates/bpm.yml"), bpm)?;
         }
         for (destination, text) in needs.files {

@@ -91,11 +91,17 @@ impl Example {
 
     /// Objects and messages of the conversion with more arguments.
     fn converted(&self, more: &[&str]) -> (Vec<Value>, String) {
-        let all = self.arguments.iter().cloned().chain(more.iter().map(ToString::to_string));
+        let all = self
+            .arguments
+            .iter()
+            .cloned()
+            .chain(more.iter().map(ToString::to_string));
         let ran = host(self.directory.path(), &all.collect::<Vec<_>>()).unwrap();
         assert_eq!(ran.code, 0, "{}", ran.stderr);
         let documents = serde_yaml::Deserializer::from_str(&ran.stdout);
-        let objects = documents.map(|document| Value::deserialize(document).unwrap()).collect();
+        let objects = documents
+            .map(|document| Value::deserialize(document).unwrap())
+            .collect();
         (objects, ran.stderr)
     }
 }
@@ -106,7 +112,10 @@ fn pod<'o>(objects: &'o [Value], group: &str) -> &'o Value {
         object["kind"] == "QuarksStatefulSet"
             && object["metadata"]["labels"]["quarks.cloudfoundry.org/instance-group-name"] == group
     };
-    let object = objects.iter().find(is_of_group).unwrap_or_else(|| panic!("no '{group}'"));
+    let object = objects
+        .iter()
+        .find(is_of_group)
+        .unwrap_or_else(|| panic!("no '{group}'"));
     &object["spec"]["template"]["spec"]["template"]["spec"]
 }
 
@@ -141,7 +150,15 @@ fn every_known_need_is_noted_or_satisfied() {
         let mut lines = messages.lines();
         lines.any(|line| line.contains(&format!("[{code}]")) && line.contains(&format!("job '{job}'")))
     };
-    let plain = ["--no-config", "--name", "cf", "--registry", "r.example", "--cloud-config", "cloud-config.yml"];
+    let plain = [
+        "--no-config",
+        "--name",
+        "cf",
+        "--registry",
+        "r.example",
+        "--cloud-config",
+        "cloud-config.yml",
+    ];
     let (_, noted) = example.converted(&[&plain[..], &["--warnings", "all"]].concat());
     let (objects, satisfied) = example.converted(&["--warnings", "all"]);
     for (code, job) in NEEDS {
@@ -154,12 +171,21 @@ fn every_known_need_is_noted_or_satisfied() {
     let [api, cell] = ["api", "diego-cell"].map(|group| pod(&objects, group));
     container(api, "initContainers", "pre-render-cc-uploader");
     container(cell, "initContainers", "pre-render-rep");
-    assert_eq!(container(cell, "containers", "garden-garden")["securityContext"]["privileged"], true);
-    assert_eq!(container(cell, "containers", "rep-rep")["securityContext"]["privileged"], Value::Null);
+    assert_eq!(
+        container(cell, "containers", "garden-garden")["securityContext"]["privileged"],
+        true
+    );
+    assert_eq!(
+        container(cell, "containers", "rep-rep")["securityContext"]["privileged"],
+        Value::Null
+    );
     let mounts = &container(cell, "containers", "garden-garden")["volumeMounts"];
     for package in ["runc-cni", "silk-cni", "healthcheck", "proxy", "cflinuxfs4"] {
         let path = format!("/var/vcap/packages/{package}");
-        assert!(list(mounts).iter().any(|mount| mount["mountPath"] == path.as_str()), "{package}: {mounts}");
+        assert!(
+            list(mounts).iter().any(|mount| mount["mountPath"] == path.as_str()),
+            "{package}: {mounts}"
+        );
     }
     container(cell, "initContainers", "pod-dns");
     assert_eq!(cell["terminationGracePeriodSeconds"], 720);
@@ -173,12 +199,25 @@ fn every_known_need_is_noted_or_satisfied() {
 #[test]
 fn apps_as_pods_need_no_cells() {
     let example = Example::new();
-    let ops = ["ports.yml", "ports-mysql.yml", "errands.yml", "run.yml", "app-pods.yml"].map(|name| format!("ops/{name}"));
-    let mut more = vec!["--no-config", "--name", "cf", "--registry", "r.example", "--cloud-config", "cloud-config.yml"];
+    let ops =
+        ["ports.yml", "ports-mysql.yml", "errands.yml", "run.yml", "app-pods.yml"].map(|name| format!("ops/{name}"));
+    let mut more = vec![
+        "--no-config",
+        "--name",
+        "cf",
+        "--registry",
+        "r.example",
+        "--cloud-config",
+        "cloud-config.yml",
+    ];
     ops.iter().for_each(|file| more.extend(["-o", file]));
     let (objects, _) = example.converted(&more);
     container(pod(&objects, "scheduler"), "containers", "route-emitter-route-emitter");
-    assert!(!objects.iter().any(|object| object.to_string().contains("\"privileged\":true")));
+    assert!(
+        !objects
+            .iter()
+            .any(|object| object.to_string().contains("\"privileged\":true"))
+    );
 }
 
 #[test]

@@ -24,7 +24,9 @@ pub fn with_servers(own: &str, first: &[IpAddr]) -> String {
             _ => {}
         }
     }
-    let mut text = String::from("# The DNS of the pod and of the deployment, which know BOSH's names and aliases, and the cluster's.\n");
+    let mut text = String::from(
+        "# The DNS of the pod and of the deployment, which know BOSH's names and aliases, and the cluster's.\n",
+    );
     let mut seen = std::collections::HashSet::new();
     servers.retain(|one| seen.insert(one.clone()));
     for server in servers.into_iter().take(MAX_SERVERS) {

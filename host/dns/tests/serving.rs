@@ -18,8 +18,8 @@ use hickory_proto::rr::{Name, RecordType};
 use hickory_proto::serialize::binary::{BinDecodable, BinEncodable};
 use std::collections::HashMap;
 use std::net::SocketAddr;
-use std::sync::{Arc, Mutex};
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream, UdpSocket};
@@ -116,7 +116,9 @@ async fn over_http(answer: &'static str) -> (String, Arc<Mutex<Vec<String>>>) {
             let mut buffer = [0; 4096];
             let length = stream.read(&mut buffer).await.unwrap();
             let text = String::from_utf8_lossy(&buffer[..length]).into_owned();
-            seen.lock().unwrap().push(text.lines().next().unwrap_or_default().to_string());
+            seen.lock()
+                .unwrap()
+                .push(text.lines().next().unwrap_or_default().to_string());
             stream.write_all(answer.as_bytes()).await.unwrap();
         }
     });
@@ -153,16 +155,28 @@ async fn a_pods_server_asks_the_server_of_a_domain_over_http_and_its_own_servers
     let (server, state) = served(&[]).await;
     state.put_zone(zone);
     let found = ask(server, "web.Apps.internal.").await;
-    let mut all: Vec<String> = found.answers.iter().map(|one| format!("{} {}", one.ttl, one.data)).collect();
+    let mut all: Vec<String> = found
+        .answers
+        .iter()
+        .map(|one| format!("{} {}", one.ttl, one.data))
+        .collect();
     all.sort();
     assert_eq!(all, ["3 10.255.0.7", "3 10.255.0.8"]);
-    assert_eq!(*requests.lock().unwrap(), ["GET /?name=web.Apps.internal.&type=1 HTTP/1.1"]);
+    assert_eq!(
+        *requests.lock().unwrap(),
+        ["GET /?name=web.Apps.internal.&type=1 HTTP/1.1"]
+    );
     assert_eq!(code(server, "x.broken.internal.").await, ResponseCode::ServFail);
     assert_eq!(code(server, "web.service.internal.").await, ResponseCode::NoError);
     assert_eq!(count.load(Ordering::Relaxed), 1);
     // With a faulty file the server does not start, as in BOSH.
     write("adapter", "https://127.0.0.1", "apps.internal");
-    assert!(zone_of_pod(&settings).unwrap_err().to_string().contains("adapter/dns/handlers.json"));
+    assert!(
+        zone_of_pod(&settings)
+            .unwrap_err()
+            .to_string()
+            .contains("adapter/dns/handlers.json")
+    );
 }
 
 #[tokio::test]

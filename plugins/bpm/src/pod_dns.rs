@@ -51,14 +51,20 @@ fn has_network_of_node(group: &Group) -> bool {
 /// Warns of a job that needs the server in pods that cannot have it. `place`: of the job.
 pub fn check(group: &Group, job: &str, place: &Place, report: &mut Report) {
     if has_network_of_node(group) {
-        let text = format!("Job '{job}' needs a DNS server in its pod, which pods in the network of the node cannot have");
+        let text =
+            format!("Job '{job}' needs a DNS server in its pod, which pods in the network of the node cannot have");
         let help = "remove hostNetwork from the settings of the group, or set `link_local_dns: false` in the job property quarks";
         report.warning(codes::DNS_FILES, place, text).help(help);
     }
 }
 
 pub fn sidecar(group: &Group) -> Tree {
-    let check = vec!["host".to_string(), "dns".into(), "check".into(), format!("{}:53", LINK_LOCAL[0])];
+    let check = vec![
+        "host".to_string(),
+        "dns".into(),
+        "check".into(),
+        format!("{}:53", LINK_LOCAL[0]),
+    ];
     let probe = object! {
         "exec" => object! { "command" => check }, "periodSeconds" => 1_i64, "failureThreshold" => MAX_FAILED_CHECKS,
     };

@@ -13,7 +13,8 @@ pub(super) struct Needs {
     pub process: &'static str,
 }
 
-const PARAMETERS: &str = "#!/bin/bash -e\n<% if p('set_kernel_parameters') %>\necho 1 > /proc/sys/net/ipv4/tcp_tw_reuse\n<% end %>\n";
+const PARAMETERS: &str =
+    "#!/bin/bash -e\n<% if p('set_kernel_parameters') %>\necho 1 > /proc/sys/net/ipv4/tcp_tw_reuse\n<% end %>\n";
 const HOOK: &str = "  hooks: {pre_start: /var/vcap/jobs/NAME/bin/hook}\n";
 const SET: &[(&str, &str)] = &[("set_kernel_parameters", "true")];
 const PRIVILEGED: &str = "  unsafe: {privileged: true}\n";
@@ -41,7 +42,10 @@ pub(super) fn of(job: &str) -> Needs {
             ..Needs::default()
         },
         "cc_uploader" => Needs {
-            files: &[("bin/pre-start", "#!/bin/bash\nsysctl -e -w net.ipv4.tcp_fin_timeout=10\n")],
+            files: &[(
+                "bin/pre-start",
+                "#!/bin/bash\nsysctl -e -w net.ipv4.tcp_fin_timeout=10\n",
+            )],
             ..Needs::default()
         },
         "cloud_controller_ng" => Needs {
@@ -54,7 +58,10 @@ pub(super) fn of(job: &str) -> Needs {
         },
         "blobstore" => Needs {
             packages: &["nginx_webdav"],
-            files: &[("bin/pre-start", "#!/bin/bash\nchown vcap /var/vcap/packages/nginx_webdav\n")],
+            files: &[(
+                "bin/pre-start",
+                "#!/bin/bash\nchown vcap /var/vcap/packages/nginx_webdav\n",
+            )],
             ..Needs::default()
         },
         _ => of_cell(job),
@@ -65,7 +72,10 @@ fn of_cell(job: &str) -> Needs {
     match job {
         "cflinuxfs4-rootfs-setup" => Needs {
             packages: &["cflinuxfs4"],
-            files: &[("bin/pre-start", "#!/bin/bash\ntouch /var/vcap/packages/cflinuxfs4/rootfs.tar\n")],
+            files: &[(
+                "bin/pre-start",
+                "#!/bin/bash\ntouch /var/vcap/packages/cflinuxfs4/rootfs.tar\n",
+            )],
             ..Needs::default()
         },
         "garden" => Needs {

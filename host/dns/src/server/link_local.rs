@@ -28,7 +28,12 @@ const MAX_REPLY_BYTES: usize = 512;
 /// The container lacks the capability `NET_ADMIN`.
 pub(super) fn add(address: Ipv4Addr) -> io::Result<()> {
     let socket = socket_with(AddressFamily::NETLINK, SocketType::RAW, SocketFlags::CLOEXEC, None)?;
-    sendto(&socket, &request(address), SendFlags::empty(), &SocketAddrNetlink::new(0, 0))?;
+    sendto(
+        &socket,
+        &request(address),
+        SendFlags::empty(),
+        &SocketAddrNetlink::new(0, 0),
+    )?;
     let mut reply = [0; MAX_REPLY_BYTES];
     let (_, length) = recv(&socket, &mut reply[..], RecvFlags::empty())?;
     match code(&reply[..length.min(MAX_REPLY_BYTES)]) {

@@ -47,8 +47,14 @@ pub(super) async fn ask(url: &str, packet: &[u8]) -> Result<Vec<Given>, Box<dyn 
     let (mut sender, connection) = handshake(TokioIo::new(stream)).await?;
     // It ends with the sender.
     tokio::spawn(connection);
-    let target = format!("{}/?name={}&type={kind}", uri.path().trim_end_matches('/'), encoded(&name));
-    let request = Request::get(target).header(HOST, authority.as_str()).body(Empty::<Bytes>::new())?;
+    let target = format!(
+        "{}/?name={}&type={kind}",
+        uri.path().trim_end_matches('/'),
+        encoded(&name)
+    );
+    let request = Request::get(target)
+        .header(HOST, authority.as_str())
+        .body(Empty::<Bytes>::new())?;
     let response = sender.send_request(request).await?;
     if response.status() != StatusCode::OK {
         return Err(format!("status {}", response.status()).into());
@@ -65,7 +71,12 @@ fn records(body: &[u8], asked: u16) -> serde_json::Result<Vec<Given>> {
         let fits = entry.kind == kind && entry.kind == asked;
         fits.then_some(Given { ip, ttl: entry.ttl })
     };
-    Ok(reply.answers.unwrap_or_default().into_iter().filter_map(given).collect())
+    Ok(reply
+        .answers
+        .unwrap_or_default()
+        .into_iter()
+        .filter_map(given)
+        .collect())
 }
 
 /// A name as a value of a query.
@@ -90,7 +101,10 @@ mod tests {
     fn records_of_the_asked_type_are_read() {
         let body = br#"{"Status": 0, "TC": false, "Answer": [{"name": "a.", "type": 1, "TTL": 7, "data": "10.0.0.1"},
             {"type": 1, "data": "x"}, {"type": 28, "data": "::1"}, {"type": 1, "data": "::1"}, {"type": 5, "data": "b."}]}"#;
-        let first = Given { ip: [10, 0, 0, 1].into(), ttl: 7 };
+        let first = Given {
+            ip: [10, 0, 0, 1].into(),
+            ttl: 7,
+        };
         assert_eq!(records(body, 1).unwrap(), [first]);
         assert_eq!(records(body, 28).unwrap().len(), 1);
         assert_eq!(records(b"{\"Status\": 3, \"Answer\": null}", 1).unwrap(), []);

@@ -5,7 +5,6 @@
 use super::reload::MAX_FILE_BYTES;
 use super::{Forwarder, ServeError, State, link_local, serve_tcp, serve_udp};
 use crate::zone::Zone;
-use boson_document::json;
 use boson_manifest::dns::{HANDLER_FILE, Handler};
 use futures::future::{BoxFuture, FutureExt, select_all};
 use std::collections::HashMap;
@@ -59,7 +58,6 @@ pub async fn serve(settings: PodSettings) -> Result<(), ServeError> {
 /// # Errors
 /// A file is faulty, with which BOSH's server would not start.
 pub fn zone(settings: &PodSettings) -> Result<Zone, ServeError> {
-    let unreadable = |path: &Path, why: String| ServeError::Handlers(path.to_path_buf(), why);
     let failed = |path: &Path| {
         let path = path.to_path_buf();
         move |error: std::io::Error| ServeError::Handlers(path, error.to_string())
@@ -73,18 +71,13 @@ pub fn zone(settings: &PodSettings) -> Result<Zone, ServeError> {
     for path in jobs.iter().filter(|path| path.is_file()) {
         let mut text = String::new();
         let file = std::fs::File::open(path).map_err(failed(path))?;
-        file.take(MAX_FILE_BYTES).read_to_string(&mut text).map_err(failed(path))?;
-        all.extend(handlers(&text).map_err(|why| unreadable(path, why))?);
+        file.take(MAX_FILE_BYTES)
+            .read_to_string(&mut text)
+            .map_err(failed(path))?;
+        all.extend(Handler::file(&text).map_err(|why| ServeError::Handlers(path.clone(), why))?);
     }
-    Ok(Zone::of_pod(all, settings.addresses.iter().copied().map(IpAddr::V4).collect()))
-}
-
-fn handlers(text: &str) -> Result<Vec<Handler>, String> {
-    let tree = json::parse(text).map_err(|_| "it is no JSON".to_string())?;
-    let items = tree.as_array().map(Vec::as_slice).ok_or("it is no list")?;
-    let (all, faults) = Handler::list(items);
-    match faults.first() {
-        Some(fault) => Err(format!("{} ({})", fault.message, fault.at)),
-        None => Ok(all),
-    }
+    Ok(Zone::of_pod(
+        all,
+        settings.addresses.iter().copied().map(IpAddr::V4).collect(),
+    ))
 }

@@ -27,6 +27,7 @@ mod copies;
 mod costs;
 pub mod filling;
 mod gather;
+mod handler_files;
 pub mod instance_files;
 mod job_output;
 pub mod job_sources;

@@ -1,7 +1,6 @@
 //! Renders a deployment: the bpm templates, whose text shapes the pods, and all others, so that errors are found now
 //! rather than in a pod.
 
-use super::alias_files;
 use super::collected::{self, JobErrors};
 use super::context::{self, POD_IP};
 use super::copies;
@@ -14,6 +13,7 @@ use super::needs;
 use super::packages;
 use super::parallel;
 use super::selection::{self, Selection, is_about};
+use super::{alias_files, handler_files};
 use crate::convert::codes;
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::release::{self, Job, Release};
@@ -376,6 +376,9 @@ fn run(stages: &dyn Stages, filter: Filter<'_>, work: &Work<'_>) -> Outcome {
     if let Some(context) = work.context(ANY_IP).filter(|_| !selected.others.is_empty()) {
         let filled = work.fill(stages, &selected.others, &context, filter);
         outcome.aliases = alias_files::among(&filled.files, work.files);
+        outcome
+            .diagnostics
+            .extend(handler_files::fault(&filled.files, work.files));
         outcome.digests.extend(digests(work.files, &filled.files));
         let about_bpm = |diagnostic: &Diagnostic| selected.is_about_bpm(diagnostic, work.files);
         outcome.diagnostics.extend(

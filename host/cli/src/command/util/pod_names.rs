@@ -75,7 +75,11 @@ pub fn write(directory: &Path, pod: &Named<'_>) -> Result<Option<Diagnostic>, Bo
             })
         }
     };
-    let text = if servers.is_empty() { own } else { with_servers(&own, &servers) };
+    let text = if servers.is_empty() {
+        own
+    } else {
+        with_servers(&own, &servers)
+    };
     fs::write(etc.join("resolv.conf"), text).map_err(unwritable)?;
     Ok(warning)
 }

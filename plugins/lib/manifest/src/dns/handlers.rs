@@ -2,7 +2,7 @@
 //! and other jobs have files with such lists.
 
 use super::aliases::alias_fault;
-use boson_document::{Pointer, Tree};
+use boson_document::{Pointer, Tree, json};
 use std::net::{IpAddr, SocketAddr};
 
 /// Where rendered lists of handlers are, relative to the job. They are valid on the instance that has the file.
@@ -46,7 +46,10 @@ impl Handler {
         let (mut all, mut faults) = (Vec::new(), Vec::new());
         if items.len() > MAX_HANDLERS {
             let message = format!("There are more than {MAX_HANDLERS} handlers");
-            faults.push(HandlerFault { at: Pointer::root(), message });
+            faults.push(HandlerFault {
+                at: Pointer::root(),
+                message,
+            });
         }
         for (index, item) in items.iter().take(MAX_HANDLERS).enumerate() {
             let at = Pointer::root().at(index);
@@ -62,6 +65,20 @@ impl Handler {
             }
         }
         (all, faults)
+    }
+
+    /// Reads the file of a job.
+    ///
+    /// # Errors
+    /// BOSH's server does not start with such a file.
+    pub fn file(text: &str) -> Result<Vec<Self>, String> {
+        let tree = json::parse(text).map_err(|_| "it is no JSON".to_string())?;
+        let items = tree.as_array().ok_or("it is no list of handlers")?;
+        let (all, faults) = Self::list(items);
+        match faults.first() {
+            Some(fault) => Err(format!("{} ({})", fault.message, fault.at)),
+            None => Ok(all),
+        }
     }
 
     /// In the zone document.
@@ -147,20 +164,25 @@ fn is_server(text: &str) -> bool {
 fn authority(url: &str) -> Option<&str> {
     let rest = url.strip_prefix("http://")?;
     let authority = rest.split(['/', '?', '#']).next()?;
-    let is_sound = !authority.is_empty() && rest.bytes().all(|byte| byte.is_ascii_graphic()) && !authority.contains('@');
+    let is_sound =
+        !authority.is_empty() && rest.bytes().all(|byte| byte.is_ascii_graphic()) && !authority.contains('@');
     is_sound.then_some(authority)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use boson_document::json;
 
     fn read(text: &str) -> (Vec<String>, Vec<String>) {
         let tree = json::parse(text).unwrap();
         let (all, faults) = Handler::list(tree.as_array().unwrap());
-        let faults = faults.into_iter().map(|fault| format!("{} {}", fault.at, fault.message));
-        (all.iter().map(|one| json::to_text(&one.tree())).collect(), faults.collect())
+        let faults = faults
+            .into_iter()
+            .map(|fault| format!("{} {}", fault.at, fault.message));
+        (
+            all.iter().map(|one| json::to_text(&one.tree())).collect(),
+            faults.collect(),
+        )
     }
 
     #[test]
@@ -189,6 +211,18 @@ mod tests {
             "/4 A handler has no 'domain', or none that DNS can have",
         ];
         assert_eq!(read(text).1, wanted);
+    }
+
+    #[test]
+    fn a_file_is_sound_or_has_a_reason() {
+        assert_eq!(Handler::file("[]\n"), Ok(vec![]));
+        for (text, why) in [
+            ("", "it is no JSON"),
+            ("{}", "it is no list of handlers"),
+            ("[{}]", "A handler has no 'domain', or none that DNS can have (/0)"),
+        ] {
+            assert_eq!(Handler::file(text), Err(why.into()), "{text}");
+        }
     }
 
     #[test]
