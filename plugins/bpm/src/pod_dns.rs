@@ -20,8 +20,8 @@ const CAPABILITY: &str = "NET_ADMIN";
 /// Failed checks until the container restarts: one a second.
 const MAX_FAILED_CHECKS: i64 = 30;
 
-/// Whether the job needs the server: it has a file of handlers, or a property with an address of BOSH DNS, as `silk-cni`
-/// has one for the containers of apps. `quarks.link_local_dns` decides otherwise.
+/// Whether the job needs the server: it has a file of handlers, or a property with an address of BOSH DNS, as
+/// `silk-cni` has one for the containers of apps. `quarks.link_local_dns` decides otherwise.
 pub fn is_asked_for(files: &JobFiles, properties: Option<&Tree>, quarks: Option<&Tree>) -> bool {
     let given = quarks.and_then(|quarks| quarks.get("link_local_dns"));
     given.and_then(Tree::as_bool).unwrap_or_else(|| {

@@ -9,6 +9,7 @@ use crate::instances::{Layout, Spread};
 use crate::members::{UNREPORTED as UNREPORTED_MEMBERS, unreported};
 use crate::names::{Names, label};
 use boson_document::{self as document, Code, Map, Pointer, Report, Tree};
+use std::net::IpAddr;
 
 /// Most aliases of a deployment.
 const MAX_ALIASES: usize = 5_000;

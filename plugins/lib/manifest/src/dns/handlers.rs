@@ -1,5 +1,5 @@
-//! Handlers of BOSH DNS: what answers for the names below a domain. The job `bosh-dns` has a list of them as a property,
-//! and other jobs have files with such lists.
+//! Handlers of BOSH DNS: what answers for the names below a domain. The job `bosh-dns` has a list of them as a
+//! property, and other jobs have files with such lists.
 
 use super::aliases::alias_fault;
 use boson_document::{Pointer, Tree, json};
