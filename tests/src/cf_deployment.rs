@@ -1,5 +1,7 @@
 //! A manifest in the shape of cf-deployment's, and releases with its jobs.
 
+mod needs;
+
 use crate::root;
 use anyhow::Result;
 use serde_json::{Value, json};
@@ -8,7 +10,15 @@ use std::fs;
 use std::path::Path;
 
 /// Jobs whose programs or files others use. The jobs `*-buildpack` are more of them.
-const WITHOUT_PROCESSES: [&str; 5] = ["bosh-dns-aliases", "bpm", "cf-cli-8-linux", "cfdot", "silk-cni"];
+const WITHOUT_PROCESSES: [&str; 7] = [
+    "bosh-dns-aliases",
+    "bpm",
+    "cf-cli-8-linux",
+    "cfdot",
+    "cflinuxfs4-rootfs-setup",
+    "garden-cni",
+    "silk-cni",
+];
 /// Jobs of each release, by name.
 pub type Releases = BTreeMap<String, BTreeMap<String, Job>>;
 
@@ -63,7 +73,8 @@ pub fn releases(manifest: &Value) -> Releases {
     releases
 }
 
-/// A release directory of jobs with one process each, whose argument differs between instances.
+/// A release directory of jobs with one process each, whose argument differs between instances, and with what some jobs
+/// need of a VM.
 ///
 /// # Errors
 /// The files cannot be written.
@@ -73,16 +84,33 @@ pub fn write_release(directory: &Path, name: &str, jobs: &BTreeMap<String, Job>)
     for (job, used) in jobs {
         let place = directory.join("jobs").join(job);
         fs::create_dir_all(place.join("templates"))?;
+        let needs = needs::of(job);
         let mut templates = json!({"given.json": "config/given.json"});
         fs::write(place.join("templates/given.json"), "<%= p('given', nil).to_json %>\n")?;
         fs::write(place.join("monit"), "")?;
         if has_process(job) {
             templates["bpm.yml"] = "config/bpm.yml".into();
-            let bpm = format!("processes:\n- name: {job}\n  executable: /bin/{job}\n  args: [\"<%= spec.id %>\"]\n");
+            let more = needs.process.replace("NAME", job);
+            let bpm =
+                format!("processes:\n- name: {job}\n  executable: /bin/{job}\n  args: [\"<%= spec.id %>\"]\n{more}");
             fs::write(place.join("templates/bpm.yml"), bpm)?;
         }
+        for (destination, text) in needs.files {
+            let file = destination.replace('/', "-");
+            fs::write(place.join("templates").join(&file), text)?;
+            templates[file] = (*destination).into();
+        }
+        for package in needs.packages {
+            let place = directory.join("packages").join(package);
+            fs::create_dir_all(&place)?;
+            fs::write(place.join("spec"), json!({"name": package, "files": []}).to_string())?;
+        }
+        let mut properties = json!({"given": {}});
+        for (name, default) in needs.properties {
+            properties[*name] = json!({"default": serde_json::from_str::<Value>(default)?});
+        }
         let spec = json!({
-            "name": job, "templates": templates, "packages": [], "properties": {"given": {}},
+            "name": job, "templates": templates, "packages": needs.packages, "properties": properties,
             "provides": links(&used.provides), "consumes": links(&used.consumes)
         });
         fs::write(place.join("spec"), spec.to_string())?;

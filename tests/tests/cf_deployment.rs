@@ -42,42 +42,189 @@ fn jobs_of(pod: &Value) -> BTreeSet<String> {
     list(&pod["containers"]).iter().filter_map(job).collect()
 }
 
-#[test]
-fn every_group_job_and_addon_of_its_shape_is_converted() {
-    let example = root().join("docs/examples/cf-deployment");
-    let directory = tempfile::tempdir().unwrap();
-    let copied = std::process::Command::new("cp")
-        .args(["-r"])
-        .arg(example.join("."))
-        .arg(directory.path())
-        .status();
-    assert!(copied.unwrap().success());
-    let manifest = cf_deployment::manifest().unwrap();
-    fs::write(directory.path().join("cf-deployment.yml"), &manifest).unwrap();
-    let manifest: Value = serde_yaml::from_str(&manifest).unwrap();
-    let mut arguments: Vec<String> = ["convert", "cf-deployment.yml", "--target", "quarks"]
-        .map(String::from)
-        .into();
-    for variable in [
-        "system_domain=cf.example.com",
-        "storage_class=standard",
-        "zone1=eu-1a",
-        "zone2=eu-1b",
-    ] {
-        arguments.extend(["-v".into(), variable.into()]);
-    }
-    for (name, jobs) in releases(&manifest) {
-        // Its aliases are read from the manifest.
-        if name != "bosh-dns-aliases" {
-            write_release(&directory.path().join("releases").join(&name), &name, &jobs).unwrap();
-            arguments.extend(["--release".into(), format!("releases/{name}")]);
+/// The example beside the manifest and its releases, and the arguments of a conversion.
+struct Example {
+    directory: tempfile::TempDir,
+    manifest: Value,
+    arguments: Vec<String>,
+}
+
+// === impl Example ===
+
+impl Example {
+    fn new() -> Self {
+        let example = root().join("docs/examples/cf-deployment");
+        let directory = tempfile::tempdir().unwrap();
+        let copied = std::process::Command::new("cp")
+            .args(["-r"])
+            .arg(example.join("."))
+            .arg(directory.path())
+            .status();
+        assert!(copied.unwrap().success());
+        let text = cf_deployment::manifest().unwrap();
+        fs::write(directory.path().join("cf-deployment.yml"), &text).unwrap();
+        let manifest: Value = serde_yaml::from_str(&text).unwrap();
+        let mut arguments: Vec<String> = ["convert", "cf-deployment.yml", "--target", "quarks"]
+            .map(String::from)
+            .into();
+        for variable in [
+            "system_domain=cf.example.com",
+            "storage_class=standard",
+            "zone1=eu-1a",
+            "zone2=eu-1b",
+        ] {
+            arguments.extend(["-v".into(), variable.into()]);
+        }
+        for (name, jobs) in releases(&manifest) {
+            // Its aliases are read from the manifest.
+            if name != "bosh-dns-aliases" {
+                write_release(&directory.path().join("releases").join(&name), &name, &jobs).unwrap();
+                arguments.extend(["--release".into(), format!("releases/{name}")]);
+            }
+        }
+        Self {
+            directory,
+            manifest,
+            arguments,
         }
     }
-    let ran = host(directory.path(), &arguments).unwrap();
-    assert_eq!(ran.code, 0, "{}", ran.stderr);
-    let objects: Vec<Value> = serde_yaml::Deserializer::from_str(&ran.stdout)
-        .map(|document| Value::deserialize(document).unwrap())
-        .collect();
+
+    /// Objects and messages of the conversion with more arguments.
+    fn converted(&self, more: &[&str]) -> (Vec<Value>, String) {
+        let all = self
+            .arguments
+            .iter()
+            .cloned()
+            .chain(more.iter().map(ToString::to_string));
+        let ran = host(self.directory.path(), &all.collect::<Vec<_>>()).unwrap();
+        assert_eq!(ran.code, 0, "{}", ran.stderr);
+        let documents = serde_yaml::Deserializer::from_str(&ran.stdout);
+        let objects = documents
+            .map(|document| Value::deserialize(document).unwrap())
+            .collect();
+        (objects, ran.stderr)
+    }
+}
+
+/// The pod of an instance group of services.
+fn pod<'o>(objects: &'o [Value], group: &str) -> &'o Value {
+    let is_of_group = |object: &&Value| {
+        object["kind"] == "QuarksStatefulSet"
+            && object["metadata"]["labels"]["quarks.cloudfoundry.org/instance-group-name"] == group
+    };
+    let object = objects
+        .iter()
+        .find(is_of_group)
+        .unwrap_or_else(|| panic!("no '{group}'"));
+    &object["spec"]["template"]["spec"]["template"]["spec"]
+}
+
+fn container<'p>(pod: &'p Value, list_name: &str, name: &str) -> &'p Value {
+    let found = list(&pod[list_name]).iter().find(|container| container["name"] == name);
+    found.unwrap_or_else(|| panic!("no container '{name}'"))
+}
+
+/// What jobs need that a pod lacks: a note, and the job.
+const NEEDS: [(&str, &str); 12] = [
+    ("script-pod-parameters", "bbs"),
+    ("script-pod-parameters", "locket"),
+    ("script-pod-parameters", "file_server"),
+    ("script-pod-parameters", "gorouter"),
+    ("script-node-parameters", "valkey"),
+    ("script-pod-parameters", "cc_uploader"),
+    ("script-lost-files", "cloud_controller_ng"),
+    ("script-lost-files", "blobstore"),
+    ("script-lost-files", "cflinuxfs4-rootfs-setup"),
+    ("script-modules", "rep"),
+    ("script-mounts", "rep"),
+    ("script-network", "silk-daemon"),
+];
+/// Those that remain with the ops files: pre-render scripts change what the conversion reads in the pods only, and a
+/// privileged job may configure the network of its pod.
+const REMAINING: [&str; 3] = ["cc_uploader", "rep", "silk-daemon"];
+
+#[test]
+fn every_known_need_is_noted_or_satisfied() {
+    let example = Example::new();
+    let has = |messages: &str, code: &str, job: &str| {
+        let mut lines = messages.lines();
+        lines.any(|line| line.contains(&format!("[{code}]")) && line.contains(&format!("job '{job}'")))
+    };
+    let plain = [
+        "--no-config",
+        "--name",
+        "cf",
+        "--registry",
+        "r.example",
+        "--cloud-config",
+        "cloud-config.yml",
+    ];
+    let (_, noted) = example.converted(&[&plain[..], &["--warnings", "all"]].concat());
+    let (objects, satisfied) = example.converted(&["--warnings", "all"]);
+    for (code, job) in NEEDS {
+        assert!(has(&noted, code, job), "{code} {job}: {noted}");
+        let remains = has(&satisfied, code, job);
+        assert!(!remains || REMAINING.contains(&job), "{code} {job}: {satisfied}");
+    }
+    assert!(!has(&satisfied, "script-modules", "rep"), "{satisfied}");
+
+    let [api, cell] = ["api", "diego-cell"].map(|group| pod(&objects, group));
+    container(api, "initContainers", "pre-render-cc-uploader");
+    container(cell, "initContainers", "pre-render-rep");
+    assert_eq!(
+        container(cell, "containers", "garden-garden")["securityContext"]["privileged"],
+        true
+    );
+    assert_eq!(
+        container(cell, "containers", "rep-rep")["securityContext"]["privileged"],
+        Value::Null
+    );
+    let mounts = &container(cell, "containers", "garden-garden")["volumeMounts"];
+    for package in ["runc-cni", "silk-cni", "healthcheck", "proxy", "cflinuxfs4"] {
+        let path = format!("/var/vcap/packages/{package}");
+        assert!(
+            list(mounts).iter().any(|mount| mount["mountPath"] == path.as_str()),
+            "{package}: {mounts}"
+        );
+    }
+    container(cell, "initContainers", "pod-dns");
+    assert_eq!(cell["terminationGracePeriodSeconds"], 720);
+    assert_eq!(cell["nodeSelector"]["cloudfoundry.org/cell"], "true");
+    assert_eq!(list(&cell["tolerations"]).len(), 1);
+    let others = objects.iter().filter(|object| object["kind"] == "QuarksStatefulSet");
+    let with_server = others.filter(|object| object.to_string().contains("\"pod-dns\""));
+    assert_eq!(with_server.count(), 1);
+}
+
+#[test]
+fn apps_as_pods_need_no_cells() {
+    let example = Example::new();
+    let ops =
+        ["ports.yml", "ports-mysql.yml", "errands.yml", "run.yml", "app-pods.yml"].map(|name| format!("ops/{name}"));
+    let mut more = vec![
+        "--no-config",
+        "--name",
+        "cf",
+        "--registry",
+        "r.example",
+        "--cloud-config",
+        "cloud-config.yml",
+    ];
+    ops.iter().for_each(|file| more.extend(["-o", file]));
+    let (objects, _) = example.converted(&more);
+    container(pod(&objects, "scheduler"), "containers", "route-emitter-route-emitter");
+    assert!(
+        !objects
+            .iter()
+            .any(|object| object.to_string().contains("\"privileged\":true"))
+    );
+}
+
+#[test]
+fn every_group_job_and_addon_of_its_shape_is_converted() {
+    let example = Example::new();
+    let (objects, messages) = example.converted(&[]);
+    let manifest = &example.manifest;
     for group in list(&manifest["instance_groups"]) {
         let (name, kind) = if group["lifecycle"] == "errand" {
             (text(&group["name"]), "QuarksJob")
@@ -93,9 +240,8 @@ fn every_group_job_and_addon_of_its_shape_is_converted() {
             .find(is_of_group)
             .unwrap_or_else(|| panic!("no {kind} of '{name}'"));
         let pod = &object["spec"]["template"]["spec"]["template"]["spec"];
-        assert_eq!(jobs_of(pod), expected(&manifest, group), "jobs of '{name}'");
+        assert_eq!(jobs_of(pod), expected(manifest, group), "jobs of '{name}'");
     }
-    let warnings: BTreeSet<&str> = ran.stderr.lines().filter(|line| line.starts_with("warning")).collect();
-    eprintln!("{}", ran.stderr);
+    let warnings: BTreeSet<&str> = messages.lines().filter(|line| line.starts_with("warning")).collect();
     assert!(warnings.len() < 10, "{warnings:#?}");
 }

@@ -5,9 +5,9 @@
 
 use crate::instances::{Endpoint, Snapshot};
 use crate::query::{Below, Criteria, First, Health, Query, fits, parse};
-use crate::zone::{AGENTS, Authority, Zone, normal};
+use crate::zone::{AGENTS, Authority, Upstream, Zone, normal};
 use std::collections::HashSet;
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 /// Labels of a long name before its root.
 const LONG_NAME_LABELS: usize = 4;
@@ -33,8 +33,8 @@ pub enum Answer {
     NoSuchName,
     Malformed,
     Refused,
-    /// Forward the question to these servers; if empty, to the servers for all other names.
-    Ask(Vec<SocketAddr>),
+    /// Ask others.
+    Ask(Upstream),
 }
 
 /// The numbers of the instances that a name stands for, and which of them by their health.
@@ -56,10 +56,10 @@ pub fn resolve(zone: &Zone, pods: &Snapshot, name: &str, wanted: Wanted) -> Answ
         Some(Authority::Upcheck) => of_family(vec![Ipv4Addr::LOCALHOST.into(), Ipv6Addr::LOCALHOST.into()], wanted),
         Some(Authority::Denied) => Answer::NoSuchName,
         Some(Authority::Refused) => Answer::Refused,
-        Some(Authority::Servers(servers)) => Answer::Ask(servers.clone()),
+        Some(Authority::Others(upstream)) => Answer::Ask(upstream.clone()),
         Some(Authority::Root | Authority::Alias) => ours(zone, pods, &name, wanted),
         None if zone.no_recursion => Answer::Refused,
-        None => Answer::Ask(Vec::new()),
+        None => Answer::Ask(Upstream::Servers(Vec::new())),
     }
 }
 
@@ -228,7 +228,7 @@ fn names(zone: &Zone, pods: &Snapshot, name: &str) -> Answer {
             // It exists or not: either way it has no such record.
             (true, _) => resolve(zone, pods, name, Wanted::Other),
             (false, true) => Answer::Refused,
-            (false, false) => Answer::Ask(Vec::new()),
+            (false, false) => Answer::Ask(Upstream::Servers(Vec::new())),
         };
     };
     let full = zone.full_name(&zone.instances[instance]);

@@ -7,12 +7,12 @@
 
 use crate::instances::Snapshot;
 use crate::resolve::{Answer, Wanted, resolve};
-use crate::zone::{Authority, Zone, normal};
+use crate::zone::{Authority, Upstream, Zone, normal};
 use hickory_proto::op::{Edns, Message, MessageType, Metadata, OpCode, Query, ResponseCode};
 use hickory_proto::rr::rdata::{A, AAAA, PTR};
 use hickory_proto::rr::{DNSClass, Name, RData, Record, RecordType};
 use hickory_proto::serialize::binary::{BinDecodable, BinEncodable, BinEncoder};
-use std::net::{IpAddr, SocketAddr};
+use std::net::IpAddr;
 
 /// Largest answer over UDP: what passes every network without being split.
 pub const MAX_UDP_ANSWER_BYTES: u16 = 1_232;
@@ -46,8 +46,8 @@ pub enum Outcome {
 /// A question for other servers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Forward {
-    /// These servers; if empty, the servers for all other names.
-    pub servers: Vec<SocketAddr>,
+    /// Who is asked.
+    pub upstream: Upstream,
     /// How long an answer may be.
     pub limit: usize,
     /// The reply if no server answers.
@@ -118,8 +118,34 @@ pub fn answer(known: Known<'_>, packet: &[u8], way: Way) -> Outcome {
         Answer::NoSuchName => reply.code(ResponseCode::NXDomain),
         Answer::Malformed => reply.code(ResponseCode::FormErr),
         Answer::Refused => reply.code(ResponseCode::Refused),
-        Answer::Ask(servers) => reply.forward(servers),
+        Answer::Ask(upstream) => reply.forward(upstream),
     }
+}
+
+/// A record in the answer of a server over HTTP.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Given {
+    pub ip: IpAddr,
+    pub ttl: u32,
+}
+
+/// The name of a question with a dot at its end, and the number of its type.
+pub fn asked(packet: &[u8]) -> Option<(String, u16)> {
+    let message = Message::from_bytes(packet).ok()?;
+    let query = message.queries.first()?;
+    Some((query.name().to_ascii(), query.query_type.into()))
+}
+
+/// The reply to a question with the records of a server over HTTP, which has the last word on the name.
+pub fn given(packet: &[u8], way: Way, records: Vec<Given>) -> Option<Vec<u8>> {
+    let message = Message::from_bytes(packet).ok()?;
+    let query = message.queries.first()?;
+    let mut reply = Reply::to(&message, way);
+    reply.message.metadata.authoritative = true;
+    let records = records.into_iter().take(MAX_RECORDS);
+    let record = |one: Given| Record::from_rdata(query.name().clone(), one.ttl, data(one.ip));
+    reply.message.answers = records.map(record).collect();
+    reply.bytes()
 }
 
 /// Length of a message's header.
@@ -219,14 +245,14 @@ impl Reply {
         self.outcome()
     }
 
-    fn forward(mut self, servers: Vec<SocketAddr>) -> Outcome {
+    fn forward(mut self, upstream: Upstream) -> Outcome {
         self.message.metadata.truncation = true;
         let cut = self.bytes();
         self.message.metadata.truncation = false;
         self.message.metadata.response_code = ResponseCode::ServFail;
         match (cut, self.bytes()) {
             (Some(cut), Some(failed)) => Outcome::Forward(Forward {
-                servers,
+                upstream,
                 limit: self.limit.into(),
                 failed,
                 cut,

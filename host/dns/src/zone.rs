@@ -1,6 +1,6 @@
 //! The names that a deployment has: read from its zone document.
 
-use boson_manifest::dns::{ACCOUNT, Aliases, Recursion};
+use boson_manifest::dns::{ACCOUNT, Aliases, Handler, Recursion, Source};
 use boson_manifest::instances::{Layout, Spread};
 use boson_manifest::names::{NameError, Names, label};
 use serde::Deserialize;
@@ -55,12 +55,21 @@ pub enum Authority {
     Alias,
     /// The name with which clients check that the server answers.
     Upcheck,
-    /// These servers are asked.
-    Servers(Vec<SocketAddr>),
+    /// Others are asked.
+    Others(Upstream),
     /// There is no such name.
     Denied,
     /// It is not answered.
     Refused,
+}
+
+/// Who is asked about a name of others.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Upstream {
+    /// These servers; if empty, those for all other names.
+    Servers(Vec<SocketAddr>),
+    /// A server with BOSH's interface over HTTP, by its URL.
+    Http(String),
 }
 
 /// All names of a deployment.
@@ -149,6 +158,7 @@ struct HandlerEntry {
     domain: String,
     #[serde(default)]
     recursors: Vec<String>,
+    url: Option<String>,
     denied: Option<String>,
 }
 
@@ -182,6 +192,26 @@ impl Zone {
         zone.add_aliases(&document, files)?;
         zone.add_authorities(&document.server);
         Ok(zone)
+    }
+
+    /// What a server within a pod knows: the handlers of files of the pod's jobs. It asks others about all other names,
+    /// but not itself.
+    pub fn of_pod(handlers: Vec<Handler>, own: Vec<IpAddr>) -> Self {
+        let mut zone = Self {
+            excluded: own,
+            ..Self::default()
+        };
+        for handler in handlers {
+            let authority = match handler.source {
+                Source::Servers(servers) => Authority::Others(Upstream::Servers(addresses(&servers))),
+                Source::Http(url) => Authority::Others(Upstream::Http(url)),
+                Source::NoSuchName => Authority::Denied,
+                Source::Refused => Authority::Refused,
+            };
+            zone.authorities.entry(handler.domain).or_insert(authority);
+        }
+        zone.authorities.insert(UPCHECK.into(), Authority::Upcheck);
+        zone
     }
 
     fn add_groups(&mut self, document: &Document, names: &Names) -> Result<(), ZoneError> {
@@ -262,10 +292,11 @@ impl Zone {
 
     fn add_authorities(&mut self, server: &ServerEntry) {
         for handler in &server.handlers {
-            let authority = match (handler.denied.as_deref(), addresses(&handler.recursors)) {
+            let authority = match (handler.denied.as_deref(), &handler.url) {
                 (Some("REFUSED"), _) => Authority::Refused,
                 (Some(_), _) => Authority::Denied,
-                (None, servers) => Authority::Servers(servers),
+                (None, Some(url)) => Authority::Others(Upstream::Http(url.clone())),
+                (None, None) => Authority::Others(Upstream::Servers(addresses(&handler.recursors))),
             };
             self.authorities.insert(normal(&handler.domain), authority);
         }

@@ -10,7 +10,7 @@
 mod demo;
 
 use boson_dns::lookup::{self, Found};
-use boson_dns::server::{Forwarder, State, read, serve_tcp, serve_udp};
+use boson_dns::server::{Forwarder, PodSettings, State, read, serve_tcp, serve_udp, zone_of_pod};
 use boson_dns::upcheck;
 use boson_dns::zone::{AliasFiles, Zone};
 use hickory_proto::op::{Message, MessageType, OpCode, Query, ResponseCode};
@@ -18,8 +18,8 @@ use hickory_proto::rr::{Name, RecordType};
 use hickory_proto::serialize::binary::{BinDecodable, BinEncodable};
 use std::collections::HashMap;
 use std::net::SocketAddr;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream, UdpSocket};
@@ -103,6 +103,80 @@ async fn names_of_the_deployment_are_answered_over_udp_and_tcp() {
         .await
         .unwrap()
         .unwrap();
+}
+
+/// A server over HTTP, which gives every request this answer, and the first lines of the requests.
+async fn over_http(answer: &'static str) -> (String, Arc<Mutex<Vec<String>>>) {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("http://{}", listener.local_addr().unwrap());
+    let requests = Arc::new(Mutex::new(Vec::new()));
+    let seen = requests.clone();
+    tokio::spawn(async move {
+        while let Ok((mut stream, _)) = listener.accept().await {
+            let mut buffer = [0; 4096];
+            let length = stream.read(&mut buffer).await.unwrap();
+            let text = String::from_utf8_lossy(&buffer[..length]).into_owned();
+            seen.lock()
+                .unwrap()
+                .push(text.lines().next().unwrap_or_default().to_string());
+            stream.write_all(answer.as_bytes()).await.unwrap();
+        }
+    });
+    (url, requests)
+}
+
+#[tokio::test]
+async fn a_pods_server_asks_the_server_of_a_domain_over_http_and_its_own_servers_about_others() {
+    let body = r#"{"TC": false, "Answer": [{"type": 1, "TTL": 3, "data": "10.255.0.7"}, {"type": 1, "TTL": 3, "data": "10.255.0.8"}]}"#;
+    let answer = format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n{body}", body.len());
+    let (url, requests) = over_http(answer.leak()).await;
+    let (failing, _) = over_http("HTTP/1.1 500 Internal Server Error\r\nContent-Length: 0\r\n\r\n").await;
+    let (recursor, count) = elsewhere(Some(ResponseCode::NoError)).await;
+    let jobs = tempfile::tempdir().unwrap();
+    let write = |job: &str, url: &str, domain: &str| {
+        let directory = jobs.path().join(job).join("dns");
+        std::fs::create_dir_all(&directory).unwrap();
+        let text = serde_json::json!([{"domain": domain, "source": {"type": "http", "url": url}}]).to_string();
+        std::fs::write(directory.join("handlers.json"), text).unwrap();
+    };
+    write("adapter", &url, "apps.internal.");
+    write("broken", &failing, "broken.internal");
+    // The first job by name decides.
+    write("later", &failing, "apps.internal");
+    let settings = PodSettings {
+        jobs: jobs.path().into(),
+        addresses: vec![[127, 0, 0, 1].into()],
+        port: 0,
+        resolv_conf: "/nonexistent".into(),
+    };
+    let mut zone = zone_of_pod(&settings).unwrap();
+    assert_eq!(zone.excluded, [std::net::IpAddr::from([127, 0, 0, 1])]);
+    zone.recursors = vec![recursor];
+    let (server, state) = served(&[]).await;
+    state.put_zone(zone);
+    let found = ask(server, "web.Apps.internal.").await;
+    let mut all: Vec<String> = found
+        .answers
+        .iter()
+        .map(|one| format!("{} {}", one.ttl, one.data))
+        .collect();
+    all.sort();
+    assert_eq!(all, ["3 10.255.0.7", "3 10.255.0.8"]);
+    assert_eq!(
+        *requests.lock().unwrap(),
+        ["GET /?name=web.Apps.internal.&type=1 HTTP/1.1"]
+    );
+    assert_eq!(code(server, "x.broken.internal.").await, ResponseCode::ServFail);
+    assert_eq!(code(server, "web.service.internal.").await, ResponseCode::NoError);
+    assert_eq!(count.load(Ordering::Relaxed), 1);
+    // With a faulty file the server does not start, as in BOSH.
+    write("adapter", "https://127.0.0.1", "apps.internal");
+    assert!(
+        zone_of_pod(&settings)
+            .unwrap_err()
+            .to_string()
+            .contains("adapter/dns/handlers.json")
+    );
 }
 
 #[tokio::test]

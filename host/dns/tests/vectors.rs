@@ -27,7 +27,7 @@ fn spelled(answer: Answer) -> String {
         Answer::NoSuchName => "NXDOMAIN".into(),
         Answer::Malformed => "FORMERR".into(),
         Answer::Refused => "REFUSED".into(),
-        Answer::Ask(servers) => format!("ask {servers:?}"),
+        Answer::Ask(upstream) => format!("ask {upstream:?}"),
     }
 }
 
@@ -113,10 +113,10 @@ fn what_the_vectors_leave_out() {
     // Health: the first counts.
     assert_eq!(of("q-s1s4.web-ui.default.demo.bosh"), ".12");
     // Names outside the zone.
-    assert_eq!(of("example.com"), "ask []");
-    assert_eq!(of("other.service.internal"), "ask []");
+    assert_eq!(of("example.com"), "ask Servers([])");
+    assert_eq!(of("other.service.internal"), "ask Servers([])");
     let names = |name: &str| spelled(resolve(&zone, &pods, name, Wanted::Names));
-    assert_eq!(names("9.9.9.9.in-addr.arpa"), "ask []");
+    assert_eq!(names("9.9.9.9.in-addr.arpa"), "ask Servers([])");
     assert_eq!(names("web.service.internal"), "empty");
     assert_eq!(names("nope.cell.service.internal"), "NXDOMAIN");
 }
@@ -196,7 +196,7 @@ fn what_the_manifest_says_of_the_server_counts() {
     let zone = Zone::read(&document, &AliasFiles::new()).unwrap();
     let pods = pods(&zone);
     let of = |name: &str| spelled(resolve(&zone, &pods, name, Wanted::V4));
-    assert_eq!(of("a.apps.internal"), "ask [127.0.0.1:8053]");
+    assert_eq!(of("a.apps.internal"), "ask Servers([127.0.0.1:8053])");
     assert_eq!(
         (of("a.no.internal"), of("a.deep.no.internal")),
         ("NXDOMAIN".into(), "REFUSED".into())

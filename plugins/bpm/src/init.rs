@@ -1,5 +1,5 @@
 //! Init containers, in order: the sidecar for log files, if scripts log; then those that bring the process wrapper,
-//! copy the releases' templates, change and render them, copy packages, wait for other groups, and run pre-start
+//! copy the releases' templates, change and render them; the DNS server of the pod; then those that copy packages, wait for other groups, and run pre-start
 //! scripts; then the other sidecars.
 
 use crate::environment::{environment, field, ordinal, replicas, text};
@@ -10,7 +10,7 @@ use crate::object::{compact, object};
 use crate::volumes::{self, Volumes, mount};
 use crate::wrapper::{COPIER, HOME, JOBS, LOGS_CONTAINER, VOLUME, install};
 use crate::{
-    active_passive, container, lifecycle_scripts, logs, monit_http, packages, pre_render, resources, security,
+    active_passive, container, lifecycle_scripts, logs, monit_http, packages, pod_dns, pre_render, resources, security,
     wait_containers, writable_packages,
 };
 use boson_document::Tree;
@@ -27,6 +27,7 @@ pub fn containers(group: &Group, volumes: &Volumes) -> Vec<Tree> {
     out.extend(copiers(group));
     out.extend(pre_render::containers(group));
     out.push(template_render(group));
+    out.extend(pod_dns::is_needed(group).then(|| pod_dns::sidecar(group)));
     out.extend(packages::copiers(group));
     out.extend(writable_packages::copiers(group));
     out.extend(wait_containers::all(group));
@@ -51,6 +52,7 @@ pub fn names_of(group: &Group) -> Vec<(String, String)> {
         COPIER,
         "template-render",
         monit_http::NAME,
+        pod_dns::NAME,
         LOGS_CONTAINER,
         pre_render::WRITER,
     ];
@@ -151,6 +153,9 @@ fn template_render(group: &Group) -> Tree {
     for path in volumes::directories(group) {
         command.extend(["--directory".into(), literal(&path)]);
     }
+    if pod_dns::is_needed(group) {
+        command.push(pod_dns::OPTION.into());
+    }
     compact(object! {
         "name" => "template-render",
         "image" => group.deployment.operator_image.as_str(),
@@ -170,6 +175,9 @@ fn template_render(group: &Group) -> Tree {
 }
 
 fn contract_version(group: &Group) -> u32 {
+    if pod_dns::is_needed(group) {
+        return contract::POD_DNS;
+    }
     // An errand has one pod.
     let one_zone = group.lifecycle != Lifecycle::Service || group.zones.len() < 2;
     match group.deployment.spread {

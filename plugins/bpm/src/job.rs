@@ -26,6 +26,8 @@ pub struct Job {
     /// Its only process is `bin/run`, as in BOSH's errands.
     pub is_errand: bool,
     pub processes: Vec<Process>,
+    /// Its pods need a DNS server of their own.
+    pub needs_pod_dns: bool,
     /// Packages of other releases that its containers have.
     pub shared_packages: Vec<ReleasePackage>,
     /// Settings of the property `quarks`.

@@ -54,6 +54,7 @@ mod monit_http;
 mod object;
 mod packages;
 mod pod;
+mod pod_dns;
 mod ports;
 mod pre_render;
 mod pre_start;

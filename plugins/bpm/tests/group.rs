@@ -993,6 +993,44 @@ fn a_job_that_uses_monits_port_gets_its_sidecar() {
 }
 
 #[test]
+fn a_job_with_handlers_or_an_address_of_bosh_dns_gets_a_server_in_its_pod() {
+    let (on, off) = (r#""link_local_dns": true"#, r#""link_local_dns": false"#);
+    let (address, port) = (r#""x": ["169.254.0.53"]"#, r#""x": "169.254.0.2:9001""#);
+    let network_of_node = r#""env": {"bosh": {"agent": {"settings": {"hostNetwork": true}}}}"#;
+    for (quarks, templates, group, is_there) in [
+        ("", &[][..], "", false),
+        (on, &[][..], "", true),
+        ("", &["dns/handlers.json"][..], "", true),
+        (off, &["dns/handlers.json"][..], "", false),
+        (address, &[][..], "", true),
+        (port, &[][..], "", false),
+        (on, &[][..], network_of_node, false),
+    ] {
+        let pod = pod(Case {
+            quarks,
+            templates,
+            group,
+            bpm: &[P],
+            ..Case::default()
+        });
+        let containers = pod.items("initContainers").iter();
+        let named = |name: &str| containers.clone().find(|one| one.str("name") == Some(name));
+        let rendering = at(named("template-render").unwrap(), "/command");
+        assert_eq!(rendering.contains("--pod-dns"), is_there, "{quarks} {templates:?}");
+        let Some(sidecar) = named("pod-dns") else {
+            assert!(!is_there, "{quarks} {templates:?}");
+            continue;
+        };
+        assert_eq!(at(sidecar, "/command"), r#"["host","dns","pod"]"#);
+        assert_eq!(at(sidecar, "/restartPolicy"), r#""Always""#);
+        assert_eq!(at(sidecar, "/securityContext/capabilities"), r#"{"add":["NET_ADMIN"]}"#);
+        // Only an image that knows the option and the command may run the pod.
+        let env = at(named("template-render").unwrap(), "/env");
+        assert!(env.contains(r#"{"name":"BOSON_POD_CONTRACT","value":"6"}"#), "{env}");
+    }
+}
+
+#[test]
 fn the_annotation_wait_for_becomes_init_containers() {
     let with = |annotation: &str| {
         let text = json::to_text(&Tree::from(annotation));

@@ -321,7 +321,7 @@ const SCHEMA: &[(&[Key], &str)] = &[
         QUARKS,
         "used: ports ports[].name! ports[].protocol ports[].internal! run run.healthcheck run.healthcheck.* run.healthcheck.*.readiness \
          run.healthcheck.*.liveness run.healthcheck.*.startup run.capabilities run.memory run.virtual-cpus run.security_context run.sysctls \
-         run.pre_start run.writable_packages bpm envs post_start post_start.condition activePassiveProbes debug consumes instances monit monit_http pre_render_scripts \
+         run.pre_start run.writable_packages bpm envs post_start post_start.condition activePassiveProbes debug consumes instances monit monit_http link_local_dns pre_render_scripts \
          pre_render_scripts.bpm pre_render_scripts.ig_resolver pre_render_scripts.jobs sharePackages warned: run.scaling",
     ),
 ];

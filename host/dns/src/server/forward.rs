@@ -3,10 +3,11 @@
 //! As BOSH's server does, it asks the next server if one does not answer. Unlike BOSH's server, it accepts NXDOMAIN as
 //! an answer, and if no server answers it returns SERVFAIL: clients would cache an NXDOMAIN.
 
-use super::State;
 use super::framing::{read, write};
+use super::{State, over_http};
 use crate::resolv_conf;
-use crate::wire::{Forward, Way};
+use crate::wire::{Forward, Way, given};
+use crate::zone::Upstream;
 use std::hash::{BuildHasher, RandomState};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::PathBuf;
@@ -56,10 +57,10 @@ impl Forwarder {
 
     /// Asks one server after the other.
     pub async fn ask(&self, state: &State, packet: &[u8], asked: Forward, way: Way) -> Vec<u8> {
-        let servers = if asked.servers.is_empty() {
-            self.servers(state)
-        } else {
-            asked.servers.clone()
+        let servers = match &asked.upstream {
+            Upstream::Http(url) => return Self::ask_over_http(state, url, packet, asked.failed, way).await,
+            Upstream::Servers(servers) if servers.is_empty() => self.servers(state),
+            Upstream::Servers(servers) => servers.clone(),
         };
         let mut last = None;
         for server in servers.into_iter().take(MAX_SERVERS) {
@@ -79,6 +80,18 @@ impl Forwarder {
                 asked.failed
             }
         }
+    }
+
+    async fn ask_over_http(state: &State, url: &str, packet: &[u8], failed: Vec<u8>, way: Way) -> Vec<u8> {
+        let tried = tokio::time::timeout(SERVER_TIMEOUT, over_http::ask(url, packet));
+        let why = match tried.await {
+            Ok(Ok(records)) => return given(packet, way, records).unwrap_or(failed),
+            Ok(Err(error)) => error.to_string(),
+            Err(_) => format!("no answer in {SERVER_TIMEOUT:?}"),
+        };
+        tracing::debug!(url, why, "cannot ask");
+        state.tally.unanswered.fetch_add(1, Ordering::Relaxed);
+        failed
     }
 
     /// The file is read each time: it is short, and may change.

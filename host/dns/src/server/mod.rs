@@ -6,13 +6,17 @@
 
 mod forward;
 mod framing;
+mod link_local;
 mod listen;
+mod over_http;
+mod pod;
 mod probe;
 mod reload;
 mod watch;
 
 pub use forward::Forwarder;
 pub use listen::{serve_tcp, serve_udp};
+pub use pod::{PodSettings, serve as serve_pod, zone as zone_of_pod};
 pub use reload::read;
 
 use crate::instances::{Slice, Snapshot};
@@ -20,7 +24,7 @@ use crate::wire::{Known, Outcome, Way, answer};
 use crate::zone::Zone;
 use parking_lot::{Mutex, RwLock};
 use std::collections::HashMap;
-use std::net::SocketAddr;
+use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -48,6 +52,12 @@ pub enum ServeError {
     /// It cannot listen on an address.
     #[error("cannot listen on {0}: {1}")]
     Listen(SocketAddr, std::io::Error),
+    /// The container lacks the capability `NET_ADMIN`.
+    #[error("cannot add the address {0} to the pod: {1}")]
+    Address(Ipv4Addr, std::io::Error),
+    /// A file of a job with handlers cannot be used.
+    #[error("the handlers in '{0}' cannot be used: {1}")]
+    Handlers(PathBuf, String),
     /// A task that should run forever has ended.
     #[error("a task of the server ended unexpectedly")]
     Ended,

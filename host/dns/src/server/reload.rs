@@ -14,7 +14,7 @@ use std::time::Duration;
 /// How often the files are read. The kubelet takes about a minute to update them.
 const READ_INTERVAL: Duration = Duration::from_secs(2);
 /// Largest file: what a ConfigMap can hold.
-const MAX_FILE_BYTES: u64 = 2 << 20;
+pub(super) const MAX_FILE_BYTES: u64 = 2 << 20;
 /// Ending of the keys with alias files of a group's jobs.
 const ALIASES: &str = ".aliases.json";
 

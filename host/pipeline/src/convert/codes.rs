@@ -91,6 +91,10 @@ boson_document::codes! {
     CONVERT_DNS_ALIASES = "convert-dns-aliases", "A job's file of DNS aliases cannot be read",
         "The template for `dns/aliases.json` must render a JSON object that maps each domain to a list of targets. \
          BOSH's DNS server does not start with another structure, either.";
+    CONVERT_DNS_HANDLERS = "convert-dns-handlers", "A job's file of DNS handlers cannot be used",
+        "The template for `dns/handlers.json` must render a JSON list of objects with a `domain` and a `source`: \
+         `{type: dns, recursors: [IP]}`, `{type: http, url: http://HOST:PORT}`, or `{type: deny}`. The DNS server in the \
+         pod does not start with another list, nor does BOSH's.";
     RELEASE_PROPERTIES_INVALID = "release-properties-invalid", "A job's properties do not match its schema",
         "The job has a `properties_schema.json`, and its properties do not match it: BOSH's director refuses them, too. A property without \
          a value and without a default in the job's spec is `null`. The schema must name the draft 2020-12 in `$schema`; besides its \

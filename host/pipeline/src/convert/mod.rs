@@ -27,6 +27,7 @@ mod copies;
 mod costs;
 pub mod filling;
 mod gather;
+mod handler_files;
 pub mod instance_files;
 mod job_output;
 mod job_schemas;

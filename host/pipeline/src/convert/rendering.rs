@@ -7,6 +7,7 @@ use super::context::{self, POD_IP};
 use super::copies;
 use super::costs;
 use super::filling::{self, Filled};
+use super::handler_files;
 use super::instance_files::{self, FileDigest, InstanceFiles};
 use super::job_output::JobOutput;
 use super::mentions::MentionsByFile;
@@ -367,6 +368,9 @@ fn run(stages: &dyn Stages, filter: Filter<'_>, work: &Work<'_>) -> Outcome {
     if let Some(context) = work.context(ANY_IP).filter(|_| !selected.others.is_empty()) {
         let filled = work.fill(stages, &selected.others, &context, filter);
         outcome.aliases = alias_files::among(&filled.files, work.files);
+        outcome
+            .diagnostics
+            .extend(handler_files::fault(&filled.files, work.files));
         outcome.digests.extend(digests(work.files, &filled.files));
         let about_bpm = |diagnostic: &Diagnostic| selected.is_about_bpm(diagnostic, work.files);
         outcome.diagnostics.extend(

@@ -6,7 +6,9 @@ use crate::job::{Job, Quarks};
 use crate::process::{self, Process};
 use crate::request::{GroupRequest, JobFiles};
 use crate::scripts::Scripts;
-use crate::{fields, kubernetes_rules, packages, ports, pre_render, pre_start, probe, sysctls, writable_packages};
+use crate::{
+    fields, kubernetes_rules, packages, pod_dns, ports, pre_render, pre_start, probe, sysctls, writable_packages,
+};
 use boson_document::{Place, Report, Tree, go};
 use boson_manifest::dns;
 use boson_manifest::images;
@@ -44,6 +46,10 @@ pub fn read(
             "add a job of the release bosh-dns-aliases, an addon for example, or set features.use_dns_addresses: true";
         report.warning(codes::DNS_FILES, place, text).help(help);
     }
+    let needs_pod_dns = pod_dns::is_asked_for(files, tree.get("properties"), quarks);
+    if needs_pod_dns {
+        pod_dns::check(group, &files.job, place, report);
+    }
     let uid = settings
         .get("uids")
         .and_then(|uids| uids.get(&files.release))
@@ -67,6 +73,7 @@ pub fn read(
         uid,
         place: place.clone(),
         scripts,
+        needs_pod_dns,
         is_errand: is_errand(group, files, quarks_bpm(given)),
         quarks,
         shared_packages: if has_containers {

@@ -276,6 +276,14 @@ pub fn of_monit_http() -> Vec<Tree> {
     vec![mount(VOLUME, HOME, None, true)]
 }
 
+/// Mounts of the pod's DNS server.
+pub fn of_pod_dns() -> Vec<Tree> {
+    vec![
+        mount("jobs-dir", "/var/vcap/jobs", None, true),
+        mount(VOLUME, "/etc/resolv.conf", Some("etc/resolv.conf"), true),
+    ]
+}
+
 /// Directories of the group's processes, to be made before they start.
 pub fn directories(group: &Group) -> Vec<String> {
     let mut out = IndexSet::new();

@@ -6,7 +6,9 @@
 //! reports an error and does nothing.
 
 /// The newest version that `host util` serves. It changes with everything that an older image would not understand.
-pub const VERSION: u32 = SEVERAL_ZONES;
+pub const VERSION: u32 = POD_DNS;
+/// The version of pods with a DNS server of their own: an older image has no such server.
+pub const POD_DNS: u32 = 6;
 /// The version of pods of groups in several zones: an older image counts the instances of one zone after the other, so
 /// that pods would render the files of other instances.
 pub const SEVERAL_ZONES: u32 = 5;

@@ -16,6 +16,7 @@ mod outputs;
 mod packages;
 mod page;
 mod plugins_in_pods;
+mod pod_dns;
 mod pods;
 mod pre_start;
 mod requests;

@@ -2,16 +2,16 @@
 
 use crate::codes;
 use boson_dns::own_names::{Own, hosts};
-use boson_dns::resolv_conf::with_server;
+use boson_dns::resolv_conf::with_servers;
 use boson_dns::upcheck;
 use boson_dns::zone::{AliasFiles, Zone};
 use boson_document::{Tree, json};
-use boson_manifest::dns::{RESOLVED_KEY, object_name};
+use boson_manifest::dns::{LINK_LOCAL, RESOLVED_KEY, object_name};
 use boson_manifest::names::Names;
 use boson_pipeline::Diagnostic;
 use boson_pipeline::resolved_document::quarks;
 use std::fs;
-use std::net::{SocketAddr, ToSocketAddrs};
+use std::net::{IpAddr, SocketAddr, ToSocketAddrs};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -35,33 +35,50 @@ struct Instance<'m> {
     is_alone: bool,
 }
 
+/// The pod whose names are written.
+pub struct Named<'m> {
+    pub manifest: &'m Tree,
+    /// `spec.index` of its instance.
+    pub index: u32,
+    pub ip: &'m str,
+    /// It has a DNS server of its own.
+    pub has_server: bool,
+}
+
 /// Writes `etc/hosts` and `etc/resolv.conf` below a directory.
 ///
 /// # Errors
 /// The deployment's DNS cannot be found, or the files cannot be written. A warning if its DNS does not answer.
-pub fn write(directory: &Path, manifest: &Tree, index: u32, ip: &str) -> Result<Option<Diagnostic>, Box<Diagnostic>> {
+pub fn write(directory: &Path, pod: &Named<'_>) -> Result<Option<Diagnostic>, Box<Diagnostic>> {
     let unwritable = |error: std::io::Error| {
         let message = format!("cannot write the names of the pod: {error}");
         Box::new(Diagnostic::error(boson_commands::codes::OUTPUT_UNWRITABLE, message))
     };
     let etc = directory.join("etc");
     fs::create_dir_all(&etc).map_err(unwritable)?;
-    let zone = zone(manifest)?;
-    let hosts = hosts_of(manifest, index, ip, zone.as_ref());
+    let zone = zone(pod.manifest)?;
+    let hosts = hosts_of(pod.manifest, pod.index, pod.ip, zone.as_ref());
     fs::write(etc.join("hosts"), hosts).map_err(unwritable)?;
     let own = fs::read_to_string(RESOLV_CONF).unwrap_or_default();
-    let (text, warning) = match &zone {
-        None => (own, None),
+    let in_pod = LINK_LOCAL.first().filter(|_| pod.has_server);
+    let mut servers: Vec<IpAddr> = in_pod.and_then(|address| address.parse().ok()).into_iter().collect();
+    let warning = match &zone {
+        None => None,
         Some(zone) => {
-            let server = server(manifest, zone)?;
+            let server = server(pod.manifest, zone)?;
+            servers.push(server.ip());
             let answered = upcheck::wait(server, UPCHECK_TIMEOUT);
-            let warning = answered.err().map(|error| {
+            answered.err().map(|error| {
                 let message = format!("the DNS of the deployment does not respond yet at {server}: {error}");
                 Diagnostic::warning(codes::POD_DNS, message)
                     .help("see `kubectl get pods -l app.kubernetes.io/component=dns`")
-            });
-            (with_server(&own, server.ip()), warning)
+            })
         }
+    };
+    let text = if servers.is_empty() {
+        own
+    } else {
+        with_servers(&own, &servers)
     };
     fs::write(etc.join("resolv.conf"), text).map_err(unwritable)?;
     Ok(warning)

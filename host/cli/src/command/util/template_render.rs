@@ -2,7 +2,7 @@
 
 use super::job_sources::JobSources;
 use super::own_deployment::OwnDeployment;
-use super::pod_names;
+use super::pod_names::{self, Named};
 use super::processes::{self, Written};
 use crate::codes;
 use crate::command::render::files_of;
@@ -61,6 +61,9 @@ pub struct TemplateRenderArguments {
     /// Create this directory for the processes; repeat it for several
     #[arg(long, value_name = "PATH")]
     directory: Vec<PathBuf>,
+    /// The pod has a DNS server at a link-local address
+    #[arg(long)]
+    pod_dns: bool,
     #[command(flatten)]
     own_deployment: OwnDeployment,
     #[command(flatten)]
@@ -108,7 +111,15 @@ fn template_render(
     let rendered = rendered.map_err(|errors| secrets.scrub(errors, sources))?;
     let mut reported = rendered.reported.clone();
     if let Some(wrapper) = &arguments.wrapper {
-        let named = pod_names::write(wrapper, &manifest, pod.index.unwrap_or(0), &arguments.ip);
+        let named = pod_names::write(
+            wrapper,
+            &Named {
+                manifest: &manifest,
+                index: pod.index.unwrap_or(0),
+                ip: &arguments.ip,
+                has_server: arguments.pod_dns,
+            },
+        );
         reported.extend(named.map_err(|error| vec![*error])?);
     }
     write(arguments, &rendered).map_err(|error| {

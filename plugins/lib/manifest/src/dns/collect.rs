@@ -1,14 +1,15 @@
 //! Reads the names of a deployment from its manifest.
 
 use super::aliases::{Recursion, alias_fault};
-use super::server::{Handler, Server};
+use super::handlers::{HANDLER_FILE, Handler, RECURSOR, servers};
+use super::server::Server;
 use super::{Aliases, GroupNames, Place, ROOT, Zone, is_release};
 use crate::group::InstanceGroup;
 use crate::instances::{Layout, Spread};
 use crate::members::{UNREPORTED as UNREPORTED_MEMBERS, unreported};
 use crate::names::{Names, label};
 use boson_document::{self as document, Code, Map, Pointer, Report, Tree};
-use std::net::{IpAddr, SocketAddr};
+use std::net::IpAddr;
 
 /// Most aliases of a deployment.
 const MAX_ALIASES: usize = 5_000;
@@ -355,7 +356,7 @@ fn server(properties: &Tree, place: &Pointer, reader: &mut Reader<'_>) {
             reader.warning(&place.at(key), message);
         }
     }
-    let addresses = |key: &str, reader: &mut Reader<'_>| servers(properties.items(key), &place.at(key), reader);
+    let addresses = |key: &str, reader: &mut Reader<'_>| recursors(properties.items(key), &place.at(key), reader);
     let recursors = addresses("recursors", reader);
     let excluded = addresses("excluded_recursors", reader);
     let upcheck = properties.items("upcheck_domains").iter().filter_map(Tree::as_str);
@@ -381,56 +382,31 @@ fn once(server: &mut Server) {
     server.handlers.retain(|one| seen.insert(one.domain.clone()));
 }
 
-fn servers(items: &[Tree], place: &Pointer, reader: &mut Reader<'_>) -> Vec<String> {
-    let mut all = Vec::new();
-    for (index, item) in items.iter().enumerate() {
-        match item.as_str().filter(|text| is_server(text)) {
-            Some(text) => all.push(text.to_string()),
-            None => reader.error(
-                &place.at(index),
-                "A recursor is an IP address, with or without a port".into(),
-            ),
-        }
+fn recursors(items: &[Tree], place: &Pointer, reader: &mut Reader<'_>) -> Vec<String> {
+    let (good, bad) = servers(items);
+    for index in bad {
+        reader.error(&place.at(index), RECURSOR.into());
     }
-    all
-}
-
-fn is_server(text: &str) -> bool {
-    text.parse::<IpAddr>().is_ok() || text.parse::<SocketAddr>().is_ok()
+    good
 }
 
 fn handlers(items: &[Tree], place: &Pointer, reader: &mut Reader<'_>) -> Vec<Handler> {
-    let mut all = Vec::new();
-    for (index, item) in items.iter().enumerate() {
-        let (place, source) = (place.at(index), item.get("source"));
-        let Some(domain) = item.str("domain").filter(|domain| alias_fault(domain).is_none()) else {
-            reader.error(&place, "A handler has no 'domain', or none that DNS can have".into());
-            continue;
-        };
-        let mut handler = Handler {
-            domain: domain.trim_end_matches('.').to_ascii_lowercase(),
-            recursors: Vec::new(),
-            denied: None,
-        };
-        match source.and_then(|source| source.str("type")) {
-            Some("dns") => {
-                let items = source.map_or(&[][..], |source| source.items("recursors"));
-                handler.recursors = servers(items, &place.at("source").at("recursors"), reader);
-            }
-            Some("deny") => {
-                let refused = source.and_then(|source| source.str("response")) == Some("REFUSED");
-                handler.denied = Some(if refused { "REFUSED" } else { "NXDOMAIN" }.into());
-            }
-            other => {
-                let kind = other.unwrap_or("none");
-                let message =
-                    format!("The handler of '{domain}' has no effect: sources of type '{kind}' are not supported");
-                reader.warning(&place.at("source"), message);
-                continue;
-            }
-        }
-        all.push(handler);
+    let (mut all, faults) = Handler::list(items);
+    for fault in faults {
+        reader.error(&place.join(fault.at.tokens()), fault.message);
     }
+    // The servers of the deployment cannot ask a server in each of its pods.
+    all.retain(|handler| {
+        let is_local = handler.source.is_local();
+        if is_local {
+            let message = format!(
+                "The handler of '{}' has no effect: its URL leads to the server itself. A job's file '{HANDLER_FILE}' has an effect",
+                handler.domain
+            );
+            reader.warning(place, message);
+        }
+        !is_local
+    });
     all
 }
 
@@ -532,7 +508,8 @@ mod tests {
               {"name": "bosh-dns", "release": "bosh-dns", "properties": {
                 "aliases": {"a.s": ["b.s"], "b.s": ["a.s"], "empty.s": [], "bad..s": ["x.s"], "list.s": "x"},
                 "recursors": ["8.8.8.8", "dns.example.com"], "health": {"enabled": true},
-                "handlers": [{"domain": "h.", "source": {"type": "http", "url": "u"}}, {"domain": "Deny.", "source": {"type": "deny", "response": "REFUSED"}}]}},
+                "handlers": [{"domain": "h.", "source": {"type": "http", "url": "u"}}, {"domain": "l", "source": {"type": "http", "url": "http://127.0.0.1:8053"}},
+                  {"domain": "Deny.", "source": {"type": "deny", "response": "REFUSED"}}]}},
               {"name": "bosh-dns-aliases", "release": "bosh-dns-aliases", "properties": {"aliases": [
                 {"targets": []}, {"domain": "q.s", "targets": [{"query": "*"}]}, {"domain": "b.s", "targets": [{"query": "1.1.1.1"}]}]}}]}]}"#,
         );
@@ -542,6 +519,9 @@ mod tests {
             messages,
             [
                 format!("invalid {p}/recursors/1 A recursor is an IP address, with or without a port"),
+                format!(
+                    "invalid {p}/handlers/0/source/url The source of a handler has no URL of the form 'http://<host>[:<port>]'"
+                ),
                 format!("invalid {p}/aliases/list.s The targets of alias 'list.s' are not a list of names"),
                 format!("invalid {q}/aliases/0 An alias has no 'domain'"),
                 format!(
@@ -555,12 +535,12 @@ mod tests {
                 "invalid  The alias 'a.s' refers to itself".into(),
                 format!("no-effect {p}/health The property 'health' of a job of BOSH DNS has no effect in Kubernetes"),
                 format!(
-                    "no-effect {p}/handlers/0/source The handler of 'h.' has no effect: sources of type 'http' are not supported"
+                    "no-effect {p}/handlers The handler of 'l' has no effect: its URL leads to the server itself. A job's file 'dns/handlers.json' has an effect"
                 ),
                 format!("no-effect {q}/aliases/2 The alias 'b.s' is already defined: this definition has no effect"),
             ]
         );
-        assert_eq!(found.zone.server.handlers[0].denied.as_deref(), Some("REFUSED"));
+        assert_eq!(found.zone.server.handlers[0].source, super::super::Source::Refused);
         assert_eq!(found.zone.server.recursors, ["8.8.8.8"]);
     }
 

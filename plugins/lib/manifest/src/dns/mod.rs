@@ -6,11 +6,13 @@
 
 mod aliases;
 mod collect;
+mod handlers;
 mod server;
 
 pub use aliases::{Aliases, Cycle, Recursion, alias_fault};
 pub use collect::{Codes, Collected, Request, collect, zone};
-pub use server::{Handler, Server};
+pub use handlers::{HANDLER_FILE, Handler, HandlerFault, MAX_HANDLERS, Source};
+pub use server::Server;
 
 use crate::instances::Spread;
 use crate::names::{MAX_LABEL_LENGTH, NameError, Names, cut, label};
@@ -28,6 +30,8 @@ pub const ZONE_KEY: &str = "zone.json";
 pub const RESOLVED_KEY: &str = "dns";
 /// Where rendered alias files of jobs are, relative to the job.
 pub const ALIAS_FILE: &str = "dns/aliases.json";
+/// Where BOSH DNS listens on a VM: `bosh-dns` itself, and the resolver of newer stemcells in front of it.
+pub const LINK_LOCAL: [&str; 2] = ["169.254.0.2", "169.254.0.53"];
 /// Version of the zone document.
 const VERSION: i64 = 1;
 

@@ -323,6 +323,7 @@ pub const QUARKS: &[Key] = &[
     used("bpm.processes", Type::Array),
     used("monit", Type::Boolean),
     used("monit_http", Type::Boolean),
+    used("link_local_dns", Type::Boolean),
     used("envs", Type::Array),
     used("pre_render_scripts", Type::Hash),
     used("pre_render_scripts.bpm", Type::Array),
