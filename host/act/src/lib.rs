@@ -6,6 +6,7 @@
 mod codes;
 pub mod command;
 mod containers;
+mod display;
 mod follow;
 mod glob;
 mod lines;

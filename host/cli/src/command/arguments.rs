@@ -5,7 +5,7 @@ use super::{
     render, rollback, run_plugin, util, wait,
 };
 use crate::log::LogArguments;
-use boson_act::command::{history, ignore, logs, run_errand, scp, ssh, states};
+use boson_act::command::{history, ignore, logs, rotate, run_errand, scp, ssh, states};
 use boson_commands::output::Color;
 use boson_look::command::{deployments, disks, errands, graph, instances, manifest, status, variables};
 use clap::builder::Styles;
@@ -97,6 +97,8 @@ pub enum Command {
     Ignore(ignore::IgnoreArguments),
     /// Change an ignored instance again
     Unignore(ignore::IgnoreArguments),
+    /// Give variables new values; CAs in steps, so that no connection fails
+    Rotate(rotate::RotateArguments),
     /// Import the values of variables from a BOSH director
     Import(Box<import::ImportArguments>),
     /// Download the logs of instances, or print their lines

@@ -78,6 +78,7 @@ pub fn run() -> Result<(), ExitError> {
         Command::Recreate(arguments) => act::states::recreate(&arguments),
         Command::Ignore(arguments) => act::ignore::ignore(&arguments),
         Command::Unignore(arguments) => act::ignore::unignore(&arguments),
+        Command::Rotate(arguments) => act::rotate::run(&arguments, color),
         Command::Import(arguments) => import::run(&arguments, color),
         Command::Logs(arguments) => act::logs::run(&arguments),
         Command::Ssh(arguments) => act::ssh::run(&arguments, color),

@@ -2,7 +2,8 @@
 
 use super::generate::generated;
 use super::made::{after, asked};
-use super::observe::{Observed, ObservedRequest, entry};
+use super::entry::entry;
+use super::observe::{Observed, ObservedRequest};
 use super::plan::{Plan, Step, plan};
 use super::signer::{self, OWN_SIGNER, Signer};
 use super::signing::{AUTHORITY, KEY, Prior};

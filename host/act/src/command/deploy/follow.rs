@@ -1,18 +1,17 @@
 //! Follows a deploy: what its rollout does, one line for each change, until it is ready or has failed.
 
+use crate::display::{Display, Line};
 use anyhow::Context;
 use boson_api::stateful_set::{PROGRESSING, ROLLED_OUT};
 use boson_api::{BoshDeployment, Condition, ConditionStatus, QuarksStatefulSet};
 use boson_cluster::client::{Error, ErrorKind};
-use boson_commands::output::{self, Progress};
+use boson_commands::output;
 use boson_look::access::{Access, forbidden};
 use boson_manifest::labels;
 use boson_manifest::names::Names;
-use boson_pipeline::report::clean;
 use kube::ResourceExt;
 use std::collections::BTreeMap;
-use std::io::IsTerminal;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 use tokio::signal::unix::{SignalKind, signal};
 
 /// Between two reads.
@@ -40,22 +39,7 @@ struct State {
     /// What the deployment waits for.
     summary: String,
     /// By instance group.
-    groups: BTreeMap<String, Group>,
-}
-
-/// An instance group that is a service.
-#[derive(Clone, Debug, PartialEq, Eq)]
-struct Group {
-    text: String,
-    is_done: bool,
-}
-
-/// Shows the changes of a state.
-struct Display {
-    began: Instant,
-    shown: BTreeMap<String, String>,
-    progress: Progress,
-    is_terminal: bool,
+    groups: BTreeMap<String, Line>,
 }
 
 /// Follows the deployment until it ends. `generation`: the one that the deploy has made.
@@ -69,13 +53,7 @@ pub async fn follow(
     generation: i64,
     timeout: Option<Duration>,
 ) -> anyhow::Result<End> {
-    let progress = Progress::start();
-    let mut display = Display {
-        began: Instant::now(),
-        shown: BTreeMap::new(),
-        is_terminal: progress.is_shown() && std::io::stdout().is_terminal(),
-        progress,
-    };
+    let mut display = Display::start();
     let mut may_list = true;
     // Once for all: a signal between two waits must not be lost.
     let mut interrupts = signal(SignalKind::interrupt())?;
@@ -94,13 +72,16 @@ pub async fn follow(
         };
         let mut last = String::new();
         if let Some(state) = state {
-            display.show(&state);
+            display.show(&state.groups);
+            if state.end.is_none() && state.groups.is_empty() {
+                display.note("", &state.summary);
+            }
             if let Some(end) = state.end {
                 return Ok(end);
             }
             last = state.summary;
         }
-        if timeout.is_some_and(|timeout| display.began.elapsed() >= timeout) {
+        if timeout.is_some_and(|timeout| display.elapsed() >= timeout) {
             return Ok(End::TimedOut(last));
         }
         tokio::select! {
@@ -161,7 +142,7 @@ fn state(deployment: &BoshDeployment, groups: &[QuarksStatefulSet], generation: 
     }
     let is_current = |one: &&Condition| one.observed_generation == Some(observed);
     let of = |kind: &str| status.conditions.iter().filter(is_current).find(|one| one.kind == kind);
-    let by_name: BTreeMap<String, Group> = groups.iter().map(|one| (name(one), group(one))).collect();
+    let by_name: BTreeMap<String, Line> = groups.iter().map(|one| (name(one), group(one))).collect();
     let text = |one: &Condition| format!("{}: {}", one.reason, one.message);
     let is_false = |one: &&Condition| one.status == ConditionStatus::False;
     let refused = ["Converted", "Applied"].into_iter().filter_map(of).find(is_false);
@@ -187,12 +168,14 @@ fn state(deployment: &BoshDeployment, groups: &[QuarksStatefulSet], generation: 
     }
 }
 
-fn name(group: &QuarksStatefulSet) -> String {
+/// The instance group, as the manifest names it.
+pub fn name(group: &QuarksStatefulSet) -> String {
     let label = group.labels().get(labels::INSTANCE_GROUP_NAME);
     label.cloned().unwrap_or_else(|| group.name_any())
 }
 
-fn group(group: &QuarksStatefulSet) -> Group {
+/// How far the rollout of an instance group is.
+pub fn group(group: &QuarksStatefulSet) -> Line {
     let status = group.status.clone().unwrap_or_default();
     let is_observed = status.observed_generation == group.metadata.generation;
     let number = |count: Option<i32>| count.unwrap_or_default();
@@ -211,57 +194,9 @@ fn group(group: &QuarksStatefulSet) -> Group {
     for problem in &status.problems {
         text.push_str(&format!("; {}: {}", problem.pod, problem.reason));
     }
-    Group {
+    Line {
         text,
         is_done: is_observed && is_rolled_out && ready >= desired,
-    }
-}
-
-// === impl Display ===
-
-impl Display {
-    /// A line for each group that has changed. On a terminal, groups in progress have one line each, which changes.
-    fn show(&mut self, state: &State) {
-        for (name, group) in &state.groups {
-            if group.is_done || !self.is_terminal {
-                self.note(name, &group.text);
-            }
-        }
-        if state.end.is_none() && state.groups.is_empty() {
-            self.note("", &state.summary);
-        }
-        let open = state.groups.iter().filter(|(_, group)| !group.is_done);
-        let lines = open.map(|(name, group)| format!("\n  {name}: {}", clean::line(&group.text)));
-        let elapsed = clock(self.began.elapsed());
-        self.progress.say(&format!("{elapsed}{}", lines.collect::<String>()));
-    }
-
-    /// Prints a line, unless it was printed last for this group.
-    fn note(&mut self, name: &str, text: &str) {
-        if text.is_empty() || self.shown.get(name).is_some_and(|shown| shown == text) {
-            return;
-        }
-        self.shown.insert(name.into(), text.into());
-        let title = if name.is_empty() {
-            String::new()
-        } else {
-            format!("{name}: ")
-        };
-        let line = clean::line(&format!("{title}{text}"));
-        let line = format!("{}  {line}\n", clock(self.began.elapsed()));
-        // A closed pipe must not end the deploy.
-        let _ = self.progress.pause(|| output::print(&line));
-    }
-}
-
-/// `1:05`, `1:00:05`.
-pub fn clock(elapsed: Duration) -> String {
-    let seconds = elapsed.as_secs();
-    let (hours, minutes, seconds) = (seconds / 3600, seconds / 60 % 60, seconds % 60);
-    if hours > 0 {
-        format!("{hours}:{minutes:02}:{seconds:02}")
-    } else {
-        format!("{minutes}:{seconds:02}")
     }
 }
 
@@ -341,11 +276,5 @@ mod tests {
         }));
         let found = group(&done);
         assert_eq!((found.text.as_str(), found.is_done), ("3 of 3 updated, 3 ready", true));
-    }
-
-    #[test]
-    fn times_are_short() {
-        let text = |seconds| clock(Duration::from_secs(seconds));
-        assert_eq!([text(5), text(65), text(3605)], ["0:05", "1:05", "1:00:05"]);
     }
 }

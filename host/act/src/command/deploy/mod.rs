@@ -2,7 +2,7 @@
 //! line reads the files and shows the differences: that needs plugins, and this crate has none.
 
 mod apply;
-mod follow;
+pub(super) mod follow;
 mod plan;
 mod record;
 mod update_block;
@@ -16,6 +16,7 @@ pub use values::Content;
 #[cfg(test)]
 pub use record::samples;
 
+use crate::display::clock;
 use boson_api::deployment::ConversionMode;
 use boson_commands::confirm::Confirmation;
 use boson_commands::duration::duration;
@@ -156,7 +157,7 @@ impl ChangeArguments {
         let end = follow::follow(access, &present.names, name, generation, self.timeout).await?;
         match end {
             End::Ready => {
-                let elapsed = follow::clock(began.elapsed());
+                let elapsed = clock(began.elapsed());
                 output::print(&format!(
                     "deployment '{name}': revision {number} is ready ({elapsed})\n"
                 ))?;
