@@ -74,6 +74,7 @@ mod restarts;
 mod retained;
 mod rollout;
 mod rollout_deaths;
+mod rotate;
 mod run_errand;
 mod secrets;
 mod shared_cluster;

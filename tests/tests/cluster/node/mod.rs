@@ -20,6 +20,7 @@ mod pre_start;
 mod requests;
 mod restarts;
 mod run_errand;
+mod rotation;
 mod running;
 mod unready;
 mod work;
