@@ -28,7 +28,10 @@ pub fn newest_links(deployments: &[BoshDeployment], secrets: &[ObjectMeta]) -> V
     let newest = |deployment: &BoshDeployment| {
         let series = format!("{}-v", names(deployment)?.links(None));
         let version = |meta: &&ObjectMeta| meta.name.as_deref()?.strip_prefix(&series)?.parse::<u32>().ok();
-        let newest = secrets.iter().filter(|meta| version(meta).is_some()).max_by_key(version)?;
+        let newest = secrets
+            .iter()
+            .filter(|meta| version(meta).is_some())
+            .max_by_key(version)?;
         Some((deployment.name_any(), version_digest(newest)))
     };
     deployments.iter().filter_map(newest).collect()
@@ -41,9 +44,8 @@ pub fn users<'d>(deployments: &'d [BoshDeployment], secrets: &Versions) -> Vec<&
         .filter(|one| uses(one, secrets))
         .map(|one| format!("deployment/{}", one.name_any()))
         .collect();
-    let is_linked = |one: &BoshDeployment| {
-        inputs(one).any(|input| input.kind == InputKind::Link && direct.contains(&input.name))
-    };
+    let is_linked =
+        |one: &BoshDeployment| inputs(one).any(|input| input.kind == InputKind::Link && direct.contains(&input.name));
     let is_user = |one: &&BoshDeployment| direct.contains(&format!("deployment/{}", one.name_any())) || is_linked(one);
     deployments.iter().filter(is_user).collect()
 }
@@ -51,7 +53,13 @@ pub fn users<'d>(deployments: &'d [BoshDeployment], secrets: &Versions) -> Vec<&
 /// What each user of these Secrets waits for, unless all its instances run with them. `links`: see [`newest_links`].
 pub fn lags(deployments: &[BoshDeployment], secrets: &Versions, links: &Versions) -> Vec<String> {
     let users = users(deployments, secrets);
-    let lag = |one: &&BoshDeployment| Some(format!("deployment '{}': {}", one.name_any(), lag(one, secrets, links)?));
+    let lag = |one: &&BoshDeployment| {
+        Some(format!(
+            "deployment '{}': {}",
+            one.name_any(),
+            lag(one, secrets, links)?
+        ))
+    };
     users.iter().filter_map(lag).collect()
 }
 
@@ -81,7 +89,10 @@ fn lag(deployment: &BoshDeployment, secrets: &Versions, links: &Versions) -> Opt
         return Some(status.message.unwrap_or_else(|| "is not applied yet".into()));
     }
     if let Some(input) = status.inputs.iter().find(|input| is_old(input)) {
-        let cause = status.message.map(|message| format!(" ({message})")).unwrap_or_default();
+        let cause = status
+            .message
+            .map(|message| format!(" ({message})"))
+            .unwrap_or_default();
         return Some(format!("has not applied '{}' yet{cause}", input.name));
     }
     unready(&status)
@@ -98,7 +109,12 @@ fn unready(status: &BoshDeploymentStatus) -> Option<String> {
         return Some(text.unwrap_or_else(|| "is not applied yet".into()));
     }
     let is_ready = status.total_instance_groups == status.deployed_instance_groups;
-    let message = || status.message.clone().unwrap_or_else(|| "not all instance groups are ready".into());
+    let message = || {
+        status
+            .message
+            .clone()
+            .unwrap_or_else(|| "not all instance groups are ready".into())
+    };
     (!is_ready).then(message)
 }
 
@@ -149,7 +165,9 @@ mod tests {
     }
 
     fn versions(all: &[(&str, &str)]) -> Versions {
-        all.iter().map(|(name, digest)| ((*name).into(), (*digest).into())).collect()
+        all.iter()
+            .map(|(name, digest)| ((*name).into(), (*digest).into()))
+            .collect()
     }
 
     #[test]
@@ -161,8 +179,16 @@ mod tests {
         assert_eq!(lags(&old, ROLLED_OUT), ["deployment 'd': has not applied 'ca' yet"]);
         let rolling = lags(&json!([input("variable", "ca", "2")]), "Updating");
         assert_eq!(rolling, ["deployment 'd': Updating: words"]);
-        assert_eq!(lags(&json!([input("variable", "other", "1")]), "Updating"), [""; 0], "no user");
-        assert_eq!(lags(&json!([]), ROLLED_OUT), ["deployment 'd': is not applied yet"], "it may have read it");
+        assert_eq!(
+            lags(&json!([input("variable", "other", "1")]), "Updating"),
+            [""; 0],
+            "no user"
+        );
+        assert_eq!(
+            lags(&json!([]), ROLLED_OUT),
+            ["deployment 'd': is not applied yet"],
+            "it may have read it"
+        );
     }
 
     #[test]
@@ -206,7 +232,12 @@ mod tests {
             uid: Some(name.into()),
             ..ObjectMeta::default()
         };
-        let secrets = [secret("d.links-v9"), secret("d.links-v10"), secret("e.links-v1"), secret("d.links-vx")];
+        let secrets = [
+            secret("d.links-v9"),
+            secret("d.links-v10"),
+            secret("e.links-v1"),
+            secret("d.links-vx"),
+        ];
         let found = newest_links(&[deployment("d", &json!([]), ROLLED_OUT)], &secrets);
         assert_eq!(found, [("d".to_string(), version_digest(&secrets[1]))].into());
     }

@@ -19,7 +19,13 @@ pub fn duration(text: &str) -> Result<Duration, String> {
             .and_then(|digits| digits.parse().ok())
             .ok_or_else(wrong)?;
         rest = rest.get(digits..).unwrap_or_default();
-        let units = [("ms", 1_u64), ("s", 1_000), ("m", 60_000), ("h", 3_600_000), ("d", 86_400_000)];
+        let units = [
+            ("ms", 1_u64),
+            ("s", 1_000),
+            ("m", 60_000),
+            ("h", 3_600_000),
+            ("d", 86_400_000),
+        ];
         let unit = units
             .iter()
             .find_map(|(unit, millis)| Some((rest.strip_prefix(unit)?, millis)));

@@ -48,7 +48,10 @@ mod tests {
     use boson_document::Tree;
 
     fn made(options: &[(&'static str, Tree)], signer: Option<&Tree>) -> Tree {
-        let mut tree = Tree::object().with("key_length", boson_document::Number::new("2048").map_or(Tree::Null, Tree::Number));
+        let mut tree = Tree::object().with(
+            "key_length",
+            boson_document::Number::new("2048").map_or(Tree::Null, Tree::Number),
+        );
         for (key, value) in options {
             tree.set(*key, value.clone());
         }
@@ -70,7 +73,11 @@ mod tests {
         assert!(verifies(&text(&leaf), &text(&old)) && verifies(&text(&old), &text(&old)));
         assert!(!verifies(&text(&leaf), &text(&new)) && !verifies("", &text(&new)));
         let both = concatenated([text(&old).as_str(), &text(&new), &text(&old)]);
-        assert_eq!(both, format!("{}{}", text(&old), text(&new)), "as CredHub: each ends with a newline");
+        assert_eq!(
+            both,
+            format!("{}{}", text(&old), text(&new)),
+            "as CredHub: each ends with a newline"
+        );
         assert!(contains(&both, &text(&new)) && !contains(&text(&old), &text(&new)) && !contains(&both, ""));
     }
 }

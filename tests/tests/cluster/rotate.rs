@@ -58,7 +58,10 @@ async fn waits(tenant: &Tenant, reason: &str) {
         let ca = tenant.get(OURS, "QuarksSecret", "d.var-ca").await.unwrap_or_default();
         let rotating = condition(&ca, "Rotating").cloned().unwrap_or_default();
         let message = rotating["message"].as_str().unwrap_or_default();
-        ensure!(rotating["reason"] == reason && message.contains("deployment 'd'"), "{rotating:#}");
+        ensure!(
+            rotating["reason"] == reason && message.contains("deployment 'd'"),
+            "{rotating:#}"
+        );
         Ok(())
     })
     .await;
@@ -95,7 +98,12 @@ async fn each_step_of_a_rotation_waits_for_the_rollout_of_the_one_before() {
     assert_eq!((&old.trusted, &old.beside), (&old.signing, &None));
 
     let plan = run(&user, &["rotate", "--ca", "ca", "--dry-run", "--json"]);
-    assert!(plan.code == 0 && plan.stdout.contains("three steps"), "{} {}", plan.stdout, plan.stderr);
+    assert!(
+        plan.code == 0 && plan.stdout.contains("three steps"),
+        "{} {}",
+        plan.stdout,
+        plan.stderr
+    );
     assert_eq!(values(&tenant).await, old);
 
     // Step 1: both are trusted, and the certificate stays. No pod becomes ready, so it lasts.
@@ -130,7 +138,10 @@ async fn each_step_of_a_rotation_waits_for_the_rollout_of_the_one_before() {
     let _kubelet = Kubelet::of(tenant.pods());
     let followed = run(&user, &["rotate", "--ca", "ca", "--yes"]);
     assert_eq!(followed.code, 0, "{} {}", followed.stdout, followed.stderr);
-    assert!(!format!("{}{}", followed.stdout, followed.stderr).contains("BEGIN"), "a value is printed");
+    assert!(
+        !format!("{}{}", followed.stdout, followed.stderr).contains("BEGIN"),
+        "a value is printed"
+    );
     let last = values(&tenant).await;
     let wanted = Values {
         signing: new.clone(),
@@ -162,7 +173,15 @@ async fn a_password_gets_a_new_value_in_one_step_and_the_command_waits_for_its_r
     assert_eq!(rotated.code, 0, "{} {}", rotated.stdout, rotated.stderr);
     assert_ne!(password().await, before);
     let unknown = run(&user, &["rotate", "pww", "--yes"]);
-    assert!(unknown.code == 1 && unknown.stderr.contains("no generated variable 'pww'"), "{}", unknown.stderr);
+    assert!(
+        unknown.code == 1 && unknown.stderr.contains("no generated variable 'pww'"),
+        "{}",
+        unknown.stderr
+    );
     let none = run(&user, &["rotate", "--expiring", "1d", "--yes"]);
-    assert!(none.code == 0 && none.stderr.contains("no certificate expires"), "{}", none.stderr);
+    assert!(
+        none.code == 0 && none.stderr.contains("no certificate expires"),
+        "{}",
+        none.stderr
+    );
 }

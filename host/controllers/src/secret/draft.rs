@@ -2,8 +2,8 @@
 
 use super::cause::{Cause, Problem};
 use super::desired::{self, Marks};
-use super::marks::digest;
 use super::entry::entry;
+use super::marks::digest;
 use super::observe::Observed;
 use super::recipe::{self, Recipe, recipe, request_digest};
 use super::signing::{self, Prior};

@@ -1,8 +1,8 @@
 //! Test objects, as a cluster would return them.
 
 use super::desired;
-use super::generate::generated;
 use super::draft::{Draft, Value};
+use super::generate::generated;
 use super::observe::Observed;
 use super::plan::Step;
 use super::position;
@@ -26,12 +26,12 @@ pub fn after(object: &QuarksSecret, observed: &Observed, step: &Step) -> Option<
         Step::Keep | Step::Prior(_) => observed.secret.clone(),
         Step::Mark(secret) | Step::Edit(secret) => Some((**secret).clone()),
         Step::Create(draft) | Step::Recreate(draft, _) => Some(stored(made(object, draft))),
-        Step::Replace(draft, old) => {
-            Some(stored(desired::replaced(object, old, made(object, draft), &draft.marks).unwrap()))
-        }
-        Step::Begin(draft, old) => {
-            Some(stored(position::begun(object, old, &made(object, draft), &draft.marks).unwrap()))
-        }
+        Step::Replace(draft, old) => Some(stored(
+            desired::replaced(object, old, made(object, draft), &draft.marks).unwrap(),
+        )),
+        Step::Begin(draft, old) => Some(stored(
+            position::begun(object, old, &made(object, draft), &draft.marks).unwrap(),
+        )),
     }
 }
 

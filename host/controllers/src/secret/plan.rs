@@ -9,8 +9,8 @@ use super::cause::{Cause, Problem};
 use super::copies::{self, CopyStep};
 use super::desired::{self, Owner};
 use super::draft::{Draft, derived, draft, marks_of, prior, signature};
-use super::marks;
 use super::entry::entry;
+use super::marks;
 use super::observe::Observed;
 use super::position;
 use super::recipe::{self, request_digest};
@@ -188,7 +188,8 @@ fn rotating(object: &QuarksSecret, observed: &Observed, secret: &Secret, now: Sy
     };
     let finding = ready(true, "Generated", generated_message(object));
     let mut plan = kept(object, observed, secret, step, finding);
-    plan.findings.extend(transition::finding(position::position(secret), &waits));
+    plan.findings
+        .extend(transition::finding(position::position(secret), &waits));
     plan.wake = ROTATION_RECONCILE_INTERVAL;
     plan
 }
@@ -205,11 +206,6 @@ fn valued(
         return Ok(Step::Prior(Box::new(prior)));
     }
     if let Some(old) = old.filter(|old| begins(object, old, cause)) {
-        if transition::trusted(object, observed).is_some() {
-            let message = "its CA is being rotated; its own rotation begins afterwards".into();
-            let reason = "Waiting";
-            return Err(Problem { reason, message });
-        }
         let draft = draft(object, observed, cause, None)?;
         return Ok(Step::Begin(Box::new(draft), Box::new(old.clone())));
     }

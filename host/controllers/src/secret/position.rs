@@ -61,7 +61,9 @@ pub fn is_rotating(object: &QuarksSecret, secret: Option<&Secret>) -> bool {
 
 /// Whether entries of a rotation are left that lead nowhere, because someone has changed them.
 pub fn is_broken(secret: &Secret) -> bool {
-    let has_entries = [certificate_key(), private_key()].iter().any(|key| entry(secret, key).is_some());
+    let has_entries = [certificate_key(), private_key()]
+        .iter()
+        .any(|key| entry(secret, key).is_some());
     has_entries && position(secret) == Position::Settled
 }
 
@@ -99,4 +101,3 @@ pub fn advanced(secret: &Secret, keys: CertificateKeys) -> Secret {
     }
     next
 }
-

@@ -1,9 +1,9 @@
 //! Tests of the plan without a cluster: each value is generated once, and again only for a cause.
 
 use super::cause::Cause;
+use super::entry::entry;
 use super::made::{after, asked};
 use super::marks;
-use super::entry::entry;
 use super::observe::{Observed, ObservedCopy};
 use super::plan::{Plan, Step, plan};
 use super::status::status;

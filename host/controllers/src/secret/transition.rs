@@ -35,7 +35,11 @@ pub fn waits(secret: &Secret, keys: CertificateKeys, consumers: &Consumers, now:
     let position = position(secret);
     let signing = entry(secret, keys.certificate).unwrap_or_default();
     let beside = beside(secret).unwrap_or_default();
-    let old = if position == Position::Trusting { &signing } else { &beside };
+    let old = if position == Position::Trusting {
+        &signing
+    } else {
+        &beside
+    };
     if Issued::from_pem(old).is_none_or(|old| old.not_after <= now) {
         return Vec::new();
     }
@@ -54,7 +58,10 @@ pub fn finding(position: Position, waits: &[String]) -> Option<Finding> {
     let (reason, step) = match position {
         Position::Settled => return None,
         Position::Trusting => ("Trusting", "step 1 of 3: the new CA is trusted beside the old one"),
-        Position::Signing => ("Signing", "step 2 of 3: the new CA signs, and the old one is still trusted"),
+        Position::Signing => (
+            "Signing",
+            "step 2 of 3: the new CA signs, and the old one is still trusted",
+        ),
     };
     let listed: Vec<&str> = waits.iter().take(MAX_LISTED).map(String::as_str).collect();
     let more = match waits.len().saturating_sub(MAX_LISTED) {
@@ -78,13 +85,18 @@ fn signing<'o>(object: &QuarksSecret, observed: &'o Observed) -> Option<&'o str>
 /// The CA beside the one that signs this certificate, if that is being rotated.
 pub fn trusted(object: &QuarksSecret, observed: &Observed) -> Option<String> {
     let asked = object.spec.request.as_ref()?.certificate.as_ref()?;
-    let reference = asked.ca_ref.as_ref().filter(|_| asked.signer_type == SignerType::Local)?;
+    let reference = asked
+        .ca_ref
+        .as_ref()
+        .filter(|_| asked.signer_type == SignerType::Local)?;
     beside(observed.referred.get(&reference.name)?.as_ref()?)
 }
 
 /// Fingerprint of this CA.
 pub fn fingerprint(trusted: Option<&String>) -> Option<String> {
-    trusted.and_then(|text| Issued::from_pem(text)).map(|issued| issued.fingerprint)
+    trusted
+        .and_then(|text| Issued::from_pem(text))
+        .map(|issued| issued.fingerprint)
 }
 
 /// The Secret of a certificate with the CAs that its users trust now, if they have changed. The certificate stays.

@@ -33,7 +33,16 @@ of a rotation. This also needs the permission to list BOSHDeployments. `host rot
 Examples:
   host variables -d nats -n messaging
   host variables -d nats --expiring 30d";
-const HEADER: [&str; 8] = ["ID", "Name", "Type", "Source", "Expires", "CA", "Deployments", "Rotation"];
+const HEADER: [&str; 8] = [
+    "ID",
+    "Name",
+    "Type",
+    "Source",
+    "Expires",
+    "CA",
+    "Deployments",
+    "Rotation",
+];
 /// Without those of `--expiring`.
 const COLUMNS: usize = 5;
 /// Between deployment and variable in the names of Secrets that users create.
@@ -153,7 +162,11 @@ fn is_generated(meta: &ObjectMeta) -> bool {
 impl Expiring<'_> {
     /// The table of those that expire in time.
     fn table(&self, all: Table, asked: &[QuarksSecret]) -> Table {
-        let of = |row: &Vec<Cell>| asked.iter().find(|one| row.first() == Some(&one.spec.secret_name.as_str().into()));
+        let of = |row: &Vec<Cell>| {
+            asked
+                .iter()
+                .find(|one| row.first() == Some(&one.spec.secret_name.as_str().into()))
+        };
         let is_due = |one: &QuarksSecret| {
             let end = one.status.as_ref().and_then(|status| status.not_after.as_ref());
             end.is_some_and(|end| end.0 <= self.until)
@@ -166,7 +179,11 @@ impl Expiring<'_> {
     }
 
     fn more(&self, one: &QuarksSecret, asked: &[QuarksSecret]) -> [Cell; 3] {
-        let request = one.spec.request.as_ref().and_then(|request| request.certificate.as_ref());
+        let request = one
+            .spec
+            .request
+            .as_ref()
+            .and_then(|request| request.certificate.as_ref());
         let ca = request.and_then(|asked| asked.ca_ref.as_ref());
         let named = |ca: &KeyReference| {
             let known = asked.iter().find(|other| other.spec.secret_name == ca.name);
@@ -180,7 +197,10 @@ impl Expiring<'_> {
         [
             ca.map(named).unwrap_or_default().into(),
             Cell::lines(&users),
-            rotating.map(|condition| condition.message.clone()).unwrap_or_default().into(),
+            rotating
+                .map(|condition| condition.message.clone())
+                .unwrap_or_default()
+                .into(),
         ]
     }
 }

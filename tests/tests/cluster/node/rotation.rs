@@ -1,6 +1,6 @@
 //! The rotation of a CA while instances on a node connect to each other by TLS all the time: no handshake fails.
 
-use crate::operator::{Environment, config_map, condition, is};
+use crate::operator::{Environment, condition, config_map, is};
 use anyhow::{Context, Result, ensure};
 use boson_tests::cluster::image::Image;
 use boson_tests::cluster::with_node;
@@ -18,7 +18,10 @@ fn no_handshake_fails_while_a_ca_is_rotated() {
     let release = root().join("tests/fixtures/releases/rotation");
     env.registry.push_release("rotation:busybox-1-1", &release).unwrap();
     let image = format!("{}/bosh/rotation:busybox-1-1", env.registry.host());
-    let with_openssl = Image::release(&image, &release).unwrap().installed("/usr/bin/openssl").unwrap();
+    let with_openssl = Image::release(&image, &release)
+        .unwrap()
+        .installed("/usr/bin/openssl")
+        .unwrap();
     cluster.load_image(&with_openssl).unwrap();
     cluster.disks(&env.namespace, CLAIMS, INSTANCES).unwrap();
     deploy(&env).unwrap();
@@ -26,9 +29,22 @@ fn no_handshake_fails_while_a_ca_is_rotated() {
     let ca = |env: &Environment| env.get("secret/rotation.var-ca").unwrap()["data"]["certificate"].clone();
     let old = ca(&env);
 
-    let arguments = ["rotate", "--ca", "ca", "--deployment", "rotation", "--yes", "--namespace", &env.namespace];
+    let arguments = [
+        "rotate",
+        "--ca",
+        "ca",
+        "--deployment",
+        "rotation",
+        "--yes",
+        "--namespace",
+        &env.namespace,
+    ];
     let kubeconfig = cluster.kubeconfig().display().to_string();
-    let ran = host(env.operator.files(), arguments.into_iter().chain(["--kubeconfig", &kubeconfig])).unwrap();
+    let ran = host(
+        env.operator.files(),
+        arguments.into_iter().chain(["--kubeconfig", &kubeconfig]),
+    )
+    .unwrap();
     assert_eq!(ran.code, 0, "{}\n{}", ran.stdout, ran.stderr);
     assert_ne!(ca(&env), old);
     until_all_connect(&env, before).unwrap();
@@ -72,8 +88,14 @@ fn connections(env: &Environment, at: usize) -> Result<usize> {
     let pod = pods.iter().find(|name| name.ends_with(&end)).context("no pod")?;
     let inside = |script: &str| env.kubectl(&["exec", pod, "--container", "peer-connect", "--", "sh", "-c", script]);
     let failures = inside("cat /var/vcap/store/failures 2>/dev/null || true")?;
-    ensure!(failures.is_empty(), "a handshake of instance {at} has failed:\n{failures}");
-    Ok(inside("wc -l </var/vcap/store/connections || true")?.trim().parse().unwrap_or_default())
+    ensure!(
+        failures.is_empty(),
+        "a handshake of instance {at} has failed:\n{failures}"
+    );
+    Ok(inside("wc -l </var/vcap/store/connections || true")?
+        .trim()
+        .parse()
+        .unwrap_or_default())
 }
 
 fn until(env: &Environment, what: &str, holds: impl FnMut() -> Result<bool>) -> Result<()> {

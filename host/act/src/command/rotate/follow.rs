@@ -94,39 +94,26 @@ impl Following {
         users(deployments, &versions).into_iter().find_map(failed)
     }
 
-    /// A line for each rotation, for each rollout in progress, and for each deployment that lags behind; and whether
-    /// all is done.
+    /// A line for each rotation, for each rollout in progress, and for a deployment that lags behind; and whether all is
+    /// done.
     fn lines(&self, state: &State) -> (BTreeMap<String, Line>, bool) {
-        let mut lines = BTreeMap::new();
-        let mut is_done = true;
-        let open = |text: &str| Line {
-            text: text.into(),
-            is_done: false,
+        let rotation = |(object, variable): (&String, &String)| {
+            let found = state
+                .objects
+                .iter()
+                .find(|one| one.metadata.name.as_ref() == Some(object));
+            (variable.clone(), rotation(found))
         };
-        for (object, variable) in &self.variables {
-            let found = state.objects.iter().find(|one| one.metadata.name.as_ref() == Some(object));
-            let line = match found.map(plan::stage) {
-                Some(Stage::UnderWay(step)) => open(&step),
-                Some(Stage::Due) => Line {
-                    text: "rotated".into(),
-                    is_done: true,
-                },
-                None => open("its QuarksSecret was deleted"),
-            };
-            is_done &= line.is_done;
-            lines.insert(variable.clone(), line);
-        }
-        for one in &state.groups {
-            let line = group(one);
-            if !line.is_done {
-                lines.insert(format!("group {}", name(one)), line);
-            }
-        }
-        if is_done {
-            let lags = self.lags(state);
-            is_done = lags.is_empty();
-            lines.extend(lags.iter().map(|lag| ("rollout".to_string(), open(lag))));
-        }
+        let mut lines: BTreeMap<String, Line> = self.variables.iter().map(rotation).collect();
+        let is_rotated = lines.values().all(|line| line.is_done);
+        let groups = state
+            .groups
+            .iter()
+            .map(|one| (format!("group {}", name(one)), group(one)));
+        lines.extend(groups.filter(|(_, line)| !line.is_done));
+        let lag = self.lags(state).into_iter().next().filter(|_| is_rotated);
+        let is_done = is_rotated && lag.is_none();
+        lines.extend(lag.map(|text| ("rollout".to_string(), Line { text, is_done: false })));
         (lines, is_done)
     }
 
@@ -143,21 +130,42 @@ impl Following {
         }
         let version = |meta: &&ObjectMeta| Some((meta.name.clone()?, version_digest(meta)));
         let versions: Versions = secrets.iter().filter_map(version).collect();
-        lags(&state.deployments, &versions, &newest_links(&state.deployments, &state.links))
+        lags(
+            &state.deployments,
+            &versions,
+            &newest_links(&state.deployments, &state.links),
+        )
     }
+}
+
+/// How far a rotation is.
+fn rotation(object: Option<&QuarksSecret>) -> Line {
+    let (text, is_done) = match object.map(plan::stage) {
+        Some(Stage::UnderWay(step)) => (step, false),
+        Some(Stage::Due) => ("rotated".into(), true),
+        None => ("its QuarksSecret was deleted".into(), false),
+    };
+    Line { text, is_done }
 }
 
 /// Why a deployment cannot be rolled out without a change.
 fn failed(deployment: &BoshDeployment) -> Option<String> {
     let status = deployment.status.as_ref()?;
-    let current = status.observed_generation.filter(|_| status.observed_generation == deployment.metadata.generation)?;
+    let current = status
+        .observed_generation
+        .filter(|_| status.observed_generation == deployment.metadata.generation)?;
     let is_failed = |one: &&Condition| {
         let is_current = one.observed_generation == Some(current);
-        is_current && one.status == ConditionStatus::False && ["Converted", "Applied", PROGRESSING].contains(&one.kind.as_str())
+        is_current
+            && one.status == ConditionStatus::False
+            && ["Converted", "Applied", PROGRESSING].contains(&one.kind.as_str())
     };
     let failed = status.conditions.iter().find(is_failed)?;
     let name = deployment.metadata.name.as_deref().unwrap_or_default();
-    Some(format!("deployment '{name}' has failed: {}: {}", failed.reason, failed.message))
+    Some(format!(
+        "deployment '{name}' has failed: {}: {}",
+        failed.reason, failed.message
+    ))
 }
 
 #[cfg(test)]
@@ -219,15 +227,27 @@ mod tests {
                 links: Vec::new(),
             };
             let (lines, is_done) = following().lines(&state);
-            let lines: Vec<String> = lines.into_iter().map(|(name, line)| format!("{name}: {}", line.text)).collect();
+            let lines: Vec<String> = lines
+                .into_iter()
+                .map(|(name, line)| format!("{name}: {}", line.text))
+                .collect();
             (lines.join("; "), is_done)
         };
         let digest = version_digest(&secret(None));
         let text = |lines: &str, is_done| (lines.to_string(), is_done);
-        assert_eq!(lines(ca(None, "1"), secret(None), &digest), text("ca: waiting for the operator", false));
-        assert_eq!(lines(ca(Some("Signing"), "2"), secret(None), &digest), text("ca: words", false));
+        assert_eq!(
+            lines(ca(None, "1"), secret(None), &digest),
+            text("ca: waiting for the operator", false)
+        );
+        assert_eq!(
+            lines(ca(Some("Signing"), "2"), secret(None), &digest),
+            text("ca: words", false)
+        );
         let trusts = lines(ca(None, "2"), secret(Some("x")), &digest);
-        assert_eq!(trusts, text("ca: rotated; rollout: certificates get a new list of CAs", false));
+        assert_eq!(
+            trusts,
+            text("ca: rotated; rollout: certificates get a new list of CAs", false)
+        );
         let lags = "ca: rotated; rollout: deployment 'd': has not applied 'ca' yet";
         assert_eq!(lines(ca(None, "2"), secret(None), "old"), text(lags, false));
         assert_eq!(lines(ca(None, "2"), secret(None), &digest), text("ca: rotated", true));

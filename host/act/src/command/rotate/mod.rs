@@ -126,7 +126,10 @@ async fn rotate(
     let due: Vec<&Item<'_>> = items.iter().filter(|item| item.stage == Stage::Due).collect();
     if due.is_empty() {
         output::complain("all of them are being rotated; the command follows\n");
-    } else if !arguments.confirmation.ask(&format!("Rotate {} variable(s)\n", due.len()))? {
+    } else if !arguments
+        .confirmation
+        .ask(&format!("Rotate {} variable(s)\n", due.len()))?
+    {
         return Ok(Err(ExitError::Input));
     }
     request(access, &due).await?;
@@ -147,7 +150,9 @@ async fn read(access: &Access, found: &Found) -> anyhow::Result<Read> {
     Ok(Read {
         objects: access.list(&found.selector).await?,
         deployments: access.list("").await?,
-        uses: applied.map(|applied| uses::uses(&applied.manifest.tree)).unwrap_or_default(),
+        uses: applied
+            .map(|applied| uses::uses(&applied.manifest.tree))
+            .unwrap_or_default(),
     })
 }
 
@@ -159,7 +164,10 @@ async fn request(access: &Access, due: &[&Item<'_>]) -> anyhow::Result<()> {
         match access.cluster.merge(MANAGER, item.object, annotation).await {
             Ok(_) => {}
             Err(error) if error.kind == ErrorKind::Conflict => {
-                bail!("variable '{}' has changed meanwhile: run the same command again", item.variable)
+                bail!(
+                    "variable '{}' has changed meanwhile: run the same command again",
+                    item.variable
+                )
             }
             Err(error) => return Err(access.explained(error)),
         }
@@ -190,7 +198,9 @@ impl Read {
     fn users(&self, item: &Item<'_>) -> Vec<String> {
         let signed = plan::signed(&self.objects, std::slice::from_ref(item));
         let secrets = signed.into_iter().chain([item.object]);
-        let versions = secrets.map(|one| (one.spec.secret_name.clone(), String::new())).collect();
+        let versions = secrets
+            .map(|one| (one.spec.secret_name.clone(), String::new()))
+            .collect();
         let users = consumers::users(&self.deployments, &versions);
         users.into_iter().map(ResourceExt::name_any).collect()
     }
@@ -208,7 +218,12 @@ mod tests {
 
     #[test]
     fn at_least_one_variable_must_be_named() {
-        for options in ["a b", "--ca a --ca b", "--expiring 30d", "a --ca b --expiring 1h -y --no-wait --dry-run"] {
+        for options in [
+            "a b",
+            "--ca a --ca b",
+            "--expiring 30d",
+            "a --ca b --expiring 1h -y --no-wait --dry-run",
+        ] {
             assert!(accepts(options), "{options}");
         }
         for options in ["", "--dry-run", "--expiring soon", "--ca"] {

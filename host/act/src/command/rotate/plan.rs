@@ -53,7 +53,10 @@ pub struct Item<'o> {
 pub fn is_ca(object: &QuarksSecret) -> bool {
     let request = object.spec.request.as_ref();
     let is_certificate = matches!(object.spec.kind, SecretType::Certificate | SecretType::Tls);
-    is_certificate && request.and_then(|request| request.certificate.as_ref()).is_some_and(|asked| asked.is_ca)
+    is_certificate
+        && request
+            .and_then(|request| request.certificate.as_ref())
+            .is_some_and(|asked| asked.is_ca)
 }
 
 /// The Secret with the CA of a certificate.
@@ -83,32 +86,23 @@ pub fn stage(object: &QuarksSecret) -> Stage {
 /// # Errors
 /// One does not exist, is no CA, or has a value that the user has given.
 pub fn select<'o>(objects: &'o [QuarksSecret], asked: &Asked) -> anyhow::Result<Vec<Item<'o>>> {
-    let by_name: BTreeMap<String, &QuarksSecret> =
-        objects.iter().map(|one| (variables::name(&one.metadata), one)).collect();
-    let mut found: BTreeMap<&str, &QuarksSecret> = BTreeMap::new();
-    for name in asked.variables.iter().chain(&asked.cas) {
-        let Some((variable, object)) = by_name.get_key_value(name) else {
-            let names = by_name.keys().map(String::as_str);
-            let closest = closest(name, names).map(|near| format!("; did you mean '{near}'?")).unwrap_or_default();
-            bail!("the deployment has no generated variable '{name}' (see `host variables`){closest}");
-        };
-        if is_given(object) {
-            bail!("the value of '{name}' is yours: replace it in Secret '{}'", object.spec.secret_name);
-        }
-        found.insert(variable, object);
+    let all: BTreeMap<String, &QuarksSecret> = objects
+        .iter()
+        .map(|one| (variables::name(&one.metadata), one))
+        .collect();
+    let mut found = BTreeMap::new();
+    for name in &asked.variables {
+        found.insert(name.as_str(), named(&all, name)?);
     }
-    if let Some(other) = asked.cas.iter().find(|name| by_name.get(*name).is_some_and(|one| !is_ca(one))) {
-        bail!("'{other}' is no CA: name it without --ca");
+    for name in &asked.cas {
+        let object = named(&all, name)?;
+        if !is_ca(object) {
+            bail!("'{name}' is no CA: name it without --ca");
+        }
+        found.insert(name, object);
     }
     if let Some(until) = asked.until {
-        let expires = |one: &QuarksSecret| one.status.as_ref()?.not_after.as_ref().map(|time| time.0);
-        let is_due = |one: &QuarksSecret| expires(one).is_some_and(|end| end <= until) && !is_given(one);
-        let due: Vec<(&String, &QuarksSecret)> =
-            by_name.iter().filter(|(_, one)| is_due(one)).map(|(name, one)| (name, *one)).collect();
-        let cas: BTreeSet<&str> = due.iter().map(|(_, one)| one.spec.secret_name.as_str()).collect();
-        // Those of a CA in the list are signed again with it.
-        let alone = due.iter().filter(|(_, one)| signer(one).is_none_or(|ca| !cas.contains(ca)));
-        found.extend(alone.map(|(name, one)| (name.as_str(), *one)));
+        found.extend(expiring(&all, until));
     }
     let item = |(variable, object): (&str, &'o QuarksSecret)| Item {
         object,
@@ -118,9 +112,39 @@ pub fn select<'o>(objects: &'o [QuarksSecret], asked: &Asked) -> anyhow::Result<
     Ok(found.into_iter().map(item).collect())
 }
 
+fn named<'o>(all: &BTreeMap<String, &'o QuarksSecret>, name: &str) -> anyhow::Result<&'o QuarksSecret> {
+    let Some(object) = all.get(name) else {
+        let closest = closest(name, all.keys().map(String::as_str));
+        let question = closest
+            .map(|near| format!("; did you mean '{near}'?"))
+            .unwrap_or_default();
+        bail!("the deployment has no generated variable '{name}' (see `host variables`){question}");
+    };
+    if is_given(object) {
+        bail!(
+            "the value of '{name}' is yours: replace it in Secret '{}'",
+            object.spec.secret_name
+        );
+    }
+    Ok(object)
+}
+
+/// The certificates that expire before, without those of a CA among them: they are signed again with it.
+fn expiring<'a, 'o>(all: &'a BTreeMap<String, &'o QuarksSecret>, until: Timestamp) -> Vec<(&'a str, &'o QuarksSecret)> {
+    let expires = |one: &QuarksSecret| one.status.as_ref()?.not_after.as_ref().map(|time| time.0);
+    let is_due = |one: &QuarksSecret| expires(one).is_some_and(|end| end <= until) && !is_given(one);
+    let mut due: Vec<(&str, &QuarksSecret)> = all.iter().map(|(name, one)| (name.as_str(), *one)).collect();
+    due.retain(|(_, one)| is_due(one));
+    let cas: BTreeSet<&str> = due.iter().map(|(_, one)| one.spec.secret_name.as_str()).collect();
+    let is_alone = |one: &QuarksSecret| signer(one).is_none_or(|ca| !cas.contains(ca));
+    due.iter().filter(|(_, one)| is_alone(one)).copied().collect()
+}
+
 fn is_given(object: &QuarksSecret) -> bool {
     let conditions = object.status.iter().flat_map(|status| &status.conditions);
-    conditions.into_iter().any(|one| one.kind == "Ready" && one.reason == "UserProvided")
+    conditions
+        .into_iter()
+        .any(|one| one.kind == "Ready" && one.reason == "UserProvided")
 }
 
 /// The certificates that are signed again when these values change, also by CAs among them.
@@ -146,7 +170,11 @@ pub fn table(items: &[Item<'_>], objects: &[QuarksSecret], uses: &[Use], deploym
     let row = |(item, deployments): (&Item<'_>, &Vec<String>)| {
         let signed = signed(objects, std::slice::from_ref(item));
         let certificates: Vec<String> = signed.iter().map(|one| variables::name(&one.metadata)).collect();
-        let names = certificates.iter().map(String::as_str).chain([item.variable.as_str()]).collect();
+        let names = certificates
+            .iter()
+            .map(String::as_str)
+            .chain([item.variable.as_str()])
+            .collect();
         let status = item.object.status.as_ref();
         let expires = status.and_then(|status| status.not_after.as_ref());
         let cells: [Cell; 7] = [
@@ -190,15 +218,25 @@ fn sole_trust<'u>(item: &'u Item<'_>, uses: &'u [Use]) -> impl Iterator<Item = S
 /// The values that something keeps beside the instances, each with its places.
 pub fn kept(items: &[Item<'_>], uses: &[Use]) -> Vec<String> {
     let is_certificate = |item: &Item<'_>| matches!(item.object.spec.kind, SecretType::Certificate | SecretType::Tls);
-    let due = items.iter().filter(|item| item.stage == Stage::Due && !is_certificate(item));
+    let due = items
+        .iter()
+        .filter(|item| item.stage == Stage::Due && !is_certificate(item));
     let of_item = |item: &Item<'_>| {
         let of = |one: &Use| Some((one.keeper().filter(|_| one.variable == item.variable)?, one.place()));
         let found: Vec<(Keeper, String)> = uses.iter().filter_map(of).collect();
         // What encrypts data is worse.
-        let worst = found.iter().find(|(keeper, _)| *keeper == Keeper::StoredData).or(found.first())?;
+        let worst = found
+            .iter()
+            .find(|(keeper, _)| *keeper == Keeper::StoredData)
+            .or(found.first())?;
         let places: BTreeSet<&str> = found.iter().map(|(_, place)| place.as_str()).collect();
         let places: Vec<&str> = places.into_iter().collect();
-        Some(format!("'{}' ({}): {}", item.variable, places.join(", "), worst.0.advice()))
+        Some(format!(
+            "'{}' ({}): {}",
+            item.variable,
+            places.join(", "),
+            worst.0.advice()
+        ))
     };
     due.filter_map(of_item).collect()
 }
@@ -222,7 +260,8 @@ mod tests {
 
     fn certificate(variable: &str, ca: Option<&str>, is_ca: bool, end: &str) -> QuarksSecret {
         let reference = ca.map(|ca| json!({"name": format!("d.var-{ca}"), "key": "certificate"}));
-        let request = json!({"certificate": {"commonName": "c", "isCA": is_ca, "CARef": reference, "CAKeyRef": reference}});
+        let request =
+            json!({"certificate": {"commonName": "c", "isCA": is_ca, "CARef": reference, "CAKeyRef": reference}});
         let status = json!({"notAfter": format!("{end}T00:00:00Z")});
         object(variable, &json!({"type": "certificate", "request": request}), &status)
     }
@@ -245,7 +284,11 @@ mod tests {
 
     fn names(asked: &Asked) -> Vec<String> {
         let objects = objects();
-        select(&objects, asked).unwrap().into_iter().map(|one| one.variable).collect()
+        select(&objects, asked)
+            .unwrap()
+            .into_iter()
+            .map(|one| one.variable)
+            .collect()
     }
 
     fn asked(variables: &[&str], cas: &[&str], until: Option<&str>) -> Asked {
@@ -261,12 +304,14 @@ mod tests {
     fn certificates_of_an_expiring_ca_are_rotated_with_it() {
         let expiring = names(&asked(&[], &[], Some("2028-01-01T00:00:00Z")));
         assert_eq!(expiring, ["ca", "other"]);
-        assert_eq!(names(&asked(&["pw", "leaf", "pw"], &["late"], None)), ["late", "leaf", "pw"]);
+        assert_eq!(
+            names(&asked(&["pw", "leaf", "pw"], &["late"], None)),
+            ["late", "leaf", "pw"]
+        );
         assert_eq!(names(&asked(&[], &[], Some("2026-01-01T00:00:00Z"))), [""; 0]);
         let objects = objects();
-        let error = |variables: &[&str], cas: &[&str]| {
-            select(&objects, &asked(variables, cas, None)).unwrap_err().to_string()
-        };
+        let error =
+            |variables: &[&str], cas: &[&str]| select(&objects, &asked(variables, cas, None)).unwrap_err().to_string();
         assert!(error(&["pww"], &[]).contains("no generated variable 'pww'"));
         assert!(error(&["mine"], &[]).contains("is yours: replace it in Secret 'd.var-mine'"));
         assert!(error(&[], &["leaf"]).contains("'leaf' is no CA"));
@@ -295,12 +340,24 @@ mod tests {
         );
         let uses = uses::uses(&manifest.unwrap());
         let items = select(&objects, &asked(&["pw"], &["ca"], None)).unwrap();
-        let table = table(&items, &objects, &uses, &[vec!["d".into(), "e".into()], vec!["d".into()]]);
+        let table = table(
+            &items,
+            &objects,
+            &uses,
+            &[vec!["d".into(), "e".into()], vec!["d".into()]],
+        );
         let row = |cells: [&str; 7]| cells.map(Cell::from).to_vec();
         let end = "2027-01-01T00:00:00Z";
-        assert_eq!(table.rows[0], row(["ca", "certificate", end, "three steps", "leaf", "web", "d\ne"]));
+        assert_eq!(
+            table.rows[0],
+            row(["ca", "certificate", end, "three steps", "leaf", "web", "d\ne"])
+        );
         assert_eq!(table.rows[1], row(["pw", "password", "", "new value", "", "", "d"]));
-        assert!(table.notes[0].starts_with("web/j: b trusts one CA at a time"), "{:?}", table.notes);
+        assert!(
+            table.notes[0].starts_with("web/j: b trusts one CA at a time"),
+            "{:?}",
+            table.notes
+        );
         assert_eq!(table.notes.len(), 1);
     }
 
@@ -313,7 +370,10 @@ mod tests {
         let uses = uses::uses(&manifest.unwrap());
         let items = select(&objects, &asked(&["pw", "leaf"], &[], None)).unwrap();
         let found = kept(&items, &uses);
-        assert!(found[0].starts_with("'pw' (db/postgres: databases.roles.password): a database keeps it"), "{found:?}");
+        assert!(
+            found[0].starts_with("'pw' (db/postgres: databases.roles.password): a database keeps it"),
+            "{found:?}"
+        );
         assert_eq!(found.len(), 1);
     }
 }

@@ -16,8 +16,16 @@ const DATABASE_USERS: [&str; 7] = [
     "database_passwords",
 ];
 /// Properties with the login of a client of a database.
-const DATABASE_LOGINS: [&str; 8] =
-    ["db", "ccdb", "uaadb", "sqldb", "sql", "database", "data_storage", "databases"];
+const DATABASE_LOGINS: [&str; 8] = [
+    "db",
+    "ccdb",
+    "uaadb",
+    "sqldb",
+    "sql",
+    "database",
+    "data_storage",
+    "databases",
+];
 /// Parts of the names of properties whose value encrypts what is stored.
 const ENCRYPTION: [&str; 3] = ["encryption", "passphrase", "encrypted"];
 
@@ -133,10 +141,12 @@ mod tests {
     use boson_document::json;
 
     fn found(job: &str, properties: &str) -> Vec<Use> {
-        uses(&json::parse(&format!(
-            r#"{{"instance_groups": [{{"name": "g", "jobs": [{{"name": "{job}", "properties": {properties}}}]}}]}}"#
-        ))
-        .unwrap())
+        uses(
+            &json::parse(&format!(
+                r#"{{"instance_groups": [{{"name": "g", "jobs": [{{"name": "{job}", "properties": {properties}}}]}}]}}"#
+            ))
+            .unwrap(),
+        )
     }
 
     #[test]
@@ -153,13 +163,33 @@ mod tests {
     fn values_that_databases_and_stored_data_keep_are_found() {
         use Keeper::{Database, StoredData};
         for (job, properties, wanted) in [
-            ("postgres", r#"{"databases": {"roles": [{"password": "((p))"}]}}"#, Some(Database)),
+            (
+                "postgres",
+                r#"{"databases": {"roles": [{"password": "((p))"}]}}"#,
+                Some(Database),
+            ),
             ("pxc-mysql", r#"{"admin_password": "((p))"}"#, Some(Database)),
             ("db", r#"{"seeded_databases": [{"password": "((p))"}]}"#, Some(Database)),
-            ("uaa", r#"{"uaadb": {"roles": [{"password": "((p))"}]}}"#, Some(Database)),
-            ("bbs", r#"{"diego": {"bbs": {"sql": {"db_password": "((p))"}}}}"#, Some(Database)),
-            ("credhub", r#"{"credhub": {"data_storage": {"password": "((p))"}}}"#, Some(Database)),
-            ("credhub", r#"{"encryption": {"keys": [{"key_properties": {"x": "((p))"}}]}}"#, Some(StoredData)),
+            (
+                "uaa",
+                r#"{"uaadb": {"roles": [{"password": "((p))"}]}}"#,
+                Some(Database),
+            ),
+            (
+                "bbs",
+                r#"{"diego": {"bbs": {"sql": {"db_password": "((p))"}}}}"#,
+                Some(Database),
+            ),
+            (
+                "credhub",
+                r#"{"credhub": {"data_storage": {"password": "((p))"}}}"#,
+                Some(Database),
+            ),
+            (
+                "credhub",
+                r#"{"encryption": {"keys": [{"key_properties": {"x": "((p))"}}]}}"#,
+                Some(StoredData),
+            ),
             ("api", r#"{"cc": {"db_encryption_key": "((p))"}}"#, Some(StoredData)),
             ("nats", r#"{"nats": {"password": "((p))"}}"#, None),
             ("uaa", r#"{"uaa": {"clients": {"x": {"secret": "((p))"}}}}"#, None),
