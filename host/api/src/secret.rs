@@ -182,7 +182,7 @@ pub struct QuarksSecretStatus {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 0))]
     pub observed_generation: Option<i64>,
-    /// Ready; Copied if there are copies; Rotating while a CA is being rotated: its step, and what that waits for.
+    /// Ready, Copied if there are copies, and Rotating while a CA is being rotated.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(extend("x-kubernetes-list-type" = "map", "x-kubernetes-list-map-keys" = ["type"]))]
     pub conditions: Vec<Condition>,
