@@ -1,254 +1,516 @@
-//! Waits until the operator has done what a command has asked for.
+//! Follows a change of a deployment: what its rollout does, one line for each change, until it is done or has failed.
 
-use crate::containers::is_ready;
-use anyhow::bail;
+use crate::display::{Display, Line};
+use anyhow::Context;
 use boson_api::stateful_set::PROGRESSING;
-use boson_api::{BoshDeployment, BoshDeploymentStatus, Condition, ConditionStatus, QuarksStatefulSet};
-use boson_cluster::client::Error;
+use boson_api::{BoshDeployment, Condition, ConditionStatus, QuarksStatefulSet};
+use boson_cluster::client::{Error, ErrorKind};
 use boson_commands::exit::ExitError;
 use boson_commands::output;
-use boson_look::access::{Access, Found};
-use boson_look::instances::Instance;
+use boson_look::access::{Access, forbidden};
+use boson_look::instances::{self, Instance};
+use boson_look::state::State as InstanceState;
 use boson_manifest::labels;
-use boson_pipeline::report::clean;
 use k8s_openapi::api::core::v1::Pod;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use kube::ResourceExt;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
+use tokio::signal::unix::{SignalKind, signal};
 
-/// Between two requests.
-const POLL_INTERVAL: Duration = Duration::from_secs(2);
-/// Condition of a BOSHDeployment: its objects have been made.
-const CONVERTED: &str = "Converted";
-/// Condition of a BOSHDeployment: they have been written.
-const APPLIED: &str = "Applied";
+/// Between two reads.
+const POLL_INTERVAL: Duration = Duration::from_secs(1);
+/// Reasons of the condition Ready that no time resolves.
+const LASTING: [&str; 2] = ["GroupsRefused", "ErrandsFailed"];
 
-/// A change of a deployment, and the instance groups that it concerns.
-pub struct Following {
-    /// As it was written.
-    pub deployment: BoshDeployment,
-    /// Selector of its objects.
-    pub selector: String,
-    pub groups: BTreeSet<String>,
+/// A change of a deployment.
+pub struct Following<'f> {
+    pub access: &'f Access,
+    /// Name of the BOSHDeployment.
+    pub name: &'f str,
+    /// The one that the change has made.
+    pub generation: i64,
+    pub scope: Scope,
+    pub timeout: Option<Duration>,
 }
 
-/// How far a change is.
+/// What the end of a change depends on.
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Progress {
-    Done,
-    Waits(String),
+pub enum Scope {
+    Deployment,
+    /// The rollouts of these instance groups.
+    Groups(BTreeSet<String>),
+    /// One instance: others may fail.
+    Instance {
+        group: String,
+        index: usize,
+        wanted: Wanted,
+    },
+}
+
+/// What an instance is to be.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Wanted {
+    Stopped,
+    /// With a pod that was not created before this time, if there is one.
+    Running(Option<Time>),
+}
+
+/// How a change ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum End {
+    Ready,
+    /// It cannot become ready without another change: why.
     Failed(String),
+    /// The timeout is over: the last state.
+    TimedOut(String),
+    /// The user does not want to follow it any longer.
+    Interrupted,
+}
+
+/// What the cluster has of a deployment.
+struct Seen {
+    deployment: BoshDeployment,
+    groups: Vec<QuarksStatefulSet>,
+    /// Only those of an instance that is followed.
+    pods: Vec<Pod>,
+}
+
+/// What a change does at a time.
+#[derive(Debug, PartialEq, Eq)]
+struct State {
+    /// None while it goes on.
+    end: Option<End>,
+    /// What the deployment waits for.
+    summary: String,
+    /// By instance group.
+    groups: BTreeMap<String, Group>,
+}
+
+/// An instance group that is a service.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Group {
+    line: Line,
+    /// Why its rollout has stopped.
+    failure: Option<String>,
+}
+
+/// Why a state could not be read.
+enum ReadError {
+    /// The API server does not answer, or only now.
+    Unavailable(String),
+    Failed(anyhow::Error),
 }
 
 // === impl Following ===
 
-impl Following {
+impl Following<'_> {
+    /// Follows it until it ends.
+    ///
     /// # Errors
-    /// The change fails, or the cluster cannot be read.
-    pub async fn run(&self, access: &Access) -> anyhow::Result<()> {
-        let name = self.deployment.name_any();
-        let mut last = None;
+    /// The deployment cannot be read, or was deleted.
+    pub async fn run(&self) -> anyhow::Result<End> {
+        let mut display = Display::start();
+        let mut may_list = true;
+        // Once for all: a signal between two waits must not be lost.
+        let mut interrupts = signal(SignalKind::interrupt())?;
         loop {
-            let progress = match self.read(access, &name).await {
-                Ok(progress) => progress,
-                Err(error) if error.is_lasting() => return Err(access.explained(error)),
-                // The API server may answer again.
-                Err(error) => Progress::Waits(error.to_string()),
+            let read = tokio::select! {
+                read = self.read(&mut may_list) => read,
+                _ = interrupts.recv() => return Ok(End::Interrupted),
             };
-            match progress {
-                Progress::Done => return Ok(()),
-                Progress::Failed(why) => bail!(why),
-                Progress::Waits(what) if last.as_ref() != Some(&what) => {
-                    output::complain(&format!("{}\n", clean::line(&what)));
-                    last = Some(what);
+            let mut last = String::new();
+            match read {
+                Ok(seen) => {
+                    let state = seen.state(self.generation, &self.scope);
+                    display.show(&state.lines());
+                    if state.end.is_none() && state.groups.is_empty() {
+                        display.note("", &state.summary);
+                    }
+                    if let Some(end) = state.end {
+                        return Ok(end);
+                    }
+                    last = state.summary;
                 }
-                Progress::Waits(_) => {}
+                Err(ReadError::Unavailable(why)) => display.note("", &why),
+                Err(ReadError::Failed(error)) => return Err(error),
             }
-            tokio::time::sleep(POLL_INTERVAL).await;
+            if self.timeout.is_some_and(|timeout| display.elapsed() >= timeout) {
+                return Ok(End::TimedOut(last));
+            }
+            tokio::select! {
+                () = tokio::time::sleep(POLL_INTERVAL) => {}
+                _ = interrupts.recv() => return Ok(End::Interrupted),
+            }
         }
     }
 
-    async fn read(&self, access: &Access, name: &str) -> Result<Progress, Error> {
+    async fn read(&self, may_list: &mut bool) -> Result<Seen, ReadError> {
+        let access = self.access;
+        let wrong = |error: Error| {
+            if error.is_lasting() {
+                ReadError::Failed(access.explained(error))
+            } else {
+                ReadError::Unavailable(error.to_string())
+            }
+        };
+        let names = access.names(self.name).map_err(ReadError::Failed)?;
+        let selector = format!("{}={}", labels::DEPLOYMENT_NAME, names.deployment());
+        let found = access.cluster.get(&access.namespace, self.name).await.map_err(wrong)?;
+        let deployment: BoshDeployment = found
+            .context("the BOSHDeployment was deleted")
+            .map_err(ReadError::Failed)?;
+        let mut groups = Vec::new();
+        if *may_list {
+            match access.cluster.list_in_pages(&access.namespace, &selector).await {
+                Ok(found) => groups = found,
+                Err(error) if error.kind == ErrorKind::Forbidden && self.scope == Scope::Deployment => {
+                    *may_list = false;
+                    let why = forbidden(&error, &access.namespace);
+                    output::complain(&format!("instance groups are not shown: {why}\n"));
+                }
+                Err(error) => return Err(wrong(error)),
+            }
+        }
+        let mut pods = Vec::new();
+        if let Scope::Instance { group, index, .. } = &self.scope {
+            let found = access
+                .cluster
+                .list_in_pages(&access.namespace, &instances::pods(&selector))
+                .await;
+            let is_it = |one: &Instance| one.group == *group && one.index == Some(*index);
+            let all = Instance::among(&deployment, &groups, found.map_err(wrong)?);
+            pods = all.into_iter().filter(is_it).filter_map(|one| one.pod).collect();
+        }
+        Ok(Seen {
+            deployment,
+            groups,
+            pods,
+        })
+    }
+}
+
+// === impl End ===
+
+impl End {
+    /// Reports an end that is no success.
+    ///
+    /// # Errors
+    /// It is none.
+    pub fn report(self, access: &Access, name: &str) -> Result<(), ExitError> {
         let namespace = &access.namespace;
-        let Some(deployment) = access.cluster.get::<BoshDeployment>(namespace, name).await? else {
-            return Ok(Progress::Failed("the BOSHDeployment was deleted".into()));
-        };
-        let groups: Vec<QuarksStatefulSet> = access.cluster.list_in_pages(namespace, &self.selector).await?;
-        Ok(self.progress(&deployment, &groups))
-    }
-
-    fn progress(&self, deployment: &BoshDeployment, groups: &[QuarksStatefulSet]) -> Progress {
-        let written = self.deployment.metadata.generation;
-        let none = BoshDeploymentStatus::default();
-        let status = deployment.status.as_ref().unwrap_or(&none);
-        let current = status
-            .conditions
-            .iter()
-            .filter(|one| one.observed_generation >= written);
-        let current: Vec<&Condition> = current.collect();
-        let is_failed = |one: &&&Condition| {
-            [CONVERTED, APPLIED].contains(&one.kind.as_str()) && one.status == ConditionStatus::False
-        };
-        if let Some(failed) = current.iter().find(is_failed) {
-            return Progress::Failed(format!("{}: {}", failed.reason, failed.message));
-        }
-        let is_applied = |one: &&Condition| one.kind == APPLIED && one.status == ConditionStatus::True;
-        if !current.iter().any(is_applied) {
-            return Progress::Waits("waiting for the operator".into());
-        }
-        let of_group = |group: &QuarksStatefulSet| {
-            let name = group.labels().get(labels::INSTANCE_GROUP_NAME)?;
-            self.groups.contains(name).then(|| of_rollout(name, group))
-        };
-        let all: Vec<Progress> = groups.iter().filter_map(of_group).collect();
-        let failed = all.iter().find(|one| matches!(one, Progress::Failed(_)));
-        let waits = all.iter().find(|one| matches!(one, Progress::Waits(_)));
-        failed.or(waits).cloned().unwrap_or(Progress::Done)
-    }
-}
-
-fn of_rollout(name: &str, group: &QuarksStatefulSet) -> Progress {
-    let waits = |what: &str| Progress::Waits(format!("{name}: {what}"));
-    let status = group.status.as_ref();
-    let Some(status) = status.filter(|status| status.observed_generation == group.metadata.generation) else {
-        return waits("waiting for the operator");
-    };
-    let progressing = status.conditions.iter().find(|one| one.kind == PROGRESSING);
-    match (progressing, status.rollout()) {
-        (Some(one), Some((reason, message))) if one.status == ConditionStatus::False => {
-            Progress::Failed(format!("{name}: {reason}: {message}"))
-        }
-        (_, Some((_, message))) => waits(message),
-        (_, None) if !status.ready => waits("not all pods are ready"),
-        (_, None) => Progress::Done,
-    }
-}
-
-/// Waits for the end of some work, or for Ctrl-C. `still`: what goes on without this command.
-///
-/// # Errors
-/// The work fails.
-pub async fn unless_interrupted(
-    work: impl Future<Output = anyhow::Result<()>>,
-    still: &str,
-) -> anyhow::Result<Result<(), ExitError>> {
-    tokio::select! {
-        done = work => done.map(Ok),
-        _ = tokio::signal::ctrl_c() => {
-            output::complain(&format!("\n{still}\n"));
-            Ok(Err(ExitError::Interrupted))
+        let status = format!("`host status -d {name} -n {namespace}`");
+        // How to follow it again.
+        let goes_on =
+            format!("the rollout continues: see {status}, or `host wait {name} -n {namespace}` until it is ready");
+        match self {
+            Self::Ready => Ok(()),
+            Self::Failed(why) => {
+                output::complain(&format!("error: deployment '{name}' has failed: {why}\nsee {status}\n"));
+                Err(ExitError::Input)
+            }
+            Self::TimedOut(what) => {
+                output::complain(&format!("error: the timeout has expired: {what}; {goes_on}\n"));
+                Err(ExitError::TimedOut)
+            }
+            Self::Interrupted => {
+                output::complain(&format!("\nno longer followed; {goes_on}\n"));
+                Err(ExitError::Interrupted)
+            }
         }
     }
 }
 
-/// Deletes the pods of an instance, which its StatefulSet creates again. `waits`: until the instance is ready.
-///
-/// # Errors
-/// There is no pod, or the calls of the API server fail.
-pub async fn replace_now(access: &Access, found: &Found, instances: &[Instance], waits: bool) -> anyhow::Result<()> {
-    let old: Vec<&Pod> = instances.iter().filter_map(|one| one.pod.as_ref()).collect();
-    if old.is_empty() {
-        bail!("the instance has no pod");
+// === impl Seen ===
+
+impl Seen {
+    /// `generation`: conditions about an earlier one do not count. A later one is of another change, which this one is
+    /// part of.
+    fn state(&self, generation: i64, scope: &Scope) -> State {
+        let waiting = |summary: &str| State {
+            end: None,
+            summary: summary.into(),
+            groups: BTreeMap::new(),
+        };
+        let Some(status) = &self.deployment.status else {
+            return waiting("waiting for the operator");
+        };
+        let observed = status.observed_generation.unwrap_or_default();
+        if observed < generation || Some(observed) != self.deployment.metadata.generation {
+            return waiting("waiting for the operator to read the change");
+        }
+        let is_current = |one: &&Condition| one.observed_generation == Some(observed);
+        let of = |kind: &str| status.conditions.iter().filter(is_current).find(|one| one.kind == kind);
+        let groups: BTreeMap<String, Group> = self.groups.iter().map(|one| (name(one), Group::of(one))).collect();
+        let refused = ["Converted", "Applied"].into_iter().filter_map(of).find(is_false);
+        let is_applied = of("Applied").is_some_and(|one| one.status == ConditionStatus::True);
+        let end = match (refused, scope) {
+            (Some(refused), _) => Some(End::Failed(text(refused))),
+            (None, Scope::Deployment) => self.end_of_deployment(of("Ready"), of(PROGRESSING)),
+            (None, _) if !is_applied => None,
+            (None, Scope::Groups(wanted)) => end_of_groups(wanted, &groups),
+            (None, Scope::Instance { group, wanted, .. }) => self.end_of_instance(groups.get(group), wanted),
+        };
+        State {
+            end,
+            summary: of("Ready").map(text).unwrap_or_default(),
+            groups,
+        }
     }
-    for pod in &old {
-        access
-            .cluster
-            .delete(*pod)
-            .await
-            .map_err(|error| access.explained(error))?;
+
+    fn end_of_deployment(&self, ready: Option<&Condition>, rollout: Option<&Condition>) -> Option<End> {
+        let is_lasting = |one: &&Condition| LASTING.contains(&one.reason.as_str());
+        let lasting = ready.filter(is_false).filter(is_lasting);
+        // The condition may be about the rollout before, until the operator has read the status of the groups.
+        let is_stale = self.groups.iter().any(|one| !is_observed(one));
+        let stopped = rollout.filter(is_false).filter(|_| !is_stale);
+        match (lasting.or(stopped), ready) {
+            (Some(failed), _) => Some(End::Failed(text(failed))),
+            (None, Some(ready)) if ready.status == ConditionStatus::True => Some(End::Ready),
+            _ => None,
+        }
     }
-    if waits {
-        wait_for_new(access, found, instances).await
-    } else {
-        Ok(())
+
+    /// `group`: none if it was deleted meanwhile.
+    fn end_of_instance(&self, group: Option<&Group>, wanted: &Wanted) -> Option<End> {
+        let Some(group) = group else {
+            return Some(End::Ready);
+        };
+        let state = |pod: &Pod| InstanceState::of_pod(pod);
+        let is_new = |pod: &&Pod| match wanted {
+            Wanted::Stopped => true,
+            Wanted::Running(time) => pod.metadata.creation_timestamp >= *time && state(pod) != InstanceState::Stopped,
+        };
+        let mut new = self.pods.iter().filter(is_new);
+        let is_done = match wanted {
+            Wanted::Stopped => new.clone().all(|pod| state(pod) == InstanceState::Stopped),
+            Wanted::Running(_) => new.clone().any(|pod| state(pod) == InstanceState::Running),
+        };
+        if is_done {
+            return Some(End::Ready);
+        }
+        // Before it has its pod, the failure is that of another instance.
+        let failure = group.failure.clone().filter(|_| new.next().is_some());
+        failure.filter(|_| *wanted != Wanted::Stopped).map(End::Failed)
     }
 }
 
-/// Waits until an instance has another pod than these, which is ready.
-pub async fn wait_for_new(access: &Access, found: &Found, instances: &[Instance]) -> anyhow::Result<()> {
-    let Some(instance) = instances.first() else {
-        return Ok(());
-    };
-    let old: Vec<&Pod> = instances.iter().filter_map(|one| one.pod.as_ref()).collect();
-    let is_new = |pod: &Pod| old.iter().all(|old| old.metadata.uid != pod.metadata.uid);
-    let is_same = |one: &Instance| one.group == instance.group && one.index == instance.index;
-    output::complain(&format!("{instance}: waiting for its new pod to be ready\n"));
-    loop {
-        let all = match Instance::all(access, found).await {
-            Ok(all) => all,
-            Err(error) if error.downcast_ref::<Error>().is_some_and(|error| !error.is_lasting()) => Vec::new(),
-            Err(error) => return Err(error),
-        };
-        let mut pods = all.iter().filter(|one| is_same(one)).filter_map(|one| one.pod.as_ref());
-        if pods.any(|pod| is_new(pod) && is_ready(pod)) {
-            return Ok(());
+/// A group that was deleted meanwhile is done.
+fn end_of_groups(wanted: &BTreeSet<String>, groups: &BTreeMap<String, Group>) -> Option<End> {
+    let mut wanted = groups.iter().filter(|(name, _)| wanted.contains(*name));
+    let failure = |(name, group): (&String, &Group)| Some(format!("{name}: {}", group.failure.as_ref()?));
+    let failed = wanted.clone().find_map(failure).map(End::Failed);
+    failed.or_else(|| wanted.all(|(_, group)| group.line.is_done).then_some(End::Ready))
+}
+
+fn text(condition: &Condition) -> String {
+    format!("{}: {}", condition.reason, condition.message)
+}
+
+fn is_false(condition: &&Condition) -> bool {
+    condition.status == ConditionStatus::False
+}
+
+/// The instance group, as the manifest names it.
+pub fn name(group: &QuarksStatefulSet) -> String {
+    let label = group.labels().get(labels::INSTANCE_GROUP_NAME);
+    label.cloned().unwrap_or_else(|| group.name_any())
+}
+
+fn is_observed(group: &QuarksStatefulSet) -> bool {
+    let observed = group.status.as_ref().and_then(|status| status.observed_generation);
+    observed == group.metadata.generation
+}
+
+// === impl State ===
+
+impl State {
+    fn lines(&self) -> BTreeMap<String, Line> {
+        let line = |(name, group): (&String, &Group)| (name.clone(), group.line.clone());
+        self.groups.iter().map(line).collect()
+    }
+}
+
+// === impl Group ===
+
+impl Group {
+    fn of(group: &QuarksStatefulSet) -> Self {
+        let mut conditions = group.status.iter().flat_map(|status| &status.conditions);
+        let stopped = conditions.find(|one| one.kind == PROGRESSING).filter(is_false);
+        Self {
+            line: line(group),
+            failure: stopped.filter(|_| is_observed(group)).map(text),
         }
-        tokio::time::sleep(POLL_INTERVAL).await;
+    }
+}
+
+/// How far the rollout of an instance group is.
+pub fn line(group: &QuarksStatefulSet) -> Line {
+    let status = group.status.clone().unwrap_or_default();
+    let number = |count: Option<i32>| count.unwrap_or_default();
+    let (desired, updated, ready) = (
+        number(status.replicas),
+        number(status.updated_replicas),
+        number(status.ready_replicas),
+    );
+    let rollout = status.rollout();
+    let mut text = format!("{updated} of {desired} updated, {ready} ready");
+    if let Some((_, message)) = rollout {
+        let rule = status.held_by.as_ref().map(|rule| format!("{rule}, "));
+        text.push_str(&format!(": {}{message}", rule.unwrap_or_default()));
+    }
+    for problem in &status.problems {
+        text.push_str(&format!("; {}: {}", problem.pod, problem.reason));
+    }
+    Line {
+        text,
+        is_done: is_observed(group) && rollout.is_none() && status.ready,
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use serde_json::{Value, from_value, json};
+    use boson_api::stateful_set::ROLLED_OUT;
+    use serde_json::{Value, json};
 
-    fn condition(kind: &str, status: &str, reason: &str, generation: i64) -> Value {
-        json!({"type": kind, "status": status, "reason": reason, "message": "why", "observedGeneration": generation,
+    fn condition(kind: &str, status: &str, reason: &str) -> Value {
+        json!({"type": kind, "status": status, "reason": reason, "message": "words", "observedGeneration": 2,
             "lastTransitionTime": "2026-01-01T00:00:00Z"})
     }
 
     fn deployment(observed: i64, conditions: &Value) -> BoshDeployment {
-        from_value(json!({
-            "apiVersion": labels::API_VERSION, "kind": "BOSHDeployment", "metadata": {"name": "d", "generation": 3},
+        serde_json::from_value(json!({
+            "apiVersion": labels::API_VERSION, "kind": "BOSHDeployment", "metadata": {"name": "d", "generation": 2},
             "spec": {"manifest": {"type": "configmap", "name": "m"}},
-            "status": {"observedGeneration": observed, "conditions": conditions}
+            "status": {"observedGeneration": observed, "conditions": conditions},
         }))
         .unwrap()
     }
 
-    fn group(observed: i64, is_ready: bool, status: &str, reason: &str) -> QuarksStatefulSet {
-        let labels = json!({labels::INSTANCE_GROUP_NAME: "web"});
-        from_value(json!({
+    fn seen(observed: i64, conditions: &Value, groups: &[QuarksStatefulSet]) -> Seen {
+        Seen {
+            deployment: deployment(observed, conditions),
+            groups: groups.to_vec(),
+            pods: Vec::new(),
+        }
+    }
+
+    fn web(status: &Value) -> QuarksStatefulSet {
+        serde_json::from_value(json!({
             "apiVersion": labels::API_VERSION, "kind": "QuarksStatefulSet",
-            "metadata": {"name": "d-web", "generation": 2, "labels": labels}, "spec": {"template": {}},
-            "status": {"ready": is_ready, "observedGeneration": observed,
-                "conditions": [condition(PROGRESSING, status, reason, observed)]}
+            "metadata": {"name": "d-web", "generation": 3, "labels": {labels::INSTANCE_GROUP_NAME: "web"}},
+            "spec": {"template": {}}, "status": status,
         }))
         .unwrap()
+    }
+
+    fn updating(reason: &str, observed: i64) -> QuarksStatefulSet {
+        web(&json!({
+            "observedGeneration": observed, "replicas": 3, "updatedReplicas": 1, "readyReplicas": 2, "heldBy": "Canaries",
+            "conditions": [condition(PROGRESSING, "True", reason)],
+            "problems": [{"pod": "d-web-v2-0", "reason": "OOMKilled", "message": "code 137"}],
+        }))
     }
 
     #[test]
-    fn a_change_is_done_when_its_groups_are_rolled_out() {
-        let following = Following {
-            deployment: deployment(2, &json!([])),
-            selector: String::new(),
-            groups: ["web".to_string()].into(),
+    fn only_conditions_about_the_change_end_a_deploy() {
+        let end = |observed, conditions: &Value| seen(observed, conditions, &[]).state(2, &Scope::Deployment).end;
+        let ready = json!([condition("Ready", "True", "Deployed")]);
+        assert_eq!(end(1, &ready), None);
+        assert_eq!(end(2, &ready), Some(End::Ready));
+        let unready = json!([condition("Ready", "False", "GroupsNotReady")]);
+        assert_eq!(end(2, &unready), None);
+        for failed in [
+            json!([
+                condition("Converted", "False", "OpsFailed"),
+                condition("Ready", "False", "OpsFailed")
+            ]),
+            json!([condition("Ready", "False", "ErrandsFailed")]),
+            json!([condition(PROGRESSING, "False", "CanaryFailed")]),
+        ] {
+            let reason = failed[0]["reason"].as_str().unwrap();
+            assert_eq!(end(2, &failed), Some(End::Failed(format!("{reason}: words"))));
+        }
+    }
+
+    #[test]
+    fn a_rollout_that_stopped_before_the_change_is_no_failure() {
+        let end = |observed: i64| {
+            let stopped = json!([condition(PROGRESSING, "False", "CanaryFailed")]);
+            let groups = [updating("CanaryFailed", observed)];
+            seen(2, &stopped, &groups).state(2, &Scope::Deployment).end
         };
-        let progress = |observed: i64, groups: &[QuarksStatefulSet]| {
-            let old = condition(CONVERTED, "False", "Wrong", 2);
-            let applied = condition(APPLIED, "True", "Applied", observed);
-            following.progress(&deployment(observed, &json!([old, applied])), groups)
+        assert_eq!(end(2), None);
+        assert_eq!(end(3), Some(End::Failed("CanaryFailed: words".into())));
+    }
+
+    #[test]
+    fn a_group_has_a_line() {
+        let found = line(&updating("Updating", 3));
+        let wanted = "1 of 3 updated, 2 ready: Canaries, words; d-web-v2-0: OOMKilled";
+        assert_eq!((found.text.as_str(), found.is_done), (wanted, false));
+        let done = web(&json!({
+            "observedGeneration": 3, "replicas": 3, "updatedReplicas": 3, "readyReplicas": 3, "ready": true,
+            "conditions": [condition(PROGRESSING, "True", ROLLED_OUT)],
+        }));
+        let found = line(&done);
+        assert_eq!((found.text.as_str(), found.is_done), ("3 of 3 updated, 3 ready", true));
+    }
+
+    #[test]
+    fn a_change_of_groups_is_done_when_these_are_rolled_out() {
+        let scope = Scope::Groups(["web".to_string()].into());
+        let end = |observed: i64, groups: &[QuarksStatefulSet]| {
+            let conditions = json!([
+                condition("Applied", "True", "Applied"),
+                condition("Ready", "False", "GroupsNotReady")
+            ]);
+            seen(observed, &conditions, groups).state(2, &scope).end
         };
-        let waits = |what: &str| Progress::Waits(what.into());
-        let done = group(2, true, "True", "RolledOut");
-        assert_eq!(progress(2, &[]), waits("waiting for the operator"));
-        assert_eq!(progress(3, &[]), Progress::Done, "the group was deleted meanwhile");
-        assert_eq!(
-            progress(3, &[group(1, true, "True", "RolledOut")]),
-            waits("web: waiting for the operator")
-        );
-        assert_eq!(progress(3, &[group(2, false, "True", "Updating")]), waits("web: why"));
-        assert_eq!(
-            progress(3, &[group(2, false, "True", "RolledOut")]),
-            waits("web: not all pods are ready")
-        );
-        let failed = Progress::Failed("web: UpdateFailed: why".into());
-        assert_eq!(progress(3, &[group(2, false, "False", "UpdateFailed")]), failed);
-        assert_eq!(progress(3, std::slice::from_ref(&done)), Progress::Done);
-        let wrong = deployment(3, &json!([condition(CONVERTED, "False", "Wrong", 3)]));
-        assert_eq!(
-            following.progress(&wrong, &[done]),
-            Progress::Failed("Wrong: why".into())
-        );
+        let group = |observed: i64, is_ready: bool, status: &str, reason: &str| {
+            let conditions = json!([condition(PROGRESSING, status, reason)]);
+            web(&json!({"ready": is_ready, "observedGeneration": observed, "conditions": conditions}))
+        };
+        let done = group(3, true, "True", ROLLED_OUT);
+        assert_eq!(end(1, std::slice::from_ref(&done)), None, "not observed");
+        assert_eq!(end(2, &[]), Some(End::Ready), "the group was deleted meanwhile");
+        assert_eq!(end(2, &[group(2, true, "True", ROLLED_OUT)]), None);
+        assert_eq!(end(2, &[group(3, false, "True", "Updating")]), None);
+        assert_eq!(end(2, &[group(3, false, "True", ROLLED_OUT)]), None);
+        let failed = Some(End::Failed("web: UpdateFailed: words".into()));
+        assert_eq!(end(2, &[group(3, false, "False", "UpdateFailed")]), failed);
+        assert_eq!(end(2, &[done]), Some(End::Ready));
+    }
+
+    #[test]
+    fn one_instance_does_not_wait_for_others() {
+        let pod = |created: i64, is_ready: bool| -> Pod {
+            let time = k8s_openapi::jiff::Timestamp::from_second(created).unwrap().to_string();
+            let ready = if is_ready { "True" } else { "False" };
+            let status = json!({"conditions": [{"type": "Ready", "status": ready}]});
+            serde_json::from_value(json!({"metadata": {"creationTimestamp": time}, "status": status})).unwrap()
+        };
+        let end = |wanted: &Wanted, pods: &[Pod]| {
+            let scope = Scope::Instance {
+                group: "web".into(),
+                index: 0,
+                wanted: wanted.clone(),
+            };
+            let failed = web(&json!({"observedGeneration": 3,
+                "conditions": [condition(PROGRESSING, "False", "UpdateFailed")]}));
+            let mut seen = seen(2, &json!([condition("Applied", "True", "Applied")]), &[failed]);
+            seen.pods = pods.to_vec();
+            seen.state(2, &scope).end
+        };
+        let time = k8s_openapi::jiff::Timestamp::from_second(10).unwrap();
+        let restarted = Wanted::Running(Some(Time(time)));
+        assert_eq!(end(&restarted, &[pod(9, true)]), None);
+        assert_eq!(end(&restarted, &[]), None);
+        assert_eq!(end(&restarted, &[pod(10, true)]), Some(End::Ready));
+        let failed = Some(End::Failed("UpdateFailed: words".into()));
+        assert_eq!(end(&restarted, &[pod(10, false)]), failed, "this one has failed");
+        assert_eq!(end(&Wanted::Stopped, &[pod(9, true)]), None);
+        assert_eq!(end(&Wanted::Stopped, &[]), Some(End::Ready));
     }
 }

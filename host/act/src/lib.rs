@@ -6,6 +6,7 @@
 mod codes;
 pub mod command;
 mod containers;
+mod display;
 mod drain;
 mod follow;
 mod glob;

@@ -8,6 +8,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
+/// Condition of a CA that is being rotated. It is gone afterwards.
+pub const ROTATING: &str = "Rotating";
+
 /// What to generate, and for which Secret.
 #[derive(CustomResource, KubeSchema, Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[kube(
@@ -171,11 +174,15 @@ pub struct QuarksSecretStatus {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "crate::schema::optional_date_time")]
     pub not_after: Option<Time>,
+    /// The rotation that the value was last made for, by the annotation quarks.cloudfoundry.org/rotation. The rotation
+    /// of a CA is complete when the condition Rotating is gone, too.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rotation: Option<String>,
     /// The metadata.generation that this status is about.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 0))]
     pub observed_generation: Option<i64>,
-    /// Ready, and Copied if there are copies.
+    /// Ready, Copied if there are copies, and Rotating while a CA is being rotated.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(extend("x-kubernetes-list-type" = "map", "x-kubernetes-list-map-keys" = ["type"]))]
     pub conditions: Vec<Condition>,

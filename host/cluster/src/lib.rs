@@ -10,6 +10,7 @@
 //! | [`namespaces`] | which namespaces are served |
 //! | [`lease`] | leader election |
 //! | [`metrics`], [`serving`] | metrics and health, over HTTP |
+//! | [`consumers`] | which deployments use the values in Secrets, and run with them |
 //! | [`changes`] | notices of changes within the process |
 //! | [`pull_secret`] | credentials of registries |
 //! | [`places`] | limits for the clients of a server |
@@ -18,6 +19,7 @@ pub mod cache;
 pub mod changes;
 pub mod client;
 pub mod codes;
+pub mod consumers;
 pub mod lease;
 pub mod metrics;
 pub mod namespaces;

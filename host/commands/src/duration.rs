@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-/// `1h30m`, `90s`, `500ms`, or seconds.
+/// `30d`, `1h30m`, `90s`, `500ms`, or seconds.
 ///
 /// # Errors
 /// It has another form.
@@ -19,7 +19,13 @@ pub fn duration(text: &str) -> Result<Duration, String> {
             .and_then(|digits| digits.parse().ok())
             .ok_or_else(wrong)?;
         rest = rest.get(digits..).unwrap_or_default();
-        let units = [("ms", 1_u64), ("s", 1_000), ("m", 60_000), ("h", 3_600_000)];
+        let units = [
+            ("ms", 1_u64),
+            ("s", 1_000),
+            ("m", 60_000),
+            ("h", 3_600_000),
+            ("d", 86_400_000),
+        ];
         let unit = units
             .iter()
             .find_map(|(unit, millis)| Some((rest.strip_prefix(unit)?, millis)));
@@ -40,6 +46,7 @@ mod tests {
             ("90s", 90_000),
             ("1h30m", 5_400_000),
             ("500ms", 500),
+            ("30d", 2_592_000_000),
             ("0", 0),
             ("7", 7_000),
         ] {

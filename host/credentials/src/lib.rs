@@ -23,6 +23,7 @@ mod signer;
 mod signing;
 mod source;
 mod ssh;
+mod trust;
 mod user;
 
 pub use codes::ALL as CODES;
@@ -34,3 +35,4 @@ pub use generate::{
 pub use inspect::{Issued, KeptKey};
 pub use rsa_key::{KeySize, RsaKey};
 pub use source::{Source, System, prepare_keys};
+pub use trust::{concatenated, contains, verifies};

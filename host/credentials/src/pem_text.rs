@@ -12,3 +12,9 @@ pub fn write(label: &str, der: &[u8]) -> String {
 pub fn first_block(text: &str) -> Option<Vec<u8>> {
     pem::parse(text).ok().map(Pem::into_contents)
 }
+
+/// Contents of all blocks.
+pub fn blocks(text: &str) -> Vec<Vec<u8>> {
+    let blocks = pem::parse_many(text).unwrap_or_default().into_iter();
+    blocks.map(Pem::into_contents).collect()
+}

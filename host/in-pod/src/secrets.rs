@@ -13,6 +13,8 @@ use k8s_openapi::api::core::v1::Secret;
 const PASSWORD: &str = "password";
 /// Key of an implicit variable that is written without one.
 const VALUE: &str = "value";
+/// How keys begin that are no part of a value: the operator keeps there what it needs to rotate a CA.
+pub const TRANSITIONAL: &str = "transitional.";
 
 /// The value of a variable whose Secret has a key for each of its parts.
 ///
@@ -21,13 +23,18 @@ const VALUE: &str = "value";
 pub fn of_variable(secret: &Secret) -> Result<Tree, Diagnostic> {
     let data = secret.data.iter().flatten();
     let mut members = Vec::new();
-    for (key, bytes) in data {
+    for (key, bytes) in data.filter(|(key, _)| is_member(key)) {
         members.push((key.clone(), text(secret, key, &bytes.0)?));
     }
     match members.as_slice() {
         [(key, value)] if key == PASSWORD => Ok(value.clone()),
         _ => Ok(members.into_iter().collect()),
     }
+}
+
+/// Whether the entry under a key is a part of the value.
+pub(crate) fn is_member(key: &str) -> bool {
+    !key.starts_with(TRANSITIONAL)
 }
 
 /// Whether the value of a variable is JSON: the Secret is annotated so, and has no key but `password`.
@@ -117,6 +124,8 @@ mod tests {
             r#"{"password":"x","username":"u"}"#
         );
         assert_eq!(value(&[("certificate", b"c")]).unwrap(), r#"{"certificate":"c"}"#);
+        let rotating: &[(&str, &[u8])] = &[("certificate", b"c"), ("transitional.private_key", b"k")];
+        assert_eq!(value(rotating).unwrap(), r#"{"certificate":"c"}"#);
         let error = value(&[("password", &[0xff, 0xfe])]).unwrap_err();
         assert_eq!(error.code, "deployment-value");
     }

@@ -70,7 +70,7 @@ impl Origin {
 impl Held {
     /// All keys of a Secret.
     pub fn whole(origin: Origin, variable: &str, secret: &Secret) -> Self {
-        let data = secret.data.iter().flatten();
+        let data = secret.data.iter().flatten().filter(|(key, _)| secrets::is_member(key));
         let is_json = origin == Origin::Given && secrets::is_json_password(secret);
         Self {
             origin: if is_json { Origin::ImplicitJson } else { origin },

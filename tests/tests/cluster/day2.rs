@@ -1,6 +1,7 @@
 //! What operators of a platform do after a deploy: look at events, check, cancel, and move disks. No pod runs here.
 
-use crate::instance_states::{Kubelet, settled, write};
+use crate::instance_states::{settled, write};
+use crate::kubelet::Kubelet;
 use crate::operator_process::{OperatorProcess, Tenant, condition};
 use crate::reader::Reader;
 use crate::small_deployment::Small;

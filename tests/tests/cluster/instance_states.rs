@@ -1,7 +1,7 @@
 //! Desired states of instances, by the commands that BOSH has for them: what is replaced, and what lasts. No pod runs
 //! here.
 
-use crate::kubelet::report_ready;
+use crate::kubelet::Kubelet;
 use crate::operator_process::{OperatorProcess, Tenant, condition, is};
 use crate::reader::Reader;
 use crate::small_deployment::Small;
@@ -9,38 +9,16 @@ use anyhow::ensure;
 use boson_tests::{Ran, wait_for_value, wait_until};
 use k8s_openapi::api::core::v1::Pod;
 use kube::ResourceExt;
-use kube::api::{Api, ListParams};
+use kube::api::ListParams;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
-use std::time::Duration;
-use tokio::task::{AbortHandle, block_in_place};
+use tokio::task::block_in_place;
 
 const OURS: &str = "quarks.cloudfoundry.org/v1alpha1";
 const USER: &str = "--verb=get,list,patch,delete --resource=pods,boshdeployments.quarks.cloudfoundry.org,\
     quarksstatefulsets.quarks.cloudfoundry.org";
 const VIEWER: &str = "--verb=get,list --resource=pods,boshdeployments.quarks.cloudfoundry.org,\
     quarksstatefulsets.quarks.cloudfoundry.org";
-
-/// Reports all pods as ready, until it is dropped.
-pub struct Kubelet(AbortHandle);
-
-impl Kubelet {
-    pub fn of(pods: Api<Pod>) -> Self {
-        let work = async move {
-            loop {
-                report_ready(&pods).await;
-                tokio::time::sleep(Duration::from_millis(200)).await;
-            }
-        };
-        Self(tokio::spawn(work).abort_handle())
-    }
-}
-
-impl Drop for Kubelet {
-    fn drop(&mut self) {
-        self.0.abort();
-    }
-}
 
 pub async fn write(tenant: &Tenant, instances: u32, domain: &str) {
     let small = Small {

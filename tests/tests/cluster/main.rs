@@ -75,6 +75,7 @@ mod restarts;
 mod retained;
 mod rollout;
 mod rollout_deaths;
+mod rotate;
 mod run_errand;
 mod runtime_config;
 mod secrets;

@@ -9,6 +9,7 @@ pub mod ignore;
 pub mod import;
 pub mod logs;
 pub mod rollback;
+pub mod rotate;
 pub mod run_errand;
 pub mod scp;
 pub mod ssh;

@@ -5,7 +5,7 @@ use super::{
     render, rollback, run_plugin, util, wait,
 };
 use crate::log::LogArguments;
-use boson_act::command::{cancel, cloud_check, disk, history, ignore, logs, run_errand, scp, ssh, states};
+use boson_act::command::{cancel, cloud_check, disk, history, ignore, logs, rotate, run_errand, scp, ssh, states};
 use boson_commands::output::Color;
 use boson_look::command::{deployments, disks, errands, events, graph, instances, manifest, status, variables};
 use clap::builder::Styles;
@@ -112,6 +112,8 @@ pub enum Command {
     Ignore(ignore::IgnoreArguments),
     /// Change an ignored instance again
     Unignore(ignore::IgnoreArguments),
+    /// Give variables new values; CAs in steps, so that no connection fails
+    Rotate(rotate::RotateArguments),
     /// Import the values of variables from a BOSH director
     Import(Box<import::ImportArguments>),
     /// Download the logs of instances, or print their lines

@@ -86,6 +86,7 @@ pub fn run() -> Result<(), ExitError> {
         Command::DeleteDisk(arguments) => act::disk::delete_disk(&arguments),
         Command::Ignore(arguments) => act::ignore::ignore(&arguments),
         Command::Unignore(arguments) => act::ignore::unignore(&arguments),
+        Command::Rotate(arguments) => act::rotate::run(&arguments, color),
         Command::Import(arguments) => import::run(&arguments, color),
         Command::Logs(arguments) => act::logs::run(&arguments),
         Command::Ssh(arguments) => act::ssh::run(&arguments, color),

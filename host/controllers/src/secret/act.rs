@@ -9,7 +9,7 @@ use super::generate::{generated, text};
 use super::keys::Keys;
 use super::plan::{Plan, Step};
 use super::recipe::Recipe;
-use super::{ActError, Context, MANAGER, certify, copies::CopyStep, desired, image, marks, status};
+use super::{ActError, Context, MANAGER, certify, copies::CopyStep, desired, image, marks, position, status};
 use crate::controller::Next;
 use boson_api::{BoshDeployment, QuarksSecret};
 use boson_cluster::client::{Cluster, Created, Error, Identity};
@@ -85,7 +85,7 @@ async fn write(context: &Context, object: &Arc<QuarksSecret>, plan: &Plan) -> Re
     let (cluster, keys) = (&context.cluster, &context.keys);
     let mut written = match &plan.step {
         Step::Keep => false,
-        Step::Mark(secret) => cluster.replace(MANAGER, secret.as_ref()).await.map(|_| true)?,
+        Step::Mark(secret) | Step::Edit(secret) => cluster.replace(MANAGER, secret.as_ref()).await.map(|_| true)?,
         Step::Prior(prior) => certify::act(cluster, &context.signer, object, prior)
             .await
             .map(|()| true)?,
@@ -99,9 +99,14 @@ async fn write(context: &Context, object: &Arc<QuarksSecret>, plan: &Plan) -> Re
         }
         Step::Replace(draft, old) => {
             let made = made(keys, object, draft).await?;
-            let next = desired::marked(object, &desired::unmarked((**old).clone()), &draft.marks);
-            let mut next = next.map_err(ActError::Request)?;
-            next.data = made.data;
+            let next = desired::replaced(object, old, made, &draft.marks);
+            cluster.replace(MANAGER, &next.map_err(ActError::Request)?).await?;
+            counted(cluster, draft, object);
+            true
+        }
+        Step::Begin(draft, old) => {
+            let made = made(keys, object, draft).await?;
+            let next = position::begun(object, old, &made, &draft.marks).map_err(ActError::Request)?;
             cluster.replace(MANAGER, &next).await?;
             counted(cluster, draft, object);
             true
@@ -189,6 +194,7 @@ fn password_recipe() -> Recipe {
         kind: "password",
         options: Tree::Null,
         signer: None,
+        trusted: None,
         kept_key: None,
     }
 }

@@ -20,6 +20,8 @@ pub struct Marks {
     pub request: String,
     /// Digest of the CA.
     pub signed: Option<String>,
+    /// Fingerprint of the CA beside it.
+    pub trusted: Option<String>,
 }
 
 /// The owner of a Secret.
@@ -125,12 +127,31 @@ pub fn owner(object: &QuarksSecret, secret: &Secret) -> Owner {
 /// The value is too large for a Secret, or has a key that Kubernetes does not accept.
 pub fn filled(object: &QuarksSecret, value: &Tree, marks: &Marks) -> Result<Secret, String> {
     let empty = skeleton(object, value)?;
-    let mut secret = marked(object, &Secret::default(), marks)?;
+    let mut secret = trusting(marked(object, &Secret::default(), marks)?, marks.trusted.clone());
     secret.metadata.name = Some(object.spec.secret_name.clone());
     secret.metadata.namespace = object.metadata.namespace.clone();
     secret.type_ = Some(kubernetes_type(object.spec.kind).into());
     secret.data = empty.data;
     Ok(secret)
+}
+
+/// A Secret with a new value, in place of the old one.
+///
+/// # Errors
+/// As [`marked`].
+pub fn replaced(object: &QuarksSecret, old: &Secret, made: Secret, marks: &Marks) -> Result<Secret, String> {
+    let next = marked(object, &unmarked(old.clone()), marks)?;
+    let mut next = trusting(next, marks.trusted.clone());
+    next.data = made.data;
+    Ok(next)
+}
+
+/// The same Secret, with the annotation about the CA beside its own.
+pub fn trusting(mut secret: Secret, fingerprint: Option<String>) -> Secret {
+    let annotations = secret.metadata.annotations.get_or_insert_default();
+    annotations.remove(marks::TRUSTED);
+    annotations.extend(fingerprint.map(|fingerprint| (marks::TRUSTED.to_string(), fingerprint)));
+    secret
 }
 
 /// The same Secret with the desired labels, annotations and owner. Those of others stay.

@@ -2,12 +2,13 @@
 
 use super::cause::{Cause, Problem};
 use super::desired::{self, Marks};
+use super::entry::entry;
 use super::marks::digest;
-use super::observe::{Observed, entry};
+use super::observe::Observed;
 use super::recipe::{self, Recipe, recipe, request_digest};
 use super::signing::{self, Prior};
 use super::template::{self, Budget, Values};
-use super::{image, own_names};
+use super::{image, own_names, transition};
 use boson_api::QuarksSecret;
 use boson_api::request::{ImageCredentials, SignerType, TemplatedConfig};
 use boson_api::secret::SecretType;
@@ -173,6 +174,7 @@ fn certified(
     if asked.signer_type == SignerType::Cluster {
         return Ok(recipe);
     }
+    recipe.trusted = transition::trusted(object, observed);
     if let (Some(ca), Some(key)) = (&asked.ca_ref, &asked.ca_key_ref) {
         let text = |reference| observed.text(reference).map_err(|message| problem("Waiting", message));
         let signer = Tree::object()
@@ -234,5 +236,6 @@ pub fn marks_of(object: &QuarksSecret, observed: &Observed) -> Marks {
     Marks {
         request: request_digest(object),
         signed: signature(object, observed),
+        trusted: transition::fingerprint(transition::trusted(object, observed).as_ref()),
     }
 }

@@ -2,7 +2,7 @@
 
 use super::recipe::Recipe;
 use boson_cluster::client::ErrorKind;
-use boson_credentials::{KeptKey, Request, System, generate};
+use boson_credentials::{KeptKey, Request, System, concatenated, generate};
 use boson_document::Tree;
 
 /// The value. `source`: where a new key comes from.
@@ -21,7 +21,12 @@ pub(super) fn generated(source: &System, name: &str, recipe: &Recipe) -> Result<
         Some(kept) => generate(&request, &kept),
         None => generate(&request, source),
     };
-    made.map_err(|error| error.kind.to_string())
+    let mut made = made.map_err(|error| error.kind.to_string())?;
+    if let Some(trusted) = &recipe.trusted {
+        let both = concatenated([member(&made, "ca")?.as_str(), trusted]);
+        made.set("ca", both);
+    }
+    Ok(made)
 }
 
 /// A text in a generated value.

@@ -2,10 +2,12 @@
 
 use super::desired;
 use super::draft::{Draft, Value};
+use super::generate::generated;
 use super::observe::Observed;
 use super::plan::Step;
+use super::position;
 use boson_api::{QuarksSecret, QuarksSecretSpec};
-use boson_credentials::{KeptKey, Request, System, generate};
+use boson_credentials::System;
 use k8s_openapi::api::core::v1::Secret;
 
 /// A QuarksSecret `a` with this spec.
@@ -22,13 +24,14 @@ pub fn asked(spec: &str) -> QuarksSecret {
 pub fn after(object: &QuarksSecret, observed: &Observed, step: &Step) -> Option<Secret> {
     match step {
         Step::Keep | Step::Prior(_) => observed.secret.clone(),
-        Step::Mark(secret) => Some((**secret).clone()),
+        Step::Mark(secret) | Step::Edit(secret) => Some((**secret).clone()),
         Step::Create(draft) | Step::Recreate(draft, _) => Some(stored(made(object, draft))),
-        Step::Replace(draft, old) => {
-            let mut next = desired::marked(object, &desired::unmarked((**old).clone()), &draft.marks).unwrap();
-            next.data = made(object, draft).data;
-            Some(stored(next))
-        }
+        Step::Replace(draft, old) => Some(stored(
+            desired::replaced(object, old, made(object, draft), &draft.marks).unwrap(),
+        )),
+        Step::Begin(draft, old) => Some(stored(
+            position::begun(object, old, &made(object, draft), &draft.marks).unwrap(),
+        )),
     }
 }
 
@@ -42,18 +45,7 @@ fn stored(mut secret: Secret) -> Secret {
 fn made(object: &QuarksSecret, draft: &Draft) -> Secret {
     let value = match &draft.value {
         Value::Known(value) => value.clone(),
-        Value::Generated(recipe) => {
-            let request = Request {
-                name: "a",
-                kind: recipe.kind,
-                options: &recipe.options,
-                signer: recipe.signer.as_ref(),
-            };
-            match &recipe.kept_key {
-                Some(key) => generate(&request, &KeptKey::new(key, System::new()).unwrap()).unwrap(),
-                None => generate(&request, &System::new()).unwrap(),
-            }
-        }
+        Value::Generated(recipe) => generated(&System::new(), "a", recipe).unwrap(),
         Value::Image {
             asked,
             username,

@@ -1,6 +1,9 @@
 //! Annotations that record what this controller generated, and from what. They reveal nothing about a value: what they
 //! record of it is a digest.
 
+/// The first is on the QuarksSecret: which rotation was asked for last; and on the Secret: for which one its value was
+/// made.
+pub use boson_manifest::labels::{ROTATION, TRUSTED_CA as TRUSTED};
 use data_encoding::HEXLOWER;
 use sha2::{Digest, Sha256};
 
@@ -14,8 +17,6 @@ pub const SIGNED: &str = "quarks.cloudfoundry.org/signature-digest";
 pub const SET: &str = "quarks.cloudfoundry.org/set-by-operator";
 /// On the Secret: it was generated to replace a deleted one.
 pub const GENERATED_AGAIN: &str = "quarks.cloudfoundry.org/generated-again";
-/// On the QuarksSecret: which rotation was asked for last. On the Secret: for which one its value was made.
-pub const ROTATION: &str = "quarks.cloudfoundry.org/rotation";
 /// On a ConfigMap that requests a rotation: digest of the list that was processed.
 pub const ROTATED: &str = "quarks.cloudfoundry.org/rotated";
 /// On a CertificateSigningRequest: the QuarksSecret that it is for.

@@ -3,9 +3,11 @@
 mod act;
 mod cause;
 mod certify;
+mod consumers;
 mod copies;
 mod desired;
 mod draft;
+mod entry;
 mod generate;
 mod image;
 mod keys;
@@ -13,6 +15,7 @@ mod marks;
 mod observe;
 mod own_names;
 mod plan;
+mod position;
 mod recipe;
 mod request;
 mod rotation;
@@ -20,6 +23,7 @@ mod signer;
 mod signing;
 mod status;
 mod template;
+mod transition;
 mod watch;
 
 #[cfg(test)]
@@ -28,6 +32,8 @@ mod made;
 mod signing_tests;
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod transition_tests;
 
 use crate::controller::{AnyController, Controller, Planned, Report, Watched};
 use act::Outcome;

@@ -1,8 +1,9 @@
 //! Observes the state; reads only. All reads are quorum reads, because after a stale one a value that was just
 //! generated could be replaced.
 
-use super::request;
+use super::consumers::{self, Consumers};
 use super::signer::{self, AUTHORITY_SECRET, Signer};
+use super::{position, request};
 use boson_api::QuarksSecret;
 use boson_api::request::KeyReference;
 use boson_api::secret::SecretType;
@@ -28,6 +29,8 @@ pub struct Observed {
     pub copies: Vec<ObservedCopy>,
     /// The state of the request, for a certificate with `signerType: cluster`.
     pub request: Option<ObservedRequest>,
+    /// What uses a CA that is being rotated.
+    pub consumers: Consumers,
 }
 
 /// The state of a copy.
@@ -87,6 +90,9 @@ pub async fn observe(
         observed
             .copies
             .push(read_copy(cluster, &copy.namespace, &copy.name, name).await?);
+    }
+    if position::is_rotating(object, observed.secret.as_ref()) {
+        observed.consumers = consumers::read(cluster, object).await?;
     }
     if signer::asked(object).is_some() {
         observed.request = Some(read_request(cluster, signer, object).await?);
@@ -211,12 +217,6 @@ impl Observed {
         let text = bytes.and_then(|bytes| std::str::from_utf8(&bytes.0).ok());
         text.ok_or_else(|| format!("Secret '{name}' has no text under the key '{key}'"))
     }
-}
-
-/// The text of an entry.
-pub fn entry(secret: &Secret, key: &str) -> Option<String> {
-    let bytes = secret.data.as_ref()?.get(key)?;
-    String::from_utf8(bytes.0.clone()).ok()
 }
 
 #[cfg(test)]

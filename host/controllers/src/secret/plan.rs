@@ -9,10 +9,13 @@ use super::cause::{Cause, Problem};
 use super::copies::{self, CopyStep};
 use super::desired::{self, Owner};
 use super::draft::{Draft, derived, draft, marks_of, prior, signature};
+use super::entry::entry;
 use super::marks;
-use super::observe::{Observed, entry};
+use super::observe::Observed;
+use super::position;
 use super::recipe::{self, request_digest};
 use super::signing::{self, Prior};
+use super::transition;
 use boson_api::conditions::Finding;
 use boson_api::secret::SecretType;
 use boson_api::{ConditionStatus, QuarksSecret};
@@ -30,6 +33,9 @@ const MAX_RENEWAL_LEAD_TIME: Duration = Duration::from_secs(30 * 86_400);
 const MAX_RECONCILE_INTERVAL: Duration = Duration::from_secs(12 * 3600);
 /// The longest time until the next reconcile while something is wrong.
 const MAX_PROBLEM_RECONCILE_INTERVAL: Duration = Duration::from_secs(300);
+
+/// Until the next look at the deployments that a rotation of a CA waits for.
+const ROTATION_RECONCILE_INTERVAL: Duration = Duration::from_secs(5);
 
 /// What to do.
 #[derive(Clone, Debug, PartialEq)]
@@ -55,6 +61,8 @@ pub struct About {
     pub uid: String,
     /// When it was generated, if it replaced a deleted one.
     pub again: Option<String>,
+    /// The rotation that its value was made for.
+    pub rotation: Option<String>,
 }
 
 /// What to do with the Secret.
@@ -63,6 +71,10 @@ pub enum Step {
     Keep,
     /// Set its labels, annotations and owner; its data stays.
     Mark(Box<Secret>),
+    /// Set entries that are known: a step of a rotation.
+    Edit(Box<Secret>),
+    /// Put another CA beside this one: the first step of its rotation.
+    Begin(Box<Draft>, Box<Secret>),
     /// A step of a CertificateSigningRequest, before or after the value.
     Prior(Box<Prior>),
     /// Create it.
@@ -113,6 +125,7 @@ pub fn plan(object: &QuarksSecret, observed: &Observed, now: SystemTime) -> Plan
             let message = format!("Secret '{name}' belongs to an earlier object and is being deleted");
             silent(ready(false, "Waiting", message), false)
         }
+        Owner::Us if position::is_rotating(object, Some(secret)) => rotating(object, observed, secret, now),
         Owner::Us => ours(object, observed, secret, now),
     }
 }
@@ -131,6 +144,10 @@ fn ours(object: &QuarksSecret, observed: &Observed, secret: &Secret, now: System
             Err(problem) => Some(problem),
         },
     };
+    // Also if there is a problem: it must not delay the rotation of a CA.
+    if let Some(next) = transition::trusting(object, observed, secret) {
+        return write(Step::Edit(Box::new(next)));
+    }
     let (marked, problem) = match desired::marked(object, secret, &marks_of(object, observed)) {
         Ok(marked) => (Some(marked), problem),
         Err(why) => (None, problem.or_else(|| Some(Problem::defect(why)))),
@@ -153,6 +170,30 @@ fn ours(object: &QuarksSecret, observed: &Observed, secret: &Secret, now: System
     plan
 }
 
+/// The plan for a CA between two steps of its rotation. What else it needs waits until the last step.
+fn rotating(object: &QuarksSecret, observed: &Observed, secret: &Secret, now: SystemTime) -> Plan {
+    let Some(keys) = position::authority(object) else {
+        return ours(object, observed, secret, now);
+    };
+    let waits = transition::waits(secret, keys, &observed.consumers, now);
+    if waits.is_empty() {
+        return write(Step::Edit(Box::new(position::advanced(secret, keys))));
+    }
+    let is_asked = cause(object, observed, secret, None, now).is_some();
+    let marked = desired::marked(object, secret, &marks_of(object, observed)).ok();
+    let step = match marked {
+        // With the new annotations it would look as if the next rotation was done.
+        Some(marked) if !is_asked && marked != *secret => Step::Mark(Box::new(marked)),
+        _ => Step::Keep,
+    };
+    let finding = ready(true, "Generated", generated_message(object));
+    let mut plan = kept(object, observed, secret, step, finding);
+    plan.findings
+        .extend(transition::finding(position::position(secret), &waits));
+    plan.wake = ROTATION_RECONCILE_INTERVAL;
+    plan
+}
+
 /// The next step to a value: generate and write it, or get it signed first.
 fn valued(
     object: &QuarksSecret,
@@ -164,11 +205,22 @@ fn valued(
     if let Some(prior) = prior(object, observed, cause, old, now)? {
         return Ok(Step::Prior(Box::new(prior)));
     }
+    if let Some(old) = old.filter(|old| begins(object, old, cause)) {
+        let draft = draft(object, observed, cause, None)?;
+        return Ok(Step::Begin(Box::new(draft), Box::new(old.clone())));
+    }
     let draft = draft(object, observed, cause, old)?;
     Ok(match old {
         None => Step::Create(Box::new(draft)),
         Some(old) => replacement(object, draft, old),
     })
+}
+
+/// Whether the value is a CA that is to be replaced in steps.
+fn begins(object: &QuarksSecret, old: &Secret, cause: Cause) -> bool {
+    let replaces = matches!(cause, Cause::Rotation | Cause::Request | Cause::Expiry);
+    let is_same_type = old.type_.as_deref() == Some(desired::kubernetes_type(object.spec.kind));
+    replaces && is_same_type && position::authority(object).is_some() && issued(object, old).is_some()
 }
 
 fn generated_message(object: &QuarksSecret) -> String {
@@ -213,6 +265,9 @@ fn cause(
     }
     if signature(object, observed).is_some_and(|signature| other(marks::SIGNED, signature)) {
         return Some(Cause::Signature);
+    }
+    if position::authority(object).is_some() && position::is_broken(secret) {
+        return Some(Cause::Rotation);
     }
     renew.filter(|at| *at <= now).map(|_| Cause::Expiry)
 }
@@ -289,6 +344,7 @@ fn about(secret: &Secret) -> Option<About> {
     let since = meta.creation_timestamp.as_ref();
     Some(About {
         uid: meta.uid.clone()?,
+        rotation: annotations.and_then(|all| all.get(marks::ROTATION)).cloned(),
         again: again.then(|| since.map(|since| since.0.to_string()).unwrap_or_default()),
     })
 }

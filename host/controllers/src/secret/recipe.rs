@@ -16,6 +16,8 @@ pub struct Recipe {
     pub options: Tree,
     /// The value of the CA.
     pub signer: Option<Tree>,
+    /// A CA that users of the certificate trust beside this one, PEM.
+    pub trusted: Option<String>,
     /// The private key to keep, PEM: only the certificate is new.
     pub kept_key: Option<String>,
 }
@@ -63,6 +65,7 @@ pub fn recipe(spec: &QuarksSecretSpec) -> Option<Recipe> {
         kind,
         options,
         signer: None,
+        trusted: None,
         kept_key: None,
     })
 }

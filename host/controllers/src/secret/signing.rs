@@ -10,7 +10,8 @@
 
 use super::cause::{Cause, Problem};
 use super::desired;
-use super::observe::{Observed, ObservedRequest, entry};
+use super::entry::entry;
+use super::observe::{Observed, ObservedRequest};
 use super::recipe::Recipe;
 use super::request::{self, certificate};
 use super::signer::{OWN_SIGNER, asked};

@@ -1,8 +1,9 @@
 //! Tests of certificates from CertificateSigningRequests without a cluster: step by step, and from any step on.
 
+use super::entry::entry;
 use super::generate::generated;
 use super::made::{after, asked};
-use super::observe::{Observed, ObservedRequest, entry};
+use super::observe::{Observed, ObservedRequest};
 use super::plan::{Plan, Step, plan};
 use super::signer::{self, OWN_SIGNER, Signer};
 use super::signing::{AUTHORITY, KEY, Prior};

@@ -36,6 +36,7 @@ pub fn status(object: &QuarksSecret, plan: &Plan, now: SystemTime) -> Option<(Qu
         .retain(|condition| plan.findings.iter().any(|finding| finding.kind == condition.kind));
     if let Some(about) = &plan.about {
         next.secret_uid = Some(about.uid.clone());
+        next.rotation.clone_from(&about.rotation);
     }
     let copied = plan.findings.iter().find(|finding| finding.kind == "Copied");
     next.generated = Some(plan.generated);

@@ -1,9 +1,10 @@
 //! Tests of the plan without a cluster: each value is generated once, and again only for a cause.
 
 use super::cause::Cause;
+use super::entry::entry;
 use super::made::{after, asked};
 use super::marks;
-use super::observe::{Observed, ObservedCopy, entry};
+use super::observe::{Observed, ObservedCopy};
 use super::plan::{Plan, Step, plan};
 use super::status::status;
 use boson_api::secret::ReclaimPolicy;
@@ -65,8 +66,10 @@ fn annotated(mut object: QuarksSecret, key: &str, value: &str) -> QuarksSecret {
 
 fn cause(plan: &Plan) -> Option<Cause> {
     match &plan.step {
-        Step::Create(draft) | Step::Replace(draft, _) | Step::Recreate(draft, _) => Some(draft.cause),
-        Step::Keep | Step::Mark(_) | Step::Prior(_) => None,
+        Step::Create(draft) | Step::Replace(draft, _) | Step::Recreate(draft, _) | Step::Begin(draft, _) => {
+            Some(draft.cause)
+        }
+        Step::Keep | Step::Mark(_) | Step::Edit(_) | Step::Prior(_) => None,
     }
 }
 
@@ -257,15 +260,16 @@ fn leaves_are_signed_again_with_their_own_key_when_the_ca_rotates() {
 
 #[test]
 fn a_certificate_is_renewed_before_it_expires_for_the_same_key() {
-    let mut observed = Observed::default();
-    let rest = settle(&asked(CA), &mut observed, now());
+    let mut observed = observed(Some(&ca()));
+    let leaf = asked(LEAF);
+    let rest = settle(&leaf, &mut observed, now());
     assert!(rest.wake <= Duration::from_secs(12 * 3600));
     let before = observed.secret.clone().unwrap();
     let days = |days: u64| now() + Duration::from_secs(days * 86_400);
-    assert_eq!(plan(&asked(CA), &observed, days(330)).step, Step::Keep);
-    let due = plan(&asked(CA), &observed, days(336));
+    assert_eq!(plan(&leaf, &observed, days(330)).step, Step::Keep);
+    let due = plan(&leaf, &observed, days(336));
     assert_eq!(cause(&due), Some(Cause::Expiry));
-    observed.secret = after(&asked(CA), &observed, &due.step);
+    observed.secret = after(&leaf, &observed, &due.step);
     let renewed = observed.secret.unwrap();
     assert_eq!(entry(&renewed, "private_key"), entry(&before, "private_key"));
     let fingerprint = |secret: &Secret| {

@@ -3,7 +3,11 @@
 use crate::access::DeploymentArguments;
 use crate::table::{Cell, Table, TableArguments};
 use boson_api::deployment::VariableReference;
+use boson_api::request::KeyReference;
+use boson_api::secret::ROTATING;
 use boson_api::{BoshDeployment, QuarksSecret};
+use boson_cluster::consumers;
+use boson_commands::duration::duration;
 use boson_commands::exit::ExitError;
 use boson_commands::output::Color;
 use boson_manifest::labels::{self, secret_kind};
@@ -11,8 +15,11 @@ use boson_manifest::names::Names;
 use clap::Args;
 use k8s_openapi::api::core::v1::Secret;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+use k8s_openapi::jiff::{SignedDuration, Timestamp};
+use kube::ResourceExt;
 use serde_json::json;
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 const EXAMPLES: &str = "\
 ID is the name of the Secret with the value. Source is `generated`, `given` (a Secret that you created), `removed` (the manifest no longer has the \
@@ -20,8 +27,24 @@ variable; `host prune` deletes its value) or `missing` (the Secret does not exis
 earlier. Variables that the manifest does not define are listed if their Secrets exist or spec.vars has them. The command reads no values: it needs \
 the permissions to get the BOSHDeployment, and to list QuarksSecrets and Secrets, of which it requests only the metadata.
 
-Example: host variables -d nats -n messaging";
-const HEADER: [&str; 5] = ["ID", "Name", "Type", "Source", "Expires"];
+With --expiring, only certificates that expire within this time are listed, with the variable of their CA, the deployments that use them, and the step \
+of a rotation. This also needs the permission to list BOSHDeployments. `host rotate` gives them new values.
+
+Examples:
+  host variables -d nats -n messaging
+  host variables -d nats --expiring 30d";
+const HEADER: [&str; 8] = [
+    "ID",
+    "Name",
+    "Type",
+    "Source",
+    "Expires",
+    "CA",
+    "Deployments",
+    "Rotation",
+];
+/// Without those of `--expiring`.
+const COLUMNS: usize = 5;
 /// Between deployment and variable in the names of Secrets that users create.
 const IMPLICIT: &str = ".var-implicit-";
 
@@ -31,8 +54,19 @@ const IMPLICIT: &str = ".var-implicit-";
 pub struct VariablesArguments {
     #[command(flatten)]
     deployment: DeploymentArguments,
+    /// Only certificates that expire within this time, such as 30d or 12h, and what uses them
+    #[arg(long, value_name = "TIME", value_parser = duration)]
+    expiring: Option<Duration>,
     #[command(flatten)]
     table: TableArguments,
+}
+
+/// The certificates to show.
+struct Expiring<'d> {
+    /// Those that expire before.
+    until: Timestamp,
+    /// All of the namespace.
+    deployments: &'d [BoshDeployment],
 }
 
 /// A variable.
@@ -108,11 +142,11 @@ fn table(deployment: &BoshDeployment, asked: &[QuarksSecret], secrets: &[ObjectM
         };
         vec![secret.into(), name.into(), kind.into(), source, expires.into()]
     };
-    Table::new("variables", &HEADER, all.into_iter().map(row).collect())
+    Table::new("variables", &HEADER[..COLUMNS], all.into_iter().map(row).collect())
 }
 
 /// The variable as the manifest names it.
-fn name(meta: &ObjectMeta) -> String {
+pub fn name(meta: &ObjectMeta) -> String {
     let annotation = meta.annotations.as_ref().and_then(|all| all.get(labels::VARIABLE));
     let label = meta.labels.as_ref().and_then(|all| all.get(labels::VARIABLE_NAME));
     annotation.or(label).or(meta.name.as_ref()).cloned().unwrap_or_default()
@@ -123,12 +157,68 @@ fn is_generated(meta: &ObjectMeta) -> bool {
     label.map(String::as_str) == Some(secret_kind::GENERATED)
 }
 
+// === impl Expiring ===
+
+impl Expiring<'_> {
+    /// The table of those that expire in time.
+    fn table(&self, all: Table, asked: &[QuarksSecret]) -> Table {
+        let of = |row: &Vec<Cell>| {
+            asked
+                .iter()
+                .find(|one| row.first() == Some(&one.spec.secret_name.as_str().into()))
+        };
+        let is_due = |one: &QuarksSecret| {
+            let end = one.status.as_ref().and_then(|status| status.not_after.as_ref());
+            end.is_some_and(|end| end.0 <= self.until)
+        };
+        let row = |row: Vec<Cell>| {
+            let one = of(&row).filter(|one| is_due(one))?;
+            Some(row.into_iter().chain(self.more(one, asked)).collect())
+        };
+        Table::new("variables", &HEADER, all.rows.into_iter().filter_map(row).collect())
+    }
+
+    fn more(&self, one: &QuarksSecret, asked: &[QuarksSecret]) -> [Cell; 3] {
+        let request = one
+            .spec
+            .request
+            .as_ref()
+            .and_then(|request| request.certificate.as_ref());
+        let ca = request.and_then(|asked| asked.ca_ref.as_ref());
+        let named = |ca: &KeyReference| {
+            let known = asked.iter().find(|other| other.spec.secret_name == ca.name);
+            known.map_or_else(|| ca.name.clone(), |other| name(&other.metadata))
+        };
+        let versions = [(one.spec.secret_name.clone(), String::new())].into();
+        let users = consumers::users(self.deployments, &versions);
+        let users: Vec<String> = users.into_iter().map(ResourceExt::name_any).collect();
+        let conditions = one.status.iter().flat_map(|status| &status.conditions);
+        let rotating = conditions.into_iter().find(|condition| condition.kind == ROTATING);
+        [
+            ca.map(named).unwrap_or_default().into(),
+            Cell::lines(&users),
+            rotating
+                .map(|condition| condition.message.clone())
+                .unwrap_or_default()
+                .into(),
+        ]
+    }
+}
+
 pub fn run(arguments: &VariablesArguments, color: Color) -> Result<(), ExitError> {
     let table = arguments.deployment.run(async |access, found| {
         let asked = access.list::<QuarksSecret>(&found.selector).await?;
         // Secrets that users create have no labels.
         let secrets = access.metadata::<Secret>().await?;
-        Ok(table(&found.deployment, &asked, &secrets, &found.names))
+        let all = table(&found.deployment, &asked, &secrets, &found.names);
+        let Some(within) = arguments.expiring else {
+            return Ok(all);
+        };
+        let expiring = Expiring {
+            until: Timestamp::now().checked_add(SignedDuration::try_from(within)?)?,
+            deployments: &access.list("").await?,
+        };
+        Ok(expiring.table(all, &asked))
     })?;
     Ok(arguments.table.print(vec![table], color)?)
 }
@@ -194,5 +284,55 @@ mod tests {
         let found = in_json(&table);
         assert_eq!(found[0], "id|name|type|source|expires");
         assert_eq!(found[2], "nats.var-ca|ca|certificate|generated|2027-01-01T00:00:00Z");
+    }
+
+    #[test]
+    fn expiring_certificates_are_listed_with_what_uses_them() {
+        let certificate = |variable: &str, ca: Option<&str>, end: &str| -> QuarksSecret {
+            let reference = ca.map(|ca| json!({"name": format!("nats.var-{ca}"), "key": "certificate"}));
+            let rotating = json!([{"type": ROTATING, "status": "True", "reason": "Signing", "message": "step 2 of 3",
+                "lastTransitionTime": "2026-01-01T00:00:00Z"}]);
+            let name = format!("nats.var-{variable}");
+            serde_json::from_value(json!({
+                "apiVersion": labels::API_VERSION, "kind": "QuarksSecret",
+                "metadata": {"name": name, "annotations": {labels::VARIABLE: variable}},
+                "spec": {"type": "certificate", "secretName": name,
+                    "request": {"certificate": {"commonName": "c", "CARef": reference}}},
+                "status": {"notAfter": end, "conditions": if ca.is_none() { rotating } else { json!([]) }},
+            }))
+            .unwrap()
+        };
+        let (early, late) = ("2027-01-01T00:00:00Z", "2028-01-01T00:00:00Z");
+        let asked = [
+            certificate("ca", None, early),
+            certificate("leaf", Some("ca"), early),
+            certificate("late", Some("ca"), late),
+        ];
+        let deployment: BoshDeployment = serde_json::from_value(json!({
+            "apiVersion": labels::API_VERSION, "kind": "BOSHDeployment", "metadata": {"name": "nats"},
+            "spec": {"manifest": {"type": "configmap", "name": "m"}},
+            "status": {"inputs": [{"kind": "variable", "name": "leaf", "digest": "1"}]},
+        }))
+        .unwrap();
+        let secrets: Vec<ObjectMeta> = asked
+            .iter()
+            .map(|one| ObjectMeta {
+                name: Some(one.spec.secret_name.clone()),
+                labels: Some([(labels::SECRET_KIND.to_string(), "generated".to_string())].into()),
+                ..ObjectMeta::default()
+            })
+            .collect();
+        let all = table(&deployment, &asked, &secrets, &Names::new("nats", "n", "").unwrap());
+        let expiring = Expiring {
+            until: "2027-06-01T00:00:00Z".parse().unwrap(),
+            deployments: std::slice::from_ref(&deployment),
+        };
+        let found = in_json(&expiring.table(all, &asked));
+        let wanted = [
+            "id|name|type|source|expires|ca|deployments|rotation",
+            "nats.var-ca|ca|certificate|generated|2027-01-01T00:00:00Z|||step 2 of 3",
+            "nats.var-leaf|leaf|certificate|generated|2027-01-01T00:00:00Z|ca|nats|",
+        ];
+        assert_eq!(found, wanted);
     }
 }

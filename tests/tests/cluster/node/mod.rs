@@ -21,6 +21,7 @@ mod pods;
 mod pre_start;
 mod requests;
 mod restarts;
+mod rotation;
 mod run_errand;
 mod running;
 mod unready;

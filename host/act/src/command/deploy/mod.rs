@@ -17,7 +17,8 @@ pub use values::Content;
 #[cfg(test)]
 pub use record::samples;
 
-use crate::follow::{End, Following, Scope, clock};
+use crate::display::clock;
+use crate::follow::{End, Following, Scope};
 use boson_api::deployment::ConversionMode;
 use boson_commands::confirm::Confirmation;
 use boson_commands::duration::duration;

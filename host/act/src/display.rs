@@ -1,15 +1,21 @@
-//! What is shown of a change while it is followed.
+//! Shows what is in progress, such as the rollouts of instance groups: a line for each change.
 
-use super::State;
 use boson_commands::output::{self, Progress};
 use boson_pipeline::report::clean;
 use std::collections::BTreeMap;
 use std::io::IsTerminal;
 use std::time::{Duration, Instant};
 
-/// Shows the changes of a state.
+/// How far one of several things is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Line {
+    pub text: String,
+    pub is_done: bool,
+}
+
+/// Shows the changes of lines.
 pub struct Display {
-    pub began: Instant,
+    began: Instant,
     shown: BTreeMap<String, String>,
     progress: Progress,
     is_terminal: bool,
@@ -28,23 +34,24 @@ impl Display {
         }
     }
 
-    /// A line for each group that has changed. On a terminal, groups in progress have one line each, which changes.
-    pub fn show(&mut self, state: &State) {
-        for (name, group) in &state.groups {
-            if group.is_done || !self.is_terminal {
-                self.note(name, &group.text);
-            }
-        }
-        if state.end.is_none() && state.groups.is_empty() {
-            self.note("", &state.summary);
-        }
-        let open = state.groups.iter().filter(|(_, group)| !group.is_done);
-        let lines = open.map(|(name, group)| format!("\n  {name}: {}", clean::line(&group.text)));
-        let elapsed = clock(self.began.elapsed());
-        self.progress.say(&format!("{elapsed}{}", lines.collect::<String>()));
+    pub fn elapsed(&self) -> Duration {
+        self.began.elapsed()
     }
 
-    /// Prints a line, unless it was printed last for this group.
+    /// A line for each that has changed, by name. On a terminal, those in progress have one line each, which changes.
+    pub fn show(&mut self, lines: &BTreeMap<String, Line>) {
+        for (name, line) in lines {
+            if line.is_done || !self.is_terminal {
+                self.note(name, &line.text);
+            }
+        }
+        let open = lines.iter().filter(|(_, line)| !line.is_done);
+        let open = open.map(|(name, line)| format!("\n  {name}: {}", clean::line(&line.text)));
+        let elapsed = clock(self.began.elapsed());
+        self.progress.say(&format!("{elapsed}{}", open.collect::<String>()));
+    }
+
+    /// Prints a line, unless it was printed last under this name.
     pub fn note(&mut self, name: &str, text: &str) {
         if text.is_empty() || self.shown.get(name).is_some_and(|shown| shown == text) {
             return;

@@ -1,0 +1,120 @@
+//! The three steps of the rotation of a CA, which are those of CredHub with `concatenate_cas`. Pure.
+//!
+//! | step | in the Secret of the CA | `ca` of its certificates |
+//! |---|---|---|
+//! | 1 | the old CA signs; the new one is beside it, with its key | old, new |
+//! | 2 | the new CA signs; the certificate of the old one is beside it | new, old |
+//! | 3 | the new CA alone | new |
+//!
+//! # Guarantees
+//! How far a rotation is follows from the Secret alone ([`super::position`]), and each step is one write of it. The next step waits until all
+//! certificates of the CA have this one, and all instances that use them. So a certificate of any instance verifies
+//! against what any other one trusts.
+
+use super::consumers::{Consumers, Leaf};
+use super::desired::{self, CertificateKeys};
+use super::entry::entry;
+use super::marks;
+use super::observe::Observed;
+use super::position::{Position, TRUSTED, beside, position};
+use boson_api::QuarksSecret;
+use boson_api::conditions::Finding;
+use boson_api::request::SignerType;
+use boson_api::{ConditionStatus, secret::ROTATING};
+use boson_credentials::{Issued, concatenated, contains, verifies};
+use k8s_openapi::ByteString;
+use k8s_openapi::api::core::v1::Secret;
+use std::time::SystemTime;
+
+/// What a message lists at most.
+const MAX_LISTED: usize = 3;
+
+/// What the next step waits for; nothing if the CA that ends its service has expired, since nothing verifies against it
+/// any more.
+pub fn waits(secret: &Secret, keys: CertificateKeys, consumers: &Consumers, now: SystemTime) -> Vec<String> {
+    let position = position(secret);
+    let signing = entry(secret, keys.certificate).unwrap_or_default();
+    let beside = beside(secret).unwrap_or_default();
+    let old = if position == Position::Trusting {
+        &signing
+    } else {
+        &beside
+    };
+    if Issued::from_pem(old).is_none_or(|old| old.not_after <= now) {
+        return Vec::new();
+    }
+    let is_done = |leaf: &&Leaf| {
+        let trusts = [&signing, &beside].iter().all(|one| contains(&leaf.ca, one));
+        let is_signed = position == Position::Trusting || verifies(&leaf.certificate, &signing);
+        trusts && is_signed && !leaf.is_rotating
+    };
+    let open = consumers.leaves.iter().filter(|leaf| !is_done(leaf));
+    let leaves = open.map(|leaf| format!("certificate '{}'", leaf.name));
+    leaves.chain(consumers.lags.iter().cloned()).collect()
+}
+
+/// The condition of a CA that is being rotated.
+pub fn finding(position: Position, waits: &[String]) -> Option<Finding> {
+    let (reason, step) = match position {
+        Position::Settled => return None,
+        Position::Trusting => ("Trusting", "step 1 of 3: the new CA is trusted beside the old one"),
+        Position::Signing => (
+            "Signing",
+            "step 2 of 3: the new CA signs, and the old one is still trusted",
+        ),
+    };
+    let listed: Vec<&str> = waits.iter().take(MAX_LISTED).map(String::as_str).collect();
+    let more = match waits.len().saturating_sub(MAX_LISTED) {
+        0 => String::new(),
+        more => format!(", and {more} more"),
+    };
+    Some(Finding {
+        kind: ROTATING,
+        status: ConditionStatus::True,
+        reason: reason.into(),
+        message: format!("{step}; waiting for {}{more}", listed.join(", ")),
+    })
+}
+
+/// The CA that signs this certificate.
+fn signing<'o>(object: &QuarksSecret, observed: &'o Observed) -> Option<&'o str> {
+    let asked = object.spec.request.as_ref()?.certificate.as_ref()?;
+    observed.str(asked.ca_ref.as_ref()?).ok()
+}
+
+/// The CA beside the one that signs this certificate, if that is being rotated.
+pub fn trusted(object: &QuarksSecret, observed: &Observed) -> Option<String> {
+    let asked = object.spec.request.as_ref()?.certificate.as_ref()?;
+    let reference = asked
+        .ca_ref
+        .as_ref()
+        .filter(|_| asked.signer_type == SignerType::Local)?;
+    beside(observed.referred.get(&reference.name)?.as_ref()?)
+}
+
+/// Fingerprint of this CA.
+pub fn fingerprint(trusted: Option<&String>) -> Option<String> {
+    trusted
+        .and_then(|text| Issued::from_pem(text))
+        .map(|issued| issued.fingerprint)
+}
+
+/// The Secret of a certificate with the CAs that its users trust now, if they have changed. The certificate stays.
+pub fn trusting(object: &QuarksSecret, observed: &Observed, secret: &Secret) -> Option<Secret> {
+    desired::certificate_keys(object.spec.kind)?;
+    let trusted = trusted(object, observed);
+    let wanted = fingerprint(trusted.as_ref());
+    let annotations = secret.metadata.annotations.as_ref();
+    if annotations.and_then(|all| all.get(marks::TRUSTED)) == wanted.as_ref() {
+        return None;
+    }
+    // The first one is that of the certificate. It is another one than the present CA if the value was imported so.
+    let own = entry(secret, TRUSTED)?;
+    let signing = trusted.as_ref().and_then(|_| signing(object, observed));
+    let all = [Some(own.as_str()), signing, trusted.as_deref()];
+    let text = concatenated(all.into_iter().flatten());
+    let mut next = desired::trusting(secret.clone(), wanted);
+    let data = next.data.get_or_insert_default();
+    data.insert(TRUSTED.into(), ByteString(text.into_bytes()));
+    Some(next)
+}
