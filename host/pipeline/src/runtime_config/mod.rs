@@ -166,7 +166,10 @@ impl Merging {
         if kept.is_empty() && !one.jobs.is_empty() {
             return;
         }
-        let at = Pointer::root().at("addons").at(self.manifest.items("addons").len()).at("jobs");
+        let at = Pointer::root()
+            .at("addons")
+            .at(self.manifest.items("addons").len())
+            .at("jobs");
         for (index, job) in kept.iter().enumerate() {
             self.origin(at.at(index), name, job.place().pointer.clone());
         }
@@ -226,13 +229,18 @@ impl Merging {
     }
 
     fn error(&mut self, code: &Code, name: &str, at: Pointer, message: String) {
-        self.errors.push(Diagnostic::error(code, message).in_document(name).at(at));
+        self.errors
+            .push(Diagnostic::error(code, message).in_document(name).at(at));
     }
 
     fn report(&mut self, report: Report, name: &str) {
         let found = report.into_diagnostics().into_iter().map(Diagnostic::from);
         for one in found.map(|one| one.in_document(name)) {
-            let list = if one.is_error() { &mut self.errors } else { &mut self.warnings };
+            let list = if one.is_error() {
+                &mut self.errors
+            } else {
+                &mut self.warnings
+            };
             list.push(one);
         }
     }
@@ -254,7 +262,10 @@ impl Merging {
 
 /// A merged manifest without what comes from runtime configs.
 pub fn without(mut manifest: Tree) -> Tree {
-    let Some(added) = manifest.as_object_mut().and_then(|members| members.shift_remove(RUNTIME_CONFIG)) else {
+    let Some(added) = manifest
+        .as_object_mut()
+        .and_then(|members| members.shift_remove(RUNTIME_CONFIG))
+    else {
         return manifest;
     };
     for key in LISTS {

@@ -2,8 +2,8 @@
 
 pub mod codes;
 
-pub use codes::ALL as CODES;
 pub use crate::schema::{Schema, SettingsError};
+pub use codes::ALL as CODES;
 
 use crate::diagnostic::Diagnostic;
 use crate::stage::Stage;

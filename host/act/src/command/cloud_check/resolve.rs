@@ -2,8 +2,8 @@
 //! is left alone.
 
 use super::problem::{Problem, Resolution, Subject};
-use crate::replace;
 use crate::recorded;
+use crate::replace;
 use boson_cluster::client::{Error, FieldManager};
 use boson_commands::output;
 use boson_look::access::{Access, Found};
