@@ -70,7 +70,10 @@ impl Choice {
             return Ok(*builder);
         }
         let names: Vec<&str> = candidates.iter().map(|builder| builder.program()).collect();
-        let message = format!("packages must be compiled, but there is no {} that works", names.join(", "));
+        let message = format!(
+            "packages must be compiled, but there is no {} that works",
+            names.join(", ")
+        );
         Err(Diagnostic::error(codes::COMPILE_NO_BUILDER, message).help(
             "install a builder, such as buildah; or write a build context for another one: --context DIR; or use a \
              compiled release: bosh export-release NAME/VERSION OS/STEMCELL-VERSION",
@@ -176,7 +179,15 @@ impl Builder {
         };
         let network = if build.network || chroot { "host" } else { "none" };
         command
-            .args(["build", "--layers=false", "--no-cache", "--force-rm", "--pull=false", "--network", network])
+            .args([
+                "build",
+                "--layers=false",
+                "--no-cache",
+                "--force-rm",
+                "--pull=false",
+                "--network",
+                network,
+            ])
             .arg("--iidfile")
             .arg(build.id)
             .arg("--output")
@@ -193,7 +204,14 @@ impl Builder {
         };
         let (layout, digest) = build.layout;
         let mut command = Command::new(self.program());
-        command.args(["build", "--progress", "plain", "--no-cache", "--frontend", "dockerfile.v0"]);
+        command.args([
+            "build",
+            "--progress",
+            "plain",
+            "--no-cache",
+            "--frontend",
+            "dockerfile.v0",
+        ]);
         for name in ["context=", "dockerfile="] {
             command.arg("--local").arg(joined(name, build.context));
         }

@@ -73,7 +73,8 @@ impl Cache {
             let mut file = NamedTempFile::new_in(&place)?;
             io::copy(&mut content, &mut file)?;
             file.as_file().sync_all()?;
-            file.persist(self.path(package, key, end)).map_err(|error| error.error)?;
+            file.persist(self.path(package, key, end))
+                .map_err(|error| error.error)?;
         }
         Ok(())
     }
@@ -152,8 +153,11 @@ pub fn write(path: &Path, text: &str) -> io::Result<()> {
 
 /// The error for a cache that cannot be written.
 pub fn unusable(error: &io::Error) -> Diagnostic {
-    Diagnostic::error(codes::COMPILE_CACHE, format!("compiled packages cannot be stored: {error}"))
-        .help("check whether the disk of --cache is full or read-only")
+    Diagnostic::error(
+        codes::COMPILE_CACHE,
+        format!("compiled packages cannot be stored: {error}"),
+    )
+    .help("check whether the disk of --cache is full or read-only")
 }
 
 #[cfg(test)]

@@ -251,7 +251,11 @@ impl Run<'_> {
         let tell = |bytes| (self.tell)(Event::Output(&package.name, bytes));
         let (tail, success) = output(command, *builder, &log, &tell)?;
         builder.clean(&id);
-        if success { Ok(out) } else { Err(self.failed(package, &tail, &log)) }
+        if success {
+            Ok(out)
+        } else {
+            Err(self.failed(package, &tail, &log))
+        }
     }
 
     /// Puts the compiled packages that it depends on into the context, and counts them.
@@ -276,7 +280,10 @@ impl Run<'_> {
     /// The layer of the package in a builder's output.
     fn layer(&self, package: &Package, out: &Path) -> Result<Layer, Diagnostic> {
         let damaged = |error: io::Error| {
-            let message = format!("the output of '{}' cannot be read: {error}", self.stemcell.builder.name());
+            let message = format!(
+                "the output of '{}' cannot be read: {error}",
+                self.stemcell.builder.name()
+            );
             Diagnostic::error(codes::COMPILE_BUILDER, message)
         };
         let mut archive = tar::Archive::new(File::open(out).map_err(damaged)?);
@@ -301,7 +308,11 @@ impl Run<'_> {
 
     fn failed(&self, package: &Package, tail: &Tail, log: &Path) -> Diagnostic {
         let release = self.release;
-        let message = format!("package '{}' of release '{release}' does not compile:{}", package.name, tail.text());
+        let message = format!(
+            "package '{}' of release '{release}' does not compile:{}",
+            package.name,
+            tail.text()
+        );
         let mut help = format!("the whole output is in '{}'", log.display());
         if !self.compiler.settings.network {
             help.push_str("; scripts have no network: if one needs it, set --network");
@@ -311,12 +322,7 @@ impl Run<'_> {
 }
 
 /// Runs a command, and keeps its output in a file. Returns the last lines, and whether it has succeeded.
-fn output(
-    mut command: Command,
-    builder: Builder,
-    log: &Path,
-    tell: &dyn Fn(u64),
-) -> Result<(Tail, bool), Diagnostic> {
+fn output(mut command: Command, builder: Builder, log: &Path, tell: &dyn Fn(u64)) -> Result<(Tail, bool), Diagnostic> {
     let unusable = |error: io::Error| builder.unusable(&error);
     let (reader, writer) = io::pipe().map_err(unusable)?;
     let errors = writer.try_clone().map_err(unusable)?;

@@ -51,7 +51,10 @@ pub fn write(whole: &Whole<'_>, out: &Path, pool: &Pool) -> Result<(), Vec<Diagn
     let packages = source.packages();
     let wanted = packages.iter().map(|package| package.name.as_str()).collect();
     archives(source, &wanted, |error| unwritable(out, error), &|package| {
-        let nth = packages.iter().position(|one| one.name == package.name).unwrap_or_default();
+        let nth = packages
+            .iter()
+            .position(|one| one.name == package.name)
+            .unwrap_or_default();
         Ok(out.join(format!("source-{nth}.tar")))
     })?;
     links(packages, &out.join("links.tar")).map_err(fail)?;
@@ -103,7 +106,9 @@ fn archives(
             before => {
                 let ended = before.map_or(Ok(()), |(_, archive)| archive.finish());
                 ended.map_err(|error| fail(&error))?;
-                place(package).and_then(|path| Archive::new(package, &path)).map_err(|error| fail(&error))?
+                place(package)
+                    .and_then(|path| Archive::new(package, &path))
+                    .map_err(|error| fail(&error))?
             }
         };
         archive.add(item, data).map_err(|error| fail(&error))?;
@@ -161,7 +166,8 @@ impl Archive {
             }
             Kind::HardLink(target) => {
                 let mut header = dated(EntryType::Link, 0o644, 0);
-                self.inner.append_link(&mut header, path, format!("{}/{target}", self.root))
+                self.inner
+                    .append_link(&mut header, path, format!("{}/{target}", self.root))
             }
             Kind::Directory | Kind::Special(_) => Ok(()),
         }

@@ -56,7 +56,9 @@ pub fn whole(stemcell: &str, packages: &[Package], labels: &[(&str, &str)]) -> S
     let mut text = format!("ARG STEMCELL={stemcell}\nFROM ${{STEMCELL}} AS stemcell\n");
     for (nth, package) in packages.iter().enumerate() {
         let Package { name, fingerprint, .. } = package;
-        text.push_str(&format!("\n# {name}/{fingerprint}\nFROM stemcell AS package-{nth}\nADD source-{nth}.tar /\n"));
+        text.push_str(&format!(
+            "\n# {name}/{fingerprint}\nFROM stemcell AS package-{nth}\nADD source-{nth}.tar /\n"
+        ));
         let found = |name: &String| stage(name).and_then(|nth| Some((nth, packages.get(nth)?)));
         for (nth, dependency) in package.dependencies.iter().filter_map(found) {
             let (installed, name) = (installed(dependency), &dependency.name);

@@ -13,11 +13,7 @@ struct State<'p, E> {
 
 /// Runs `work` for each package on this many threads, and returns all errors. After an error no further package is begun;
 /// those in progress are finished, so that their results are not lost.
-pub fn run<E: Send>(
-    packages: &[&Package],
-    threads: usize,
-    work: impl Fn(&Package) -> Result<(), E> + Sync,
-) -> Vec<E> {
+pub fn run<E: Send>(packages: &[&Package], threads: usize, work: impl Fn(&Package) -> Result<(), E> + Sync) -> Vec<E> {
     let state = Mutex::new(State {
         waiting: packages.to_vec(),
         unfinished: packages.iter().map(|package| package.name.as_str()).collect(),
@@ -52,7 +48,12 @@ fn next<'p, E>(state: &Mutex<State<'p, E>>, changed: &Condvar) -> Option<&'p Pac
             return None;
         }
         let unfinished = &state.unfinished;
-        let is_ready = |package: &&Package| !package.dependencies.iter().any(|name| unfinished.contains(name.as_str()));
+        let is_ready = |package: &&Package| {
+            !package
+                .dependencies
+                .iter()
+                .any(|name| unfinished.contains(name.as_str()))
+        };
         if let Some(found) = state.waiting.iter().position(is_ready) {
             state.running += 1;
             return Some(state.waiting.remove(found));

@@ -19,7 +19,9 @@ use tar::{Archive, Builder as Tar, EntryType, Header};
 use tempfile::TempDir;
 
 /// The programs of the stemcell, all of them busybox.
-const PROGRAMS: &[&str] = &["sh", "awk", "cat", "cp", "env", "grep", "ln", "mkdir", "mv", "tar", "wget"];
+const PROGRAMS: &[&str] = &[
+    "sh", "awk", "cat", "cp", "env", "grep", "ln", "mkdir", "mv", "tar", "wget",
+];
 
 /// Writes an image layout with a shell, which is also there as `bash`.
 fn stemcell(place: &Path) -> PathBuf {
@@ -38,7 +40,8 @@ fn stemcell(place: &Path) -> PathBuf {
         header.set_entry_type(EntryType::Symlink);
         header.set_size(0);
         header.set_mode(0o777);
-        tar.append_link(&mut header, format!("bin/{program}"), "busybox").unwrap();
+        tar.append_link(&mut header, format!("bin/{program}"), "busybox")
+            .unwrap();
     }
     let plain = tar.into_inner().unwrap();
     let mut gzip = GzEncoder::new(Vec::new(), Compression::fast());
@@ -78,7 +81,10 @@ impl Workshop {
 
     fn release(&self, name: &str) {
         let words = digest(b"world\n");
-        let blobs = format!("words/one.txt: {{size: 6, object_id: o, sha: '{}'}}\n", words.as_ref() as &str);
+        let blobs = format!(
+            "words/one.txt: {{size: 6, object_id: o, sha: '{}'}}\n",
+            words.as_ref() as &str
+        );
         for (path, text) in [
             ("config/final.yml", format!("name: {name}\n").as_str()),
             ("config/blobs.yml", &blobs),
@@ -86,11 +92,17 @@ impl Workshop {
             ("jobs/run/spec", "name: run\ntemplates: {}\npackages: [greeter]\n"),
             ("jobs/run/monit", ""),
             ("packages/compiler/spec", "name: compiler\nfiles: [compiler/*.awk]\n"),
-            ("packages/compiler/packaging", "set -e\nmkdir $BOSH_INSTALL_TARGET/bin\ncp compiler/*.awk $BOSH_INSTALL_TARGET/bin\n"),
+            (
+                "packages/compiler/packaging",
+                "set -e\nmkdir $BOSH_INSTALL_TARGET/bin\ncp compiler/*.awk $BOSH_INSTALL_TARGET/bin\n",
+            ),
             ("src/compiler/upper.awk", "{ print toupper($0) }\n"),
             ("packages/words/spec", "name: words\nfiles: [words/*]\n"),
             ("packages/words/packaging", "mv words/one.txt $BOSH_INSTALL_TARGET\n"),
-            ("packages/greeter/spec", "name: greeter\ndependencies: [words, compiler]\nfiles: [greeter/**/*]\n"),
+            (
+                "packages/greeter/spec",
+                "name: greeter\ndependencies: [words, compiler]\nfiles: [greeter/**/*]\n",
+            ),
             ("packages/greeter/packaging", GREETER),
             ("src/greeter/text.in", "hello\n"),
         ] {
@@ -142,7 +154,11 @@ fn entries(layer: &Layer) -> BTreeMap<String, String> {
     let entries = archive.entries().unwrap().map(|entry| {
         let mut entry = entry.unwrap();
         let path = entry.path().unwrap().display().to_string();
-        let mut text = entry.link_name().unwrap().map(|to| format!("-> {}", to.display())).unwrap_or_default();
+        let mut text = entry
+            .link_name()
+            .unwrap()
+            .map(|to| format!("-> {}", to.display()))
+            .unwrap_or_default();
         entry.read_to_string(&mut text).unwrap();
         (path.trim_end_matches('/').to_owned(), text)
     });
@@ -160,7 +176,10 @@ fn packages_are_compiled_once_and_again_only_if_they_change() {
     let root = link.strip_prefix("-> /").unwrap();
     let version = root.strip_prefix("var/vcap/packages-src/greeter/").unwrap();
     assert_eq!(found[&format!("{root}/greeting")], "HELLO\nWORLD\n");
-    assert_eq!(found[&format!("{root}/bin/again")], format!("-> {root}/bin/run"));
+    // Which of two hard links is the file depends on the order of the directory.
+    let pair = ["run", "again"].map(|name| found[&format!("{root}/bin/{name}")].clone());
+    let links = pair.iter().filter(|text| text.starts_with("-> ")).count();
+    assert!(links == 1 && pair.contains(&"run\n".to_owned()), "{pair:?}");
     let compile = "/var/vcap/data/compile/greeter";
     assert_eq!(
         found[&format!("{root}/env")],
@@ -182,9 +201,14 @@ fn a_failing_script_is_shown_and_what_is_done_is_not_done_again() {
     let fails = "echo before\nwget -q http://192.0.2.1/ || { echo no network here; exit 3; }\n";
     workshop.write("greeter", "packages/greeter/packaging", fails);
     let errors = workshop.compile("greeter").err().unwrap();
-    let [error] = errors.as_slice() else { panic!("{errors:?}") };
+    let [error] = errors.as_slice() else {
+        panic!("{errors:?}")
+    };
     assert_eq!(error.code, "compile-failed");
-    assert!(error.message.contains("package 'greeter' of release 'greeter'"), "{error:?}");
+    assert!(
+        error.message.contains("package 'greeter' of release 'greeter'"),
+        "{error:?}"
+    );
     assert!(error.message.contains("\n    no network here\n"), "{error:?}");
     let help = error.help.as_ref().unwrap();
     assert!(help.contains("--network"), "{help}");

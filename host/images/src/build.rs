@@ -5,8 +5,8 @@
 use crate::base::Base;
 use crate::error::unwritable;
 use crate::gzip::Pool;
-use crate::layer::{self, Draft};
 use crate::jobs::jobs_layer;
+use crate::layer::{self, Draft};
 use crate::packages;
 use boson_oci::{Blob, Digest, Image, Layer, MediaType};
 use boson_pipeline::Diagnostic;

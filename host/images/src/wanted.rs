@@ -209,9 +209,17 @@ mod tests {
         );
         assert!(stemcell.image("nats", "latest", "r.example").is_err());
         let published = Stemcell::parse("ubuntu-noble/1.165").unwrap();
-        assert_eq!(published.published(), "ghcr.io/cloudfoundry/ubuntu-noble-stemcell:1.165");
+        assert_eq!(
+            published.published(),
+            "ghcr.io/cloudfoundry/ubuntu-noble-stemcell:1.165"
+        );
         assert_eq!(Stemcell::of_image(&published.published()), Some(published));
-        for other in ["stemcell.tar", "r/ubuntu-noble-stemcell:latest", "r/ubuntu-noble-stemcell", "r/ubuntu:22.04"] {
+        for other in [
+            "stemcell.tar",
+            "r/ubuntu-noble-stemcell:latest",
+            "r/ubuntu-noble-stemcell",
+            "r/ubuntu:22.04",
+        ] {
             assert_eq!(Stemcell::of_image(other), None, "{other}");
         }
         assert_eq!(Stemcell::parse("jammy"), None);

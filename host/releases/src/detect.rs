@@ -140,11 +140,7 @@ fn holds_jobs(dir: &Dir) -> bool {
 ///
 /// # Errors
 /// All that is wrong with it; `release-kind` if it is another directory.
-pub fn repository(
-    path: &Path,
-    name: Option<&str>,
-    sources: &mut Sources,
-) -> Result<(Release, Files), Vec<Diagnostic>> {
+pub fn repository(path: &Path, name: Option<&str>, sources: &mut Sources) -> Result<(Release, Files), Vec<Diagnostic>> {
     let source = path.display().to_string();
     let dir = Dir::open_ambient_dir(path, ambient_authority()).map_err(|error| vec![no_path(&source, &error)])?;
     // A release of packages only has no `jobs`.

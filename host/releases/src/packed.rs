@@ -87,7 +87,11 @@ impl Packed {
 
     /// The directory of packages in the tarball.
     pub fn directory(&self) -> &'static str {
-        if self.is_source() { SOURCE_PACKAGES } else { COMPILED_PACKAGES }
+        if self.is_source() {
+            SOURCE_PACKAGES
+        } else {
+            COMPILED_PACKAGES
+        }
     }
 
     /// Its name in messages.
@@ -157,7 +161,9 @@ impl Packed {
     /// The package whose tarball this is.
     fn package(&self, item: &Item) -> Result<Option<&PackageReference>, Diagnostic> {
         let path = inner_path(item, &self.source)?;
-        let name = path.strip_prefix(self.directory()).and_then(|file| file.strip_suffix(".tgz"));
+        let name = path
+            .strip_prefix(self.directory())
+            .and_then(|file| file.strip_suffix(".tgz"));
         let package = name.and_then(|name| self.packages().iter().find(|package| package.name == name));
         match (&item.kind, package) {
             (Kind::File { .. }, found) => Ok(found),
@@ -204,9 +210,12 @@ impl Packed {
 
 /// Whether the names of packages are unique, and all of them of one kind.
 fn check(manifest: &Manifest) -> Result<(), Diagnostic> {
-    let bad = |message: String| Diagnostic::error(codes::RELEASE_MANIFEST, message).in_document(&manifest.document.name);
+    let bad =
+        |message: String| Diagnostic::error(codes::RELEASE_MANIFEST, message).in_document(&manifest.document.name);
     if manifest.compiled && manifest.source_packages > 0 {
-        return Err(bad("Release manifest lists both 'packages' and 'compiled_packages'".into()));
+        return Err(bad(
+            "Release manifest lists both 'packages' and 'compiled_packages'".into()
+        ));
     }
     let mut names = BTreeSet::new();
     for package in &manifest.packages {

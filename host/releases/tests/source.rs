@@ -17,9 +17,15 @@ impl Repository {
     fn new() -> Self {
         let repository = Self(tempfile::tempdir().unwrap());
         for (path, text) in [
-            ("config/final.yml", "name: small\nblobstore: {provider: s3, options: {bucket_name: b}}\n"),
+            (
+                "config/final.yml",
+                "name: small\nblobstore: {provider: s3, options: {bucket_name: b}}\n",
+            ),
             ("config/blobs.yml", BLOBS),
-            ("jobs/app/spec", "name: app\ntemplates: {run.erb: bin/run}\npackages: [app]\n"),
+            (
+                "jobs/app/spec",
+                "name: app\ntemplates: {run.erb: bin/run}\npackages: [app]\n",
+            ),
             ("jobs/app/monit", ""),
             ("jobs/app/templates/run.erb", "run\n"),
             ("packages/tool/spec", "name: tool\nfiles: [tool/*.txt]\n"),
@@ -83,7 +89,10 @@ const APP: &str = "ebc4977126faf0f4030cf1a8c660647f3d36282fa85380c67f14d19306d9d
 #[test]
 fn packages_have_the_fingerprints_of_the_bosh_cli() {
     let source = Repository::new().read().unwrap();
-    let packages = source.packages().iter().map(|one| (one.name.as_str(), one.fingerprint.as_str()));
+    let packages = source
+        .packages()
+        .iter()
+        .map(|one| (one.name.as_str(), one.fingerprint.as_str()));
     // Dependencies come first.
     assert_eq!(packages.collect::<Vec<_>>(), [("tool", TOOL), ("app", APP)]);
     assert!(source.jobs().file("jobs/app/job.MF").is_ok());
@@ -97,7 +106,10 @@ fn a_repository_has_its_final_version_only_with_the_same_content() {
     let dev = version();
     assert!(dev.starts_with("0+dev.") && dev.len() == "0+dev.".len() + 12, "{dev}");
     assert_eq!(dev, version());
-    repository.write("releases/small/index.yml", "builds: {u: {version: '7'}}\nformat-version: '2'\n");
+    repository.write(
+        "releases/small/index.yml",
+        "builds: {u: {version: '7'}}\nformat-version: '2'\n",
+    );
     // As TOOL: `'v2' + 'job.MF' + d(spec) + '100644' + 'monit' + d(b'') + '100644' + 'templates/run.erb' + d(b'run\n') +
     // '100644'`.
     let manifest = format!(
@@ -120,24 +132,61 @@ fn a_missing_blob_is_named_with_its_address_when_it_is_needed() {
     let source = repository.read().unwrap();
     let errors = source.unpack(&["tool"].into(), &mut |_, _, _| Ok(())).err().unwrap();
     assert_eq!(errors[0].code, "release-blob");
-    assert!(errors[0].message.contains("https://b.s3.amazonaws.com/o-1"), "{errors:?}");
-    assert!(errors[0].help.as_ref().unwrap().contains("bosh sync-blobs"), "{errors:?}");
+    assert!(
+        errors[0].message.contains("https://b.s3.amazonaws.com/o-1"),
+        "{errors:?}"
+    );
+    assert!(
+        errors[0].help.as_ref().unwrap().contains("bosh sync-blobs"),
+        "{errors:?}"
+    );
     assert!(source.unpack(&["app"].into(), &mut |_, _, _| Ok(())).is_ok());
-    repository.write("config/blobs.yml", "tool/words.txt: {size: 6, object_id: o-1, sha: 8e1f0d2c}\n");
-    assert!(repository.refused().starts_with("release-blob: "), "{}", repository.refused());
+    repository.write(
+        "config/blobs.yml",
+        "tool/words.txt: {size: 6, object_id: o-1, sha: 8e1f0d2c}\n",
+    );
+    assert!(
+        repository.refused().starts_with("release-blob: "),
+        "{}",
+        repository.refused()
+    );
     repository.write("blobs/tool/words.txt", "other\n");
-    assert!(repository.refused().starts_with("release-digest: "), "{}", repository.refused());
+    assert!(
+        repository.refused().starts_with("release-digest: "),
+        "{}",
+        repository.refused()
+    );
 }
 
 #[test]
 fn packages_that_cannot_be_read_are_refused() {
     for (path, text, expected) in [
-        ("packages/tool/spec", "name: tool\nfiles: [tool/*.txt]\ndependencies: [app]\n", "release-package-cycle: "),
-        ("packages/tool/spec", "name: tool\nfiles: [none/*]\n", "release-package-spec: Missing files for pattern"),
-        ("packages/tool/spec", "name: tool\nfiles: ['../x']\n", "release-package-spec: Invalid pattern"),
-        ("packages/tool/spec", "name: 'a b'\n", "release-package-spec: Invalid package name"),
+        (
+            "packages/tool/spec",
+            "name: tool\nfiles: [tool/*.txt]\ndependencies: [app]\n",
+            "release-package-cycle: ",
+        ),
+        (
+            "packages/tool/spec",
+            "name: tool\nfiles: [none/*]\n",
+            "release-package-spec: Missing files for pattern",
+        ),
+        (
+            "packages/tool/spec",
+            "name: tool\nfiles: ['../x']\n",
+            "release-package-spec: Invalid pattern",
+        ),
+        (
+            "packages/tool/spec",
+            "name: 'a b'\n",
+            "release-package-spec: Invalid package name",
+        ),
         ("packages/tool/pre_packaging", "true\n", "release-package-spec: "),
-        ("packages/app/spec", "name: app\ndependencies: [gone]\n", "release-package-spec: Expected to find"),
+        (
+            "packages/app/spec",
+            "name: app\ndependencies: [gone]\n",
+            "release-package-spec: Expected to find",
+        ),
         (
             "packages/tool/spec.lock",
             "name: tool\nfingerprint: abc\n",
@@ -165,7 +214,10 @@ fn vendored_packages_are_read_from_their_archives() {
         }
         archive.into_inner().unwrap().finish().unwrap()
     };
-    let same = [("packaging", "cp tool/* $BOSH_INSTALL_TARGET\n"), ("tool/words.txt", "words\n")];
+    let same = [
+        ("packaging", "cp tool/* $BOSH_INSTALL_TARGET\n"),
+        ("tool/words.txt", "words\n"),
+    ];
     let archive = pack(&same);
     let digest = boson_oci::digest(&archive);
     fs::create_dir(repository.path("store")).unwrap();
@@ -181,7 +233,10 @@ fn vendored_packages_are_read_from_their_archives() {
     let path = ".final_builds/packages/tool/index.yml";
     repository.write(path, &index(digest.as_ref()));
     let source = repository.read().unwrap();
-    assert_eq!((source.packages()[0].other_content.clone(), source.warnings().len()), (None, 0));
+    assert_eq!(
+        (source.packages()[0].other_content.clone(), source.warnings().len()),
+        (None, 0)
+    );
     let mut seen = Vec::new();
     let visited = source.unpack(&["tool"].into(), &mut |package, item, _| {
         seen.push(format!("{} {}", package.name, item.path));
@@ -192,7 +247,11 @@ fn vendored_packages_are_read_from_their_archives() {
     // An archive with another content is compiled, but never for other releases.
     let other = pack(&[("packaging", "rm -rf /\n")]);
     fs::write(repository.path("store/o-2"), &other).unwrap();
-    assert!(repository.refused().starts_with("release-digest: "), "{}", repository.refused());
+    assert!(
+        repository.refused().starts_with("release-digest: "),
+        "{}",
+        repository.refused()
+    );
     repository.write(path, &index(boson_oci::digest(&other).as_ref()));
     let source = repository.read().unwrap();
     assert!(source.packages()[0].other_content.is_some());

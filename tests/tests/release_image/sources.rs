@@ -34,7 +34,15 @@ fn without_a_builder_there_are_three_ways() {
 #[test]
 fn a_build_context_has_a_stage_for_each_package_and_no_file_of_the_user() {
     let workspace = source();
-    let arguments = ["release.tgz", "--stemcell", "ubuntu-noble/1.1", "--registry", "r.example/cf", "--context", "build"];
+    let arguments = [
+        "release.tgz",
+        "--stemcell",
+        "ubuntu-noble/1.1",
+        "--registry",
+        "r.example/cf",
+        "--context",
+        "build",
+    ];
     let made = workspace.made(&arguments);
     assert_eq!(made, "r.example/cf/messaging:ubuntu-noble-1.1-1.4.0\n");
     let names: BTreeSet<String> = fs::read_dir(workspace.path("build"))
@@ -73,13 +81,20 @@ fn content_with_another_fingerprint_is_a_warning() {
         .output()
         .unwrap();
     assert!(output.status.success());
-    assert!(said(&output).contains("warning[release-fingerprint]"), "{}", said(&output));
+    assert!(
+        said(&output).contains("warning[release-fingerprint]"),
+        "{}",
+        said(&output)
+    );
 }
 
 #[test]
 fn a_source_release_needs_a_stemcell_to_be_named_by() {
     let said = source().refused(&["release.tgz", "--out", "image"]);
-    assert!(said.contains("error[image-unnamed]") && said.contains("--stemcell OS/VERSION"), "{said}");
+    assert!(
+        said.contains("error[image-unnamed]") && said.contains("--stemcell OS/VERSION"),
+        "{said}"
+    );
 }
 
 #[test]

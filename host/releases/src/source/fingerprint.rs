@@ -137,7 +137,10 @@ mod tests {
     #[test]
     fn fingerprints_are_those_of_the_bosh_cli() {
         for (algorithm, expected) in [
-            (Algorithm::Sha256, "3fb9c686ec6bea563ad467d9e654c5a5fd2e01f45165e8a2d311bd64095c35ca"),
+            (
+                Algorithm::Sha256,
+                "3fb9c686ec6bea563ad467d9e654c5a5fd2e01f45165e8a2d311bd64095c35ca",
+            ),
             (Algorithm::Sha1, "899149ce0d44d32ec7b47e58d69bec8b17a777ca"),
         ] {
             let file = |path: &str, text: &str, executable| {

@@ -181,7 +181,8 @@ impl Walk {
                 self.below(&inner, &format!("{path}/"), depth + 1)?;
             } else if kind.is_symlink() {
                 let target = dir.read_link_contents(name).map_err(fail)?;
-                self.found.insert(path, Found::Link(target.to_string_lossy().into_owned()));
+                self.found
+                    .insert(path, Found::Link(target.to_string_lossy().into_owned()));
             } else if kind.is_file() {
                 let executable = entry.metadata().map_err(fail)?.mode() & 0o111 != 0;
                 self.found.insert(path, Found::File { executable });

@@ -28,18 +28,27 @@ impl Pattern {
     pub fn select<'f, V>(&self, files: &'f BTreeMap<String, V>) -> BTreeMap<&'f str, &'f V> {
         let mut found = BTreeMap::new();
         for pattern in &self.alternatives {
-            let literal = pattern.iter().take_while(|part| !part.contains(['*', '?', '[', '\\'])).count();
+            let literal = pattern
+                .iter()
+                .take_while(|part| !part.contains(['*', '?', '[', '\\']))
+                .count();
             let prefix = pattern.get(..literal).unwrap_or_default().join("/");
             if literal == pattern.len() {
                 found.extend(files.get_key_value(&prefix).map(|(path, value)| (path.as_str(), value)));
                 continue;
             }
             let prefix = if prefix.is_empty() { prefix } else { prefix + "/" };
-            let below = files.range(prefix.clone()..).take_while(|(path, _)| path.starts_with(&prefix));
-            found.extend(below.filter(|(path, _)| {
-                let names: Vec<&str> = path.split('/').collect();
-                match_path(pattern, &names)
-            }).map(|(path, value)| (path.as_str(), value)));
+            let below = files
+                .range(prefix.clone()..)
+                .take_while(|(path, _)| path.starts_with(&prefix));
+            found.extend(
+                below
+                    .filter(|(path, _)| {
+                        let names: Vec<&str> = path.split('/').collect();
+                        match_path(pattern, &names)
+                    })
+                    .map(|(path, value)| (path.as_str(), value)),
+            );
         }
         found
     }

@@ -68,7 +68,10 @@ impl<'o> Order<'o> {
                 continue;
             };
             path.push((package, next + 1));
-            let found = self.by_name.get(dependency).ok_or_else(|| self.missing(package, dependency))?;
+            let found = self
+                .by_name
+                .get(dependency)
+                .ok_or_else(|| self.missing(package, dependency))?;
             match self.states.get(found.name.as_str()) {
                 Some(true) => {}
                 Some(false) => return Err(self.circle(&path, found)),

@@ -77,7 +77,8 @@ impl<'f> Packages<'f> {
         })?;
         let name = self.name(&spec, &path)?;
         if self.folder.has(&format!("{directory}/pre_packaging")) {
-            let message = format!("package '{name}' has a script 'pre_packaging', which runs where the release is made");
+            let message =
+                format!("package '{name}' has a script 'pre_packaging', which runs where the release is made");
             return Err(self
                 .bad(&path, message)
                 .help("make a tarball and use that: bosh create-release --tarball FILE"));
@@ -110,7 +111,8 @@ impl<'f> Packages<'f> {
         let name = self.name(lock, path)?;
         let fingerprint = lock.get("fingerprint").and_then(text).unwrap_or_default();
         let unknown = || {
-            let message = format!("Expected to find '{name}/{fingerprint}' in '.final_builds/packages/{name}/index.yml'");
+            let message =
+                format!("Expected to find '{name}/{fingerprint}' in '.final_builds/packages/{name}/index.yml'");
             Diagnostic::error(codes::RELEASE_FINGERPRINT, message)
                 .in_document(self.folder.document(path))
                 .at("/fingerprint")
@@ -125,8 +127,13 @@ impl<'f> Packages<'f> {
                 archive,
                 digests: blob.digests,
             },
-            None => Content::Missing(vec![self.missing(&format!("the archive of package '{name}'"), &blob)
-                .help(format!("download it to ~/.bosh/cache/{}, as `bosh create-release` does", blob.digests))]),
+            None => Content::Missing(vec![
+                self.missing(&format!("the archive of package '{name}'"), &blob)
+                    .help(format!(
+                        "download it to ~/.bosh/cache/{}, as `bosh create-release` does",
+                        blob.digests
+                    )),
+            ]),
         };
         Ok((Package::new(name, fingerprint, texts(lock, "dependencies")), content))
     }
@@ -173,8 +180,9 @@ impl<'f> Packages<'f> {
         }
         for special in [Source::SCRIPT, "pre_packaging"] {
             if files.contains_key(special) {
-                let message =
-                    format!("Expected special '{special}' file to not be included via 'files' key for package '{name}'");
+                let message = format!(
+                    "Expected special '{special}' file to not be included via 'files' key for package '{name}'"
+                );
                 return Err(self.bad(path, message));
             }
         }
@@ -205,13 +213,17 @@ impl<'f> Packages<'f> {
                         }
                     }
                     Some(blob) => self.blob(file, self.blobs.get(blob), *executable)?,
-                    None => self.content(file).and_then(|mut content| {
-                        Part::file(ALGORITHM, &file.path, *executable, &mut content)
-                    }),
+                    None => self
+                        .content(file)
+                        .and_then(|mut content| Part::file(ALGORITHM, &file.path, *executable, &mut content)),
                 },
             };
             let part = part.map_err(|error| broken(&self.folder.document(&file.from), &error))?;
-            parts.push(if file.path == Source::SCRIPT { part.without_mode() } else { part });
+            parts.push(if file.path == Source::SCRIPT {
+                part.without_mode()
+            } else {
+                part
+            });
         }
         Ok((parts, missing))
     }

@@ -36,7 +36,11 @@ impl Source {
     /// Files are missing or damaged, or an error of `visit`.
     pub fn unpack(&self, wanted: &BTreeSet<&str>, visit: &mut VisitFile<'_>) -> Result<(), Vec<Diagnostic>> {
         let one = |error: Diagnostic| vec![error];
-        let packages = || self.packages.iter().filter(move |package| wanted.contains(package.name.as_str()));
+        let packages = || {
+            self.packages
+                .iter()
+                .filter(move |package| wanted.contains(package.name.as_str()))
+        };
         match &self.store {
             Store::Tarball(packed) => packed
                 .each_package(
@@ -98,7 +102,11 @@ fn copy(folder: &Folder, package: &Package, file: &SourceFile, visit: &mut Visit
             let size = content.metadata().map_err(fail)?.len();
             let executable = *executable;
             let mode = if executable { 0o755 } else { 0o644 };
-            visit(package, &item(Kind::File { executable }, mode, size), &mut content.take(size))
+            visit(
+                package,
+                &item(Kind::File { executable }, mode, size),
+                &mut content.take(size),
+            )
         }
     }
 }
@@ -132,7 +140,14 @@ fn entries_of(
             budget.note(&path, archive)?;
             links.insert(path.clone());
         }
-        visit(&Item { path, kind, ..item.clone() }, data)
+        visit(
+            &Item {
+                path,
+                kind,
+                ..item.clone()
+            },
+            data,
+        )
     })
 }
 
@@ -231,7 +246,9 @@ pub fn compare_tarball(
                 return Ok(());
             };
             let mut comparison = Comparison::new(package);
-            entries_of(&archive, content, &mut |item, data| comparison.add(item, data, &archive))?;
+            entries_of(&archive, content, &mut |item, data| {
+                comparison.add(item, data, &archive)
+            })?;
             comparison.finish(package, &archive, warnings);
             Ok(())
         },

@@ -21,12 +21,7 @@ type Fingerprints = BTreeMap<String, String>;
 ///
 /// # Errors
 /// A manifest of a final version is not YAML.
-pub fn version(
-    folder: &Folder,
-    release: &Release,
-    files: &Files,
-    packages: &[Package],
-) -> Result<String, Diagnostic> {
+pub fn version(folder: &Folder, release: &Release, files: &Files, packages: &[Package]) -> Result<String, Diagnostic> {
     let newest = release.version.as_deref();
     let packages: Fingerprints = packages
         .iter()
@@ -73,8 +68,7 @@ fn jobs(release: &Release, files: &Files, like: &[Tree]) -> Result<Fingerprints,
             let executable = |file: &boson_pipeline::release::File| {
                 file.executable || matches!(files.entry(&from), Some(Entry::Link(_)))
             };
-            let part =
-                file.and_then(|file| Part::file(algorithm, path, executable(file), &mut file.bytes.as_slice()));
+            let part = file.and_then(|file| Part::file(algorithm, path, executable(file), &mut file.bytes.as_slice()));
             parts.push(part.map_err(|error| broken(&files.document(&from), &error))?);
         }
         Ok((job.name.clone(), fingerprint(algorithm, parts, &[])))

@@ -1,9 +1,9 @@
 //! Builds and delivers one image.
 
 use super::blocking::{blocking, interrupted};
-use super::selection::{From, Selected};
-use super::progress::Progress;
 use super::context::Context;
+use super::progress::Progress;
+use super::selection::{From, Selected};
 use super::{Report, base};
 use boson_commands::output::{Bar, Bars};
 use boson_compile::{Compiler, Tally};
@@ -193,7 +193,11 @@ fn opened(plan: &Plan, sources: &mut Sources) -> Result<(Read, Vec<Diagnostic>),
         );
         vec![error.help("name the stemcell: --stemcell OS/VERSION")]
     };
-    let stemcell = plan.stemcell.clone().or_else(|| own.clone()).or_else(|| plan.of_image.clone());
+    let stemcell = plan
+        .stemcell
+        .clone()
+        .or_else(|| own.clone())
+        .or_else(|| plan.of_image.clone());
     let stemcell = stemcell.ok_or_else(|| unnamed("its packages name no stemcell"))?;
     if let Some(own) = own.filter(|own| *own != stemcell) {
         let message = format!(
@@ -214,11 +218,7 @@ fn opened(plan: &Plan, sources: &mut Sources) -> Result<(Read, Vec<Diagnostic>),
             named.map_err(|why| unnamed(&why))?
         }
     };
-    let read = Read {
-        opened,
-        name,
-        stemcell,
-    };
+    let read = Read { opened, name, stemcell };
     Ok((read, warnings))
 }
 

@@ -240,7 +240,10 @@ fn compiler(arguments: &ImageArguments, cache: &Path, pool: &Pool) -> Result<Com
 
 /// How the packages of an image were made.
 fn counted(image: &str, tally: &Tally) -> String {
-    format!("{image}: {} packages compiled, {} from the cache\n", tally.compiled, tally.cached)
+    format!(
+        "{image}: {} packages compiled, {} from the cache\n",
+        tally.compiled, tally.cached
+    )
 }
 
 /// The name of an image, with its digest where the registry reported one.

@@ -131,9 +131,7 @@ fn given(releases: &[String]) -> Result<BTreeMap<String, PathBuf>, Vec<Diagnosti
         let path = PathBuf::from(path);
         let name = match name {
             Some(name) => name,
-            None => {
-                boson_releases::read(&path, None, &mut |_| {})?.name
-            }
+            None => boson_releases::read(&path, None, &mut |_| {})?.name,
         };
         given.insert(name, path);
     }
@@ -155,6 +153,7 @@ fn unknown(given: &BTreeMap<String, PathBuf>, all: &[Wanted]) -> Vec<Diagnostic>
 fn no_release(wanted: &Wanted) -> Diagnostic {
     let name = &wanted.release;
     let message = format!("release '{name}' has no 'url' to download it from");
-    Diagnostic::error(codes::IMAGE_NO_RELEASE, message)
-        .help(format!("use a local tarball or the release's repository: --release {name}=PATH"))
+    Diagnostic::error(codes::IMAGE_NO_RELEASE, message).help(format!(
+        "use a local tarball or the release's repository: --release {name}=PATH"
+    ))
 }
