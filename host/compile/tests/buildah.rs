@@ -63,8 +63,8 @@ fn stemcell(place: &Path) -> PathBuf {
     layout
 }
 
-/// A cache, a stemcell image, and the repository of a release in two languages: `greeter` is compiled by the awk program
-/// of `compiler`, with the blob of `words`.
+/// A cache, a stemcell image, and the repository of a release in two languages: `greeter` is compiled by the awk
+/// program of `compiler`, with the blob of `words`.
 struct Workshop {
     directory: TempDir,
     base: Base,
