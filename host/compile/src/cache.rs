@@ -1,4 +1,5 @@
-//! Compiled packages as layers of images, in `packages/<package>/<fingerprint>-<key>`; logs; and directories for builds.
+//! Compiled packages as layers of images, in `packages/<package>/<fingerprint>-<key>`; logs; and directories for
+//! builds.
 
 use crate::codes;
 use boson_oci::{Layer, MediaType, Section, parse_digest};
@@ -16,8 +17,8 @@ pub struct Cache {
     root: PathBuf,
 }
 
-/// A directory for builds, which is deleted at the end. A run that was killed leaves its directory; the next run deletes
-/// it, because nothing holds its lock.
+/// A directory for builds, which is deleted at the end. A run that was killed leaves its directory; the next run
+/// deletes it, because nothing holds its lock.
 pub struct Work {
     directory: TempDir,
     _lock: File,

@@ -1,5 +1,5 @@
-//! The text of Dockerfiles. Names of packages and fingerprints consist of letters, digits, `-`, `_`, `+` and `.` only, so
-//! they need no quotes.
+//! The text of Dockerfiles. Names of packages and fingerprints consist of letters, digits, `-`, `_`, `+` and `.` only,
+//! so they need no quotes.
 
 use boson_releases::{Package, Source};
 

@@ -11,8 +11,8 @@ struct State<'p, E> {
     errors: Vec<E>,
 }
 
-/// Runs `work` for each package on this many threads, and returns all errors. After an error no further package is begun;
-/// those in progress are finished, so that their results are not lost.
+/// Runs `work` for each package on this many threads, and returns all errors. After an error no further package is
+/// begun; those in progress are finished, so that their results are not lost.
 pub fn run<E: Send>(packages: &[&Package], threads: usize, work: impl Fn(&Package) -> Result<(), E> + Sync) -> Vec<E> {
     let state = Mutex::new(State {
         waiting: packages.to_vec(),

@@ -63,8 +63,8 @@ fn stemcell(place: &Path) -> PathBuf {
     layout
 }
 
-/// A cache, a stemcell image, and the repository of a release in two languages: `greeter` is compiled by the awk program
-/// of `compiler`, with the blob of `words`.
+/// A cache, a stemcell image, and the repository of a release in two languages: `greeter` is compiled by the awk
+/// program of `compiler`, with the blob of `words`.
 struct Workshop {
     directory: TempDir,
     base: Base,
@@ -176,7 +176,10 @@ fn packages_are_compiled_once_and_again_only_if_they_change() {
     let root = link.strip_prefix("-> /").unwrap();
     let version = root.strip_prefix("var/vcap/packages-src/greeter/").unwrap();
     assert_eq!(found[&format!("{root}/greeting")], "HELLO\nWORLD\n");
-    assert_eq!(found[&format!("{root}/bin/again")], format!("-> {root}/bin/run"));
+    // Which of two hard links is the file depends on the order of the directory.
+    let pair = ["run", "again"].map(|name| found[&format!("{root}/bin/{name}")].clone());
+    let links = pair.iter().filter(|text| text.starts_with("-> ")).count();
+    assert!(links == 1 && pair.contains(&"run\n".to_owned()), "{pair:?}");
     let compile = "/var/vcap/data/compile/greeter";
     assert_eq!(
         found[&format!("{root}/env")],

@@ -110,8 +110,8 @@ fn a_repository_has_its_final_version_only_with_the_same_content() {
         "releases/small/index.yml",
         "builds: {u: {version: '7'}}\nformat-version: '2'\n",
     );
-    // As TOOL: `'v2' + 'job.MF' + d(spec) + '100644' + 'monit' + d(b'') + '100644' + 'templates/run.erb' + d(b'run\n') +
-    // '100644'`.
+    // As TOOL: `'v2' + 'job.MF' + d(spec) + '100644' + 'monit' + d(b'') + '100644' + 'templates/run.erb' + d(b'run\n')
+    // + '100644'`.
     let manifest = format!(
         "name: small\nversion: '7'\njobs: [{{name: app, fingerprint: 2c6086791b302205217139897e2513155a295efd9572e37e492585e8ebb99499}}]\npackages: [{{name: tool, fingerprint: \
          {TOOL}}}, {{name: app, fingerprint: {APP}}}]\n"

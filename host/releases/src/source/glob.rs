@@ -1,5 +1,5 @@
-//! Patterns in `files` of a package's spec, as the bosh CLI matches them: `**` is any number of directories, `*` and `?`
-//! match names that begin with a dot too, and `{a,b}` may contain slashes.
+//! Patterns in `files` of a package's spec, as the bosh CLI matches them: `**` is any number of directories, `*` and
+//! `?` match names that begin with a dot too, and `{a,b}` may contain slashes.
 
 use std::collections::BTreeMap;
 
