@@ -7,7 +7,7 @@ pub const COMPONENT: &str = "plugin.wasm";
 pub const COMPRESSED: &str = ".zst";
 /// Limit on a packed component, in bytes: all operators, pods and the API server have to store or transfer it.
 pub const MAX_PACKED_BYTES: usize = 32 << 20;
-/// Limit on a component, in bytes. CRuby has 43 MB.
+/// Limit on a component, in bytes. CRuby has 46 MB.
 pub const MAX_COMPONENT_BYTES: usize = 96 << 20;
 /// The file with the cases of a plugin, beside `plugin.yaml`.
 pub const CASES: &str = "cases.json.zst";

@@ -256,7 +256,7 @@ fn templates_run_on_ruby_4() {
         ),
         (
             "<%= [1e15, 1e16, 1e-4, 1e-5, 1.5].to_json %>",
-            "[1000000000000000.0,1e+16,0.0001,0.00001,1.5]",
+            "[1e+15,1e+16,0.0001,0.00001,1.5]",
         ),
         (
             "<% begin; JSON.parse('{\"a\" 1}'); rescue JSON::ParserError => e %><%= e.message %><% end %>",

@@ -181,7 +181,7 @@ impl Cache {
     }
 }
 
-/// Bytes of memory that compiling a component takes, roughly: CRuby's 43 MB take 1.5 GiB, SpiderMonkey's 12 MB 0.6.
+/// Bytes of memory that compiling a component takes, roughly: CRuby's 46 MB take 1.5 GiB, SpiderMonkey's 12 MB 0.6.
 fn memory_of_compiling(component: &[u8]) -> u64 {
     (64 << 20) + 40 * component.len() as u64
 }
