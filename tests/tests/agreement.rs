@@ -85,6 +85,8 @@ fn of_pod(scratch: &Path, properties: &[u8]) -> BTreeSet<String> {
         fs::read_to_string(scratch.join("container-run/vcap-instance/id")).unwrap(),
         "server-0"
     );
+    let packages = fs::read_link(scratch.join("jobs/second/packages")).unwrap();
+    assert_eq!(packages, Path::new("/var/vcap/packages"));
     let files = fs::read_dir(scratch.join("container-run/processes")).unwrap();
     files
         .map(|file| fs::read(file.unwrap().path()).unwrap())

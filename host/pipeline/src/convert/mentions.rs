@@ -39,6 +39,8 @@ impl Mentions {
                 }
                 if let Some(path) = path.strip_prefix("packages/") {
                     found.packages.extend(first_name(path).map(str::to_string));
+                } else if let Some(name) = package_of_job(path) {
+                    found.packages.insert(name.to_string());
                 } else if let Some(path) = path.strip_prefix("jobs/") {
                     found.of_jobs.extend(known_path(path).map(str::to_string));
                 }
@@ -89,6 +91,12 @@ fn first_name(path: &str) -> Option<&str> {
     is_identifier(name).then_some(name)
 }
 
+/// The package in a path `jobs/web/packages/cli/..`: the directory of each job has a link to the packages.
+fn package_of_job(path: &str) -> Option<&str> {
+    let (_, path) = path.strip_prefix("jobs/")?.split_once('/')?;
+    first_name(path.strip_prefix("packages/")?)
+}
+
 /// The value that follows a key.
 fn value(rest: &str) -> Option<&str> {
     let rest = unquoted(rest).trim_start().strip_prefix(':')?;
@@ -137,6 +145,7 @@ mod tests {
     fn packages_are_found_in_scripts_and_configurations() {
         for (text, expected) in [
             ("exec /var/vcap/packages/web/bin/web", vec!["web"]),
+            ("/var/vcap/jobs/web/packages/yq-4/bin/yq", vec!["yq-4"]),
             (
                 "PATH=/var/vcap/packages/a/bin:/var/vcap/packages/b-1.2_x/bin:$PATH",
                 vec!["a", "b-1.2_x"],

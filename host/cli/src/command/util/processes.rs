@@ -12,12 +12,15 @@ use boson_pipeline::resolved_document::quarks;
 use boson_pipeline::yaml::{self, Dialect};
 use boson_processes::{Findings, Given, Kind, document, of_monit, read, unique};
 use std::fs;
-use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
+use std::io::ErrorKind;
+use std::os::unix::fs::{DirBuilderExt, PermissionsExt, symlink};
 use std::path::Path;
 use std::process::Command;
 
 /// Files of an instance, as BOSH's agent leaves them.
 const INSTANCE: [&str; 4] = ["id", "az", "name", "deployment"];
+/// Where a container has the packages of its release, and those that it shares.
+const PACKAGES: &str = "/var/vcap/packages";
 
 /// The processes of a job on this pod, as text for the wrapper. `job`: of the resolved group; `name`, `tree`: its
 /// [`description`]; `context`: the context of its templates.
@@ -148,6 +151,22 @@ pub fn install(program: &Path, wrapper: &Path, jobs: &Path) -> Result<()> {
     let ended = command.status().with_context(context)?;
     ensure!(ended.success(), "{}: {ended}", context());
     Ok(())
+}
+
+/// Links to the packages from the directory of a job, where some scripts look for them. The agent links each package of
+/// the instance group there; in a pod, these are the packages in the container.
+///
+/// # Errors
+/// The disk is full, or something is in the way.
+pub fn link_packages(job: &Path) -> Result<()> {
+    let place = job.join("packages");
+    let context = || format!("cannot create the link '{}'", place.display());
+    fs::create_dir_all(job).with_context(context)?;
+    match symlink(PACKAGES, &place) {
+        // From an earlier run, or a directory with files of the job.
+        Err(error) if error.kind() == ErrorKind::AlreadyExists => Ok(()),
+        result => result.with_context(context),
+    }
 }
 
 /// Makes a directory that vcap's group may write: containers may have another user.

@@ -144,6 +144,9 @@ fn write(arguments: &TemplateRenderArguments, rendered: &Rendered) -> anyhow::Re
         processes::install(program, wrapper, &arguments.out)?;
     }
     below::write(&arguments.out, &rendered.files)?;
+    for (job, _) in &rendered.written.jobs {
+        processes::link_packages(&arguments.out.join(job))?;
+    }
     if let Some(wrapper) = &arguments.wrapper {
         processes::write(wrapper, &rendered.written)?;
     }
