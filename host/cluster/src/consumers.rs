@@ -82,7 +82,7 @@ fn lag(deployment: &BoshDeployment, secrets: &Versions, links: &Versions) -> Opt
         }
         _ => present(deployment, input, secrets).is_some_and(|digest| *digest != input.digest),
     };
-    if let Some(ignored) = deployment.spec.instances.iter().find(|one| one.ignored) {
+    if let Some(ignored) = deployment.spec.instances.iter().find(|one| one.desired.ignored) {
         return Some(format!("instance '{}' is ignored", ignored.name));
     }
     if status.inputs.is_empty() || status.observed_generation != deployment.metadata.generation {

@@ -244,7 +244,7 @@ impl Builder {
     }
 
     /// The error if it cannot read the stemcell's image.
-    pub fn refused(self, log: &PathBuf, last: &str) -> Diagnostic {
+    pub fn refused(self, log: &Path, last: &str) -> Diagnostic {
         let message = format!("'{}' cannot read the stemcell image:{last}", self.program());
         Diagnostic::error(codes::COMPILE_BUILDER, message).help(format!("the whole output is in '{}'", log.display()))
     }

@@ -16,10 +16,11 @@ use boson_dns::zone::{AliasFiles, Zone};
 use hickory_proto::op::{Message, MessageType, OpCode, Query, ResponseCode};
 use hickory_proto::rr::{Name, RecordType};
 use hickory_proto::serialize::binary::{BinDecodable, BinEncodable};
+use parking_lot::Mutex;
 use std::collections::HashMap;
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream, UdpSocket};
@@ -116,9 +117,7 @@ async fn over_http(answer: &'static str) -> (String, Arc<Mutex<Vec<String>>>) {
             let mut buffer = [0; 4096];
             let length = stream.read(&mut buffer).await.unwrap();
             let text = String::from_utf8_lossy(&buffer[..length]).into_owned();
-            seen.lock()
-                .unwrap()
-                .push(text.lines().next().unwrap_or_default().to_string());
+            seen.lock().push(text.lines().next().unwrap_or_default().to_string());
             stream.write_all(answer.as_bytes()).await.unwrap();
         }
     });
@@ -163,7 +162,7 @@ async fn a_pods_server_asks_the_server_of_a_domain_over_http_and_its_own_servers
     all.sort();
     assert_eq!(all, ["3 10.255.0.7", "3 10.255.0.8"]);
     assert_eq!(
-        *requests.lock().unwrap(),
+        *requests.lock(),
         ["GET /?name=web.Apps.internal.&type=1 HTTP/1.1"]
     );
     assert_eq!(code(server, "x.broken.internal.").await, ResponseCode::ServFail);

@@ -99,7 +99,7 @@ pub(crate) fn merged(layers: &[Layer], place: &Path, pool: &Pool) -> io::Result<
         }
     }
     let (packed, diff_id, _) = archive.into_inner()?.finish();
-    self::layer(packed, diff_id)
+    layer(packed, diff_id)
 }
 
 /// Compresses an uncompressed layer.

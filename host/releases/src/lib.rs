@@ -38,8 +38,8 @@ use std::path::Path;
 
 /// A release that an image can be built of.
 pub enum Opened {
-    Compiled(Packed),
-    Source(Source),
+    Compiled(Box<Packed>),
+    Source(Box<Source>),
 }
 
 // === impl Opened ===
@@ -58,13 +58,13 @@ impl Opened {
         tell: &mut dyn FnMut(u64),
     ) -> Result<Self, Vec<Diagnostic>> {
         if path.is_dir() {
-            return Source::folder(path, name, sources).map(Self::Source);
+            return Ok(Self::Source(Box::new(Source::folder(path, name, sources)?)));
         }
         let packed = Packed::open(path, title, name, sources, tell)?;
         if packed.is_source() {
-            Source::tarball(packed, tell).map(Self::Source)
+            Ok(Self::Source(Box::new(Source::tarball(packed, tell)?)))
         } else {
-            Ok(Self::Compiled(packed))
+            Ok(Self::Compiled(Box::new(packed)))
         }
     }
 

@@ -1,6 +1,10 @@
 //! Source releases: repositories and tarballs.
 
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::result_large_err,
+    reason = "a test fails by panicking, and its closures return what the function asks for"
+)]
 
 use boson_pipeline::Diagnostic;
 use boson_pipeline::report::Sources;

@@ -50,6 +50,7 @@ async fn keep_authority(cluster: &Cluster, signer: &Signer, old: Option<&Secret>
         options,
         signer: None,
         kept_key: None,
+        trusted: None,
     };
     let made = blocking(move || generated(&System::new(), OWN_SIGNER, &recipe)).await?;
     let text = |key: &str| member(&made, key).map_err(ActError::Request);

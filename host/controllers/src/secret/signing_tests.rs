@@ -115,6 +115,7 @@ fn authority() -> super::recipe::Recipe {
         options: parse(r#"{"common_name": "ca", "is_ca": true, "duration": 3650, "key_length": 2048}"#).unwrap(),
         signer: None,
         kept_key: None,
+        trusted: None,
     }
 }
 

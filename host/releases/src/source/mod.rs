@@ -48,7 +48,7 @@ enum Store {
         folder: Folder,
         contents: BTreeMap<String, Content>,
     },
-    Tarball(Packed),
+    Tarball(Box<Packed>),
 }
 
 /// The content of a package in a repository.
@@ -131,7 +131,7 @@ impl Source {
             packages: order::needed(all, packed.release()).map_err(one)?,
             release: packed.release().clone(),
             jobs: packed.jobs().clone(),
-            store: Store::Tarball(packed),
+            store: Store::Tarball(Box::new(packed)),
             warnings,
         })
     }

@@ -29,7 +29,7 @@ pub struct Page {
 #[derive(Debug, PartialEq)]
 pub enum Write {
     /// A new page.
-    Create(ConfigMap),
+    Create(Box<ConfigMap>),
     /// Members to merge into the newest page.
     Merge(Value),
 }
@@ -80,7 +80,7 @@ pub fn append(newest: Option<&Page>, namespace: &str, events: &[RecordedEvent]) 
     let texts = data
         .into_iter()
         .filter_map(|(id, text)| Some((id, text.as_str()?.to_string())));
-    Write::Create(ConfigMap {
+    Write::Create(Box::new(ConfigMap {
         metadata: ObjectMeta {
             name: Some(format!("boson.events-{number}")),
             namespace: Some(namespace.into()),
@@ -89,7 +89,7 @@ pub fn append(newest: Option<&Page>, namespace: &str, events: &[RecordedEvent]) 
         },
         data: Some(texts.collect()),
         ..ConfigMap::default()
-    })
+    }))
 }
 
 /// The name of the newest of these pages.
@@ -133,7 +133,7 @@ mod tests {
     fn written(newest: Option<ConfigMap>, events: &[RecordedEvent]) -> ConfigMap {
         let page = newest.clone().and_then(Page::of);
         match append(page.as_ref(), "n", events) {
-            Write::Create(created) => created,
+            Write::Create(created) => *created,
             Write::Merge(members) => {
                 let mut object = newest.unwrap();
                 let data = members["data"].as_object().unwrap();

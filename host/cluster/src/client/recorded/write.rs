@@ -81,7 +81,7 @@ async fn append_to(
         let written = match (page::append(newest.as_ref(), namespace, events), newest.as_ref()) {
             (Write::Merge(members), Some(page)) => cluster.merge(manager, &page.object, members).await.map(Some),
             (Write::Merge(_), None) => Ok(None),
-            (Write::Create(page), _) => match cluster.create(manager, &page).await {
+            (Write::Create(page), _) => match cluster.create(manager, &*page).await {
                 Ok(Created::Made(made)) => {
                     delete_outdated(cluster, namespace).await?;
                     Ok(Some(made))
