@@ -132,7 +132,10 @@ async fn a_deploy_recreates_all_pods_on_request() {
     assert_eq!(uids(&tenant).await, first);
     succeeded(&deploy(&["--recreate"]), &["revision 1 is ready ("]);
     let second = uids(&tenant).await;
-    assert!(second.len() == first.len() && second.is_disjoint(&first), "{first:?} {second:?}");
+    assert!(
+        second.len() == first.len() && second.is_disjoint(&first),
+        "{first:?} {second:?}"
+    );
 }
 
 #[tokio::test(flavor = "multi_thread")]

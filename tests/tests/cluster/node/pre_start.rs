@@ -25,7 +25,8 @@ fn processes_see_what_pre_start_scripts_write_where_their_jobs_ask_for_it() {
     ] {
         let log = format!("/var/vcap/sys/log/{job}");
         let cat = format!("cat {log}/pre-start.stdout.log {log}/{job}.stdout.log");
-        env.pods.until(&format!("'{said}'"), || Ok(env.inside(job, &cat)? == said))
+        env.pods
+            .until(&format!("'{said}'"), || Ok(env.inside(job, &cat)? == said))
             .unwrap();
     }
     what_is_lost_is_in_the_log(&env).unwrap();
@@ -51,7 +52,8 @@ fn an_inline_script_runs_again_in_a_new_container(env: &Environment) -> Result<(
     let runs = |env: &Environment| env.inside("package", "cat /var/vcap/data/runs");
     ensure!(runs(env)? == "run\n", "{}", runs(env)?);
     env.inside("inline", "kill $(cat /var/vcap/sys/run/bpm/inline/inline.pid)")?;
-    env.pods.until("another run of the script", || Ok(runs(env)? == "run\nrun\n"))?;
+    env.pods
+        .until("another run of the script", || Ok(runs(env)? == "run\nrun\n"))?;
     env.ready()?;
     env.pods.until("the file that it writes", || {
         Ok(env

@@ -36,20 +36,28 @@ fn no_secret_is_in_a_workload(env: &Environment) -> Result<()> {
         .context("no start")?;
     let word = line.split(' ').nth(4).context("no word")?;
     ensure!(word.len() == 20, "{line}");
-    let workloads = env.pods.kubectl(&["get", "statefulsets,jobs,pods,services", "--output", "yaml"])?;
+    let workloads = env
+        .pods
+        .kubectl(&["get", "statefulsets,jobs,pods,services", "--output", "yaml"])?;
     ensure!(!workloads.contains(word), "a workload holds the password");
     Ok(())
 }
 
 fn logs_are_those_of_kubectl_and_of_bosh(env: &Environment) -> Result<()> {
-    let log = env.pods.kubectl(&["logs", "lifecycle-server-v1-0", "--container", "first-server"])?;
+    let log = env
+        .pods
+        .kubectl(&["logs", "lifecycle-server-v1-0", "--container", "first-server"])?;
     ensure!(log.contains("stdout of first"), "{log}");
     let file = env.inside(0, "first-server", "cat /var/vcap/sys/log/first/server.stdout.log")?;
     ensure!(file.contains("stdout of first"), "{file}");
-    let log = env.pods.kubectl(&["logs", "lifecycle-server-v1-0", "--container", "bosh-pre-start-first"])?;
+    let log = env
+        .pods
+        .kubectl(&["logs", "lifecycle-server-v1-0", "--container", "bosh-pre-start-first"])?;
     ensure!(log.contains("log of pre-start"), "{log}");
     env.pods.until("a line of a log file in the log of the sidecar", || {
-        let log = env.pods.kubectl(&["logs", "lifecycle-server-v1-0", "--container", "logs"])?;
+        let log = env
+            .pods
+            .kubectl(&["logs", "lifecycle-server-v1-0", "--container", "logs"])?;
         Ok(log.contains("a line of first"))
     })
 }
@@ -66,7 +74,9 @@ fn a_large_log_file_is_rotated(env: &Environment) -> Result<()> {
     // A restarted sidecar does not send everything again.
     let state = env.inside(0, "first-server", "ls /container-run/logs")?;
     ensure!(state.trim() == "sent", "the state of the sidecar is '{state}'");
-    let log = env.pods.kubectl(&["logs", "lifecycle-server-v1-0", "--container", "logs"])?;
+    let log = env
+        .pods
+        .kubectl(&["logs", "lifecycle-server-v1-0", "--container", "logs"])?;
     ensure!(
         !log.contains("stdout of first"),
         "the output of a process is sent twice"
@@ -82,7 +92,8 @@ fn a_killed_process_starts_again(env: &Environment) -> Result<()> {
         "first-server",
         "kill -9 $(cat /var/vcap/sys/run/bpm/first/server.pid)",
     )?;
-    env.pods.until("another start", || Ok(starts(env.notes(1)?) == before + 1))?;
+    env.pods
+        .until("another start", || Ok(starts(env.notes(1)?) == before + 1))?;
     env.ready(1)
 }
 
@@ -103,7 +114,8 @@ fn monits_port_stops_and_starts_a_process_of_another_container(env: &Environment
     for (action, reached) in [("stop", "0 0 0"), ("start", running)] {
         let script = format!("wget -q -O - --post-data action={action} {MONIT}/by-monit");
         env.inside(1, "first-server", &script)?;
-        env.pods.until(&format!("{action} by monit"), || Ok(state()? == reached))?;
+        env.pods
+            .until(&format!("{action} by monit"), || Ok(state()? == reached))?;
     }
     let notes = env.notes(1)?;
     let of_it: Vec<&String> = notes.iter().filter(|line| line.starts_with("by-monit")).collect();
@@ -126,7 +138,8 @@ fn monits_port_stops_and_starts_a_process_of_another_container(env: &Environment
 
 fn a_deleted_pod_stops_in_order_and_finds_its_disk_again(env: &Environment) -> Result<()> {
     let before = env.notes(0)?.len();
-    env.pods.kubectl(&["delete", "pod", "lifecycle-server-v1-0", "--timeout=120s"])?;
+    env.pods
+        .kubectl(&["delete", "pod", "lifecycle-server-v1-0", "--timeout=120s"])?;
     env.ready(0)?;
     let all = env.notes(0)?;
     ensure!(all.len() > before, "the disk is another one: {all:#?}");
@@ -151,12 +164,17 @@ fn an_errand_gives_its_exit_status_and_log(env: &Environment) -> Result<()> {
     })?;
     let ended = env.pods.kubectl(&[&pods[..], &[code]].concat())?;
     ensure!(ended == "7", "{ended}");
-    let log = env.pods.kubectl(&["logs", "job/lifecycle-check", "--container", "check-check"])?;
+    let log = env
+        .pods
+        .kubectl(&["logs", "job/lifecycle-check", "--container", "check-check"])?;
     ensure!(log == "errand of 0 in lifecycle\n", "{log}");
     // A sidecar does not keep an errand from ending.
     let failed = "jsonpath={.status.failed}";
     env.pods.until("the failure of the job", || {
-        Ok(env.pods.kubectl(&["get", "job", "lifecycle-check", "--output", failed])? == "1")
+        Ok(env
+            .pods
+            .kubectl(&["get", "job", "lifecycle-check", "--output", failed])?
+            == "1")
     })
 }
 
@@ -182,7 +200,8 @@ impl Environment {
     }
 
     fn inside(&self, pod: usize, container: &str, script: &str) -> Result<String> {
-        self.pods.inside(&format!("lifecycle-server-v1-{pod}"), container, script)
+        self.pods
+            .inside(&format!("lifecycle-server-v1-{pod}"), container, script)
     }
 
     fn notes(&self, pod: usize) -> Result<Vec<String>> {

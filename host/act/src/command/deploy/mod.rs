@@ -213,7 +213,9 @@ async fn write(access: &Access, present: &Present, plan: Option<&Plan>) -> Resul
     let name = &present.name;
     let Some(plan) = plan else {
         let number = present.current().map_or(0, |one| one.number);
-        output::print(&format!("deployment '{name}' has these inputs already: revision {number}\n"))?;
+        output::print(&format!(
+            "deployment '{name}' has these inputs already: revision {number}\n"
+        ))?;
         return Ok(Written {
             applied: None,
             generation: apply::generation(present.deployment.as_ref()),
