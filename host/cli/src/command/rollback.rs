@@ -71,9 +71,10 @@ pub fn run(arguments: &RollbackArguments, color: Color) -> Result<(), ExitError>
     convert_as(&found.present, &mut new);
     let preview = diff::preview(new, found.before, diff::properties(arguments.no_redact), color)?;
     output::print(&preview)?;
+    let pods = PodOptions::default();
     let change = options
         .change
-        .carry_out(&found.access, &found.present, plan.as_ref(), &PodOptions::default());
+        .carry_out(&found.access, &found.present, plan.as_ref(), &pods);
     runtime.block_on(change)
 }
 
