@@ -1,7 +1,11 @@
 //! The files beside docs/examples/cf-deployment convert a manifest in the shape of cf-deployment's, and the conversion
 //! leaves out none of its instance groups, jobs and addons.
 
-#![allow(clippy::unwrap_used, reason = "in the functions that tests share, too")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "in the functions that tests share, too"
+)]
 
 use boson_tests::cf_deployment::{self, has_process, list, releases, text, write_release};
 use boson_tests::{host, root};
@@ -96,7 +100,7 @@ impl Example {
             .iter()
             .cloned()
             .chain(more.iter().map(ToString::to_string));
-        let ran = host(self.directory.path(), &all.collect::<Vec<_>>()).unwrap();
+        let ran = host(self.directory.path(), all.collect::<Vec<_>>()).unwrap();
         assert_eq!(ran.code, 0, "{}", ran.stderr);
         let documents = serde_yaml::Deserializer::from_str(&ran.stdout);
         let objects = documents

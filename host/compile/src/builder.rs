@@ -5,7 +5,7 @@ use boson_oci::Image;
 use boson_pipeline::Diagnostic;
 use std::ffi::OsString;
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, Stdio};
 
 /// The user's choice.

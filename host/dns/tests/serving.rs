@@ -19,8 +19,8 @@ use hickory_proto::serialize::binary::{BinDecodable, BinEncodable};
 use parking_lot::Mutex;
 use std::collections::HashMap;
 use std::net::SocketAddr;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream, UdpSocket};
@@ -161,10 +161,7 @@ async fn a_pods_server_asks_the_server_of_a_domain_over_http_and_its_own_servers
         .collect();
     all.sort();
     assert_eq!(all, ["3 10.255.0.7", "3 10.255.0.8"]);
-    assert_eq!(
-        *requests.lock(),
-        ["GET /?name=web.Apps.internal.&type=1 HTTP/1.1"]
-    );
+    assert_eq!(*requests.lock(), ["GET /?name=web.Apps.internal.&type=1 HTTP/1.1"]);
     assert_eq!(code(server, "x.broken.internal.").await, ResponseCode::ServFail);
     assert_eq!(code(server, "web.service.internal.").await, ResponseCode::NoError);
     assert_eq!(count.load(Ordering::Relaxed), 1);

@@ -5,7 +5,7 @@ use crate::command::convert::ConvertArguments;
 use crate::command::deploy::{Found, convert_as, documents, trees};
 use crate::command::diff;
 use crate::command::variables::Given;
-use boson_act::command::deploy::{File, PodOptions};
+use boson_act::command::deploy::PodOptions;
 use boson_act::command::rollback::{Contents, RollbackOptions};
 use boson_commands::connection::ConnectionArguments;
 use boson_commands::exit::ExitError;

@@ -1,5 +1,5 @@
-//! The StatefulSets and pods of groups with a rollout in progress: listed once, and from then on as the watches have
-//! them, so that a reconcile of a rollout lists nothing.
+//! The StatefulSets and pods of groups with a rollout in progress: listed after the first update of an instance, and
+//! from then on as the watches have them, so that a later reconcile of the rollout lists nothing.
 //!
 //! # Guarantees
 //! A state includes all writes of this process before it. As long as a watch does not show one of them, and after each
@@ -131,16 +131,17 @@ impl Followed {
         })
     }
 
-    /// Follows the group from now on: to call before its objects are listed.
+    /// Its objects are about to be listed. The lists are kept if it is to be followed.
     pub fn begin(&self, key: &Key, uid: &str) {
         let mut tables = self.0.lock();
-        let before = tables.groups.get(key).filter(|group| group.is_recent());
-        let group = Group {
-            uid: uid.into(),
-            last_update: before.and_then(|group| group.last_update),
-            ..Group::default()
-        };
-        tables.groups.insert(key.clone(), group);
+        if let Some(group) = tables.groups.get_mut(key) {
+            let last_update = group.last_update.filter(|_| group.is_recent());
+            *group = Group {
+                uid: uid.into(),
+                last_update,
+                ..Group::default()
+            };
+        }
     }
 
     /// The StatefulSets were listed. Returns them as they are now.
@@ -162,18 +163,17 @@ impl Followed {
         }
     }
 
-    /// A reconcile of the group has made these writes. `updates`: whether they began or ended updates of instances. If
-    /// it `goes_on`, the next one needs the same objects.
+    /// A reconcile of the group has made these writes. `updates`: whether they began or ended updates of instances:
+    /// from now on it is followed. If it `goes_on`, the next reconcile needs the same objects.
     pub fn reconciled(&self, key: &Key, writes: &[Written], updates: bool, goes_on: bool) {
         let mut tables = self.0.lock();
-        // Those without any update are being listed.
-        let is_kept = |group: &Group| group.last_update.is_none() || group.is_recent();
-        tables.groups.retain(|other, group| other == key || is_kept(group));
-        let others = tables.groups.values().filter(|group| group.is_recent()).count();
+        tables.groups.retain(|other, group| other == key || group.is_recent());
+        if updates && tables.groups.len() < MAX_FOLLOWED_GROUPS {
+            tables.groups.entry(key.clone()).or_default();
+        }
         let Some(group) = tables.groups.get_mut(key) else {
             return;
         };
-        let is_one_more = !group.is_recent() && others >= MAX_FOLLOWED_GROUPS;
         if updates {
             group.last_update = Some(Instant::now());
         }
@@ -184,7 +184,7 @@ impl Followed {
                 _ => {}
             }
         }
-        if !goes_on || is_one_more || !group.is_recent() || !group.sets.is_listed || !group.pods.is_listed {
+        if !goes_on || !group.is_recent() {
             tables.groups.remove(key);
         }
     }
@@ -238,6 +238,9 @@ impl Followed {
         };
         if tables.watches.get(watch) == Some(&Phase::Interrupted) {
             tables.watches.insert(watch.clone(), Phase::Watches);
+        }
+        if tables.groups.is_empty() {
+            return;
         }
         let (concerned, name) = (keys(object.meta()), object.name_any());
         for (key, group) in &mut tables.groups {
@@ -469,8 +472,9 @@ mod tests {
         followed
     }
 
-    /// After a reconcile that listed these pods, and wrote.
+    /// After a reconcile that updated an instance, and one that listed these pods, and wrote.
     fn begun(followed: &Followed, pods: Vec<Pod>, writes: &[Written]) {
+        followed.reconciled(&group(), &[], true, true);
         followed.begin(&group(), UID);
         followed.listed_sets(&group(), vec![set("5")]);
         followed.listed_pods(&group(), pods);
@@ -478,7 +482,7 @@ mod tests {
             .into_iter()
             .chain(writes.iter().cloned())
             .collect();
-        followed.reconciled(&group(), &writes, true, true);
+        followed.reconciled(&group(), &writes, false, true);
     }
 
     fn pods(followed: &Followed) -> Option<Vec<String>> {
@@ -507,6 +511,7 @@ mod tests {
     #[test]
     fn what_watches_show_while_objects_are_listed_is_not_lost() {
         let followed = watching();
+        followed.reconciled(&group(), &[], true, true);
         followed.begin(&group(), UID);
         followed.listed_sets(&group(), vec![set("5")]);
         see(&followed, Some(Event::Apply(pod("s-0", "a", "7"))));
@@ -582,11 +587,11 @@ mod tests {
     }
 
     #[test]
-    fn what_a_group_has_is_followed_when_it_concerns_nobody_any_more() {
+    fn what_a_group_has_is_followed_when_it_concerns_no_group_any_more() {
         let followed = watching();
         begun(&followed, vec![pod("s-0", "a", "1")], &[]);
-        let of_nobody = |event: &Event<Pod>| followed.see_pod(&OF_PODS, Some(event), |_| Vec::new());
-        of_nobody(&Event::Delete(pod("s-0", "a", "2")));
+        let of_none = |event: &Event<Pod>| followed.see_pod(&OF_PODS, Some(event), |_| Vec::new());
+        of_none(&Event::Delete(pod("s-0", "a", "2")));
         assert!(pods(&followed).unwrap().is_empty());
         let mut orphan = set("6");
         orphan["metadata"]["ownerReferences"] = json!([]);
@@ -613,10 +618,10 @@ mod tests {
         let followed = watching();
         let nth = |nth: usize| ("n".to_string(), nth.to_string());
         for group in (0..=MAX_FOLLOWED_GROUPS).map(nth) {
+            followed.reconciled(&group, &[], true, true);
             followed.begin(&group, UID);
             followed.listed_sets(&group, Vec::new());
             followed.listed_pods(&group, Vec::new());
-            followed.reconciled(&group, &[], true, true);
         }
         assert!(followed.state(&nth(0), UID).is_some());
         assert!(followed.state(&nth(MAX_FOLLOWED_GROUPS), UID).is_none());

@@ -7,9 +7,10 @@ use boson_oci::Parts;
 use boson_pipeline::Diagnostic;
 use boson_registry::codes;
 use boson_registry::{Transfer, docker_credentials};
+use parking_lot::Mutex;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use tokio::sync::OnceCell;
 
 /// The images of a run: the user's, or for each stemcell the one that Cloud Foundry publishes.
@@ -53,7 +54,7 @@ impl Bases {
     /// The image for this stemcell.
     pub fn of(&self, stemcell: &Stemcell) -> Arc<Lazy> {
         let name = self.name(stemcell);
-        let mut all = self.all.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut all = self.all.lock();
         let new = || Arc::new(Lazy::new(&name, &self.cache, self.transfer.clone()));
         all.entry(name.clone()).or_insert_with(new).clone()
     }

@@ -2,8 +2,8 @@
 
 use boson_commands::output::{Bar, Bars};
 use boson_compile::Event;
+use parking_lot::Mutex;
 use std::collections::BTreeMap;
-use std::sync::{Mutex, PoisonError};
 
 /// The lines of a release.
 pub struct Progress<'p> {
@@ -24,7 +24,7 @@ impl<'p> Progress<'p> {
     }
 
     pub fn tell(&self, event: Event<'_>) {
-        let mut lines = self.lines.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut lines = self.lines.lock();
         match event {
             Event::Started(package) => {
                 let bar = self.bars.bar(&format!("{}/{package}", self.release));

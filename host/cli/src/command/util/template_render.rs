@@ -20,7 +20,7 @@ use boson_pipeline::convert::selection;
 use boson_pipeline::release::Job;
 use boson_pipeline::report::Sources;
 use boson_pipeline::scrub::Secrets;
-use boson_pipeline::stage::Named;
+use boson_pipeline::stage;
 use boson_pipeline::{Diagnostic, Stage, resolved_document};
 use boson_plugin_tools::plugin_arguments::PluginArguments;
 use boson_plugin_tools::plugins;
@@ -238,7 +238,7 @@ fn change(
     let changed = pre_render_ops::in_pod(plugins, pod.group, pod.manifest, &configs, &name);
     let changed = changed.map_err(|mut errors| {
         let tree = pod.manifest;
-        pre_render_ops::in_manifest(&mut errors, Named { name: &name, tree });
+        pre_render_ops::in_manifest(&mut errors, stage::Named { name: &name, tree });
         errors
     })?;
     for (_, one, _, bpm) in described.iter_mut().filter(|(_, _, name, _)| !name.is_empty()) {

@@ -205,7 +205,6 @@ fn a_version_that_takes_over_stops_at_an_ignored_instance_of_the_older_one() {
             ignored: true,
             ..DesiredState::default()
         },
-        ..PodState::default()
     };
     let plan = of(&wanted(&[ignored]), &there);
     assert_eq!(names(&plan.apply), [""; 0]);
