@@ -58,6 +58,9 @@ impl Following {
         loop {
             match self.read(access).await {
                 Ok(state) => {
+                    if let Some(variable) = self.deleted(&state.objects) {
+                        bail!("the QuarksSecret of '{variable}' was deleted");
+                    }
                     if let Some(why) = self.failure(&state.deployments) {
                         bail!("{why}; the rotation continues once it is ready: run the same command again to follow");
                     }
@@ -88,23 +91,30 @@ impl Following {
         })
     }
 
+    /// A rotated variable that does not exist any more.
+    fn deleted(&self, objects: &[QuarksSecret]) -> Option<&String> {
+        let is_there = |object: &String| objects.iter().any(|one| one.metadata.name.as_ref() == Some(object));
+        let deleted = self.variables.iter().find(|(object, _)| !is_there(object));
+        deleted.map(|(_, variable)| variable)
+    }
+
     /// Why a deployment that uses the values cannot get them.
     pub fn failure(&self, deployments: &[BoshDeployment]) -> Option<String> {
         let versions: Versions = self.secrets.iter().map(|name| (name.clone(), String::new())).collect();
         users(deployments, &versions).into_iter().find_map(failed)
     }
 
-    /// A line for each rotation, for each rollout in progress, and for a deployment that lags behind; and whether all is
-    /// done.
+    /// A line for each rotation, for each rollout in progress, and for a deployment that lags behind; and whether all
+    /// is done.
     fn lines(&self, state: &State) -> (BTreeMap<String, Line>, bool) {
         let rotation = |(object, variable): (&String, &String)| {
             let found = state
                 .objects
                 .iter()
-                .find(|one| one.metadata.name.as_ref() == Some(object));
-            (variable.clone(), rotation(found))
+                .find(|one| one.metadata.name.as_ref() == Some(object))?;
+            Some((variable.clone(), rotation(found)))
         };
-        let mut lines: BTreeMap<String, Line> = self.variables.iter().map(rotation).collect();
+        let mut lines: BTreeMap<String, Line> = self.variables.iter().filter_map(rotation).collect();
         let is_rotated = lines.values().all(|line| line.is_done);
         let groups = state
             .groups
@@ -139,11 +149,10 @@ impl Following {
 }
 
 /// How far a rotation is.
-fn rotation(object: Option<&QuarksSecret>) -> Line {
-    let (text, is_done) = match object.map(plan::stage) {
-        Some(Stage::UnderWay(step)) => (step, false),
-        Some(Stage::Due) => ("rotated".into(), true),
-        None => ("its QuarksSecret was deleted".into(), false),
+fn rotation(object: &QuarksSecret) -> Line {
+    let (text, is_done) = match plan::stage(object) {
+        Stage::UnderWay(step) => (step, false),
+        Stage::Due => ("rotated".into(), true),
     };
     Line { text, is_done }
 }
@@ -251,6 +260,13 @@ mod tests {
         let lags = "ca: rotated; rollout: deployment 'd': has not applied 'ca' yet";
         assert_eq!(lines(ca(None, "2"), secret(None), "old"), text(lags, false));
         assert_eq!(lines(ca(None, "2"), secret(None), &digest), text("ca: rotated", true));
+    }
+
+    #[test]
+    fn a_deleted_variable_ends_it() {
+        let following = following();
+        assert_eq!(following.deleted(&[ca(None, "1")]), None);
+        assert_eq!(following.deleted(&[]).map(String::as_str), Some("ca"));
     }
 
     #[test]
