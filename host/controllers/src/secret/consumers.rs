@@ -4,6 +4,7 @@
 use super::desired::{self, Owner};
 use super::entry::entry;
 use super::position::{self, Position};
+use boson_api::request::SignerType;
 use boson_api::secret::Copy;
 use boson_api::{BoshDeployment, QuarksSecret};
 use boson_cluster::client::{Cluster, Error, ErrorKind, Identity};
@@ -110,11 +111,15 @@ async fn waiting(cluster: &Cluster, namespace: &str, secrets: &Versions) -> Resu
     Ok(lags(&deployments, secrets, &newest_links(&deployments, &links)))
 }
 
-/// The Secret with the CA of a certificate.
+/// The Secret with the CA of a certificate that is signed here.
 fn signer(object: &QuarksSecret) -> Option<&str> {
     let asked = object.spec.request.as_ref()?.certificate.as_ref()?;
     desired::certificate_keys(object.spec.kind)?;
-    asked.ca_ref.as_ref().map(|reference| reference.name.as_str())
+    let reference = asked
+        .ca_ref
+        .as_ref()
+        .filter(|_| asked.signer_type == SignerType::Local)?;
+    Some(&reference.name)
 }
 
 // === impl Found ===

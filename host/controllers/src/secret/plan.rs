@@ -33,9 +33,12 @@ const MAX_RENEWAL_LEAD_TIME: Duration = Duration::from_secs(30 * 86_400);
 const MAX_RECONCILE_INTERVAL: Duration = Duration::from_secs(12 * 3600);
 /// The longest time until the next reconcile while something is wrong.
 const MAX_PROBLEM_RECONCILE_INTERVAL: Duration = Duration::from_secs(300);
-
-/// Until the next look at the deployments that a rotation of a CA waits for.
-const ROTATION_RECONCILE_INTERVAL: Duration = Duration::from_secs(5);
+/// The shortest and the longest time until the next look at what a rotation of a CA waits for: it may wait for days,
+/// and each look reads all certificates of the CA.
+const MIN_ROTATION_RECONCILE_INTERVAL: Duration = Duration::from_secs(5);
+const MAX_ROTATION_RECONCILE_INTERVAL: Duration = Duration::from_secs(60);
+/// In between, it is this part of the time since the last change.
+const ROTATION_RECONCILE_DIVISOR: u32 = 10;
 
 /// What to do.
 #[derive(Clone, Debug, PartialEq)]
@@ -190,8 +193,17 @@ fn rotating(object: &QuarksSecret, observed: &Observed, secret: &Secret, now: Sy
     let mut plan = kept(object, observed, secret, step, finding);
     plan.findings
         .extend(transition::finding(position::position(secret), &waits));
-    plan.wake = ROTATION_RECONCILE_INTERVAL;
+    plan.wake = rotation_wake(object, now);
     plan
+}
+
+/// Until the next look at what a rotation waits for. A new status requeues the object, so that it begins again with the
+/// shortest time.
+fn rotation_wake(object: &QuarksSecret, now: SystemTime) -> Duration {
+    let changed = object.status.as_ref().and_then(|status| status.last_reconcile.as_ref());
+    let since = changed.and_then(|changed| now.duration_since(changed.0.into()).ok());
+    let wake = since.unwrap_or_default() / ROTATION_RECONCILE_DIVISOR;
+    wake.clamp(MIN_ROTATION_RECONCILE_INTERVAL, MAX_ROTATION_RECONCILE_INTERVAL)
 }
 
 /// The next step to a value: generate and write it, or get it signed first.

@@ -4,7 +4,7 @@ use super::Context;
 use super::plan::Plan;
 use crate::controller::{Next, Report};
 use boson_api::conditions;
-use boson_api::secret::QuarksSecretStatus;
+use boson_api::secret::{QuarksSecretStatus, ROTATING};
 use boson_api::{ConditionStatus, QuarksSecret};
 use boson_cluster::client::Notice;
 use boson_manifest::labels;
@@ -20,8 +20,11 @@ pub fn status(object: &QuarksSecret, plan: &Plan, now: SystemTime) -> Option<(Qu
     let mut next = before.clone();
     let mut notices = Vec::new();
     for finding in &plan.findings {
+        // What a rotation waits for changes with each instance: each step is one event.
         let reported = before.conditions.iter().any(|condition| {
-            condition.kind == finding.kind && condition.reason == finding.reason && condition.message == finding.message
+            condition.kind == finding.kind
+                && condition.reason == finding.reason
+                && (condition.message == finding.message || finding.kind == ROTATING)
         });
         if !reported {
             notices.push(Notice {
@@ -32,8 +35,12 @@ pub fn status(object: &QuarksSecret, plan: &Plan, now: SystemTime) -> Option<(Qu
         }
         conditions::set(&mut next.conditions, finding.clone(), object.metadata.generation, &now);
     }
-    next.conditions
-        .retain(|condition| plan.findings.iter().any(|finding| finding.kind == condition.kind));
+    // After an error, the Secret was not looked at: its rotation is not complete.
+    let is_unknown = plan.generated && plan.about.is_none();
+    next.conditions.retain(|condition| {
+        let is_found = plan.findings.iter().any(|finding| finding.kind == condition.kind);
+        is_found || (is_unknown && condition.kind == ROTATING)
+    });
     if let Some(about) = &plan.about {
         next.secret_uid = Some(about.uid.clone());
         next.rotation.clone_from(&about.rotation);

@@ -7,9 +7,9 @@
 //! | 3 | the new CA alone | new |
 //!
 //! # Guarantees
-//! How far a rotation is follows from the Secret alone ([`super::position`]), and each step is one write of it. The next step waits until all
-//! certificates of the CA have this one, and all instances that use them. So a certificate of any instance verifies
-//! against what any other one trusts.
+//! How far a rotation is follows from the Secret alone ([`super::position`]), and each step is one write of it. The
+//! next step waits until all certificates of the CA have this one, and all instances that use them. So a certificate of
+//! any instance verifies against what any other one trusts.
 
 use super::consumers::{Consumers, Leaf};
 use super::desired::{self, CertificateKeys};
@@ -101,18 +101,21 @@ pub fn fingerprint(trusted: Option<&String>) -> Option<String> {
 
 /// The Secret of a certificate with the CAs that its users trust now, if they have changed. The certificate stays.
 pub fn trusting(object: &QuarksSecret, observed: &Observed, secret: &Secret) -> Option<Secret> {
-    desired::certificate_keys(object.spec.kind)?;
+    let keys = desired::certificate_keys(object.spec.kind)?;
     let trusted = trusted(object, observed);
     let wanted = fingerprint(trusted.as_ref());
     let annotations = secret.metadata.annotations.as_ref();
     if annotations.and_then(|all| all.get(marks::TRUSTED)) == wanted.as_ref() {
         return None;
     }
-    // The first one is that of the certificate. It is another one than the present CA if the value was imported so.
-    let own = entry(secret, TRUSTED)?;
-    let signing = trusted.as_ref().and_then(|_| signing(object, observed));
-    let all = [Some(own.as_str()), signing, trusted.as_deref()];
-    let text = concatenated(all.into_iter().flatten());
+    // The first one is that of the certificate. It is another one than the present CA if the value was imported so. The
+    // entry of a CA that was rotated itself meanwhile may begin with an earlier one.
+    let own = entry(secret, TRUSTED);
+    let certificate = entry(secret, keys.certificate).unwrap_or_default();
+    let signing = signing(object, observed);
+    let first = signing.filter(|ca| verifies(&certificate, ca)).or(own.as_deref());
+    let all = [first, signing.filter(|_| trusted.is_some()), trusted.as_deref()];
+    let text = Some(concatenated(all.into_iter().flatten())).filter(|text| !text.is_empty())?;
     let mut next = desired::trusting(secret.clone(), wanted);
     let data = next.data.get_or_insert_default();
     data.insert(TRUSTED.into(), ByteString(text.into_bytes()));

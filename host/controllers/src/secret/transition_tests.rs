@@ -307,17 +307,43 @@ fn a_ca_that_lost_the_key_of_the_next_one_begins_again() {
     assert!(world.is_trusted() && position(&world.authority) == Position::Settled);
 }
 
+/// A CA below the other one.
+fn child() -> QuarksSecret {
+    certificate("child", &format!(r#", "isCA": true{}"#, signed_by("ca")))
+}
+
+/// Its Secret after the next step.
+fn step(world: &World, secret: Option<&Secret>, object: &QuarksSecret) -> Secret {
+    let observed = of_leaf(&world.authority, secret);
+    let step = plan(object, &observed, SystemTime::now()).step;
+    let next = after(object, &observed, &step);
+    next.map(|secret| named(secret, "child")).unwrap()
+}
+
+#[test]
+fn a_ca_that_is_rotated_while_the_one_above_it_signs_ends_with_the_new_one() {
+    let (mut world, child) = (world(), child());
+    let made = step(&world, None, &child);
+    world.ca = rotated(world.ca, "1");
+    world.round();
+    let mut secret = step(&world, Some(&made), &child);
+    world.round();
+    assert_eq!(position(&world.authority), Position::Signing);
+    let asked = rotated(child, "1");
+    for _ in 0..MAX_ROUNDS {
+        secret = step(&world, Some(&secret), &asked);
+    }
+    world.round();
+    assert_eq!(position(&world.authority), Position::Settled);
+    let secret = step(&world, Some(&secret), &asked);
+    let new = entry(&world.authority, "certificate").unwrap();
+    assert!(verifies(&entry(&secret, "certificate").unwrap(), &new));
+    assert_eq!(entry(&secret, "ca"), Some(new));
+}
+
 #[test]
 fn a_ca_waits_for_the_rotation_of_a_ca_below_it_which_waits_for_nothing() {
-    let mut world = world();
-    let child = certificate("child", &format!(r#", "isCA": true{}"#, signed_by("ca")));
-    let step = |world: &World, secret: Option<&Secret>, object: &QuarksSecret| {
-        let observed = of_leaf(&world.authority, secret);
-        let step = plan(object, &observed, SystemTime::now()).step;
-        after(object, &observed, &step)
-            .map(|secret| named(secret, "child"))
-            .unwrap()
-    };
+    let (mut world, child) = (world(), child());
     let made = step(&world, None, &child);
     let asked = rotated(child.clone(), "1");
     let begun = step(&world, Some(&made), &asked);
