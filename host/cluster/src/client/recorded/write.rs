@@ -42,8 +42,8 @@ async fn write(cluster: &Cluster, manager: FieldManager, newest: &mut BTreeMap<S
         let page = newest.entry(namespace.clone()).or_default();
         match append_to(cluster, manager, &namespace, &events, page).await {
             Ok(()) => cluster.recorded().done(&namespace, events.len()),
-            // The namespace may be gone.
-            Err(error) if error.is_lasting() => {
+            // The namespace may be going, or gone.
+            Err(error) if error.is_lasting() || error.kind == ErrorKind::NotFound => {
                 tracing::warn!(%error, namespace, "events are not recorded");
                 cluster.recorded().done(&namespace, events.len());
                 newest.remove(&namespace);
@@ -83,11 +83,14 @@ async fn append_to(
             (Write::Merge(_), None) => Ok(None),
             (Write::Create(page), _) => match cluster.create(manager, &*page).await {
                 Ok(Created::Made(made)) => {
-                    delete_outdated(cluster, namespace).await?;
+                    // The events are written: an error would repeat them.
+                    if let Err(error) = delete_outdated(cluster, namespace).await {
+                        tracing::debug!(%error, namespace, "old events are deleted later");
+                    }
                     Ok(Some(made))
                 }
                 Ok(Created::Exists) => Ok(None),
-                Err(error) => Err(error),
+                Err(error) => return Err(error),
             },
         };
         match written {
