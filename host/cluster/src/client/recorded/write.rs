@@ -81,16 +81,15 @@ async fn append_to(
         let written = match (page::append(newest.as_ref(), namespace, events), newest.as_ref()) {
             (Write::Merge(members), Some(page)) => cluster.merge(manager, &page.object, members).await.map(Some),
             (Write::Merge(_), None) => Ok(None),
-            (Write::Create(page), _) => match cluster.create(manager, &*page).await {
-                Ok(Created::Made(made)) => {
+            (Write::Create(page), _) => match cluster.create(manager, &*page).await? {
+                Created::Made(made) => {
                     // The events are written: an error would repeat them.
                     if let Err(error) = delete_outdated(cluster, namespace).await {
                         tracing::debug!(%error, namespace, "old events are deleted later");
                     }
                     Ok(Some(made))
                 }
-                Ok(Created::Exists) => Ok(None),
-                Err(error) => return Err(error),
+                Created::Exists => Ok(None),
             },
         };
         match written {
