@@ -28,7 +28,10 @@ pub async fn delete(access: &Access, instances: &[Instance]) -> anyhow::Result<(
     for instance in instances {
         let lost = node(instance).filter(|name| nodes.get(name).is_some_and(|node| is_lost(node.as_ref())));
         if let (Some(name), Some(pod)) = (lost, &instance.pod) {
-            let deleted = access.cluster.delete_at_once(pod).await;
+            let mut pod = pod.clone();
+            // It may have been marked for deletion since it was read.
+            pod.metadata.resource_version = None;
+            let deleted = access.cluster.delete_now(&pod).await;
             deleted.map_err(|error| access.explained(error))?;
             output::complain(&format!(
                 "{instance}: its node '{name}' does not answer, so its pod is recreated\n"

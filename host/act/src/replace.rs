@@ -21,12 +21,15 @@ pub async fn replace_now(access: &Access, found: &Found, instances: &[Instance],
     if old.is_empty() {
         bail!("the instance has no pod");
     }
-    for pod in &old {
-        access
-            .cluster
-            .delete(*pod)
-            .await
-            .map_err(|error| access.explained(error))?;
+    for pod in old {
+        let mut pod = pod.clone();
+        // Whatever it has reported since it was read.
+        pod.metadata.resource_version = None;
+        match access.cluster.delete(&pod).await {
+            Err(error) if !error.is_race() => return Err(access.explained(error)),
+            // A race: it has been replaced already.
+            _ => {}
+        }
     }
     if waits {
         wait_for_new(access, found, instances).await

@@ -302,13 +302,22 @@ pub fn is_applied(deployment: &Value) -> bool {
 /// A request: namespace, verb, resource and name, and the answer's code.
 pub type Request = (String, String, String, i64);
 
-/// Writes of operators in these namespaces, from the audit log.
+/// Writes of operators in these namespaces, from the audit log, except for recorded events: these are written some
+/// seconds after what they are about.
 pub fn writes(namespaces: &[&str]) -> Vec<Request> {
-    let reads = ["get", "list"];
     audited(namespaces, |verb, uri| {
-        // Dry runs only ask, and recorded events are written some seconds after what they are about.
-        !reads.contains(&verb) && !uri.contains("dryRun=") && !uri.contains("fieldManager=boson-events")
+        is_write(verb, uri) && !uri.contains("fieldManager=boson-events")
     })
+}
+
+/// Also those of recorded events.
+pub fn all_writes(namespaces: &[&str]) -> Vec<Request> {
+    audited(namespaces, is_write)
+}
+
+fn is_write(verb: &str, uri: &str) -> bool {
+    // Dry runs only ask.
+    !["get", "list"].contains(&verb) && !uri.contains("dryRun=")
 }
 
 /// Requests of operators in these namespaces, from the audit log.

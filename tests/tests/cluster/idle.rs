@@ -1,6 +1,6 @@
 //! A converged deployment: the operator writes nothing unless something changes.
 
-use crate::example::{Example, KINDS, OBJECTS, is_applied, writes};
+use crate::example::{Example, KINDS, OBJECTS, all_writes, is_applied, writes};
 use anyhow::ensure;
 use boson_tests::{wait_for_value, wait_until};
 use k8s_openapi::api::core::v1::Secret;
@@ -11,6 +11,8 @@ use tokio::time::sleep;
 
 /// How long nothing may be written.
 const QUIET_DURATION: Duration = Duration::from_secs(60);
+/// Longer than recorded events wait until they are written.
+const RECORDED_AFTER: Duration = Duration::from_secs(15);
 /// Edits at shorter intervals count as one series.
 const EDIT_INTERVAL: Duration = Duration::from_millis(400);
 
@@ -20,15 +22,15 @@ async fn a_converged_deployment_causes_no_writes_even_after_a_restart() {
     let (operator, _) = example.operator("first");
     example.deploy().await;
     example.settled().await;
-    sleep(Duration::from_secs(5)).await;
+    sleep(RECORDED_AFTER).await;
     let here = [example.env.namespace.as_str()];
-    let (before, conversions) = (writes(&here), example.conversions.load(Ordering::SeqCst));
+    let (before, conversions) = (all_writes(&here), example.conversions.load(Ordering::SeqCst));
     assert!(
         before.len() > OBJECTS.len(),
         "the log does not show what operators do: {before:#?}"
     );
     sleep(QUIET_DURATION).await;
-    let after = writes(&here);
+    let after = all_writes(&here);
     assert_eq!(after[before.len()..], [], "of {}", before.len());
     assert_eq!(example.conversions.load(Ordering::SeqCst), conversions);
     operator.kill().await;
@@ -37,8 +39,8 @@ async fn a_converged_deployment_causes_no_writes_even_after_a_restart() {
         example.conversions.load(Ordering::SeqCst) > conversions
     })
     .await;
-    sleep(Duration::from_secs(5)).await;
-    assert_eq!(writes(&here)[after.len()..], [], "the restart changed something");
+    sleep(RECORDED_AFTER).await;
+    assert_eq!(all_writes(&here)[after.len()..], [], "the restart changed something");
     assert_eq!(
         example.conversions.load(Ordering::SeqCst),
         conversions + 1,

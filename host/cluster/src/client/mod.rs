@@ -45,7 +45,7 @@ use recorded::Recorded;
 
 use crate::metrics::Metrics;
 use boson_pipeline::bundle::kinds::Kind as AdditionalKind;
-use k8s_openapi::api::core::v1::{Namespace, Pod};
+use k8s_openapi::api::core::v1::Namespace;
 use kube::api::{
     DeleteParams, GetParams, ObjectMeta, Patch, PatchParams, PostParams, Preconditions, ValidationDirective,
 };
@@ -287,7 +287,7 @@ impl Cluster {
         self.call(&Subject::of::<K>(), Verb::Patch, name, request).await
     }
 
-    /// Like [`Cluster::delete`], but a pod does not exist any more at once, although its node has not ended it.
+    /// Like [`Cluster::delete`], but a pod does not exist any more at once: what runs on its node may go on.
     ///
     /// # Errors
     /// As [`Cluster::delete`].
@@ -311,24 +311,6 @@ impl Cluster {
         });
         let request = path::<K>(namespace).delete(name, &parameters);
         self.deleted(&Subject::of::<K>(), name, request).await
-    }
-
-    /// Deletes exactly this pod from the API without waiting for its node, which does not answer: what runs there may
-    /// go on.
-    ///
-    /// # Errors
-    /// As for [`Cluster::delete`].
-    pub async fn delete_at_once(&self, pod: &Pod) -> Result<(), Error> {
-        let (namespace, name) = place(pod)?;
-        let parameters = DeleteParams {
-            grace_period_seconds: Some(0),
-            ..DeleteParams::background().preconditions(Preconditions {
-                uid: pod.metadata.uid.clone(),
-                resource_version: None,
-            })
-        };
-        let request = path::<Pod>(namespace).delete(name, &parameters);
-        self.deleted(&Subject::of::<Pod>(), name, request).await
     }
 }
 

@@ -111,7 +111,8 @@ async fn emit_about<K: Kind + Send + Sync>(
         },
         _phantom: PhantomData,
     };
-    context.events.emit(&object, notice).await
+    // It says what has no effect, and is repeated.
+    context.events.unrecorded().emit(&object, notice).await
 }
 
 #[cfg(test)]

@@ -18,7 +18,7 @@ use std::collections::BTreeMap;
 
 const EXAMPLES: &str = "\
 The operator records each change of a deployment, each rollout that begins, stops or ends, each instance whose update begins, with what has changed, \
-and each event that it emits, except for warnings about a manifest. Commands record disks that they attach, orphan or delete, and problems that they \
+and each event that it emits, except for warnings about a manifest and about unknown deployments. Commands record disks that they attach, orphan or delete, and problems that they \
 resolve. The last 10,000 events of a namespace are kept, also those of deleted deployments. Events appear after some seconds.
 
 User is who changed the BOSHDeployment: the user of a command of `host`, or the field manager of another program, such as `kubectl-edit`. It is empty \

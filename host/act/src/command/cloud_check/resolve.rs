@@ -9,7 +9,6 @@ use boson_commands::output;
 use boson_look::access::{Access, Found};
 use boson_look::instances::Instance;
 use k8s_openapi::api::core::v1::{PersistentVolumeClaim, Pod};
-use kube::ResourceExt;
 use serde_json::Value;
 
 const MANAGER: FieldManager = FieldManager("host-cloud-check");
@@ -24,10 +23,7 @@ pub async fn resolve(access: &Access, found: &Found, problem: &Problem, resoluti
     }
     output::print(&format!("{} {}\n", problem.description, resolution.plan()))?;
     let done = match (&problem.subject, resolution) {
-        (Subject::Pod(pod), Resolution::Recreate) => {
-            replace(access, found, pod).await?;
-            Ok(())
-        }
+        (Subject::Pod(pod), Resolution::Recreate) => replace(access, found, pod).await?,
         // Kubernetes creates it again.
         (Subject::Pod(pod), _) => access.cluster.delete_now(pod.as_ref()).await,
         (Subject::Claim(claim, pods), _) => delete_disk(access, claim, pods).await,
@@ -48,7 +44,10 @@ pub async fn resolve(access: &Access, found: &Found, problem: &Problem, resoluti
 async fn delete_disk(access: &Access, claim: &PersistentVolumeClaim, pods: &[Pod]) -> Result<(), Error> {
     access.cluster.delete(claim).await?;
     for pod in pods {
-        access.cluster.delete(pod).await?;
+        let mut pod = pod.clone();
+        // Whatever it has reported since: its claim is going.
+        pod.metadata.resource_version = None;
+        access.cluster.delete(&pod).await?;
     }
     Ok(())
 }
@@ -61,15 +60,12 @@ async fn remove(access: &Access, object: &Value, pointers: &[String]) -> Result<
 }
 
 /// Replaces a pod of a node that does not exist, and waits until the new one is ready.
-async fn replace(access: &Access, found: &Found, pod: &Pod) -> anyhow::Result<()> {
+async fn replace(access: &Access, found: &Found, pod: &Pod) -> anyhow::Result<Result<(), Error>> {
     let all = Instance::all(access, found).await?;
     let is_it = |one: &Instance| one.pod.as_ref().is_some_and(|own| own.metadata.uid == pod.metadata.uid);
     let instance: Vec<Instance> = all.into_iter().filter(is_it).collect();
-    if instance.is_empty() {
-        output::complain(&format!("pod '{}' does not exist any more\n", pod.name_any()));
-        return Ok(());
+    if let Err(error) = access.cluster.delete_now(pod).await {
+        return Ok(Err(error));
     }
-    let deleted: Result<(), Error> = access.cluster.delete_now(pod).await;
-    deleted.map_err(|error| access.explained(error))?;
-    replace::wait_for_new(access, found, &instance).await
+    replace::wait_for_new(access, found, &instance).await.map(Ok)
 }

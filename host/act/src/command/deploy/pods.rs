@@ -7,8 +7,10 @@ use crate::{drain, lost};
 use anyhow::bail;
 use boson_look::access::{Access, Found};
 use boson_look::instances::Instance;
+use boson_manifest::labels;
 use clap::Args;
 use k8s_openapi::jiff::Timestamp;
+use kube::ResourceExt;
 use std::fmt::Write;
 
 /// Options about pods.
@@ -57,7 +59,10 @@ impl PodOptions {
         let Some(found) = found.filter(|_| self.are_given()) else {
             return Ok(PodRequest::default());
         };
-        if found.deployment.spec.paused && self.recreates() {
+        // The deploy itself ends the pause of `host cancel`.
+        let cancelled = found.deployment.annotations().get(labels::CANCELLED);
+        let is_held = found.deployment.spec.paused && cancelled.is_none_or(|text| text != "true");
+        if is_held && self.recreates() {
             bail!(crate::command::states::PAUSED);
         }
         let mut instances = Instance::all(access, found).await?;
@@ -120,7 +125,7 @@ impl PodRequest {
     /// Before the deployment is changed.
     ///
     /// # Errors
-    /// A pod cannot be told. Nothing else has changed.
+    /// A pod does not take the request. Nothing else has changed.
     pub async fn begin(&self, access: &Access) -> anyhow::Result<()> {
         drain::skip(access, &self.without_drain).await
     }
@@ -140,8 +145,8 @@ impl PodRequest {
         Ok(generation)
     }
 
-    /// When the rollout has ended: pods that it has not replaced drain again. It is no error if they cannot be told,
-    /// because most of them do not exist any more.
+    /// When the rollout has ended: pods that it has not replaced drain again. Errors do not count: most of the pods do
+    /// not exist any more.
     pub async fn end(&self, access: &Access) {
         for instance in &self.without_drain {
             let _ = drain::end(access, std::slice::from_ref(instance)).await;

@@ -12,6 +12,8 @@ const MAX_PAGE_EVENTS: usize = 500;
 const MAX_PAGE_BYTES: usize = 400_000;
 /// Pages of a namespace: 10,000 events, as a BOSH director keeps.
 const MAX_PAGES: u64 = 20;
+/// Of a page or an event. Who may change ConfigMaps can write any number, and a sum that overflows ends the operator.
+const MAX_NUMBER: u64 = u64::MAX / 2;
 
 /// A page, without its events.
 #[derive(Clone, Debug)]
@@ -42,7 +44,7 @@ impl Page {
         let number = number(&object.metadata)?;
         let data = object.data.take().unwrap_or_default();
         object.metadata.managed_fields = None;
-        let ids = data.keys().filter_map(|key| key.parse().ok());
+        let ids = data.keys().filter_map(|key| parsed(key));
         Some(Self {
             number,
             last: ids.max().unwrap_or_default(),
@@ -106,7 +108,11 @@ pub fn outdated(pages: Vec<ObjectMeta>) -> Vec<ObjectMeta> {
 }
 
 fn number(page: &ObjectMeta) -> Option<u64> {
-    page.labels.as_ref()?.get(EVENTS_PAGE)?.parse().ok()
+    parsed(page.labels.as_ref()?.get(EVENTS_PAGE)?)
+}
+
+fn parsed(text: &str) -> Option<u64> {
+    text.parse().ok().filter(|number| *number < MAX_NUMBER)
 }
 
 #[cfg(test)]
@@ -181,5 +187,18 @@ mod tests {
         let names: Vec<String> = outdated(all).into_iter().filter_map(|page| page.name).collect();
         assert_eq!(names, ["boson.events-1", "boson.events-2"]);
         assert_eq!(newest(&[]), None);
+    }
+
+    #[test]
+    fn numbers_of_others_do_not_overflow() {
+        let mut page = written(None, &[event("a")]);
+        page.data.as_mut().unwrap().insert(u64::MAX.to_string(), "x".into());
+        assert!(matches!(
+            append(Page::of(page.clone()).as_ref(), "n", &[event("b")]),
+            Write::Merge(_)
+        ));
+        page.metadata.labels = Some([(EVENTS_PAGE.to_string(), u64::MAX.to_string())].into());
+        assert!(outdated(vec![page.metadata.clone()]).is_empty());
+        assert!(Page::of(page).is_none());
     }
 }

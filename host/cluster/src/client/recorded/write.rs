@@ -42,8 +42,8 @@ async fn write(cluster: &Cluster, manager: FieldManager, newest: &mut BTreeMap<S
         let page = newest.entry(namespace.clone()).or_default();
         match append_to(cluster, manager, &namespace, &events, page).await {
             Ok(()) => cluster.recorded().done(&namespace, events.len()),
-            // The namespace may be gone.
-            Err(error) if error.is_lasting() => {
+            // The namespace may be going, or gone.
+            Err(error) if error.is_lasting() || error.kind == ErrorKind::NotFound => {
                 tracing::warn!(%error, namespace, "events are not recorded");
                 cluster.recorded().done(&namespace, events.len());
                 newest.remove(&namespace);
@@ -81,13 +81,15 @@ async fn append_to(
         let written = match (page::append(newest.as_ref(), namespace, events), newest.as_ref()) {
             (Write::Merge(members), Some(page)) => cluster.merge(manager, &page.object, members).await.map(Some),
             (Write::Merge(_), None) => Ok(None),
-            (Write::Create(page), _) => match cluster.create(manager, &*page).await {
-                Ok(Created::Made(made)) => {
-                    delete_outdated(cluster, namespace).await?;
+            (Write::Create(page), _) => match cluster.create(manager, &*page).await? {
+                Created::Made(made) => {
+                    // The events are written: an error would repeat them.
+                    if let Err(error) = delete_outdated(cluster, namespace).await {
+                        tracing::debug!(%error, namespace, "old events are deleted later");
+                    }
                     Ok(Some(made))
                 }
-                Ok(Created::Exists) => Ok(None),
-                Err(error) => Err(error),
+                Created::Exists => Ok(None),
             },
         };
         match written {

@@ -38,7 +38,8 @@ impl Natives<'_> {
     ) -> Result<(), Error> {
         let (_, name) = &one.what;
         match self.context.cluster.get::<K>(&one.namespace, name).await? {
-            Some(object) => self.context.events.emit(&object, notice).await,
+            // It says what has no effect, and is repeated.
+            Some(object) => self.context.events.unrecorded().emit(&object, notice).await,
             None => Ok(()),
         }
     }
