@@ -10,7 +10,6 @@ cd "$(dirname "$0")"
 : "${ZONE1:?a value of the node label topology.kubernetes.io/zone}"
 ZONE2=${ZONE2:-$ZONE1}
 CF_VERSION=${CF_VERSION:-v58.0.0}
-STEMCELL_IMAGE=${STEMCELL_IMAGE:-ghcr.io/cloudfoundry/ubuntu-noble-stemcell:latest}
 
 # 1. The manifest and the operations for compiled releases, which replace their URLs.
 if [ ! -d "cf-deployment-$CF_VERSION" ]; then
@@ -19,8 +18,9 @@ fi
 compiled="cf-deployment-$CF_VERSION/operations/use-compiled-releases.yml"
 cp "cf-deployment-$CF_VERSION/cf-deployment.yml" cf-deployment.yml
 
-# 2. An image of every release. Images that the registry has are not built again.
-host image --manifest cf-deployment.yml -o "$compiled" --stemcell-image "$STEMCELL_IMAGE" --registry "$REGISTRY"
+# 2. An image of every release. Images that the registry has are not built again. STEMCELL_IMAGE replaces the image that Cloud Foundry
+# publishes for the stemcell of the compiled releases.
+host image --manifest cf-deployment.yml -o "$compiled" --registry "$REGISTRY" ${STEMCELL_IMAGE:+--stemcell-image "$STEMCELL_IMAGE"}
 
 # 3. Nodes for the cells, which only they should use.
 if [ -z "$(kubectl get nodes --selector cloudfoundry.org/cell=true --output name)" ]; then

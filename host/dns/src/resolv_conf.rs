@@ -1,4 +1,5 @@
-//! The `/etc/resolv.conf` of a pod: the server in the pod, if it has one, then the deployment's DNS, then the cluster's.
+//! The `/etc/resolv.conf` of a pod: the server in the pod, if it has one, then the deployment's DNS, then the
+//! cluster's.
 
 use std::fmt::Write as _;
 use std::net::IpAddr;
@@ -24,9 +25,7 @@ pub fn with_servers(own: &str, first: &[IpAddr]) -> String {
             _ => {}
         }
     }
-    let mut text = String::from(
-        "# The DNS of the pod and of the deployment, which know BOSH's names and aliases, and the cluster's.\n",
-    );
+    let mut text = String::from("# DNS servers that know BOSH's names and aliases, then the cluster's.\n");
     let mut seen = std::collections::HashSet::new();
     servers.retain(|one| seen.insert(one.clone()));
     for server in servers.into_iter().take(MAX_SERVERS) {
@@ -58,7 +57,7 @@ mod tests {
     #[test]
     fn the_deployments_server_comes_first() {
         let own = "search ns.svc.cluster.local svc.cluster.local cluster.local\nnameserver 10.96.0.10\noptions ndots:5 edns0\n";
-        let wanted = "# The DNS of the pod and of the deployment, which know BOSH's names and aliases, and the cluster's.\nnameserver 10.0.0.7\nnameserver 10.96.0.10\n\
+        let wanted = "# DNS servers that know BOSH's names and aliases, then the cluster's.\nnameserver 10.0.0.7\nnameserver 10.96.0.10\n\
                       search ns.svc.cluster.local svc.cluster.local cluster.local\noptions edns0 ndots:1 timeout:2 attempts:3\n";
         assert_eq!(with_servers(own, &[[10, 0, 0, 7].into()]), wanted);
         // Read again, as after a restart of the container.

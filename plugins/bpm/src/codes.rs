@@ -138,17 +138,18 @@ boson_document::codes! {
         "A pod needs a container. A group without processes becomes no workload, and its files and scripts have no \
          effect.";
     DNS = "bpm-dns", "A part of the configuration of BOSH DNS has no effect",
-        "Two DNS servers of the deployment resolve names and aliases of BOSH DNS in its pods. Handlers that query \
-         over HTTP, and settings of the BOSH DNS daemon, have no effect. If an alias is defined twice, the first \
-         definition wins, as in BOSH.";
+        "Two DNS servers of the deployment resolve names and aliases of BOSH DNS in its pods. Settings of the BOSH \
+         DNS daemon, and handlers whose URL leads to a loopback address, have no effect. If an alias is defined \
+         twice, the first definition wins, as in BOSH.";
     DNS_ALIAS = "bpm-dns-alias", "An alias of BOSH DNS is invalid",
         "An alias has a domain and at least one target: a name of BOSH DNS (`q-s0.web.default.cf.bosh`, \
          `*.web.default.cf.bosh`), an IP address, or another alias. Aliases that form a cycle are rejected; BOSH's \
          server does not start with them.";
-    DNS_FILES = "bpm-dns-files", "Aliases in a file of a job do not resolve",
+    DNS_FILES = "bpm-dns-files", "Names in a DNS file of a job do not resolve",
         "A job's `dns/aliases.json` defines names of instances. They resolve if the deployment has DNS servers: its \
          manifest needs a job (also of an addon) of the release `bosh-dns` or `bosh-dns-aliases`, `aliases` of a \
-         provided link, or `features.use_dns_addresses: true`.";
+         provided link, or `features.use_dns_addresses: true`. A job's `dns/handlers.json` needs a DNS server in the \
+         pod, which pods in the network of the node cannot have.";
     CLOUD_CONFIG = "bpm-cloud-config", "A cloud config, or a reference to it, is invalid",
         "With a cloud config, it must define the names of AZs, VM types, VM extensions, disk types and networks in a \
          manifest, as for a director. The messages are the director's.\n\nSizes are numbers (`ram` and \

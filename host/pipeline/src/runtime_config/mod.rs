@@ -142,8 +142,9 @@ impl Merging {
         let Some(listed) = listed.filter(same).find_map(|one| ruby::member(one, "version")) else {
             return self.append("releases", release.tree.clone(), name, release.place.pointer.clone());
         };
-        // The version of `latest` is not known before the releases are read.
-        let is_open = listed.contains("((") || listed == "latest" || listed.ends_with(".latest");
+        // The versions of variables and of `latest` are not known yet.
+        let is_variable = listed.contains("((") || release.version.contains("((");
+        let is_open = is_variable || listed == "latest" || listed.ends_with(".latest");
         if listed != release.version && !is_open {
             let message = format!(
                 "Runtime manifest specifies release '{}' with version as '{}'. This conflicts with version '{}' specified in the deployment manifest.",
@@ -200,8 +201,10 @@ impl Merging {
                 self.origin(at.at(key), name, at.at(key));
             }
         }
-        self.added.set("tags", Tree::Array(added));
-        self.manifest.set("tags", merged);
+        if !added.is_empty() {
+            self.added.set("tags", Tree::Array(added));
+            self.manifest.set("tags", merged);
+        }
     }
 
     /// Adds an entry to a list of the manifest.
@@ -278,10 +281,15 @@ pub fn without(mut manifest: Tree) -> Tree {
             manifest.as_object_mut().and_then(|members| members.shift_remove(key));
         }
     }
-    let tags = manifest.get_mut("tags").and_then(Tree::as_object_mut);
-    if let Some(tags) = tags {
-        for name in added.items("tags").iter().filter_map(Tree::as_str) {
+    let names = added.items("tags");
+    if let Some(tags) = manifest.get_mut("tags").and_then(Tree::as_object_mut) {
+        for name in names.iter().filter_map(Tree::as_str) {
             tags.shift_remove(name);
+        }
+        if tags.is_empty() && !names.is_empty() {
+            manifest
+                .as_object_mut()
+                .and_then(|members| members.shift_remove("tags"));
         }
     }
     manifest

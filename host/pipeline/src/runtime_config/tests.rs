@@ -133,6 +133,7 @@ fn a_release_has_one_version() {
         errors(&[&first, &second]),
         [("rc1.yml".into(), message("one", "2", "1"))]
     );
+    assert_eq!(errors(&[&config("app", "((version))", "")]), []);
     let latest = config("one", "2.latest", "");
     let words = "Runtime manifest contains the release 'one' with version as '2.latest'. Please specify the actual version string.";
     assert_eq!(errors(&[&latest]), [("rc0.yml".into(), words.into())]);
@@ -202,6 +203,17 @@ fn a_stored_manifest_brings_its_addons() {
     )
     .unwrap();
     assert_eq!(without(done.manifest), yaml::read("m.yml", MANIFEST).unwrap().tree);
+}
+
+#[test]
+fn a_manifest_without_tags_has_none_when_those_of_runtime_configs_are_removed() {
+    let manifest = yaml::read("m.yml", "name: cf\ninstance_groups: []\n").unwrap();
+    for text in ["tags: {cost: center}", "tags: {}"] {
+        let config = yaml::read("rc.yml", text).unwrap();
+        let document = Named::new("m.yml", &manifest.tree);
+        let done = combine(document, "cf", &[config], &mut Sources::default()).unwrap();
+        assert_eq!(without(done.manifest), manifest.tree, "{text}");
+    }
 }
 
 #[test]

@@ -9,7 +9,7 @@ use x509_cert::der::Decode;
 pub const DIALECT: &str = "https://json-schema.org/draft/2020-12/schema";
 /// The director's additional type.
 const TYPE: &str = "certificate";
-/// Format that takes its place for the library, which lets nobody add a type.
+/// Format that takes its place for the library, which takes no other types.
 pub const FORMAT: &str = "boson:certificate";
 /// Keywords whose values are no schemas.
 const LITERALS: [&str; 4] = ["const", "default", "enum", "examples"];

@@ -83,12 +83,16 @@ impl Handler {
 
     /// In the zone document.
     pub(super) fn tree(&self) -> Tree {
-        let tree = Tree::object().with("domain", self.domain.as_str());
+        let servers = match &self.source {
+            Source::Servers(servers) => servers.as_slice(),
+            _ => &[],
+        };
+        let servers = servers.iter().map(|text| Tree::from(text.as_str())).collect::<Vec<_>>();
+        let tree = Tree::object()
+            .with("domain", self.domain.as_str())
+            .with("recursors", servers);
         match &self.source {
-            Source::Servers(servers) => {
-                let servers = servers.iter().map(|text| Tree::from(text.as_str())).collect::<Vec<_>>();
-                tree.with("recursors", servers)
-            }
+            Source::Servers(_) => tree,
             Source::Http(url) => tree.with("url", url.as_str()),
             Source::NoSuchName => tree.with("denied", "NXDOMAIN"),
             Source::Refused => tree.with("denied", "REFUSED"),
@@ -191,10 +195,10 @@ mod tests {
             {"domain": "corp", "source": {"type": "dns", "recursors": ["10.0.0.1", "[::1]:53"]}},
             {"domain": "no", "source": {"type": "deny", "response": "NXDOMAIN"}}, {"domain": "never", "source": {"type": "deny", "response": "REFUSED"}}]"#;
         let wanted = [
-            r#"{"domain":"apps.internal","url":"http://127.0.0.1:8053"}"#,
+            r#"{"domain":"apps.internal","recursors":[],"url":"http://127.0.0.1:8053"}"#,
             r#"{"domain":"corp","recursors":["10.0.0.1","[::1]:53"]}"#,
-            r#"{"domain":"no","denied":"NXDOMAIN"}"#,
-            r#"{"domain":"never","denied":"REFUSED"}"#,
+            r#"{"domain":"no","recursors":[],"denied":"NXDOMAIN"}"#,
+            r#"{"domain":"never","recursors":[],"denied":"REFUSED"}"#,
         ];
         assert_eq!(read(text), (wanted.map(String::from).into(), vec![]));
     }
