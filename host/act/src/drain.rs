@@ -1,5 +1,5 @@
-//! `--skip-drain`: pods are told to stop without their pre-stop and drain scripts. Only a program in the pod can learn
-//! it in time: Kubernetes updates files with annotations of a pod up to a minute later.
+//! `--skip-drain`: pods stop without their pre-stop and drain scripts. A program in each pod records the request,
+//! because Kubernetes updates files with annotations of a pod up to a minute later.
 
 use crate::containers::{is_running, statuses, wrapped};
 use crate::remote::{self, MAX_CONCURRENT_PROGRAMS};
@@ -34,7 +34,7 @@ pub const ALL: &str = "*";
 /// The pods of these instances will stop without the scripts.
 ///
 /// # Errors
-/// A pod with such scripts cannot be told. Those before it have been.
+/// The request cannot be recorded in a pod with such scripts. Other pods may have it.
 pub async fn skip(access: &Access, instances: &[Instance]) -> anyhow::Result<()> {
     request(access, instances, REQUEST_VALID_SECONDS).await
 }
@@ -49,8 +49,8 @@ pub async fn end(access: &Access, instances: &[Instance]) -> anyhow::Result<()> 
 
 async fn request(access: &Access, instances: &[Instance], seconds: &str) -> anyhow::Result<()> {
     let pods = instances.iter().filter_map(|one| Some((one, one.pod.as_ref()?)));
-    let told = pods.filter_map(|(instance, pod)| Some((instance, pod, sidecar(pod)?)));
-    let each = told.map(async |(instance, pod, name)| {
+    let drained = pods.filter_map(|(instance, pod)| Some((instance, pod, sidecar(pod)?)));
+    let each = drained.map(async |(instance, pod, name)| {
         let container = Container {
             namespace: &access.namespace,
             pod: pod.metadata.name.as_deref().unwrap_or_default(),
@@ -59,7 +59,7 @@ async fn request(access: &Access, instances: &[Instance], seconds: &str) -> anyh
         let arguments = ["skip-drain", "--valid", seconds];
         let done = remote::wrapper(access, container, &arguments, None, |_| Ok(())).await;
         done.map(drop)
-            .with_context(|| format!("{instance}: its pod cannot be told to skip its pre-stop and drain scripts"))
+            .with_context(|| format!("{instance}: its pre-stop and drain scripts cannot be skipped"))
     });
     let all = futures::stream::iter(each).buffer_unordered(MAX_CONCURRENT_PROGRAMS);
     all.try_collect().await

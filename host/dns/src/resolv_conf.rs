@@ -1,4 +1,5 @@
-//! The `/etc/resolv.conf` of a pod: the server in the pod, if it has one, then the deployment's DNS, then the cluster's.
+//! The `/etc/resolv.conf` of a pod: the server in the pod, if it has one, then the deployment's DNS, then the
+//! cluster's.
 
 use std::fmt::Write as _;
 use std::net::IpAddr;

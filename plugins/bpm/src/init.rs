@@ -1,6 +1,6 @@
 //! Init containers, in order: the sidecar for log files, if scripts log; then those that bring the process wrapper,
-//! copy the releases' templates, change and render them; the DNS server of the pod; then those that copy packages, wait for other groups, and run pre-start
-//! scripts; then the other sidecars.
+//! copy the releases' templates, change and render them; the DNS server of the pod; then those that copy packages, wait
+//! for other groups, and run pre-start scripts; then the other sidecars.
 
 use crate::environment::{environment, field, ordinal, replicas, text};
 use crate::group::{Group, Lifecycle};

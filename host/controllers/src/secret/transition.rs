@@ -7,9 +7,9 @@
 //! | 3 | the new CA alone | new |
 //!
 //! # Guarantees
-//! How far a rotation is follows from the Secret alone ([`super::position`]), and each step is one write of it. The next step waits until all
-//! certificates of the CA have this one, and all instances that use them. So a certificate of any instance verifies
-//! against what any other one trusts.
+//! How far a rotation is follows from the Secret alone ([`super::position`]), and each step is one write of it. The
+//! next step waits until all certificates of the CA have this one, and all instances that use them. So a certificate of
+//! any instance verifies against what any other one trusts.
 
 use super::consumers::{Consumers, Leaf};
 use super::desired::{self, CertificateKeys};

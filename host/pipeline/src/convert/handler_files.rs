@@ -1,5 +1,5 @@
-//! A job's `dns/handlers.json`: servers for domains of DNS, which the DNS server of the pod reads. It does not start with
-//! a faulty file, so the conversion reports it.
+//! A job's `dns/handlers.json`: servers for domains of DNS, which the DNS server of the pod reads. It does not start
+//! with a faulty file, so the conversion reports it.
 
 use crate::convert::codes;
 use crate::diagnostic::Diagnostic;

@@ -1,5 +1,5 @@
-//! What a deploy does with pods beside the change of the manifest: `--recreate`, `--fix` and `--skip-drain`. The options
-//! of one deploy are no part of its inputs.
+//! What a deploy does with pods beside the change of the manifest: `--recreate`, `--fix` and `--skip-drain`. The
+//! options of one deploy are no part of its inputs.
 
 use crate::selection::{Selection, SelectionError};
 use crate::states::{self, Change, Target, created};

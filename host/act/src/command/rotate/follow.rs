@@ -94,8 +94,8 @@ impl Following {
         users(deployments, &versions).into_iter().find_map(failed)
     }
 
-    /// A line for each rotation, for each rollout in progress, and for a deployment that lags behind; and whether all is
-    /// done.
+    /// A line for each rotation, for each rollout in progress, and for a deployment that lags behind; and whether all
+    /// is done.
     fn lines(&self, state: &State) -> (BTreeMap<String, Line>, bool) {
         let rotation = |(object, variable): (&String, &String)| {
             let found = state
