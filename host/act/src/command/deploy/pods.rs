@@ -120,9 +120,13 @@ impl PodRequest {
     /// Before the deployment is changed.
     ///
     /// # Errors
-    /// A pod cannot be told. Nothing else has changed.
+    /// Scripts of a pod cannot be skipped. Nothing has changed, and other pods run theirs.
     pub async fn begin(&self, access: &Access) -> anyhow::Result<()> {
-        drain::skip(access, &self.without_drain).await
+        let skipped = drain::skip(access, &self.without_drain).await;
+        if skipped.is_err() {
+            self.end(access).await;
+        }
+        skipped
     }
 
     /// After the deployment was changed: pods that are created meanwhile are not replaced again. Returns the generation
@@ -140,8 +144,8 @@ impl PodRequest {
         Ok(generation)
     }
 
-    /// When the rollout has ended: pods that it has not replaced drain again. It is no error if they cannot be told,
-    /// because most of them do not exist any more.
+    /// When the rollout has ended: pods that it has not replaced drain again. Errors are ignored, because most of these
+    /// pods do not exist any more.
     pub async fn end(&self, access: &Access) {
         for instance in &self.without_drain {
             let _ = drain::end(access, std::slice::from_ref(instance)).await;
