@@ -34,17 +34,20 @@ pub const ALL: &str = "*";
 /// The pods of these instances will stop without the scripts.
 ///
 /// # Errors
-/// The request cannot be recorded in a pod with such scripts. Other pods may have it.
+/// The request cannot be recorded in a pod with such scripts. Then no pod keeps it.
 pub async fn skip(access: &Access, instances: &[Instance]) -> anyhow::Result<()> {
-    request(access, instances, REQUEST_VALID_SECONDS).await
+    let requested = request(access, instances, REQUEST_VALID_SECONDS).await;
+    if requested.is_err() {
+        end(access, instances).await;
+    }
+    requested
 }
 
-/// Those that still exist will run them again.
-///
-/// # Errors
-/// As for [`skip`].
-pub async fn end(access: &Access, instances: &[Instance]) -> anyhow::Result<()> {
-    request(access, instances, "0").await
+/// Those that still exist will run them again. Errors are ignored, because most of the pods may not exist any more.
+pub async fn end(access: &Access, instances: &[Instance]) {
+    for instance in instances {
+        let _ = request(access, std::slice::from_ref(instance), "0").await;
+    }
 }
 
 async fn request(access: &Access, instances: &[Instance], seconds: &str) -> anyhow::Result<()> {

@@ -122,11 +122,7 @@ impl PodRequest {
     /// # Errors
     /// Scripts of a pod cannot be skipped. Nothing has changed, and other pods run theirs.
     pub async fn begin(&self, access: &Access) -> anyhow::Result<()> {
-        let skipped = drain::skip(access, &self.without_drain).await;
-        if skipped.is_err() {
-            self.end(access).await;
-        }
-        skipped
+        drain::skip(access, &self.without_drain).await
     }
 
     /// After the deployment was changed: pods that are created meanwhile are not replaced again. Returns the generation
@@ -144,12 +140,9 @@ impl PodRequest {
         Ok(generation)
     }
 
-    /// When the rollout has ended: pods that it has not replaced drain again. Errors are ignored, because most of these
-    /// pods do not exist any more.
+    /// When the rollout has ended: pods that it has not replaced drain again.
     pub async fn end(&self, access: &Access) {
-        for instance in &self.without_drain {
-            let _ = drain::end(access, std::slice::from_ref(instance)).await;
-        }
+        drain::end(access, &self.without_drain).await;
     }
 }
 
