@@ -34,7 +34,7 @@ pub const ALL: &str = "*";
 /// The pods of these instances will stop without the scripts.
 ///
 /// # Errors
-/// The request cannot be recorded in a pod with such scripts. Then no pod keeps it.
+/// The request cannot be recorded in a pod with such scripts. It is then ended in the others.
 pub async fn skip(access: &Access, instances: &[Instance]) -> anyhow::Result<()> {
     let requested = request(access, instances, REQUEST_VALID_SECONDS).await;
     if requested.is_err() {

@@ -120,7 +120,7 @@ impl PodRequest {
     /// Before the deployment is changed.
     ///
     /// # Errors
-    /// Scripts of a pod cannot be skipped. Nothing has changed, and other pods run theirs.
+    /// Scripts of a pod cannot be skipped. Nothing else has changed.
     pub async fn begin(&self, access: &Access) -> anyhow::Result<()> {
         drain::skip(access, &self.without_drain).await
     }
