@@ -1,5 +1,5 @@
-//! `--skip-drain`: requests that pods stop without their pre-stop and drain scripts. A program in each pod notes the
-//! request, because Kubernetes updates files with annotations of a pod up to a minute later.
+//! `--skip-drain`: pods stop without their pre-stop and drain scripts. A program in each pod records the request,
+//! because Kubernetes updates files with annotations of a pod up to a minute later.
 
 use crate::containers::{is_running, statuses, wrapped};
 use crate::remote::{self, MAX_CONCURRENT_PROGRAMS};
@@ -34,23 +34,26 @@ pub const ALL: &str = "*";
 /// The pods of these instances will stop without the scripts.
 ///
 /// # Errors
-/// A pod with such scripts does not take the request. Others may have it.
+/// The request cannot be recorded in a pod with such scripts. It is then ended in the others.
 pub async fn skip(access: &Access, instances: &[Instance]) -> anyhow::Result<()> {
-    request(access, instances, REQUEST_VALID_SECONDS).await
+    let requested = request(access, instances, REQUEST_VALID_SECONDS).await;
+    if requested.is_err() {
+        end(access, instances).await;
+    }
+    requested
 }
 
-/// Those that still exist will run them again.
-///
-/// # Errors
-/// As for [`skip`].
-pub async fn end(access: &Access, instances: &[Instance]) -> anyhow::Result<()> {
-    request(access, instances, "0").await
+/// Those that still exist will run them again. Errors are ignored, because most of the pods may not exist any more.
+pub async fn end(access: &Access, instances: &[Instance]) {
+    for instance in instances {
+        let _ = request(access, std::slice::from_ref(instance), "0").await;
+    }
 }
 
 async fn request(access: &Access, instances: &[Instance], seconds: &str) -> anyhow::Result<()> {
     let pods = instances.iter().filter_map(|one| Some((one, one.pod.as_ref()?)));
-    let with_scripts = pods.filter_map(|(instance, pod)| Some((instance, pod, sidecar(pod)?)));
-    let each = with_scripts.map(async |(instance, pod, name)| {
+    let drained = pods.filter_map(|(instance, pod)| Some((instance, pod, sidecar(pod)?)));
+    let each = drained.map(async |(instance, pod, name)| {
         let container = Container {
             namespace: &access.namespace,
             pod: pod.metadata.name.as_deref().unwrap_or_default(),
@@ -59,7 +62,7 @@ async fn request(access: &Access, instances: &[Instance], seconds: &str) -> anyh
         let arguments = ["skip-drain", "--valid", seconds];
         let done = remote::wrapper(access, container, &arguments, None, |_| Ok(())).await;
         done.map(drop)
-            .with_context(|| format!("{instance}: cannot request its pod to skip the pre-stop and drain scripts"))
+            .with_context(|| format!("{instance}: its pre-stop and drain scripts cannot be skipped"))
     });
     let all = futures::stream::iter(each).buffer_unordered(MAX_CONCURRENT_PROGRAMS);
     all.try_collect().await

@@ -91,9 +91,15 @@ impl Cache {
     /// Those of the disk.
     pub fn lock(&self, package: &Package, key: &str) -> io::Result<File> {
         fs::create_dir_all(self.root.join("packages").join(&package.name))?;
-        let file = File::create(self.path(package, key, "lock"))?;
-        file.lock()?;
-        Ok(file)
+        locked(&self.path(package, key, "lock"))
+    }
+
+    /// Waits until no other run loads the same stemcell image.
+    ///
+    /// # Errors
+    /// Those of the disk.
+    pub fn lock_stemcell(&self, digits: &str) -> io::Result<File> {
+        locked(&self.stemcells().join(format!("{digits}.lock")))
     }
 
     /// The log of a package's last compilation.
@@ -114,8 +120,7 @@ impl Cache {
     pub fn work(&self) -> io::Result<Work> {
         let place = self.root.join("work");
         // Otherwise another run could delete the directory before it is locked.
-        let all = File::create(place.join("lock"))?;
-        all.lock()?;
+        let _all = locked(&place.join("lock"))?;
         for entry in fs::read_dir(&place)? {
             let entry = entry?;
             let is_left = |file: &File| file.try_lock().is_ok();
@@ -124,8 +129,7 @@ impl Cache {
             }
         }
         let directory = TempDir::new_in(&place)?;
-        let lock = File::create(directory.path().join("lock"))?;
-        lock.lock()?;
+        let lock = locked(&directory.path().join("lock"))?;
         Ok(Work { directory, _lock: lock })
     }
 
@@ -142,6 +146,13 @@ impl Work {
     pub fn of(&self, package: &Package) -> PathBuf {
         self.directory.path().join(&package.name)
     }
+}
+
+/// Waits for the lock of this file. It ends when the result is dropped.
+fn locked(path: &Path) -> io::Result<File> {
+    let file = File::create(path)?;
+    file.lock()?;
+    Ok(file)
 }
 
 /// Writes a file that a builder reads.

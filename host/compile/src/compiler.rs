@@ -167,6 +167,11 @@ impl Compiler {
         let image = base.image(&format!("localhost/boson-stemcell:{digits}"));
         let place = self.cache.stemcells();
         let (layout, archive) = (place.join(digits), place.join(format!("{digits}.tar")));
+        // The archive of another run, which has the same path, would be deleted before its builder has read it.
+        let _lock = self
+            .cache
+            .lock_stemcell(digits)
+            .map_err(|error| cache::unusable(&error))?;
         let mut said = String::new();
         if let Some(command) = builder.load(&archive) {
             boson_oci::archive(&image, &archive).map_err(|error| cache::unusable(&error))?;

@@ -1,8 +1,8 @@
 //! Reads BOSH releases: a source directory, a release tarball, a directory with `jobs-src`, an OCI image.
 //!
 //! Releases are not trusted: paths stay inside the path that the user named, sizes are limited, and nothing is written.
-//! A conversion skips packages and sources; [`Packed`] provides the packages of a tarball as streams, and [`Source`] what
-//! they are compiled from.
+//! A conversion skips packages and sources; [`Packed`] provides the packages of a tarball as streams, and [`Source`]
+//! what they are compiled from.
 
 #![allow(
     clippy::result_large_err,

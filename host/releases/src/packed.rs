@@ -21,8 +21,8 @@ use std::path::Path;
 const COMPILED_PACKAGES: &str = "compiled_packages/";
 const SOURCE_PACKAGES: &str = "packages/";
 
-/// Limits for releases with their packages: those with root filesystems (cflinuxfs4, buildpacks) unpack to several GiB, once from
-/// the outer archive and once from the package's own.
+/// Limits for releases with their packages: those with root filesystems (cflinuxfs4, buildpacks) unpack to several GiB,
+/// once from the outer archive and once from the package's own.
 const LIMITS: Limits = Limits {
     scanned: 64 << 30,
     ..Limits::usual()

@@ -25,8 +25,8 @@ const ARGUMENTS: &[&str] = &[
 /// Deep recursion of Ruby's compiler needs more than the default half megabyte.
 const STACK_BYTES: usize = 4 << 20;
 
-/// Bytes of memory that Ruby may have while it starts, twice of what it needs. When it starts, version 4.0 also asks for
-/// 256 MiB in one piece, an index for objects with more than ten instance variables, and does without where it gets
+/// Bytes of memory that Ruby may have while it starts, twice of what it needs. When it starts, version 4.0 also asks
+/// for 256 MiB in one piece, an index for objects with more than ten instance variables, and does without where it gets
 /// none. It would be a part of every instance, and count for the limit of each call.
 const MAX_START_BYTES: usize = 192 << 20;
 

@@ -241,8 +241,8 @@ fn templates_see_what_bosh_shows_them() {
     }
 }
 
-// Rows of docs/differences.md: Ruby version; gem `cgi`; other gems; all rows of "Ruby 4.0". The expected texts are those
-// of the same Ruby without the renderer, and for `CGI.parse` those of the gem.
+// Rows of docs/differences.md: Ruby version; gem `cgi`; other gems; all rows of "Ruby 4.0". The expected texts are
+// those of the same Ruby without the renderer, and for `CGI.parse` those of the gem.
 #[test]
 fn templates_run_on_ruby_4() {
     for (text, expected) in [

@@ -117,8 +117,8 @@ pub const VARIABLE: &str = "quarks.cloudfoundry.org/variable";
 pub const UPDATE_MODE: &str = "quarks.cloudfoundry.org/update-mode";
 /// Annotation of a QuarksSecret: which rotation was asked for last. Each new text is another rotation.
 pub const ROTATION: &str = "quarks.cloudfoundry.org/rotation";
-/// Annotation of the Secret of a certificate whose CA is being rotated: fingerprint of the CA that `ca` has beside the one
-/// that signed it, so that it can be removed.
+/// Annotation of the Secret of a certificate whose CA is being rotated: fingerprint of the CA that `ca` has beside the
+/// one that signed it, so that it can be removed.
 pub const TRUSTED_CA: &str = "quarks.cloudfoundry.org/trusted-ca";
 /// Annotation: the deployment's name as the user gave it, where a label cannot hold it.
 pub const DEPLOYMENT: &str = "quarks.cloudfoundry.org/deployment";

@@ -1,5 +1,5 @@
-//! What a deploy does with pods beside the change of the manifest: `--recreate`, `--fix` and `--skip-drain`. The options
-//! of one deploy are no part of its inputs.
+//! What a deploy does with pods beside the change of the manifest: `--recreate`, `--fix` and `--skip-drain`. The
+//! options of one deploy are no part of its inputs.
 
 use crate::selection::{Selection, SelectionError};
 use crate::states::{self, Change, Target, created};
@@ -125,7 +125,7 @@ impl PodRequest {
     /// Before the deployment is changed.
     ///
     /// # Errors
-    /// A pod does not take the request. Nothing else has changed.
+    /// Scripts of a pod cannot be skipped. Nothing else has changed.
     pub async fn begin(&self, access: &Access) -> anyhow::Result<()> {
         drain::skip(access, &self.without_drain).await
     }
@@ -145,12 +145,9 @@ impl PodRequest {
         Ok(generation)
     }
 
-    /// When the rollout has ended: pods that it has not replaced drain again. Errors do not count: most of the pods do
-    /// not exist any more.
+    /// When the rollout has ended: pods that it has not replaced drain again.
     pub async fn end(&self, access: &Access) {
-        for instance in &self.without_drain {
-            let _ = drain::end(access, std::slice::from_ref(instance)).await;
-        }
+        drain::end(access, &self.without_drain).await;
     }
 }
 

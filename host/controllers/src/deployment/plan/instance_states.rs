@@ -41,8 +41,8 @@ impl InstanceStates<'_> {
         }
     }
 
-    /// Warnings about states of instances that the deployment does not have, such as those with a misspelt name. `sets`:
-    /// all its QuarksStatefulSets.
+    /// Warnings about states of instances that the deployment does not have, such as those with a misspelt name.
+    /// `sets`: all its QuarksStatefulSets.
     pub fn unknown(self, sets: &[Value]) -> Vec<Diagnostic> {
         let sets = || sets.iter().filter(|object| object::is_stateful_set(object));
         let known: Vec<&str> = sets().map(object::group).collect();
