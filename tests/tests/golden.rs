@@ -14,7 +14,7 @@ use libtest_mimic::{Arguments, Trial};
 use std::collections::BTreeMap;
 use std::env;
 use std::fs;
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 
 fn main() -> Result<()> {
@@ -147,13 +147,27 @@ fn files(case: &Path, scratch: &Path, made: &[PathBuf]) -> Result<()> {
     if env::var_os("BLESS").is_some() {
         for path in made {
             fs::create_dir_all(wanted.join(path).parent().context("no parent")?)?;
-            fs::copy(scratch.join(path), wanted.join(path))?;
+            let (from, to) = (scratch.join(path), wanted.join(path));
+            if from.is_symlink() {
+                symlink(fs::read_link(from)?, to)?;
+            } else {
+                fs::copy(from, to)?;
+            }
         }
     }
     let missing = if wanted.is_dir() { listing(&wanted)? } else { Vec::new() };
     ensure!(missing == made, "made the files {made:?}, not {missing:?}");
     let executable = |path: &Path| Ok::<_, anyhow::Error>(fs::metadata(path)?.permissions().mode() & 0o111 != 0);
     for path in made {
+        if scratch.join(path).is_symlink() {
+            let [found, wanted] = [scratch, wanted.as_path()].map(|place| fs::read_link(place.join(path)).ok());
+            ensure!(
+                found == wanted,
+                "{} is a link to {found:?}, not {wanted:?}",
+                path.display()
+            );
+            continue;
+        }
         let same = executable(&scratch.join(path))? == executable(&wanted.join(path))?;
         ensure!(same, "{} differs in who may execute it", path.display());
         compare(&wanted.join(path), &fs::read_to_string(scratch.join(path))?)?;

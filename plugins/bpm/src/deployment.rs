@@ -132,7 +132,7 @@ fn groups(document: &Tree, place: &Place, report: &mut Report) {
 
 fn releases(request: &DeploymentRequest, place: &Place, report: &mut Report) {
     urls(request, place, report);
-    for release in Release::all(&request.document).filter(|release| !is_release(&release.name)) {
+    for release in Release::all(&request.document).filter(has_image) {
         let place = place.with(release.place.pointer.clone());
         let stemcell = release.stemcell().map(|stemcell| {
             let version = ruby::member(stemcell, "version").unwrap_or_default();
@@ -146,14 +146,17 @@ fn releases(request: &DeploymentRequest, place: &Place, report: &mut Report) {
     }
 }
 
+/// Jobs of other releases are part of each pod: a DNS server, and the process wrapper instead of bpm.
+fn has_image(release: &Release<'_>) -> bool {
+    !is_release(&release.name) && release.name != "bpm"
+}
+
 /// Releases that name no registry. Several of them are reported as one error, with one cause.
 fn urls(request: &DeploymentRequest, place: &Place, report: &mut Report) {
     let registry = request.deployment.registry.as_deref();
-    let all: Vec<Release<'_>> = Release::all(&request.document)
-        .filter(|release| !is_release(&release.name))
-        .collect();
-    let has_image = |release: &&Release<'_>| images::url(release.tree, registry).is_some();
-    let lacking: Vec<&Release<'_>> = all.iter().filter(|release| !has_image(release)).collect();
+    let all: Vec<Release<'_>> = Release::all(&request.document).filter(has_image).collect();
+    let is_lacking = |release: &&Release<'_>| images::url(release.tree, registry).is_none();
+    let lacking: Vec<&Release<'_>> = all.iter().filter(is_lacking).collect();
     let Some(first) = lacking.first() else {
         return;
     };
