@@ -148,8 +148,7 @@ boson_document::codes! {
     DNS_FILES = "bpm-dns-files", "Names in a DNS file of a job do not resolve",
         "A job's `dns/aliases.json` defines names of instances. They resolve if the deployment has DNS servers: its \
          manifest needs a job (also of an addon) of the release `bosh-dns` or `bosh-dns-aliases`, `aliases` of a \
-         provided link, or `features.use_dns_addresses: true`. A job's `dns/handlers.json` needs a DNS server in the \
-         pod, which pods in the network of the node cannot have.";
+         provided link, or `features.use_dns_addresses: true`.";
     CLOUD_CONFIG = "bpm-cloud-config", "A cloud config, or a reference to it, is invalid",
         "With a cloud config, it must define the names of AZs, VM types, VM extensions, disk types and networks in a \
          manifest, as for a director. The messages are the director's.\n\nSizes are numbers (`ram` and \

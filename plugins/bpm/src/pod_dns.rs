@@ -2,13 +2,12 @@
 //! cannot reach the loopback addresses of the pod, but these; and files `dns/handlers.json` of jobs name servers on the
 //! same VM.
 
-use crate::codes;
 use crate::group::Group;
 use crate::object::{compact, object};
 use crate::request::JobFiles;
 use crate::volumes;
 use crate::{resources, security};
-use boson_document::{Place, Report, Tree};
+use boson_document::Tree;
 use boson_manifest::dns::{HANDLER_FILE, LINK_LOCAL};
 
 /// The name of the container.
@@ -39,23 +38,9 @@ fn names_address(properties: &Tree) -> bool {
     }
 }
 
-/// Whether a group's pods have the server. An address in the network of the node would be one for all of its pods.
+/// Whether a group's pods have the server.
 pub fn is_needed(group: &Group) -> bool {
-    group.jobs.iter().any(|job| job.needs_pod_dns) && !has_network_of_node(group)
-}
-
-fn has_network_of_node(group: &Group) -> bool {
-    group.settings.pod.get("hostNetwork") == Some(&Tree::Bool(true))
-}
-
-/// Warns of a job that needs the server in pods that cannot have it. `place`: of the job.
-pub fn check(group: &Group, job: &str, place: &Place, report: &mut Report) {
-    if has_network_of_node(group) {
-        let text =
-            format!("Job '{job}' needs a DNS server in its pod, which pods in the network of the node cannot have");
-        let help = "remove hostNetwork from the settings of the group, or set `link_local_dns: false` in the job property quarks";
-        report.warning(codes::DNS_FILES, place, text).help(help);
-    }
+    group.jobs.iter().any(|job| job.needs_pod_dns)
 }
 
 pub fn sidecar(group: &Group) -> Tree {

@@ -996,20 +996,17 @@ fn a_job_that_uses_monits_port_gets_its_sidecar() {
 fn a_job_with_handlers_or_an_address_of_bosh_dns_gets_a_server_in_its_pod() {
     let (on, off) = (r#""link_local_dns": true"#, r#""link_local_dns": false"#);
     let (address, port) = (r#""x": ["169.254.0.53"]"#, r#""x": "169.254.0.2:9001""#);
-    let network_of_node = r#""env": {"bosh": {"agent": {"settings": {"hostNetwork": true}}}}"#;
-    for (quarks, templates, group, is_there) in [
-        ("", &[][..], "", false),
-        (on, &[][..], "", true),
-        ("", &["dns/handlers.json"][..], "", true),
-        (off, &["dns/handlers.json"][..], "", false),
-        (address, &[][..], "", true),
-        (port, &[][..], "", false),
-        (on, &[][..], network_of_node, false),
+    for (quarks, templates, is_there) in [
+        ("", &[][..], false),
+        (on, &[][..], true),
+        ("", &["dns/handlers.json"][..], true),
+        (off, &["dns/handlers.json"][..], false),
+        (address, &[][..], true),
+        (port, &[][..], false),
     ] {
         let pod = pod(Case {
             quarks,
             templates,
-            group,
             bpm: &[P],
             ..Case::default()
         });

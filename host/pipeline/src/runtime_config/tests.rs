@@ -234,5 +234,5 @@ addons:
     assert_eq!(found, [Some("/addons/0/jobs/0"), Some("/addons/1/jobs/0")]);
     let about = Diagnostic::reported_error("x", "y").in_document("m.yml");
     let found = done.sources.locate(&about.at("/addons/1/jobs/0/release").place);
-    assert_eq!((found.line, found.column), (Some(4), Some(58)));
+    assert_eq!((found.line, found.column), (Some(4), Some(67)));
 }

@@ -47,9 +47,6 @@ pub fn read(
         report.warning(codes::DNS_FILES, place, text).help(help);
     }
     let needs_pod_dns = pod_dns::is_asked_for(files, tree.get("properties"), quarks);
-    if needs_pod_dns {
-        pod_dns::check(group, &files.job, place, report);
-    }
     let uid = settings
         .get("uids")
         .and_then(|uids| uids.get(&files.release))
