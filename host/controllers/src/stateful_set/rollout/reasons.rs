@@ -32,7 +32,7 @@ impl Begun {
             None => "create",
             Some(_) if is_stopped => "stop",
             Some(pod) if is_gated(pod) => "start",
-            Some(_) if changes.is_empty() => "restart",
+            Some(_) if changes.is_empty() || changes == ["restart"] => "restart",
             Some(_) => "update",
         };
         Self {
