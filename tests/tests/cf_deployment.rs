@@ -143,9 +143,9 @@ const NEEDS: [(&str, &str); 12] = [
     ("script-mounts", "rep"),
     ("script-network", "silk-daemon"),
 ];
-/// Those that remain with the ops files: pre-render scripts change what the conversion reads in the pods only, and a
-/// privileged job may configure the network of its pod.
-const REMAINING: [&str; 3] = ["cc_uploader", "rep", "silk-daemon"];
+/// Those that remain with the ops files: pre-render scripts change what the conversion reads in the pods only, valkey's
+/// hook is not run but still read, and a privileged job may configure the network of its pod.
+const REMAINING: [&str; 4] = ["cc_uploader", "rep", "silk-daemon", "valkey"];
 
 #[test]
 fn every_known_need_is_noted_or_satisfied() {
