@@ -14,6 +14,7 @@ mod interrupt;
 mod lines;
 mod log_text;
 mod lost;
+mod nodes;
 mod recorded;
 mod remote;
 mod replace;

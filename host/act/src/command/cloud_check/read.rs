@@ -1,15 +1,16 @@
 //! Reads what a check needs. What a user may not read is left out, with a note.
 
 use super::scan::Seen;
+use crate::nodes;
 use boson_api::QuarksStatefulSet;
 use boson_cluster::client::{Error, ErrorKind, Kind};
 use boson_look::access::{Access, Found, forbidden};
 use boson_look::instances::Instance;
 use boson_manifest::labels::API_VERSION;
 use k8s_openapi::api::apps::v1::StatefulSet;
-use k8s_openapi::api::core::v1::{ConfigMap, Node, PersistentVolumeClaim, Secret, Service};
+use k8s_openapi::api::core::v1::{ConfigMap, PersistentVolumeClaim, Secret, Service};
 use kube::api::ObjectMeta;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 /// What was read.
 pub struct Read {
@@ -26,7 +27,7 @@ pub async fn read(access: &Access, found: &Found) -> anyhow::Result<Read> {
     let mut notes = Vec::new();
     let instances = Instance::all(access, found).await?;
     let groups: Vec<QuarksStatefulSet> = access.list(&found.selector).await?;
-    let nodes = nodes(access, &instances, &mut notes).await?;
+    let nodes = unless_forbidden(access, nodes::of(access, &instances).await, &mut notes)?;
     let mut objects: Vec<(&'static str, &'static str, ObjectMeta)> = Vec::new();
     objects.extend(
         groups
@@ -43,7 +44,7 @@ pub async fn read(access: &Access, found: &Found) -> anyhow::Result<Read> {
         config_maps: names(metadata::<ConfigMap>(access, "", &mut notes).await?),
         instances,
         groups,
-        nodes,
+        nodes: nodes.unwrap_or_default(),
         objects,
     };
     Ok(Read { seen, notes })
@@ -61,24 +62,6 @@ async fn metadata<K: Kind>(
 ) -> anyhow::Result<Option<Vec<ObjectMeta>>> {
     let listed = access.cluster.list_metadata::<K>(&access.namespace, selector).await;
     unless_forbidden(access, listed, notes)
-}
-
-/// The nodes of pods, by name.
-async fn nodes(
-    access: &Access,
-    instances: &[Instance],
-    notes: &mut Vec<String>,
-) -> anyhow::Result<BTreeMap<String, Option<Node>>> {
-    let pods = instances.iter().filter_map(|one| one.pod.as_ref());
-    let names: BTreeSet<&String> = pods.filter_map(|pod| pod.spec.as_ref()?.node_name.as_ref()).collect();
-    let mut nodes = BTreeMap::new();
-    for name in names {
-        match unless_forbidden(access, access.cluster.get_global::<Node>(name).await, notes)? {
-            Some(node) => nodes.insert(name.clone(), node),
-            None => break,
-        };
-    }
-    Ok(nodes)
 }
 
 fn unless_forbidden<T>(

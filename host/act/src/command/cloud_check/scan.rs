@@ -2,11 +2,12 @@
 
 use super::foreign;
 use super::problem::{Kind, Problem, Subject};
+use crate::nodes::{self, Nodes};
 use boson_api::stateful_set::PROGRESSING;
 use boson_api::{BoshDeployment, QuarksStatefulSet, ReferenceType};
 use boson_look::instances::Instance;
 use boson_manifest::labels;
-use k8s_openapi::api::core::v1::{Node, PersistentVolumeClaim, Pod};
+use k8s_openapi::api::core::v1::{PersistentVolumeClaim, Pod};
 use k8s_openapi::jiff::{SignedDuration, Timestamp};
 use kube::ResourceExt;
 use kube::api::ObjectMeta;
@@ -22,8 +23,8 @@ pub struct Seen {
     pub instances: Vec<Instance>,
     pub groups: Vec<QuarksStatefulSet>,
     pub claims: Vec<PersistentVolumeClaim>,
-    /// By name; none: it does not exist. Without the permission, empty.
-    pub nodes: BTreeMap<String, Option<Node>>,
+    /// Without the permission, empty.
+    pub nodes: Nodes,
     /// Names of Secrets and of ConfigMaps; none: they may not be listed.
     pub secrets: Option<BTreeSet<String>>,
     pub config_maps: Option<BTreeSet<String>>,
@@ -63,8 +64,7 @@ fn of_instance(deployment: &BoshDeployment, instance: &Instance, seen: &Seen, no
         return is_missing.then(|| problem(Kind::MissingVm, description, Subject::Nothing))?;
     };
     let (name, subject) = (pod.name_any(), || Subject::Pod(Box::new(pod.clone())));
-    let node = pod.spec.as_ref().and_then(|spec| spec.node_name.as_ref());
-    let found = node.and_then(|node| Some((node, seen.nodes.get(node)?)));
+    let found = nodes::name(instance).and_then(|node| Some((node, seen.nodes.get(node)?)));
     if let Some((node, None)) = found {
         let description = format!("Pod '{name}' of instance '{instance}' is lost: its node '{node}' does not exist.");
         return problem(Kind::MissingVm, description, subject());
@@ -77,15 +77,13 @@ fn of_instance(deployment: &BoshDeployment, instance: &Instance, seen: &Seen, no
         );
         return is_stuck.then(|| problem(Kind::StuckVm, description, subject()))?;
     }
-    let (node, _) = found.filter(|(_, node)| node.as_ref().is_some_and(|node| !is_ready(node)))?;
+    let (node, _) = found.filter(|(_, node)| {
+        node.as_ref()
+            .is_some_and(|node| nodes::ready_status(node) != Some("True"))
+    })?;
     let description =
         format!("Pod '{name}' of instance '{instance}' is not responding: its node '{node}' is not ready.");
     problem(Kind::UnresponsiveAgent, description, subject())
-}
-
-fn is_ready(node: &Node) -> bool {
-    let mut conditions = node.status.iter().flat_map(|status| &status.conditions).flatten();
-    conditions.any(|one| one.type_ == "Ready" && one.status == "True")
 }
 
 /// Whether the newest change of a group is not rolled out.
@@ -241,6 +239,7 @@ fn changed(seen: &Seen) -> Vec<Problem> {
 mod tests {
     use super::super::problem::table;
     use super::*;
+    use k8s_openapi::api::core::v1::Node;
     use serde_json::from_value;
 
     fn deployment(instances: &Value) -> BoshDeployment {
