@@ -197,27 +197,40 @@ async fn orphan(access: &Access, present: &PersistentVolumeClaim) -> anyhow::Res
     Ok(orphan.name_any())
 }
 
+// === impl Common ===
+
+impl Common {
+    /// Asks whether to do this, and does it if there is such a disk. `done`: in the note that there is none.
+    fn run(
+        &self,
+        question: &str,
+        done: &str,
+        work: impl AsyncFnOnce(&Access, KnownDisk) -> anyhow::Result<()>,
+    ) -> Result<(), ExitError> {
+        self.confirmation.check()?;
+        self.place.run(async |access| {
+            if !self.confirmation.ask(&format!("{question}\n"))? {
+                return Ok(Err(ExitError::Input));
+            }
+            let known = disks::known(&access).await?;
+            match known.into_iter().find(|one| one.claim.name_any() == self.disk) {
+                Some(found) => work(&access, found).await?,
+                None => output::complain(&format!("disk '{}' does not exist: nothing is {done}\n", self.disk)),
+            }
+            Ok(Ok(()))
+        })?
+    }
+}
+
 /// # Errors
 /// See [`ExitError`].
 pub fn orphan_disk(arguments: &OrphanDiskArguments) -> Result<(), ExitError> {
-    let Common {
-        disk,
-        place,
-        confirmation,
-    } = &arguments.common;
-    confirmation.check()?;
-    place.run(async |access| {
-        if !confirmation.ask(&format!("Orphan disk '{disk}'\n"))? {
-            return Ok(Err(ExitError::Input));
-        }
-        let known = disks::known(&access).await?;
-        let Some(found) = known.into_iter().find(|one| one.claim.name_any() == *disk) else {
-            output::complain(&format!("disk '{disk}' does not exist: nothing is orphaned\n"));
-            return Ok(Ok(()));
-        };
+    let disk = &arguments.common.disk;
+    let question = format!("Orphan disk '{disk}'");
+    arguments.common.run(&question, "orphaned", async |access, found| {
         if found.is_orphaned {
             output::complain(&format!("disk '{disk}' is orphaned already\n"));
-            return Ok(Ok(()));
+            return Ok(());
         }
         let instance = found.instance.clone().unwrap_or_default();
         let Ok(Selection::Instance { group, index }) = instance.parse() else {
@@ -228,41 +241,27 @@ pub fn orphan_disk(arguments: &OrphanDiskArguments) -> Result<(), ExitError> {
             group: group.clone(),
             index,
         };
-        let instances = selection.of(Instance::all(&access, &deployment).await?)?;
+        let instances = selection.of(Instance::all(access, &deployment).await?)?;
         check_state(&instance, &group, &deployment, &instances)?;
-        let orphaned = orphan(&access, &found.claim).await?;
-        record(&access, &found, "orphan", &format!("now: {orphaned}")).await?;
-        Ok(Ok(()))
-    })?
+        let orphaned = orphan(access, &found.claim).await?;
+        record(access, &found, "orphan", &format!("now: {orphaned}")).await
+    })
 }
 
 /// # Errors
 /// See [`ExitError`].
 pub fn delete_disk(arguments: &DeleteDiskArguments) -> Result<(), ExitError> {
-    let Common {
-        disk,
-        place,
-        confirmation,
-    } = &arguments.common;
-    confirmation.check()?;
-    place.run(async |access| {
-        if !confirmation.ask(&format!("Delete disk '{disk}' and its data\n"))? {
-            return Ok(Err(ExitError::Input));
-        }
-        let known = disks::known(&access).await?;
-        let Some(found) = known.iter().find(|one| one.claim.name_any() == *disk) else {
-            output::complain(&format!("disk '{disk}' does not exist: nothing is deleted\n"));
-            return Ok(Ok(()));
-        };
+    let disk = &arguments.common.disk;
+    let question = format!("Delete disk '{disk}' and its data");
+    arguments.common.run(&question, "deleted", async |access, found| {
         if !found.is_orphaned {
             bail!("disk '{disk}' is not orphaned: run `host orphan-disk {disk}` first");
         }
         let deleted = access.cluster.delete(&found.claim).await;
         deleted.map_err(|error| access.explained(error))?;
-        record(&access, found, "delete", "").await?;
-        output::print(&format!("disk '{disk}' is deleted\n"))?;
-        Ok(Ok(()))
-    })?
+        record(access, &found, "delete", "").await?;
+        Ok(output::print(&format!("disk '{disk}' is deleted\n"))?)
+    })
 }
 
 async fn record(access: &Access, disk: &KnownDisk, action: &str, context: &str) -> anyhow::Result<()> {
