@@ -1,5 +1,6 @@
 //! `deploy/dashboards/dashboard.yaml` is generated from the descriptions of the metrics. `BLESS=1` rewrites it.
 
+use crate::generated;
 use boson_cluster::metrics::{Description, Metrics};
 use serde_json::{Value, json};
 
@@ -126,15 +127,7 @@ fn file() -> String {
 
 #[test]
 fn the_dashboard_is_current() {
-    let file = file();
-    if std::env::var_os("BLESS").is_some() {
-        std::fs::write(FILE, &file).unwrap();
-    }
-    let found = std::fs::read_to_string(FILE).unwrap_or_default();
-    assert!(
-        found == file,
-        "deploy/dashboards/dashboard.yaml is not current: run with BLESS=1 and read the difference"
-    );
+    generated::check(FILE, &file());
 }
 
 /// The names of metrics in a query: words that are neither functions nor labels.

@@ -5,6 +5,8 @@ mod command;
 #[cfg(test)]
 mod dashboard;
 mod etags;
+#[cfg(test)]
+mod generated;
 mod generator;
 mod images;
 mod log;

@@ -1,6 +1,7 @@
 //! `docs/reference/operator.md` is generated from the options and metrics. `BLESS=1` rewrites it.
 
 use crate::command::arguments::Arguments;
+use crate::generated;
 use boson_cluster::metrics::Metrics;
 use clap::{Arg, CommandFactory};
 
@@ -88,15 +89,7 @@ fn page() -> String {
 
 #[test]
 fn the_page_is_current() {
-    let page = page();
-    if std::env::var_os("BLESS").is_some() {
-        std::fs::write(FILE, &page).unwrap();
-    }
-    let found = std::fs::read_to_string(FILE).unwrap_or_default();
-    assert!(
-        found == page,
-        "docs/reference/operator.md is not current: run with BLESS=1 and read the difference"
-    );
+    generated::check(FILE, &page());
 }
 
 #[test]
