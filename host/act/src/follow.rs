@@ -335,8 +335,9 @@ impl State {
 
 impl Group {
     fn of(group: &QuarksStatefulSet) -> Self {
-        let mut conditions = group.status.iter().flat_map(|status| &status.conditions);
-        let stopped = conditions.find(|one| one.kind == PROGRESSING).filter(is_false);
+        let status = group.status.as_ref();
+        let rollout = status.and_then(|status| status.condition(PROGRESSING));
+        let stopped = rollout.filter(is_false);
         Self {
             line: line(group),
             failure: stopped.filter(|_| is_observed(group)).map(text),

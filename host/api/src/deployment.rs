@@ -1,7 +1,7 @@
 //! BOSHDeployment: a manifest, its ops files and variables, and how it is converted.
 
 use crate::stage::StageName;
-use crate::{Condition, InstanceState};
+use crate::{Condition, ConditionStatus, InstanceState};
 use boson_manifest::instances::Spread;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use kube::{CustomResource, KubeSchema};
@@ -77,6 +77,19 @@ pub struct BoshDeploymentSpec {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(length(max = 1024), extend("x-kubernetes-list-type" = "map", "x-kubernetes-list-map-keys" = ["name"]))]
     pub instances: Vec<InstanceState>,
+}
+
+// === impl BoshDeployment ===
+
+impl BoshDeployment {
+    /// Whether this condition is true for the present generation.
+    pub fn is(&self, kind: &str) -> bool {
+        let mut conditions = self.status.iter().flat_map(|status| &status.conditions);
+        conditions.any(|one| {
+            let is_current = one.observed_generation == self.metadata.generation;
+            one.kind == kind && one.status == ConditionStatus::True && is_current
+        })
+    }
 }
 
 // === impl BoshDeploymentSpec ===

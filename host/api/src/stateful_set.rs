@@ -305,7 +305,8 @@ impl QuarksStatefulSetStatus {
             .map(|one| (one.reason.as_str(), one.message.as_str()))
     }
 
-    fn condition(&self, kind: &str) -> Option<&Condition> {
+    /// The condition of this type.
+    pub fn condition(&self, kind: &str) -> Option<&Condition> {
         self.conditions.iter().find(|one| one.kind == kind)
     }
 }

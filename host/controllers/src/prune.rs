@@ -3,7 +3,7 @@
 
 use crate::deployment::{stays, variable_of};
 use crate::secret::retained_by;
-use boson_api::{BoshDeployment, ConditionStatus, QuarksSecret};
+use boson_api::{BoshDeployment, QuarksSecret};
 use boson_cluster::client::{AnyObject, Cluster, Error, resource};
 use boson_cluster::objects;
 use boson_cluster::objects::versioned::around;
@@ -104,7 +104,7 @@ impl Pruning {
     /// See [`PruneError`].
     pub async fn find(cluster: &Cluster, namespace: &str, name: &str) -> Result<Self, PruneError> {
         let deployment = cluster.get::<BoshDeployment>(namespace, name).await?;
-        if deployment.as_ref().is_some_and(|deployment| !is_settled(deployment)) {
+        if deployment.as_ref().is_some_and(|deployment| !deployment.is("Applied")) {
             return Err(PruneError::Unsettled(name.into()));
         }
         let label = Names::new(name, namespace, "")?.deployment();
@@ -214,16 +214,6 @@ fn candidates(deployment: Option<&BoshDeployment>, secrets: Vec<ObjectMeta>, all
 fn is_retained(meta: &ObjectMeta) -> bool {
     let owners = meta.owner_references.iter().flatten().next();
     retained_by(meta).is_some() && owners.is_none() && meta.deletion_timestamp.is_none()
-}
-
-fn is_settled(deployment: &BoshDeployment) -> bool {
-    let status = deployment.status.iter();
-    let mut conditions = status.flat_map(|status| &status.conditions);
-    conditions.any(|one| {
-        one.kind == "Applied"
-            && one.status == ConditionStatus::True
-            && one.observed_generation == deployment.meta().generation
-    })
 }
 
 /// `QuarksSecret 'nats.var-ca'`.

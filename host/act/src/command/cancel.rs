@@ -2,7 +2,7 @@
 
 use crate::states;
 use anyhow::bail;
-use boson_api::{BoshDeployment, ConditionStatus};
+use boson_api::BoshDeployment;
 use boson_cluster::client::FieldManager;
 use boson_commands::exit::ExitError;
 use boson_commands::output;
@@ -38,7 +38,7 @@ pub struct CancelArguments {
 pub fn cancel(arguments: &CancelArguments) -> Result<(), ExitError> {
     let done = arguments.deployment.run(async |access, found| {
         let name = found.deployment.name_any();
-        if !found.deployment.spec.paused && is_done(&found.deployment) {
+        if !found.deployment.spec.paused && found.deployment.is("Ready") {
             bail!("deployment '{name}' has no rollout in progress; to hold later changes, set spec.paused");
         }
         states::merge(&access, &name, MANAGER, pausing).await?;
@@ -58,16 +58,6 @@ pub fn resume(arguments: &CancelArguments) -> Result<(), ExitError> {
         Ok(output::print(&format!("deployment '{name}' is not paused\n"))?)
     });
     Ok(done?)
-}
-
-/// Whether everything is rolled out that is wanted, as far as the status tells.
-fn is_done(deployment: &BoshDeployment) -> bool {
-    let status = deployment.status.as_ref();
-    let mut conditions = status.iter().flat_map(|status| &status.conditions);
-    conditions.any(|one| {
-        let is_current = one.observed_generation == deployment.metadata.generation;
-        one.kind == "Ready" && one.status == ConditionStatus::True && is_current
-    })
 }
 
 /// None: it is paused. A pause that a user has set stays that of the user.
@@ -99,12 +89,12 @@ mod tests {
 
     #[test]
     fn only_what_is_in_progress_can_be_cancelled() {
-        assert!(is_done(&deployment(false, "True", 2)));
+        assert!(deployment(false, "True", 2).is("Ready"));
         assert!(
-            !is_done(&deployment(false, "True", 1)),
+            !deployment(false, "True", 1).is("Ready"),
             "a change that was not read yet"
         );
-        assert!(!is_done(&deployment(false, "False", 2)));
+        assert!(!deployment(false, "False", 2).is("Ready"));
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use super::rollout::reasons::Begun;
 use boson_api::stateful_set::{PAUSED, PROGRESSING, ROLLED_OUT, UPDATING};
-use boson_api::{Condition, QuarksStatefulSet, QuarksStatefulSetStatus};
+use boson_api::{QuarksStatefulSet, QuarksStatefulSetStatus};
 use boson_cluster::client::recorded::{Place, RecordedEvent};
 use boson_manifest::labels;
 use k8s_openapi::jiff::Timestamp;
@@ -31,19 +31,16 @@ pub(super) fn begun(set: &QuarksStatefulSet, all: &[Begun], version: u32, now: T
 
 /// The event about a rollout that begins, is paused, stops or ends, if its state changes.
 pub(super) fn turn(set: &QuarksStatefulSet, status: &QuarksStatefulSetStatus, now: Timestamp) -> Option<RecordedEvent> {
-    let of = |status: &QuarksStatefulSetStatus| -> Option<Condition> {
-        let mut conditions = status.conditions.iter();
-        conditions.find(|one| one.kind == PROGRESSING).cloned()
-    };
-    let before = set.status.as_ref().and_then(of).map(|one| one.reason);
-    let after = of(status)?;
+    let before = set.status.as_ref().and_then(|status| status.condition(PROGRESSING));
+    let before = before.map(|one| one.reason.as_str());
+    let after = status.condition(PROGRESSING)?;
     let version = status.version.unwrap_or_default();
-    let was_done = before.as_deref().is_none_or(|reason| reason == ROLLED_OUT);
+    let was_done = before.is_none_or(|reason| reason == ROLLED_OUT);
     let event = |action: &str, text: &str| {
         RecordedEvent::about(set, action, now).because(&format!("version: {version}, {text}"))
     };
     match after.reason.as_str() {
-        reason if before.as_deref() == Some(reason) => None,
+        reason if before == Some(reason) => None,
         UPDATING if was_done => Some(event("update", "the rollout begins")),
         UPDATING => Some(event("update", "the rollout continues")),
         ROLLED_OUT => Some(event("update", "the rollout has ended")),
