@@ -1,12 +1,11 @@
 //! Fields of the operator's objects that others have set, from the API server's record of it. Pure.
 
+use boson_cluster::client::{OPERATOR, managers};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ManagedFieldsEntry;
 use kube::api::ObjectMeta;
 use serde_json::{Map, Value};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Field managers of the operator begin with this.
-const OPERATOR: &str = "boson-";
 /// Kubernetes' own, which fill in fields.
 const KUBERNETES: [&str; 4] = ["kube-apiserver", "kube-controller-manager", "kube-scheduler", "kubelet"];
 /// Everybody may set metadata, and a status is of a controller.
@@ -15,29 +14,21 @@ const SHARED: [&str; 2] = ["f:metadata", "f:status"];
 /// The fields that others have set in an object of the operator: JSON pointers, by manager. Items of lists are left
 /// out: the operator removes those that it has not written.
 pub fn fields(object: &ObjectMeta) -> BTreeMap<String, Vec<String>> {
-    let entries = || {
-        let all = object.managed_fields.iter().flatten();
-        all.filter(|one| one.subresource.as_ref().is_none_or(String::is_empty))
-    };
-    let is_operators = |one: &&ManagedFieldsEntry| manager(one).starts_with(OPERATOR);
-    let own: BTreeSet<String> = entries().filter(is_operators).flat_map(leaves).collect();
-    let mut found = BTreeMap::new();
-    if entries().any(|one| is_operators(&one)) {
-        for one in entries().filter(|one| !is_operators(one) && !KUBERNETES.contains(&manager(one))) {
-            let set: Vec<String> = leaves(one).into_iter().filter(|field| !own.contains(field)).collect();
-            if !set.is_empty() {
-                found
-                    .entry(manager(one).to_string())
-                    .or_insert_with(Vec::new)
-                    .extend(set);
-            }
+    let (own, others): (Vec<_>, Vec<_>) = managers(object).partition(|(manager, _)| manager.starts_with(OPERATOR));
+    let is_foreign = own.is_empty();
+    let own: BTreeSet<String> = own.into_iter().flat_map(|(_, entry)| leaves(entry)).collect();
+    let mut found: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    for (manager, entry) in others {
+        if is_foreign || KUBERNETES.contains(&manager) {
+            continue;
+        }
+        let mut set = leaves(entry);
+        set.retain(|field| !own.contains(field));
+        if !set.is_empty() {
+            found.entry(manager.into()).or_default().extend(set);
         }
     }
     found
-}
-
-fn manager(entry: &ManagedFieldsEntry) -> &str {
-    entry.manager.as_deref().unwrap_or_default()
 }
 
 /// JSON pointers to the fields of an entry.

@@ -1,32 +1,20 @@
 //! Who has changed an object, as far as the API server or the program that changed it tells. Pure.
 
+use crate::client::{OPERATOR, managers};
 use boson_manifest::labels;
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::ManagedFieldsEntry;
 use kube::api::ObjectMeta;
 
-/// Field managers of the operator begin with this.
-const OPERATOR: &str = "boson-";
 /// Field manager of `host deploy`; those of other commands begin with `host-`.
 const HOST: &str = "host";
 
 /// Who has changed the specification of an object last: the user whom a command of `host` has noted, otherwise the
 /// program, by the name of its field manager.
 pub fn who(object: &ObjectMeta) -> Option<String> {
-    let entries = object.managed_fields.iter().flatten();
-    let is_by_user = |one: &&ManagedFieldsEntry| {
-        let is_of_object = one.subresource.as_ref().is_none_or(String::is_empty);
-        is_of_object && !manager(one).starts_with(OPERATOR)
-    };
-    let last = entries
-        .filter(is_by_user)
-        .max_by_key(|one| (one.time.as_ref().map(|time| time.0), is_host(manager(one))))?;
+    let others = managers(object).filter(|(manager, _)| !manager.starts_with(OPERATOR));
+    let (last, _) = others.max_by_key(|(manager, entry)| (entry.time.as_ref().map(|time| time.0), is_host(manager)))?;
     let noted = object.annotations.as_ref().and_then(|all| all.get(labels::CHANGED_BY));
-    let noted = noted.filter(|_| is_host(manager(last)));
-    Some(noted.cloned().unwrap_or_else(|| manager(last).to_string()))
-}
-
-fn manager(entry: &ManagedFieldsEntry) -> &str {
-    entry.manager.as_deref().unwrap_or_default()
+    let noted = noted.filter(|_| is_host(last));
+    Some(noted.cloned().unwrap_or_else(|| last.to_string()))
 }
 
 fn is_host(manager: &str) -> bool {

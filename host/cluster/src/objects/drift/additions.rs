@@ -5,12 +5,10 @@
 //! change by others.
 
 use super::lists::PROTOCOL;
-use crate::client::{AnyObject, ManagedFields};
+use crate::client::{AnyObject, ManagedFields, OPERATOR};
 use serde_json::{Map, Value};
 use std::fmt;
 
-/// Field managers of the operator begin with this.
-const OURS: &str = "boson-";
 /// Members that are maps of entries, not structures of fields. A map that is replaced as a whole needs no entry here.
 const MAPS: [&str; 7] = [
     "binaryData",
@@ -54,7 +52,7 @@ impl Foreign {
     /// `live`: the object on the server. `wanted`: the object as written.
     pub fn of(live: &Value, wanted: &Value) -> Self {
         let mut found = Self::default();
-        let is_foreign = |one: &ManagedFields<'_>| !one.manager.starts_with(OURS) && !one.of_subresource;
+        let is_foreign = |one: &ManagedFields<'_>| !one.manager.starts_with(OPERATOR) && !one.of_subresource;
         for managed in live.managed_fields().filter(is_foreign) {
             let mut walk = Walk {
                 manager: managed.manager,
