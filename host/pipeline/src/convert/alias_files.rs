@@ -13,8 +13,7 @@ const MAX_ALIASES: usize = 5_000;
 
 /// The alias file among the rendered files.
 pub(super) fn among(files: &[Rendered], job: &Job) -> Option<Rendered> {
-    let template = job.templates.iter().find(|file| file.destination == ALIAS_FILE)?;
-    let name = job.template_name(template);
+    let name = job.template_at(ALIAS_FILE)?;
     files.iter().find(|file| file.name == name).cloned()
 }
 

@@ -9,8 +9,7 @@ use boson_manifest::dns::{HANDLER_FILE, Handler};
 
 /// An error if the file is among the rendered ones and faulty.
 pub(super) fn fault(files: &[Rendered], job: &Job) -> Option<Diagnostic> {
-    let template = job.templates.iter().find(|file| file.destination == HANDLER_FILE)?;
-    let name = job.template_name(template);
+    let name = job.template_at(HANDLER_FILE)?;
     let file = files.iter().find(|file| file.name == name)?;
     let why = Handler::file(&file.content).err()?;
     let message = format!("the file of handlers cannot be used: {why}");

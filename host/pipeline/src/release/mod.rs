@@ -130,6 +130,12 @@ impl Job {
     pub fn template_name(&self, template: &TemplateFile) -> String {
         format!("{}/{}", self.name, template.source)
     }
+
+    /// The name of the template of the file at this path, relative to the job.
+    pub fn template_at(&self, destination: &str) -> Option<String> {
+        let template = self.templates.iter().find(|file| file.destination == destination)?;
+        Some(self.template_name(template))
+    }
 }
 
 fn names_a_process(monit: &str) -> bool {
