@@ -256,44 +256,43 @@ mod tests {
         assert_eq!(with(|one| one.before_id = Some(3)), ["2", "1"]);
         assert_eq!(with(|one| one.before = time::parsed("2026-11-28 10:00:05").ok()), ["1"]);
         assert_eq!(with(|one| one.after = time::parsed("2026-11-28T10:00:05Z").ok()), ["3"]);
-        let of = |filter: Filter| ids(filter);
         assert_eq!(
-            of(Filter {
+            ids(Filter {
                 instance: text("broker/2"),
                 ..Filter::default()
             }),
             ["2"]
         );
         assert_eq!(
-            of(Filter {
+            ids(Filter {
                 event_user: text("ann"),
                 ..Filter::default()
             }),
             ["1"]
         );
         assert_eq!(
-            of(Filter {
+            ids(Filter {
                 action: text("update"),
                 ..Filter::default()
             }),
             ["2", "1"]
         );
         assert_eq!(
-            of(Filter {
+            ids(Filter {
                 object_type: text("instance_group"),
                 ..Filter::default()
             }),
             ["3"]
         );
         assert_eq!(
-            of(Filter {
+            ids(Filter {
                 object_name: text("broker/2"),
                 ..Filter::default()
             }),
             ["2"]
         );
         assert_eq!(
-            of(Filter {
+            ids(Filter {
                 deployment: text("other"),
                 ..Filter::default()
             }),
