@@ -25,6 +25,8 @@ const MAX_STORED_PATHS: usize = 1000;
 const MAX_ENTRIES: usize = 300_000;
 /// How long the search may delay the pod.
 const SEARCH_TIMEOUT: Duration = Duration::from_secs(1);
+/// How long the script may wait for the clock of file systems, which advances every 1 to 10 ms.
+const CLOCK_TIMEOUT: Duration = Duration::from_millis(50);
 
 /// Directories for what may be lost, below the root.
 const TEMPORARY: [&str; 2] = ["tmp", "var/tmp"];
@@ -57,15 +59,19 @@ impl Search {
     pub fn begin(places: &Places) -> Option<Self> {
         let root = places.file_system()?.to_path_buf();
         let packages = places.vcap("packages");
-        // The clock of file systems advances every few milliseconds: what was written before it does belongs to the
-        // image.
-        let before = file_time();
-        let end = Instant::now() + Duration::from_millis(20);
-        while file_time() == before && Instant::now() < end {
+        Some(Self::of(root, packages))
+    }
+
+    /// A file gets the time of a coarse clock, which lags, or the exact time, if another process has just read the one
+    /// it had. So what was written before `since` has no later time; what is written once the coarse clock is beyond
+    /// it has one.
+    fn of(root: PathBuf, packages: PathBuf) -> Self {
+        let since = time(ClockId::Realtime);
+        let end = Instant::now() + CLOCK_TIMEOUT;
+        while time(ClockId::RealtimeCoarse) <= since && Instant::now() < end {
             std::thread::sleep(Duration::from_millis(1));
         }
-        let since = file_time();
-        Some(Self { root, packages, since })
+        Self { root, packages, since }
     }
 
     /// Logs what the script of a job changed since then, and how to keep it.
@@ -164,7 +170,7 @@ impl Search {
         } else {
             (metadata.ctime(), metadata.ctime_nsec())
         };
-        time >= self.since
+        time > self.since
     }
 
     /// Packages that are links, as in images of releases: where they lead, and the links.
@@ -198,9 +204,8 @@ fn by_package(links: &[(PathBuf, PathBuf)], path: PathBuf) -> PathBuf {
     found.unwrap_or(path)
 }
 
-/// The time that a file would get that is written now.
-fn file_time() -> Time {
-    let time = clock_gettime(ClockId::RealtimeCoarse);
+fn time(clock: ClockId) -> Time {
+    let time = clock_gettime(clock);
     (time.tv_sec, time.tv_nsec)
 }
 
@@ -233,16 +238,7 @@ mod tests {
     use super::*;
 
     fn search(root: &Path) -> Search {
-        let before = file_time();
-        // As in `begin`.
-        while file_time() == before {
-            std::thread::sleep(Duration::from_millis(1));
-        }
-        Search {
-            root: root.into(),
-            packages: root.join("var/vcap/packages"),
-            since: file_time(),
-        }
+        Search::of(root.into(), root.join("var/vcap/packages"))
     }
 
     fn write(root: &Path, inner: &str) {
@@ -294,6 +290,24 @@ mod tests {
         let lines = search.settings(&search.find().paths);
         assert!(lines[0].ends_with("quarks.run.writable_packages: [p]"), "{lines:?}");
         assert!(lines[1].ends_with("quarks.run.pre_start: inline"), "{lines:?}");
+    }
+
+    #[test]
+    fn files_with_exact_times_are_older_than_a_search_that_begins_later() {
+        let directory = tempfile::tempdir().unwrap();
+        let root = directory.path();
+        for _ in 0..100 {
+            for file in ["a", "b"] {
+                write(root, file);
+                // The next change gets the exact time.
+                fs::metadata(root.join(file)).unwrap();
+                write(root, file);
+            }
+            let search = search(root);
+            assert_eq!(found(&search), [""; 0]);
+            write(root, "a");
+            assert_eq!(found(&search), ["a"]);
+        }
     }
 
     #[test]
