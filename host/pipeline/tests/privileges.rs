@@ -183,10 +183,14 @@ fn an_administrator_allows_a_privilege_or_one_value_of_it() {
 }
 
 fn files(bpm: &str) -> Vec<JobFiles> {
+    files_with(&[], bpm)
+}
+
+fn files_with(templates: &[&str], bpm: &str) -> Vec<JobFiles> {
     vec![JobFiles {
         job: "j".into(),
         release: "r".into(),
-        templates: Vec::new(),
+        templates: templates.iter().map(|path| (*path).to_string()).collect(),
         monitored: true,
         start_program: None,
         aliases: None,
@@ -241,6 +245,17 @@ fn a_group_gets_what_it_asks_for_and_other_workloads_do_not() {
         (
             of(&quarks(r#"{"run": {"sysctls": {"kernel/msgmax": 65536}}}"#), nothing),
             vec!["sysctls=kernel.msgmax"],
+        ),
+        (
+            of(&quarks(r#"{"link_local_dns": true}"#), nothing),
+            vec!["capabilities=NET_ADMIN", "runAsUser=0"],
+        ),
+        (
+            of_group(
+                &tree(r#"{"instance_groups": [{"jobs": [{"name": "j", "release": "r"}]}]}"#),
+                &files_with(&["dns/handlers.json"], nothing),
+            ),
+            vec!["capabilities=NET_ADMIN", "runAsUser=0"],
         ),
         (
             of(&quarks(r#"{"run": {"pre_start": "inline"}}"#), nothing),

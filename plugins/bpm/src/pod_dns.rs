@@ -4,11 +4,10 @@
 
 use crate::group::Group;
 use crate::object::{compact, object};
-use crate::request::JobFiles;
 use crate::volumes;
 use crate::{resources, security};
 use boson_document::Tree;
-use boson_manifest::dns::{HANDLER_FILE, LINK_LOCAL};
+use boson_manifest::dns::LINK_LOCAL;
 
 /// The name of the container.
 pub const NAME: &str = "pod-dns";
@@ -18,25 +17,6 @@ pub const OPTION: &str = "--pod-dns";
 const CAPABILITY: &str = "NET_ADMIN";
 /// Failed checks until the container restarts: one a second.
 const MAX_FAILED_CHECKS: i64 = 30;
-
-/// Whether the job needs the server: it has a file of handlers, or a property with an address of BOSH DNS, as
-/// `silk-cni` has one for the containers of apps. `quarks.link_local_dns` decides otherwise.
-pub fn is_asked_for(files: &JobFiles, properties: Option<&Tree>, quarks: Option<&Tree>) -> bool {
-    let given = quarks.and_then(|quarks| quarks.get("link_local_dns"));
-    given.and_then(Tree::as_bool).unwrap_or_else(|| {
-        let has_handlers = files.templates.iter().any(|template| template == HANDLER_FILE);
-        has_handlers || properties.is_some_and(names_address)
-    })
-}
-
-fn names_address(properties: &Tree) -> bool {
-    match properties {
-        Tree::String(text) => LINK_LOCAL.contains(&text.as_str()),
-        Tree::Array(items) => items.iter().any(names_address),
-        Tree::Object(map) => map.values().any(names_address),
-        _ => false,
-    }
-}
 
 /// Whether a group's pods have the server.
 pub fn is_needed(group: &Group) -> bool {

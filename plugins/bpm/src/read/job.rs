@@ -7,7 +7,7 @@ use crate::process::{self, Process};
 use crate::request::{GroupRequest, JobFiles};
 use crate::scripts::Scripts;
 use crate::{
-    fields, kubernetes_rules, packages, pod_dns, ports, pre_render, pre_start, probe, sysctls, writable_packages,
+    fields, kubernetes_rules, packages, ports, pre_render, pre_start, probe, sysctls, writable_packages,
 };
 use boson_document::{Place, Report, Tree, go};
 use boson_manifest::dns;
@@ -46,7 +46,7 @@ pub fn read(
             "add a job of the release bosh-dns-aliases, an addon for example, or set features.use_dns_addresses: true";
         report.warning(codes::DNS_FILES, place, text).help(help);
     }
-    let needs_pod_dns = pod_dns::is_asked_for(files, tree.get("properties"), quarks);
+    let needs_pod_dns = dns::needs_pod_server(&files.templates, tree.get("properties"), quarks);
     let uid = settings
         .get("uids")
         .and_then(|uids| uids.get(&files.release))

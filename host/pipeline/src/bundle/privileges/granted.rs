@@ -5,7 +5,7 @@ use super::requested::{of_container, of_volume};
 use super::{Privilege, Privileges, capability};
 use crate::stage::JobFiles;
 use boson_document::{Map, Tree};
-use boson_manifest::{job, sysctl};
+use boson_manifest::{dns, job, sysctl};
 
 /// Privileges of an instance group. `document`: its resolved document; `jobs`: its rendered bpm.
 pub fn of_group(document: &Tree, jobs: &[JobFiles]) -> Privileges {
@@ -22,6 +22,7 @@ pub fn of_group(document: &Tree, jobs: &[JobFiles]) -> Privileges {
                 granted.extend(of_quarks(quarks));
             }
             granted.extend(entry.get("quarks").into_iter().flat_map(of_quarks));
+            granted.extend(of_pod_server(entry, jobs));
         }
     }
     granted
@@ -59,6 +60,22 @@ fn of_errand(group: &Tree, jobs: &[JobFiles]) -> Option<Privilege> {
     let is_errand = matches!(group.str("lifecycle"), Some("errand" | "auto-errand"));
     let mut templates = jobs.iter().flat_map(|job| &job.templates);
     (is_errand && templates.any(|template| template == "bin/run")).then(|| Privilege::of("runAsUser", "0"))
+}
+
+/// The DNS server within a pod adds the addresses at which it answers.
+fn of_pod_server(entry: &Tree, jobs: &[JobFiles]) -> Vec<Privilege> {
+    let member = |name: &str| entry.str(name).unwrap_or_default();
+    let files = jobs
+        .iter()
+        .find(|files| files.job == member("name") && files.release == member("release"));
+    let templates = files.map(|files| files.templates.as_slice()).unwrap_or_default();
+    let properties = entry.get("properties");
+    let quarks = properties.and_then(|properties| properties.get("quarks"));
+    if dns::needs_pod_server(templates, properties, quarks.or_else(|| entry.get("quarks"))) {
+        capabilities(&["NET_ADMIN".into()])
+    } else {
+        Vec::new()
+    }
 }
 
 fn of_quarks(quarks: &Tree) -> Vec<Privilege> {

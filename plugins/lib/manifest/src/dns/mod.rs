@@ -7,11 +7,13 @@
 mod aliases;
 mod collect;
 mod handlers;
+mod pod_server;
 mod server;
 
 pub use aliases::{Aliases, Cycle, Recursion, alias_fault};
 pub use collect::{Codes, Collected, Request, collect, zone};
 pub use handlers::{HANDLER_FILE, Handler, HandlerFault, MAX_HANDLERS, Source};
+pub use pod_server::needs_pod_server;
 pub use server::Server;
 
 use crate::instances::Spread;
