@@ -147,7 +147,9 @@ async fn volume(tenant: &Tenant, name: &str) -> String {
     let name = format!("{}-{name}", tenant.namespace);
     let volume = json!({
         "apiVersion": "v1", "kind": "PersistentVolume", "metadata": {"name": name},
-        "spec": {"capacity": {"storage": "2Gi"}, "accessModes": ["ReadWriteOnce"], "storageClassName": "",
+        "spec": {"capacity": {"storage": "2Gi"}, "accessModes": ["ReadWriteOnce"],
+            // Of its own: claims of other tests must not take the volume.
+            "storageClassName": tenant.namespace,
             "persistentVolumeReclaimPolicy": "Delete", "hostPath": {"path": format!("/tmp/{name}")}},
     });
     let scratch = tempfile::NamedTempFile::new().unwrap();
@@ -164,8 +166,9 @@ async fn a_stopped_instance_gets_another_disk_and_the_one_before_is_kept() {
     let tenant = operator.tenant("d");
     let _kubelet = Kubelet::of(tenant.pods());
     let first = volume(&tenant, "first").await;
+    let group = format!("persistent_disk: 1024\n  persistent_disk_type: {}", tenant.namespace);
     let small = Small {
-        group: "persistent_disk: 1024",
+        group: &group,
         ..Small::default()
     };
     tenant.config_map("d-manifest", "manifest", &small.manifest()).await;
