@@ -7,6 +7,7 @@
 //! With a word after `--` (`cargo bench --workspace --bench speed -- convert`) only groups with that word in their name
 //! run; with the whole name of a group, that group alone.
 
+mod commands;
 mod crowd;
 mod first_run;
 mod in_process;
@@ -54,6 +55,7 @@ fn groups() -> Vec<Group> {
         ("operator-idle", operator::idle),
         ("decision", rollout::decision),
         ("rollout", rollout::rollout),
+        ("commands", commands::commands),
         ("neighbors", neighbors::neighbors),
         ("plugins", plugins::plugins),
         ("wrapper", wrapper::wrapper),

@@ -156,7 +156,7 @@ fn deploy(site: &Site, group: &Value) -> Result<()> {
 }
 
 /// Reports each pod as ready at once, as a kubelet would.
-async fn make_ready(client: Client, namespace: String) -> Result<()> {
+pub async fn make_ready(client: Client, namespace: String) -> Result<()> {
     let pods: Api<Pod> = Api::namespaced(client, &namespace);
     let mut changed = pin!(watcher(pods.clone(), watcher::Config::default()).applied_objects());
     while let Some(pod) = changed.next().await {

@@ -7,6 +7,7 @@ use boson_tests::registry::Server;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::fs;
+use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 /// Bytes of a page of memory, and ticks of a second: Linux's values on all supported machines.
@@ -75,6 +76,11 @@ impl Site {
     /// The namespace of the operator.
     pub fn namespace(&self) -> &str {
         &self.namespace
+    }
+
+    /// Of an administrator.
+    pub fn kubeconfig(&self) -> PathBuf {
+        self.cluster.kubeconfig()
     }
 
     /// A client of the API server.
