@@ -1,6 +1,7 @@
 //! An operator with two namespaces, plugins that are added as users add them, and what its deployment says about them.
 
 use anyhow::{Context, Result, ensure};
+use boson_manifest::labels::EVENTS_PAGE;
 use boson_tests::WAIT_TIMEOUT;
 use boson_tests::cluster::{Cluster, Operator, shared};
 use boson_tests::registry::{Server, push_example};
@@ -168,8 +169,11 @@ impl Scene {
                     .as_str()
                     .is_some_and(|name| name.starts_with("quarks.cloudfoundry.org/"))
         };
+        // Written some seconds after what they are about.
+        let recorded = |object: &&Value| !object["metadata"]["labels"][EVENTS_PAGE].is_null();
         let items = list["items"].as_array().into_iter().flatten();
-        Ok(items.filter(|object| !theirs(object)).map(version).collect())
+        let items = items.filter(|object| !theirs(object) && !recorded(object));
+        Ok(items.map(version).collect())
     }
 
     /// Waits until nothing has changed for some time; returns all objects.
