@@ -1,18 +1,25 @@
-//! Rows about commands that look at a deployment with many pods.
+//! Rows about commands that look at a deployment with many pods, or work in many instances.
 
 use crate::measure::{Sample, host, process};
+use crate::node::Place;
 use crate::operator::{RELEASE, map};
+use crate::pod_start;
 use crate::rollout::make_ready;
 use crate::site::Site;
 use crate::table::Row;
 use anyhow::Result;
+use boson_manifest::labels;
 use boson_tests::synthetic;
+use serde_json::Value;
 use std::fs;
+use std::path::Path;
 use std::time::Duration;
 use tokio::runtime::Runtime;
 
 const GROUPS: usize = 50;
 const INSTANCES: usize = 10;
+/// Running at the same time.
+const PODS: usize = 50;
 const RUNS: usize = 5;
 /// Until all pods exist.
 const WAIT_TIMEOUT: Duration = Duration::from_secs(900);
@@ -50,16 +57,10 @@ pub fn commands() -> Result<Vec<Row>> {
     })?;
     let mut measured = Vec::new();
     for words in COMMANDS {
-        let mut walls = Vec::new();
-        for _ in 0..RUNS {
-            let mut command = host(directory.path(), words)?;
-            if words[0] != "deployments" {
-                command.args(["-d", "d"]);
-            }
-            command.args(["--namespace", site.namespace()]);
-            walls.push(process(command.env("KUBECONFIG", site.kubeconfig()))?.wall / 1e3);
-        }
-        measured.push((words.join(" "), Sample::of(walls).median()));
+        let here = ["--namespace", site.namespace()];
+        let deployment = ["-d", "d"].into_iter().filter(|_| words[0] != "deployments");
+        let arguments: Vec<&str> = words.iter().copied().chain(deployment).chain(here).collect();
+        measured.push((words.join(" "), median(directory.path(), &site.kubeconfig(), &arguments)?));
     }
     kubelet.abort();
     measured.sort_by(|one, other| other.1.total_cmp(&one.1));
@@ -75,4 +76,53 @@ pub fn commands() -> Result<Vec<Row>> {
         "s",
         &format!("medians of {RUNS}: {}", parts.join(", ")),
     )])
+}
+
+/// Seconds of a command.
+fn median(directory: &Path, kubeconfig: &Path, arguments: &[&str]) -> Result<f64> {
+    let mut walls = Vec::new();
+    for _ in 0..RUNS {
+        let mut command = host(directory, arguments)?;
+        walls.push(process(command.env("KUBECONFIG", kubeconfig))?.wall / 1e3);
+    }
+    Ok(Sample::of(walls).median())
+}
+
+/// Commands in running pods, which need no operator.
+pub fn in_instances() -> Result<Vec<Row>> {
+    let what = format!("commands: in {PODS} instances");
+    let Some(place) = Place::new("bench-instances")? else {
+        return Ok(vec![Row::left_out(&what, "a node needs root")]);
+    };
+    let template = pod_start::prepare(&place)?;
+    let pods: Vec<Value> = (0..PODS).map(|nth| pod(&template, nth)).collect();
+    place.create(&pods)?;
+    for nth in 0..PODS {
+        place.wait(&format!("pod/{}", name(nth)), "condition=Ready")?;
+    }
+    let directory = tempfile::tempdir()?;
+    let mut rows = Vec::new();
+    for words in [
+        &["ssh", "front", "-c", "true"][..],
+        &["logs", "front", "--num", "10"],
+        &["logs", "front"],
+    ] {
+        let here = ["-d", "shop", "--namespace", &place.namespace];
+        let arguments: Vec<&str> = words[..1].iter().chain(&here).chain(&words[1..]).copied().collect();
+        let seconds = median(directory.path(), &place.cluster.kubeconfig(), &arguments)?;
+        let what = format!("{what}, host {}", words.join(" "));
+        rows.push(Row::below(&what, seconds, 10.0, "s", &format!("median of {RUNS}")));
+    }
+    Ok(rows)
+}
+
+fn name(nth: usize) -> String {
+    format!("shop-front-{nth}")
+}
+
+fn pod(template: &Value, nth: usize) -> Value {
+    let mut pod = template.clone();
+    pod["metadata"]["name"] = name(nth).into();
+    pod["metadata"]["labels"][labels::KUBERNETES_POD_INDEX] = nth.to_string().into();
+    pod
 }

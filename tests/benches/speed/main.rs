@@ -56,6 +56,7 @@ fn groups() -> Vec<Group> {
         ("decision", rollout::decision),
         ("rollout", rollout::rollout),
         ("commands", commands::commands),
+        ("commands-in-instances", commands::in_instances),
         ("neighbors", neighbors::neighbors),
         ("plugins", plugins::plugins),
         ("wrapper", wrapper::wrapper),

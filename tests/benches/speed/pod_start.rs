@@ -100,7 +100,7 @@ fn parts(with: &[Life], without: &[Life]) -> Vec<Row> {
 }
 
 /// Loads the images, and lets an operator create everything but the pods. Returns the pod of the group's StatefulSet.
-fn prepare(place: &Place) -> Result<Value> {
+pub fn prepare(place: &Place) -> Result<Value> {
     let (directory, registry) = (tempfile::tempdir()?, Server::start(false)?);
     synthetic::write_job(directory.path())?;
     let release = directory.path().join("release");
