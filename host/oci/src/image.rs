@@ -3,6 +3,7 @@
 use crate::{Section, digest};
 use oci_spec::image::{Descriptor, Digest, MediaType, SCHEMA_VERSION};
 use serde_json::{Value, json};
+use std::collections::BTreeMap;
 
 /// A document that is small enough for memory.
 #[derive(Clone, Debug)]
@@ -90,18 +91,32 @@ impl Image {
             layers,
         }
     }
+
+    /// The same image with annotations of its manifest.
+    #[must_use]
+    pub fn annotated(mut self, annotations: &BTreeMap<String, String>) -> Self {
+        let descriptors: Vec<Descriptor> = self.layers.iter().map(Layer::descriptor).collect();
+        let mut document = document(&self.config.descriptor(), &descriptors);
+        if !annotations.is_empty() {
+            document["annotations"] = json!(annotations);
+        }
+        self.manifest = Blob::json(MediaType::ImageManifest, &document);
+        self
+    }
 }
 
 /// The manifest of an image with these layers, the lowest first.
 pub fn manifest(config: &Descriptor, layers: &[Descriptor]) -> Blob {
-    let media_type = MediaType::ImageManifest;
-    let document = json!({
+    Blob::json(MediaType::ImageManifest, &document(config, layers))
+}
+
+fn document(config: &Descriptor, layers: &[Descriptor]) -> Value {
+    json!({
         "schemaVersion": SCHEMA_VERSION,
-        "mediaType": media_type,
+        "mediaType": MediaType::ImageManifest,
         "config": config,
         "layers": layers,
-    });
-    Blob::json(media_type, &document)
+    })
 }
 
 /// The path in a layout of the blob with this digest.

@@ -19,6 +19,7 @@ mod confined;
 mod core_module;
 mod evidence;
 pub mod loaded;
+mod metadata;
 mod metering;
 pub mod plugin_arguments;
 pub mod plugin_groups;

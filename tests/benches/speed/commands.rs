@@ -46,7 +46,11 @@ pub fn commands() -> Result<Vec<Row>> {
     let manifest = fs::read_to_string(directory.path().join("manifest.yml"))?;
     let instances = format!("  instances: {INSTANCES}");
     let lines = manifest.lines().map(|line| {
-        if line.starts_with("  instances: ") { instances.as_str() } else { line }
+        if line.starts_with("  instances: ") {
+            instances.as_str()
+        } else {
+            line
+        }
     });
     let manifest = lines.collect::<Vec<_>>().join("\n");
     site.apply(&[map("manifest", &manifest), site.deployment("d", "manifest")])?;
@@ -60,7 +64,10 @@ pub fn commands() -> Result<Vec<Row>> {
         let here = ["--namespace", site.namespace()];
         let deployment = ["-d", "d"].into_iter().filter(|_| words[0] != "deployments");
         let arguments: Vec<&str> = words.iter().copied().chain(deployment).chain(here).collect();
-        measured.push((words.join(" "), median(directory.path(), &site.kubeconfig(), &arguments)?));
+        measured.push((
+            words.join(" "),
+            median(directory.path(), &site.kubeconfig(), &arguments)?,
+        ));
     }
     kubelet.abort();
     measured.sort_by(|one, other| other.1.total_cmp(&one.1));

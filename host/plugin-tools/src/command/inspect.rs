@@ -3,7 +3,7 @@
 use crate::codes;
 use crate::command::verify::Found;
 use crate::evidence::{self, Item, KeyNames, Subjects};
-use crate::plugins;
+use crate::{metadata, plugins};
 use boson_commands::columns::{indented, section};
 use boson_commands::exit::ExitError;
 use boson_commands::output::{self, Color, Form};
@@ -151,6 +151,9 @@ impl Inspection<'_> {
             .with("imports", list(interfaces.imports))
             .with("settings", description.settings_schema.clone())
             .with("diagnostics", Tree::Array(description.codes.iter().map(code).collect()));
+        let metadata = metadata::of(&self.found.bytes).into_iter();
+        let metadata = metadata.fold(Tree::object(), |tree, (name, text)| tree.with(name, text));
+        tree.set("metadata", metadata);
         if let Some(image) = &self.found.image {
             tree.set("image", image.as_str());
             tree.set("attached", evidence::tree(self.items, self.names));
@@ -180,6 +183,8 @@ fn overview(sandbox: &Sandbox, plugin: &Plugin, description: &Description, found
         text("exports", interfaces.exports.join(", ")),
         text("imports", interfaces.imports.join(", ")),
     ];
+    let metadata = metadata::of(&found.bytes).into_iter();
+    all.extend(metadata.map(|(name, value)| text(&format!("metadata: {name}"), clean::line(&value))));
     all.extend(found.image.clone().map(|image| text("image", image)));
     all
 }

@@ -247,19 +247,31 @@ pub fn component(path: &Path) -> Result<Vec<u8>, Box<Diagnostic>> {
     too_large(bytes.len(), None).map_or(Ok(bytes), |error| Err(Box::new(error)))
 }
 
-/// The interfaces of a component that can be used as a plugin.
+/// A component that can be used as a plugin.
+pub struct Usable {
+    pub interfaces: Interfaces,
+    /// The name and the version that it gives itself.
+    pub name: String,
+    pub version: String,
+}
+
+/// Loads a component.
 ///
 /// # Errors
 /// It is refused.
-pub fn checked(path: &Path, bytes: &[u8]) -> Result<Interfaces, Box<Diagnostic>> {
+pub fn checked(path: &Path, bytes: &[u8]) -> Result<Usable, Box<Diagnostic>> {
     let failed = |failure: boson_sandbox::Error| Box::new(failure.diagnostic());
     let sandbox = plugins::sandbox(Limits::default()).map_err(failed)?;
     let source = Source::File(path.to_path_buf());
     let plugin = sandbox
         .load(&path.display().to_string(), bytes, source)
         .map_err(failed)?;
-    plugin.describe(&sandbox).map_err(failed)?;
-    Ok(sandbox.interfaces(&plugin))
+    let description = plugin.describe(&sandbox).map_err(failed)?;
+    Ok(Usable {
+        interfaces: sandbox.interfaces(&plugin),
+        name: description.name.clone(),
+        version: description.version.clone(),
+    })
 }
 
 /// A component that the operator will accept.

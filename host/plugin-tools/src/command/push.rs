@@ -1,7 +1,8 @@
 //! `host plugin push`: a component as an image in a registry, or in an archive of one. The same component always gives
 //! the same image.
 
-use crate::command::pack;
+use crate::command::pack::{self, Usable};
+use crate::metadata;
 use anyhow::Context;
 use boson_commands::exit::ExitError;
 use boson_commands::output::{self, Color};
@@ -11,9 +12,9 @@ use boson_oci::{Blob, Image, Layer, Section, digest};
 use boson_pipeline::Diagnostic;
 use boson_pipeline::report::Sources;
 use boson_registry::{Transfer, docker_credentials};
-use boson_sandbox::Interfaces;
 use clap::Args;
 use serde_json::json;
+use std::collections::BTreeMap;
 use std::io::Write;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -30,6 +31,8 @@ const CREATED: &str = "1970-01-01T00:00:00Z";
 #[command(after_help = "Examples:\n  \
     host plugin push my-labels.wasm registry.example.com/team/my-labels:1.0\n  \
     host plugin push my-labels.wasm registry.example.com/team/my-labels:1.0 --archive my-labels.tar\n\n\
+    The image has the name and the version of the plugin as annotations, and what the component says about itself in the sections \
+    authors, description, homepage, licenses, revision, source and version.\n\n\
     Credentials are those of `docker login`. The output is the reference with the digest, for `image` in plugin.yaml.")]
 pub struct PushArguments {
     /// The component, or the core module to make it of
@@ -40,6 +43,9 @@ pub struct PushArguments {
     /// Write the image to disk instead: FILE.tar is an archive, anything else a directory with an OCI image layout
     #[arg(long, value_name = "PATH")]
     archive: Option<PathBuf>,
+    /// Add an annotation to the image, or replace one of the component; repeat it for several
+    #[arg(long = "annotation", value_name = "KEY=VALUE", value_parser = annotation)]
+    annotations: Vec<(String, String)>,
     #[command(flatten)]
     without_tls: WithoutTlsArguments,
     #[command(flatten)]
@@ -58,14 +64,24 @@ fn tagged(text: &str) -> Result<String, String> {
     }
 }
 
+fn annotation(text: &str) -> Result<(String, String), String> {
+    let (key, value) = text.split_once('=').ok_or("expected KEY=VALUE")?;
+    if key.is_empty() {
+        return Err("the key is empty".to_string());
+    }
+    Ok((key.to_string(), value.to_string()))
+}
+
 pub fn run(arguments: &PushArguments, color: Color) -> Result<(), ExitError> {
     let fail = |error: Diagnostic| {
         output::show(&[error], &Sources::default(), color);
         ExitError::Input
     };
     let bytes = pack::component(&arguments.component).map_err(|error| fail(*error))?;
-    let interfaces = pack::checked(&arguments.component, &bytes).map_err(|error| fail(*error))?;
-    let image = image(&arguments.reference, &bytes, &interfaces)?;
+    let plugin = pack::checked(&arguments.component, &bytes).map_err(|error| fail(*error))?;
+    let mut annotations = annotations(&bytes, &plugin);
+    annotations.extend(arguments.annotations.iter().cloned());
+    let image = image(&arguments.reference, &bytes, &plugin)?.annotated(&annotations);
     match &arguments.archive {
         Some(file) if file.extension().is_some_and(|end| end == "tar") => write::archive(&image, file).map_err(fail)?,
         Some(directory) => write::layout(&image, directory).map_err(fail)?,
@@ -82,7 +98,7 @@ pub fn run(arguments: &PushArguments, color: Color) -> Result<(), ExitError> {
 }
 
 /// The image of a component: a configuration that lists its interfaces, and the component as its only layer.
-fn image(name: &str, component: &[u8], interfaces: &Interfaces) -> anyhow::Result<Image> {
+fn image(name: &str, component: &[u8], plugin: &Usable) -> anyhow::Result<Image> {
     let mut file = tempfile::tempfile().context("there is no space for a temporary file")?;
     file.write_all(component)
         .context("a temporary file cannot be written")?;
@@ -93,6 +109,7 @@ fn image(name: &str, component: &[u8], interfaces: &Interfaces) -> anyhow::Resul
         diff_id: digest.clone(),
         content: Section::new(Arc::new(file), 0, component.len() as u64),
     };
+    let interfaces = &plugin.interfaces;
     let config = json!({
         "created": CREATED,
         "architecture": "wasm",
@@ -103,9 +120,19 @@ fn image(name: &str, component: &[u8], interfaces: &Interfaces) -> anyhow::Resul
     Ok(Image::new(name, Blob::json(CONFIG.into(), &config), vec![layer]))
 }
 
+/// By their whole names.
+fn annotations(component: &[u8], plugin: &Usable) -> BTreeMap<String, String> {
+    let mut texts = metadata::of(component);
+    texts.entry(metadata::TITLE).or_insert_with(|| plugin.name.clone());
+    texts.entry(metadata::VERSION).or_insert_with(|| plugin.version.clone());
+    let named = |(name, text)| (format!("{}{name}", metadata::PREFIX), text);
+    texts.into_iter().map(named).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use boson_sandbox::Interfaces;
 
     #[test]
     fn a_reference_has_a_host_and_a_tag() {
@@ -126,12 +153,21 @@ mod tests {
 
     #[test]
     fn the_same_component_gives_the_same_image() {
-        let interfaces = Interfaces {
-            exports: vec!["boson:types/about@1.0.0".into()],
-            imports: Vec::new(),
+        let plugin = Usable {
+            interfaces: Interfaces {
+                exports: vec!["boson:types/about@1.0.0".into()],
+                imports: Vec::new(),
+            },
+            name: "labels".into(),
+            version: "1.0.0".into(),
         };
-        let image = |name: &str| image(name, b"component", &interfaces).unwrap();
+        let annotations = annotations(b"component", &plugin);
+        let image = |name: &str| image(name, b"component", &plugin).unwrap().annotated(&annotations);
         let (one, other) = (image("r.example/p:1"), image("other.example/q:2"));
+        let manifest = String::from_utf8(one.manifest.bytes.clone()).unwrap();
+        let wanted =
+            r#""annotations":{"org.opencontainers.image.title":"labels","org.opencontainers.image.version":"1.0.0"}"#;
+        assert!(manifest.contains(wanted), "{manifest}");
         assert_eq!(one.manifest.digest, other.manifest.digest);
         let text = String::from_utf8(one.config.bytes).unwrap();
         assert!(

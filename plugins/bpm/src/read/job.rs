@@ -6,9 +6,7 @@ use crate::job::{Job, Quarks};
 use crate::process::{self, Process};
 use crate::request::{GroupRequest, JobFiles};
 use crate::scripts::Scripts;
-use crate::{
-    fields, kubernetes_rules, packages, ports, pre_render, pre_start, probe, sysctls, writable_packages,
-};
+use crate::{fields, kubernetes_rules, packages, ports, pre_render, pre_start, probe, sysctls, writable_packages};
 use boson_document::{Place, Report, Tree, go};
 use boson_manifest::dns;
 use boson_manifest::images;
