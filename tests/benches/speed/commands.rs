@@ -21,7 +21,7 @@ const INSTANCES: usize = 10;
 /// Running at the same time.
 const PODS: usize = 50;
 const RUNS: usize = 5;
-/// Until all pods exist.
+/// Until all pods exist, or are ready.
 const WAIT_TIMEOUT: Duration = Duration::from_secs(900);
 const COMMANDS: [&[&str]; 8] = [
     &["instances"],
@@ -104,9 +104,8 @@ pub fn in_instances() -> Result<Vec<Row>> {
     let template = pod_start::prepare(&place)?;
     let pods: Vec<Value> = (0..PODS).map(|nth| pod(&template, nth)).collect();
     place.create(&pods)?;
-    for nth in 0..PODS {
-        place.wait(&format!("pod/{}", name(nth)), "condition=Ready")?;
-    }
+    let timeout = format!("--timeout={}s", WAIT_TIMEOUT.as_secs());
+    place.kubectl(&["wait", "pods", "--all", "--for=condition=Ready", &timeout])?;
     let directory = tempfile::tempdir()?;
     let mut rows = Vec::new();
     for words in [
@@ -123,13 +122,9 @@ pub fn in_instances() -> Result<Vec<Row>> {
     Ok(rows)
 }
 
-fn name(nth: usize) -> String {
-    format!("shop-front-{nth}")
-}
-
 fn pod(template: &Value, nth: usize) -> Value {
     let mut pod = template.clone();
-    pod["metadata"]["name"] = name(nth).into();
+    pod["metadata"]["name"] = format!("shop-front-{nth}").into();
     pod["metadata"]["labels"][labels::KUBERNETES_POD_INDEX] = nth.to_string().into();
     pod
 }

@@ -81,14 +81,14 @@ fn main() -> Result<()> {
     for (place, (name, measure)) in first {
         // What was measured before is worth printing.
         let rows = measure().unwrap_or_else(|error| {
-            failed.push(name);
-            vec![Row::left_out(name, &format!("failed: {error:#}"))]
+            failed.push(format!("{name}: {error:#}"));
+            vec![Row::left_out(name, "failed")]
         });
         measured.push((place, rows));
     }
     measured.sort_by_key(|(place, _)| *place);
     let rows: Vec<Row> = measured.into_iter().flat_map(|(_, rows)| rows).collect();
     table::print(&rows);
-    ensure!(failed.is_empty(), "failed: {}", failed.join(", "));
+    ensure!(failed.is_empty(), "failed: {}", failed.join("\n"));
     Ok(())
 }
