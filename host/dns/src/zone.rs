@@ -1,6 +1,6 @@
 //! The names that a deployment has: read from its zone document.
 
-use boson_manifest::dns::{ACCOUNT, Aliases, Handler, Recursion, Source};
+use boson_manifest::dns::{Aliases, Handler, Recursion, Source};
 use boson_manifest::instances::{Layout, Spread};
 use boson_manifest::names::{NameError, Names, label};
 use serde::Deserialize;
@@ -340,8 +340,6 @@ impl Zone {
 pub const UPCHECK: &str = "upcheck.bosh-dns";
 /// Ids of agents stand for instances: here, the instances' ids.
 pub const AGENTS: &str = "bosh-agent-id";
-/// What Kubernetes calls the account of servers.
-pub const SERVICE_ACCOUNT: &str = ACCOUNT;
 
 /// The name in lower case, without a dot at the end.
 pub fn normal(name: &str) -> String {

@@ -96,7 +96,7 @@ fn a_source_directory_is_read() {
         job.destinations().collect::<Vec<_>>(),
         ["config/z.yml", "bin/run", "config/bpm.yml"]
     );
-    assert!(job.is_monitored() && job.is_errand_capable());
+    assert!(job.is_monitored());
     let bpm = job.bpm_template().unwrap();
     assert_eq!(
         (bpm.text.as_str(), bpm.document_name.as_str(), bpm.executable),

@@ -107,12 +107,6 @@ impl Job {
         self.template_for(Self::BPM)
     }
 
-    /// Whether the job can run as an errand: it has a `bin/run`.
-    pub fn is_errand_capable(&self) -> bool {
-        self.destinations()
-            .any(|destination| matches!(destination, "bin/run" | "bin/run.ps1"))
-    }
-
     /// Whether `monit` names a process.
     ///
     /// # Caveats

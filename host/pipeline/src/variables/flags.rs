@@ -51,15 +51,6 @@ pub fn binary_variable(path: &str) -> Diagnostic {
     unreadable_variable(path, "the file is not UTF-8").help("encode the file as base64 and decode it in the template")
 }
 
-/// The error for a `--vars-file` that cannot be read.
-pub fn unreadable_variables_file(path: &str, why: impl std::fmt::Display) -> Diagnostic {
-    let message = match path {
-        "" => "Expected file path to be non-empty".to_string(),
-        path => format!("Reading variables file '{path}': {why}"),
-    };
-    Diagnostic::error(codes::VARIABLES_UNREADABLE_FILE, message).help("check the path")
-}
-
 /// Reads `-v name=value`. The value is YAML, but a string is used as written, without its quotes, so that its line
 /// breaks are preserved.
 pub fn variable(argument: &str) -> Result<(String, Tree), Diagnostic> {
@@ -204,14 +195,6 @@ mod tests {
             assert_eq!(FilePath::parse(argument).unwrap_err().message, want);
         }
         assert_eq!(FilePath::parse("x=a=b").unwrap().path, "a=b");
-        assert_eq!(
-            unreadable_variables_file("", "x").message,
-            "Expected file path to be non-empty"
-        );
-        assert_eq!(
-            unreadable_variables_file("p", "missing").message,
-            "Reading variables file 'p': missing"
-        );
         assert_eq!(
             unreadable_variable("p", "missing").message,
             "Reading variable from file 'p': missing"

@@ -36,10 +36,10 @@ impl Mark {
         }
     }
 
-    /// The mark at a pointer, and how many of its tokens exist.
-    pub(super) fn find(&self, tree: &Tree, pointer: &Pointer) -> (&Self, usize) {
+    /// The mark at a pointer, or of the deepest part of it that exists.
+    pub(super) fn find(&self, tree: &Tree, pointer: &Pointer) -> &Self {
         let (mut mark, mut tree) = (self, tree);
-        for (depth, token) in pointer.tokens().iter().enumerate() {
+        for token in pointer.tokens() {
             let step = match tree {
                 Tree::Object(map) => map.get_full(token).map(|(index, _, below)| (index, below)),
                 Tree::Array(items) => token
@@ -50,9 +50,9 @@ impl Mark {
             };
             match step.and_then(|(index, below)| Some((mark.children.get(index)?, below))) {
                 Some(below) => (mark, tree) = below,
-                None => return (mark, depth),
+                None => return mark,
             }
         }
-        (mark, pointer.tokens().len())
+        mark
     }
 }

@@ -76,18 +76,13 @@ pub struct Document {
 impl Document {
     /// Place of the value at this pointer; or of the deepest part that exists, if the pointer is longer.
     pub fn place(&self, pointer: &Pointer) -> Span {
-        self.marks.find(&self.tree, pointer).0.value
+        self.marks.find(&self.tree, pointer).value
     }
 
     /// Where the key of the member at this pointer is (or the value, if it is not a member); or the deepest part that
     /// exists, if the pointer is further.
     pub fn key_place(&self, pointer: &Pointer) -> Span {
-        self.marks.find(&self.tree, pointer).0.key
-    }
-
-    /// How many tokens of the pointer exist in this document.
-    pub fn depth_of(&self, pointer: &Pointer) -> usize {
-        self.marks.find(&self.tree, pointer).1
+        self.marks.find(&self.tree, pointer).key
     }
 }
 

@@ -156,10 +156,6 @@ pub const SHAPE_DIGEST: &str = "quarks.cloudfoundry.org/shape-digest";
 pub const RESOURCES_DIGEST: &str = "quarks.cloudfoundry.org/resources-digest";
 /// Annotation of a pod: digest of the CPU and memory that the API server refuses to give it.
 pub const RESIZE_REFUSED: &str = "quarks.cloudfoundry.org/resize-refused";
-/// Annotation `"true"`: the rollout controller drives this StatefulSet.
-pub const CANARY_ROLLOUT_ENABLED: &str = "quarks.cloudfoundry.org/canary-rollout-enabled";
-/// Annotation: state of the rollout.
-pub const CANARY_ROLLOUT: &str = "quarks.cloudfoundry.org/canary-rollout";
 /// Annotation: longest time for a canary, milliseconds.
 pub const CANARY_WATCH_TIME: &str = "quarks.cloudfoundry.org/canary-watch-time-ms";
 /// Annotation: longest time for an update, milliseconds.
@@ -168,10 +164,6 @@ pub const UPDATE_WATCH_TIME: &str = "quarks.cloudfoundry.org/update-watch-time-m
 pub const CANARIES: &str = "quarks.cloudfoundry.org/canaries";
 /// Annotation: `max_in_flight` of the update block as written, a number or a percentage.
 pub const MAX_IN_FLIGHT: &str = "quarks.cloudfoundry.org/max-in-flight";
-/// Annotation: when the rollout began.
-pub const UPDATE_START_TIME: &str = "quarks.cloudfoundry.org/update-start-time";
-/// Annotation: who made a versioned Secret.
-pub const SOURCE_DESCRIPTION: &str = "quarks.cloudfoundry.org/source-description";
 /// Annotation of the pods of an instance group: JSON list of Services that they wait for before they start.
 pub const WAIT_FOR: &str = "quarks.cloudfoundry.org/wait-for";
 /// Annotation: restart the owner when a mounted Secret or ConfigMap changes.
