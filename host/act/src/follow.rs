@@ -3,7 +3,7 @@
 use crate::display::{Display, Line};
 use anyhow::Context;
 use boson_api::stateful_set::PROGRESSING;
-use boson_api::{BoshDeployment, Condition, ConditionStatus, QuarksStatefulSet};
+use boson_api::{BoshDeployment, Condition, ConditionStatus, QuarksStatefulSet, instance_group};
 use boson_cluster::client::{Error, ErrorKind};
 use boson_commands::exit::ExitError;
 use boson_commands::output;
@@ -13,7 +13,6 @@ use boson_look::state::State as InstanceState;
 use boson_manifest::labels;
 use k8s_openapi::api::core::v1::Pod;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
-use kube::ResourceExt;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 use tokio::signal::unix::{SignalKind, signal};
@@ -239,36 +238,32 @@ impl Seen {
         if observed < generation || Some(observed) != self.deployment.metadata.generation {
             return waiting("waiting for the operator to read the change");
         }
-        let is_current = |one: &&Condition| one.observed_generation == Some(observed);
-        let of = |kind: &str| status.conditions.iter().filter(is_current).find(|one| one.kind == kind);
-        let groups: BTreeMap<String, Group> = self.groups.iter().map(|one| (name(one), Group::of(one))).collect();
-        let refused = ["Converted", "Applied"].into_iter().filter_map(of).find(is_false);
-        let is_applied = of("Applied").is_some_and(|one| one.status == ConditionStatus::True);
-        let end = match (refused, scope) {
+        let deployment = &self.deployment;
+        let named = |one: &QuarksStatefulSet| (instance_group(one), Group::of(one));
+        let groups: BTreeMap<String, Group> = self.groups.iter().map(named).collect();
+        let end = match (deployment.first_false(&["Converted", "Applied"]), scope) {
             (Some(refused), _) => Some(End::Failed(text(refused))),
-            (None, Scope::Deployment) => self.end_of_deployment(of("Ready"), of(PROGRESSING)),
-            (None, _) if !is_applied => None,
+            (None, Scope::Deployment) => self.end_of_deployment(),
+            (None, _) if !deployment.is("Applied") => None,
             (None, Scope::Groups(wanted)) => end_of_groups(wanted, &groups),
             (None, Scope::Instance { group, wanted, .. }) => self.end_of_instance(groups.get(group), wanted),
         };
         State {
             end,
-            summary: of("Ready").map(text).unwrap_or_default(),
+            summary: deployment.condition("Ready").map(text).unwrap_or_default(),
             groups,
         }
     }
 
-    fn end_of_deployment(&self, ready: Option<&Condition>, rollout: Option<&Condition>) -> Option<End> {
+    fn end_of_deployment(&self) -> Option<End> {
+        let deployment = &self.deployment;
         let is_lasting = |one: &&Condition| LASTING.contains(&one.reason.as_str());
-        let lasting = ready.filter(is_false).filter(is_lasting);
+        let lasting = deployment.first_false(&["Ready"]).filter(is_lasting);
         // The condition may be about the rollout before, until the operator has read the status of the groups.
         let is_stale = self.groups.iter().any(|one| !is_observed(one));
-        let stopped = rollout.filter(is_false).filter(|_| !is_stale);
-        match (lasting.or(stopped), ready) {
-            (Some(failed), _) => Some(End::Failed(text(failed))),
-            (None, Some(ready)) if ready.status == ConditionStatus::True => Some(End::Ready),
-            _ => None,
-        }
+        let stopped = deployment.first_false(&[PROGRESSING]).filter(|_| !is_stale);
+        let failed = lasting.or(stopped).map(|one| End::Failed(text(one)));
+        failed.or_else(|| deployment.is("Ready").then_some(End::Ready))
     }
 
     /// `group`: none if it was deleted meanwhile.
@@ -307,16 +302,6 @@ fn text(condition: &Condition) -> String {
     format!("{}: {}", condition.reason, condition.message)
 }
 
-fn is_false(condition: &&Condition) -> bool {
-    condition.status == ConditionStatus::False
-}
-
-/// The instance group, as the manifest names it.
-pub fn name(group: &QuarksStatefulSet) -> String {
-    let label = group.labels().get(labels::INSTANCE_GROUP_NAME);
-    label.cloned().unwrap_or_else(|| group.name_any())
-}
-
 fn is_observed(group: &QuarksStatefulSet) -> bool {
     let observed = group.status.as_ref().and_then(|status| status.observed_generation);
     observed == group.metadata.generation
@@ -337,7 +322,7 @@ impl Group {
     fn of(group: &QuarksStatefulSet) -> Self {
         let status = group.status.as_ref();
         let rollout = status.and_then(|status| status.condition(PROGRESSING));
-        let stopped = rollout.filter(is_false);
+        let stopped = rollout.filter(|one| one.status == ConditionStatus::False);
         Self {
             line: line(group),
             failure: stopped.filter(|_| is_observed(group)).map(text),

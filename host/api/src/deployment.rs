@@ -82,13 +82,22 @@ pub struct BoshDeploymentSpec {
 // === impl BoshDeployment ===
 
 impl BoshDeployment {
+    /// The condition of this type, if it is about the present generation.
+    pub fn condition(&self, kind: &str) -> Option<&Condition> {
+        let mut conditions = self.status.iter().flat_map(|status| &status.conditions);
+        conditions.find(|one| one.kind == kind && one.observed_generation == self.metadata.generation)
+    }
+
     /// Whether this condition is true for the present generation.
     pub fn is(&self, kind: &str) -> bool {
-        let mut conditions = self.status.iter().flat_map(|status| &status.conditions);
-        conditions.any(|one| {
-            let is_current = one.observed_generation == self.metadata.generation;
-            one.kind == kind && one.status == ConditionStatus::True && is_current
-        })
+        let condition = self.condition(kind);
+        condition.is_some_and(|one| one.status == ConditionStatus::True)
+    }
+
+    /// The first of these conditions that is false for the present generation.
+    pub fn first_false(&self, kinds: &[&str]) -> Option<&Condition> {
+        let mut conditions = kinds.iter().filter_map(|kind| self.condition(kind));
+        conditions.find(|one| one.status == ConditionStatus::False)
     }
 }
 

@@ -22,8 +22,9 @@ pub mod stage;
 pub mod stateful_set;
 pub mod template;
 
+use boson_manifest::labels;
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
-use kube::CustomResourceExt;
+use kube::{CustomResourceExt, ResourceExt};
 
 pub use conditions::{Condition, ConditionStatus};
 pub use deployment::{
@@ -35,6 +36,12 @@ pub use job::{QuarksJob, QuarksJobSpec, QuarksJobStatus};
 pub use plugin_approval::{ApprovedVersion, OnFailure, PluginApproval, PluginApprovalSpec};
 pub use secret::{QuarksSecret, QuarksSecretSpec, QuarksSecretStatus};
 pub use stateful_set::{ActivePod, PodProblem, QuarksStatefulSet, QuarksStatefulSetSpec, QuarksStatefulSetStatus};
+
+/// The instance group that an object is made for, as its label names it; without the label, the object's own name.
+pub fn instance_group(object: &impl ResourceExt) -> String {
+    let label = object.labels().get(labels::INSTANCE_GROUP_NAME);
+    label.cloned().unwrap_or_else(|| object.name_any())
+}
 
 /// The definitions that the operator needs in a cluster.
 pub fn definitions() -> [CustomResourceDefinition; 5] {

@@ -2,7 +2,7 @@
 
 use super::deploy::{Revision, result};
 use boson_api::stateful_set::PROGRESSING;
-use boson_api::{BoshDeployment, ConditionStatus, ResourceReference};
+use boson_api::{BoshDeployment, ResourceReference};
 use boson_commands::exit::ExitError;
 use boson_commands::output::Color;
 use boson_look::access::DeploymentArguments;
@@ -78,16 +78,9 @@ fn is_applied(deployment: &BoshDeployment, revision: &Revision) -> bool {
 }
 
 fn state(deployment: &BoshDeployment) -> Cell {
-    let status = deployment.status.as_ref();
-    let generation = deployment.metadata.generation;
-    let conditions = status.filter(|status| status.observed_generation == generation);
-    let conditions = conditions.map_or(&[][..], |status| status.conditions.as_slice());
-    let has =
-        |kind: &str, status: ConditionStatus| conditions.iter().any(|one| one.kind == kind && one.status == status);
-    let mut failed = ["Converted", "Applied", PROGRESSING].into_iter();
-    if has("Ready", ConditionStatus::True) {
+    if deployment.is("Ready") {
         Cell::state(result::DEPLOYED, true)
-    } else if failed.any(|kind| has(kind, ConditionStatus::False)) {
+    } else if deployment.first_false(&["Converted", "Applied", PROGRESSING]).is_some() {
         Cell::state(result::FAILED, false)
     } else {
         "updating".into()
@@ -120,7 +113,7 @@ mod tests {
     #[test]
     fn revisions_have_a_state() {
         let condition = json!({"type": "Ready", "status": "True", "reason": "r", "message": "m",
-            "lastTransitionTime": "2026-01-01T00:00:00Z"});
+            "observedGeneration": 1, "lastTransitionTime": "2026-01-01T00:00:00Z"});
         let mut deployment: BoshDeployment = serde_json::from_value(json!({
             "apiVersion": labels::API_VERSION, "kind": "BOSHDeployment",
             "metadata": {"name": "d", "generation": 1, "annotations": {labels::REVISION: "2"}},

@@ -2,17 +2,14 @@
 
 use super::rollout::reasons::Begun;
 use boson_api::stateful_set::{PAUSED, PROGRESSING, ROLLED_OUT, UPDATING};
-use boson_api::{QuarksStatefulSet, QuarksStatefulSetStatus};
+use boson_api::{QuarksStatefulSet, QuarksStatefulSetStatus, instance_group};
 use boson_cluster::client::recorded::{Place, RecordedEvent};
-use boson_manifest::labels;
 use k8s_openapi::jiff::Timestamp;
-use kube::ResourceExt;
 
 /// An event for each instance whose update begins. `version`: that of the group.
 pub(super) fn begun(set: &QuarksStatefulSet, all: &[Begun], version: u32, now: Timestamp) -> Vec<RecordedEvent> {
     let replicas = set.spec.replicas_by_zone();
-    let group = set.labels().get(labels::INSTANCE_GROUP_NAME).cloned();
-    let group = group.unwrap_or_else(|| set.name_any());
+    let group = instance_group(set);
     let event = |one: &Begun| {
         let changes = match one.changes.as_slice() {
             [] => String::new(),
@@ -54,6 +51,7 @@ pub(super) fn turn(set: &QuarksStatefulSet, status: &QuarksStatefulSetStatus, no
 #[cfg(test)]
 mod tests {
     use super::*;
+    use boson_manifest::labels;
     use serde_json::{Value, from_value, json};
 
     fn status(reason: &str) -> Value {

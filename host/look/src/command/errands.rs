@@ -3,11 +3,10 @@
 use crate::access::DeploymentArguments;
 use crate::table::{Cell, Table, TableArguments};
 use boson_api::job::Strategy;
-use boson_api::{ConditionStatus, QuarksJob};
+use boson_api::{ConditionStatus, QuarksJob, instance_group};
 use boson_cluster::objects::TRIGGER;
 use boson_commands::exit::ExitError;
 use boson_commands::output::Color;
-use boson_manifest::labels;
 use boson_manifest::names::Names;
 use clap::Args;
 use kube::ResourceExt;
@@ -32,14 +31,9 @@ pub struct ErrandsArguments {
 /// The QuarksJobs of a deployment, without those of its conversion.
 fn table(jobs: &[QuarksJob], names: &Names) -> Table {
     let errands = jobs.iter().filter(|job| !names.is_conversion(&job.name_any()));
-    let mut rows: Vec<(String, Vec<Cell>)> = errands.map(|job| (name(job), row(job))).collect();
+    let mut rows: Vec<(String, Vec<Cell>)> = errands.map(|job| (instance_group(job), row(job))).collect();
     rows.sort_by(|(a, _), (b, _)| a.cmp(b));
     Table::new("errands", &HEADER, rows.into_iter().map(|(_, row)| row).collect())
-}
-
-fn name(job: &QuarksJob) -> String {
-    let group = job.labels().get(labels::INSTANCE_GROUP_NAME);
-    group.cloned().unwrap_or_else(|| job.name_any())
 }
 
 fn row(job: &QuarksJob) -> Vec<Cell> {
@@ -50,7 +44,7 @@ fn row(job: &QuarksJob) -> Vec<Cell> {
         word => Cell::state(word, word == "succeeded"),
     };
     vec![
-        name(job).into(),
+        instance_group(job).into(),
         lifecycle(job).into(),
         job.name_any().into(),
         runs.to_string().into(),
@@ -98,6 +92,7 @@ pub fn run(arguments: &ErrandsArguments, color: Color) -> Result<(), ExitError> 
 mod tests {
     use super::*;
     use crate::table::forms::{in_json, on_terminal};
+    use boson_manifest::labels;
     use serde_json::{Value, json};
 
     #[test]

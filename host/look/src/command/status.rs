@@ -3,10 +3,11 @@
 use crate::access::DeploymentArguments;
 use crate::table::{Cell, Table, TableArguments};
 use boson_api::stateful_set::PROGRESSING;
-use boson_api::{BoshDeployment, Condition, ConditionStatus, QuarksStatefulSet, QuarksStatefulSetStatus};
+use boson_api::{
+    BoshDeployment, Condition, ConditionStatus, QuarksStatefulSet, QuarksStatefulSetStatus, instance_group,
+};
 use boson_commands::exit::ExitError;
 use boson_commands::output::Color;
-use boson_manifest::labels;
 use clap::Args;
 use kube::ResourceExt;
 use serde_json::json;
@@ -49,7 +50,7 @@ pub struct StatusArguments {
 /// The tables of states and problems only if there are some.
 fn tables(deployment: &BoshDeployment, groups: &[QuarksStatefulSet]) -> Vec<Table> {
     let mut groups: Vec<&QuarksStatefulSet> = groups.iter().collect();
-    groups.sort_by_key(|one| name(one));
+    groups.sort_by_key(|one| instance_group(*one));
     let rows = groups.iter().map(|one| group(one)).collect();
     let problems: Vec<Vec<Cell>> = groups.iter().flat_map(|one| problems(one)).collect();
     let mut tables = vec![conditions(deployment), Table::new("instance groups", &GROUPS, rows)];
@@ -84,11 +85,6 @@ fn conditions(deployment: &BoshDeployment) -> Table {
     }
 }
 
-fn name(group: &QuarksStatefulSet) -> String {
-    let label = group.labels().get(labels::INSTANCE_GROUP_NAME);
-    label.cloned().unwrap_or_else(|| group.name_any())
-}
-
 fn group(group: &QuarksStatefulSet) -> Vec<Cell> {
     let none = QuarksStatefulSetStatus::default();
     let status = group.status.as_ref().unwrap_or(&none);
@@ -96,7 +92,7 @@ fn group(group: &QuarksStatefulSet) -> Vec<Cell> {
     let progressing = status.conditions.iter().find(|one| one.kind == PROGRESSING);
     let (_, waits) = status.rollout().unwrap_or_default();
     vec![
-        name(group).into(),
+        instance_group(group).into(),
         number(status.version),
         number(status.replicas.map(i64::from)),
         number(status.updated_replicas.map(i64::from)),
@@ -123,7 +119,7 @@ fn problems(group: &QuarksStatefulSet) -> impl Iterator<Item = Vec<Cell>> {
     let problems = group.status.iter().flat_map(|status| &status.problems);
     problems.map(move |one| {
         vec![
-            name(group).into(),
+            instance_group(group).into(),
             one.pod.as_str().into(),
             one.container.clone().unwrap_or_default().into(),
             one.reason.as_str().into(),
@@ -144,6 +140,7 @@ pub fn run(arguments: &StatusArguments, color: Color) -> Result<(), ExitError> {
 mod tests {
     use super::*;
     use crate::table::forms::{in_json, on_terminal};
+    use boson_manifest::labels;
     use serde_json::Value;
 
     fn condition(kind: &str, status: &str, reason: &str, message: &str) -> Value {

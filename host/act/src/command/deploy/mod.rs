@@ -120,7 +120,7 @@ impl ChangeArguments {
             Some(_) => Some(access.deployment(name).await?),
             None => None,
         };
-        let pods = options.read(access, found.as_ref()).await?;
+        let pods = options.read(access, found.as_ref(), present.is_cancelled()).await?;
         if let Some(plan) = plan {
             output::print(&plan.values.text())?;
         }

@@ -147,6 +147,12 @@ impl Present {
         vars.iter().filter_map(value).collect()
     }
 
+    /// Whether `host cancel` has paused the deployment: the next deploy ends this pause.
+    pub fn is_cancelled(&self) -> bool {
+        let deployment = self.deployment.as_ref();
+        deployment.and_then(|one| one.annotation(labels::CANCELLED)) == Some("true")
+    }
+
     /// The number of the next deploy. A number is never used twice, even if its record was deleted.
     fn next(&self) -> u64 {
         let of_object = self
@@ -345,9 +351,8 @@ impl Present {
             spec["conversion"] = members.into();
         }
         let mut annotations = json!({labels::REVISION: number.to_string()});
-        // A cancelled rollout does not hold the next one. The fields are no longer set by the deploy after this one.
-        let deployment = self.deployment.as_ref();
-        if deployment.and_then(|one| one.annotation(labels::CANCELLED)) == Some("true") {
+        // The fields are no longer set by the deploy after this one.
+        if self.is_cancelled() {
             spec["paused"] = false.into();
             annotations[labels::CANCELLED] = "false".into();
         }

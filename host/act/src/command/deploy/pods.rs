@@ -7,10 +7,8 @@ use crate::{drain, lost};
 use anyhow::bail;
 use boson_look::access::{Access, Found};
 use boson_look::instances::Instance;
-use boson_manifest::labels;
 use clap::Args;
 use k8s_openapi::jiff::Timestamp;
-use kube::ResourceExt;
 use std::fmt::Write;
 
 /// Options about pods.
@@ -45,11 +43,11 @@ pub struct PodRequest {
 // === impl PodOptions ===
 
 impl PodOptions {
-    /// Reads the instances. `found`: none if the deployment does not exist.
+    /// Reads the instances. `found`: none if the deployment does not exist. `is_cancelled`: the deploy ends its pause.
     ///
     /// # Errors
     /// They cannot be read, or the options are not about any.
-    pub async fn read(&self, access: &Access, found: Option<&Found>) -> anyhow::Result<PodRequest> {
+    pub async fn read(&self, access: &Access, found: Option<&Found>, is_cancelled: bool) -> anyhow::Result<PodRequest> {
         if self
             .recreate_vms_created_before
             .is_some_and(|time| time > Timestamp::now())
@@ -59,10 +57,7 @@ impl PodOptions {
         let Some(found) = found.filter(|_| self.are_given()) else {
             return Ok(PodRequest::default());
         };
-        // The deploy itself ends the pause of `host cancel`.
-        let cancelled = found.deployment.annotations().get(labels::CANCELLED);
-        let is_held = found.deployment.spec.paused && cancelled.is_none_or(|text| text != "true");
-        if is_held && self.recreates() {
+        if found.deployment.spec.paused && !is_cancelled && self.recreates() {
             bail!(crate::command::states::PAUSED);
         }
         let mut instances = Instance::all(access, found).await?;

@@ -2,10 +2,10 @@
 
 use super::plan::{self, Item, Stage};
 use crate::display::{Display, Line};
-use crate::follow::{line, name};
+use crate::follow::line;
 use anyhow::bail;
 use boson_api::stateful_set::PROGRESSING;
-use boson_api::{BoshDeployment, Condition, ConditionStatus, QuarksSecret, QuarksStatefulSet};
+use boson_api::{BoshDeployment, QuarksSecret, QuarksStatefulSet, instance_group};
 use boson_cluster::client::Error;
 use boson_cluster::consumers::{Versions, lags, newest_links, users, version_digest};
 use boson_look::access::{Access, Found};
@@ -119,7 +119,7 @@ impl Following {
         let groups = state
             .groups
             .iter()
-            .map(|one| (format!("group {}", name(one)), line(one)));
+            .map(|one| (format!("group {}", instance_group(one)), line(one)));
         lines.extend(groups.filter(|(_, line)| !line.is_done));
         let lag = self.lags(state).into_iter().next().filter(|_| is_rotated);
         let is_done = is_rotated && lag.is_none();
@@ -159,17 +159,7 @@ fn rotation(object: &QuarksSecret) -> Line {
 
 /// Why a deployment cannot be rolled out without a change.
 fn failed(deployment: &BoshDeployment) -> Option<String> {
-    let status = deployment.status.as_ref()?;
-    let current = status
-        .observed_generation
-        .filter(|_| status.observed_generation == deployment.metadata.generation)?;
-    let is_failed = |one: &&Condition| {
-        let is_current = one.observed_generation == Some(current);
-        is_current
-            && one.status == ConditionStatus::False
-            && ["Converted", "Applied", PROGRESSING].contains(&one.kind.as_str())
-    };
-    let failed = status.conditions.iter().find(is_failed)?;
+    let failed = deployment.first_false(&["Converted", "Applied", PROGRESSING])?;
     let name = deployment.metadata.name.as_deref().unwrap_or_default();
     Some(format!(
         "deployment '{name}' has failed: {}: {}",

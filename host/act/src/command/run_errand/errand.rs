@@ -1,7 +1,7 @@
 //! The QuarksJob that a name means, and its runs. Pure.
 
-use boson_api::QuarksJob;
 use boson_api::job::Strategy;
+use boson_api::{QuarksJob, instance_group};
 use boson_cluster::objects::{self, TRIGGER};
 use boson_manifest::labels;
 use boson_manifest::names::{self, Names};
@@ -43,10 +43,10 @@ impl Errand {
             .filter(|job| !names.is_conversion(&job.name_any()))
             .collect();
         let group = names::label_value(wanted);
-        let found = all.iter().find(|job| group_of(job) == group);
+        let found = all.iter().find(|job| instance_group(**job) == group);
         let found = found.or_else(|| all.iter().find(|job| runs_job(job, wanted)));
         found.map(|job| Self::of(job)).ok_or_else(|| {
-            let mut known: Vec<String> = all.iter().map(|job| group_of(job)).collect();
+            let mut known: Vec<String> = all.iter().map(|job| instance_group(*job)).collect();
             known.sort();
             known
         })
@@ -55,7 +55,7 @@ impl Errand {
     fn of(job: &QuarksJob) -> Self {
         let names = containers(job).into_iter();
         Self {
-            group: group_of(job),
+            group: instance_group(job),
             name: job.name_any(),
             uid: job.uid().unwrap_or_default(),
             containers: names
@@ -102,11 +102,6 @@ pub fn trigger(object: &QuarksJob, when_changed: bool) -> Option<Strategy> {
         (false, true) => Some(Strategy::Changed),
         (false, false) => Some(Strategy::Now),
     }
-}
-
-fn group_of(job: &QuarksJob) -> String {
-    let group = job.labels().get(labels::INSTANCE_GROUP_NAME);
-    group.cloned().unwrap_or_else(|| job.name_any())
 }
 
 fn runs_job(job: &QuarksJob, wanted: &str) -> bool {
