@@ -1,5 +1,6 @@
 //! The containers of a pod that a command is about.
 
+use boson_cluster::pods::statuses;
 use boson_look::instances::Instance;
 use boson_manifest::wrapper::{IN_IMAGE, LOGS_CONTAINER, PROGRAM};
 use k8s_openapi::api::core::v1::{Container, ContainerStatus, Pod};
@@ -42,12 +43,6 @@ pub fn lasting(pod: &Pod) -> impl Iterator<Item = &Container> {
         let sidecars = sidecars.filter(|one| one.restart_policy.as_deref() == Some("Always"));
         sidecars.chain(&spec.containers)
     })
-}
-
-/// All containers.
-pub fn all(pod: &Pod) -> impl Iterator<Item = &Container> {
-    let spec = pod.spec.iter();
-    spec.flat_map(|spec| spec.init_containers.iter().flatten().chain(&spec.containers))
 }
 
 /// The job of a container.
@@ -122,19 +117,6 @@ pub fn reader(pod: &Pod) -> Result<&str, ContainerError> {
     root.or(first)
         .map(|one| one.name.as_str())
         .ok_or(ContainerError::NoProcess)
-}
-
-/// The states of all containers.
-pub fn statuses(pod: &Pod) -> impl Iterator<Item = &ContainerStatus> {
-    let status = pod.status.iter();
-    let lists = status.flat_map(|status| [&status.init_container_statuses, &status.container_statuses]);
-    lists.flatten().flatten()
-}
-
-pub fn is_ready(pod: &Pod) -> bool {
-    let conditions = pod.status.iter().flat_map(|status| &status.conditions).flatten();
-    let mut ready = conditions.filter(|one| one.type_ == "Ready");
-    ready.any(|one| one.status == "True")
 }
 
 pub fn is_running(status: &ContainerStatus) -> bool {
@@ -214,7 +196,7 @@ mod tests {
     #[test]
     fn jobs_and_logs_of_containers_are_known() {
         let pod = pod();
-        let jobs: Vec<Option<&str>> = all(&pod).map(job).collect();
+        let jobs: Vec<Option<&str>> = boson_cluster::pods::containers(&pod).map(job).collect();
         assert_eq!(jobs, [None, Some("a"), None, None, Some("a"), Some("b")]);
         let logs = ["template-render", "bosh-pre-start-a", "a-p", "b-p", "other"].map(|name| has_logs(&pod, name));
         let wanted = [

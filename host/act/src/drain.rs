@@ -1,11 +1,12 @@
 //! `--skip-drain`: pods stop without their pre-stop and drain scripts. A program in each pod records the request,
 //! because Kubernetes updates files with annotations of a pod up to a minute later.
 
-use crate::containers::{is_running, statuses, wrapped};
+use crate::containers::{is_running, wrapped};
 use crate::remote::{self, MAX_CONCURRENT_PROGRAMS};
 use crate::selection::Selection;
 use anyhow::Context;
 use boson_cluster::client::Container;
+use boson_cluster::pods::statuses;
 use boson_look::access::Access;
 use boson_look::instances::Instance;
 use futures::{StreamExt, TryStreamExt};

@@ -1,8 +1,8 @@
 //! Replaces an instance at once, without the order of a rollout.
 
-use crate::containers::is_ready;
 use anyhow::bail;
 use boson_cluster::client::Error;
+use boson_cluster::pods::is_ready;
 use boson_commands::output;
 use boson_look::access::{Access, Found};
 use boson_look::instances::Instance;

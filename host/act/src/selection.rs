@@ -1,6 +1,6 @@
 //! The instances of a deployment that a command is about: all, those of an instance group, or one.
 
-use crate::containers::is_ready;
+use boson_cluster::pods::is_ready;
 use boson_look::instances::Instance;
 use boson_manifest::names;
 use std::collections::BTreeSet;

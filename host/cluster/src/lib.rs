@@ -13,6 +13,7 @@
 //! | [`consumers`] | which deployments use the values in Secrets, and run with them |
 //! | [`changes`] | notices of changes within the process |
 //! | [`pull_secret`] | credentials of registries |
+//! | [`pods`] | what Kubernetes reports of a pod |
 //! | [`places`] | limits for the clients of a server |
 
 pub mod cache;
@@ -25,6 +26,7 @@ pub mod metrics;
 pub mod namespaces;
 pub mod objects;
 pub mod places;
+pub mod pods;
 pub mod pull_secret;
 pub mod reconcile;
 pub mod serving;

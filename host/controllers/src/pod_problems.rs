@@ -5,14 +5,13 @@
 //! runs the operator's own image, whose messages hold no secret values.
 
 use boson_api::PodProblem;
+use boson_cluster::pods::{USUAL_REASONS, condition, containers, init_statuses, is_ready, statuses};
 use k8s_openapi::api::core::v1::{ContainerState, ContainerStateTerminated, ContainerStatus, Pod};
 use k8s_openapi::jiff::{SignedDuration, Timestamp};
 use kube::ResourceExt;
 
 /// Reason of a container that runs and is not ready: often it only needs more time.
 pub(crate) const NOT_READY: &str = "ContainersNotReady";
-/// Usual reasons of a waiting container.
-pub(crate) const USUAL: [&str; 2] = ["ContainerCreating", "PodInitializing"];
 /// Reasons of the container runtime for a process that it could not start, mostly because the file does not exist.
 const NOT_STARTED: [&str; 3] = ["StartError", "ContainerCannotRun", "RunContainerError"];
 /// A container that has run this long is not in a crash loop any more: the kubelet resets its back-off then, too.
@@ -70,7 +69,10 @@ fn of_container(status: &ContainerStatus, pod: &Pod, operator_image: &str, now: 
         };
     }
     let waiting = state.waiting.as_ref()?;
-    let reason = waiting.reason.as_deref().filter(|reason| !USUAL.contains(reason))?;
+    let reason = waiting
+        .reason
+        .as_deref()
+        .filter(|reason| !USUAL_REASONS.contains(reason))?;
     let message = waiting.message.as_deref().unwrap_or_default();
     Some(match (reason, last) {
         ("CrashLoopBackOff", Some(end)) => return crash(status, end, pod, operator_image),
@@ -134,33 +136,13 @@ fn first_line(text: &str) -> String {
         .collect()
 }
 
-pub(crate) fn is_ready(pod: &Pod) -> bool {
-    let conditions = pod.status.iter().flat_map(|status| &status.conditions).flatten();
-    conditions
-        .into_iter()
-        .any(|one| one.type_ == "Ready" && one.status == "True")
-}
-
 fn is_init(status: &ContainerStatus, pod: &Pod) -> bool {
-    let statuses = pod.status.iter().flat_map(|status| &status.init_container_statuses);
-    statuses.flatten().any(|one| one.name == status.name)
+    init_statuses(pod).any(|one| one.name == status.name)
 }
 
 /// The kubelet alternates between these two.
 pub(crate) fn is_pull(reason: &str) -> bool {
     ["ErrImagePull", "ImagePullBackOff"].contains(&reason)
-}
-
-/// The statuses of all containers, init containers first.
-pub(crate) fn statuses(pod: &Pod) -> impl Iterator<Item = &ContainerStatus> {
-    let status = pod.status.iter();
-    status.flat_map(|status| {
-        status
-            .init_container_statuses
-            .iter()
-            .chain(&status.container_statuses)
-            .flatten()
-    })
 }
 
 /// How a container failed.
@@ -186,17 +168,12 @@ pub(crate) fn exit(status: &ContainerStatus, pod: &Pod, operator_image: &str) ->
 
 /// By the image in the spec: the status has the name of the image on the node.
 fn is_ours(pod: &Pod, container: &str, operator_image: &str) -> bool {
-    let spec = pod.spec.iter();
-    let mut containers = spec.flat_map(|spec| spec.init_containers.iter().flatten().chain(&spec.containers));
-    containers.any(|one| one.name == container && one.image.as_deref() == Some(operator_image))
+    containers(pod).any(|one| one.name == container && one.image.as_deref() == Some(operator_image))
 }
 
 /// Why no node takes a pod.
 pub(crate) fn unschedulable(pod: &Pod) -> Option<String> {
-    let conditions = pod.status.iter().flat_map(|status| &status.conditions).flatten();
-    let scheduled = conditions
-        .into_iter()
-        .find(|condition| condition.type_ == "PodScheduled")?;
+    let scheduled = condition(pod, "PodScheduled")?;
     let waits = scheduled.status == "False" && scheduled.reason.as_deref() == Some("Unschedulable");
     waits.then(|| scheduled.message.clone().unwrap_or_default())
 }

@@ -2,10 +2,8 @@
 
 use crate::table::Cell;
 use boson_api::instances::STOPPED;
+use boson_cluster::pods::{USUAL_REASONS, condition, is_ready, statuses};
 use k8s_openapi::api::core::v1::{ContainerStatus, Pod};
-
-/// Usual reasons of a waiting container.
-const USUAL_REASONS: [&str; 2] = ["ContainerCreating", "PodInitializing"];
 
 /// The state of an instance or process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -21,27 +19,17 @@ pub enum State {
 impl State {
     pub fn of_pod(pod: &Pod) -> Self {
         let phase = pod.status.as_ref().and_then(|status| status.phase.as_deref());
-        let is = |kind: &str, wanted: &str| {
-            let conditions = pod.status.iter().flat_map(|status| &status.conditions).flatten();
-            conditions
-                .into_iter()
-                .any(|one| one.type_ == kind && one.status == wanted)
-        };
+        let is_unscheduled = condition(pod, "PodScheduled").is_some_and(|one| one.status == "False");
         let mut gates = pod.spec.iter().flat_map(|spec| &spec.scheduling_gates).flatten();
         let is_gated = gates.any(|gate| gate.name == STOPPED);
         if is_gated || pod.metadata.deletion_timestamp.is_some() || phase == Some("Succeeded") {
             return Self::Stopped;
         }
-        if is("Ready", "True") {
+        if is_ready(pod) {
             return Self::Running;
         }
-        let status = pod.status.iter();
-        let all = status.flat_map(|status| [&status.init_container_statuses, &status.container_statuses]);
-        let mut all = all.flatten().flatten();
-        if phase == Some("Failed")
-            || is("PodScheduled", "False")
-            || all.any(|one| Self::of_process(one) == Self::Failing)
-        {
+        let is_failing = || statuses(pod).any(|one| Self::of_process(one) == Self::Failing);
+        if phase == Some("Failed") || is_unscheduled || is_failing() {
             Self::Failing
         } else {
             Self::Starting
@@ -80,12 +68,6 @@ impl State {
         };
         Cell::state(word, self == Self::Running)
     }
-}
-
-/// Of its containers, without init containers.
-pub fn statuses(pod: &Pod) -> impl Iterator<Item = &ContainerStatus> {
-    let statuses = pod.status.iter().flat_map(|status| &status.container_statuses);
-    statuses.flatten()
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! Which containers of a pod have ended.
 
-use boson_cluster::client::{Cluster, Error};
+use boson_cluster::pods::main_statuses;
 use k8s_openapi::api::core::v1::Pod;
 
 /// The state of a container.
@@ -12,22 +12,9 @@ pub enum End {
     Exited(i32),
 }
 
-/// The present pod; none if it is deleted.
-///
-/// # Errors
-/// See [`Error`].
-pub async fn get_pod(cluster: &Cluster, namespace: &str, pod: &str) -> Result<Option<Pod>, Error> {
-    cluster.get(namespace, pod).await
-}
-
 /// The state of this container. `restarts`: whether it is restarted after a failure.
 pub fn ends(pod: &Pod, container: &str, restarts: bool) -> End {
-    let statuses = pod
-        .status
-        .iter()
-        .flat_map(|status| &status.container_statuses)
-        .flatten();
-    let found = statuses.into_iter().find(|status| status.name == container);
+    let found = main_statuses(pod).find(|status| status.name == container);
     let terminated = found.and_then(|status| status.state.as_ref()?.terminated.as_ref());
     match terminated {
         Some(end) if end.exit_code == 0 || !restarts => End::Exited(end.exit_code),

@@ -2,7 +2,8 @@
 //!
 //! Messages are shown only for containers of our own image, whose messages hold no values. Logs are never shown.
 
-use crate::pod_problems::{USUAL, exit, is_pull, statuses, unschedulable};
+use crate::pod_problems::{exit, is_pull, unschedulable};
+use boson_cluster::pods::{USUAL_REASONS, statuses};
 use k8s_openapi::api::batch::v1::Job;
 use k8s_openapi::api::core::v1::Pod;
 use kube::ResourceExt;
@@ -47,7 +48,7 @@ pub(super) fn waits(pods: &[Pod], job: &Job) -> Option<String> {
             let reason = waiting.and_then(|waiting| waiting.reason.as_deref());
             // The kubelet alternates between the two, and each change would be a write.
             let reason = reason.map(|reason| if is_pull(reason) { "ImagePullBackOff" } else { reason });
-            if let Some(reason) = reason.filter(|reason| !USUAL.contains(reason)) {
+            if let Some(reason) = reason.filter(|reason| !USUAL_REASONS.contains(reason)) {
                 let one = format!("container '{}' waits: {reason} (image '{}')", status.name, status.image);
                 if !texts.contains(&one) {
                     texts.push(one);

@@ -2,8 +2,8 @@
 
 use super::digest::Digest;
 use crate::instance_revisions::{self, ByInstance};
-use crate::pod_problems;
 use boson_cluster::client::{AnyObject, Error};
+use boson_cluster::pods;
 use boson_manifest::labels;
 use k8s_openapi::api::apps::v1::StatefulSet;
 use k8s_openapi::api::core::v1::Pod;
@@ -164,7 +164,7 @@ pub(super) fn ready_ordinals(set: &StatefulSet, pods: &[Pod]) -> impl Iterator<I
     let wanted = ordinals(set);
     let ready = pods
         .iter()
-        .filter(|pod| pod.metadata.deletion_timestamp.is_none() && pod_problems::is_ready(pod));
+        .filter(|pod| pod.metadata.deletion_timestamp.is_none() && pods::is_ready(pod));
     ready
         .filter_map(|pod| ordinal(set, pod))
         .filter(move |ordinal| wanted.contains(ordinal))

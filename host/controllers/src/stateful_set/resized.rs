@@ -3,6 +3,7 @@
 use super::digest::Digest;
 use super::inspect::annotation;
 use boson_cluster::objects::drift;
+use boson_cluster::pods::condition;
 use boson_manifest::labels;
 use k8s_openapi::api::core::v1::Pod;
 use serde_json::json;
@@ -28,10 +29,7 @@ pub(super) fn is_refused(pod: &Pod, wanted: &Digest) -> bool {
 
 /// Why a pod does not have its resources yet.
 pub(super) fn pending(pod: &Pod) -> Option<&str> {
-    let conditions = pod.status.as_ref()?.conditions.as_ref()?;
-    let pending = conditions
-        .iter()
-        .find(|one| one.type_ == PENDING && one.status == "True")?;
+    let pending = condition(pod, PENDING).filter(|one| one.status == "True")?;
     // Of the resources before, if the kubelet has not seen the present ones.
     let seen = pending.observed_generation.zip(pod.metadata.generation);
     let is_present = seen.is_none_or(|(seen, present)| seen >= present);

@@ -2,11 +2,12 @@
 
 use crate::access::{Access, PlaceArguments};
 use crate::instances::{self, Group, Instance, label};
-use crate::state::{State, statuses};
+use crate::state::State;
 use crate::table::{Cell, Table, TableArguments};
 use crate::time;
 use crate::usage::{NO_METRICS, Usage, Usages, usages, vitals};
 use boson_api::{BoshDeployment, BoshDeploymentSpec, QuarksStatefulSet};
+use boson_cluster::pods::main_statuses;
 use boson_commands::exit::ExitError;
 use boson_commands::output::Color;
 use boson_manifest::labels;
@@ -139,7 +140,11 @@ fn details(instance: &Instance, spec: &BoshDeploymentSpec) -> [Cell; 9] {
     let volumes = pod_spec.iter().flat_map(|spec| &spec.volumes).flatten();
     let claims = volumes.filter_map(|volume| Some(volume.persistent_volume_claim.as_ref()?.claim_name.clone()));
     let created = pod.and_then(|pod| pod.metadata.creation_timestamp.as_ref());
-    let restarts: i32 = pod.into_iter().flat_map(statuses).map(|one| one.restart_count).sum();
+    let restarts: i32 = pod
+        .into_iter()
+        .flat_map(main_statuses)
+        .map(|one| one.restart_count)
+        .sum();
     let text = |value: Option<String>| Cell::from(value.unwrap_or_default());
     [
         state.into(),
@@ -160,7 +165,7 @@ fn processes(instance: &Instance, shown: Shown, usages: &Usages, now: Timestamp)
     let containers = pod.spec.iter().flat_map(|spec| &spec.containers);
     let mut rows = Vec::new();
     for container in containers {
-        let status = statuses(pod).find(|status| status.name == container.name);
+        let status = main_statuses(pod).find(|status| status.name == container.name);
         let state = match status {
             _ if pod.metadata.deletion_timestamp.is_some() => State::Stopped,
             Some(status) => State::of_process(status),

@@ -7,6 +7,7 @@ use crate::unpack::{parts, rewound};
 use crate::{containers, remote};
 use anyhow::{Context, bail};
 use boson_cluster::client::{Container, ErrorKind, LogParams};
+use boson_cluster::pods;
 use boson_commands::output;
 use boson_look::access::Access;
 use boson_look::instances::Instance;
@@ -145,7 +146,7 @@ async fn fetch(
         pod: &pod_name,
         name,
     };
-    for one in containers::all(pod).filter(|one| filter.has_container(one)) {
+    for one in pods::containers(pod).filter(|one| filter.has_container(one)) {
         let (has_log, has_previous) = containers::has_logs(pod, &one.name);
         for (previous, wanted, ending) in [(false, has_log, "log"), (true, has_previous, "previous.log")] {
             if wanted {

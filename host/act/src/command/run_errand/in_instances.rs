@@ -7,6 +7,7 @@ use crate::containers;
 use crate::remote::{self, Stream};
 use anyhow::{anyhow, bail};
 use boson_cluster::client::{Container, Ended, Input};
+use boson_cluster::pods::statuses;
 use boson_look::access::Access;
 use boson_look::instances::Instance;
 use boson_manifest::wrapper::PROGRAM;
@@ -142,7 +143,7 @@ fn words(container: &InPod) -> &[String] {
 }
 
 fn is_running(pod: &Pod, container: &str) -> bool {
-    let mut ours = containers::statuses(pod).filter(|one| one.name == container);
+    let mut ours = statuses(pod).filter(|one| one.name == container);
     ours.any(|one| one.state.as_ref().is_some_and(|state| state.running.is_some()))
 }
 

@@ -1,5 +1,6 @@
 //! What the pods of a run report: which logs there are, and how containers ended. Pure.
 
+use boson_cluster::pods::{init_statuses, main_statuses, statuses};
 use k8s_openapi::api::core::v1::{ContainerStatus, Pod};
 use kube::ResourceExt;
 use std::collections::BTreeMap;
@@ -27,16 +28,13 @@ pub enum Progress {
 
 /// The logs that can be read. `own`: containers of the errand. `all`: those of other containers, too.
 pub fn sources(pod: &Pod, own: &[String], all: bool) -> Vec<Source> {
-    let status = pod.status.as_ref();
-    let init = status.and_then(|status| status.init_container_statuses.as_deref());
-    let main = status.and_then(|status| status.container_statuses.as_deref());
     let of = |one: &ContainerStatus, shown: bool| Source {
         pod: pod.name_any(),
         container: one.name.clone(),
         restarts: one.restart_count,
         shown,
     };
-    let init = init.unwrap_or_default().iter().filter_map(|one| {
+    let init = init_statuses(pod).filter_map(|one| {
         let is_sidecar = is_sidecar(pod, &one.name);
         let is_there = if is_sidecar {
             has_started(one)
@@ -46,7 +44,7 @@ pub fn sources(pod: &Pod, own: &[String], all: bool) -> Vec<Source> {
         let has_failed = !is_sidecar && code(one).is_some_and(|code| code != 0);
         is_there.then(|| of(one, has_failed))
     });
-    let main = main.unwrap_or_default().iter().filter_map(|one| {
+    let main = main_statuses(pod).filter_map(|one| {
         let shown = own.contains(&one.name);
         has_started(one).then(|| of(one, shown))
     });
@@ -57,9 +55,10 @@ pub fn sources(pod: &Pod, own: &[String], all: bool) -> Vec<Source> {
 pub fn exits(pods: &[Pod], own: &[String]) -> BTreeMap<String, i32> {
     let mut pods: Vec<&Pod> = pods.iter().collect();
     pods.sort_by_key(|pod| pod.metadata.creation_timestamp.clone());
-    let statuses = pods.into_iter().filter_map(|pod| pod.status.as_ref());
-    let statuses = statuses.flat_map(|status| status.container_statuses.iter().flatten());
-    let ours = statuses.filter(|one| own.contains(&one.name));
+    let ours = pods
+        .into_iter()
+        .flat_map(main_statuses)
+        .filter(|one| own.contains(&one.name));
     ours.filter_map(|one| Some((one.name.clone(), code(one)?))).collect()
 }
 
@@ -74,11 +73,7 @@ pub fn have_started(pods: &[Pod], own: &[String]) -> bool {
 
 /// What became of this start of a container.
 pub fn progress(pod: Option<&Pod>, source: &Source) -> Progress {
-    let Some(status) = pod.and_then(|pod| pod.status.as_ref()) else {
-        return Progress::Gone;
-    };
-    let init = status.init_container_statuses.iter().flatten();
-    let mut all = init.chain(status.container_statuses.iter().flatten());
+    let mut all = pod.into_iter().flat_map(statuses);
     match all.find(|one| one.name == source.container) {
         None => Progress::Gone,
         Some(one) if one.restart_count > source.restarts + 1 => Progress::Gone,

@@ -6,7 +6,7 @@ use boson_cluster::client::{Cluster, Connection, ErrorKind, connect};
 use boson_commands::exit::{self, ExitError};
 use boson_commands::output::{self, Color};
 use boson_output::codes;
-use boson_output::{DIRECTORY, End, KeepError, MAX_FILE_BYTES, Order, ends, get_pod, keep, secrets};
+use boson_output::{DIRECTORY, End, KeepError, MAX_FILE_BYTES, Order, ends, keep, secrets};
 use boson_pipeline::Diagnostic;
 use boson_pipeline::report::{self, Sources};
 use clap::Args;
@@ -112,7 +112,7 @@ async fn all(arguments: &PersistOutputArguments, cluster: &Cluster, order: &Orde
     let mut open: BTreeSet<&String> = order.output.output_map.keys().collect();
     let (began, mut failures) = (Instant::now(), 0);
     loop {
-        match get_pod(cluster, &arguments.namespace, &arguments.pod).await {
+        match cluster.get(&arguments.namespace, &arguments.pod).await {
             Ok(Some(pod)) => {
                 failures = 0;
                 for container in open.clone() {

@@ -3,6 +3,7 @@
 
 use super::object::INPUTS;
 use crate::codes;
+use boson_cluster::pods::{condition, statuses};
 use boson_in_pod::{Report, TRY_AGAIN_EXIT_CODE};
 use boson_pipeline::Diagnostic;
 use k8s_openapi::api::core::v1::{ContainerState, ContainerStateTerminated, ContainerStatus, Pod};
@@ -72,10 +73,7 @@ pub fn warnings(pod: &Pod) -> Vec<Diagnostic> {
 
 /// Why a pod cannot be scheduled; none if it is scheduled.
 pub fn unplaced(pod: &Pod) -> Option<&str> {
-    let conditions = pod.status.as_ref()?.conditions.as_ref()?;
-    let unplaced = conditions
-        .iter()
-        .find(|one| one.type_ == "PodScheduled" && one.status == "False")?;
+    let unplaced = condition(pod, "PodScheduled").filter(|one| one.status == "False")?;
     unplaced.message.as_deref()
 }
 
@@ -151,14 +149,6 @@ fn reports<'p>(
 
 fn ended(pod: &Pod) -> impl Iterator<Item = (&ContainerStatus, &ContainerStateTerminated)> {
     statuses(pod).filter_map(|status| Some((status, status.state.as_ref()?.terminated.as_ref()?)))
-}
-
-fn statuses(pod: &Pod) -> impl Iterator<Item = &ContainerStatus> {
-    let status = pod.status.iter();
-    status.flat_map(|status| {
-        let init = status.init_container_statuses.iter().flatten();
-        init.chain(status.container_statuses.iter().flatten())
-    })
 }
 
 fn phase(pod: &Pod) -> &str {

@@ -1,6 +1,7 @@
 //! Asks pods whether they are active: see `container-run active`.
 
 use super::plan::Answer;
+use boson_cluster::pods::containers;
 use boson_manifest::labels;
 use futures::future::join_all;
 use k8s_openapi::api::core::v1::Pod;
@@ -34,11 +35,7 @@ impl Port {
             .as_ref()
             .and_then(|status| status.pod_ip.as_ref()?.parse().ok());
         let Some(address) = address else { return Vec::new() };
-        let containers = pod
-            .spec
-            .iter()
-            .flat_map(|spec| spec.init_containers.iter().flatten().chain(&spec.containers));
-        let ports = containers.flat_map(|container| container.ports.iter().flatten());
+        let ports = containers(pod).flat_map(|container| container.ports.iter().flatten());
         let ports = ports.filter(|port| port.name.as_deref() == Some(labels::ACTIVE_PASSIVE_PORT));
         let numbers = ports.filter_map(|port| u16::try_from(port.container_port).ok());
         numbers.map(|number| Self(SocketAddr::new(address, number))).collect()

@@ -16,7 +16,7 @@
 //! So two pods never have the label: who labels a pod has recorded it; and whoever records the next one has changed
 //! this pod before, so that the label that is still to be written for it fails.
 
-use crate::pod_problems::is_ready;
+use boson_cluster::pods::is_ready;
 use boson_manifest::labels;
 use k8s_openapi::api::core::v1::Pod;
 use kube::ResourceExt;

@@ -2,13 +2,13 @@
 
 use super::{Instance, State, Updated};
 use crate::instance_revisions;
-use crate::pod_problems::is_ready;
 use crate::stateful_set::digest::Digest;
 use crate::stateful_set::inspect::{RESTARTED_AT, REVISION, annotation, has_claims, is_going, is_observed, ordinals};
 use crate::stateful_set::resized::is_refused;
 use crate::stateful_set::set_back::set_back_from;
 use crate::stateful_set::states::{States, is_gated};
 use boson_cluster::client::AnyObject;
+use boson_cluster::pods::{is_ready, main_statuses};
 use boson_manifest::{labels, wrapper};
 use k8s_openapi::api::apps::v1::StatefulSet;
 use k8s_openapi::api::core::v1::{ContainerStatus, Pod};
@@ -233,11 +233,7 @@ fn updated(pod: &Pod, is_recent: bool) -> Updated {
     // Of a pod of the operator, the container that shows log files says nothing about the instance.
     let is_own = annotation(&pod.metadata, labels::SHAPE_DIGEST).is_some();
     let says_something = |status: &&ContainerStatus| !is_own || status.name != wrapper::LOGS_CONTAINER;
-    let statuses = || {
-        let status = pod.status.iter();
-        let all = status.flat_map(|status| status.container_statuses.iter().flatten());
-        all.filter(says_something)
-    };
+    let statuses = || main_statuses(pod).filter(says_something);
     let started = |status: &ContainerStatus| {
         let running = status.state.as_ref()?.running.as_ref()?;
         Some(running.started_at.as_ref()?.0)

@@ -1,0 +1,39 @@
+//! What Kubernetes reports of a pod. Pure.
+
+use k8s_openapi::api::core::v1::{Container, ContainerStatus, Pod, PodCondition};
+
+/// Usual reasons of a waiting container.
+pub const USUAL_REASONS: [&str; 2] = ["ContainerCreating", "PodInitializing"];
+
+/// The condition of this type.
+pub fn condition<'p>(pod: &'p Pod, kind: &str) -> Option<&'p PodCondition> {
+    let mut conditions = pod.status.iter().flat_map(|status| &status.conditions).flatten();
+    conditions.find(|one| one.type_ == kind)
+}
+
+pub fn is_ready(pod: &Pod) -> bool {
+    condition(pod, "Ready").is_some_and(|one| one.status == "True")
+}
+
+/// All containers, init containers first.
+pub fn containers(pod: &Pod) -> impl Iterator<Item = &Container> {
+    let spec = pod.spec.iter();
+    spec.flat_map(|spec| spec.init_containers.iter().flatten().chain(&spec.containers))
+}
+
+/// The statuses of all containers, init containers first.
+pub fn statuses(pod: &Pod) -> impl Iterator<Item = &ContainerStatus> {
+    init_statuses(pod).chain(main_statuses(pod))
+}
+
+/// The statuses of init containers.
+pub fn init_statuses(pod: &Pod) -> impl Iterator<Item = &ContainerStatus> {
+    let statuses = pod.status.iter().flat_map(|status| &status.init_container_statuses);
+    statuses.flatten()
+}
+
+/// The statuses of the other containers.
+pub fn main_statuses(pod: &Pod) -> impl Iterator<Item = &ContainerStatus> {
+    let statuses = pod.status.iter().flat_map(|status| &status.container_statuses);
+    statuses.flatten()
+}
