@@ -189,7 +189,7 @@ impl Controller for Context {
             Due::Nothing => observe::unchanged(self, object, &key.0, resolution).await?.into(),
             Due::In(pause) => return Ok(Ended::Postponed(pause)),
             Due::Now => {
-                let plugin_problems = self.memory.failed.with(&key, resolution.plugin_problems.clone());
+                let plugin_problems = self.memory.with_failed(&key, resolution.plugin_problems.clone());
                 match self.in_slot(object, &key, snapshot, resolution).await {
                     Ok(Some(converted)) => converted,
                     // It is converted as soon as another one of its namespace is done.
@@ -261,7 +261,7 @@ impl Context {
 
     /// Whether something is left to do that no event announces.
     fn has_postponed(&self, object: &BoshDeployment, key: &Key) -> bool {
-        self.memory.postponed.holds(key) || observe::rollouts::rolls_later(self, object)
+        self.memory.postponed.of(key) || observe::rollouts::rolls_later(self, object)
     }
 
     /// Converts, if its namespace has a free slot.
@@ -344,7 +344,7 @@ impl Context {
             errands: Some(observe::errands(self, object, namespace).await?),
             warned,
             plugins,
-            plugin_problems: self.memory.failed.with(key, plugin_problems),
+            plugin_problems: self.memory.with_failed(key, plugin_problems),
             loading,
             ..observed
         })
@@ -362,7 +362,7 @@ impl Context {
             .filter(|one| is_skipped_check(one))
             .map(PluginProblem::of_failed);
         let stopped = wrong.into_iter().flat_map(|wrong| wrong.failed_plugins.iter().cloned());
-        self.memory.failed.remember(key, skipped.chain(stopped).collect());
+        self.memory.failed.set(key, skipped.chain(stopped).collect());
     }
 }
 

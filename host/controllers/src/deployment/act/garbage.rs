@@ -31,7 +31,7 @@ pub async fn collect(
     let names = candidates.names();
     let postponed = &run.context.memory.postponed;
     if names.is_empty() {
-        postponed.note(&run.key(), false);
+        postponed.set(&run.key(), false);
         return Ok(());
     }
     let cluster = &run.context.cluster;
@@ -40,7 +40,7 @@ pub async fn collect(
     for meta in garbage.secrets {
         cluster.delete(&versioned::around(meta)).await?;
     }
-    postponed.note(&run.key(), used.rolls);
+    postponed.set(&run.key(), used.rolls);
     for map in garbage.maps {
         cluster.delete(map).await?;
     }

@@ -21,7 +21,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference}
 pub async fn read(run: &Reconcile<'_>, manifest: &Manifest) -> Result<Vec<OtherDeployment>, Stop> {
     let named = external::consumed(&manifest.tree, &run.deployment.name);
     // Remembered before they are read, so that no change is lost.
-    run.context.memory.linked.remember(run.key(), named.clone());
+    run.context.memory.linked.set(&run.key(), named.clone());
     if named.is_empty() {
         return Ok(Vec::new());
     }

@@ -1,22 +1,19 @@
 //! What the process remembers of deployments between two reconciles. After a restart it is empty, and each deployment
 //! is converted once.
 
-mod failed_plugins;
+mod by_deployment;
 mod generations;
-mod linked;
-mod postponed;
 mod pull_sources;
 mod rollouts;
 mod schedule;
 
-pub use failed_plugins::FailedPlugins;
 pub use generations::Generations;
-pub use linked::LinkedDeployments;
-pub use postponed::Postponed;
 pub use pull_sources::{PullSources, Source};
 pub use rollouts::Rollouts;
 pub use schedule::{Due, Schedule};
 
+use boson_plugins::PluginProblem;
+use by_deployment::ByDeployment;
 use std::collections::BTreeSet;
 use std::time::Duration;
 
@@ -33,14 +30,16 @@ pub struct Memory {
     pub schedule: Schedule,
     /// What each pulls images with.
     pub pulls: PullSources,
-    /// Which other deployments each takes links from.
-    pub linked: LinkedDeployments,
-    /// Which have garbage to collect later.
-    pub postponed: Postponed,
+    /// Which other deployments each named in its links at its last conversion: a change of their links is a change of
+    /// its inputs.
+    pub linked: ByDeployment<BTreeSet<String>>,
+    /// Which have garbage to collect later, after a rollout of their StatefulSets.
+    pub postponed: ByDeployment<bool>,
     /// Which roll an instance group to the operator's image.
     pub rollouts: Rollouts,
-    /// Which plugins of each have failed.
-    pub failed: FailedPlugins,
+    /// The plugins that failed in the last conversion of each: checks that were skipped, and plugins that stopped it.
+    /// They stay in its condition until it is converted again.
+    pub failed: ByDeployment<Vec<PluginProblem>>,
     /// The specification of each whose change was recorded last.
     pub recorded: Generations,
 }
@@ -48,14 +47,20 @@ pub struct Memory {
 // === impl Memory ===
 
 impl Memory {
+    /// These problems, and those of the plugins that failed last.
+    pub fn with_failed(&self, key: &Key, mut plugin_problems: Vec<PluginProblem>) -> Vec<PluginProblem> {
+        plugin_problems.extend(self.failed.of(key));
+        plugin_problems
+    }
+
     /// The deployment is deleted.
     pub fn forget(&self, key: &Key) {
         self.schedule.forget(key);
         self.pulls.forget(key);
-        self.linked.remember(key.clone(), BTreeSet::new());
-        self.postponed.note(key, false);
+        self.linked.set(key, BTreeSet::new());
+        self.postponed.set(key, false);
         self.rollouts.release(key);
-        self.failed.remember(key, Vec::new());
+        self.failed.set(key, Vec::new());
         self.recorded.forget(key);
     }
 }

@@ -46,7 +46,7 @@ pub async fn unchanged(
         rollouts: groups.rollouts,
         warned: status.and_then(|status| status.warned.clone()),
         plugins: resolution.active.map(|active| active.resolved.uses).unwrap_or_default(),
-        plugin_problems: context.memory.failed.with(&key, resolution.plugin_problems),
+        plugin_problems: context.memory.with_failed(&key, resolution.plugin_problems),
         loading: resolution.loading,
         ..Observed::ended(object.meta().generation, Outcome::Applied)
     })

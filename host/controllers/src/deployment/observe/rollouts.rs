@@ -17,7 +17,7 @@ pub async fn has_free_garbage(context: &Context, key: &Key) -> Result<bool, Erro
     let Ok(names) = Names::new(&key.1, "", "") else {
         return Ok(false);
     };
-    if !context.memory.postponed.holds(key) {
+    if !context.memory.postponed.of(key) {
         return Ok(false);
     }
     let labels = format!("{}={}", labels::DEPLOYMENT_NAME, names.deployment());

@@ -1,0 +1,41 @@
+//! A value for each deployment. One that is the default takes no memory.
+
+use super::Key;
+use parking_lot::Mutex;
+use std::collections::HashMap;
+
+#[derive(Debug, Default)]
+pub struct ByDeployment<T> {
+    all: Mutex<HashMap<Key, T>>,
+}
+
+// === impl ByDeployment ===
+
+impl<T: Clone + Default + PartialEq> ByDeployment<T> {
+    pub fn set(&self, key: &Key, value: T) {
+        let mut all = self.all.lock();
+        if value == T::default() {
+            all.remove(key);
+        } else {
+            all.insert(key.clone(), value);
+        }
+    }
+
+    pub fn of(&self, key: &Key) -> T {
+        self.all.lock().get(key).cloned().unwrap_or_default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_deployment_has_its_own_value_until_it_is_the_default_again() {
+        let (postponed, key) = (ByDeployment::default(), ("n".to_string(), "d".to_string()));
+        postponed.set(&key, true);
+        assert!(postponed.of(&key) && !postponed.of(&("n".into(), "e".into())));
+        postponed.set(&key, false);
+        assert!(!postponed.of(&key) && postponed.all.lock().is_empty());
+    }
+}
