@@ -10,6 +10,8 @@ use std::time::{Duration, Instant};
 /// A namespace that asked and got no slot counts as waiting for this long. It asks again at shorter intervals, unless
 /// its deployment is deleted.
 const WAITER_TIMEOUT: Duration = Duration::from_secs(3);
+/// Between two attempts to get a slot.
+const POLL_INTERVAL: Duration = Duration::from_millis(20);
 
 /// Slots that namespaces share. Clones share them, too.
 #[derive(Clone, Debug)]
@@ -78,6 +80,16 @@ impl Slots {
             slots: self.clone(),
             namespace: namespace.to_string(),
         })
+    }
+
+    /// The next slot for this namespace. The caller limits the time.
+    pub(crate) async fn next(&self, namespace: &str) -> Slot {
+        loop {
+            match self.acquire(namespace, Instant::now()) {
+                Some(slot) => return slot,
+                None => tokio::time::sleep(POLL_INTERVAL).await,
+            }
+        }
     }
 
     fn state(&self) -> MutexGuard<'_, State> {

@@ -42,7 +42,8 @@ pub fn is_json_password(secret: &Secret) -> bool {
     is_json(secret) && secret.data.iter().flatten().map(|(key, _)| key).eq([PASSWORD])
 }
 
-fn is_json(secret: &Secret) -> bool {
+/// Whether the annotation of a Secret says that its texts are JSON.
+pub fn is_json(secret: &Secret) -> bool {
     let annotations = secret.metadata.annotations.as_ref();
     let annotation = annotations.and_then(|all| all.get(labels::JSON_VALUE));
     annotation.is_some_and(|value| value == "true")

@@ -82,12 +82,7 @@ impl Held {
 
     /// One key of a Secret with the value of an implicit variable.
     pub fn implicit(reference: &str, key: &str, secret: &Secret) -> Self {
-        let annotations = secret.metadata.annotations.as_ref();
-        let is_json = annotations
-            .and_then(|all| all.get(labels::JSON_VALUE))
-            .map(String::as_str)
-            == Some("true");
-        let origin = if is_json {
+        let origin = if secrets::is_json(secret) {
             Origin::ImplicitJson
         } else {
             Origin::Implicit

@@ -1,5 +1,6 @@
 //! `host dns`: serves the names of BOSH DNS to a deployment's pods, and in a pod that has its own server.
 
+use super::signals::termination;
 use boson_commands::connection::ConnectionArguments;
 use boson_commands::exit::ExitError;
 use boson_dns::server::{self, PodSettings, Settings};
@@ -123,16 +124,4 @@ fn until_stopped(server: impl Future<Output = anyhow::Result<()>>) -> Result<(),
         tracing::error!("{error:#}");
         ExitError::Input
     })
-}
-
-/// SIGTERM from the kubelet, or ctrl-C.
-async fn termination() {
-    use tokio::signal::unix::{SignalKind, signal};
-    let Ok(mut term) = signal(SignalKind::terminate()) else {
-        return std::future::pending().await;
-    };
-    tokio::select! {
-        _ = term.recv() => {}
-        _ = tokio::signal::ctrl_c() => {}
-    }
 }

@@ -25,6 +25,7 @@ pub mod prune;
 pub mod releases;
 pub mod render;
 pub mod rollback;
+mod signals;
 pub mod util;
 pub mod variables;
 pub mod wait;

@@ -1,5 +1,6 @@
 //! `host operator`: runs the controllers against a cluster.
 
+use super::signals::termination;
 use crate::images::RegistryImages;
 use crate::web::{Hosts, WebDocuments};
 use boson_budget::Budget;
@@ -356,7 +357,7 @@ async fn operate(
         admission: admission(arguments),
     };
     let client = arguments.connection.client().await?;
-    Ok(boson_controllers::run(client, config, stopped()).await?)
+    Ok(boson_controllers::run(client, config, termination()).await?)
 }
 
 /// How deployments are reviewed.
@@ -378,18 +379,6 @@ fn me() -> String {
     let host = std::env::var("HOSTNAME").unwrap_or_else(|_| "host".into());
     let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
     format!("{host}-{}-{}", std::process::id(), now.unwrap_or_default().as_millis())
-}
-
-/// SIGTERM, as the kubelet sends it, or SIGINT.
-async fn stopped() {
-    use tokio::signal::unix::{SignalKind, signal};
-    let Ok(mut terminated) = signal(SignalKind::terminate()) else {
-        return std::future::pending().await;
-    };
-    tokio::select! {
-        _ = terminated.recv() => {}
-        _ = tokio::signal::ctrl_c() => {}
-    }
 }
 
 fn load(

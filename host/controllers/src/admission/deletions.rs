@@ -16,14 +16,12 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::core::DynamicObject;
 use kube::core::admission::AdmissionRequest;
 use std::collections::BTreeSet;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// Our own limit, shorter than that of the API server, so that the answer can say that nothing was checked.
 const REVIEW_TIMEOUT: Duration = Duration::from_millis(DELETION_TIMEOUT_SECONDS as u64 * 1000 - 700);
 /// How many deletions are reviewed at a time; each holds the deployments of a namespace.
 const MAX_CONCURRENT_REVIEWS: usize = 4;
-/// How often to check whether the namespace has a free slot.
-const SLOT_POLL_INTERVAL: Duration = Duration::from_millis(50);
 /// Characters of a warning with names: the API server cuts longer ones than 256.
 const MAX_WARNING_CHARS: usize = 240;
 
@@ -68,12 +66,7 @@ impl DeletionReviewer {
 
     async fn warnings(&self, namespace: &str, name: &str) -> Result<Vec<String>, Error> {
         // No namespace gets more than half of the slots, or it could delay the deletions of all others.
-        let _turn = loop {
-            match self.slots.acquire(namespace, Instant::now()) {
-                Some(turn) => break turn,
-                None => tokio::time::sleep(SLOT_POLL_INTERVAL).await,
-            }
-        };
+        let _turn = self.slots.next(namespace).await;
         let Ok(names) = Names::new(name, namespace, "") else {
             return Ok(Vec::new());
         };

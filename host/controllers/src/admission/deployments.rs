@@ -11,14 +11,12 @@ use boson_cluster::namespaces::Namespaces;
 use kube::core::DynamicObject;
 use kube::core::admission::AdmissionRequest;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// Our own limit, shorter than that of the API server, so that the answer can say that nothing was checked.
 const CHECK_TIMEOUT: Duration = Duration::from_millis(REVIEW_TIMEOUT_SECONDS as u64 * 1000 - 700);
 /// How many checks run at a time; each may use the memory of several copies of a manifest.
 const MAX_CONCURRENT_CHECKS: usize = 4;
-/// How often to check whether the namespace has a free slot.
-const SLOT_POLL_INTERVAL: Duration = Duration::from_millis(50);
 
 /// Checks deployments under review.
 pub(crate) struct DeploymentReviewer {
@@ -62,12 +60,7 @@ impl DeploymentReviewer {
 
     async fn check(&self, object: BoshDeployment, namespace: String) -> Answer {
         // No namespace gets more than half of the slots, or it could delay the reviews of all others.
-        let turn = loop {
-            match self.slots.acquire(&namespace, Instant::now()) {
-                Some(turn) => break turn,
-                None => tokio::time::sleep(SLOT_POLL_INTERVAL).await,
-            }
-        };
+        let turn = self.slots.next(&namespace).await;
         let context = self.context.clone();
         // In its own task: after a timeout it keeps its slot until it has ended.
         let checked = tokio::spawn(async move {

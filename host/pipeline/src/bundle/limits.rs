@@ -73,7 +73,7 @@ fn check_metadata(object: &Tree) -> Result<(), Box<Diagnostic>> {
 }
 
 /// Whether the tree is plain JSON, without the escapes of `wit/types`: Kubernetes would store the escape.
-fn is_json(tree: &Tree) -> bool {
+pub(crate) fn is_json(tree: &Tree) -> bool {
     match tree {
         Tree::Array(items) => items.iter().all(is_json),
         Tree::Object(map) => map.iter().all(|(key, value)| !key.starts_with('\0') && is_json(value)),

@@ -2,7 +2,7 @@
 //! from them. A key for each property, with dots between its parts; a text as it is, anything else as JSON, and nothing
 //! for a property without a value. A map with a member whose name a Secret cannot have, such as a path, is JSON too.
 
-use crate::bundle::limits::{MAX_DATA_BYTES, is_data_key};
+use crate::bundle::limits::{MAX_DATA_BYTES, is_data_key, is_json};
 use crate::convert::{codes, places};
 use crate::diagnostic::Diagnostic;
 use crate::object::metadata;
@@ -215,15 +215,6 @@ fn flatten(tree: &Tree, path: &str, data: &mut Data) -> Result<(), String> {
 fn has_keys(tree: &Tree, path: &str) -> bool {
     let fits = |key: &String| !key.is_empty() && is_data_key(&format!("{path}.{key}"));
     tree.as_map().is_some_and(|map| !map.is_empty() && map.keys().all(fits))
-}
-
-/// Whether it has none of the values that only YAML has.
-fn is_json(tree: &Tree) -> bool {
-    match tree {
-        Tree::Array(items) => items.iter().all(is_json),
-        Tree::Object(map) => map.iter().all(|(key, value)| !key.starts_with('\0') && is_json(value)),
-        _ => true,
-    }
 }
 
 #[cfg(test)]

@@ -1,5 +1,6 @@
 //! Values of variables in Secrets, in the form that the operator reads for `spec.vars`.
 
+use boson_in_pod::secrets::is_json;
 use boson_manifest::labels;
 use k8s_openapi::ByteString;
 use k8s_openapi::api::core::v1::Secret;
@@ -43,10 +44,9 @@ impl Content {
         let data = secret.data.iter().flatten();
         let text =
             |(key, bytes): (&String, &ByteString)| Some((key.clone(), std::str::from_utf8(&bytes.0).ok()?.to_string()));
-        let annotations = secret.metadata.annotations.as_ref();
         Some(Self {
             data: data.map(text).collect::<Option<_>>()?,
-            is_json: annotations.is_some_and(|all| all.get(labels::JSON_VALUE).is_some_and(|value| value == "true")),
+            is_json: is_json(secret),
         })
     }
 

@@ -1,7 +1,7 @@
 //! What to write, by the Secrets that exist. Pure.
 
 use super::draft::{Drafts, Variable};
-use boson_in_pod::secrets::TRANSITIONAL;
+use boson_in_pod::secrets::{TRANSITIONAL, is_json};
 use boson_look::table::{Cell, Table};
 use boson_manifest::labels;
 use k8s_openapi::ByteString;
@@ -90,10 +90,6 @@ impl Plan {
 }
 
 fn has_same_value(old: &Secret, new: &Secret) -> bool {
-    let is_json = |secret: &Secret| {
-        let annotations = secret.metadata.annotations.as_ref();
-        annotations.is_some_and(|all| all.get(labels::JSON_VALUE).is_some_and(|value| value == "true"))
-    };
     is_json(old) == is_json(new) && value(old).eq(value(new))
 }
 

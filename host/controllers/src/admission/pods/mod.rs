@@ -13,14 +13,12 @@ use boson_cluster::namespaces::Namespaces;
 use kube::core::DynamicObject;
 use kube::core::admission::AdmissionRequest;
 use serde_json::Value;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// Our own limit, shorter than that of the API server, so that the answer can say what to do.
 const REVIEW_TIMEOUT: Duration = Duration::from_millis(REVIEW_TIMEOUT_SECONDS as u64 * 1000 - 700);
 /// How many pods are reviewed at a time; each holds one Secret of a link, which may have a megabyte.
 const MAX_CONCURRENT_REVIEWS: usize = 16;
-/// How often to check whether the namespace has a free slot.
-const SLOT_POLL_INTERVAL: Duration = Duration::from_millis(20);
 /// The end of a message about something that may change.
 const RETRY_HELP: &str = "the pod can be created again as it is";
 
@@ -75,12 +73,7 @@ impl PodReviewer {
 
     async fn review(&self, namespace: &str, consumed: &Consumed, pod: &Value) -> Answer {
         // No namespace gets more than half of the slots, or it could delay the pods of all others.
-        let _turn = loop {
-            match self.slots.acquire(namespace, Instant::now()) {
-                Some(turn) => break turn,
-                None => tokio::time::sleep(SLOT_POLL_INTERVAL).await,
-            }
-        };
+        let _turn = self.slots.next(namespace).await;
         let links = match find(&self.cluster, namespace, consumed).await {
             Ok(Ok(links)) => links,
             Ok(Err(Missing { why, may_come: true })) => {
