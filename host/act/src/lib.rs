@@ -9,7 +9,6 @@ mod containers;
 mod display;
 mod drain;
 mod follow;
-mod glob;
 mod interrupt;
 mod lines;
 mod log_text;

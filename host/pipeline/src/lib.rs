@@ -12,6 +12,7 @@ pub mod diagnostic;
 pub mod difference;
 pub mod encoding;
 pub mod external;
+pub mod glob;
 pub mod name_rule;
 mod object;
 pub mod packed;

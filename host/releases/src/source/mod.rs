@@ -4,7 +4,6 @@
 mod blobs;
 mod fingerprint;
 mod folder;
-mod glob;
 mod order;
 mod packages;
 mod unpack;

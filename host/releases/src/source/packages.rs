@@ -3,12 +3,12 @@
 use super::blobs::{self, Blob, Blobstore};
 use super::fingerprint::{Algorithm, Part, fingerprint};
 use super::folder::{Folder, Found, broken, text, texts};
-use super::glob::Pattern;
 use super::{Content, Package, Source};
 use crate::codes;
 use crate::digest::Verifier;
 use boson_document::Tree;
 use boson_pipeline::Diagnostic;
+use boson_pipeline::glob::Pattern;
 use boson_pipeline::release::codes as release_codes;
 use std::collections::BTreeMap;
 use std::io::{self, Read};

@@ -253,6 +253,7 @@ fn add(mut target: Target, folder: &str, fetched: Fetched, filter: &Filter) -> a
 #[cfg(test)]
 mod tests {
     use super::*;
+    use boson_pipeline::glob::Pattern;
     use std::io::Read;
 
     fn instance(group: &str, index: Option<usize>, pod: &str) -> Instance {
@@ -303,7 +304,7 @@ mod tests {
             ..Fetched::default()
         };
         let filter = Filter {
-            only: vec!["nats/*".into(), "x".into()],
+            only: ["nats/*", "x"].into_iter().filter_map(Pattern::read).collect(),
             ..Filter::default()
         };
         let file = NamedTempFile::new_in(scratch.path()).unwrap();

@@ -275,11 +275,12 @@ async fn print_all(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use boson_pipeline::glob::Pattern;
 
     fn shown(quiet: bool, only: &[&str]) -> Shown {
         Shown {
             filter: Filter {
-                only: only.iter().map(ToString::to_string).collect(),
+                only: only.iter().filter_map(|text| Pattern::read(text)).collect(),
                 ..Filter::default()
             },
             quiet,

@@ -9,6 +9,7 @@ use crate::selection::Selection;
 use boson_commands::exit::ExitError;
 use boson_look::access::DeploymentArguments;
 use boson_look::instances::Instance;
+use boson_pipeline::glob::Pattern;
 use clap::Args;
 use filter::Filter;
 use kube::ResourceExt;
@@ -51,13 +52,17 @@ pub struct LogsArguments {
     #[arg(long = "job", value_name = "JOB")]
     jobs: Vec<String>,
     /// Only log files that match
-    #[arg(long, value_name = "FILTER", value_delimiter = ',')]
-    only: Vec<String>,
+    #[arg(long, value_name = "FILTER", value_delimiter = ',', value_parser = pattern)]
+    only: Vec<Pattern>,
     /// Folder of the archive
     #[arg(long, value_name = "FOLDER", default_value = ".")]
     dir: PathBuf,
     #[command(flatten)]
     deployment: DeploymentArguments,
+}
+
+fn pattern(text: &str) -> Result<Pattern, String> {
+    Pattern::read(text).ok_or_else(|| "expected a pattern of paths, such as nats/*.log".into())
 }
 
 pub fn run(arguments: &LogsArguments) -> Result<(), ExitError> {

@@ -1,5 +1,5 @@
-//! Patterns in `files` of a package's spec, as the bosh CLI matches them: `**` is any number of directories, `*` and
-//! `?` match names that begin with a dot too, and `{a,b}` may contain slashes.
+//! Patterns of paths as BOSH matches them, in `files` of a package's spec and in `bosh logs --only`: `**` is any number
+//! of directories, `*` and `?` match names that begin with a dot too, and `{a,b}` may contain slashes.
 
 use std::collections::BTreeMap;
 
@@ -28,10 +28,7 @@ impl Pattern {
     pub fn select<'f, V>(&self, files: &'f BTreeMap<String, V>) -> BTreeMap<&'f str, &'f V> {
         let mut found = BTreeMap::new();
         for pattern in &self.alternatives {
-            let literal = pattern
-                .iter()
-                .take_while(|part| !part.contains(['*', '?', '[', '\\']))
-                .count();
+            let literal = pattern.iter().take_while(|part| is_literal(part)).count();
             let prefix = pattern.get(..literal).unwrap_or_default().join("/");
             if literal == pattern.len() {
                 found.extend(files.get_key_value(&prefix).map(|(path, value)| (path.as_str(), value)));
@@ -41,17 +38,35 @@ impl Pattern {
             let below = files
                 .range(prefix.clone()..)
                 .take_while(|(path, _)| path.starts_with(&prefix));
-            found.extend(
-                below
-                    .filter(|(path, _)| {
-                        let names: Vec<&str> = path.split('/').collect();
-                        match_path(pattern, &names)
-                    })
-                    .map(|(path, value)| (path.as_str(), value)),
-            );
+            let matching = below.filter(|(path, _)| match_path(pattern, &names(path)));
+            found.extend(matching.map(|(path, value)| (path.as_str(), value)));
         }
         found
     }
+
+    /// Whether it matches a path.
+    pub fn matches(&self, path: &str) -> bool {
+        let names = names(path);
+        self.alternatives.iter().any(|pattern| match_path(pattern, &names))
+    }
+
+    /// The first directory of all paths that it matches, if it is the same.
+    pub fn directory(&self) -> Option<&str> {
+        let mut all = self.alternatives.iter().map(|pattern| match pattern.as_slice() {
+            [first, _, ..] if is_literal(first) => Some(first.as_str()),
+            _ => None,
+        });
+        let first = all.next()??;
+        all.all(|other| other == Some(first)).then_some(first)
+    }
+}
+
+fn is_literal(part: &str) -> bool {
+    !part.contains(['*', '?', '[', '\\'])
+}
+
+fn names(path: &str) -> Vec<&str> {
+    path.split('/').collect()
 }
 
 /// Replaces the first `{..}` by each of its alternatives, and so on.
@@ -258,14 +273,29 @@ mod tests {
             ("go*linux*.tar.gz", "go1.23.linux-amd64.tar.gz", true),
             ("a*b*c", "aXbXbc", true),
             ("a*b*c", "aXbXb", false),
+            ("a/**/d", "a/d", true),
+            ("a/**/d", "a/b/c/d", true),
+            ("a/**/d", "b/d", false),
         ] {
             let files = BTreeMap::from([(path.to_owned(), ())]);
-            let found = Pattern::read(pattern).unwrap().select(&files).contains_key(path);
-            assert_eq!(found, expected, "{pattern} {path}");
+            let read = Pattern::read(pattern).unwrap();
+            let found = [read.select(&files).contains_key(path), read.matches(path)];
+            assert_eq!(found, [expected; 2], "{pattern} {path}");
         }
         for bad in ["[a", "a{b", "../a", "", "[-a]", "a\\"] {
             assert_eq!(Pattern::read(bad), None, "{bad}");
         }
         assert_eq!(Pattern::read(&"{a,b}".repeat(11)), None);
+    }
+
+    #[test]
+    fn the_directory_is_known_if_no_other_matches() {
+        let directory = |text: &str| Pattern::read(text).unwrap().directory().map(String::from);
+        for text in ["a/*", "a/b", "{a/*,a/b}", "./a/b"] {
+            assert_eq!(directory(text).as_deref(), Some("a"), "{text}");
+        }
+        for text in ["*/a", "a", "{a,b}/*", "**", "{a/*,*}"] {
+            assert_eq!(directory(text), None, "{text}");
+        }
     }
 }
