@@ -9,12 +9,15 @@ use crate::plugin::Plugin;
 use boson_document::{Pointer, Tree, json};
 use boson_pipeline::Diagnostic;
 use boson_pipeline::settings::codes::PLUGIN_SETTINGS;
-use boson_pipeline::settings::{self, Schema, SettingsError};
+use boson_pipeline::settings::{self, Fault, Schema, SettingsError};
 use boson_pipeline::yaml::Document;
 use std::path::Path;
 
 /// What the process was asked, or has answered, is not in its form.
 const NOT_READABLE: &str = "fails: it is not readable";
+
+/// Of the process: places and what is wrong there, or why nothing was checked.
+type Answer = Result<Vec<(String, Fault)>, String>;
 
 // === impl Sandbox ===
 
@@ -86,15 +89,9 @@ pub fn answered(question: &[u8]) -> String {
         Some(properties) => faults_of_job(schema, properties),
         None => faults(schema, question.get("settings")),
     };
-    let answer = match faults {
-        Ok(faults) => faults
-            .into_iter()
-            .map(|one| vec![one.place.to_string(), one.message])
-            .collect::<Vec<_>>()
-            .into(),
-        Err(reason) => Tree::from(reason),
-    };
-    json::to_text(&answer)
+    let fault = |one: SettingsError| (one.place.to_string(), one.fault);
+    let answer: Answer = faults.map(|all| all.into_iter().map(fault).collect());
+    serde_json::to_string(&answer).unwrap_or_default()
 }
 
 fn faults(schema: &Tree, settings: Option<&Tree>) -> Result<Vec<SettingsError>, String> {
@@ -113,21 +110,13 @@ fn parsed(text: &[u8]) -> Option<Tree> {
 
 /// Reads an answer.
 fn read(answer: &[u8]) -> Result<Vec<SettingsError>, String> {
-    let fault = |tree: &Tree| match tree.as_array()?.as_slice() {
-        [place, message] => Some(SettingsError {
-            place: Pointer::parse(place.as_str()?)?,
-            message: message.as_str()?.to_string(),
-        }),
-        _ => None,
+    let unreadable = || NOT_READABLE.to_string();
+    let answer: Answer = serde_json::from_slice(answer).map_err(|_| unreadable())?;
+    let error = |(place, fault): (String, Fault)| {
+        let place = Pointer::parse(&place).ok_or_else(unreadable)?;
+        Ok(SettingsError { place, fault })
     };
-    match parsed(answer) {
-        Some(Tree::String(reason)) => Err(reason),
-        Some(Tree::Array(faults)) => {
-            let faults: Option<Vec<SettingsError>> = faults.iter().map(fault).collect();
-            faults.ok_or_else(|| NOT_READABLE.to_string())
-        }
-        _ => Err(NOT_READABLE.to_string()),
-    }
+    answer?.into_iter().map(error).collect()
 }
 
 #[cfg(test)]
@@ -137,14 +126,14 @@ mod tests {
     #[test]
     fn an_answer_is_read_as_it_was_written() {
         let ask = |text: &str| read(answered(text.as_bytes()).as_bytes());
-        let fault = |place: &str, message: &str| SettingsError {
+        let fault = |place: &str, fault: Fault| SettingsError {
             place: Pointer::parse(place).unwrap(),
-            message: message.into(),
+            fault,
         };
         let typed = r#""schema": {"additionalProperties": {"type": "null"}}"#;
         assert_eq!(
             ask(&format!(r#"{{{typed}, "settings": {{"a/b": 1}}}}"#)),
-            Ok(vec![fault("/a~1b", "it is not of type \"null\"")])
+            Ok(vec![fault("/a~1b", Fault::Value("is not of type \"null\"".into()))])
         );
         assert_eq!(ask(&format!("{{{typed}}}")), Ok(Vec::new()));
         let reason = ask(r#"{"schema": 7}"#).unwrap_err();

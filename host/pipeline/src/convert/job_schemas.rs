@@ -5,7 +5,7 @@ use crate::convert::codes;
 use crate::diagnostic::Diagnostic;
 use crate::release::{self, Release};
 use crate::resolved_document::jobs;
-use crate::schema::{SettingsError, job};
+use crate::schema::{Fault, SettingsError, job};
 use crate::stage::{ResolvedGroup, Stages};
 use boson_document::{Pointer, Tree};
 
@@ -59,14 +59,11 @@ fn place(group: &str, job: &str) -> Pointer {
 }
 
 /// What is wrong, with the place in the properties.
-fn sentence(fault: &SettingsError) -> String {
-    let path = fault.place.to_string();
-    if let Some(name) = fault.message.strip_prefix("there is no setting ") {
-        return format!("there is no property {name}");
-    }
-    match fault.message.strip_prefix("it ").filter(|_| !path.is_empty()) {
-        Some(rest) => format!("value at '{path}' {rest}"),
-        None if path.is_empty() => fault.message.clone(),
-        None => format!("value at '{path}': {}", fault.message),
+fn sentence(error: &SettingsError) -> String {
+    match (&error.fault, error.place.to_string().as_str()) {
+        (Fault::Unknown(name), _) => format!("there is no property '{name}'"),
+        (fault, "") => fault.to_string(),
+        (Fault::Value(rest), path) => format!("value at '{path}' {rest}"),
+        (Fault::Other(sentence), path) => format!("value at '{path}': {sentence}"),
     }
 }

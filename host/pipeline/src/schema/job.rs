@@ -110,7 +110,7 @@ mod tests {
     fn faults(schema: &str, value: &Tree) -> Vec<String> {
         let schema = json::parse(schema).unwrap().with("$schema", super::DIALECT);
         let faults = Schema::of_job(&schema).unwrap().faults(value).into_iter();
-        faults.map(|one| format!("{} {}", one.place, one.message)).collect()
+        faults.map(|one| format!("{} {}", one.place, one.fault)).collect()
     }
 
     #[test]

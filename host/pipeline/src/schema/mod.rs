@@ -10,8 +10,10 @@ pub mod job;
 use boson_document::{Pointer, Tree};
 use jsonschema::error::ValidationErrorKind;
 use jsonschema::{PatternOptions, ValidationError, ValidationOptions, Validator};
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::collections::BTreeSet;
+use std::fmt;
 
 /// Faults that are reported.
 const MAX_FAULTS: usize = 100;
@@ -30,8 +32,18 @@ pub struct Schema(Validator);
 pub struct SettingsError {
     /// The place in the value.
     pub place: Pointer,
-    /// What is wrong there. It quotes the schema, and never the value, which may be a secret.
-    pub message: String,
+    pub fault: Fault,
+}
+
+/// What is wrong at a place. It quotes the schema, and never the value, which may be a secret.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Fault {
+    /// A member of this name is not allowed.
+    Unknown(String),
+    /// The rest of a sentence that begins with the value.
+    Value(String),
+    /// A whole sentence.
+    Other(String),
 }
 
 // === impl Schema ===
@@ -57,7 +69,7 @@ impl Schema {
     }
 
     fn build(options: &ValidationOptions<'_>, schema: &Tree) -> Result<Self, String> {
-        let built = options.build(&value(schema)?);
+        let built = options.build(&value(schema).map_err(|why| format!("it {why}"))?);
         built
             .map(Self)
             .map_err(|error| format!("at '{}': {error}", error.instance_path()))
@@ -67,10 +79,10 @@ impl Schema {
     pub fn faults(&self, tree: &Tree) -> Vec<SettingsError> {
         let value = match value(tree) {
             Ok(value) => value,
-            Err(message) => {
+            Err(why) => {
                 return vec![SettingsError {
                     place: Pointer::root(),
-                    message,
+                    fault: Fault::Value(why),
                 }];
             }
         };
@@ -79,6 +91,18 @@ impl Schema {
         add(&errors, &mut faults);
         faults.truncate(MAX_FAULTS);
         faults
+    }
+}
+
+// === impl Fault ===
+
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Unknown(name) => write!(f, "there is no setting '{name}'"),
+            Self::Value(rest) => write!(f, "it {rest}"),
+            Self::Other(sentence) => f.write_str(sentence),
+        }
     }
 }
 
@@ -91,7 +115,7 @@ fn options() -> ValidationOptions<'static> {
 }
 
 fn value(tree: &Tree) -> Result<Value, String> {
-    serde_json::to_value(tree).map_err(|error| format!("it cannot be checked: {error}"))
+    serde_json::to_value(tree).map_err(|error| format!("cannot be checked: {error}"))
 }
 
 fn add(errors: &[ValidationError<'_>], faults: &mut Vec<SettingsError>) {
@@ -114,7 +138,7 @@ fn add(errors: &[ValidationError<'_>], faults: &mut Vec<SettingsError>) {
                     Some(errors) => add(errors, faults),
                     None => faults.push(SettingsError {
                         place,
-                        message: alternatives(path, context),
+                        fault: alternatives(path, context),
                     }),
                 }
             }
@@ -122,12 +146,12 @@ fn add(errors: &[ValidationError<'_>], faults: &mut Vec<SettingsError>) {
             | ValidationErrorKind::UnevaluatedProperties { unexpected } => {
                 faults.extend(unexpected.iter().map(|name| SettingsError {
                     place: place.at(name),
-                    message: format!("there is no setting '{}'", name.trim_start_matches('\0')),
+                    fault: Fault::Unknown(name.trim_start_matches('\0').into()),
                 }));
             }
             _ => faults.push(SettingsError {
                 place,
-                message: message(error),
+                fault: fault(error),
             }),
         }
     }
@@ -150,32 +174,36 @@ fn meant<'c>(path: &str, forms: &'c [Vec<ValidationError<'static>>]) -> Option<&
 }
 
 /// What each form requires.
-fn alternatives(path: &str, forms: &[Vec<ValidationError<'_>>]) -> String {
+fn alternatives(path: &str, forms: &[Vec<ValidationError<'_>>]) -> Fault {
     let first = |errors: &Vec<ValidationError<'_>>| {
         let error = errors.first()?;
         let below = error.instance_path().as_str().strip_prefix(path).unwrap_or_default();
         Some(match below {
-            "" => message(error),
-            below => format!("at '{below}', {}", message(error)),
+            "" => fault(error).to_string(),
+            below => format!("at '{below}', {}", fault(error)),
         })
     };
     let required: Vec<String> = forms.iter().filter_map(first).take(MAX_LISTED).collect();
-    format!("it has none of the allowed forms: {}", required.join("; "))
+    Fault::Value(format!("has none of the allowed forms: {}", required.join("; ")))
 }
 
-fn message(error: &ValidationError<'_>) -> String {
+fn fault(error: &ValidationError<'_>) -> Fault {
     match error.kind() {
         ValidationErrorKind::Enum { options } => {
             let options = options.as_array().into_iter().flatten();
             let shown: Vec<String> = options.take(MAX_LISTED).map(Value::to_string).collect();
-            format!("it should be one of {}", shown.join(", "))
+            Fault::Value(format!("should be one of {}", shown.join(", ")))
         }
         // The error itself would quote the name.
         ValidationErrorKind::PropertyNames { error } => {
-            format!("the name of a member is not allowed: {}", message(error))
+            Fault::Other(format!("the name of a member is not allowed: {}", fault(error)))
         }
-        ValidationErrorKind::Format { format } if format == job::FORMAT => "it is not a certificate".into(),
-        ValidationErrorKind::Contains => "it has no item that `contains` of the schema requires".into(),
-        _ => error.masked_with("it").to_string(),
+        ValidationErrorKind::Format { format } if format == job::FORMAT => Fault::Value("is not a certificate".into()),
+        ValidationErrorKind::Contains => Fault::Value("has no item that `contains` of the schema requires".into()),
+        // Sentences that begin with the value are what follows it if it is masked with nothing.
+        _ => match error.masked_with("").to_string().strip_prefix(' ') {
+            Some(rest) => Fault::Value(rest.into()),
+            None => Fault::Other(error.masked_with("it").to_string()),
+        },
     }
 }

@@ -2,7 +2,7 @@
 
 pub mod codes;
 
-pub use crate::schema::{Schema, SettingsError};
+pub use crate::schema::{Fault, Schema, SettingsError};
 pub use codes::ALL as CODES;
 
 use crate::diagnostic::Diagnostic;
@@ -21,11 +21,11 @@ pub struct Settings {
 
 /// Errors for the faults of settings for the plugin of this name.
 pub fn errors(settings: &Document, faults: Vec<SettingsError>, plugin: &str) -> Vec<Diagnostic> {
-    let error = |fault: SettingsError| {
-        let message = format!("settings of plugin '{plugin}': {}", fault.message);
+    let error = |one: SettingsError| {
+        let message = format!("settings of plugin '{plugin}': {}", one.fault);
         Diagnostic::error(codes::PLUGIN_SETTINGS, message)
             .in_document(&settings.name)
-            .at(fault.place)
+            .at(one.place)
     };
     faults.into_iter().map(error).collect()
 }
