@@ -7,10 +7,13 @@ use boson_commands::output;
 use boson_look::access::{Access, Found};
 use boson_look::instances::Instance;
 use k8s_openapi::api::core::v1::Pod;
-use std::time::Duration;
+use kube::ResourceExt;
+use std::time::{Duration, Instant};
 
 /// Between two requests.
 const POLL_INTERVAL: Duration = Duration::from_secs(2);
+/// For a new pod, which may pull large images and run pre-start scripts.
+const MAX_WAIT: Duration = Duration::from_secs(30 * 60);
 
 /// Deletes the pods of an instance, which its StatefulSet creates again. `waits`: until the instance is ready.
 ///
@@ -39,6 +42,9 @@ pub async fn replace_now(access: &Access, found: &Found, instances: &[Instance],
 }
 
 /// Waits until an instance has another pod than these, which is ready.
+///
+/// # Errors
+/// It has none in time, or the calls of the API server fail.
 pub async fn wait_for_new(access: &Access, found: &Found, instances: &[Instance]) -> anyhow::Result<()> {
     let Some(instance) = instances.first() else {
         return Ok(());
@@ -47,16 +53,71 @@ pub async fn wait_for_new(access: &Access, found: &Found, instances: &[Instance]
     let is_new = |pod: &Pod| old.iter().all(|old| old.metadata.uid != pod.metadata.uid);
     let is_same = |one: &Instance| one.group == instance.group && one.index == instance.index;
     output::complain(&format!("{instance}: waiting for its new pod to be ready\n"));
-    loop {
+    let check = async || {
         let all = match Instance::all(access, found).await {
             Ok(all) => all,
-            Err(error) if error.downcast_ref::<Error>().is_some_and(|error| !error.is_lasting()) => Vec::new(),
+            Err(error) if error.downcast_ref::<Error>().is_some_and(|error| !error.is_lasting()) => {
+                return Ok(Some(error.to_string()));
+            }
             Err(error) => return Err(error),
         };
-        let mut pods = all.iter().filter(|one| is_same(one)).filter_map(|one| one.pod.as_ref());
-        if pods.any(|pod| is_new(pod) && is_ready(pod)) {
-            return Ok(());
+        let pods = all.iter().filter(|one| is_same(one)).filter_map(|one| one.pod.as_ref());
+        Ok(missing(pods.filter(|pod| is_new(pod))))
+    };
+    match missing_after(MAX_WAIT, check).await? {
+        None => Ok(()),
+        Some(what) => bail!(
+            "{instance}: waited {} minutes for its new pod to be ready: {what}",
+            MAX_WAIT.as_secs() / 60
+        ),
+    }
+}
+
+/// Why none of these pods is a ready one; none: one is.
+fn missing<'p>(pods: impl Iterator<Item = &'p Pod>) -> Option<String> {
+    let mut why = "there is no new pod".to_string();
+    for pod in pods {
+        if is_ready(pod) {
+            return None;
+        }
+        why = format!("pod '{}' is not ready", pod.name_any());
+    }
+    Some(why)
+}
+
+/// Repeats a check until nothing is missing, or for this time. Returns what is missing then.
+async fn missing_after(
+    limit: Duration,
+    check: impl AsyncFn() -> anyhow::Result<Option<String>>,
+) -> anyhow::Result<Option<String>> {
+    let began = Instant::now();
+    loop {
+        let missing = check().await?;
+        if missing.is_none() || began.elapsed() >= limit {
+            return Ok(missing);
         }
         tokio::time::sleep(POLL_INTERVAL).await;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[tokio::test]
+    async fn a_wait_ends_and_says_what_is_missing() {
+        let pod = |name: &str, ready: &str| -> Pod {
+            let conditions = json!([{"type": "Ready", "status": ready}]);
+            serde_json::from_value(json!({"metadata": {"name": name}, "status": {"conditions": conditions}})).unwrap()
+        };
+        for (pods, wanted) in [
+            (vec![], Some("there is no new pod")),
+            (vec![pod("a", "False")], Some("pod 'a' is not ready")),
+            (vec![pod("a", "False"), pod("b", "True")], None),
+        ] {
+            let found = missing_after(Duration::ZERO, async || Ok(missing(pods.iter()))).await;
+            assert_eq!(found.unwrap().as_deref(), wanted);
+        }
     }
 }

@@ -6,7 +6,7 @@ mod read;
 mod resolve;
 mod scan;
 
-use anyhow::{anyhow, bail};
+use anyhow::bail;
 use boson_commands::confirm::Confirmation;
 use boson_commands::exit::ExitError;
 use boson_commands::output::{self, Color};
@@ -23,9 +23,8 @@ that are missing or have lost their PersistentVolume (missing_disk), missing Sec
 objects of the operator (changed_object). Kubernetes and the operator resolve most of them without help: a pod is created again, a deleted object is \
 written again, and a changed field has its value again, unless only others have set it.
 
---auto recreates pods whose node does not exist, and skips all other problems. --resolution is one of ignore, recreate_vm_without_wait, recreate_vm, \
-delete_vm_reference, delete_disk_reference and remove_changes, and applies to the problems that have it. Pods are deleted without an answer of their \
-node, so make sure first that a node that is not ready is off. What has changed since it was checked is left alone.
+--auto recreates pods whose node does not exist, and skips all other problems. --resolution applies to the problems that have it. Pods are deleted \
+without an answer of their node, so make sure first that a node that is not ready is off. What has changed since it was checked is left alone.
 
 The command needs the permissions to get the BOSHDeployment, and to list QuarksStatefulSets, pods and PersistentVolumeClaims. With those to get nodes, and \
 to list StatefulSets, Services, Secrets and ConfigMaps, it checks these, too; it reads no content of Secrets. Resolutions need delete for pods and \
@@ -43,8 +42,8 @@ pub struct CloudCheckArguments {
     #[arg(short, long, conflicts_with_all = ["report", "resolution"])]
     auto: bool,
     /// Apply this resolution to all problems that have it; repeat it for several
-    #[arg(long, value_name = "RESOLUTION", conflicts_with = "report")]
-    resolution: Vec<String>,
+    #[arg(long, value_enum, value_name = "RESOLUTION", conflicts_with = "report")]
+    resolution: Vec<Resolution>,
     /// Only report problems: exit code 1 if there are some
     #[arg(short, long)]
     report: bool,
@@ -59,19 +58,6 @@ pub struct CloudCheckArguments {
 /// # Errors
 /// See [`ExitError`].
 pub fn run(arguments: &CloudCheckArguments, color: Color) -> Result<(), ExitError> {
-    let known = [
-        Resolution::Ignore,
-        Resolution::RecreateWithoutWait,
-        Resolution::Recreate,
-        Resolution::DeletePod,
-        Resolution::DeleteDisk,
-        Resolution::RemoveFields,
-    ];
-    let unknown = |name: &&String| known.iter().all(|one| one.name() != name.as_str());
-    if let Some(unknown) = arguments.resolution.iter().find(unknown) {
-        let known: Vec<&str> = known.iter().map(|one| one.name()).collect();
-        return Err(anyhow!("there is no resolution '{unknown}'; resolutions: {}", known.join(", ")).into());
-    }
     arguments
         .deployment
         .run(async |access, found| check(&access, &found, arguments, color).await)?
@@ -152,10 +138,10 @@ mod tests {
 
     #[test]
     fn an_answer_is_the_number_of_a_resolution() {
-        let all = [Resolution::Ignore, Resolution::DeletePod];
+        let all = [Resolution::Ignore, Resolution::DeleteVmReference];
         for (answer, wanted) in [
             ("\n", Some(Resolution::Ignore)),
-            ("2\n", Some(Resolution::DeletePod)),
+            ("2\n", Some(Resolution::DeleteVmReference)),
             ("0\n", None),
             ("3\n", None),
             ("y\n", None),

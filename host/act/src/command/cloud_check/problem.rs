@@ -1,6 +1,7 @@
 //! What can be wrong with a deployment, and what can be done about it, in BOSH's words where it has them.
 
 use boson_look::table::Table;
+use clap::ValueEnum;
 use k8s_openapi::api::core::v1::{PersistentVolumeClaim, Pod};
 use serde_json::Value;
 
@@ -39,14 +40,15 @@ pub enum Kind {
 }
 
 /// What to do about a problem.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+#[value(rename_all = "snake_case")]
 pub enum Resolution {
     Ignore,
-    RecreateWithoutWait,
-    Recreate,
-    DeletePod,
-    DeleteDisk,
-    RemoveFields,
+    RecreateVmWithoutWait,
+    RecreateVm,
+    DeleteVmReference,
+    DeleteDiskReference,
+    RemoveChanges,
 }
 
 // === impl Kind ===
@@ -68,28 +70,22 @@ impl Kind {
 
 impl Resolution {
     /// As `--resolution` names it.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Ignore => "ignore",
-            Self::RecreateWithoutWait => "recreate_vm_without_wait",
-            Self::Recreate => "recreate_vm",
-            Self::DeletePod => "delete_vm_reference",
-            Self::DeleteDisk => "delete_disk_reference",
-            Self::RemoveFields => "remove_changes",
-        }
+    pub fn name(self) -> String {
+        let value = self.to_possible_value();
+        value.map(|one| one.get_name().to_string()).unwrap_or_default()
     }
 
     pub fn plan(self) -> &'static str {
         match self {
             Self::Ignore => "Skip for now",
-            Self::RecreateWithoutWait => "Recreate the pod without waiting for its processes to start",
-            Self::Recreate => "Recreate the pod and wait for its processes to start",
-            Self::DeletePod => {
+            Self::RecreateVmWithoutWait => "Recreate the pod without waiting for its processes to start",
+            Self::RecreateVm => "Recreate the pod and wait for its processes to start",
+            Self::DeleteVmReference => {
                 "Delete the pod without an answer of its node (forceful; make sure that the node is off, or its \
                  processes may still run and write to the disk)"
             }
-            Self::DeleteDisk => "Delete the claim, for a new and empty disk (DANGEROUS!)",
-            Self::RemoveFields => "Remove these fields",
+            Self::DeleteDiskReference => "Delete the claim, for a new and empty disk (DANGEROUS!)",
+            Self::RemoveChanges => "Remove these fields",
         }
     }
 }
@@ -99,19 +95,21 @@ impl Resolution {
 impl Problem {
     /// The ways to resolve it, the one that skips it first.
     pub fn resolutions(&self) -> &'static [Resolution] {
-        use Resolution::{DeleteDisk, DeletePod, Ignore, Recreate, RecreateWithoutWait, RemoveFields};
+        use Resolution::{
+            DeleteDiskReference, DeleteVmReference, Ignore, RecreateVm, RecreateVmWithoutWait, RemoveChanges,
+        };
         match (self.kind, &self.subject) {
             (_, Subject::Nothing) | (Kind::MissingSecret, _) => &[Ignore],
-            (Kind::MissingVm, _) => &[Ignore, RecreateWithoutWait, Recreate],
-            (Kind::UnresponsiveAgent | Kind::StuckVm, _) => &[Ignore, DeletePod],
-            (Kind::MissingDisk, _) => &[Ignore, DeleteDisk],
-            (Kind::ChangedObject, _) => &[Ignore, RemoveFields],
+            (Kind::MissingVm, _) => &[Ignore, RecreateVmWithoutWait, RecreateVm],
+            (Kind::UnresponsiveAgent | Kind::StuckVm, _) => &[Ignore, DeleteVmReference],
+            (Kind::MissingDisk, _) => &[Ignore, DeleteDiskReference],
+            (Kind::ChangedObject, _) => &[Ignore, RemoveChanges],
         }
     }
 
     /// What `--auto` does, as in BOSH: only a pod that is certainly lost is replaced.
     pub fn default_resolution(&self) -> Resolution {
-        let recreate = Resolution::RecreateWithoutWait;
+        let recreate = Resolution::RecreateVmWithoutWait;
         if self.kind == Kind::MissingVm && self.resolutions().contains(&recreate) {
             recreate
         } else {
@@ -119,10 +117,10 @@ impl Problem {
         }
     }
 
-    /// The first of these names that is one of its resolutions.
-    pub fn resolution_of(&self, names: &[String]) -> Resolution {
-        let named = |name: &String| self.resolutions().iter().find(|one| one.name() == name).copied();
-        names.iter().find_map(named).unwrap_or(Resolution::Ignore)
+    /// The first of these that is one of its resolutions.
+    pub fn resolution_of(&self, wanted: &[Resolution]) -> Resolution {
+        let first = wanted.iter().find(|one| self.resolutions().contains(one));
+        first.copied().unwrap_or(Resolution::Ignore)
     }
 }
 
@@ -156,7 +154,7 @@ mod tests {
         let pod = || Subject::Pod(Box::default());
         assert_eq!(
             problem(Kind::MissingVm, pod()).default_resolution(),
-            Resolution::RecreateWithoutWait
+            Resolution::RecreateVmWithoutWait
         );
         for (kind, subject) in [
             (Kind::MissingVm, Subject::Nothing),
@@ -175,19 +173,33 @@ mod tests {
 
     #[test]
     fn a_resolution_applies_to_the_problems_that_have_it() {
-        let names = ["delete_vm_reference".to_string(), "recreate_vm".to_string()];
+        let wanted = [Resolution::DeleteVmReference, Resolution::RecreateVm];
         let pod = || Subject::Pod(Box::default());
         assert_eq!(
-            problem(Kind::MissingVm, pod()).resolution_of(&names),
-            Resolution::Recreate
+            problem(Kind::MissingVm, pod()).resolution_of(&wanted),
+            Resolution::RecreateVm
         );
         assert_eq!(
-            problem(Kind::StuckVm, pod()).resolution_of(&names),
-            Resolution::DeletePod
+            problem(Kind::StuckVm, pod()).resolution_of(&wanted),
+            Resolution::DeleteVmReference
         );
         assert_eq!(
-            problem(Kind::MissingSecret, Subject::Nothing).resolution_of(&names),
+            problem(Kind::MissingSecret, Subject::Nothing).resolution_of(&wanted),
             Resolution::Ignore
         );
+    }
+
+    #[test]
+    fn resolutions_have_the_names_of_bosh() {
+        let names: Vec<String> = Resolution::value_variants().iter().map(|one| one.name()).collect();
+        let wanted = [
+            "ignore",
+            "recreate_vm_without_wait",
+            "recreate_vm",
+            "delete_vm_reference",
+            "delete_disk_reference",
+            "remove_changes",
+        ];
+        assert_eq!(names, wanted);
     }
 }

@@ -23,7 +23,7 @@ pub async fn resolve(access: &Access, found: &Found, problem: &Problem, resoluti
     }
     output::print(&format!("{} {}\n", problem.description, resolution.plan()))?;
     let done = match (&problem.subject, resolution) {
-        (Subject::Pod(pod), Resolution::Recreate) => replace(access, found, pod).await?,
+        (Subject::Pod(pod), Resolution::RecreateVm) => replace(access, found, pod).await?,
         // Kubernetes creates it again.
         (Subject::Pod(pod), _) => access.cluster.delete_now(pod.as_ref()).await,
         (Subject::Claim(claim, pods), _) => delete_disk(access, claim, pods).await,
@@ -31,7 +31,7 @@ pub async fn resolve(access: &Access, found: &Found, problem: &Problem, resoluti
         (Subject::Nothing, _) => Ok(()),
     };
     match done {
-        Ok(()) => recorded::of_deployment(access, &found.deployment, resolution.name(), &problem.description).await,
+        Ok(()) => recorded::of_deployment(access, &found.deployment, &resolution.name(), &problem.description).await,
         Err(error) if error.is_race() => {
             output::complain("it has changed since it was checked: nothing was done\n");
             Ok(())
