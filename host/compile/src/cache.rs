@@ -56,6 +56,17 @@ impl Cache {
         (about["size"] == layer.content.size()).then_some(layer)
     }
 
+    /// Whether it has this package in any form: compiled on some stemcell image, with some dependencies.
+    pub fn has_any(&self, package: &Package) -> bool {
+        let entries = fs::read_dir(self.root.join("packages").join(&package.name));
+        let beginning = format!("{}-", package.fingerprint);
+        entries.into_iter().flatten().flatten().any(|entry| {
+            let name = entry.file_name();
+            let name = name.to_string_lossy();
+            name.starts_with(&beginning) && name.ends_with(".json")
+        })
+    }
+
     /// Stores a compiled package.
     ///
     /// # Errors
@@ -186,5 +197,23 @@ mod tests {
         File::create(left.join("lock")).unwrap();
         let next = cache.work().unwrap();
         assert!(running.directory.path().is_dir() && next.directory.path().is_dir() && !left.exists());
+    }
+
+    #[test]
+    fn a_package_is_there_if_it_was_compiled_once() {
+        let root = tempfile::tempdir().unwrap();
+        let cache = Cache::new(root.path()).unwrap();
+        let package = Package {
+            name: "p".into(),
+            fingerprint: "f".into(),
+            dependencies: Vec::new(),
+            other_content: None,
+        };
+        assert!(!cache.has_any(&package));
+        let _lock = cache.lock(&package, "f-key").unwrap();
+        File::create(cache.path(&package, "other-key", "json")).unwrap();
+        assert!(!cache.has_any(&package), "only locked, and with another fingerprint");
+        File::create(cache.path(&package, "f-key", "json")).unwrap();
+        assert!(cache.has_any(&package));
     }
 }

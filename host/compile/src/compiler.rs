@@ -98,6 +98,18 @@ impl Compiler {
         })
     }
 
+    /// Looks for a builder, unless the cache may have all packages of a release: this needs no stemcell image.
+    ///
+    /// # Errors
+    /// `compile-no-builder`
+    pub fn check(&self, source: &Source) -> Result<(), Diagnostic> {
+        let needs_none = source.packages().iter().all(|package| self.cache.has_any(package));
+        if needs_none {
+            return Ok(());
+        }
+        self.settings.choice.find().map(drop)
+    }
+
     /// The layers of a release's packages, sorted by name.
     ///
     /// # Errors

@@ -20,7 +20,9 @@ fn source() -> Workspace {
 #[test]
 fn without_a_builder_there_are_three_ways() {
     let workspace = source();
-    let mut command = workspace.command(&["release.tgz", "--stemcell", "ubuntu-noble/1.1", "--out", "image"]);
+    // The stemcell image is not read: it does not exist.
+    let arguments = ["release.tgz", "--stemcell", "ubuntu-noble/1.1", "--out", "image"];
+    let mut command = workspace.command_on("missing", &arguments);
     let output = command.env("PATH", workspace.path("nothing")).output().unwrap();
     let said = said(&output);
     assert_eq!(output.status.code(), Some(1), "{said}");

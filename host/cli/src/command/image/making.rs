@@ -114,6 +114,7 @@ pub async fn image(site: &Arc<Site>, selected: &Selected) -> Result<Made, Report
     {
         return Ok(made);
     }
+    let read = compilable(site, read).await?;
     let base = site.bases.of(&read.stemcell);
     let built = built(site, read, base.get(&site.pool, &bar).await?, &bar).await?;
     deliver(site, &built.image, &selected.title, base.reference(), &bar).await?;
@@ -220,6 +221,18 @@ fn opened(plan: &Plan, sources: &mut Sources) -> Result<(Read, Vec<Diagnostic>),
     };
     let read = Read { opened, name, stemcell };
     Ok((read, warnings))
+}
+
+/// Looks for a builder of a source release before its stemcell image is read, which may be a large download.
+async fn compilable(site: &Arc<Site>, read: Read) -> Result<Read, Diagnostic> {
+    let site = site.clone();
+    blocking(move || {
+        if let Opened::Source(source) = &read.opened {
+            site.compiler.check(source)?;
+        }
+        Ok(read)
+    })
+    .await
 }
 
 fn other_version(wanted: &boson_images::Wanted, found: &str) -> Diagnostic {
