@@ -34,6 +34,12 @@ pub enum Error {
     /// WASI is imported, and there is no memory to write its replies to.
     #[error("the module imports WASI but does not export its memory as 'memory'")]
     NoMemory,
+    /// A component defines async functions, streams or threads.
+    #[error("uses async functions, which the functions of a plugin are not")]
+    Async,
+    /// The imports of a component cannot be answered.
+    #[error("imports WASI in a form that no known compiler makes: {0}")]
+    Wasi(String),
     /// A crate panicked.
     #[error("the module or its world has a form that no known compiler makes")]
     Unexpected,
@@ -67,7 +73,7 @@ impl Error {
             Self::Unfit(_) => {
                 Some("export each function of `about` and of the stage's interface, with the types of `wit/`")
             }
-            Self::NotCore | Self::Invalid(_) | Self::Signature(_) => None,
+            Self::NotCore | Self::Invalid(_) | Self::Signature(_) | Self::Async | Self::Wasi(_) => None,
         }
     }
 }

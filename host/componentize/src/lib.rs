@@ -1,9 +1,10 @@
-//! Makes a component of a core module, so that authors of plugins need only their compiler and `wit-bindgen`. It does
-//! no input or output.
+//! Makes a component of a core module, so that authors of plugins need only their compiler and `wit-bindgen`, and
+//! answers WASI in components that other tools have made. It does no input or output.
 //!
 //! ```text
 //! core module -> its world (its `component-type` section, or the contract) -> WASI answered inside the module
 //!     -> component
+//! component that imports WASI -> its world -> a component that exports that part of WASI -> both in one component
 //! ```
 //!
 //! # Guarantees
@@ -17,18 +18,24 @@
 //! can predict. Rust's `HashMap` on WASI takes its first seed later: build Rust for `wasm32-unknown-unknown`.
 //!
 //! A module can overflow the stack: `wit-parser` orders the packages of a world by recursion, without end if they use
-//! each other. Call [`component`] for modules of users only in a process that may end, as `host make-component` does.
+//! each other. Call [`component`] and [`without_wasi`] for files of users only in a process that may end, as `host
+//! make-component` and `host compile-plugin` do.
 
+mod answers;
+mod composed;
 mod console;
 mod contract;
 mod error;
+mod foreign;
 mod imports;
 mod packages;
+mod provider;
 mod start;
 mod wasi;
 
 pub use contract::{Function, functions};
 pub use error::{Error, help_for_import};
+pub use foreign::without_wasi;
 pub use packages::wit;
 
 use contract::Declared;

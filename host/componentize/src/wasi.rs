@@ -17,15 +17,15 @@ const NO_DESCRIPTOR: i32 = 8;
 /// `ENOSYS`: there is no such function.
 const NO_FUNCTION: i32 = 52;
 /// 2000-01-01T00:00:00Z, in nanoseconds.
-const NOW: i64 = 946_684_800_000_000_000;
+pub(crate) const NOW: i64 = 946_684_800_000_000_000;
 /// In nanoseconds.
-const RESOLUTION: i64 = 1;
+pub(crate) const RESOLUTION: i64 = 1;
 /// `filetype` of a terminal, so that no runtime expects a file behind its standard streams.
 const CHARACTER_DEVICE: i64 = 2;
 /// `fd_read` and `fd_write`. With the right to seek, it would not be a terminal for libc.
 const RIGHTS: i64 = 1 << 1 | 1 << 6;
 /// What `random_get` fills buffers with.
-const FILL: i32 = 0x2a;
+pub(crate) const FILL: i32 = 0x2a;
 /// Size of an `iovec`: address and length.
 const VECTOR: i32 = 8;
 

@@ -5,10 +5,16 @@ boson_pipeline::codes::codes! {
         "The host shows at most 500 diagnostics of one call, so that a plugin cannot flood the terminal.";
     PLUGIN_REFUSED = "plugin-refused", "a plugin was rejected",
         "A plugin is a WebAssembly component that exports one stage of the plugin interface and imports nothing but \
-         types and the console; a wrapper also imports the interface that it exports. The host rejects anything else before it runs: \
-         components that import another function or a resource (including WASI), functions with other types than \
-         those of `wit/`, and precompiled machine code. `host` makes a component of a core module; the operator loads \
-         only components, which `host plugin pack` and `host plugin push` write.";
+         types and the console; a wrapper also imports the interface that it exports. Imports of WASI are answered \
+         inside the component. The host rejects anything else before it runs: components that import another function \
+         or a resource, functions with other types than those of `wit/`, and precompiled machine code. `host` makes a \
+         component of a core module; the operator loads only components, which `host plugin pack` and `host plugin \
+         push` write.";
+    PLUGIN_ASYNC = "plugin-async", "a plugin uses async functions",
+        "The functions of the plugin interface are not async, and a plugin waits for nothing. The host rejects a \
+         component that lifts or calls a function as async, or uses streams, futures, tasks or threads of the \
+         component model. Most often it was built for WASI 0.3, such as by Rust for `wasm32-wasip3`, or for a world \
+         with an async function. Build it for WASI 0.2 or without WASI.";
     PLUGIN_TRAPPED = "plugin-trapped", "a plugin trapped",
         "A trap is a defect of the plugin, because it returns errors in your input as diagnostics. The message lists \
          the functions that were active, innermost first. Report the defect to the author of the plugin, together \

@@ -108,6 +108,11 @@ impl Error {
         let help = match self.kind {
             ErrorKind::Refused => refusal_help(&self.message).to_string(),
             ErrorKind::Malformed => REBUILD.to_string(),
+            ErrorKind::Trapped if self.functions.first().is_some_and(|name| name.starts_with(WASI)) => format!(
+                "a plugin has no files, input, network and randomness: build it without what calls the first of these \
+                 functions, for Python with `componentize --stub-wasi`; active functions: {}",
+                self.functions.join(" < ")
+            ),
             ErrorKind::Trapped | ErrorKind::Exception if self.functions.is_empty() => {
                 "this is a defect of the plugin, not of your input".to_string()
             }
@@ -123,20 +128,30 @@ impl Error {
             }
             ErrorKind::Deadline => "try again when the machine is less busy".to_string(),
         };
-        Diagnostic::error(self.kind.code(), self.to_string()).help(help)
+        let code = if self.message.starts_with(ASYNC) {
+            codes::PLUGIN_ASYNC
+        } else {
+            self.kind.code()
+        };
+        Diagnostic::error(code, self.to_string()).help(help)
     }
 }
 
 const REBUILD: &str = "fix the plugin, or rebuild it against `wit/`";
 
+/// Begin of the names of functions that answer for WASI.
+const WASI: &str = "wasi:";
+
+/// Begin of the message about a component with async functions.
+const ASYNC: &str = "uses async functions";
+
 /// What to do about a plugin that was not loaded. A compiler in another process passes on only the message.
 fn refusal_help(message: &str) -> &'static str {
     if message.starts_with(CANNOT_BE_READ) {
         "check the path: a component is a file that ends in .wasm"
-    } else if message.starts_with("imports ") && message.contains("'wasi:") {
-        "build it without WASI: for JavaScript `componentize-qjs --sync --stub-wasi`, or `componentize-js -d stdio random \
-         clocks http fetch-event`; for Python `componentize-py componentize --stub-wasi`; for Rust the target \
-         `wasm32-unknown-unknown`; for Go `GOOS=wasip1 GOARCH=wasm go build -buildmode=c-shared`"
+    } else if message.starts_with(ASYNC) {
+        "build it without async functions: for Rust the target `wasm32-wasip2`, for JavaScript `componentize-qjs --sync`, \
+         for Python a world without async functions"
     } else {
         REBUILD
     }

@@ -4,7 +4,8 @@
 //!
 //! | family | tests |
 //! |---|---|
-//! | imports: WASI, several, long names, many functions | `refused`, `types` |
+//! | imports: several, long names, many functions | `refused`, `types` |
+//! | WASI in components | `tests/tests/wasi.rs` |
 //! | files: machine code, endless, no component, no description | `refused` |
 //! | composition: nesting, instances that multiply, aliases | `types`, `tests/tests/capacity.rs` |
 //! | types: huge sections, functions with other types than the contract | `types` |

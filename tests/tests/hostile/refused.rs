@@ -104,13 +104,6 @@ fn a_component_with_imports_is_refused_with_their_names() {
         "plugin-refused",
         "function 'evil:clock/clock@0.1.0#now'",
     );
-    let world = [(
-        "wasi.wit",
-        "package wasi:cli@0.2.0; interface environment { now: func() -> u64; } world w { import environment; }",
-    )];
-    let core = core.replace("evil:clock/clock@0.1.0", "wasi:cli/environment@0.2.0");
-    let plugin = write(scratch.path(), &component_of(&core, "ops", "w", &world).unwrap());
-    fails_with(&call(scratch.path(), &plugin, &[]), "plugin-refused", "--stub-wasi");
 }
 
 #[test]

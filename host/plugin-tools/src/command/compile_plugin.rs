@@ -5,6 +5,7 @@ use crate::confined::confine;
 use anyhow::Context;
 use boson_commands::exit::ExitError;
 use boson_commands::output;
+use boson_componentize::without_wasi;
 use boson_sandbox::{Cache, Limits, Sandbox, Task};
 use parking_lot::Mutex;
 use std::io::{Read, Write};
@@ -40,14 +41,20 @@ fn compile(component: &[u8]) -> Result<Vec<u8>, String> {
             .map(|place| format!("{}:{}", place.file(), place.line()));
         *noted.lock() = place.unwrap_or_default();
     }));
-    let compiled = panic::catch_unwind(AssertUnwindSafe(|| {
-        Sandbox::new(Limits::default(), Cache::none())?.compile("", component)
-    }));
+    let compiled = panic::catch_unwind(AssertUnwindSafe(|| machine_code(component)));
     let defect = |_| {
         let place = place.lock();
         Err(format!("cannot be compiled: the compiler has a defect ({place})"))
     };
     compiled.map_or_else(defect, |compiled| {
-        compiled.map_err(|failure: boson_sandbox::Error| failure.message.replace('\n', " "))
+        compiled.map_err(|message| message.replace('\n', " "))
     })
+}
+
+/// The machine code of the component with WASI answered inside of it.
+fn machine_code(component: &[u8]) -> Result<Vec<u8>, String> {
+    let answered = without_wasi(component).map_err(|error| error.to_string())?;
+    let component = answered.as_deref().unwrap_or(component);
+    let compiled = Sandbox::new(Limits::default(), Cache::none()).and_then(|sandbox| sandbox.compile("", component));
+    compiled.map_err(|failure| failure.message)
 }
