@@ -62,8 +62,17 @@ impl Image {
             .file("etc/group", "root:x:0:\nvcap:x:1000:\n"))
     }
 
+    /// The stemcell of the example: busybox, and what `host image` needs to run packaging scripts.
+    ///
+    /// # Errors
+    /// As [`Self::busybox`].
+    pub fn stemcell() -> Result<Self> {
+        let bash = "#!/bin/sh\nexec /bin/busybox sh \"$@\"\n";
+        Ok(Self::busybox("localhost/stemcell:1")?.executable("bin/bash", bash))
+    }
+
     /// The image of a release from its source directory: busybox, with the release's jobs in `/var/vcap/jobs-src` and
-    /// its packages, in the layout of release images.
+    /// its packages, which are scripts in `src`, in the layout of release images.
     ///
     /// # Errors
     /// The directory cannot be read, or as [`Self::busybox`].
@@ -78,7 +87,7 @@ impl Image {
                 image = image.file(&format!("var/vcap/jobs-src/{job_name}/{inner}"), fs::read(path)?);
             }
         }
-        let packages = release.join("packages");
+        let packages = release.join("src");
         if packages.is_dir() {
             for path in files_below(&packages)? {
                 let inner = path.strip_prefix(&packages)?.display().to_string();

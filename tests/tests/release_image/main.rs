@@ -4,6 +4,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by panicking")]
 
 mod downloads;
+mod example;
 mod files;
 mod memory;
 mod pushes;
