@@ -1,9 +1,9 @@
-# Boson: `make demo` runs an example, `make test` runs all tests. All other targets are parts of these.
+# Boson: `make demo` converts an example, `make up` runs it in a cluster, `make test` runs all tests. The other targets are parts of these.
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .ONESHELL:
 .SILENT:
-.PHONY: demo test check golden cluster node examples build image chart release plugins setup lint doc audit bench corpus fresh clean help
+.PHONY: demo up down test check golden cluster node examples build image stemcell chart release plugins setup lint doc audit bench corpus cf-deployment fresh clean help
 
 # With CI=true cargo's target directory lies in the cache, outside the checkout (see .ci/env).
 TARGET := $(shell source .ci/env && echo $$TARGET)
@@ -17,7 +17,7 @@ export CARGO_TARGET_DIR := $(TARGET)
 endif
 
 help: ## list the targets
-	grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 12
+	grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 15
 
 demo: ## install what is missing, build, convert docs/examples/nats
 	.ci/setup build
@@ -30,6 +30,15 @@ demo: ## install what is missing, build, convert docs/examples/nats
 	  '  less $(TARGET)/demo/*statefulset*broker*' \
 	  '  $(HOST) convert docs/examples/nats/manifest.yml --help' \
 	  '  $(HOST) explain bpm-no-ports'
+
+up: ## [KUBECONFIG=x REGISTRY=x]: docs/install.md to the end of its example, in a new cluster (needs root) or in yours
+	.ci/setup test
+	.ci/kubernetes
+	$(MAKE) $(if $(REGISTRY),image,build)
+	CARGO_MANIFEST_DIR=$$PWD/tests $(TARGET)/release/boson-up up --state $(TARGET)/up
+
+down: ## remove what `make up` has made
+	CARGO_MANIFEST_DIR=$$PWD/tests $(TARGET)/release/boson-up down --state $(TARGET)/up
 
 test: ## install what is missing, build, lint, run all tests
 	.ci/setup test
@@ -67,6 +76,9 @@ build: plugins ## host and plugins, in target/release/host and target/plugins
 
 image: build ## the operator's image, in target/image.tar
 	$(TARGET)/release/boson-build image --host $(HOST) --container-run $(TARGET)/container-run --plugins $(TARGET)/plugins --out $(TARGET)/image.tar
+
+stemcell: build ## the stemcell image of docs/examples/nats, in target/stemcell.tar
+	$(TARGET)/release/boson-up stemcell $(TARGET)/stemcell.tar
 
 chart: ## the Helm chart, generated from deploy/ and crds/, in target/chart
 	cargo build --release --workspace --bins --locked
@@ -112,6 +124,11 @@ corpus: ## RELEASES=folder [BOSH=checkout]: renders releases' templates, and com
 	  ruby --disable=did_you_mean,error_highlight tests/corpus/record.rb "$(or $(BOSH),-)" "$$release" >"$(TARGET)/corpus/$$(basename "$$release").jsonl"
 	done
 	CORPUS=$(TARGET)/corpus cargo test --release --workspace --locked --test corpus -- --ignored --nocapture a_folder_of_releases
+
+cf-deployment: ## [TAG=v58.0.0]: converts a version of cf-deployment, by default the newest, and compares messages
+	.ci/setup build
+	$(MAKE) build
+	.ci/cf-deployment $(TAG)
 
 setup: ## install what building and testing need
 	.ci/setup test

@@ -6,6 +6,7 @@ pub mod compiled;
 pub mod component;
 pub mod corpus;
 pub mod golden;
+pub mod page;
 pub mod patcher;
 pub mod ports;
 pub mod random;
@@ -14,6 +15,7 @@ pub mod signing;
 pub mod sources;
 pub mod synthetic;
 pub mod templates;
+pub mod up;
 pub mod wait;
 pub mod wit_changes;
 pub mod wit_reference;
@@ -56,17 +58,12 @@ pub fn root() -> PathBuf {
 /// # Errors
 /// It was not built (`cargo test --workspace` and `make build` build it).
 pub fn binary() -> Result<PathBuf> {
-    let test = std::env::current_exe().context("no path of the running test")?;
-    let binary = test
-        .ancestors()
-        .nth(2)
-        .context("the test lies in no target directory")?
-        .join("host");
-    if binary.is_file() {
-        Ok(binary)
-    } else {
-        bail!("{} is missing: run `make build` first", binary.display())
-    }
+    let running = std::env::current_exe().context("no path of the running test")?;
+    // Beside this program, or beside the directory of a test.
+    let mut places = running.ancestors().skip(1).take(2).map(|place| place.join("host"));
+    places
+        .find(|place| place.is_file())
+        .with_context(|| format!("`host` is missing near {}: run `make build` first", running.display()))
 }
 
 /// The component of a built-in plugin: `ops.wasm`.

@@ -6,7 +6,7 @@ use boson_tests::ports::free_port;
 
 #[test]
 fn the_page_leads_from_a_clone_to_the_example_and_out_again() {
-    let Some(walk) = Walk::begin("docs/install.md").unwrap() else {
+    let Some(walk) = Walk::begin().unwrap() else {
         return;
     };
     install(&walk).unwrap();
@@ -27,10 +27,13 @@ fn install(walk: &Walk) -> Result<()> {
     ensure!(!applied.contains("Warning"), "{applied}");
     let rolled = walk.does("kubectl --namespace boson-system rollout status")?;
     ensure!(rolled.contains("successfully rolled out"), "{rolled}");
-    let forward = walk.command("kubectl --namespace boson-system port-forward")?;
+    let forward = walk.page.command("kubectl --namespace boson-system port-forward")?;
     let port = free_port()?.to_string();
     let forward = forward.replace("boson 8080", &format!("boson {port}:8080"));
-    let curl = walk.command("curl http://localhost:8080/ready")?.replace("8080", &port);
+    let curl = walk
+        .page
+        .command("curl http://localhost:8080/ready")?
+        .replace("8080", &port);
     let script =
         format!("{forward}\n{curl} --silent --show-error --retry 20 --retry-delay 1 --retry-connrefused\nkill %1");
     let ready = walk.shell(&script)?.text;
@@ -44,6 +47,7 @@ fn install(walk: &Walk) -> Result<()> {
 /// In the default mode: pods of the operator's image convert it.
 fn deploy(walk: &Walk) -> Result<()> {
     for command in [
+        "host image --manifest",
         "kubectl label nodes --all",
         "kubectl --namespace nats create configmap nats-manifest",
         "kubectl --namespace nats create secret generic",
@@ -99,7 +103,7 @@ fn make_a_mistake(walk: &Walk) -> Result<()> {
     ] {
         ensure!(said.text.contains(words), "{}", said.text);
     }
-    ensure!(walk.page.contains(shown), "the page shows something else");
+    ensure!(walk.page.text().contains(shown), "the page shows something else");
     Ok(())
 }
 

@@ -25,4 +25,5 @@ mod rotation;
 mod run_errand;
 mod running;
 mod unready;
+mod up;
 mod work;
