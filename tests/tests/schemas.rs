@@ -93,7 +93,7 @@ fn with(document: &Document, tree: Tree) -> Document {
 fn faults(document: &Document, schema: &Schema) -> Vec<String> {
     let found = schema.faults(&document.tree).into_iter();
     found
-        .map(|one| format!("{}#{}: {}", document.name, one.place, one.message))
+        .map(|one| format!("{}#{}: {}", document.name, one.place, one.fault))
         .collect()
 }
 
