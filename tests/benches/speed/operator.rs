@@ -1,5 +1,6 @@
 //! Rows about `host operator`, with a real API server and a real registry.
 
+use crate::rollout::make_ready;
 use crate::site::{self, Site};
 use crate::table::Row;
 use anyhow::{Context, Result};
@@ -8,6 +9,7 @@ use boson_tests::{root, synthetic};
 use serde_json::{Value, json};
 use std::fs;
 use std::time::{Duration, Instant};
+use tokio::runtime::Runtime;
 
 /// Instance groups of cf-deployment with its usual ops files; each of ours has three jobs.
 const LARGE_GROUPS: usize = 30;
@@ -74,6 +76,10 @@ pub fn idle() -> Result<Vec<Row>> {
         &fs::read_to_string(directory.path().join("manifest.yml"))?,
     )];
     objects.extend((0..IDLE_DEPLOYMENTS).map(|nth| site.deployment(&format!("d{nth}"), "manifest")));
+    // A canary that is never ready fails after minutes, and is reported: that is no idle deployment.
+    let runtime = Runtime::new()?;
+    let client = runtime.block_on(site.client())?;
+    let kubelet = runtime.spawn(make_ready(client, site.namespace().to_string()));
     let began = Instant::now();
     site.apply(&objects)?;
     site.until("all deployments", WAIT_TIMEOUT, |site| {
@@ -84,6 +90,7 @@ pub fn idle() -> Result<Vec<Row>> {
     let mut rows = vec![memory(&site, all)?];
     rows.push(reconcile(&site)?);
     rows.extend(restart(&mut site)?);
+    kubelet.abort();
     Ok(rows)
 }
 
