@@ -1,6 +1,7 @@
 //! A manifest in the shape of cf-deployment's, and releases with its jobs.
 
 mod needs;
+pub mod report;
 
 use crate::root;
 use anyhow::Result;
