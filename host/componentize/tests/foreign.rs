@@ -31,6 +31,10 @@ world silent {
     import wasi:cli/environment@0.2.6;
 }
 
+world waits {
+    import wasi:clocks/monotonic-clock@0.3.0;
+}
+
 world other-types {
     import wasi:clocks/monotonic-clock@0.9.0;
 }
@@ -56,6 +60,13 @@ package wasi:clocks@0.2.6 {
     interface wall-clock {
         record datetime { seconds: u64, nanoseconds: u32 }
         now: func() -> datetime;
+    }
+}
+
+package wasi:clocks@0.3.0 {
+    interface monotonic-clock {
+        now: func() -> u64;
+        wait-for: async func(how-long: u64);
     }
 }
 
@@ -278,4 +289,12 @@ fn async_functions_are_an_error_of_their_own() {
             .unwrap();
         assert_eq!(without_wasi(&component), Err(Error::Async));
     }
+    let clock = |imports: &str| without_wasi(&component(&[imports], &[("bpm", "bpm"), ("wasi", "waits")]));
+    let now = r#"(import "wasi:clocks/monotonic-clock@0.3.0" "now" (func (result i64)))"#;
+    assert!(
+        matches!(clock(now), Ok(Some(_))),
+        "of WASI 0.3, what is not async is answered"
+    );
+    let wait = r#"(import "wasi:clocks/monotonic-clock@0.3.0" "wait-for" (func (param i64)))"#;
+    assert_eq!(clock(wait), Err(Error::Async));
 }
