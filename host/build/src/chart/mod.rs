@@ -143,7 +143,7 @@ mod tests {
         );
         let rules = &files["templates/operator/rbac.yaml"];
         assert!(
-            rules.contains("# BOSHDeployments: read and watch them.\n- apiGroups"),
+            rules.contains("# BOSHDeployments: read and watch them. One that has changed is read by name, for who changed it.\n- apiGroups"),
             "{rules}"
         );
         let binding = &files["templates/namespace/rbac.yaml"];
