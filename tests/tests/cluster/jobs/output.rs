@@ -5,8 +5,8 @@ use crate::environment::Environment;
 use crate::shared_cluster::connection;
 use boson_api::job::{Output, OutputSecret};
 use boson_cluster::client::{Cluster, Connection};
-use boson_output::{KeepError, get_pod, keep, secrets};
-use k8s_openapi::api::core::v1::Secret;
+use boson_output::{KeepError, keep, secrets};
+use k8s_openapi::api::core::v1::{Pod, Secret};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 use kube::api::{ListParams, PostParams};
 use kube::config::{KubeConfigOptions, Kubeconfig};
@@ -62,10 +62,8 @@ async fn output_is_stored_in_versions_and_never_overwrites_secrets_of_others() {
     until(&env, "kept", "running", is_running).await;
     operator.stop().await;
     let cluster = as_account(&env).await;
-    assert!(
-        get_pod(&cluster, &env.namespace, "none").await.unwrap().is_none(),
-        "it may read pods"
-    );
+    let pod: Option<Pod> = cluster.get(&env.namespace, "none").await.unwrap();
+    assert!(pod.is_none(), "it may read pods");
 
     let versioned = |from: &str| json!({"name": "v", "versioned": true, "secretAnnotations": {"from": from}});
     assert_eq!(
