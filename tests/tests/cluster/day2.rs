@@ -88,6 +88,13 @@ async fn a_cancelled_rollout_begins_no_update_until_it_is_resumed() {
         })
         .await;
     done(&user, &["cancel", "-d", "d"]);
+    // Until the group has the pause, it continues as soon as the canary is ready.
+    wait_for_value("the pause of the group", async || {
+        let group = tenant.get(OURS, "QuarksStatefulSet", "d-web").await.unwrap_or_default();
+        ensure!(group["spec"]["paused"] == true, "{:#}", group["spec"]["paused"]);
+        Ok(())
+    })
+    .await;
     let _kubelet = Kubelet::of(tenant.pods());
     tenant
         .until("d", "the pause", |one| {
