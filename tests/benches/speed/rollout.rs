@@ -5,6 +5,7 @@ use crate::site::Site;
 use crate::table::Row;
 use anyhow::{Result, ensure};
 use boson_api::QuarksStatefulSet;
+use boson_cluster::pods::is_ready;
 use boson_controllers::decide;
 use boson_manifest::labels;
 use futures::StreamExt;
@@ -161,11 +162,7 @@ pub async fn make_ready(client: Client, namespace: String) -> Result<()> {
     let mut changed = pin!(watcher(pods.clone(), watcher::Config::default()).applied_objects());
     while let Some(pod) = changed.next().await {
         let pod = pod?;
-        let conditions = pod.status.iter().flat_map(|status| status.conditions.iter().flatten());
-        if conditions
-            .into_iter()
-            .any(|one| one.type_ == "Ready" && one.status == "True")
-        {
+        if is_ready(&pod) {
             continue;
         }
         let running = json!({"running": {"startedAt": pod.metadata.creation_timestamp}});

@@ -1,5 +1,6 @@
 //! What kubelets would do, where no pod runs.
 
+use boson_cluster::pods::is_ready;
 use k8s_openapi::api::core::v1::Pod;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::api::{Api, ListParams, Patch, PatchParams};
@@ -13,11 +14,6 @@ pub async fn report(pods: &Api<Pod>, pod: &ObjectMeta, status: Value) -> kube::R
     let patch = json!({"metadata": {"uid": pod.uid}, "status": status});
     pods.patch_status(name, &PatchParams::default(), &Patch::Merge(patch))
         .await
-}
-
-fn is_ready(pod: &Pod) -> bool {
-    let mut conditions = pod.status.iter().flat_map(|status| status.conditions.iter().flatten());
-    conditions.any(|one| one.type_ == "Ready" && one.status == "True")
 }
 
 /// Reports all pods as ready that a scheduler would give to a node, once each: the API server spends most of its time
