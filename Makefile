@@ -3,7 +3,7 @@ SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .ONESHELL:
 .SILENT:
-.PHONY: demo up down test check golden cluster node examples build image stemcell chart release plugins setup lint doc audit bench corpus cf-deployment fresh clean help
+.PHONY: demo up down test check golden cluster node deaths examples build image stemcell chart release plugins setup lint doc audit bench corpus cf-deployment fresh clean help
 
 # With CI=true cargo's target directory lies in the cache, outside the checkout (see .ci/env).
 TARGET := $(shell source .ci/env && echo $$TARGET)
@@ -65,6 +65,12 @@ node: ## deployments whose pods run on a node, images of source releases; needs 
 	.ci/kubernetes
 	$(MAKE) build
 	.ci/tests node
+
+deaths: ## tests that end the operator at a write, with an end before and after each; takes about an hour
+	.ci/setup test
+	.ci/kubernetes
+	$(MAKE) build
+	.ci/tests deaths
 
 examples: ## plugins in four languages: docs/examples/plugins, and what `host plugin new` creates
 	.ci/setup check

@@ -19,6 +19,9 @@ pub enum Death {
     After(usize),
 }
 
+/// Of each so many writes, one ends a connection, unless all of them do.
+const DEATH_STRIDE: usize = 3;
+
 /// A connection to the cluster that ends.
 #[derive(Clone, Default)]
 pub struct Connection {
@@ -30,6 +33,23 @@ pub struct Connection {
     /// Method and path of each successful write.
     pub landed: Arc<Mutex<Vec<String>>>,
 }
+
+// === impl Death ===
+
+impl Death {
+    /// Those of a test with so many writes: with `BOSON_ALL_DEATHS`, as `make deaths` sets it, before and after each;
+    /// else at some of them, before and after in turn.
+    pub fn at_writes(count: usize) -> Vec<Self> {
+        if std::env::var_os("BOSON_ALL_DEATHS").is_some() {
+            return (0..count).flat_map(|at| [Self::Before(at), Self::After(at)]).collect();
+        }
+        let some = (0..count).step_by(DEATH_STRIDE);
+        some.map(|at| if at % 2 == 0 { Self::Before(at) } else { Self::After(at) })
+            .collect()
+    }
+}
+
+// === impl Connection ===
 
 impl Connection {
     /// Whether it has ended.

@@ -52,16 +52,7 @@ fn values(objects: &BTreeMap<String, DynamicObject>) -> BTreeMap<String, String>
 async fn a_death_at_any_write_of_a_deployment_loses_nothing_and_creates_nothing_twice() {
     let (count, whole) = two_lives("whole", Death::Never).await;
     assert!(count >= 30, "{count}");
-    // Each write once; both kinds of death at each if there is time.
-    let both = std::env::var_os("BOSON_ALL_DEATHS").is_some();
-    let deaths = (0..count).flat_map(|at| {
-        let (before, after) = (Death::Before(at), Death::After(at));
-        if both {
-            vec![before, after]
-        } else {
-            vec![if at % 2 == 0 { before } else { after }]
-        }
-    });
+    let deaths = Death::at_writes(count).into_iter();
     let lives = stream::iter(deaths.enumerate().map(|(nth, death)| async move {
         let (_, namespace) = two_lives(&format!("death-{nth}"), death).await;
         namespace

@@ -87,6 +87,10 @@ async fn a_cancelled_rollout_begins_no_update_until_it_is_resumed() {
             condition(one, "Progressing").is_some_and(|one| one["reason"] == "Updating")
         })
         .await;
+    // Neither does a pause wait for a conversion, nor does an error in the manifest prevent it.
+    tenant
+        .config_map("d-manifest", "manifest", "name: d\ninstance_groups: 7\n")
+        .await;
     done(&user, &["cancel", "-d", "d"]);
     // Until the group has the pause, it continues as soon as the canary is ready.
     wait_for_value("the pause of the group", async || {
@@ -95,6 +99,7 @@ async fn a_cancelled_rollout_begins_no_update_until_it_is_resumed() {
         Ok(())
     })
     .await;
+    write(&tenant, 3, "example.org").await;
     let _kubelet = Kubelet::of(tenant.pods());
     tenant
         .until("d", "the pause", |one| {

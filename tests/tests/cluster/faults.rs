@@ -65,12 +65,7 @@ async fn two_lives(env: &Environment, death: Death) -> usize {
 async fn a_death_at_any_write_loses_nothing() {
     let writes = two_lives(&Environment::set("death-never").await, Death::Never).await;
     assert!(writes >= 6, "three Secrets and three statuses: {writes}");
-    for at in 0..writes {
-        two_lives(
-            &Environment::set(&format!("death-before-{at}")).await,
-            Death::Before(at),
-        )
-        .await;
-        two_lives(&Environment::set(&format!("death-after-{at}")).await, Death::After(at)).await;
+    for (nth, death) in Death::at_writes(writes).into_iter().enumerate() {
+        two_lives(&Environment::set(&format!("death-{nth}")).await, death).await;
     }
 }

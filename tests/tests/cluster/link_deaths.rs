@@ -149,14 +149,7 @@ async fn a_death_at_any_write_of_a_changed_link_rolls_its_consumers_once() {
         count >= 3,
         "a version, the Secret of the link, and the workload: {count}"
     );
-    let deaths = (0..=count).map(|at| {
-        if at % 2 == 0 {
-            Death::Before(at)
-        } else {
-            Death::After(at)
-        }
-    });
-    die("link-death", Connection::default, deaths.collect()).await;
+    die("link-death", Connection::default, Death::at_writes(count)).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -166,6 +159,5 @@ async fn a_death_before_or_after_each_write_of_a_link_rolls_its_consumers_once()
         count >= 3,
         "the Secret of the link, the workload, and an event: {count}"
     );
-    let deaths = (0..count).flat_map(|at| [Death::Before(at), Death::After(at)]);
-    die("link-write", of_links, deaths.collect()).await;
+    die("link-write", of_links, Death::at_writes(count)).await;
 }

@@ -376,9 +376,7 @@ async fn three_lives(env: &Environment, death: Death) -> usize {
 async fn a_death_while_values_are_retained_loses_none() {
     let writes = three_lives(&Environment::set("retain-never").await, Death::Never).await;
     assert!(writes >= 4, "two Secrets and two statuses: {writes}");
-    for at in 0..writes {
-        for (word, death) in [("before", Death::Before(at)), ("after", Death::After(at))] {
-            three_lives(&Environment::set(&format!("retain-{word}-{at}")).await, death).await;
-        }
+    for (nth, death) in Death::at_writes(writes).into_iter().enumerate() {
+        three_lives(&Environment::set(&format!("retain-{nth}")).await, death).await;
     }
 }

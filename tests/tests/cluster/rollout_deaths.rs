@@ -117,15 +117,8 @@ async fn die_at_each_write(name: &str, with_disks: bool) -> usize {
     operator.stop().await;
     let count = group.two_lives("whole", Death::Never).await;
     assert!(count >= 2 * INSTANCES, "{count}");
-    // Each write once; both kinds of death at each if there is time.
-    let both = std::env::var_os("BOSON_ALL_DEATHS").is_some();
-    for at in 0..count {
-        if both || at % 2 == 0 {
-            group.two_lives(&format!("before-{at}"), Death::Before(at)).await;
-        }
-        if both || at % 2 == 1 {
-            group.two_lives(&format!("after-{at}"), Death::After(at)).await;
-        }
+    for (nth, death) in Death::at_writes(count).into_iter().enumerate() {
+        group.two_lives(&format!("death-{nth}"), death).await;
     }
     count
 }

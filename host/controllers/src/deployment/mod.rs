@@ -181,6 +181,10 @@ impl Controller for Context {
             let written = act::status::created(self, object).await?;
             return Ok(Ended::New(written.map(Arc::new)));
         };
+        if due != Due::Nothing && act::pause::pass_on(self, object, &key.0).await? {
+            // The events of these writes requeue it.
+            return Ok(Ended::Postponed(EVENT_DELAY));
+        }
         let Converted {
             mut observed,
             retry,

@@ -8,8 +8,7 @@ use crate::request::{GroupRequest, JobFiles};
 use crate::scripts::Scripts;
 use crate::{fields, kubernetes_rules, packages, ports, pre_render, pre_start, probe, sysctls, writable_packages};
 use boson_document::{Place, Report, Tree, go};
-use boson_manifest::dns;
-use boson_manifest::images;
+use boson_manifest::{dns, images, job};
 use boson_processes::{document, is_env_name};
 
 /// Reads a job of the resolved document.
@@ -23,11 +22,7 @@ pub fn read(
     report: &mut Report,
 ) -> Job {
     let property = place.at("properties").at("quarks");
-    let given = tree
-        .get("properties")
-        .and_then(|properties| properties.get("quarks"))
-        .or_else(|| tree.get("quarks"));
-    let quarks = given.filter(|quarks| quarks.as_object().is_some());
+    let quarks = job::settings(tree).filter(|settings| settings.as_object().is_some());
     let processes = processes(group, files, quarks, place, report);
     let image = image_of(request, files, place, report);
     let has = |path: &str| files.templates.iter().any(|template| template == path);
@@ -44,7 +39,7 @@ pub fn read(
             "add a job of the release bosh-dns-aliases, an addon for example, or set features.use_dns_addresses: true";
         report.warning(codes::DNS_FILES, place, text).help(help);
     }
-    let needs_pod_dns = dns::needs_pod_server(&files.templates, tree.get("properties"), quarks);
+    let needs_pod_dns = dns::needs_pod_server(tree, &files.templates);
     let uid = settings
         .get("uids")
         .and_then(|uids| uids.get(&files.release))
@@ -69,7 +64,7 @@ pub fn read(
         place: place.clone(),
         scripts,
         needs_pod_dns,
-        is_errand: is_errand(group, files, quarks_bpm(given)),
+        is_errand: is_errand(group, files, quarks_bpm(job::settings(tree))),
         quarks,
         shared_packages: if has_containers {
             packages::of_others(files)

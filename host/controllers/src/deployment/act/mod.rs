@@ -6,6 +6,7 @@ pub mod events;
 pub mod garbage;
 mod job_sources;
 pub mod natives;
+pub mod pause;
 pub mod plugins;
 pub mod post_deploy;
 mod preflight;

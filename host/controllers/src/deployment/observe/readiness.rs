@@ -69,7 +69,7 @@ pub async fn errands(context: &Context, object: &BoshDeployment, namespace: &str
 }
 
 /// The objects of one kind that the deployment owns.
-async fn owned<K: Kind>(context: &Context, object: &BoshDeployment, namespace: &str) -> Result<Vec<K>, Error> {
+pub async fn owned<K: Kind>(context: &Context, object: &BoshDeployment, namespace: &str) -> Result<Vec<K>, Error> {
     // A deployment whose name is invalid has no objects.
     let Ok(names) = Names::new(&object.name_any(), namespace, &context.conversion.cluster_domain) else {
         return Ok(Vec::new());

@@ -127,10 +127,9 @@ pub struct Applying {
 
 pub fn plan(desired: &Desired, live: &Live, settings: &Settings<'_>) -> Plan {
     let mut wanted = desired.objects.clone();
-    if settings.is_paused {
-        let groups = wanted.iter_mut().filter(|object| object::is_stateful_set(object));
-        groups.for_each(|group| group["spec"]["paused"] = true.into());
-    }
+    let groups = wanted.iter_mut().filter(|object| object::is_stateful_set(object));
+    // If it is false, too: it takes back what `act::pause` has set.
+    groups.for_each(|group| group["spec"]["paused"] = settings.is_paused.into());
     settings.states.give(&mut wanted);
     // In the other mode these jobs are leftovers, to be deleted.
     let is_known =

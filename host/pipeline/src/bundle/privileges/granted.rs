@@ -69,9 +69,7 @@ fn of_pod_server(entry: &Tree, jobs: &[JobFiles]) -> Vec<Privilege> {
         .iter()
         .find(|files| files.job == member("name") && files.release == member("release"));
     let templates = files.map(|files| files.templates.as_slice()).unwrap_or_default();
-    let properties = entry.get("properties");
-    let quarks = properties.and_then(|properties| properties.get("quarks"));
-    if dns::needs_pod_server(templates, properties, quarks.or_else(|| entry.get("quarks"))) {
+    if dns::needs_pod_server(entry, templates) {
         capabilities(&["NET_ADMIN".into()])
     } else {
         Vec::new()

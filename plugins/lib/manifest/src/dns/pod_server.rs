@@ -2,17 +2,18 @@
 //! pod.
 
 use super::{HANDLER_FILE, LINK_LOCAL};
+use crate::job;
 use boson_document::Tree;
 
 /// Whether a job needs the server: it has a file of handlers, or a property with an address of BOSH DNS, as `silk-cni`
 /// has one for the containers of apps. `quarks.link_local_dns` decides otherwise.
 ///
-/// `templates`: where its files are, relative to the job; `quarks`: its property of this name.
-pub fn needs_pod_server(templates: &[String], properties: Option<&Tree>, quarks: Option<&Tree>) -> bool {
-    let given = quarks.and_then(|quarks| quarks.get("link_local_dns"));
+/// `job`: as the resolved document has it; `templates`: where its files are, relative to the job.
+pub fn needs_pod_server(job: &Tree, templates: &[String]) -> bool {
+    let given = job::settings(job).and_then(|settings| settings.get("link_local_dns"));
     given.and_then(Tree::as_bool).unwrap_or_else(|| {
         let has_handlers = templates.iter().any(|template| template == HANDLER_FILE);
-        has_handlers || properties.is_some_and(names_address)
+        has_handlers || job.get("properties").is_some_and(names_address)
     })
 }
 
