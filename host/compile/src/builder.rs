@@ -75,7 +75,7 @@ impl Choice {
             names.join(", ")
         );
         Err(Diagnostic::error(codes::COMPILE_NO_BUILDER, message).help(
-            "install a builder, such as buildah; or write a build context for another one: --context DIR; or use a \
+            "install a builder, such as buildah (docker also needs its plugin buildx); or write a build context for another one: --context DIR; or use a \
              compiled release: bosh export-release NAME/VERSION OS/STEMCELL-VERSION",
         ))
     }
@@ -104,20 +104,28 @@ impl Builder {
         }
     }
 
-    /// Whether it is installed, and its daemon answers.
+    /// Whether it is installed, and its daemon answers. docker 23 and later cannot build without its plugin buildx,
+    /// which is a package of its own.
     fn works(self) -> bool {
-        let arguments: &[&str] = match self {
-            Self::Buildah | Self::Podman => &["--version"],
-            Self::Docker => &["version", "--format", "{{.Server.Version}}"],
-            Self::Buildkit => &["debug", "workers"],
+        let calls: &[&[&str]] = match self {
+            Self::Buildah | Self::Podman => &[&["--version"]],
+            Self::Docker => &[&["version", "--format", "{{.Server.Version}}"], &["build", "--help"]],
+            Self::Buildkit => &[&["debug", "workers"]],
         };
+        calls.iter().all(|arguments| {
+            let mut command = self.run();
+            command.args(*arguments).stdin(Stdio::null());
+            let status = command.stdout(Stdio::null()).stderr(Stdio::null()).status();
+            status.is_ok_and(|status| status.success())
+        })
+    }
+
+    fn run(self) -> Command {
         let mut command = Command::new(self.program());
+        if self == Self::Docker {
+            command.env("DOCKER_BUILDKIT", "1");
+        }
         command
-            .args(arguments)
-            .stdin(Stdio::null())
-            .stdout(Stdio::null())
-            .stderr(Stdio::null());
-        command.status().is_ok_and(|status| status.success())
     }
 
     /// How it stores the stemcell's image from an archive; `None` if it reads a layout at each build. The last line of
@@ -154,8 +162,7 @@ impl Builder {
         match self {
             Self::Buildah | Self::Podman => self.rootless(build, &out),
             Self::Docker => {
-                let mut command = Command::new(self.program());
-                command.env("DOCKER_BUILDKIT", "1");
+                let mut command = self.run();
                 command.args(["build", "--progress", "plain", "--no-cache"]);
                 if !build.network {
                     command.args(["--network", "none"]);

@@ -66,6 +66,6 @@ async fn a_death_at_any_write_loses_nothing() {
     let writes = two_lives(&Environment::set("death-never").await, Death::Never).await;
     assert!(writes >= 6, "three Secrets and three statuses: {writes}");
     for (nth, death) in Death::at_writes(writes).into_iter().enumerate() {
-        two_lives(&Environment::set(&format!("death-{nth}")).await, death).await;
+        two_lives(&Environment::set(&format!("secret-death-{nth}")).await, death).await;
     }
 }

@@ -4,6 +4,7 @@ use crate::workspace::{Workspace, said};
 use boson_tests::compiled::{Entry, Release};
 use std::collections::BTreeSet;
 use std::fs::{self, File};
+use std::os::unix::fs::PermissionsExt;
 
 /// `release.tgz` as source: each package has a script.
 fn source() -> Workspace {
@@ -31,6 +32,24 @@ fn without_a_builder_there_are_three_ways() {
         assert!(said.contains(way), "{said}");
     }
     assert!(!workspace.path("image").exists());
+}
+
+#[test]
+fn a_docker_that_cannot_build_is_no_builder() {
+    let workspace = source();
+    let docker = workspace.path("programs/docker");
+    fs::create_dir(workspace.path("programs")).unwrap();
+    // As docker 28 without its plugin buildx.
+    fs::write(&docker, "#!/bin/sh\ntest \"$1\" != build\n").unwrap();
+    fs::set_permissions(&docker, fs::Permissions::from_mode(0o755)).unwrap();
+    let arguments = ["release.tgz", "--stemcell", "ubuntu-noble/1.1", "--out", "image"];
+    let mut command = workspace.command_on("missing", &arguments);
+    let output = command.env("PATH", workspace.path("programs")).output().unwrap();
+    let said = said(&output);
+    assert!(
+        said.contains("error[compile-no-builder]") && said.contains("buildx"),
+        "{said}"
+    );
 }
 
 #[test]
