@@ -90,7 +90,7 @@ chart: ## the Helm chart, generated from deploy/ and crds/, in target/chart
 	cargo build --release --workspace --bins --locked
 	$(TARGET)/release/boson-build chart --out $(TARGET)/chart
 
-release: ## [VERSION=x]: static program, image, Helm chart, manifests, SBOM and checksums, in target/release-x
+release: ## [VERSION=x]: static program, image, Helm chart, manifests, plugin interface, SBOM and checksums, in target/release-x
 	.ci/setup build
 	.ci/release $(VERSION)
 

@@ -1,56 +1,12 @@
-//! Released folders of `wit/` never change. They are listed in `wit/released`: `<folder> <sha256>`; a line is added
-//! with each tag. Before the first tag the list is empty, and the contract may still change.
+//! The packages of `wit/`: their form, and what a later version of one may change. `versions` holds the released ones
+//! to what they were.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by panicking")]
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use boson_pipeline::Stage;
 use boson_tests::wit_changes::{self, Items};
-use data_encoding::HEXLOWER;
-use sha2::{Digest, Sha256};
 use std::fs;
-use std::io::Write;
-use std::path::Path;
 use wit_parser::Resolve;
-
-fn digest(folder: &Path) -> String {
-    let mut files: Vec<_> = fs::read_dir(folder)
-        .unwrap()
-        .map(|entry| entry.unwrap().path())
-        .collect();
-    files.sort();
-    let mut hasher = Sha256::new();
-    for file in files {
-        hasher.update(file.file_name().unwrap().as_encoded_bytes());
-        hasher.update([0]);
-        hasher.update(fs::read(&file).unwrap());
-        hasher.update([0]);
-    }
-    HEXLOWER.encode(&hasher.finalize())
-}
-
-#[test]
-fn released_packages_are_frozen() {
-    let wit = boson_tests::root().join("wit");
-    let list = fs::read_to_string(wit.join("released")).unwrap();
-    let lines = list.lines().filter(|line| !line.starts_with('#') && !line.is_empty());
-    let released: Vec<(&str, &str)> = lines
-        .map(|line| line.split_once(' ').expect("a folder and a digest"))
-        .collect();
-    if released.is_empty() {
-        // Bypasses the test harness, which shows output only of tests that fail.
-        let _ = writeln!(
-            std::io::stderr(),
-            "no folder of wit/ is released: there is no digest to compare"
-        );
-    }
-    for (folder, wanted) in released {
-        assert_eq!(
-            digest(&wit.join(folder)),
-            wanted,
-            "wit/{folder} was released: put what changes into a new version beside it"
-        );
-    }
-}
 
 /// The items of a package with this text.
 fn items(text: &str) -> Items {

@@ -36,7 +36,7 @@ mod wasi;
 pub use contract::{Function, functions};
 pub use error::{Error, help_for_import};
 pub use foreign::without_wasi;
-pub use packages::wit;
+pub use packages::{Package, packages, wit};
 
 use contract::Declared;
 use walrus::Module;

@@ -1,4 +1,7 @@
-//! The texts of the contract.
+//! The packages of the contract: as texts, and encoded as registries of WIT packages have them.
+
+use std::collections::BTreeSet;
+use wit_parser::{PackageId, Resolve};
 
 /// The contract, compiled in; each package after those that it uses.
 pub(crate) const PACKAGES: [(&str, &str); 8] = [
@@ -22,4 +25,52 @@ pub(crate) const PACKAGES: [(&str, &str); 8] = [
 pub fn wit(package: &str) -> Option<&'static str> {
     let file = |(name, _): &&(&str, &str)| name.strip_suffix(".wit") == Some(package);
     PACKAGES.iter().find(file).map(|(_, text)| *text)
+}
+
+/// A package of the contract in WebAssembly's binary encoding of WIT, with its comments.
+#[derive(Clone, Debug)]
+pub struct Package {
+    /// `types`, without the namespace.
+    pub name: String,
+    pub version: String,
+    /// The first paragraph of its comment.
+    pub description: String,
+    /// The worlds, what they export, and the interfaces, as images of WIT packages list them.
+    pub exports: Vec<String>,
+    pub bytes: Vec<u8>,
+}
+
+/// All packages of the contract, each after those that it uses.
+///
+/// # Errors
+/// A text is not WIT.
+pub fn packages() -> Result<Vec<Package>, String> {
+    let mut resolve = Resolve::default();
+    let encode = |(file, text): (&str, &str)| {
+        let unfit = |error| format!("{file} cannot be encoded: {error:#}");
+        let id = resolve.push_str(file, text).map_err(unfit)?;
+        let bytes = wit_component::encode(&resolve, id).map_err(unfit)?;
+        Ok(package(&resolve, id, bytes))
+    };
+    PACKAGES.into_iter().map(encode).collect()
+}
+
+fn package(resolve: &Resolve, id: PackageId, bytes: Vec<u8>) -> Package {
+    let package = &resolve.packages[id];
+    let comment = package.docs.contents.as_deref().unwrap_or_default();
+    let version = package.name.version.as_ref().map(ToString::to_string);
+    let mut exports = BTreeSet::new();
+    for (name, world) in &package.worlds {
+        exports.insert(package.name.interface_id(name));
+        let world = &resolve.worlds[*world];
+        exports.extend(world.exports.keys().map(|key| resolve.name_world_key(key)));
+    }
+    exports.extend(package.interfaces.keys().map(|name| package.name.interface_id(name)));
+    Package {
+        name: package.name.name.clone(),
+        version: version.unwrap_or_default(),
+        description: comment.split("\n\n").next().unwrap_or_default().replace('\n', " "),
+        exports: exports.into_iter().collect(),
+        bytes,
+    }
 }

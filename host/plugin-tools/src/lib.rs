@@ -29,5 +29,7 @@ pub mod printed;
 mod scaffold;
 pub mod signatures;
 mod unpack;
+mod wasm_image;
+mod wit_packages;
 
 pub use codes::ALL as CODES;

@@ -77,6 +77,9 @@ pub(crate) fn judge(imports: &Imports, exports: &[&str]) -> Result<Kind, String>
     let is_console = |import: &&Import| provides(&import.interface, CONSOLE);
     let (console, others): (Vec<&Import>, Vec<&Import>) = others.into_iter().partition(is_console);
     if !others.is_empty() {
+        if let Some(message) = later_version("imports", others.iter().map(|import| import.interface.as_str())) {
+            return Err(message);
+        }
         let shown: Vec<&String> = others.iter().flat_map(|import| &import.shown).collect();
         let count = others.iter().map(|import| import.count).sum();
         return Err(format!(
@@ -96,7 +99,9 @@ pub(crate) fn judge(imports: &Imports, exports: &[&str]) -> Result<Kind, String>
         [] => {
             let all = Stage::ALL.map(|stage| interface(stage).0);
             let found: Vec<String> = exports.iter().map(|export| cut(export)).collect();
-            Err(other_version(exports, &all).unwrap_or_else(|| {
+            let unknown = exports.iter().filter(|export| !is_of_every_stage(export)).copied();
+            let version = other_version(exports, &all).or_else(|| later_version("exports", unknown));
+            Err(version.unwrap_or_else(|| {
                 format!(
                     "exports no stage; expected one of {}, found {}",
                     all.join(", "),
@@ -137,6 +142,27 @@ fn other_version(exports: &[&str], interfaces: &[&str]) -> Option<String> {
     Some(format!(
         "exports {name} in version {}, and this host offers version {VERSION} (any 1.x is compatible): build the plugin \
          against wit/, or use a host for that version",
+        cut(version)
+    ))
+}
+
+/// Whether plugins of all stages may export this interface.
+fn is_of_every_stage(export: &str) -> bool {
+    [ABOUT, OUTPUT].iter().any(|interface| provides(export, interface))
+}
+
+/// The error for a component that needs an interface which only a later version of the contract has.
+fn later_version<'n>(what: &str, mut interfaces: impl Iterator<Item = &'n str>) -> Option<String> {
+    let (name, version) = interfaces.find_map(|interface| {
+        let (name, version) = interface.split_once('@')?;
+        let is_compatible = provides(interface, &format!("{name}@{VERSION}"));
+        let is_later = name.starts_with("boson:") && version != VERSION && is_compatible;
+        is_later.then_some((name, version))
+    })?;
+    Some(format!(
+        "{what} {} of version {}, and this host offers version {VERSION}: use a later host, or build the plugin without \
+         this interface",
+        cut(name),
         cut(version)
     ))
 }
@@ -190,6 +216,23 @@ mod tests {
         }
         let error = judge(&Imports::default(), &["boson:types/about@2.0.0", OPS]).unwrap_err();
         assert!(error.contains("about in version 2.0.0"), "{error}");
+    }
+
+    #[test]
+    fn an_interface_of_a_later_version_is_named_with_both_versions() {
+        let later = "boson:ops/history@1.2.0";
+        let [imported, exported] = [
+            judge(&imports(&[OPS, later]), &[ABOUT, OPS]),
+            judge(&Imports::default(), &["boson:types/about@1.2.0", later]),
+        ]
+        .map(Result::unwrap_err);
+        let words = "boson:ops/history of version 1.2.0, and this host offers version 1.0.0: use a later host";
+        assert!(imported.starts_with(&format!("imports {words}")), "{imported}");
+        assert!(exported.starts_with(&format!("exports {words}")), "{exported}");
+        assert!(
+            judge(&Imports::default(), &[later, ABOUT, OPS]).is_ok(),
+            "it is not needed"
+        );
     }
 
     #[test]

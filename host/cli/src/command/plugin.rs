@@ -39,7 +39,7 @@ pub enum PluginCommand {
     Test(test::TestArguments),
     /// Check that a component or its image is signed by a key, as an operator with the key does
     Verify(verify::VerifyArguments),
-    /// Write the plugin interface of a stage as WIT files, for bindings generators
+    /// Write the plugin interface of a stage as WIT files, for bindings generators; or push it to a registry, for wkg
     Wit(wit::WitArguments),
 }
 
@@ -59,6 +59,6 @@ pub fn run(command: &PluginCommand, color: Color) -> Result<(), ExitError> {
         PluginCommand::Rollback(arguments) => rollback::run(arguments),
         PluginCommand::Test(arguments) => test::run(arguments, color),
         PluginCommand::Verify(arguments) => verify::run(arguments, color),
-        PluginCommand::Wit(arguments) => wit::run(arguments),
+        PluginCommand::Wit(arguments) => wit::run(arguments, color),
     }
 }

@@ -4,14 +4,14 @@ use anyhow::{Context, Result};
 use std::fs;
 use std::path::Path;
 
-/// Writes a text to a file, and makes the directories above it.
+/// Writes a file, and makes the directories above it.
 ///
 /// # Errors
 /// The file cannot be written.
-pub fn create(path: &Path, text: &str) -> Result<()> {
+pub fn create(path: &Path, content: impl AsRef<[u8]>) -> Result<()> {
     let unwritable = || format!("cannot write '{}'", path.display());
     if let Some(directory) = path.parent() {
         fs::create_dir_all(directory).with_context(unwritable)?;
     }
-    fs::write(path, text).with_context(unwritable)
+    fs::write(path, content).with_context(unwritable)
 }

@@ -3,28 +3,17 @@
 
 use crate::command::pack::{self, Usable};
 use crate::metadata;
-use anyhow::Context;
+use crate::wasm_image::image;
 use boson_commands::exit::ExitError;
 use boson_commands::output::{self, Color};
 use boson_commands::registries::{self, AuthorityArguments, WithoutTlsArguments};
 use boson_images::write;
-use boson_oci::{Blob, Image, Layer, Section, digest};
 use boson_pipeline::Diagnostic;
 use boson_pipeline::report::Sources;
 use boson_registry::{Transfer, docker_credentials};
 use clap::Args;
-use serde_json::json;
 use std::collections::BTreeMap;
-use std::io::Write;
 use std::path::PathBuf;
-use std::sync::Arc;
-
-/// Media type of the configuration of a component's image, from the CNCF's guidance for Wasm in registries.
-const CONFIG: &str = "application/vnd.wasm.config.v0+json";
-/// Media type of a component.
-const COMPONENT: &str = "application/wasm";
-/// The time of every image: that of the build would change the digest.
-const CREATED: &str = "1970-01-01T00:00:00Z";
 
 /// Options of `host plugin push`.
 #[derive(Args, Debug)]
@@ -81,7 +70,7 @@ pub fn run(arguments: &PushArguments, color: Color) -> Result<(), ExitError> {
     let plugin = pack::checked(&arguments.component, &bytes).map_err(|error| fail(*error))?;
     let mut annotations = annotations(&bytes, &plugin);
     annotations.extend(arguments.annotations.iter().cloned());
-    let image = image(&arguments.reference, &bytes, &plugin)?.annotated(&annotations);
+    let image = image(&arguments.reference, &bytes, &plugin.interfaces)?.annotated(&annotations);
     match &arguments.archive {
         Some(file) if file.extension().is_some_and(|end| end == "tar") => write::archive(&image, file).map_err(fail)?,
         Some(directory) => write::layout(&image, directory).map_err(fail)?,
@@ -95,29 +84,6 @@ pub fn run(arguments: &PushArguments, color: Color) -> Result<(), ExitError> {
     }
     let pinned = format!("{}@{}\n", arguments.reference, image.manifest.digest);
     Ok(output::print(&pinned)?)
-}
-
-/// The image of a component: a configuration that lists its interfaces, and the component as its only layer.
-fn image(name: &str, component: &[u8], plugin: &Usable) -> anyhow::Result<Image> {
-    let mut file = tempfile::tempfile().context("there is no space for a temporary file")?;
-    file.write_all(component)
-        .context("a temporary file cannot be written")?;
-    let digest = digest(component);
-    let layer = Layer {
-        media_type: COMPONENT.into(),
-        digest: digest.clone(),
-        diff_id: digest.clone(),
-        content: Section::new(Arc::new(file), 0, component.len() as u64),
-    };
-    let interfaces = &plugin.interfaces;
-    let config = json!({
-        "created": CREATED,
-        "architecture": "wasm",
-        "os": "wasip2",
-        "layerDigests": [digest],
-        "component": {"exports": interfaces.exports, "imports": interfaces.imports},
-    });
-    Ok(Image::new(name, Blob::json(CONFIG.into(), &config), vec![layer]))
 }
 
 /// By their whole names.
@@ -162,7 +128,11 @@ mod tests {
             version: "1.0.0".into(),
         };
         let annotations = annotations(b"component", &plugin);
-        let image = |name: &str| image(name, b"component", &plugin).unwrap().annotated(&annotations);
+        let image = |name: &str| {
+            image(name, b"component", &plugin.interfaces)
+                .unwrap()
+                .annotated(&annotations)
+        };
         let (one, other) = (image("r.example/p:1"), image("other.example/q:2"));
         let manifest = String::from_utf8(one.manifest.bytes.clone()).unwrap();
         let wanted =
