@@ -53,6 +53,8 @@ pub struct Author {
     pub issuer: String,
     /// Whether the log of certificates has recorded the certificate.
     pub is_logged: bool,
+    /// From when to when the certificate is valid, in seconds after now.
+    pub valid_seconds: [i64; 2],
 }
 
 struct Key {
@@ -66,8 +68,12 @@ struct Key {
 impl Author {
     pub fn new(name: &str, issuer: &str) -> Self {
         let (name, issuer) = (name.to_owned(), issuer.to_owned());
-        let is_logged = true;
-        Self { name, issuer, is_logged }
+        Self {
+            name,
+            issuer,
+            is_logged: true,
+            valid_seconds: [-VALID_SECONDS, VALID_SECONDS],
+        }
     }
 }
 
@@ -93,7 +99,10 @@ impl Key {
     fn certificate(&self, names: [&str; 2], valid: [i64; 2], info: &[u8], extensions: &[Vec<u8>]) -> Result<Vec<u8>> {
         let body = self.certificate_body(names, valid, info, extensions)?;
         let signature = [&[0], self.sign(&body)?.as_slice()].concat();
-        Ok(tlv(SEQUENCE, &[&body, &tlv(SEQUENCE, &[&oid(ECDSA_SHA256)]), &tlv(3, &[&signature])]))
+        Ok(tlv(
+            SEQUENCE,
+            &[&body, &tlv(SEQUENCE, &[&oid(ECDSA_SHA256)]), &tlv(3, &[&signature])],
+        ))
     }
 
     fn certificate_body(
@@ -118,7 +127,13 @@ impl Key {
                 &tlv(SEQUENCE, &[&time(from)?, &time(to)?]),
                 &name(subject),
                 info,
-                &tlv(0xa3, &[&tlv(SEQUENCE, &extensions.iter().map(Vec::as_slice).collect::<Vec<_>>())]),
+                &tlv(
+                    0xa3,
+                    &[&tlv(
+                        SEQUENCE,
+                        &extensions.iter().map(Vec::as_slice).collect::<Vec<_>>(),
+                    )],
+                ),
             ],
         ))
     }
@@ -226,7 +241,11 @@ impl Sigstore {
                 "logID": hex(&self.log.id()),
             },
         });
-        Ok([text("/messageSignature/signature")?, pem(&certificate), entry.to_string()])
+        Ok([
+            text("/messageSignature/signature")?,
+            pem(&certificate),
+            entry.to_string(),
+        ])
     }
 
     /// Puts the time of an entry of the log into a bundle, as the log would confirm it: seconds after now.
@@ -234,7 +253,9 @@ impl Sigstore {
     /// # Errors
     /// A key cannot sign.
     pub fn set_time(&self, bundle: &mut Value, seconds: i64) -> Result<()> {
-        let entry = bundle.pointer_mut("/verificationMaterial/tlogEntries/0").context("an entry")?;
+        let entry = bundle
+            .pointer_mut("/verificationMaterial/tlogEntries/0")
+            .context("an entry")?;
         let body = entry["canonicalizedBody"].as_str().context("a body")?.to_owned();
         let time = self.now + seconds;
         entry["integratedTime"] = time.to_string().into();
@@ -295,7 +316,8 @@ impl Sigstore {
             extension(KEY_USAGE, true, &[3, 2, 1, 6]),
         ];
         let names = ["authority", "authority"];
-        self.authority.certificate(names, valid, &self.authority.info, &extensions)
+        self.authority
+            .certificate(names, valid, &self.authority.info, &extensions)
     }
 
     fn timestamp_certificate(&self) -> Result<Vec<u8>> {
@@ -305,22 +327,29 @@ impl Sigstore {
             extension(EXTENDED_KEY_USAGE, true, &tlv(SEQUENCE, &[&oid(TIME_STAMPING)])),
         ];
         let names = ["authority", "timestamps"];
-        self.authority.certificate(names, valid, &self.timestamps.info, &extensions)
+        self.authority
+            .certificate(names, valid, &self.timestamps.info, &extensions)
     }
 
     /// The certificate of an author, first without and then with the timestamp of the log of certificates.
     fn author_certificate(&self, author: &Author) -> Result<Vec<u8>> {
-        let valid = [self.now - VALID_SECONDS, self.now + VALID_SECONDS];
+        let valid = author.valid_seconds.map(|seconds| self.now + seconds);
         let tag = if author.name.contains("://") { 0x86 } else { 0x81 };
         let mut extensions = vec![
             extension(KEY_USAGE, true, &[3, 2, 7, 0x80]),
             extension(EXTENDED_KEY_USAGE, false, &tlv(SEQUENCE, &[&oid(CODE_SIGNING)])),
-            extension(ALTERNATIVE_NAMES, true, &tlv(SEQUENCE, &[&tlv(tag, &[author.name.as_bytes()])])),
+            extension(
+                ALTERNATIVE_NAMES,
+                true,
+                &tlv(SEQUENCE, &[&tlv(tag, &[author.name.as_bytes()])]),
+            ),
             extension(ISSUER_OF_IDENTITY, false, &tlv(UTF8, &[author.issuer.as_bytes()])),
         ];
         let names = ["authority", "author"];
         if author.is_logged {
-            let body = self.authority.certificate_body(names, valid, &self.author.info, &extensions)?;
+            let body = self
+                .authority
+                .certificate_body(names, valid, &self.author.info, &extensions)?;
             let list = self.log_timestamp(&body)?;
             extensions.push(extension(TIMESTAMPS_OF_LOGS, false, &tlv(OCTETS, &[&list])));
         }
@@ -334,7 +363,14 @@ impl Sigstore {
         let of_issuer = sha256(&self.authority.info);
         let signed = [&[0, 0], &time[..], &[0, 1], &of_issuer, &length[1..], body, &[0, 0]].concat();
         let signature = sized(&self.certificate_log.sign(&signed)?)?;
-        let one = [&[0], self.certificate_log.id().as_slice(), &time, &[0, 0, 4, 3], &signature].concat();
+        let one = [
+            &[0],
+            self.certificate_log.id().as_slice(),
+            &time,
+            &[0, 0, 4, 3],
+            &signature,
+        ]
+        .concat();
         sized(&sized(&one)?)
     }
 
@@ -343,12 +379,18 @@ impl Sigstore {
         let scratch = tempfile::tempdir()?;
         let write = |name: &str, content: &[u8]| fs::write(scratch.path().join(name), content);
         let run = |arguments: &[&str]| {
-            let output = Command::new("openssl").args(arguments).current_dir(scratch.path()).output()?;
+            let output = Command::new("openssl")
+                .args(arguments)
+                .current_dir(scratch.path())
+                .output()?;
             ensure!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
             anyhow::Ok(())
         };
         let key = self.timestamps.pair.to_pkcs8v1().context("a key")?;
-        let key = format!("-----BEGIN PRIVATE KEY-----\n{}\n-----END PRIVATE KEY-----\n", STANDARD.encode(key));
+        let key = format!(
+            "-----BEGIN PRIVATE KEY-----\n{}\n-----END PRIVATE KEY-----\n",
+            STANDARD.encode(key)
+        );
         write("key.pem", key.as_bytes())?;
         write("signer.pem", pem(&self.timestamp_certificate()?).as_bytes())?;
         write("serial", b"01\n")?;
@@ -358,8 +400,26 @@ impl Sigstore {
             b"[tsa]\ndefault_tsa = one\n[one]\nserial = serial\nsigner_digest = sha256\ndefault_policy = 1.2.3.4\n\
               digests = sha256\ness_cert_id_alg = sha256\n",
         )?;
-        run(&["ts", "-query", "-data", "signature", "-sha256", "-cert", "-out", "query"])?;
-        let reply = ["ts", "-reply", "-config", "ts.cnf", "-queryfile", "query", "-inkey", "key.pem"];
+        run(&[
+            "ts",
+            "-query",
+            "-data",
+            "signature",
+            "-sha256",
+            "-cert",
+            "-out",
+            "query",
+        ])?;
+        let reply = [
+            "ts",
+            "-reply",
+            "-config",
+            "ts.cnf",
+            "-queryfile",
+            "query",
+            "-inkey",
+            "key.pem",
+        ];
         run(&[&reply[..], &["-signer", "signer.pem", "-out", "reply"]].concat())?;
         Ok(fs::read(scratch.path().join("reply"))?)
     }
@@ -384,7 +444,10 @@ fn hex(bytes: &[u8]) -> String {
 fn pem(certificate: &[u8]) -> String {
     let text = STANDARD.encode(certificate);
     let lines: Vec<_> = text.as_bytes().chunks(64).map(String::from_utf8_lossy).collect();
-    format!("-----BEGIN CERTIFICATE-----\n{}\n-----END CERTIFICATE-----\n", lines.join("\n"))
+    format!(
+        "-----BEGIN CERTIFICATE-----\n{}\n-----END CERTIFICATE-----\n",
+        lines.join("\n")
+    )
 }
 
 /// With two bytes for the length.

@@ -197,14 +197,24 @@ fn an_image_is_verified_by_the_identity_that_has_signed_it() {
     assert!(ran.stderr.contains(&rule), "{}", ran.stderr);
     let author = Author::new(WORKFLOW, ISSUER);
     let signature = "https://sigstore.dev/cosign/sign/v1";
-    let signed = sigstore.statement(&author, &scene.image, signature, &json!({})).unwrap();
+    let signed = sigstore
+        .statement(&author, &scene.image, signature, &json!({}))
+        .unwrap();
     let built = signing::provenance(BUILDER);
     let attested = sigstore.statement(&author, &scene.image, PROVENANCE, &built).unwrap();
     let documents = [signed.to_string(), attested.to_string()];
     let documents: Vec<(&str, &[u8])> = documents.iter().map(|text| (BUNDLE, text.as_bytes())).collect();
-    scene.registry.push_referrers("plugin", &scene.image, &documents).unwrap();
+    scene
+        .registry
+        .push_referrers("plugin", &scene.image, &documents)
+        .unwrap();
 
-    let ran = with("verify", &root, &rule, &["--provenance", "--builder", BUILDER, "-o", "json"]);
+    let ran = with(
+        "verify",
+        &root,
+        &rule,
+        &["--provenance", "--builder", BUILDER, "-o", "json"],
+    );
     assert_eq!(ran.code, 0, "{}", ran.stderr);
     let result: Value = serde_json::from_str(&ran.stdout).unwrap();
     for signer in [&result["signature"], &result["provenance"]] {
@@ -217,8 +227,18 @@ fn an_image_is_verified_by_the_identity_that_has_signed_it() {
     let other_root = Sigstore::new().unwrap().root().unwrap().to_string();
     let other_root = scene.file("other_root.json", &other_root);
     for (root, rule, code, part) in [
-        (&root, format!("{ISSUER}=me@example.com"), "plugin-signature-identity", WORKFLOW),
-        (&root, format!("https://other.example={WORKFLOW}"), "plugin-signature-issuer", ISSUER),
+        (
+            &root,
+            format!("{ISSUER}=me@example.com"),
+            "plugin-signature-identity",
+            WORKFLOW,
+        ),
+        (
+            &root,
+            format!("https://other.example={WORKFLOW}"),
+            "plugin-signature-issuer",
+            ISSUER,
+        ),
         (&other_root, rule.clone(), "plugin-signature-log", "log"),
     ] {
         let ran = with("verify", root, &rule, &[]);
@@ -231,7 +251,11 @@ fn an_image_is_verified_by_the_identity_that_has_signed_it() {
     assert_eq!(ran.code, 2, "{}", ran.stderr);
     let wrong = scene.file("wrong.json", "{}");
     let ran = with("verify", &wrong, &rule, &[]);
-    assert!(ran.stderr.contains("is not a trusted root of Sigstore"), "{}", ran.stderr);
+    assert!(
+        ran.stderr.contains("is not a trusted root of Sigstore"),
+        "{}",
+        ran.stderr
+    );
 }
 
 #[test]

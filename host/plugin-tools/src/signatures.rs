@@ -53,9 +53,8 @@ pub struct SignatureArguments {
         help_heading = "Plugins"
     )]
     keys: Vec<PathBuf>,
-    /// Identity of those who sign plugins without a key, such as
-    /// `https://token.actions.githubusercontent.com=https://github.com/team/labels/.github/workflows/release.yml@refs/tags/*`.
-    /// `*` is any text without `/`, and `**` any text
+    /// Identity of those who sign plugins without a key, such as `https://accounts.google.com=me@example.com`. `*` is
+    /// any text without `/`, and `**` any text
     #[arg(
         long = "plugin-identity",
         value_name = "ISSUER=IDENTITY",
@@ -108,7 +107,9 @@ impl SignatureArguments {
         let (trust, _) = evidence::read(&self.keys, self.trusted_root.as_deref(), &self.identities)?;
         for (option, mode) in [("signatures", self.mode), ("provenance", self.provenance)] {
             if mode != Mode::Off && trust.is_empty() {
-                anyhow::bail!("--plugin-{option} requires --plugin-key, or --plugin-identity and --plugin-trusted-root");
+                anyhow::bail!(
+                    "--plugin-{option} requires --plugin-key, or --plugin-identity and --plugin-trusted-root"
+                );
             }
         }
         if self.provenance == Mode::Off && !self.builders.is_empty() {

@@ -36,10 +36,10 @@ boson_pipeline::codes::codes! {
          PluginApprovals, which users who write ConfigMaps usually do not have. Or go back with `host plugin rollback`.";
     PLUGIN_NO_PROVENANCE = "plugin-no-provenance", "Nobody who is trusted attests how a plugin was built",
         "The operator was started with `--plugin-provenance warn` or `enforce`, public keys (`--plugin-key`) or identities \
-         (`--plugin-identity`), and possibly the builders that it accepts (`--plugin-builder`). Attach an attestation with SLSA provenance (v1 or v0.2) to the image: \
-         `cosign attest --type slsaprovenance1`; or put one for the component into the ConfigMap under `plugin.wasm.att`: \
-         `cosign attest-blob`, `host plugin pack --attestation`. The operator looks for new attestations of images at \
-         least every 5 minutes.";
+         (`--plugin-identity`), and possibly the builders that it accepts (`--plugin-builder`). Attach an attestation with \
+         SLSA provenance (v1 or v0.2) to the image: `cosign attest --type slsaprovenance1`; or put one for the component into \
+         the ConfigMap under `plugin.wasm.att`: `cosign attest-blob`, `host plugin pack --attestation`. The operator looks for \
+         new attestations of images at least every 5 minutes.";
     PLUGIN_NOT_PINNED = "plugin-not-pinned", "The image of a plugin has no digest",
         "A tag can refer to another image tomorrow. The operator resolves the tag of a plugin once and records the digest in \
          the annotation `quarks.cloudfoundry.org/plugin-image` of the ConfigMap. It cannot do this where it has no permission \
@@ -48,8 +48,8 @@ boson_pipeline::codes::codes! {
     PLUGIN_NOT_SIGNED = "plugin-not-signed", "Nobody who is trusted has signed a plugin",
         "The operator was started with `--plugin-signatures warn` or `enforce`, and public keys (`--plugin-key`) or identities \
          (`--plugin-identity`). Sign the component, and put the signature into the ConfigMap under `plugin.wasm.sig` \
-         (`host plugin pack --signature`); or sign the image with `cosign sign`, which attaches the signature to it. The operator looks for new signatures of \
-         images at least every 5 minutes.";
+         (`host plugin pack --signature`); or sign the image with `cosign sign`, which attaches the signature to it. The \
+         operator looks for new signatures of images at least every 5 minutes.";
     PLUGIN_PULL_SECRET = "plugin-pull-secret", "A pull Secret of a plugin cannot be used",
         "`imagePullSecrets` in `plugin.yaml` names Secrets of type `kubernetes.io/dockerconfigjson` in the namespace of the \
          ConfigMap. In its own namespace, the operator can read only the Secret `boson-plugin-pull`, unless it is installed \

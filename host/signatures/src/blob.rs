@@ -78,7 +78,11 @@ mod tests {
             let trust = trusted(one["key"].as_str().unwrap());
             let bundle = one["bundle"].to_string();
             assert!(author(b"a component\n", &bundle, &trust).is_ok(), "{}", one["kind"]);
-            assert!(author(b"another component\n", &bundle, &trust).is_err(), "{}", one["kind"]);
+            assert!(
+                author(b"another component\n", &bundle, &trust).is_err(),
+                "{}",
+                one["kind"]
+            );
         }
     }
 }

@@ -110,7 +110,11 @@ impl Envelope {
         let statement = self.statement().ok_or_else(invalid)?;
         let (author, verified) = identities.of_statement(bundle, &statement.subjects)?;
         // Two readers of one text: what counts is what was verified.
-        if verified == payload { Ok(author) } else { Err(invalid()) }
+        if verified == payload {
+            Ok(author)
+        } else {
+            Err(invalid())
+        }
     }
 
     /// Its statement, and who has signed it.
@@ -181,7 +185,11 @@ mod tests {
             let read = Envelope::read(text.to_string().as_bytes()).unwrap();
             let key = trust.keys.fingerprints().next().unwrap().to_string();
             assert_eq!(read.author(&trust), Ok(Author::Key(key)));
-            assert_eq!(read.author(&Trust::default()), Err(Refusal::default()), "there is no key");
+            assert_eq!(
+                read.author(&Trust::default()),
+                Err(Refusal::default()),
+                "there is no key"
+            );
             let statement = read.statement().unwrap();
             assert!(statement.is_about("sha256:ab") && !statement.is_about("sha256:cd"));
             assert_eq!(statement.predicate, json!({"a": 1}));

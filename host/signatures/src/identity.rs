@@ -41,9 +41,10 @@ impl IdentityRule {
         self.issuer == issuer
     }
 
-    /// Whether it accepts an identity.
+    /// Whether it accepts an identity. None has control characters, which messages would contain.
     pub fn accepts(&self, identity: &Identity) -> bool {
-        self.is_of(&identity.issuer) && matches(&self.pattern, &identity.name)
+        let is_text = !identity.name.contains(char::is_control);
+        is_text && self.is_of(&identity.issuer) && matches(&self.pattern, &identity.name)
     }
 }
 
@@ -147,7 +148,11 @@ mod tests {
             (tags, of("labels", "v1/2"), false),
             (tags, of("labels/../../evil", "v1"), false),
             ("https://github.com/team/**", of("labels", "v1/2"), true),
-            ("https://github.com/team/**", "https://github.com/team".to_string(), false),
+            (
+                "https://github.com/team/**",
+                "https://github.com/team".to_string(),
+                false,
+            ),
             ("a***b", "a/x/b".to_string(), true),
             ("a?", "ab".to_string(), false),
             ("a*", "a".repeat(MAX_BYTES + 1), false),
@@ -167,7 +172,15 @@ mod tests {
         assert!(rule.accepts(&identity("https://issuer.example")));
         assert!(!rule.accepts(&identity("https://other.example")));
         let long = format!("i={}", "a".repeat(MAX_BYTES));
-        for wrong in ["", "https://issuer.example", "=me", "https://*.example=me", "i=", "i=**", &long] {
+        for wrong in [
+            "",
+            "https://issuer.example",
+            "=me",
+            "https://*.example=me",
+            "i=",
+            "i=**",
+            &long,
+        ] {
             assert!(wrong.parse::<IdentityRule>().is_err(), "{wrong}");
         }
     }

@@ -74,7 +74,10 @@ impl Identities {
         let bundle = read(text)?;
         match &bundle.content {
             SignatureContent::MessageSignature(_) => self.verified(&bundle, Artifact::from_blob(bytes)),
-            _ => Err(Refusal::new(Reason::Invalid, "the bundle has a statement, not a signature")),
+            _ => Err(Refusal::new(
+                Reason::Invalid,
+                "the bundle has a statement, not a signature",
+            )),
         }
     }
 
@@ -95,7 +98,10 @@ impl Identities {
         let result = self.verifier.verify(what, bundle, &self.policy);
         let result = result.map_err(|error| Refusal::new(reason(&error), shown(&error)))?;
         let (Some(name), Some(issuer)) = (result.identity(), result.issuer()) else {
-            return Err(Refusal::new(Reason::Certificate, "the certificate names no identity and issuer"));
+            return Err(Refusal::new(
+                Reason::Certificate,
+                "the certificate names no identity and issuer",
+            ));
         };
         let identity = Identity {
             name: name.as_str().to_string(),
@@ -114,7 +120,9 @@ impl Identities {
 
 impl fmt::Debug for Identities {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Identities").field("rules", &self.rules).finish_non_exhaustive()
+        f.debug_struct("Identities")
+            .field("rules", &self.rules)
+            .finish_non_exhaustive()
     }
 }
 
@@ -122,7 +130,10 @@ impl fmt::Debug for Identities {
 fn read(text: &str) -> Result<Bundle, Refusal> {
     let invalid = |what: String| Refusal::new(Reason::Invalid, what);
     if text.len() > MAX_BUNDLE_BYTES {
-        return Err(invalid(format!("the bundle has more than {} KiB", MAX_BUNDLE_BYTES >> 10)));
+        return Err(invalid(format!(
+            "the bundle has more than {} KiB",
+            MAX_BUNDLE_BYTES >> 10
+        )));
     }
     let bundle = Bundle::from_json(text).map_err(|error| invalid(shown(&error)))?;
     let material = &bundle.verification_material;
@@ -133,12 +144,19 @@ fn read(text: &str) -> Result<Bundle, Refusal> {
     };
     let entries = &material.tlog_entries;
     let timestamps = material.timestamp_verification_data.rfc3161_timestamps.len();
-    if [certificates, entries.len(), timestamps].iter().any(|count| *count > MAX_ITEMS) {
-        return Err(invalid(format!("the bundle has more than {MAX_ITEMS} certificates, entries or timestamps")));
+    if [certificates, entries.len(), timestamps]
+        .iter()
+        .any(|count| *count > MAX_ITEMS)
+    {
+        return Err(invalid(format!(
+            "the bundle has more than {MAX_ITEMS} certificates, entries or timestamps"
+        )));
     }
     let mut proofs = entries.iter().filter_map(|entry| entry.inclusion_proof.as_ref());
     if proofs.any(|proof| proof.hashes.len() > MAX_PROOF_HASHES) {
-        return Err(invalid(format!("a proof of the bundle has more than {MAX_PROOF_HASHES} hashes")));
+        return Err(invalid(format!(
+            "a proof of the bundle has more than {MAX_PROOF_HASHES} hashes"
+        )));
     }
     Ok(bundle)
 }
@@ -150,7 +168,10 @@ fn reason(error: &Error) -> Reason {
         Error::Bundle(
             Structure::MissingInclusionProof(_)
             | Structure::MissingInclusionPromise(_)
-            | Structure::MissingSigningTimeEvidence,
+            | Structure::MissingSigningTimeEvidence
+            | Structure::MissingCheckpoint
+            | Structure::CheckpointRootMismatch
+            | Structure::LogIndexOutOfRange { .. },
         ) => Reason::Log,
         _ => Reason::Invalid,
     }

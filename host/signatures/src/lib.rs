@@ -2,7 +2,7 @@
 //!
 //! | signed | by | format |
 //! |---|---|---|
-//! | a component | `cosign sign-blob`, `openssl dgst -sha256 -sign` | the signature of its bytes, in base64 or in a bundle |
+//! | a component | `cosign sign-blob`, `openssl dgst -sha256 -sign` | the signature of its bytes, alone or in a bundle |
 //! | an image | `cosign sign` | the signature of a payload that names the digest of the image, or an envelope |
 //! | a statement about either | `cosign attest`, `cosign attest-blob` | an envelope (DSSE), alone or in a bundle |
 

@@ -78,11 +78,14 @@ impl ImageSignature {
         self
     }
 
-    /// Who has signed the image with this digest, `sha256:` and 64 digits. The name of the image in the payload does not
-    /// count: images are copied to other registries.
+    /// Who has signed the image with this digest, `sha256:` and 64 digits. The name of the image in the payload does
+    /// not count: images are copied to other registries.
     pub fn author(&self, digest: &str, trust: &Trust) -> Result<Author, Refusal> {
         // The signature first: nothing of an unsigned text is parsed.
-        let author = match (trust.keys.signer(self.payload.as_bytes(), &self.signature), &trust.identities) {
+        let author = match (
+            trust.keys.signer(self.payload.as_bytes(), &self.signature),
+            &trust.identities,
+        ) {
             (Some(key), _) => Author::Key(key.to_string()),
             (None, Some(identities)) => {
                 let bundle = self.bundle.as_ref().ok_or_else(Refusal::default)?;
@@ -93,14 +96,21 @@ impl ImageSignature {
         let payload = serde_json::from_str(&self.payload);
         let Payload { critical } = payload.map_err(|_| Refusal::default())?;
         let is_of_image = critical.kind == KIND && critical.image.digest == digest;
-        if is_of_image { Ok(author) } else { Err(Refusal::default()) }
+        if is_of_image {
+            Ok(author)
+        } else {
+            Err(Refusal::default())
+        }
     }
 }
 
-/// The bundle that cosign would write today; none if a part is malformed.
+/// The same as a bundle; none if a part is malformed.
 fn bundle(signature: &str, certificate: &str, entry: &str) -> Option<String> {
     let certificate = pem::parse(certificate).ok()?;
-    let LogEntry { signed_entry_timestamp, payload } = serde_json::from_str(entry).ok()?;
+    let LogEntry {
+        signed_entry_timestamp,
+        payload,
+    } = serde_json::from_str(entry).ok()?;
     let log = HEXLOWER.decode(payload.log_id.as_bytes()).ok()?;
     let entry = json!({
         "logIndex": payload.log_index.to_string(),

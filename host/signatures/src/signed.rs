@@ -88,7 +88,11 @@ impl Signed {
         let of_bundles = statements.iter().map(|one| {
             let (author, statement) = one.verified(trust)?;
             let is_signature = statement.is_signature_of(image);
-            if is_signature { Ok(author) } else { Err(Refusal::default()) }
+            if is_signature {
+                Ok(author)
+            } else {
+                Err(Refusal::default())
+            }
         });
         let of_image = of_payloads.chain(of_bundles).map(|author| {
             let (subject, author) = (Subject::Image, author?);

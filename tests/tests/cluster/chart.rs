@@ -198,7 +198,10 @@ fn its_other_values_have_an_effect() {
         container["volumeMounts"][0],
         json!({"name": "config-0", "mountPath": "/etc/boson/plugin-trust", "readOnly": true})
     );
-    assert_eq!(pod["volumes"][0], json!({"name": "config-0", "configMap": {"name": "plugin-trust"}}));
+    assert_eq!(
+        pod["volumes"][0],
+        json!({"name": "config-0", "configMap": {"name": "plugin-trust"}})
+    );
     assert_eq!(
         container["resources"],
         json!({"limits": {"memory": "4Gi"}, "requests": {"cpu": "100m", "memory": "256Mi"}})

@@ -5,8 +5,8 @@ use crate::plugins::scene::{HOOKED, Scene, healthy, uses};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use boson_tests::registry::{PASSWORD, Server, USER};
-use boson_tests::sigstore::{Author, Sigstore};
 use boson_tests::signing::{self, SigningKey};
+use boson_tests::sigstore::{Author, Sigstore};
 use data_encoding::HEXLOWER;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
@@ -257,8 +257,8 @@ fn only_signed_plugins_are_used_where_signatures_are_enforced() {
     require(&mut scene, &other, "warn");
     scene.wait("the warning", |deployment| {
         let events = scene.get("events.events.k8s.io").unwrap_or_default().to_string();
-        let is_reported =
-            events.contains("'signed': the plugin has a signature, but not of a key or identity that the operator trusts");
+        let is_reported = events
+            .contains("'signed': the plugin has a signature, but not of a key or identity that the operator trusts");
         is_reported && uses(deployment, "resources", "signed") && healthy(deployment, "True").is_some()
     });
     require(&mut scene, &other, "enforce");
@@ -297,7 +297,11 @@ fn only_plugins_of_trusted_identities_are_used_where_signatures_are_enforced() {
     add(&scene, "https://git.example/evil/labels@refs/tags/v1", ISSUER);
     let message = refusal(&scene, "PluginSignatureIdentity");
     assert!(message.contains("https://git.example/evil/labels"), "{message}");
-    add(&scene, "https://git.example/team/labels@refs/tags/v1", "https://evil.example");
+    add(
+        &scene,
+        "https://git.example/team/labels@refs/tags/v1",
+        "https://evil.example",
+    );
     refusal(&scene, "PluginSignatureIssuer");
     assert!(!uses(&scene.get("boshdeployment/nats").unwrap(), "resources", "hook"));
     add(&scene, "https://git.example/team/labels@refs/tags/v1", ISSUER);

@@ -108,12 +108,7 @@ pub fn run(arguments: &VerifyArguments, color: Color) -> Result<(), ExitError> {
         ExitError::Input
     };
     let (trust, names) = arguments.trust.read()?;
-    let rule = Signatures::enforced(trust);
-    let rule = if arguments.provenance {
-        rule.with_provenance(arguments.builders.clone())
-    } else {
-        rule
-    };
+    let rule = Signatures::enforced(trust).with_provenance(arguments.builders.clone());
     let found = Found::read(&arguments.component).map_err(|error| fail(*error))?;
     let is_signed = arguments.signature.is_some() || arguments.attestation.is_some();
     if is_signed && core_module::is_at(&arguments.component) {
@@ -133,12 +128,9 @@ pub fn run(arguments: &VerifyArguments, color: Color) -> Result<(), ExitError> {
     let subject = format!("'{name}', component {component},");
     let signer = rule.signer(&found.bytes, &signed);
     let signer = signer.map_err(|refusal| fail(unsigned(&subject, &signed, &names, &refusal)))?;
-    let provenance = if arguments.provenance {
-        let provenance = rule.provenance(&component, &signed);
-        Some(provenance.map_err(|refusal| fail(unattested(arguments, &subject, &names, &refusal)))?)
-    } else {
-        None
-    };
+    let provenance = arguments.provenance.then(|| rule.provenance(&component, &signed));
+    let provenance = provenance.transpose();
+    let provenance = provenance.map_err(|refusal| fail(unattested(arguments, &subject, &names, &refusal)))?;
     let verified = Verified {
         component,
         image: found.image.as_deref(),
@@ -165,7 +157,9 @@ fn unsigned(subject: &str, signed: &Signed, names: &Names, refusal: &Refusal) ->
     };
     let help = match signed.image {
         Some(_) => "sign the image with `cosign sign`, or trust the key or identity of who has signed it",
-        None => "pass the signature of the component with --signature, or trust the key or identity of who has signed it",
+        None => {
+            "pass the signature of the component with --signature, or trust the key or identity of who has signed it"
+        }
     };
     Diagnostic::error(codes::PLUGIN_NOT_SIGNED, format!("{subject} {what}")).help(help)
 }

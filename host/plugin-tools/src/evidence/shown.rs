@@ -1,6 +1,6 @@
 //! What is attached to an image, as text and as JSON.
 
-use super::{Item, Names, Kind, State};
+use super::{Item, Kind, Names, State};
 use boson_commands::columns::section;
 use boson_document::Tree;
 

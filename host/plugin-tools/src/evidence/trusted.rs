@@ -14,8 +14,8 @@ pub struct TrustArguments {
     /// enough
     #[arg(long = "key", value_name = "FILE")]
     keys: Vec<PathBuf>,
-    /// Identity whose keyless signatures count, such as
-    /// `https://token.actions.githubusercontent.com=https://github.com/team/labels/.github/workflows/release.yml@refs/tags/*`
+    /// Identity whose keyless signatures count, such as `https://accounts.google.com=me@example.com`. `*` is any text
+    /// without `/`, and `**` any text
     #[arg(long = "identity", value_name = "ISSUER=IDENTITY", requires = "trusted_root")]
     identities: Vec<IdentityRule>,
     /// Authorities and logs of keyless signatures: `trusted_root.json` of Sigstore
