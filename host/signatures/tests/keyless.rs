@@ -420,16 +420,14 @@ fn no_byte_of_a_bundle_can_be_changed() {
     assert_eq!(refused(&text, &trust), None);
     let mut accepted = Vec::new();
     for at in 0..text.len() {
-        for flip in [0x01, 0x20] {
-            let mut bytes = text.clone().into_bytes();
-            bytes[at] ^= flip;
-            let Ok(changed) = String::from_utf8(bytes) else {
-                continue;
-            };
-            if refused(&changed, &trust).is_none() {
-                let around = at.saturating_sub(20)..text.len().min(at + 20);
-                accepted.push(String::from_utf8_lossy(&text.as_bytes()[around]).into_owned());
-            }
+        let mut bytes = text.clone().into_bytes();
+        bytes[at] ^= 1 << (at % 7);
+        let Ok(changed) = String::from_utf8(bytes) else {
+            continue;
+        };
+        if refused(&changed, &trust).is_none() {
+            let around = at.saturating_sub(20)..text.len().min(at + 20);
+            accepted.push(String::from_utf8_lossy(&text.as_bytes()[around]).into_owned());
         }
     }
     accepted.retain(|place| !UNSIGNED.iter().any(|name| place.contains(name)));
