@@ -408,9 +408,15 @@ fn the_trusted_root_decides_what_a_signature_needs() {
     assert!(Identities::new(root.to_string().as_bytes(), Vec::new()).is_err());
 }
 
-/// The values of a bundle that nothing signs. Others verify the same: `messageDigest` repeats what the signature is of,
-/// and of the number of entries only the path to the root counts.
-const UNSIGNED: [&str; 2] = ["treeSize", "messageDigest"];
+/// Where a change may have no effect on what is verified: the version may be missing, names of algorithms are read in
+/// upper and lower case, `messageDigest` repeats what is signed, a key of a log is found by its number and not by its
+/// name, and of the number of entries only the path to the root counts.
+const WITHOUT_EFFECT: [&str; 4] = [
+    r#"{"mediaType":"#,
+    r#""messageDigest":{"algorithm":"SHA2_256","digest""#,
+    "\u{2014} log.example ",
+    r#""treeSize":"3""#,
+];
 
 #[test]
 fn no_byte_of_a_bundle_can_be_changed() {
@@ -418,18 +424,17 @@ fn no_byte_of_a_bundle_can_be_changed() {
     let trust = trust(&sigstore.root().unwrap(), &[RULE]);
     let text = sigstore.signature(&author(), COMPONENT).unwrap().to_string();
     assert_eq!(refused(&text, &trust), None);
-    let mut accepted = Vec::new();
-    for at in 0..text.len() {
+    let without_effect = WITHOUT_EFFECT.map(|part| {
+        let start = text.find(part).unwrap();
+        start..start + part.len()
+    });
+    let accepted = (0..text.len()).filter(|at| {
         let mut bytes = text.clone().into_bytes();
-        bytes[at] ^= 1 << (at % 7);
-        let Ok(changed) = String::from_utf8(bytes) else {
-            continue;
-        };
-        if refused(&changed, &trust).is_none() {
-            let around = at.saturating_sub(20)..text.len().min(at + 20);
-            accepted.push(String::from_utf8_lossy(&text.as_bytes()[around]).into_owned());
-        }
-    }
-    accepted.retain(|place| !UNSIGNED.iter().any(|name| place.contains(name)));
-    assert!(accepted.is_empty(), "{}", accepted.join("\n"));
+        bytes[*at] ^= 1 << (at % 7);
+        let is_without_effect = without_effect.iter().any(|part| part.contains(at));
+        !is_without_effect && String::from_utf8(bytes).is_ok_and(|text| refused(&text, &trust).is_none())
+    });
+    let around = |at: usize| at.saturating_sub(20)..text.len().min(at + 20);
+    let accepted = accepted.map(|at| String::from_utf8_lossy(&text.as_bytes()[around(at)]).into_owned());
+    assert_eq!(accepted.collect::<Vec<_>>(), Vec::<String>::new());
 }
