@@ -178,7 +178,7 @@ impl Sigstore {
         Ok(json!({
             "mediaType": "application/vnd.dev.sigstore.trustedroot+json;version=0.1",
             "tlogs": [log(&self.log)], "ctlogs": [log(&self.certificate_log)],
-            "certificateAuthorities": [authority(&[root.clone()])],
+            "certificateAuthorities": [authority(std::slice::from_ref(&root))],
             "timestampAuthorities": [authority(&[timestamps, root])],
         }))
     }

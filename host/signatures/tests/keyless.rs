@@ -1,6 +1,11 @@
 //! Keyless signatures, with an instance of Sigstore that the test makes.
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+#![allow(
+    clippy::disallowed_methods,
+    clippy::disallowed_types,
+    reason = "the instance of Sigstore has a clock and uses openssl"
+)]
 
 #[path = "../../../tests/src/sigstore.rs"]
 mod sigstore;
