@@ -243,8 +243,9 @@ fn an_image_is_verified_by_the_identity_that_has_signed_it() {
     ] {
         let ran = with("verify", root, &rule, &[]);
         assert_eq!((ran.code, ran.stdout.as_str()), (1, ""), "{}", ran.stderr);
-        let parts = [&format!("error[{code}]:"), &scene.image, part];
-        assert!(parts.iter().all(|part| ran.stderr.contains(*part)), "{}", ran.stderr);
+        let code = format!("error[{code}]:");
+        let parts = [code.as_str(), scene.image.as_str(), part];
+        assert!(parts.iter().all(|part| ran.stderr.contains(part)), "{}", ran.stderr);
     }
     // What is no rule or no root is a mistake of the command line.
     let ran = with("verify", &root, "me@example.com", &[]);
