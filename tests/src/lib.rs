@@ -12,6 +12,7 @@ pub mod ports;
 pub mod random;
 pub mod registry;
 pub mod signing;
+pub mod sigstore;
 pub mod sources;
 pub mod synthetic;
 pub mod templates;

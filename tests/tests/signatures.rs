@@ -6,6 +6,7 @@
 use boson_tests::component::core_module;
 use boson_tests::registry::Server;
 use boson_tests::signing::{self, SigningKey};
+use boson_tests::sigstore::{Author, Sigstore};
 use boson_tests::wrapper::COMMON;
 use boson_tests::{Ran, Run, built_in, root};
 use data_encoding::HEXLOWER;
@@ -177,6 +178,85 @@ fn bundles_of_cosign_3_are_signatures_and_attestations() {
     let result: Value = serde_json::from_str(&ran.stdout).unwrap();
     assert_eq!(result["provenance"]["builder"], BUILDER);
     assert_eq!(result["provenance"]["key"]["fingerprint"], fingerprint(&key));
+}
+
+#[test]
+fn an_image_is_verified_by_the_identity_that_has_signed_it() {
+    const ISSUER: &str = "https://issuer.example";
+    const WORKFLOW: &str = "https://git.example/team/labels@refs/tags/v1";
+    let (scene, sigstore) = (Scene::new(), Sigstore::new().unwrap());
+    let root = scene.file("trusted_root.json", &sigstore.root().unwrap().to_string());
+    let with = |command: &str, root: &str, rule: &str, more: &[&str]| {
+        let tag = scene.tag();
+        let arguments = ["plugin", command, &tag, "--trusted-root", root, "--identity", rule];
+        scene.host(&[&arguments[..], more].concat())
+    };
+    let rule = format!("{ISSUER}=https://git.example/team/*@refs/tags/*");
+    let ran = with("verify", &root, &rule, &[]);
+    assert!(ran.stderr.contains("error[plugin-not-signed]:"), "{}", ran.stderr);
+    assert!(ran.stderr.contains(&rule), "{}", ran.stderr);
+    let author = Author::new(WORKFLOW, ISSUER);
+    let signature = "https://sigstore.dev/cosign/sign/v1";
+    let signed = sigstore
+        .statement(&author, &scene.image, signature, &json!({}))
+        .unwrap();
+    let built = signing::provenance(BUILDER);
+    let attested = sigstore.statement(&author, &scene.image, PROVENANCE, &built).unwrap();
+    let documents = [signed.to_string(), attested.to_string()];
+    let documents: Vec<(&str, &[u8])> = documents.iter().map(|text| (BUNDLE, text.as_bytes())).collect();
+    scene
+        .registry
+        .push_referrers("plugin", &scene.image, &documents)
+        .unwrap();
+
+    let ran = with(
+        "verify",
+        &root,
+        &rule,
+        &["--provenance", "--builder", BUILDER, "-o", "json"],
+    );
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    let result: Value = serde_json::from_str(&ran.stdout).unwrap();
+    for signer in [&result["signature"], &result["provenance"]] {
+        assert_eq!(signer["of"], "image");
+        assert_eq!(signer["identity"], json!({"name": WORKFLOW, "issuer": ISSUER}));
+    }
+    let ran = with("inspect", &root, &rule, &[]);
+    let state = format!("verified, identity '{WORKFLOW}' of '{ISSUER}'");
+    assert_eq!(ran.stdout.matches(&state).count(), 2, "{}{}", ran.stdout, ran.stderr);
+    let other_root = Sigstore::new().unwrap().root().unwrap().to_string();
+    let other_root = scene.file("other_root.json", &other_root);
+    for (root, rule, code, part) in [
+        (
+            &root,
+            format!("{ISSUER}=me@example.com"),
+            "plugin-signature-identity",
+            WORKFLOW,
+        ),
+        (
+            &root,
+            format!("https://other.example={WORKFLOW}"),
+            "plugin-signature-issuer",
+            ISSUER,
+        ),
+        (&other_root, rule.clone(), "plugin-signature-log", "log"),
+    ] {
+        let ran = with("verify", root, &rule, &[]);
+        assert_eq!((ran.code, ran.stdout.as_str()), (1, ""), "{}", ran.stderr);
+        let code = format!("error[{code}]:");
+        let parts = [code.as_str(), scene.image.as_str(), part];
+        assert!(parts.iter().all(|part| ran.stderr.contains(part)), "{}", ran.stderr);
+    }
+    // What is no rule or no root is a mistake of the command line.
+    let ran = with("verify", &root, "me@example.com", &[]);
+    assert_eq!(ran.code, 2, "{}", ran.stderr);
+    let wrong = scene.file("wrong.json", "{}");
+    let ran = with("verify", &wrong, &rule, &[]);
+    assert!(
+        ran.stderr.contains("is not a trusted root of Sigstore"),
+        "{}",
+        ran.stderr
+    );
 }
 
 #[test]

@@ -26,6 +26,7 @@ pub mod plugin_groups;
 mod plugin_settings;
 pub mod plugins;
 pub mod printed;
+mod refusal;
 mod scaffold;
 pub mod signatures;
 mod unpack;

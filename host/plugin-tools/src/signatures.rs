@@ -1,19 +1,20 @@
 //! Which signatures and attestations of plugins the operator requires, and their verification. `host plugin verify`
 //! verifies in the same way.
 
-use crate::evidence::KeyNames;
-use boson_document::Code;
+use crate::evidence;
+use crate::refusal::{Lack, lack};
 use boson_pipeline::Diagnostic;
 use boson_plugins::codes;
 use boson_sandbox::Digest;
-use boson_signatures::{Attached, Keys, Provenance, Signed, Signer};
+use boson_signatures::{Attached, IdentityRule, Provenance, Refusal, Signed, Signer, Trust};
 use clap::{Args, ValueEnum};
 use std::path::PathBuf;
 
 /// Options about signatures.
 #[derive(Args, Clone, Debug)]
 pub struct SignatureArguments {
-    /// What to do with plugins from ConfigMaps and registries that no key of --plugin-key has signed
+    /// What to do with plugins from ConfigMaps and registries that no key of --plugin-key and no identity of
+    /// --plugin-identity has signed
     #[arg(
         long = "plugin-signatures",
         value_enum,
@@ -23,8 +24,8 @@ pub struct SignatureArguments {
         help_heading = "Plugins"
     )]
     mode: Mode,
-    /// What to do with plugins from ConfigMaps and registries for which no key of --plugin-key has attested how they
-    /// were built (SLSA provenance)
+    /// What to do with plugins from ConfigMaps and registries for which no key of --plugin-key and no identity of
+    /// --plugin-identity has attested how they were built (SLSA provenance)
     #[arg(
         long = "plugin-provenance",
         value_enum,
@@ -52,6 +53,26 @@ pub struct SignatureArguments {
         help_heading = "Plugins"
     )]
     keys: Vec<PathBuf>,
+    /// Identity of those who sign plugins without a key, such as `https://accounts.google.com=me@example.com`. `*` is
+    /// any text without `/`, and `**` any text
+    #[arg(
+        long = "plugin-identity",
+        value_name = "ISSUER=IDENTITY",
+        env = "BOSON_PLUGIN_IDENTITIES",
+        value_delimiter = ',',
+        requires = "trusted_root",
+        help_heading = "Plugins"
+    )]
+    identities: Vec<IdentityRule>,
+    /// Authorities and logs that vouch for the identities: `trusted_root.json` of Sigstore
+    #[arg(
+        long = "plugin-trusted-root",
+        value_name = "FILE",
+        env = "BOSON_PLUGIN_TRUSTED_ROOT",
+        requires = "identities",
+        help_heading = "Plugins"
+    )]
+    trusted_root: Option<PathBuf>,
 }
 
 /// What happens with plugins that are not signed, or whose build is not attested.
@@ -72,30 +93,24 @@ pub struct Signatures {
     mode: Mode,
     provenance: Mode,
     builders: Vec<String>,
-    keys: Keys,
-}
-
-/// What a plugin lacks.
-struct Lack {
-    code: &'static Code,
-    what: String,
-    help: &'static str,
+    trust: Trust,
 }
 
 // === impl SignatureArguments ===
 
 impl SignatureArguments {
-    /// Reads the keys.
+    /// Reads the keys and the trusted root.
     ///
     /// # Errors
-    /// A file is not a public key, or no key was given.
+    /// A file is not a public key or no trusted root, or nobody is trusted.
     pub fn read(&self) -> anyhow::Result<Signatures> {
-        let (keys, _) = KeyNames::read(&self.keys)?;
-        if self.mode != Mode::Off && keys.is_empty() {
-            anyhow::bail!("--plugin-signatures requires a public key: --plugin-key FILE");
-        }
-        if self.provenance != Mode::Off && keys.is_empty() {
-            anyhow::bail!("--plugin-provenance requires a public key: --plugin-key FILE");
+        let (trust, _) = evidence::read(&self.keys, self.trusted_root.as_deref(), &self.identities)?;
+        for (option, mode) in [("signatures", self.mode), ("provenance", self.provenance)] {
+            if mode != Mode::Off && trust.is_empty() {
+                anyhow::bail!(
+                    "--plugin-{option} requires --plugin-key, or --plugin-identity and --plugin-trusted-root"
+                );
+            }
         }
         if self.provenance == Mode::Off && !self.builders.is_empty() {
             anyhow::bail!("--plugin-builder has no effect without --plugin-provenance warn or enforce");
@@ -104,7 +119,7 @@ impl SignatureArguments {
             mode: self.mode,
             provenance: self.provenance,
             builders: self.builders.clone(),
-            keys,
+            trust,
         })
     }
 }
@@ -112,11 +127,11 @@ impl SignatureArguments {
 // === impl Signatures ===
 
 impl Signatures {
-    /// Requires a signature of one of the keys.
-    pub fn enforced(keys: Keys) -> Self {
+    /// Requires a signature of one of the trusted.
+    pub fn enforced(trust: Trust) -> Self {
         Self {
             mode: Mode::Enforce,
-            keys,
+            trust,
             ..Self::default()
         }
     }
@@ -141,9 +156,16 @@ impl Signatures {
     /// It is not signed, or its build is not attested, and has to be.
     pub fn check(&self, component: &[u8], signed: &Signed) -> Result<Vec<Diagnostic>, Box<Diagnostic>> {
         let digest = Digest::of(component).to_string();
-        let unsigned = (self.mode != Mode::Off && self.signer(component, signed).is_none()).then(|| unsigned(signed));
-        let is_attested = self.provenance == Mode::Off || self.provenance(&digest, signed).is_some();
-        let unattested = (!is_attested).then(|| self.unattested());
+        let refusal = match self.mode {
+            Mode::Off => None,
+            Mode::Warn | Mode::Enforce => self.signer(component, signed).err(),
+        };
+        let unsigned = refusal.map(|refusal| unsigned(signed, &refusal));
+        let refusal = match self.provenance {
+            Mode::Off => None,
+            Mode::Warn | Mode::Enforce => self.provenance(&digest, signed).err(),
+        };
+        let unattested = refusal.map(|refusal| self.unattested(&refusal));
         let mut warnings = Vec::new();
         for (mode, lack) in [(self.mode, unsigned), (self.provenance, unattested)] {
             let Some(Lack { code, what, help }) = lack else {
@@ -165,38 +187,44 @@ impl Signatures {
             ..Signed::default()
         };
         // There is no signature of the component itself, so its bytes do not matter.
-        let is_signed = self.mode == Mode::Off || self.signer(b"", &signed).is_some();
-        is_signed && (self.provenance == Mode::Off || self.provenance(component, &signed).is_some())
+        let is_signed = self.mode == Mode::Off || self.signer(b"", &signed).is_ok();
+        is_signed && (self.provenance == Mode::Off || self.provenance(component, &signed).is_ok())
     }
 
-    /// The key that has signed a component or its image.
-    pub fn signer(&self, component: &[u8], signed: &Signed) -> Option<Signer<'_>> {
-        signed.signer(component, &self.keys)
+    /// Who has signed a component or its image.
+    pub fn signer(&self, component: &[u8], signed: &Signed) -> Result<Signer, Refusal> {
+        signed.signer(component, &self.trust)
     }
 
     /// The attestation of the build of the component with this digest, `sha256:` and 64 digits.
-    pub fn provenance(&self, component: &str, signed: &Signed) -> Option<Provenance<'_>> {
-        signed.provenance(component, &self.keys, &self.builders)
+    pub fn provenance(&self, component: &str, signed: &Signed) -> Result<Provenance, Refusal> {
+        signed.provenance(component, &self.trust, &self.builders)
     }
 
-    fn unattested(&self) -> Lack {
+    fn unattested(&self, refusal: &Refusal) -> Lack {
         let of_builder = match self.builders.as_slice() {
             [] => String::new(),
             builders => format!(" by {}", builders.join(" or ")),
         };
+        let closest = lack(refusal).map(|lack| format!("; one attestation {}", lack.what));
+        let closest = closest.unwrap_or_default();
         Lack {
             code: codes::PLUGIN_NO_PROVENANCE,
-            what: format!("no trusted key attests that the plugin was built{of_builder}"),
+            what: format!("nobody whom the operator trusts attests that the plugin was built{of_builder}{closest}"),
             help: "attest its build with a trusted key; `host explain plugin-no-provenance` describes how",
         }
     }
 }
 
-fn unsigned(signed: &Signed) -> Lack {
+fn unsigned(signed: &Signed, refusal: &Refusal) -> Lack {
+    if let Some(lack) = lack(refusal) {
+        let what = format!("the plugin {}", lack.what);
+        return Lack { what, ..lack };
+    }
     let what = match signed.count() {
         0 => "the plugin is not signed".to_string(),
-        1 => "the plugin has a signature, but not of a key that the operator trusts".to_string(),
-        found => format!("the plugin has {found} signatures, but none of a key that the operator trusts"),
+        1 => "the plugin has a signature, but not of a key or identity that the operator trusts".to_string(),
+        found => format!("the plugin has {found} signatures, but none of a key or identity that the operator trusts"),
     };
     Lack {
         code: codes::PLUGIN_NOT_SIGNED,

@@ -34,26 +34,45 @@ boson_pipeline::codes::codes! {
          approved version that it differs least from. Until it is approved, the last good version stays in use. Read the ConfigMap, \
          and approve the version with `host plugin approve` and the digest in the message. This needs permissions for \
          PluginApprovals, which users who write ConfigMaps usually do not have. Or go back with `host plugin rollback`.";
-    PLUGIN_NO_PROVENANCE = "plugin-no-provenance", "No trusted key attests how a plugin was built",
-        "The operator was started with `--plugin-provenance warn` or `enforce`, public keys (`--plugin-key`), and possibly the \
-         builders that it accepts (`--plugin-builder`). Attach an attestation with SLSA provenance (v1 or v0.2) to the image: \
-         `cosign attest --key --type slsaprovenance1`; or put one for the component into the ConfigMap under `plugin.wasm.att`: \
-         `cosign attest-blob --key`, `host plugin pack --attestation`. The operator looks for new attestations of images at \
-         least every 5 minutes.";
+    PLUGIN_NO_PROVENANCE = "plugin-no-provenance", "Nobody who is trusted attests how a plugin was built",
+        "The operator was started with `--plugin-provenance warn` or `enforce`, public keys (`--plugin-key`) or identities \
+         (`--plugin-identity`), and possibly the builders that it accepts (`--plugin-builder`). Attach an attestation with \
+         SLSA provenance (v1 or v0.2) to the image: `cosign attest --type slsaprovenance1`; or put one for the component into \
+         the ConfigMap under `plugin.wasm.att`: `cosign attest-blob`, `host plugin pack --attestation`. The operator looks for \
+         new attestations of images at least every 5 minutes.";
     PLUGIN_NOT_PINNED = "plugin-not-pinned", "The image of a plugin has no digest",
         "A tag can refer to another image tomorrow. The operator resolves the tag of a plugin once and records the digest in \
          the annotation `quarks.cloudfoundry.org/plugin-image` of the ConfigMap. It cannot do this where it has no permission \
          to change ConfigMaps; and with `--plugins-pinned`, an administrator requires digests. \
          Write the digest into `plugin.yaml`: `image: registry.example.com/team/plugin:1@sha256:...`.";
-    PLUGIN_NOT_SIGNED = "plugin-not-signed", "No trusted key has signed a plugin",
-        "The operator was started with `--plugin-signatures warn` or `enforce` and public keys (`--plugin-key`). Sign the \
-         component, and put the signature into the ConfigMap under `plugin.wasm.sig` (`host plugin pack --signature`); or sign \
-         the image with `cosign sign --key`, which attaches the signature to it. The operator looks for new signatures of \
-         images at least every 5 minutes.";
+    PLUGIN_NOT_SIGNED = "plugin-not-signed", "Nobody who is trusted has signed a plugin",
+        "The operator was started with `--plugin-signatures warn` or `enforce`, and public keys (`--plugin-key`) or identities \
+         (`--plugin-identity`). Sign the component, and put the signature into the ConfigMap under `plugin.wasm.sig` \
+         (`host plugin pack --signature`); or sign the image with `cosign sign`, which attaches the signature to it. The \
+         operator looks for new signatures of images at least every 5 minutes.";
     PLUGIN_PULL_SECRET = "plugin-pull-secret", "A pull Secret of a plugin cannot be used",
         "`imagePullSecrets` in `plugin.yaml` names Secrets of type `kubernetes.io/dockerconfigjson` in the namespace of the \
          ConfigMap. In its own namespace, the operator can read only the Secret `boson-plugin-pull`, unless it is installed \
          for the whole cluster.";
+    PLUGIN_SIGNATURE_CERTIFICATE = "plugin-signature-certificate", "The certificate of a plugin's signature is not accepted",
+        "A keyless signature has a certificate for a few minutes. An authority of the trusted root (`--plugin-trusted-root`) must \
+         have issued it, the authority and the certificate must have been valid at the time of the signature, and, if the \
+         trusted root has logs of certificates, one of them must have recorded it. Check that the trusted root is that of the \
+         instance of Sigstore that the author uses, and update it.";
+    PLUGIN_SIGNATURE_IDENTITY = "plugin-signature-identity", "A plugin is signed by an identity that is not trusted",
+        "The signature is valid, and its issuer is in a rule of `--plugin-identity`, but no rule accepts the identity in the \
+         message. If it is to be trusted, add the rule `ISSUER=IDENTITY`, where `*` is any text without `/`, and `**` any text.";
+    PLUGIN_SIGNATURE_INVALID = "plugin-signature-invalid", "The keyless signature of a plugin cannot be verified",
+        "The bundle is malformed or too large, was changed, or is the signature of another component. Sign the component again, \
+         with `cosign sign-blob --bundle`, or the image with `cosign sign`.";
+    PLUGIN_SIGNATURE_ISSUER = "plugin-signature-issuer", "A plugin is signed by an identity of an issuer that is not trusted",
+        "The signature is valid, but no rule of `--plugin-identity` has the OpenID Connect issuer in the message. If it is to be \
+         trusted, add the rule `ISSUER=IDENTITY`.";
+    PLUGIN_SIGNATURE_LOG = "plugin-signature-log", "Nothing proves when a plugin was signed",
+        "A certificate of a keyless signature is valid for a few minutes, so a log (Rekor) or a timestamp authority of the trusted \
+         root must confirm the time. The bundle must have an entry of the log with its proof; if the trusted root has no log, a \
+         timestamp is enough. Sign with `cosign` without options that leave out the log, and update the trusted root if it does \
+         not have the log yet.";
     PLUGIN_STAGE = "plugin-stage", "Unknown plugin stage",
         "The value of the label `quarks.cloudfoundry.org/plugin` must be `ops`, `variables`, `links`, `render`, `bpm` or \
          `resources`.";
@@ -73,3 +92,14 @@ boson_pipeline::codes::codes! {
         "Each plugin uses memory of the operator and time to compile, so their number is limited, for each namespace \
          and in total. The operator uses the oldest ones.";
 }
+
+/// What a signature or an attestation changes that is made later.
+pub const UNSIGNED: [&boson_document::Code; 7] = [
+    PLUGIN_NOT_SIGNED,
+    PLUGIN_NO_PROVENANCE,
+    PLUGIN_SIGNATURE_CERTIFICATE,
+    PLUGIN_SIGNATURE_IDENTITY,
+    PLUGIN_SIGNATURE_INVALID,
+    PLUGIN_SIGNATURE_ISSUER,
+    PLUGIN_SIGNATURE_LOG,
+];

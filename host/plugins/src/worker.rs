@@ -286,8 +286,8 @@ impl Worker<'_> {
             (Ok(Outcome::Refused(problem)), Some(entry)) => {
                 tracing::warn!(plugin = %key, reason = problem.reason, "refused");
                 // Somebody may sign the image later, which changes nothing in the cluster.
-                let lacks = |code: &Code| problem.reason == conditions::reason(code.name);
-                if entry.is_image() && (lacks(codes::PLUGIN_NOT_SIGNED) || lacks(codes::PLUGIN_NO_PROVENANCE)) {
+                let lacks = |code: &&Code| problem.reason == conditions::reason(code.name);
+                if entry.is_image() && codes::UNSIGNED.iter().any(lacks) {
                     progress.retries.failed(loaded.queued, Instant::now());
                 }
                 if matches!(&entry.state, State::Refused(old) if *old == problem) {

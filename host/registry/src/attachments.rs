@@ -11,7 +11,7 @@ use crate::component::component_reference;
 use crate::credentials::Credentials;
 use crate::error::Error;
 use crate::registry::Registry;
-use boson_oci::{Document, ImageManifest, is_sha256};
+use boson_oci::{Descriptor, Document, ImageManifest, is_sha256};
 use boson_pipeline::Diagnostic;
 use boson_signatures::{Attached, Envelope, ImageSignature};
 
@@ -27,6 +27,9 @@ pub(crate) const MAX_STATEMENT_BYTES: u64 = 256 << 10;
 const PAYLOAD: &str = "application/vnd.dev.cosign.simplesigning.v1+json";
 /// The annotation with the signature of a payload.
 const SIGNATURE: &str = "dev.cosignproject.cosign/signature";
+/// The annotations with the certificate and the entry of a log of a keyless signature.
+const CERTIFICATE: &str = "dev.sigstore.cosign/certificate";
+const LOG_ENTRY: &str = "dev.sigstore.cosign/bundle";
 /// How the types of documents begin that are read.
 const TYPES: [&str; 9] = [
     PAYLOAD,
@@ -48,10 +51,21 @@ pub struct Attachment {
     /// The tag or digest of the manifest that has it.
     pub place: String,
     pub media_type: String,
-    /// Its signature in base64, if it is a payload.
-    pub signature: Option<String>,
+    /// The annotations of cosign, if it is a payload with a signature.
+    pub annotations: Annotations,
     /// Its bytes; `None` if there are too many, or none.
     pub content: Option<Vec<u8>>,
+}
+
+/// What cosign says about a payload.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Annotations {
+    /// The signature in base64.
+    signature: Option<String>,
+    /// The certificate in PEM.
+    certificate: Option<String>,
+    /// The entry of a log in JSON.
+    log_entry: Option<String>,
 }
 
 /// What is attached to an image.
@@ -88,6 +102,24 @@ impl Attachment {
     /// Whether it names an image, as the signatures of images do.
     pub fn is_payload(&self) -> bool {
         self.media_type == PAYLOAD
+    }
+
+    /// The signature of an image that it is, if it has one.
+    pub fn image_signature(&self) -> Option<ImageSignature> {
+        if !self.is_payload() {
+            return None;
+        }
+        let payload = String::from_utf8(self.content.clone()?).ok()?;
+        let Annotations {
+            signature,
+            certificate,
+            log_entry,
+        } = &self.annotations;
+        let signature = ImageSignature::new(payload, signature.clone()?);
+        Some(match (certificate, log_entry) {
+            (Some(certificate), Some(entry)) => signature.with_certificate(certificate, entry),
+            _ => signature,
+        })
     }
 
     /// Whether it is a signed statement, alone or in a bundle.
@@ -134,6 +166,20 @@ pub(crate) async fn read(repository: &Repository<'_>, digest: &str, largest: u64
     Ok(found)
 }
 
+// === impl Annotations ===
+
+impl Annotations {
+    fn of(layer: &Descriptor) -> Self {
+        let notes = layer.annotations().as_ref();
+        let note = |name: &str| notes.and_then(|notes| notes.get(name)).cloned();
+        Self {
+            signature: note(SIGNATURE),
+            certificate: note(CERTIFICATE),
+            log_entry: note(LOG_ENTRY),
+        }
+    }
+}
+
 // === impl Attachments ===
 
 impl Attachments {
@@ -141,19 +187,14 @@ impl Attachments {
     pub fn attached(self) -> Attached {
         let mut attached = Attached::default();
         for document in self.all {
-            let (is_statement, is_payload) = (document.is_statement(), document.is_payload());
-            let Some(content) = document
-                .content
-                .filter(|content| content.len() as u64 <= MAX_STATEMENT_BYTES)
-            else {
+            let Some(content) = &document.content else { continue };
+            if content.len() as u64 > MAX_STATEMENT_BYTES {
                 continue;
-            };
-            if is_statement {
-                attached.statements.extend(Envelope::read(&content));
-            } else if is_payload
-                && let (Ok(payload), Some(signature)) = (String::from_utf8(content), document.signature)
-            {
-                attached.signatures.push(ImageSignature { payload, signature });
+            }
+            if document.is_statement() {
+                attached.statements.extend(Envelope::read(content));
+            } else {
+                attached.signatures.extend(document.image_signature());
             }
         }
         attached
@@ -187,11 +228,7 @@ impl Attachments {
             self.all.push(Attachment {
                 place: place.to_owned(),
                 media_type: media_type.to_string(),
-                signature: layer
-                    .annotations()
-                    .as_ref()
-                    .and_then(|notes| notes.get(SIGNATURE))
-                    .cloned(),
+                annotations: Annotations::of(layer),
                 content,
             });
         }
@@ -248,7 +285,10 @@ mod tests {
         let document = |media_type: &str, signature: Option<&str>, content: Option<&str>| Attachment {
             place: "sha256-a.sig".into(),
             media_type: media_type.into(),
-            signature: signature.map(str::to_owned),
+            annotations: Annotations {
+                signature: signature.map(str::to_owned),
+                ..Annotations::default()
+            },
             content: content.map(|text| text.as_bytes().to_vec()),
         };
         let envelope = r#"{"payloadType":"t","payload":"YQ==","signatures":[{"sig":"c2ln"}]}"#;

@@ -1,9 +1,9 @@
-//! Signatures of components: the text that `cosign sign-blob --key` and `openssl dgst -sign` write.
+//! Signatures of components: the text that `cosign sign-blob` and `openssl dgst -sign` write.
 
-use crate::key::Keys;
+use crate::trust::{Author, Refusal, Trust};
 use serde::Deserialize;
 
-/// A bundle of Sigstore for the bytes of a file. Certificates and records of logs in it are not used.
+/// A bundle of Sigstore for the bytes of a file, as far as keys verify it.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Bundle {
@@ -23,18 +23,26 @@ struct OldBundle {
     base64_signature: String,
 }
 
-/// The fingerprint of the key that has signed a component. `text`: a signature in base64, or a bundle with one.
-pub fn signer<'k>(component: &[u8], text: &str, keys: &'k Keys) -> Option<&'k str> {
-    let of_bundle = serde_json::from_str(text).map(|bundle: Bundle| bundle.message_signature.signature);
+/// Who has signed a component. `text`: a signature in base64, or a bundle with one.
+pub fn author(component: &[u8], text: &str, trust: &Trust) -> Result<Author, Refusal> {
+    let bundle: Option<Bundle> = serde_json::from_str(text).ok();
     let of_old = || serde_json::from_str(text).map(|bundle: OldBundle| bundle.base64_signature);
-    let signature = of_bundle.or_else(|_| of_old());
-    keys.signer(component, signature.as_deref().unwrap_or(text))
+    let is_bundle = bundle.is_some();
+    let signature = bundle.map(|bundle| bundle.message_signature.signature);
+    let signature = signature.or_else(|| of_old().ok());
+    if let Some(key) = trust.keys.signer(component, signature.as_deref().unwrap_or(text)) {
+        return Ok(Author::Key(key.to_string()));
+    }
+    match &trust.identities {
+        Some(identities) if is_bundle => identities.of_bytes(component, text),
+        _ => Err(Refusal::default()),
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::key::tests::ecdsa;
+    use crate::key::tests::{ecdsa, trusted};
     use base64::Engine;
     use base64::engine::general_purpose::STANDARD;
     use serde_json::json;
@@ -42,8 +50,7 @@ mod tests {
     #[test]
     fn a_signature_counts_alone_and_in_a_bundle() {
         let (text, sign) = ecdsa();
-        let mut keys = Keys::default();
-        keys.add(text.as_bytes()).unwrap();
+        let trust = trusted(&text);
         let signature = STANDARD.encode(sign(b"component"));
         let bundle = json!({
             "mediaType": "application/vnd.dev.sigstore.bundle.v0.3+json", "verificationMaterial": {"publicKey": {}},
@@ -51,12 +58,13 @@ mod tests {
         });
         let old = json!({"base64Signature": signature, "cert": "", "rekorBundle": null});
         for text in [signature.clone(), bundle.to_string(), old.to_string()] {
-            assert_eq!(signer(b"component", &text, &keys), keys.fingerprints().next(), "{text}");
-            assert_eq!(signer(b"other", &text, &keys), None, "{text}");
+            let key = trust.keys.fingerprints().next().unwrap().to_string();
+            assert_eq!(author(b"component", &text, &trust), Ok(Author::Key(key)), "{text}");
+            assert_eq!(author(b"other", &text, &trust), Err(Refusal::default()), "{text}");
         }
         let of_statement =
             json!({"dsseEnvelope": {"payload": "", "payloadType": "", "signatures": [{"sig": signature}]}});
-        assert_eq!(signer(b"component", &of_statement.to_string(), &keys), None);
+        assert!(author(b"component", &of_statement.to_string(), &trust).is_err());
     }
 
     /// Written by cosign 3.1.3 with keys that were made for this test: `cosign sign-blob --key KEY --signing-config
@@ -67,11 +75,14 @@ mod tests {
         let recorded: Vec<serde_json::Value> = serde_json::from_str(recorded).unwrap();
         assert_eq!(recorded.len(), 3);
         for one in recorded {
-            let mut keys = Keys::default();
-            keys.add(one["key"].as_str().unwrap().as_bytes()).unwrap();
+            let trust = trusted(one["key"].as_str().unwrap());
             let bundle = one["bundle"].to_string();
-            assert!(signer(b"a component\n", &bundle, &keys).is_some(), "{}", one["kind"]);
-            assert_eq!(signer(b"another component\n", &bundle, &keys), None, "{}", one["kind"]);
+            assert!(author(b"a component\n", &bundle, &trust).is_ok(), "{}", one["kind"]);
+            assert!(
+                author(b"another component\n", &bundle, &trust).is_err(),
+                "{}",
+                one["kind"]
+            );
         }
     }
 }

@@ -1,9 +1,10 @@
-//! Attestations: signed statements about an image or a component, as `cosign attest --key` makes them. The envelope
+//! Attestations: signed statements about an image or a component, as `cosign attest` makes them. The envelope
 //! (DSSE) has the statement (in-toto) and its signatures; a bundle of Sigstore has an envelope.
 
-use crate::key::Keys;
+use crate::trust::{Author, Reason, Refusal, Trust};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
+use serde::de::IgnoredAny;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -20,6 +21,9 @@ pub struct Envelope {
     /// In base64.
     payload: String,
     signatures: Vec<EnvelopeSignature>,
+    /// The whole bundle that it is from, if that has a certificate.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    bundle: Option<String>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -28,11 +32,20 @@ struct EnvelopeSignature {
     sig: String,
 }
 
-/// What a bundle has beside certificates and records of logs, which are not used.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Bundle {
     dsse_envelope: Envelope,
+    #[serde(default)]
+    verification_material: Material,
+}
+
+/// Whether a bundle has a certificate, in the form of its version.
+#[derive(Default, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Material {
+    certificate: Option<IgnoredAny>,
+    x509_certificate_chain: Option<IgnoredAny>,
 }
 
 /// What an envelope says.
@@ -70,23 +83,46 @@ struct Digests {
 impl Envelope {
     /// The envelope in a text: the text itself, or the one of a bundle.
     pub fn read(text: &[u8]) -> Option<Self> {
-        let of_bundle = serde_json::from_slice(text).map(|bundle: Bundle| bundle.dsse_envelope);
-        of_bundle.or_else(|_| serde_json::from_slice(text)).ok()
+        let Ok(bundle) = serde_json::from_slice::<Bundle>(text) else {
+            let alone = serde_json::from_slice(text).ok()?;
+            return Some(Self { bundle: None, ..alone });
+        };
+        let material = bundle.verification_material;
+        let is_keyless = material.certificate.is_some() || material.x509_certificate_chain.is_some();
+        Some(Self {
+            bundle: is_keyless.then(|| String::from_utf8_lossy(text).into_owned()),
+            ..bundle.dsse_envelope
+        })
     }
 
-    /// The fingerprint of the key that has signed it.
-    pub fn signer<'k>(&self, keys: &'k Keys) -> Option<&'k str> {
-        let payload = STANDARD.decode(&self.payload).ok()?;
+    /// Who has signed it.
+    pub fn author(&self, trust: &Trust) -> Result<Author, Refusal> {
+        let invalid = || Refusal::new(Reason::Invalid, "the payload is malformed");
+        let payload = STANDARD.decode(&self.payload).map_err(|_| invalid())?;
         let signed = encoded(&self.payload_type, &payload);
         let mut signatures = self.signatures.iter().take(MAX_SIGNATURES);
-        signatures.find_map(|signature| keys.signer(&signed, &signature.sig))
+        if let Some(key) = signatures.find_map(|signature| trust.keys.signer(&signed, &signature.sig)) {
+            return Ok(Author::Key(key.to_string()));
+        }
+        let (Some(identities), Some(bundle)) = (&trust.identities, &self.bundle) else {
+            return Err(Refusal::default());
+        };
+        let statement = self.statement().ok_or_else(invalid)?;
+        let (author, verified) = identities.of_statement(bundle, &statement.subjects)?;
+        // Two readers of one text: what counts is what was verified.
+        if verified == payload {
+            Ok(author)
+        } else {
+            Err(invalid())
+        }
     }
 
-    /// Its statement, and the fingerprint of the key that has signed it.
-    pub fn verified<'k>(&self, keys: &'k Keys) -> Option<(&'k str, Statement)> {
-        // The signature first: nothing of an unsigned text is parsed.
-        let key = self.signer(keys)?;
-        Some((key, self.statement()?))
+    /// Its statement, and who has signed it.
+    pub fn verified(&self, trust: &Trust) -> Result<(Author, Statement), Refusal> {
+        let author = self.author(trust)?;
+        let statement = self.statement();
+        let statement = statement.ok_or_else(|| Refusal::new(Reason::Invalid, "it is no statement"))?;
+        Ok((author, statement))
     }
 
     /// Its statement, which is as trustworthy as its signatures.
@@ -124,14 +160,13 @@ fn encoded(kind: &str, payload: &[u8]) -> Vec<u8> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::key::tests::ecdsa;
+    use crate::key::tests::{ecdsa, trusted};
     use serde_json::json;
 
     #[test]
     fn an_envelope_is_signed_together_with_its_type() {
         let (text, sign) = ecdsa();
-        let mut keys = Keys::default();
-        keys.add(text.as_bytes()).unwrap();
+        let trust = trusted(&text);
         // The example of the specification.
         let bytes = encoded("http://example.com/HelloWorld", b"hello world");
         assert_eq!(bytes, b"DSSEv1 29 http://example.com/HelloWorld 11 hello world");
@@ -148,8 +183,13 @@ mod tests {
         let bundle = json!({"mediaType": "application/vnd.dev.sigstore.bundle.v0.3+json", "dsseEnvelope": good});
         for text in [&good, &bundle] {
             let read = Envelope::read(text.to_string().as_bytes()).unwrap();
-            assert_eq!(read.signer(&keys), keys.fingerprints().next());
-            assert_eq!(read.signer(&Keys::default()), None, "there is no key");
+            let key = trust.keys.fingerprints().next().unwrap().to_string();
+            assert_eq!(read.author(&trust), Ok(Author::Key(key)));
+            assert_eq!(
+                read.author(&Trust::default()),
+                Err(Refusal::default()),
+                "there is no key"
+            );
             let statement = read.statement().unwrap();
             assert!(statement.is_about("sha256:ab") && !statement.is_about("sha256:cd"));
             assert_eq!(statement.predicate, json!({"a": 1}));
@@ -158,7 +198,7 @@ mod tests {
         let of_other_type = envelope("text/plain", &encoded(STATEMENT, &payload));
         for text in [of_payload_only, of_other_type] {
             let read = Envelope::read(text.to_string().as_bytes()).unwrap();
-            assert_eq!(read.signer(&keys), None, "{text}");
+            assert_eq!(read.author(&trust), Err(Refusal::default()), "{text}");
         }
         for nonsense in ["", "{}", r#"{"payloadType":"a","payload":"!","signatures":{}}"#] {
             assert_eq!(Envelope::read(nonsense.as_bytes()), None, "{nonsense}");

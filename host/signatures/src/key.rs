@@ -91,6 +91,7 @@ fn parsed(info: &[u8]) -> Option<ParsedPublicKey> {
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
+    use crate::trust::Trust;
     use aws_lc_rs::encoding::AsDer;
     use aws_lc_rs::rand::SystemRandom;
     use aws_lc_rs::rsa::KeySize;
@@ -113,6 +114,13 @@ pub(crate) mod tests {
         let text = pem_of(info.as_ref());
         let sign = move |bytes: &[u8]| key.sign(&SystemRandom::new(), bytes).unwrap().as_ref().to_vec();
         (text, Box::new(sign))
+    }
+
+    /// Trust in the key of this text only.
+    pub fn trusted(text: &str) -> Trust {
+        let mut keys = Keys::default();
+        keys.add(text.as_bytes()).unwrap();
+        keys.into()
     }
 
     fn ed25519() -> (String, Sign) {

@@ -1,17 +1,24 @@
-//! Signatures of plugins, by keys of the administrator: no network, no certificates, no transparency log.
+//! Signatures of plugins, by keys of the administrator and by identities, without a network.
 //!
-//! | signed | by | format | |---|---|---| | a component | `cosign sign-blob --key`, `openssl dgst -sha256 -sign` | the
-//! signature of its bytes, in base64 or in a bundle |
-//! | an image | `cosign sign --key` | the signature of a payload that names the digest of the image, or an envelope |
-//! | a statement about either | `cosign attest --key`, `cosign attest-blob --key` | an envelope (DSSE) |
+//! | signed | by | format |
+//! |---|---|---|
+//! | a component | `cosign sign-blob`, `openssl dgst -sha256 -sign` | the signature of its bytes, alone or in a bundle |
+//! | an image | `cosign sign` | the signature of a payload that names the digest of the image, or an envelope |
+//! | a statement about either | `cosign attest`, `cosign attest-blob` | an envelope (DSSE), alone or in a bundle |
 
 mod blob;
 mod envelope;
+mod identity;
 mod key;
+mod keyless;
 mod payload;
 mod signed;
+mod trust;
 
 pub use envelope::{Envelope, Statement};
+pub use identity::{Identity, IdentityRule};
 pub use key::{Keys, Malformed};
+pub use keyless::Identities;
 pub use payload::ImageSignature;
 pub use signed::{Attached, Provenance, Signed, Signer, Subject};
+pub use trust::{Author, Reason, Refusal, Trust};

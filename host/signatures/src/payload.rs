@@ -1,8 +1,12 @@
-//! Signatures of images, as `cosign sign --key` attaches them: a payload ("simple signing") that names the digest of
-//! the image, and the signature of the payload.
+//! Signatures of images, as version 2 of `cosign sign` attaches them: a payload ("simple signing") that names the
+//! digest of the image, the signature of the payload, and for keyless ones a certificate and the entry of a log.
 
-use crate::key::Keys;
+use crate::trust::{Author, Refusal, Trust};
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use data_encoding::HEXLOWER;
 use serde::{Deserialize, Serialize};
+use serde_json::json;
 
 /// What a payload says that it is.
 const KIND: &str = "cosign container image signature";
@@ -14,6 +18,29 @@ pub struct ImageSignature {
     pub payload: String,
     /// The signature in base64.
     pub signature: String,
+    /// A bundle with the signature, if it is keyless.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    bundle: Option<String>,
+}
+
+/// The entry of a log, as cosign annotates it.
+#[derive(Deserialize)]
+#[serde(rename_all = "PascalCase")]
+struct LogEntry {
+    signed_entry_timestamp: String,
+    payload: LogPayload,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct LogPayload {
+    /// In base64.
+    body: String,
+    integrated_time: u64,
+    log_index: u64,
+    /// In hexadecimal digits.
+    #[serde(rename = "logID")]
+    log_id: String,
 }
 
 #[derive(Deserialize)]
@@ -37,28 +64,83 @@ struct Image {
 // === impl ImageSignature ===
 
 impl ImageSignature {
-    /// The fingerprint of the key that has signed the image with this digest, `sha256:` and 64 digits. The name of the
-    /// image in the payload does not count: images are copied to other registries.
-    pub fn signer<'k>(&self, digest: &str, keys: &'k Keys) -> Option<&'k str> {
-        // The signature first: nothing of an unsigned text is parsed.
-        let key = keys.signer(self.payload.as_bytes(), &self.signature)?;
-        let Payload { critical } = serde_json::from_str(&self.payload).ok()?;
-        (critical.kind == KIND && critical.image.digest == digest).then_some(key)
+    pub fn new(payload: String, signature: String) -> Self {
+        Self {
+            payload,
+            signature,
+            bundle: None,
+        }
     }
+
+    /// With a certificate in PEM, and the entry of a log in JSON. If one is malformed, only keys can verify it.
+    pub fn with_certificate(mut self, certificate: &str, entry: &str) -> Self {
+        self.bundle = bundle(&self.signature, certificate, entry);
+        self
+    }
+
+    /// Who has signed the image with this digest, `sha256:` and 64 digits. The name of the image in the payload does
+    /// not count: images are copied to other registries.
+    pub fn author(&self, digest: &str, trust: &Trust) -> Result<Author, Refusal> {
+        // The signature first: nothing of an unsigned text is parsed.
+        let author = match (
+            trust.keys.signer(self.payload.as_bytes(), &self.signature),
+            &trust.identities,
+        ) {
+            (Some(key), _) => Author::Key(key.to_string()),
+            (None, Some(identities)) => {
+                let bundle = self.bundle.as_ref().ok_or_else(Refusal::default)?;
+                identities.of_bytes(self.payload.as_bytes(), bundle)?
+            }
+            (None, None) => return Err(Refusal::default()),
+        };
+        let payload = serde_json::from_str(&self.payload);
+        let Payload { critical } = payload.map_err(|_| Refusal::default())?;
+        let is_of_image = critical.kind == KIND && critical.image.digest == digest;
+        if is_of_image {
+            Ok(author)
+        } else {
+            Err(Refusal::default())
+        }
+    }
+}
+
+/// The same as a bundle; none if a part is malformed.
+fn bundle(signature: &str, certificate: &str, entry: &str) -> Option<String> {
+    let certificate = pem::parse(certificate).ok()?;
+    let LogEntry {
+        signed_entry_timestamp,
+        payload,
+    } = serde_json::from_str(entry).ok()?;
+    let log = HEXLOWER.decode(payload.log_id.as_bytes()).ok()?;
+    let entry = json!({
+        "logIndex": payload.log_index.to_string(),
+        "logId": {"keyId": STANDARD.encode(log)},
+        "kindVersion": {"kind": "hashedrekord", "version": "0.0.1"},
+        "integratedTime": payload.integrated_time.to_string(),
+        "inclusionPromise": {"signedEntryTimestamp": signed_entry_timestamp},
+        "canonicalizedBody": payload.body,
+    });
+    let bundle = json!({
+        // The version in which the signed time of an entry is enough.
+        "mediaType": "application/vnd.dev.sigstore.bundle+json;version=0.1",
+        "verificationMaterial": {
+            "x509CertificateChain": {"certificates": [{"rawBytes": STANDARD.encode(certificate.contents())}]},
+            "tlogEntries": [entry],
+        },
+        "messageSignature": {"signature": signature},
+    });
+    Some(bundle.to_string())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::key::tests::ecdsa;
-    use base64::Engine;
-    use base64::engine::general_purpose::STANDARD;
+    use crate::key::tests::{ecdsa, trusted};
 
     #[test]
     fn a_signature_is_of_the_image_that_its_payload_names() {
         let (text, sign) = ecdsa();
-        let mut keys = Keys::default();
-        keys.add(text.as_bytes()).unwrap();
+        let trust = trusted(&text);
         let digest = |letter: &str| format!("sha256:{}", letter.repeat(64));
         let signed = |kind: &str| {
             let payload = format!(
@@ -66,23 +148,21 @@ mod tests {
                 digest("a")
             );
             let signature = STANDARD.encode(sign(payload.as_bytes()));
-            ImageSignature { payload, signature }
+            ImageSignature::new(payload, signature)
         };
-        let is_of = |one: &ImageSignature, digest: &str| one.signer(digest, &keys).is_some();
+        let is_of = |one: &ImageSignature, digest: &str| one.author(digest, &trust).is_ok();
         let good = signed(KIND);
-        assert_eq!(good.signer(&digest("a"), &keys), keys.fingerprints().next());
+        let key = trust.keys.fingerprints().next().unwrap().to_string();
+        assert_eq!(good.author(&digest("a"), &trust), Ok(Author::Key(key)));
         assert!(!is_of(&good, &digest("b")), "of another image");
-        assert_eq!(good.signer(&digest("a"), &Keys::default()), None, "there is no key");
+        assert!(good.author(&digest("a"), &Trust::default()).is_err(), "there is no key");
         assert!(!is_of(&signed("atomic container signature"), &digest("a")));
         let changed = ImageSignature {
             payload: good.payload.replace(&digest("a"), &digest("b")),
             ..good.clone()
         };
         assert!(!is_of(&changed, &digest("b")), "the signature is of another text");
-        let nonsense = ImageSignature {
-            payload: "{}".into(),
-            signature: STANDARD.encode(sign(b"{}")),
-        };
+        let nonsense = ImageSignature::new("{}".into(), STANDARD.encode(sign(b"{}")));
         assert!(!is_of(&nonsense, &digest("a")));
     }
 }

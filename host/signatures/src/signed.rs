@@ -2,8 +2,8 @@
 
 use crate::blob;
 use crate::envelope::{Envelope, Statement};
-use crate::key::Keys;
 use crate::payload::ImageSignature;
+use crate::trust::{Author, Refusal, Trust, first};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -44,19 +44,18 @@ pub enum Subject {
 }
 
 /// A signature that was verified.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Signer<'k> {
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Signer {
     /// What was signed.
     pub subject: Subject,
-    /// The fingerprint of the key.
-    pub key: &'k str,
+    pub author: Author,
 }
 
 /// A statement about the build of a component, which was verified.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Provenance<'k> {
+pub struct Provenance {
     /// Who made the statement, and about what.
-    pub signer: Signer<'k>,
+    pub signer: Signer,
     /// What built the component, as an address.
     pub builder: Option<String>,
 }
@@ -73,26 +72,33 @@ impl Attached {
 // === impl Signed ===
 
 impl Signed {
-    /// Which of the keys has signed the component or its image.
-    pub fn signer<'k>(&self, component: &[u8], keys: &'k Keys) -> Option<Signer<'k>> {
-        let own = self.component.as_ref();
-        if let Some(key) = own.and_then(|text| blob::signer(component, text, keys)) {
+    /// Who of the trusted has signed the component or its image.
+    ///
+    /// # Errors
+    /// Nobody: why the signature does not count that is closest to it.
+    pub fn signer(&self, component: &[u8], trust: &Trust) -> Result<Signer, Refusal> {
+        let own = self.component.iter().map(|text| {
+            let author = blob::author(component, text, trust)?;
             let subject = Subject::Component;
-            return Some(Signer { subject, key });
-        }
-        let image = self.image.as_deref()?;
+            Ok(Signer { subject, author })
+        });
+        let image = self.image.as_deref().unwrap_or_default();
         let Attached { signatures, statements } = &self.attached;
-        let of_bundle = |one: &Envelope| {
-            let (key, statement) = one.verified(keys)?;
-            statement.is_signature_of(image).then_some(key)
-        };
-        let of_payload = |one: &ImageSignature| one.signer(image, keys);
-        let key = signatures
-            .iter()
-            .find_map(of_payload)
-            .or_else(|| statements.iter().find_map(of_bundle))?;
-        let subject = Subject::Image;
-        Some(Signer { subject, key })
+        let of_payloads = signatures.iter().map(|one| one.author(image, trust));
+        let of_bundles = statements.iter().map(|one| {
+            let (author, statement) = one.verified(trust)?;
+            let is_signature = statement.is_signature_of(image);
+            if is_signature {
+                Ok(author)
+            } else {
+                Err(Refusal::default())
+            }
+        });
+        let of_image = of_payloads.chain(of_bundles).map(|author| {
+            let (subject, author) = (Subject::Image, author?);
+            Ok(Signer { subject, author })
+        });
+        first(own.chain(of_image))
     }
 
     /// How many signatures there are, of whichever key.
@@ -103,14 +109,16 @@ impl Signed {
         usize::from(self.component.is_some()) + signatures.len() + bundles
     }
 
-    /// The statement of one of the keys about the build of the component with this digest, `sha256:` and 64 digits, or
-    /// of its image. `builders`: what may have built it; none: anything.
-    pub fn provenance<'k>(&self, component: &str, keys: &'k Keys, builders: &[String]) -> Option<Provenance<'k>> {
+    /// The statement of one of the trusted about the build of the component with this digest, `sha256:` and 64 digits,
+    /// or of its image. `builders`: what may have built it; none: anything.
+    ///
+    /// # Errors
+    /// There is none: why the statement does not count that is closest to it.
+    pub fn provenance(&self, component: &str, trust: &Trust, builders: &[String]) -> Result<Provenance, Refusal> {
         let own = self.statement.as_ref().and_then(|text| Envelope::read(text.as_bytes()));
-        let mut all = own.iter().chain(&self.attached.statements);
-        all.find_map(|one| {
-            let (key, statement) = one.verified(keys)?;
-            let image = self.image.as_deref();
+        let image = self.image.as_deref();
+        first(own.iter().chain(&self.attached.statements).map(|one| {
+            let (author, statement) = one.verified(trust)?;
             let subject = if image.is_some_and(|image| statement.is_about(image)) {
                 Subject::Image
             } else {
@@ -119,12 +127,14 @@ impl Signed {
             let is_about = subject == Subject::Image || statement.is_about(component);
             let builder = statement.builder();
             let is_built = builders.is_empty() || builder.is_some_and(|id| builders.iter().any(|one| one == id));
-            let is_accepted = statement.is_provenance() && is_about && is_built;
-            is_accepted.then(|| Provenance {
-                signer: Signer { subject, key },
+            if !statement.is_provenance() || !is_about || !is_built {
+                return Err(Refusal::default());
+            }
+            Ok(Provenance {
+                signer: Signer { subject, author },
                 builder: builder.map(str::to_owned),
             })
-        })
+        }))
     }
 }
 
@@ -157,7 +167,7 @@ impl Statement {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::key::tests::{Sign, ecdsa};
+    use crate::key::tests::{Sign, ecdsa, trusted};
     use base64::Engine;
     use base64::engine::general_purpose::STANDARD;
     use serde_json::json;
@@ -194,55 +204,51 @@ mod tests {
     #[test]
     fn a_statement_of_cosign_is_a_signature_of_the_image_that_it_names() {
         let (text, sign) = ecdsa();
-        let mut keys = Keys::default();
-        keys.add(text.as_bytes()).unwrap();
+        let trust = trusted(&text);
         let signed = |kind: &str, about: &str| attached(&envelope(&sign, kind, about, &json!({})));
         let good = signed(SIGNATURE, &digest("a"));
-        let signer = good.signer(b"component", &keys).unwrap();
-        assert_eq!(
-            (signer.subject, Some(signer.key)),
-            (Subject::Image, keys.fingerprints().next())
-        );
+        let signer = good.signer(b"component", &trust).unwrap();
+        let key = trust.keys.fingerprints().next().unwrap().to_string();
+        assert_eq!((signer.subject, signer.author), (Subject::Image, Author::Key(key)));
         assert_eq!(good.count(), 1);
-        assert_eq!(good.signer(b"component", &Keys::default()), None);
+        assert!(good.signer(b"component", &Trust::default()).is_err());
         // Of another image; and about the build, which says nothing about its use.
         for other in [signed(SIGNATURE, &digest("b")), signed(PROVENANCE[0], &digest("a"))] {
-            assert_eq!(other.signer(b"component", &keys), None);
+            assert_eq!(other.signer(b"component", &trust), Err(Refusal::default()));
         }
     }
 
     #[test]
     fn provenance_is_about_the_component_or_its_image_and_of_a_known_builder() {
         let (text, sign) = ecdsa();
-        let mut keys = Keys::default();
-        keys.add(text.as_bytes()).unwrap();
+        let trust = trusted(&text);
         let of_v1 = json!({"runDetails": {"builder": {"id": "https://ci.example/builder"}}});
         let of_v0 = json!({"builder": {"id": "https://ci.example/builder"}});
         let builders = ["https://ci.example/builder".to_string()];
         for (kind, predicate) in [(PROVENANCE[0], &of_v1), (PROVENANCE[1], &of_v0)] {
             for (about, subject) in [(digest("a"), Subject::Image), (digest("c"), Subject::Component)] {
                 let signed = attached(&envelope(&sign, kind, &about, predicate));
-                let found = signed.provenance(&digest("c"), &keys, &builders).unwrap();
+                let found = signed.provenance(&digest("c"), &trust, &builders).unwrap();
                 assert_eq!(found.signer.subject, subject);
                 assert_eq!(found.builder.as_deref(), Some("https://ci.example/builder"));
                 let other = ["https://other.example".to_string()];
-                assert_eq!(signed.provenance(&digest("c"), &keys, &other), None);
-                assert_eq!(signed.provenance(&digest("c"), &Keys::default(), &[]), None);
+                assert!(signed.provenance(&digest("c"), &trust, &other).is_err());
+                assert!(signed.provenance(&digest("c"), &Trust::default(), &[]).is_err());
             }
         }
         let of_other = attached(&envelope(&sign, PROVENANCE[0], &digest("d"), &of_v1));
-        assert_eq!(of_other.provenance(&digest("c"), &keys, &[]), None);
+        assert!(of_other.provenance(&digest("c"), &trust, &[]).is_err());
         let of_other_kind = attached(&envelope(&sign, SIGNATURE, &digest("a"), &of_v1));
-        assert_eq!(of_other_kind.provenance(&digest("c"), &keys, &[]), None);
+        assert!(of_other_kind.provenance(&digest("c"), &trust, &[]).is_err());
         let without_builder = attached(&envelope(&sign, PROVENANCE[0], &digest("a"), &json!({})));
-        assert!(without_builder.provenance(&digest("c"), &keys, &[]).is_some());
-        assert_eq!(without_builder.provenance(&digest("c"), &keys, &builders), None);
+        assert!(without_builder.provenance(&digest("c"), &trust, &[]).is_ok());
+        assert!(without_builder.provenance(&digest("c"), &trust, &builders).is_err());
         // Beside the component, in its ConfigMap.
         let own = Signed {
             statement: Some(envelope(&sign, PROVENANCE[0], &digest("c"), &of_v1)),
             ..Signed::default()
         };
-        assert!(own.provenance(&digest("c"), &keys, &builders).is_some());
-        assert_eq!(own.provenance(&digest("e"), &keys, &builders), None);
+        assert!(own.provenance(&digest("c"), &trust, &builders).is_ok());
+        assert!(own.provenance(&digest("e"), &trust, &builders).is_err());
     }
 }

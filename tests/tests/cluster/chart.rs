@@ -186,6 +186,7 @@ fn its_other_values_have_an_effect() {
         "logLevel=debug",
         "options.BOSON_CONCURRENCY=4,options.BOSON_REGISTRY_WITHOUT_TLS=registry.test",
         "registryPorts={5001}",
+        "configMaps={plugin-trust}",
     ];
     let found = objects(&manifest(SYSTEM, &values).unwrap());
     let deployment = operator(&found);
@@ -193,6 +194,14 @@ fn its_other_values_have_an_effect() {
     assert_eq!(deployment["spec"]["replicas"], 3);
     assert_eq!(pod["imagePullSecrets"], json!([{"name": "one"}, {"name": "two"}]));
     let container = &pod["containers"][0];
+    assert_eq!(
+        container["volumeMounts"][0],
+        json!({"name": "config-0", "mountPath": "/etc/boson/plugin-trust", "readOnly": true})
+    );
+    assert_eq!(
+        pod["volumes"][0],
+        json!({"name": "config-0", "configMap": {"name": "plugin-trust"}})
+    );
     assert_eq!(
         container["resources"],
         json!({"limits": {"memory": "4Gi"}, "requests": {"cpu": "100m", "memory": "256Mi"}})
@@ -260,6 +269,7 @@ fn wrong_values_are_refused() {
         "links.enabled=true",
         "options.BOSON_POD_LINKS=true",
         "registryPorts={70000}",
+        "configMaps={7}",
     ] {
         let error = manifest(SYSTEM, &[wrong]).map(|_| wrong).unwrap_err().to_string();
         assert!(

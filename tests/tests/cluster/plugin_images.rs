@@ -6,6 +6,7 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use boson_tests::registry::{PASSWORD, Server, USER};
 use boson_tests::signing::{self, SigningKey};
+use boson_tests::sigstore::{Author, Sigstore};
 use data_encoding::HEXLOWER;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
@@ -223,7 +224,7 @@ fn only_signed_plugins_are_used_where_signatures_are_enforced() {
                 one["message"]
                     .as_str()
                     .unwrap()
-                    .contains("not of a key that the operator trusts")
+                    .contains("not of a key or identity that the operator trusts")
             })
         };
         scene.wait("the wrong signature", refused);
@@ -256,8 +257,8 @@ fn only_signed_plugins_are_used_where_signatures_are_enforced() {
     require(&mut scene, &other, "warn");
     scene.wait("the warning", |deployment| {
         let events = scene.get("events.events.k8s.io").unwrap_or_default().to_string();
-        let is_reported =
-            events.contains("plugin 'signed': the plugin has a signature, but not of a key that the operator trusts");
+        let is_reported = events
+            .contains("'signed': the plugin has a signature, but not of a key or identity that the operator trusts");
         is_reported && uses(deployment, "resources", "signed") && healthy(deployment, "True").is_some()
     });
     require(&mut scene, &other, "enforce");
@@ -267,6 +268,44 @@ fn only_signed_plugins_are_used_where_signatures_are_enforced() {
             .iter()
             .any(|one| one["type"] == "Converted" && one["reason"] == "PluginLost")
     });
+}
+
+#[test]
+fn only_plugins_of_trusted_identities_are_used_where_signatures_are_enforced() {
+    const ISSUER: &str = "https://issuer.example";
+    let sigstore = Sigstore::new().unwrap();
+    let mut scene = Scene::new().unwrap();
+    scene.deploy().unwrap();
+    scene.used("ops", "ops");
+    let root = scene.operator.files().join("trusted_root.json");
+    fs::write(&root, sigstore.root().unwrap().to_string()).unwrap();
+    scene.operator.stop().unwrap();
+    scene.operator.set("BOSON_PLUGIN_SIGNATURES", Some("enforce".into()));
+    scene.operator.set("BOSON_PLUGIN_TRUSTED_ROOT", Some(root.into()));
+    let rule = format!("{ISSUER}=https://git.example/team/*@refs/tags/*");
+    scene.operator.set("BOSON_PLUGIN_IDENTITIES", Some(rule.into()));
+    scene.operator.start().unwrap();
+
+    let component = Guest::resources("hook", HOOKED);
+    let file = scene.operator.files().join("signature");
+    let add = |scene: &Scene, name: &str, issuer: &str| {
+        let bundle = sigstore.signature(&Author::new(name, issuer), &component).unwrap();
+        fs::write(&file, bundle.to_string()).unwrap();
+        let more = ["--signature", file.to_str().unwrap()];
+        scene.add(&scene.here, "resources", &component, &more).unwrap()
+    };
+    add(&scene, "https://git.example/evil/labels@refs/tags/v1", ISSUER);
+    let message = refusal(&scene, "PluginSignatureIdentity");
+    assert!(message.contains("https://git.example/evil/labels"), "{message}");
+    add(
+        &scene,
+        "https://git.example/team/labels@refs/tags/v1",
+        "https://evil.example",
+    );
+    refusal(&scene, "PluginSignatureIssuer");
+    assert!(!uses(&scene.get("boshdeployment/nats").unwrap(), "resources", "hook"));
+    add(&scene, "https://git.example/team/labels@refs/tags/v1", ISSUER);
+    scene.used("resources", "hook");
 }
 
 #[test]

@@ -22,6 +22,19 @@ const OPTIONS: &str = "        {{- with .Values.logLevel }}
           value: {{ $value | quote }}
         {{- end }}
 ";
+/// ConfigMaps whose files options name. Names of volumes have no points, so they are numbers.
+const MOUNTS: &str = "        {{- range $at, $name := .Values.configMaps }}
+        - name: config-{{ $at }}
+          mountPath: /etc/boson/{{ $name }}
+          readOnly: true
+        {{- end }}
+";
+const VOLUMES: &str = "      {{- range $at, $name := .Values.configMaps }}
+      - name: config-{{ $at }}
+        configMap:
+          name: {{ $name | quote }}
+      {{- end }}
+";
 const NAMESPACES: &str = "        {{- if eq .Values.scope \"listed\" }}
         - name: BOSON_NAMESPACES
           value: {{ join \",\" .Values.namespaces | quote }}
@@ -54,6 +67,9 @@ pub(super) fn template(text: &str, deploy: &Deploy) -> Result<String> {
     )?;
     let account = "      serviceAccountName: boson\n";
     text = replace(&text, account, &format!("{account}{PULL_SECRETS}"))?;
+    for (list, added) in [("        volumeMounts:\n", MOUNTS), ("      volumes:\n", VOLUMES)] {
+        text = replace(&text, list, &format!("{list}{added}"))?;
+    }
     let mut added = format!("{NAMESPACES}{OPTIONS}");
     for part in PARTS {
         for (name, value) in deploy.variables(part.folder) {

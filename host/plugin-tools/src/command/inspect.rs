@@ -2,7 +2,7 @@
 
 use crate::codes;
 use crate::command::verify::Found;
-use crate::evidence::{self, Item, KeyNames, Subjects};
+use crate::evidence::{self, Item, Names, Subjects, TrustArguments};
 use crate::{metadata, plugins};
 use boson_commands::columns::{indented, section};
 use boson_commands::exit::ExitError;
@@ -16,7 +16,7 @@ use std::path::PathBuf;
 
 const ABOUT: &str = "\
 Of an image in a registry, the command also shows what is attached to it: signatures, bills of materials (SPDX, CycloneDX) and attestations. \
-With --key, it verifies who has signed them. At most 16 documents of 4 MiB are read.
+With --key or --identity, it verifies who has signed them. At most 16 documents of 4 MiB are read.
 
 Examples:
   host plugin inspect my-labels.wasm
@@ -29,10 +29,8 @@ Examples:
 pub struct InspectArguments {
     /// The component: a file, or `oci://HOST[:PORT]/PATH[:TAG][@sha256:DIGEST]`
     component: PathBuf,
-    /// Verify with this public key what is attached to the image: a PEM file, such as `cosign.pub`; repeat it for
-    /// several
-    #[arg(long = "key", value_name = "FILE")]
-    keys: Vec<PathBuf>,
+    #[command(flatten)]
+    trust: TrustArguments,
     /// Fail if the component has another digest
     #[arg(long, value_name = "DIGEST", value_parser = digest)]
     expect_digest: Option<String>,
@@ -48,7 +46,7 @@ struct Inspection<'i> {
     description: &'i Description,
     found: &'i Found,
     items: &'i [Item],
-    names: &'i KeyNames,
+    names: &'i Names,
 }
 
 /// A digest, as other commands show it.
@@ -64,7 +62,7 @@ pub fn run(arguments: &InspectArguments, color: Color) -> Result<(), ExitError> 
         ExitError::Input
     };
     let fail = |failure: boson_sandbox::Error| show(failure.diagnostic());
-    let (keys, names) = KeyNames::read(&arguments.keys)?;
+    let (trust, names) = arguments.trust.read()?;
     let found = Found::read(&arguments.component).map_err(|error| show(*error))?;
     // Before anything is done with it.
     check_digest(arguments, &found).map_err(|error| show(*error))?;
@@ -80,7 +78,7 @@ pub fn run(arguments: &InspectArguments, color: Color) -> Result<(), ExitError> 
         image: found.image_digest().unwrap_or_default(),
         component: &component,
     };
-    let items = evidence::items(&found.attachments, subjects, &keys);
+    let items = evidence::items(&found.attachments, subjects, &trust);
     let inspection = Inspection {
         sandbox: &sandbox,
         plugin: &plugin,

@@ -82,10 +82,10 @@ pub struct PackArguments {
     /// Secret in the namespace of the ConfigMap that the operator pulls the image with; repeat it for several
     #[arg(long = "pull-secret", value_name = "NAME", requires = "image")]
     pull_secrets: Vec<String>,
-    /// Add this signature of the component: a bundle of `cosign sign-blob --key`, or a signature in base64
+    /// Add this signature of the component: a bundle of `cosign sign-blob`, or a signature in base64
     #[arg(long, value_name = "FILE")]
     signature: Option<PathBuf>,
-    /// Add this attestation of the component's build: a bundle of `cosign attest-blob --key`, or its envelope
+    /// Add this attestation of the component's build: a bundle of `cosign attest-blob`, or its envelope
     #[arg(long, value_name = "FILE")]
     attestation: Option<PathBuf>,
     /// Write to this file instead of standard output

@@ -3,7 +3,8 @@
 use crate::artifacts;
 use crate::command::pack;
 use crate::core_module;
-use crate::evidence::KeyNames;
+use crate::evidence::{Names, TrustArguments};
+use crate::refusal::{Lack, lack};
 use crate::signatures::Signatures;
 use boson_commands::columns::indented;
 use boson_commands::exit::ExitError;
@@ -14,31 +15,31 @@ use boson_pipeline::report::{Sources, clean};
 use boson_plugins::codes;
 use boson_registry::Attachments;
 use boson_sandbox::Digest;
-use boson_signatures::{Provenance, Signed, Signer, Subject};
-use clap::Args;
+use boson_signatures::{Provenance, Refusal, Signed, Signer, Subject};
+use clap::{ArgGroup, Args};
 use std::path::{Path, PathBuf};
 
 const ABOUT: &str = "\
-An operator with `--plugin-signatures enforce` and the same keys uses exactly the plugins that this command accepts; with --provenance, \
+An operator with `--plugin-signatures enforce` and the same keys and identities uses exactly the plugins that this command accepts; with --provenance, \
 one with `--plugin-provenance enforce`, too. Signatures and attestations of an image are read from its registry: those that \
-`cosign sign --key` and `cosign attest --key` attach. For a file, name them. The exit code is 1 if the plugin is not signed. Credentials \
+`cosign sign` and `cosign attest` attach. No other server is asked. For a file, name them. The exit code is 1 if the plugin is not signed. Credentials \
 are those of `docker login`.
 
 Examples:
   host plugin verify oci://registry.example.com/team/my-labels:1.0 --key cosign.pub
   host plugin verify my-labels.wasm --key cosign.pub --signature my-labels.sigstore.json
-  host plugin verify oci://registry.example.com/team/my-labels:1.0 --key cosign.pub --provenance --builder https://ci.example.com";
+  host plugin verify oci://registry.example.com/team/my-labels:1.0 --key cosign.pub --provenance --builder https://ci.example.com
+  host plugin verify oci://registry.example.com/team/my-labels:1.0 --trusted-root trusted_root.json --identity https://accounts.example.com=me@example.com";
 
 /// Options of `host plugin verify`.
 #[derive(Args, Debug)]
-#[command(after_help = ABOUT)]
+#[command(after_help = ABOUT, group(ArgGroup::new("signers").required(true).multiple(true).args(["keys", "identities"])))]
 pub struct VerifyArguments {
     /// The component: a file, or `oci://HOST[:PORT]/PATH[:TAG][@sha256:DIGEST]`
     component: PathBuf,
-    /// Public key that has to have signed it: a PEM file, such as `cosign.pub`. Of several, one is enough
-    #[arg(long = "key", value_name = "FILE", required = true)]
-    keys: Vec<PathBuf>,
-    /// Signature of the component: a bundle of `cosign sign-blob --key`, or a signature in base64
+    #[command(flatten)]
+    trust: TrustArguments,
+    /// Signature of the component: a bundle of `cosign sign-blob`, or a signature in base64
     #[arg(long, value_name = "FILE")]
     signature: Option<PathBuf>,
     /// Require an attestation of the build, too (SLSA provenance)
@@ -47,7 +48,7 @@ pub struct VerifyArguments {
     /// Accept only attestations that name this builder; repeat it for several
     #[arg(long = "builder", value_name = "ID", requires = "provenance")]
     builders: Vec<String>,
-    /// Attestation of the component's build: a bundle of `cosign attest-blob --key`, or its envelope
+    /// Attestation of the component's build: a bundle of `cosign attest-blob`, or its envelope
     #[arg(long, value_name = "FILE", requires = "provenance")]
     attestation: Option<PathBuf>,
     /// Form of the result
@@ -69,8 +70,8 @@ pub struct Found {
 struct Verified<'v> {
     component: String,
     image: Option<&'v str>,
-    signer: Signer<'v>,
-    provenance: Option<Provenance<'v>>,
+    signer: Signer,
+    provenance: Option<Provenance>,
 }
 
 // === impl Found ===
@@ -106,13 +107,8 @@ pub fn run(arguments: &VerifyArguments, color: Color) -> Result<(), ExitError> {
         output::show(&[error], &Sources::default(), color);
         ExitError::Input
     };
-    let (keys, names) = KeyNames::read(&arguments.keys)?;
-    let rule = Signatures::enforced(keys);
-    let rule = if arguments.provenance {
-        rule.with_provenance(arguments.builders.clone())
-    } else {
-        rule
-    };
+    let (trust, names) = arguments.trust.read()?;
+    let rule = Signatures::enforced(trust).with_provenance(arguments.builders.clone());
     let found = Found::read(&arguments.component).map_err(|error| fail(*error))?;
     let is_signed = arguments.signature.is_some() || arguments.attestation.is_some();
     if is_signed && core_module::is_at(&arguments.component) {
@@ -129,16 +125,17 @@ pub fn run(arguments: &VerifyArguments, color: Color) -> Result<(), ExitError> {
         None => arguments.component.display().to_string(),
     });
     let component = Digest::of(&found.bytes).to_string();
-    let (signer, provenance) = match (rule.signer(&found.bytes, &signed), rule.check(&found.bytes, &signed)) {
-        (Some(signer), Ok(_)) => (signer, rule.provenance(&component, &signed)),
-        (None, _) => return Err(fail(unsigned(&name, &component, &signed, &names))),
-        (Some(_), Err(_)) => return Err(fail(unattested(arguments, &name, &component, &names))),
-    };
+    let subject = format!("'{name}', component {component},");
+    let signer = rule.signer(&found.bytes, &signed);
+    let signer = signer.map_err(|refusal| fail(unsigned(&subject, &signed, &names, &refusal)))?;
+    let provenance = arguments.provenance.then(|| rule.provenance(&component, &signed));
+    let provenance = provenance.transpose();
+    let provenance = provenance.map_err(|refusal| fail(unattested(arguments, &subject, &names, &refusal)))?;
     let verified = Verified {
         component,
         image: found.image.as_deref(),
         signer,
-        provenance: provenance.filter(|_| arguments.provenance),
+        provenance,
     };
     let text = match arguments.output {
         Form::Text => text(&verified, &names),
@@ -147,33 +144,37 @@ pub fn run(arguments: &VerifyArguments, color: Color) -> Result<(), ExitError> {
     Ok(output::print(&text)?)
 }
 
-fn unsigned(name: &str, digest: &str, signed: &Signed, names: &KeyNames) -> Diagnostic {
-    let keys = names.all();
+fn unsigned(subject: &str, signed: &Signed, names: &Names, refusal: &Refusal) -> Diagnostic {
+    if let Some(Lack { code, what, help }) = lack(refusal) {
+        let help = format!("{help}; expected a signature by {}", names.all());
+        return Diagnostic::error(code, format!("{subject} {what}")).help(help);
+    }
+    let trusted = names.all();
     let what = match signed.count() {
-        0 => format!("is not signed; expected a signature by {keys}"),
-        1 => format!("has a signature, but not by {keys}"),
-        found => format!("has {found} signatures, but none by {keys}"),
+        0 => format!("is not signed; expected a signature by {trusted}"),
+        1 => format!("has a signature, but not by {trusted}"),
+        found => format!("has {found} signatures, but none by {trusted}"),
     };
     let help = match signed.image {
-        Some(_) => "sign the image with `cosign sign --key`, or use the public key of who has signed it",
-        None => "pass the signature of the component with --signature, or use the public key of who has signed it",
+        Some(_) => "sign the image with `cosign sign`, or trust the key or identity of who has signed it",
+        None => {
+            "pass the signature of the component with --signature, or trust the key or identity of who has signed it"
+        }
     };
-    Diagnostic::error(
-        codes::PLUGIN_NOT_SIGNED,
-        format!("'{name}', component {digest}, {what}"),
-    )
-    .help(help)
+    Diagnostic::error(codes::PLUGIN_NOT_SIGNED, format!("{subject} {what}")).help(help)
 }
 
-fn unattested(arguments: &VerifyArguments, name: &str, digest: &str, names: &KeyNames) -> Diagnostic {
+fn unattested(arguments: &VerifyArguments, subject: &str, names: &Names, refusal: &Refusal) -> Diagnostic {
     let builder = match arguments.builders.as_slice() {
         [] => String::new(),
         builders => format!(" by {}", builders.join(" or ")),
     };
-    let keys = names.all();
-    let what = format!("'{name}', component {digest}, has no attestation of a build{builder} that {keys} has signed");
+    let trusted = names.all();
+    let closest = lack(refusal).map(|lack| format!("; one attestation {}", lack.what));
+    let closest = closest.unwrap_or_default();
+    let what = format!("{subject} has no attestation of a build{builder} that {trusted} has signed{closest}");
     Diagnostic::error(codes::PLUGIN_NO_PROVENANCE, what)
-        .help("attach one with `cosign attest --key --type slsaprovenance1`, or pass one with --attestation")
+        .help("attach one with `cosign attest --type slsaprovenance1`, or pass one with --attestation")
 }
 
 fn of(subject: Subject) -> &'static str {
@@ -183,25 +184,24 @@ fn of(subject: Subject) -> &'static str {
     }
 }
 
-fn text(verified: &Verified<'_>, names: &KeyNames) -> String {
+fn text(verified: &Verified<'_>, names: &Names) -> String {
     let row = |name: &str, value: String| [name.to_string(), value];
-    let by = |signer: Signer<'_>| format!("the {}, by key {}", of(signer.subject), names.name(signer.key));
+    let by = |signer: &Signer| format!("the {}, by {}", of(signer.subject), names.name(&signer.author));
     let mut rows = vec![row("component", verified.component.clone())];
     rows.extend(verified.image.map(|image| row("image", image.to_string())));
-    rows.push(row("signed", by(verified.signer)));
+    rows.push(row("signed", by(&verified.signer)));
     if let Some(Provenance { signer, builder }) = &verified.provenance {
-        rows.push(row("attested", by(*signer)));
+        rows.push(row("attested", by(signer)));
         rows.extend(builder.clone().map(|builder| row("built by", builder)));
     }
     format!("verified\n{}", indented(&rows))
 }
 
-fn tree(verified: &Verified<'_>, names: &KeyNames) -> Tree {
-    let by = |signer: Signer<'_>| {
-        let key = Tree::object()
-            .with("file", names.file(signer.key))
-            .with("fingerprint", signer.key);
-        Tree::object().with("of", of(signer.subject)).with("key", key)
+fn tree(verified: &Verified<'_>, names: &Names) -> Tree {
+    let by = |signer: &Signer| {
+        let mut tree = Tree::object().with("of", of(signer.subject));
+        names.add_to(&mut tree, &signer.author);
+        tree
     };
     let mut tree = Tree::object()
         .with("verified", true)
@@ -209,9 +209,9 @@ fn tree(verified: &Verified<'_>, names: &KeyNames) -> Tree {
     if let Some(image) = verified.image {
         tree.set("image", image);
     }
-    tree.set("signature", by(verified.signer));
+    tree.set("signature", by(&verified.signer));
     if let Some(Provenance { signer, builder }) = &verified.provenance {
-        let mut provenance = by(*signer);
+        let mut provenance = by(signer);
         if let Some(builder) = builder {
             provenance.set("builder", builder.as_str());
         }

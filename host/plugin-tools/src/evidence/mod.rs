@@ -1,15 +1,15 @@
 //! What is attached to the image of a component in its registry, and who has signed it.
 
-mod keys;
 mod sbom;
 mod shown;
+mod trusted;
 
-pub use keys::KeyNames;
 pub use sbom::Sbom;
 pub use shown::{text, tree};
+pub use trusted::{Names, TrustArguments, read};
 
 use boson_registry::{Attachment, Attachments};
-use boson_signatures::{Envelope, ImageSignature, Keys, Statement};
+use boson_signatures::{Author, Envelope, Refusal, Statement, Trust};
 
 /// Subjects of a statement that are shown.
 const MAX_SHOWN_SUBJECTS: usize = 8;
@@ -43,11 +43,11 @@ pub enum Kind {
 /// Who vouches for it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum State {
-    /// A given key, by its fingerprint.
-    Verified(String),
-    /// It has a signature, which was not verified because no key was given.
+    /// A given key or identity.
+    Verified(Author),
+    /// It has a signature, which was not verified because no key or identity was given.
     Present,
-    /// Keys were given, and none of them has signed it.
+    /// Keys or identities were given, and none of them has signed it.
     OtherKey,
     /// It is about something else.
     OtherSubject,
@@ -65,12 +65,12 @@ pub struct Subjects<'s> {
 }
 
 /// The items among attachments.
-pub fn items(attachments: &Attachments, subjects: Subjects<'_>, keys: &Keys) -> Vec<Item> {
+pub fn items(attachments: &Attachments, subjects: Subjects<'_>, trust: &Trust) -> Vec<Item> {
     let all = attachments.all.iter();
-    all.map(|attachment| item(attachment, subjects, keys)).collect()
+    all.map(|attachment| item(attachment, subjects, trust)).collect()
 }
 
-fn item(attachment: &Attachment, subjects: Subjects<'_>, keys: &Keys) -> Item {
+fn item(attachment: &Attachment, subjects: Subjects<'_>, trust: &Trust) -> Item {
     let whole = |kind: Kind, subjects: Vec<String>, state: State| Item {
         kind,
         subjects,
@@ -90,29 +90,22 @@ fn item(attachment: &Attachment, subjects: Subjects<'_>, keys: &Keys) -> Item {
         let statement = envelope.as_ref().and_then(Envelope::statement);
         return match (envelope, statement) {
             (Some(envelope), Some(statement)) => {
-                let state = state_of(&envelope, &statement, subjects, keys);
+                let state = state_of(&envelope, &statement, subjects, trust);
                 let subjects = statement.subjects.iter().take(MAX_SHOWN_SUBJECTS);
                 whole(kind(&statement), subjects.cloned().collect(), state)
             }
             _ => unreadable(),
         };
     }
-    match &attachment.signature {
-        Some(signature) if attachment.is_payload() => {
-            let payload = String::from_utf8_lossy(content).into_owned();
-            let signature = ImageSignature {
-                payload,
-                signature: signature.clone(),
-            };
-            let state = of_key(signature.signer(subjects.image, keys), keys);
-            whole(Kind::Signature, image(), state)
-        }
-        _ if attachment.is_payload() => unreadable(),
-        _ => {
-            let sbom = Sbom::read(&attachment.media_type, content);
-            whole(Kind::Sbom(sbom), image(), State::Unsigned)
-        }
+    if !attachment.is_payload() {
+        let sbom = Sbom::read(&attachment.media_type, content);
+        return whole(Kind::Sbom(sbom), image(), State::Unsigned);
     }
+    let Some(signature) = attachment.image_signature() else {
+        return unreadable();
+    };
+    let state = of_author(signature.author(subjects.image, trust), trust);
+    whole(Kind::Signature, image(), state)
 }
 
 fn kind(statement: &Statement) -> Kind {
@@ -125,18 +118,18 @@ fn kind(statement: &Statement) -> Kind {
     }
 }
 
-fn state_of(envelope: &Envelope, statement: &Statement, subjects: Subjects<'_>, keys: &Keys) -> State {
+fn state_of(envelope: &Envelope, statement: &Statement, subjects: Subjects<'_>, trust: &Trust) -> State {
     if statement.is_about(subjects.image) || statement.is_about(subjects.component) {
-        of_key(envelope.signer(keys), keys)
+        of_author(envelope.author(trust), trust)
     } else {
         State::OtherSubject
     }
 }
 
-fn of_key(key: Option<&str>, keys: &Keys) -> State {
-    match key {
-        Some(key) => State::Verified(key.to_string()),
-        None if keys.is_empty() => State::Present,
-        None => State::OtherKey,
+fn of_author(author: Result<Author, Refusal>, trust: &Trust) -> State {
+    match author {
+        Ok(author) => State::Verified(author),
+        Err(_) if trust.is_empty() => State::Present,
+        Err(_) => State::OtherKey,
     }
 }

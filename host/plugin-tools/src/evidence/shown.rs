@@ -1,17 +1,17 @@
 //! What is attached to an image, as text and as JSON.
 
-use super::{Item, KeyNames, Kind, State};
+use super::{Item, Kind, Names, State};
 use boson_commands::columns::section;
 use boson_document::Tree;
 
 // === impl State ===
 
 impl State {
-    fn text(&self, names: &KeyNames) -> String {
+    fn text(&self, names: &Names) -> String {
         match self {
-            Self::Verified(key) => format!("verified, key {}", names.name(key)),
+            Self::Verified(author) => format!("verified, {}", names.name(author)),
             Self::Present => "present, not verified".to_string(),
-            Self::OtherKey => "not by a given key".to_string(),
+            Self::OtherKey => "not by a given key or identity".to_string(),
             Self::OtherSubject => "about something else".to_string(),
             Self::Unsigned => "not signed".to_string(),
         }
@@ -30,7 +30,7 @@ impl State {
 }
 
 /// Sections for people.
-pub fn text(items: &[Item], names: &KeyNames) -> String {
+pub fn text(items: &[Item], names: &Names) -> String {
     let (mut signatures, mut sboms, mut statements, mut unreadable) = (vec![], vec![], vec![], vec![]);
     for item in items {
         let (state, about) = (item.state.text(names), item.subjects.join(", "));
@@ -61,11 +61,11 @@ pub fn text(items: &[Item], names: &KeyNames) -> String {
 }
 
 /// A list for programs.
-pub fn tree(items: &[Item], names: &KeyNames) -> Tree {
+pub fn tree(items: &[Item], names: &Names) -> Tree {
     Tree::Array(items.iter().map(|item| one(item, names)).collect())
 }
 
-fn one(item: &Item, names: &KeyNames) -> Tree {
+fn one(item: &Item, names: &Names) -> Tree {
     let subjects = item.subjects.iter().map(|subject| Tree::from(subject.as_str()));
     let mut tree = match &item.kind {
         Kind::Signature => Tree::object().with("kind", "signature"),
@@ -90,12 +90,8 @@ fn one(item: &Item, names: &KeyNames) -> Tree {
     tree.set("subjects", Tree::Array(subjects.collect()));
     tree.set("place", item.place.as_str());
     tree.set("state", item.state.word());
-    if let State::Verified(key) = &item.state {
-        let file = names.file(key);
-        tree.set(
-            "key",
-            Tree::object().with("file", file).with("fingerprint", key.as_str()),
-        );
+    if let State::Verified(author) = &item.state {
+        names.add_to(&mut tree, author);
     }
     tree
 }
