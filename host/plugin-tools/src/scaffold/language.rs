@@ -56,6 +56,15 @@ impl Language {
         }
     }
 
+    /// The command that installs what a runner of GitHub Actions lacks, and the Makefile does not install.
+    pub fn setup(self) -> Option<&'static str> {
+        match self {
+            Self::Rust => Some("rustup target add wasm32-unknown-unknown"),
+            Self::Go => Some("cargo install wit-bindgen-cli --version 0.61.1 --locked"),
+            Self::Js | Self::Python => None,
+        }
+    }
+
     /// Whether plugins export what they print: only these languages would need an import for it otherwise.
     pub fn exports_output(self) -> bool {
         matches!(self, Self::Js | Self::Python)
