@@ -149,7 +149,11 @@ mod tests {
                 trial.note(key(nth), (nth < failed).then(|| "PluginTrapped".to_string()));
             }
             let verdict = trial.verdict(&canary);
-            assert_eq!(verdict.is_some(), is_stopped, "{max} {min} {failed} of {all}: {verdict:?}");
+            assert_eq!(
+                verdict.is_some(),
+                is_stopped,
+                "{max} {min} {failed} of {all}: {verdict:?}"
+            );
         }
         let trial = Trial::default();
         for _ in 0..9 {

@@ -470,7 +470,11 @@ mod tests {
         assert!(named.serves("any", "nats") && !named.serves("any", "cf"));
         let limits = named.canary.map(|one| (one.max_failed_percent, one.min_deployments));
         assert_eq!(limits, Some((0, 1)));
-        assert!(parse(&format!("name: p\ndigest: {DIGEST}\n"), Stage::Ops).unwrap().serves("any", "any"));
+        assert!(
+            parse(&format!("name: p\ndigest: {DIGEST}\n"), Stage::Ops)
+                .unwrap()
+                .serves("any", "any")
+        );
         for (text, wanted) in [
             ("10", "/canary "),
             ("{}", "/canary "),

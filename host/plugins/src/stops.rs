@@ -30,7 +30,10 @@ impl Stops {
     pub(super) fn apply(&mut self, registry: &mut Registry) -> bool {
         let mut is_changed = false;
         for (key, entry) in &mut registry.entries {
-            let canary = entry.good.as_ref().and_then(|good| Some((good, good.document.canary.as_ref()?)));
+            let canary = entry
+                .good
+                .as_ref()
+                .and_then(|good| Some((good, good.document.canary.as_ref()?)));
             let Some((good, why)) = canary.and_then(|(good, canary)| Some((good, good.trial.verdict(canary)?))) else {
                 continue;
             };

@@ -426,7 +426,10 @@ fn a_deployment_waits_for_the_canary_that_it_has_used_but_not_for_a_new_one() {
     };
     assert!(waits("new", "new"), "after a restart");
     assert!(!waits("new", "digest-of-p"), "a new one");
-    assert!(waits("digest-of-p", "digest-of-p"), "other settings of the same component");
+    assert!(
+        waits("digest-of-p", "digest-of-p"),
+        "other settings of the same component"
+    );
 }
 
 #[test]

@@ -7,8 +7,8 @@ use super::approval::Reviewer;
 use super::follow::Plugin;
 use super::gather::{self, Described};
 use super::load::{Loader, Outcome};
-use super::problem::PluginProblem;
 use super::marks::NO_MEMORY;
+use super::problem::PluginProblem;
 use super::pull::{MAX_CONCURRENT_PULLS, Pulled, Puller};
 use super::queue::{Queue, Queued};
 use super::registry::{Entry, Good, Key, Registry, State};
@@ -330,8 +330,12 @@ impl Worker<'_> {
     fn publish(&self, registry: Registry) {
         let metrics = self.cluster.metrics();
         metrics.plugins_loaded.set(registry.count(|entry| entry.good.is_some()));
-        metrics.plugins_refused.set(registry.count(|entry| entry.problem().is_some()));
-        metrics.canaries_stopped.set(registry.count(|entry| entry.has_failed(codes::PLUGIN_CANARY_STOPPED)));
+        metrics
+            .plugins_refused
+            .set(registry.count(|entry| entry.problem().is_some()));
+        metrics
+            .canaries_stopped
+            .set(registry.count(|entry| entry.has_failed(codes::PLUGIN_CANARY_STOPPED)));
         self.plugins.publish(registry, |digests| self.loader.host.keep(digests));
     }
 }
@@ -378,7 +382,12 @@ fn noted(key: &Key, plugin: &Plugin, described: &Described, old: Option<&Entry>)
     let good = old.and_then(|old| old.good.clone());
     let stopped = described.stopped();
     let state = match &described.document {
-        Ok(document) if let Some(why) = stopped && document.canary.is_some() => State::Refused(stops::problem(key, document, why)),
+        Ok(document)
+            if let Some(why) = stopped
+                && document.canary.is_some() =>
+        {
+            State::Refused(stops::problem(key, document, why))
+        }
         // Even if the description is the same: parts that no longer match it would be found only after a restart, when
         // the last good ones are lost. The last good version is used meanwhile.
         Ok(_) => State::Loading {

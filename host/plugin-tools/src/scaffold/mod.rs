@@ -59,7 +59,10 @@ impl New {
                 files.push((format!("wit/deps/{}/{stage}", self.stage), text.to_string()));
                 files.push((format!("wit/{}", types.0), types.1.to_string()));
                 if language == Language::Js {
-                    files.push(("boson/types.ts".into(), self.filled(TYPES) + &typescript(self.stage.name())));
+                    files.push((
+                        "boson/types.ts".into(),
+                        self.filled(TYPES) + &typescript(self.stage.name()),
+                    ));
                     files.push(("jsconfig.json".into(), self.filled(JSCONFIG)));
                 }
             }
@@ -99,7 +102,17 @@ impl New {
         let calls: String = functions.iter().map(|function| self.language.call(function)).collect();
         let world = self.world();
         let setup = self.language.setup();
-        let setup = setup.map_or(String::new(), |command| format!("      - &setup\n        run: {command}\n"));
+        let setup = setup.map_or(String::new(), |command| {
+            format!("      - &setup\n        run: {command}\n")
+        });
+        let paths = if self.stage.has_rule() {
+            format!(
+                "    \"paths\": {{ \"boson:{}/{interface}@1.0.0\": [\"./boson/rule.ts\"] }},\n",
+                self.stage
+            )
+        } else {
+            String::new()
+        };
         // First, because it has markers of its own.
         let values = [
             ("@FUNCTIONS@", calls.as_str()),
@@ -115,6 +128,7 @@ impl New {
             ("@NEEDS@", self.language.needs()),
             ("@SETUP@", &setup),
             ("@SETUP_AGAIN@", if setup.is_empty() { "" } else { "      - *setup\n" }),
+            ("@PATHS@", &paths),
             ("@VERSION@", env!("CARGO_PKG_VERSION")),
         ];
         values.iter().fold(template.to_string(), |text, (marker, value)| {

@@ -44,8 +44,12 @@ impl Written<'_> {
         }
         let functions = interface.functions.values().map(|function| self.function(function));
         let functions: String = functions.collect();
-        let (docs, name) = (comment(&interface.docs, ""), pascal(interface.name.as_deref().unwrap_or_default()));
-        self.text.push_str(&format!("{docs}export interface {name} {{\n{functions}}}\n\n"));
+        let (docs, name) = (
+            comment(&interface.docs, ""),
+            pascal(interface.name.as_deref().unwrap_or_default()),
+        );
+        self.text
+            .push_str(&format!("{docs}export interface {name} {{\n{functions}}}\n\n"));
     }
 
     /// A type with its documentation; none if it only names that of another interface.
@@ -62,12 +66,18 @@ impl Written<'_> {
                 return Some(format!("{docs}export interface {name} {{\n{fields}}}\n\n"));
             }
             TypeDefKind::Enum(one) => {
-                let cases = one.cases.iter().map(|case| format!("{}  | \"{}\"", comment(&case.docs, "  "), case.name));
+                let cases = one
+                    .cases
+                    .iter()
+                    .map(|case| format!("{}  | \"{}\"", comment(&case.docs, "  "), case.name));
                 lines(cases)
             }
             TypeDefKind::Variant(one) => {
                 let cases = one.cases.iter().map(|case| {
-                    let payload = case.ty.map(|kind| format!("; val: {}", self.kind(&kind))).unwrap_or_default();
+                    let payload = case
+                        .ty
+                        .map(|kind| format!("; val: {}", self.kind(&kind)))
+                        .unwrap_or_default();
                     format!("{}  | {{ tag: \"{}\"{payload} }}", comment(&case.docs, "  "), case.name)
                 });
                 lines(cases)
@@ -129,7 +139,9 @@ fn comment(docs: &Docs, indent: &str) -> String {
     match lines.as_slice() {
         [line] => format!("{indent}/** {line} */\n"),
         lines => {
-            let lines = lines.iter().map(|line| format!("{indent} * {line}").trim_end().to_string() + "\n");
+            let lines = lines
+                .iter()
+                .map(|line| format!("{indent} * {line}").trim_end().to_string() + "\n");
             format!("{indent}/**\n{}{indent} */\n", lines.collect::<String>())
         }
     }
