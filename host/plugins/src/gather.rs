@@ -51,7 +51,8 @@ impl Described {
 
     /// Why it was stopped as a canary, if its content has not changed since.
     pub(super) fn stopped(&self) -> Option<&str> {
-        let (identity, why) = self.annotation(STOPPED)?.split_once(' ')?;
+        let is_canary = self.document.as_ref().is_ok_and(|document| document.canary.is_some());
+        let (identity, why) = self.annotation(STOPPED).filter(|_| is_canary)?.split_once(' ')?;
         (identity == self.identity).then_some(why)
     }
 

@@ -381,19 +381,14 @@ fn start_pulls<F>(progress: &mut Progress, pulling: &mut FuturesUnordered<F>, pu
 fn noted(key: &Key, plugin: &Plugin, described: &Described, old: Option<&Entry>) -> Entry {
     let good = old.and_then(|old| old.good.clone());
     let stopped = described.stopped();
-    let state = match &described.document {
-        Ok(document)
-            if let Some(why) = stopped
-                && document.canary.is_some() =>
-        {
-            State::Refused(stops::problem(key, document, why))
-        }
+    let state = match (&described.document, stopped) {
+        (Ok(document), Some(why)) => State::Refused(stops::problem(key, document, why)),
         // Even if the description is the same: parts that no longer match it would be found only after a restart, when
         // the last good ones are lost. The last good version is used meanwhile.
-        Ok(_) => State::Loading {
+        (Ok(_), None) => State::Loading {
             since: old.and_then(Entry::since).unwrap_or_else(Instant::now),
         },
-        Err(errors) => {
+        (Err(errors), _) => {
             let problem = PluginProblem::of(&format!("ConfigMap '{key}'"), errors, &described.sources);
             tracing::warn!(plugin = %key, reason = problem.reason, "refused");
             State::Refused(problem)

@@ -175,6 +175,42 @@ mod tests {
     use clap::ValueEnum;
 
     #[test]
+    fn the_workflow_is_yaml_and_pins_actions_as_ours_does() {
+        let ours = include_str!("../../../../.github/workflows/test.yml");
+        for language in Language::value_variants() {
+            let new = New {
+                name: "my-plugin".into(),
+                stage: Stage::Checks,
+                language: *language,
+            };
+            let files = new.files();
+            let (_, text) = files
+                .iter()
+                .find(|(path, _)| path == ".github/workflows/plugin.yml")
+                .unwrap();
+            let read = boson_pipeline::yaml::read("plugin.yml", text).unwrap();
+            for job in ["test", "release"] {
+                let steps = read
+                    .tree
+                    .get("jobs")
+                    .and_then(|jobs| jobs.get(job)?.get("steps")?.as_array());
+                let runs_tests = |step: &boson_document::Tree| step.str("run") == Some("make test");
+                assert!(steps.unwrap().iter().any(runs_tests), "{language:?} {job}");
+            }
+            let actions: Vec<&str> = text
+                .lines()
+                .filter_map(|line| line.split_once("uses: "))
+                .map(|(_, one)| one)
+                .collect();
+            assert!(!actions.is_empty());
+            for action in actions {
+                assert!(ours.contains(&format!("uses: {action}\n")), "{action}");
+            }
+            assert_eq!(text.contains("*setup"), language.setup().is_some(), "{text}");
+        }
+    }
+
+    #[test]
     fn no_marker_is_left() {
         for stage in Stage::ALL {
             for language in Language::value_variants() {

@@ -3,7 +3,7 @@
 
 use super::spelling::{camel, pascal};
 use boson_componentize::contract;
-use wit_parser::{Docs, Function, Interface, Resolve, Type, TypeDef, TypeDefKind};
+use wit_parser::{Case, Docs, EnumCase, Function, Interface, Resolve, Type, TypeDef, TypeDefKind};
 
 /// The types of a stage: those of the shared package, its own, and its functions.
 pub fn typescript(stage: &str) -> String {
@@ -12,7 +12,7 @@ pub fn typescript(stage: &str) -> String {
         resolve: &resolve,
         text: String::new(),
     };
-    for (_, interface) in &resolve.interfaces {
+    for (_, interface) in resolve.interfaces.iter() {
         let package = interface.package.map(|id| resolve.packages[id].name.name.as_str());
         let is_shared = package == Some("types") && !is_output(interface);
         if is_shared || package == Some(stage) {
@@ -54,40 +54,46 @@ impl Written<'_> {
 
     /// A type with its documentation; none if it only names that of another interface.
     fn definition(&self, one: &TypeDef) -> Option<String> {
+        let shape = match &one.kind {
+            // `use` of another interface has the same name in this text.
+            TypeDefKind::Type(Type::Id(_)) => return None,
+            kind => self.shape(kind),
+        };
         let (docs, name) = (comment(&one.docs, ""), pascal(one.name.as_deref()?));
-        let body = match &one.kind {
+        // The cases of a type are on lines of their own.
+        let space = if shape.starts_with('\n') { "" } else { " " };
+        Some(format!("{docs}export type {name} ={space}{shape};\n\n"))
+    }
+
+    fn shape(&self, kind: &TypeDefKind) -> String {
+        match kind {
+            TypeDefKind::Type(kind) => self.kind(kind),
+            TypeDefKind::List(item) => format!("Array<{}>", self.kind(item)),
+            TypeDefKind::Option(value) => format!("{} | null", self.kind(value)),
+            TypeDefKind::Result(result) => result.ok.map_or("void".into(), |ok| self.kind(&ok)),
             TypeDefKind::Record(record) => {
                 let fields = record.fields.iter().map(|field| {
                     let is_optional = if self.is_optional(&field.ty) { "?" } else { "" };
                     let (docs, name, kind) = (comment(&field.docs, "  "), camel(&field.name), self.kind(&field.ty));
                     format!("{docs}  {name}{is_optional}: {kind};\n")
                 });
-                let fields: String = fields.collect();
-                return Some(format!("{docs}export interface {name} {{\n{fields}}}\n\n"));
+                format!("{{\n{}}}", fields.collect::<String>())
             }
             TypeDefKind::Enum(one) => {
-                let cases = one
-                    .cases
-                    .iter()
-                    .map(|case| format!("{}  | \"{}\"", comment(&case.docs, "  "), case.name));
-                lines(cases)
+                let case = |case: &EnumCase| format!("\n{}  | \"{}\"", comment(&case.docs, "  "), case.name);
+                one.cases.iter().map(case).collect()
             }
             TypeDefKind::Variant(one) => {
-                let cases = one.cases.iter().map(|case| {
-                    let payload = case
-                        .ty
-                        .map(|kind| format!("; val: {}", self.kind(&kind)))
-                        .unwrap_or_default();
-                    format!("{}  | {{ tag: \"{}\"{payload} }}", comment(&case.docs, "  "), case.name)
-                });
-                lines(cases)
+                let case = |case: &Case| {
+                    let payload = case.ty.map(|kind| format!("; val: {}", self.kind(&kind)));
+                    let (docs, payload) = (comment(&case.docs, "  "), payload.unwrap_or_default());
+                    format!("\n{docs}  | {{ tag: \"{}\"{payload} }}", case.name)
+                };
+                one.cases.iter().map(case).collect()
             }
-            // `use` of another interface has the same name in this text.
-            TypeDefKind::Type(Type::Id(_)) => return None,
-            TypeDefKind::Type(kind) => format!(" {}", self.kind(kind)),
-            _ => return None,
-        };
-        Some(format!("{docs}export type {name} ={body};\n\n"))
+            // The contract has none of the others.
+            _ => "unknown".into(),
+        }
     }
 
     fn function(&self, function: &Function) -> String {
@@ -108,12 +114,7 @@ impl Written<'_> {
             Type::U64 | Type::S64 => "bigint".into(),
             Type::Id(id) => match &self.resolve.types[*id] {
                 TypeDef { name: Some(name), .. } => pascal(name),
-                TypeDef { kind, .. } => match kind {
-                    TypeDefKind::List(item) => format!("{}[]", self.kind(item)),
-                    TypeDefKind::Option(value) => format!("{} | null", self.kind(value)),
-                    TypeDefKind::Result(result) => result.ok.map_or("void".into(), |ok| self.kind(&ok)),
-                    _ => "unknown".into(),
-                },
+                TypeDef { kind, .. } => self.shape(kind),
             },
             _ => "number".into(),
         }
@@ -122,11 +123,6 @@ impl Written<'_> {
     fn is_optional(&self, kind: &Type) -> bool {
         matches!(kind, Type::Id(id) if matches!(self.resolve.types[*id].kind, TypeDefKind::Option(_)))
     }
-}
-
-/// The cases of a type, each on a line of its own.
-fn lines(cases: impl Iterator<Item = String>) -> String {
-    cases.map(|case| format!("\n{case}")).collect()
 }
 
 fn comment(docs: &Docs, indent: &str) -> String {
@@ -160,7 +156,7 @@ mod tests {
             "  | { tag: \"document\"; val: DocumentPlace }\n",
             "  | { tag: \"json-patch\"; val: Patch }\n",
             "  pointer?: string | null;\n",
-            "  objects: Json[];\n",
+            "  objects: Array<Json>;\n",
             "  settingsSchema: Json;\n",
             "export interface About {\n",
             "  describe(): Description;\n",
