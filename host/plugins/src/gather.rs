@@ -225,6 +225,7 @@ fn put_together(maps: Packed, parts: Option<usize>) -> Result<Gathered, Diagnost
 mod tests {
     use super::*;
     use k8s_openapi::ByteString;
+    use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 
     fn map(files: &[(&str, &str)]) -> BTreeMap<String, Vec<u8>> {
         let binary = files
@@ -234,6 +235,37 @@ mod tests {
             binary_data: Some(binary.collect()),
             ..ConfigMap::default()
         })
+    }
+
+    #[test]
+    fn the_record_of_a_stop_counts_for_the_content_that_was_stopped() {
+        let described = |canary: &str, record: Option<String>| {
+            let document = format!("name: p\ndigest: sha256:{}\n{canary}", "a1".repeat(32));
+            let map = ConfigMap {
+                metadata: ObjectMeta {
+                    annotations: record.map(|record| [(STOPPED.to_string(), record)].into()),
+                    ..ObjectMeta::default()
+                },
+                data: Some([(DOCUMENT.to_string(), document)].into()),
+                ..ConfigMap::default()
+            };
+            let key = Key {
+                namespace: "here".into(),
+                name: "p".into(),
+            };
+            let plugin = Plugin {
+                label: "resources".into(),
+                ..Plugin::default()
+            };
+            super::described(map, &key, &plugin)
+        };
+        let canary = "canary: {percent: 10}\n";
+        let record = format!("{} it failed", described(canary, None).identity);
+        assert_eq!(described(canary, None).stopped(), None);
+        assert_eq!(described(canary, Some(record.clone())).stopped(), Some("it failed"));
+        assert_eq!(described("canary: {percent: 20}\n", Some(record)).stopped(), None);
+        let record = format!("{} it failed", described("", None).identity);
+        assert_eq!(described("", Some(record)).stopped(), None, "no canary");
     }
 
     #[test]

@@ -114,6 +114,15 @@ impl Registry {
     }
 }
 
+// === impl Good ===
+
+impl Good {
+    /// Why it has to be stopped, if it is a canary.
+    pub(super) fn verdict(&self) -> Option<String> {
+        self.trial.verdict(self.document.canary.as_ref()?)
+    }
+}
+
 // === impl Entry ===
 
 impl Entry {

@@ -30,17 +30,14 @@ impl Stops {
     pub(super) fn apply(&mut self, registry: &mut Registry) -> bool {
         let mut is_changed = false;
         for (key, entry) in &mut registry.entries {
-            let canary = entry
-                .good
-                .as_ref()
-                .and_then(|good| Some((good, good.document.canary.as_ref()?)));
-            let Some((good, why)) = canary.and_then(|(good, canary)| Some((good, good.trial.verdict(canary)?))) else {
+            let good = entry.good.as_ref();
+            let Some((document, why)) = good.and_then(|good| Some((&good.document, good.verdict()?))) else {
                 continue;
             };
             tracing::warn!(plugin = %key, why, "the canary is stopped");
             // Otherwise the ConfigMap has another version by now, which this says nothing about.
             if matches!(entry.state, State::Fine) {
-                entry.state = State::Refused(problem(key, &good.document, &why));
+                entry.state = State::Refused(problem(key, document, &why));
                 let identity = entry.identity.clone().unwrap_or_default();
                 self.0.insert(key.clone(), Stop { identity, why });
             }

@@ -6,7 +6,9 @@ use super::document::{PluginDocument, Selector};
 use super::problem::PluginProblem;
 use super::registry::{Entry, Good, Key, Registry, State};
 use super::selection::{Asking, Selection, select};
+use super::stops::Stops;
 use super::{PluginPolicy, Plugins};
+use crate::codes;
 use boson_api::PluginUse;
 use boson_api::deployment::PluginChoice;
 use boson_api::stage::StageName;
@@ -447,4 +449,72 @@ fn a_canary_that_was_stopped_is_reported_where_it_was_used_and_the_first_version
     let of_others = stopped.present.as_mut().and_then(|present| present.canary.as_mut());
     of_others.unwrap().deployments.clear();
     assert!(selected(&entries(stopped), &[], &[]).plugin_problems.is_empty());
+}
+
+#[test]
+fn a_canary_that_fails_is_stopped_but_not_another_version_in_its_config_map() {
+    let failing = || {
+        let entry = fine(canary("p", "new"), 5);
+        let trial = &entry.good.as_ref().unwrap().trial;
+        trial.note(("here".into(), "nats".into()), Some("PluginTrapped".into()));
+        entry
+    };
+    let newer = Entry {
+        state: State::Loading { since: Instant::now() },
+        ..failing()
+    };
+    let mut registry = registry(vec![
+        ("here", "a", fine(canary("p", "new"), 5)),
+        ("here", "b", failing()),
+        ("here", "c", newer),
+    ]);
+    let mut stops = Stops::default();
+    assert!(stops.apply(&mut registry));
+    let states: Vec<&Entry> = registry.entries.values().collect();
+    assert!(
+        states[0].good.is_some() && states[0].problem().is_none(),
+        "without results"
+    );
+    assert!(states[1].good.is_none() && states[1].has_failed(codes::PLUGIN_CANARY_STOPPED));
+    assert!(states[2].good.is_none() && states[2].is_loading());
+    let message = &states[1].problem().unwrap().message;
+    assert!(message.starts_with("plugin 'p' (ConfigMap 'here/b'): "), "{message}");
+    assert!(!stops.apply(&mut registry), "once");
+}
+
+#[test]
+fn the_result_of_a_conversion_counts_for_the_canary_that_failed_in_it() {
+    let first = document("p", Stage::Resources, 0);
+    let mut second = canary("p", "0123456789abcdef");
+    second.canary.as_mut().unwrap().min_deployments = 2;
+    let registry = registry(vec![("here", "a", fine(first, 1)), ("here", "b", fine(second, 5))]);
+    let selection = selected(&registry, &[], &[]);
+    let good = registry
+        .entries
+        .values()
+        .last()
+        .and_then(|entry| entry.good.as_ref())
+        .unwrap();
+    let plugins = Plugins::new("boson", PluginPolicy::default());
+    let failure = |digest: &str| PluginProblem {
+        reason: "PluginTrapped".into(),
+        message: format!("plugin 'p' stopped with a trap (sha256:{digest})"),
+    };
+    let tried = |name: &str, failures: &[PluginProblem], is_complete: bool| {
+        let deployment = ("here".to_string(), name.to_string());
+        plugins.tried(&selection.chosen, &deployment, failures, is_complete);
+        good.verdict()
+    };
+    assert_eq!(
+        tried("a", &[failure("0123456789ab")], false),
+        None,
+        "one of two deployments"
+    );
+    assert_eq!(
+        tried("b", &[failure("fedcba987654")], false),
+        None,
+        "it may not have been called"
+    );
+    assert!(tried("b", &[], true).unwrap().contains("1 of 2 deployments"));
+    assert_eq!(tried("a", &[], true), None);
 }
