@@ -160,17 +160,7 @@ impl<'a> Selecting<'a> {
         let serves = |document: &PluginDocument| document.serves(asking.namespace, asking.name);
         let good = entry.good.as_ref().filter(|good| serves(&good.document));
         if let Some(good) = good {
-            let candidate = Candidate {
-                key,
-                created: entry.created,
-                good,
-                place: key,
-            };
-            match good.document {
-                PluginDocument { is_shadow: true, .. } => self.shadows.push(candidate),
-                PluginDocument { canary: Some(_), .. } => self.canaries.push(candidate),
-                _ => self.candidates.push(candidate),
-            }
+            self.add(key, entry.created, good);
         }
         let is_shadow = entry.present.as_ref().is_some_and(|present| present.is_shadow);
         // One that cannot be read might be for any deployment.
@@ -180,14 +170,7 @@ impl<'a> Selecting<'a> {
             && good.is_none()
             && !is_shadow
         {
-            let name = entry.present.as_ref().map_or(&key.name, |present| &present.name);
-            match entry.present.as_ref().filter(|present| present.canary.is_some()) {
-                Some(canary) => self.loading.push((key, canary, *since)),
-                None => self.selection.waiting.push(Waiting {
-                    name: name.clone(),
-                    since: *since,
-                }),
-            }
+            self.wait(key, entry.present.as_ref(), *since);
         }
         if let Some(problem) = entry.problem().filter(|_| would || good.is_some()) {
             self.selection.plugin_problems.push(problem.clone());
@@ -195,6 +178,29 @@ impl<'a> Selecting<'a> {
                 self.lost.push((entry, problem));
             }
         }
+    }
+
+    fn add(&mut self, key: &'a Key, created: i64, good: &'a Good) {
+        let candidate = Candidate {
+            key,
+            created,
+            good,
+            place: key,
+        };
+        match good.document {
+            PluginDocument { is_shadow: true, .. } => self.shadows.push(candidate),
+            PluginDocument { canary: Some(_), .. } => self.canaries.push(candidate),
+            _ => self.candidates.push(candidate),
+        }
+    }
+
+    /// Waits for a plugin that is being loaded. Whether to wait for a canary depends on its first version.
+    fn wait(&mut self, key: &'a Key, present: Option<&'a PluginDocument>, since: Instant) {
+        if let Some(canary) = present.filter(|present| present.canary.is_some()) {
+            return self.loading.push((key, canary, since));
+        }
+        let name = present.map_or(&key.name, |present| &present.name).clone();
+        self.selection.waiting.push(Waiting { name, since });
     }
 
     /// After a restart the last working version is lost. Using the built-in plugin instead would change the objects, so
