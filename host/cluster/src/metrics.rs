@@ -50,6 +50,8 @@ pub struct Metrics {
     pub plugins_loaded: Gauge,
     /// Plugins from ConfigMaps whose present content is refused.
     pub plugins_refused: Gauge,
+    /// Those of them that are canaries and were stopped.
+    pub canaries_stopped: Gauge,
     /// Calls of plugins, for each version in use.
     pub plugins: PluginMetrics,
     /// Whether all parts of this process do their work.
@@ -179,6 +181,7 @@ impl Metrics {
             leading: Gauge::default(),
             plugins_loaded: Gauge::default(),
             plugins_refused: Gauge::default(),
+            canaries_stopped: Gauge::default(),
             plugins: PluginMetrics::default(),
             ready: Gauge::default(),
             deployments: Tally::default(),
@@ -255,6 +258,11 @@ impl Metrics {
             "plugins_refused",
             "Plugins from ConfigMaps whose current content is rejected, or waits for an approval",
             self.plugins_refused.clone(),
+        );
+        registry.register(
+            "plugin_canaries_stopped",
+            "Canaries of plugins that were stopped, because conversions failed because of them",
+            self.canaries_stopped.clone(),
         );
         self.plugins.register(registry);
         registry.register(

@@ -17,14 +17,24 @@ pub struct Function {
     pub reply: String,
 }
 
-/// The interface of a stage, without its package, and its functions. Empty if there is no such stage.
-pub fn functions(stage: &str) -> (String, Vec<Function>) {
+/// All packages of the contract.
+///
+/// # Errors
+/// None of this version.
+pub fn contract() -> Result<Resolve, Error> {
     let mut resolve = Resolve::default();
     for (name, text) in PACKAGES {
-        if resolve.push_str(name, text).is_err() {
-            return Default::default();
-        }
+        let unreadable = |error| Error::World(format!("{error:#}"));
+        resolve.push_str(name, text).map_err(unreadable)?;
     }
+    Ok(resolve)
+}
+
+/// The interface of a stage, without its package, and its functions. Empty if there is no such stage.
+pub fn functions(stage: &str) -> (String, Vec<Function>) {
+    let Ok(resolve) = contract() else {
+        return Default::default();
+    };
     let is_of_stage = |interface: &&Interface| {
         let package = interface.package.map(|id| resolve.packages[id].name.name.as_str());
         package == Some(stage) && !interface.functions.is_empty()
@@ -94,11 +104,7 @@ impl Declared {
     }
 
     fn of_contract(module: &Module) -> Result<Self, Error> {
-        let mut resolve = Resolve::default();
-        for (name, text) in PACKAGES {
-            let unreadable = |error| Error::World(format!("{error:#}"));
-            resolve.push_str(name, text).map_err(unreadable)?;
-        }
+        let resolve = contract()?;
         let mut worlds = resolve.worlds.iter();
         let (world, _) = worlds
             .find(|(_, world)| fits(&resolve, world, module))

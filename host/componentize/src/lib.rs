@@ -33,7 +33,7 @@ mod provider;
 mod start;
 mod wasi;
 
-pub use contract::{Function, functions};
+pub use contract::{Function, contract, functions};
 pub use error::{Error, help_for_import};
 pub use foreign::without_wasi;
 pub use packages::{Package, packages, wit};

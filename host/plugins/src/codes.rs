@@ -1,13 +1,23 @@
 //! Explanations of all diagnostic codes of this crate.
 
 boson_pipeline::codes::codes! {
+    PLUGIN_CANARY_ALONE = "plugin-canary-alone", "A canary has no first version",
+        "A version with `canary` in `plugin.yaml` takes the place of the plugin with the same name, stage and kind (rule or \
+         wrapper) in the same namespace. There is none that applies to the deployment, or another canary has taken its \
+         place. The deployment is converted without this canary. To use the version without a first one, remove `canary`.";
+    PLUGIN_CANARY_STOPPED = "plugin-canary-stopped", "A canary was stopped",
+        "Conversions of more than `maxFailedPercent` of the deployments that use the canary failed because it trapped, \
+         exceeded a limit or gave a malformed reply. The operator uses the first version for these deployments again. It \
+         records that in the annotation `quarks.cloudfoundry.org/plugin-canary-stopped` of the ConfigMap, so the canary is \
+         stopped also after a restart of the operator, until the content of the ConfigMap changes or the annotation is \
+         removed.";
     PLUGIN_CONFLICT = "plugin-conflict", "A stage of a deployment has two plugins",
         "A stage has one plugin. The operator uses the plugin with the older ConfigMap and rejects the other one. \
          Make the selectors in their `plugin.yaml` disjoint, or name one of them in `spec.conversion.plugins`.";
     PLUGIN_DOCUMENT = "plugin-document", "A `plugin.yaml` is invalid",
         "It contains `name` and `digest` or `image`, and optionally `replaces`, `wraps`, `order`, `enforce`, \
-         `onFailure`, `shadow`, `settings`, `selector` (`namespaces`, `deployments`, `instanceGroups`), `parts` and \
-         `imagePullSecrets`. Unknown members are an error, because a selector with a typo would select every deployment.";
+         `onFailure`, `shadow`, `canary`, `settings`, `selector` (`namespaces`, `deployments`, `instanceGroups`), \
+         `parts` and `imagePullSecrets`. Unknown members are an error, because a selector with a typo would select every deployment.";
     PLUGIN_IMAGE_DIGEST = "plugin-image-digest", "The image of a plugin contains another component than `plugin.yaml` says",
         "`image` in `plugin.yaml` names the image, whose digest is that of its manifest; `digest` is the one of the component \
          itself, as `sha256sum` prints it. An image with a digest always has the same component, so `digest` can be left \

@@ -2,6 +2,7 @@
 //!
 //! Unknown members are refused: a misspelled `selector` would select every deployment.
 
+use super::canary::{Canary, MAX_COUNTED_DEPLOYMENTS};
 use super::image::ImageSource;
 use super::marks;
 use crate::codes;
@@ -9,6 +10,8 @@ use boson_document::{Pointer, Tree};
 use boson_pipeline::stage::CheckPolicy;
 use boson_pipeline::yaml::Document;
 use boson_pipeline::{Diagnostic, Stage, packed};
+use std::fmt::Display;
+use std::ops::RangeInclusive;
 
 /// The content of `plugin.yaml`.
 #[derive(Clone, Debug, PartialEq)]
@@ -25,6 +28,8 @@ pub struct PluginDocument {
     pub policy: CheckPolicy,
     /// It runs beside the plugin of its name, without effect.
     pub is_shadow: bool,
+    /// Some of the deployments use it in place of the plugin of its name.
+    pub canary: Option<Canary>,
     /// Settings, an object.
     pub settings: Tree,
     /// Which deployments it is for.
@@ -47,6 +52,16 @@ pub struct Selector {
     /// Only the instance groups with these names, of the deployments that it selects; none: all. Of wrappers of
     /// `render` and `bpm` only, whose calls are for one group.
     pub instance_groups: Option<Vec<String>>,
+}
+
+// === impl PluginDocument ===
+
+impl PluginDocument {
+    /// Whether this deployment uses it.
+    pub fn serves(&self, namespace: &str, deployment: &str) -> bool {
+        let is_canary_of = |canary: &Canary| canary.holds(namespace, deployment);
+        self.selector.holds(namespace, deployment) && self.canary.as_ref().is_none_or(is_canary_of)
+    }
 }
 
 // === impl Selector ===
@@ -81,6 +96,8 @@ pub fn read(document: &Document, stage: Stage) -> Result<PluginDocument, Vec<Dia
 /// Most pull Secrets of a plugin.
 const MAX_SECRETS: usize = 8;
 
+/// Members of `canary`.
+const CANARY: [&str; 4] = ["percent", "deployments", "maxFailedPercent", "minDeployments"];
 /// Member of `selector`.
 const INSTANCE_GROUPS: &str = "instanceGroups";
 
@@ -89,7 +106,7 @@ struct Reader<'a> {
     errors: Vec<Diagnostic>,
 }
 
-const KNOWN: [&str; 13] = [
+const KNOWN: [&str; 14] = [
     "name",
     "replaces",
     "wraps",
@@ -97,6 +114,7 @@ const KNOWN: [&str; 13] = [
     "enforce",
     "onFailure",
     "shadow",
+    "canary",
     "settings",
     "selector",
     "digest",
@@ -136,10 +154,11 @@ impl Reader<'_> {
                 is_optional: tree.str("onFailure") == Some("skip"),
             },
             is_shadow: tree.get("shadow") == Some(&Tree::Bool(true)),
+            canary: self.canary(tree),
             settings,
             selector: self.selector(tree, stage),
             digest: self.digest(tree),
-            parts: self.parts(tree),
+            parts: self.number(tree, &root, "parts", 1..=packed::MAX_PARTS),
             image: self.image(tree),
         }
     }
@@ -192,6 +211,9 @@ impl Reader<'_> {
         {
             self.wrong(&root.at("shadow"), "'shadow' must be true or false");
         }
+        if tree.get("shadow") == Some(&Tree::Bool(true)) && tree.get("canary").is_some() {
+            self.wrong(&root.at("canary"), "a shadow plugin has no effect, so it is no canary");
+        }
     }
 
     /// Checks `onFailure`. A conversion without a rule, or without a plugin of `resources`, would create other objects.
@@ -204,6 +226,43 @@ impl Reader<'_> {
             _ => "'onFailure' must be 'fail' or 'skip'".to_string(),
         };
         self.wrong(&Pointer::root().at("onFailure"), &what);
+    }
+
+    /// Reads `canary`.
+    fn canary(&mut self, tree: &Tree) -> Option<Canary> {
+        let (tree, place) = (tree.get("canary")?, Pointer::root().at("canary"));
+        if tree.as_object().is_none() {
+            self.wrong(&place, "'canary' must be an object");
+            return None;
+        }
+        self.known(tree, &place, &CANARY);
+        let [percent, deployments, max_failed, min_deployments] = CANARY;
+        let canary = Canary {
+            percent: self.number(tree, &place, percent, 0..=100).unwrap_or(0),
+            deployments: self.names(tree, &place, deployments).unwrap_or_default(),
+            max_failed_percent: self.number(tree, &place, max_failed, 0..=100).unwrap_or(0),
+            min_deployments: self
+                .number(tree, &place, min_deployments, 1..=MAX_COUNTED_DEPLOYMENTS)
+                .unwrap_or(1),
+        };
+        if tree.get(percent).is_none() && tree.get(deployments).is_none() {
+            self.wrong(&place, "'canary' needs 'percent' or 'deployments'");
+        }
+        Some(canary)
+    }
+
+    /// A number in these bounds.
+    fn number<N>(&mut self, tree: &Tree, place: &Pointer, key: &str, bounds: RangeInclusive<N>) -> Option<N>
+    where
+        N: TryFrom<i64> + PartialOrd + Display,
+    {
+        let number = tree.get(key)?.as_i64().and_then(|number| N::try_from(number).ok());
+        let number = number.filter(|number| bounds.contains(number));
+        if number.is_none() {
+            let what = format!("'{key}' must be a number from {} to {}", bounds.start(), bounds.end());
+            self.wrong(&place.at(key), &what);
+        }
+        number
     }
 
     /// The digest of the component, which only an image makes unnecessary.
@@ -266,19 +325,6 @@ impl Reader<'_> {
                 Vec::new()
             }
         }
-    }
-
-    fn parts(&mut self, tree: &Tree) -> Option<usize> {
-        let parts = tree.get("parts")?;
-        let number = parts.as_i64().and_then(|parts| usize::try_from(parts).ok());
-        let number = number.filter(|parts| (1..=packed::MAX_PARTS).contains(parts));
-        if number.is_none() {
-            self.wrong(
-                &Pointer::root().at("parts"),
-                &format!("'parts' must be a number from 1 to {}", packed::MAX_PARTS),
-            );
-        }
-        number
     }
 
     fn selector(&mut self, document: &Tree, stage: Stage) -> Selector {
@@ -407,6 +453,42 @@ mod tests {
             )
             .is_err()
         );
+    }
+
+    #[test]
+    fn a_canary_names_its_deployments_and_its_limits() {
+        let canary = |text: &str| parse(&format!("name: p\ndigest: {DIGEST}\ncanary: {text}\n"), Stage::Ops);
+        let read = canary("{percent: 10, maxFailedPercent: 20, minDeployments: 3}").unwrap();
+        let wanted = Canary {
+            percent: 10,
+            deployments: Vec::new(),
+            max_failed_percent: 20,
+            min_deployments: 3,
+        };
+        assert_eq!(read.canary, Some(wanted));
+        let named = canary("{deployments: [nats]}").unwrap();
+        assert!(named.serves("any", "nats") && !named.serves("any", "cf"));
+        let limits = named.canary.map(|one| (one.max_failed_percent, one.min_deployments));
+        assert_eq!(limits, Some((0, 1)));
+        assert!(
+            parse(&format!("name: p\ndigest: {DIGEST}\n"), Stage::Ops)
+                .unwrap()
+                .serves("any", "any")
+        );
+        for (text, wanted) in [
+            ("10", "/canary "),
+            ("{}", "/canary "),
+            ("{percent: 101}", "/canary/percent "),
+            ("{percent: -1}", "/canary/percent "),
+            ("{percent: 10 %}", "/canary/percent "),
+            ("{percent: 1, minDeployments: 0}", "/canary/minDeployments "),
+            ("{deployments: nats}", "/canary/deployments "),
+            ("{percent: 1, minCalls: 3}", "/canary/minCalls "),
+            ("{percent: 1}\nshadow: true", "/canary "),
+        ] {
+            let errors = canary(text).unwrap_err();
+            assert!(errors.len() == 1 && errors[0].starts_with(wanted), "{text}: {errors:?}");
+        }
     }
 
     #[test]

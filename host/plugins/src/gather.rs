@@ -2,7 +2,7 @@
 
 use super::document::{self, PluginDocument};
 use super::follow::Plugin;
-use super::marks::{ATTESTATION, DOCUMENT, IMAGE, PLUGIN, SIGNATURE};
+use super::marks::{ATTESTATION, DOCUMENT, IMAGE, PLUGIN, SIGNATURE, STOPPED};
 use super::registry::{Key, Packed};
 use crate::codes;
 use crate::host::Content;
@@ -15,7 +15,7 @@ use boson_signatures::Signed;
 use k8s_openapi::api::core::v1::ConfigMap;
 use std::collections::BTreeMap;
 
-/// Who owns the annotation with the record.
+/// Who owns the annotations.
 const MANAGER: FieldManager = FieldManager("boson-plugins");
 
 /// The first ConfigMap of a plugin, read.
@@ -46,14 +46,23 @@ pub(super) struct Gathered {
 impl Described {
     /// The image with the digest that its tag was resolved to.
     pub(super) fn record(&self) -> Option<&str> {
-        let annotations = self.map.metadata.annotations.as_ref();
-        annotations.and_then(|all| all.get(IMAGE)).map(String::as_str)
+        self.annotation(IMAGE)
+    }
+
+    /// Why it was stopped as a canary, if its content has not changed since.
+    pub(super) fn stopped(&self) -> Option<&str> {
+        let is_canary = self.document.as_ref().is_ok_and(|document| document.canary.is_some());
+        let (identity, why) = self.annotation(STOPPED).filter(|_| is_canary)?.split_once(' ')?;
+        (identity == self.identity).then_some(why)
+    }
+
+    fn annotation(&self, key: &str) -> Option<&str> {
+        self.map.metadata.annotations.as_ref()?.get(key).map(String::as_str)
     }
 
     /// Records what the tag of its image was resolved to, unless the ConfigMap has changed since it was read.
     pub(super) async fn write_record(&self, cluster: &Cluster, image: &str) -> Result<(), Error> {
-        let annotation = serde_json::json!({"metadata": {"annotations": {IMAGE: image}}});
-        cluster.merge(MANAGER, &self.map, annotation).await.map(drop)
+        annotate(cluster, &self.map, IMAGE, image).await
     }
 
     /// The signature and the attestation of the component.
@@ -78,6 +87,12 @@ impl Described {
         let files = self.map.binary_data.iter().flatten();
         files.map(|(name, _)| name).any(|name| packed::part(name).is_some())
     }
+}
+
+/// Sets an annotation of a ConfigMap, unless it has changed since it was read.
+pub(super) async fn annotate(cluster: &Cluster, map: &ConfigMap, key: &str, value: &str) -> Result<(), Error> {
+    let annotation = serde_json::json!({"metadata": {"annotations": {key: value}}});
+    cluster.merge(MANAGER, map, annotation).await.map(drop)
 }
 
 /// Reads the first ConfigMap; none if it was deleted.
@@ -210,6 +225,7 @@ fn put_together(maps: Packed, parts: Option<usize>) -> Result<Gathered, Diagnost
 mod tests {
     use super::*;
     use k8s_openapi::ByteString;
+    use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 
     fn map(files: &[(&str, &str)]) -> BTreeMap<String, Vec<u8>> {
         let binary = files
@@ -219,6 +235,37 @@ mod tests {
             binary_data: Some(binary.collect()),
             ..ConfigMap::default()
         })
+    }
+
+    #[test]
+    fn the_record_of_a_stop_counts_for_the_content_that_was_stopped() {
+        let described = |canary: &str, record: Option<String>| {
+            let document = format!("name: p\ndigest: sha256:{}\n{canary}", "a1".repeat(32));
+            let map = ConfigMap {
+                metadata: ObjectMeta {
+                    annotations: record.map(|record| [(STOPPED.to_string(), record)].into()),
+                    ..ObjectMeta::default()
+                },
+                data: Some([(DOCUMENT.to_string(), document)].into()),
+                ..ConfigMap::default()
+            };
+            let key = Key {
+                namespace: "here".into(),
+                name: "p".into(),
+            };
+            let plugin = Plugin {
+                label: "resources".into(),
+                ..Plugin::default()
+            };
+            super::described(map, &key, &plugin)
+        };
+        let canary = "canary: {percent: 10}\n";
+        let record = format!("{} it failed", described(canary, None).identity);
+        assert_eq!(described(canary, None).stopped(), None);
+        assert_eq!(described(canary, Some(record.clone())).stopped(), Some("it failed"));
+        assert_eq!(described("canary: {percent: 20}\n", Some(record)).stopped(), None);
+        let record = format!("{} it failed", described("", None).identity);
+        assert_eq!(described("", Some(record)).stopped(), None, "no canary");
     }
 
     #[test]

@@ -10,6 +10,7 @@
 )]
 
 pub mod approval;
+mod canary;
 pub mod codes;
 mod copies;
 mod document;
@@ -28,6 +29,7 @@ mod registry;
 mod retries;
 mod selection;
 mod sources;
+mod stops;
 mod watches;
 mod worker;
 
@@ -35,6 +37,7 @@ mod worker;
 mod tests;
 
 pub use approval::PluginUpdates;
+pub use canary::{DeploymentKey, Trial};
 pub use codes::ALL as CODES;
 pub use copies::{Copies, copies, is_unused};
 pub use load::Loader;
@@ -64,6 +67,8 @@ pub struct Plugins {
     policy: PluginPolicy,
     registry: Arc<RwLock<Arc<Registry>>>,
     pub changes: Changes,
+    /// Conversions with canaries have ended.
+    tried: Changes,
 }
 
 // === impl Plugins ===
@@ -76,12 +81,26 @@ impl Plugins {
             policy,
             registry: Arc::default(),
             changes: Changes::default(),
+            tried: Changes::default(),
         }
     }
 
     /// The present plugins.
     pub fn now(&self) -> Arc<Registry> {
         self.registry.read().clone()
+    }
+
+    /// Counts a conversion for the canaries among its plugins. `failures`: the plugins that failed in it. One that ended
+    /// early for another reason says nothing about a canary.
+    pub fn tried(&self, picks: &[Pick], deployment: &DeploymentKey, failures: &[PluginProblem], is_complete: bool) {
+        for pick in picks {
+            let Some(trial) = &pick.trial else { continue };
+            let failure = failures.iter().find(|one| pick.is_named_in(&one.message));
+            if is_complete || failure.is_some() {
+                trial.note(deployment.clone(), failure.map(|one| one.reason.clone()));
+                self.tried.notify();
+            }
+        }
     }
 
     /// Replaces them, and then unloads the components that are not among these digests. In this order: who still
@@ -143,6 +162,11 @@ impl Plugins {
             followed.changes.notify();
             std::future::ready(())
         });
-        futures::join!(following, worker.run(), widened);
+        // A canary may have to be stopped.
+        let tried = self.tried.follow().for_each(|()| {
+            followed.changes.notify();
+            std::future::ready(())
+        });
+        futures::join!(following, worker.run(), widened, tried);
     }
 }

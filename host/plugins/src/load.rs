@@ -3,7 +3,7 @@
 use super::approval;
 use super::document::PluginDocument;
 use super::gather::{self, Gathered};
-use super::marks::{DOCUMENT, IN_PODS};
+use super::marks::{DIGEST_DIGITS, DOCUMENT, IN_PODS};
 use super::pack;
 use super::problem::PluginProblem;
 use super::queue::Queued;
@@ -14,9 +14,6 @@ use boson_cluster::client::{Cluster, Error};
 use boson_pipeline::{Diagnostic, Stage};
 use boson_signatures::Signed;
 use std::sync::Arc;
-
-/// Digits of a digest in messages.
-const DIGEST_DIGITS: usize = 12;
 
 /// What loads.
 #[derive(Clone, Copy)]
@@ -187,6 +184,7 @@ impl Loader<'_> {
             document,
             version,
             warnings: loaded.warnings,
+            trial: Arc::default(),
             // Pods run the plugins of these stages, too: keep the bytes for them.
             packed: IN_PODS.contains(&stage).then(|| Arc::new(packed)),
         })

@@ -11,6 +11,8 @@ pub const PART_OF: &str = "quarks.cloudfoundry.org/plugin-part-of";
 /// Annotation of a ConfigMap whose `plugin.yaml` names an image by its tag: the image with the digest that the tag was
 /// resolved to.
 pub const IMAGE: &str = "quarks.cloudfoundry.org/plugin-image";
+/// Annotation of a ConfigMap with a canary that was stopped: the digest of its content, and why.
+pub const STOPPED: &str = "quarks.cloudfoundry.org/plugin-canary-stopped";
 /// Label of a copy that pods mount: `"true"`.
 pub const COPY: &str = "quarks.cloudfoundry.org/plugin-copy";
 /// Label of the ConfigMap with the record of a plugin's versions: `"true"`.
@@ -27,6 +29,8 @@ pub const SIGNATURE: &str = "plugin.wasm.sig";
 pub const ATTESTATION: &str = "plugin.wasm.att";
 /// Diagnostic code of a plugin without enough memory for its machine code.
 pub const NO_MEMORY: &Code = codes::PLUGIN_NO_MEMORY;
+/// Digits of a component's digest in messages.
+pub const DIGEST_DIGITS: usize = 12;
 /// Most plugins of one namespace: limits what one team makes the operator compile and hold.
 pub const MAX_PLUGINS_PER_NAMESPACE: usize = 16;
 /// Most plugins of all namespaces.

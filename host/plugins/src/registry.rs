@@ -1,9 +1,10 @@
 //! All plugins in ConfigMaps: the present state of each, and the last version that could be used.
 
+use super::canary::Trial;
 use super::document::PluginDocument;
-use super::marks::NO_MEMORY;
 use super::problem::PluginProblem;
 use boson_api::{ApprovedVersion, conditions};
+use boson_document::Code;
 use boson_pipeline::{Diagnostic, Stage};
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::sync::Arc;
@@ -72,6 +73,8 @@ pub struct Good {
     pub packed: Option<Arc<Packed>>,
     /// What is to be reported where it is used.
     pub warnings: Vec<Diagnostic>,
+    /// The results of the conversions with it, if it is a canary.
+    pub trial: Arc<Trial>,
 }
 
 /// A component in the form of its ConfigMaps: for each of them, files by name.
@@ -104,16 +107,19 @@ impl Registry {
         documents.filter_map(|document| document.digest.clone()).collect()
     }
 
-    /// How many are in use, and how many are refused.
-    pub fn counts(&self) -> (i64, i64) {
-        let count = |holds: fn(&Entry) -> bool| {
-            let number = self.entries.values().filter(|entry| holds(entry)).count();
-            i64::try_from(number).unwrap_or(i64::MAX)
-        };
-        (
-            count(|entry| entry.good.is_some()),
-            count(|entry| entry.problem().is_some()),
-        )
+    /// How many are like this.
+    pub(super) fn count(&self, holds: fn(&Entry) -> bool) -> i64 {
+        let number = self.entries.values().filter(|entry| holds(entry)).count();
+        i64::try_from(number).unwrap_or(i64::MAX)
+    }
+}
+
+// === impl Good ===
+
+impl Good {
+    /// Why it has to be stopped, if it is a canary.
+    pub(super) fn verdict(&self) -> Option<String> {
+        self.trial.verdict(self.document.canary.as_ref()?)
     }
 }
 
@@ -129,9 +135,9 @@ impl Entry {
         }
     }
 
-    /// Whether it is refused only for lack of memory.
-    pub(super) fn lacks_memory(&self) -> bool {
-        matches!(&self.state, State::Refused(problem) if problem.reason == conditions::reason(NO_MEMORY.name))
+    /// Whether it is refused for this reason.
+    pub(super) fn has_failed(&self, code: &Code) -> bool {
+        matches!(&self.state, State::Refused(problem) if problem.reason == conditions::reason(code.name))
     }
 
     /// Whether its component is in an image.

@@ -4,9 +4,12 @@
 //! else of its own. A stage has one rule: the one in `spec.conversion.plugins`, else the one that selects the
 //! deployment, else the built-in one. Of two plugins that replace one rule, the older one is used and the other is
 //! refused. Wrappers of a rule, and plugins of `resources` and `checks`, apply in their order, then those in
-//! `spec.conversion.plugins`, in that order.
+//! `spec.conversion.plugins`, in that order. A canary takes the place of the plugin of its name before all that, so a
+//! conversion uses one of both.
 
+use super::canary::Trial;
 use super::document::PluginDocument;
+use super::marks::DIGEST_DIGITS;
 use super::problem::PluginProblem;
 use super::registry::{Entry, Good, Key, Packed, Registry, State};
 use crate::codes;
@@ -16,6 +19,7 @@ use boson_api::deployment::PluginChoice;
 use boson_document::{Tree, json};
 use boson_pipeline::stage::CheckPolicy;
 use boson_pipeline::{Diagnostic, Installer, Stage};
+use std::mem;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -69,6 +73,19 @@ pub struct Pick {
     pub packed: Option<Arc<Packed>>,
     /// What is to be reported with the conversion.
     pub warnings: Vec<Diagnostic>,
+    /// Where the result of the conversion counts, if it is a canary.
+    pub trial: Option<Arc<Trial>>,
+}
+
+// === impl Pick ===
+
+impl Pick {
+    /// Whether a message is about it: messages have the beginning of the digest.
+    pub(super) fn is_named_in(&self, message: &str) -> bool {
+        let digest = self.chosen.digest.as_deref();
+        let digits = digest.and_then(|digest| digest.get(..DIGEST_DIGITS));
+        digits.is_some_and(|digits| message.contains(&format!("sha256:{digits}")))
+    }
 }
 
 /// Resolves the plugins. `built_in`: the plugins of the installation.
@@ -78,6 +95,8 @@ pub fn select(registry: &Registry, asking: &Asking<'_>, built_in: &[PluginUse]) 
         built_in,
         candidates: Vec::new(),
         shadows: Vec::new(),
+        canaries: Vec::new(),
+        loading: Vec::new(),
         lost: Vec::new(),
         selection: Selection::default(),
     };
@@ -85,10 +104,16 @@ pub fn select(registry: &Registry, asking: &Asking<'_>, built_in: &[PluginUse]) 
         selecting.consider(key, entry);
     }
     selecting.hold();
-    for candidates in [&mut selecting.candidates, &mut selecting.shadows] {
+    for candidates in [
+        &mut selecting.candidates,
+        &mut selecting.shadows,
+        &mut selecting.canaries,
+    ] {
         candidates.sort_by(|a, b| (a.created, a.key).cmp(&(b.created, b.key)));
     }
     selecting.shadow();
+    selecting.resume();
+    selecting.replace();
     for stage in Stage::ALL {
         if stage.has_rule() {
             selecting.rule(stage);
@@ -104,6 +129,8 @@ struct Candidate<'a> {
     key: &'a Key,
     created: i64,
     good: &'a Good,
+    /// The ConfigMap whose place a canary has taken: where it is among the others must not change.
+    place: &'a Key,
 }
 
 struct Selecting<'a> {
@@ -113,6 +140,10 @@ struct Selecting<'a> {
     candidates: Vec<Candidate<'a>>,
     /// Those that run beside others, oldest first.
     shadows: Vec<Candidate<'a>>,
+    /// Those that take the place of others, oldest first.
+    canaries: Vec<Candidate<'a>>,
+    /// Those of them that are being loaded for the first time, and since when.
+    loading: Vec<(&'a Key, &'a PluginDocument, Instant)>,
     /// Refused, without an earlier version to use.
     lost: Vec<(&'a Entry, &'a PluginProblem)>,
     selection: Selection,
@@ -126,15 +157,10 @@ impl<'a> Selecting<'a> {
         if key.namespace != asking.namespace && key.namespace != asking.operator_namespace {
             return;
         }
-        let serves = |document: &PluginDocument| document.selector.holds(asking.namespace, asking.name);
+        let serves = |document: &PluginDocument| document.serves(asking.namespace, asking.name);
         let good = entry.good.as_ref().filter(|good| serves(&good.document));
         if let Some(good) = good {
-            let created = entry.created;
-            if good.document.is_shadow {
-                self.shadows.push(Candidate { key, created, good })
-            } else {
-                self.candidates.push(Candidate { key, created, good })
-            }
+            self.add(key, entry.created, good);
         }
         let is_shadow = entry.present.as_ref().is_some_and(|present| present.is_shadow);
         // One that cannot be read might be for any deployment.
@@ -144,11 +170,7 @@ impl<'a> Selecting<'a> {
             && good.is_none()
             && !is_shadow
         {
-            let name = entry.present.as_ref().map_or(&key.name, |present| &present.name);
-            self.selection.waiting.push(Waiting {
-                name: name.clone(),
-                since: *since,
-            });
+            self.wait(key, entry.present.as_ref(), *since);
         }
         if let Some(problem) = entry.problem().filter(|_| would || good.is_some()) {
             self.selection.plugin_problems.push(problem.clone());
@@ -156,6 +178,29 @@ impl<'a> Selecting<'a> {
                 self.lost.push((entry, problem));
             }
         }
+    }
+
+    fn add(&mut self, key: &'a Key, created: i64, good: &'a Good) {
+        let candidate = Candidate {
+            key,
+            created,
+            good,
+            place: key,
+        };
+        match good.document {
+            PluginDocument { is_shadow: true, .. } => self.shadows.push(candidate),
+            PluginDocument { canary: Some(_), .. } => self.canaries.push(candidate),
+            _ => self.candidates.push(candidate),
+        }
+    }
+
+    /// Waits for a plugin that is being loaded. Whether to wait for a canary depends on its first version.
+    fn wait(&mut self, key: &'a Key, present: Option<&'a PluginDocument>, since: Instant) {
+        if let Some(canary) = present.filter(|present| present.canary.is_some()) {
+            return self.loading.push((key, canary, since));
+        }
+        let name = present.map_or(&key.name, |present| &present.name).clone();
+        self.selection.waiting.push(Waiting { name, since });
     }
 
     /// After a restart the last working version is lost. Using the built-in plugin instead would change the objects, so
@@ -210,6 +255,62 @@ impl<'a> Selecting<'a> {
         }
     }
 
+    /// Waits for canaries that the deployment may have used before a restart: the first version would change its objects
+    /// for a moment. A new canary is used once it is loaded.
+    fn resume(&mut self) {
+        for (key, present, since) in mem::take(&mut self.loading) {
+            let Some(first) = self.first(key, present).map(|at| self.candidates[at].good) else {
+                continue;
+            };
+            let digest = first.document.digest.as_ref();
+            let mut used = self.asking.used.iter();
+            let used = used.find(|used| used.name == present.name && Stage::from(used.stage) == present.stage);
+            // Two versions may differ only in their settings, which the status does not have.
+            let may_be_used = |used: &PluginUse| Some(&used.digest) != digest || present.digest.as_ref() == digest;
+            if used.is_some_and(may_be_used) {
+                let name = present.name.clone();
+                self.selection.waiting.push(Waiting { name, since });
+            }
+        }
+    }
+
+    /// Puts canaries in the place of the first versions, which run beside them for comparison.
+    fn replace(&mut self) {
+        for canary in mem::take(&mut self.canaries) {
+            let Some(at) = self.first(canary.key, &canary.good.document) else {
+                let what = "there is no first version of it for this deployment, or another canary has taken its place";
+                let error = Diagnostic::error(codes::PLUGIN_CANARY_ALONE, what);
+                let error = error.help("install the first version, or remove `canary` from its plugin.yaml");
+                let problem = PluginProblem::one(&called(canary.key, canary.good), &error);
+                self.selection.plugin_problems.push(problem);
+                continue;
+            };
+            let place = &mut self.candidates[at];
+            let first = *place;
+            *place = Candidate {
+                place: first.place,
+                created: first.created,
+                ..canary
+            };
+            if self.selection.shadows.len() < MAX_SHADOWS {
+                let document = &first.good.document;
+                let mut choices = self.choices(document.stage).into_iter();
+                let choice = choices.find(|choice| choice.name == document.name);
+                let chosen = chosen(first, choice, true, self.asking.operator_namespace);
+                self.selection.shadows.push(chosen);
+            }
+        }
+    }
+
+    /// The place of the first version of a canary.
+    fn first(&self, key: &Key, canary: &PluginDocument) -> Option<usize> {
+        self.candidates.iter().position(|one| {
+            let first = &one.good.document;
+            let is_same = (&first.name, first.stage, first.wraps) == (&canary.name, canary.stage, canary.wraps);
+            is_same && first.canary.is_none() && one.key.namespace == key.namespace
+        })
+    }
+
     /// The rule of a stage.
     fn rule(&mut self, stage: Stage) {
         let choice = self
@@ -253,7 +354,7 @@ impl<'a> Selecting<'a> {
             .copied()
             .collect();
         let order = |one: &Candidate<'_>| one.good.document.order;
-        ordered.sort_by_key(|one| (order(one).unwrap_or(0), one.key));
+        ordered.sort_by_key(|one| (order(one).unwrap_or(0), one.place));
         let orders: Vec<Option<i64>> = ordered.iter().map(order).collect();
         for one in ordered {
             // Explicit only if no other plugin has the same order.
@@ -310,6 +411,7 @@ impl<'a> Selecting<'a> {
                 chosen,
                 packed: None,
                 warnings: Vec::new(),
+                trial: None,
             });
         }
         if self.selection.waiting.iter().any(|one| one.name == choice.name) {
@@ -337,6 +439,7 @@ impl<'a> Selecting<'a> {
             chosen,
             packed: one.good.packed.clone(),
             warnings: one.good.warnings.clone(),
+            trial: one.good.document.canary.is_some().then(|| one.good.trial.clone()),
         });
     }
 }

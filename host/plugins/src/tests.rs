@@ -1,11 +1,14 @@
 //! Tests of the selection of plugins.
 
 use super::approval;
+use super::canary::Canary;
 use super::document::{PluginDocument, Selector};
 use super::problem::PluginProblem;
 use super::registry::{Entry, Good, Key, Registry, State};
 use super::selection::{Asking, Selection, select};
+use super::stops::Stops;
 use super::{PluginPolicy, Plugins};
+use crate::codes;
 use boson_api::PluginUse;
 use boson_api::deployment::PluginChoice;
 use boson_api::stage::StageName;
@@ -23,6 +26,7 @@ fn document(name: &str, stage: Stage, order: i64) -> PluginDocument {
         order: (order != 0).then_some(order),
         policy: CheckPolicy::default(),
         is_shadow: false,
+        canary: None,
         settings: Tree::object().with("a", "plugin").with("b", "plugin"),
         selector: Selector::default(),
         digest: Some(format!("digest-of-{name}")),
@@ -45,6 +49,7 @@ fn fine(document: PluginDocument, created: i64) -> Entry {
             document,
             packed: None,
             warnings: Vec::new(),
+            trial: Arc::default(),
         }),
     }
 }
@@ -330,4 +335,186 @@ fn a_deployment_waits_for_a_new_plugin_but_not_for_an_update() {
     let first = selected(&registry(vec![("here", "a", entry)]), &[], &[]);
     let names: Vec<&str> = first.waiting.iter().map(|one| one.name.as_str()).collect();
     assert_eq!(names, ["p"]);
+}
+
+/// A version for the deployments `nats`, of the same component with other settings, or of another one.
+fn canary(name: &str, digest: &str) -> PluginDocument {
+    PluginDocument {
+        canary: Some(Canary {
+            percent: 0,
+            deployments: vec!["nats".into()],
+            max_failed_percent: 0,
+            min_deployments: 1,
+        }),
+        digest: Some(digest.into()),
+        ..document(name, Stage::Resources, 0)
+    }
+}
+
+fn digests(selection: &Selection) -> Vec<&str> {
+    let digests = selection.chosen.iter().map(|pick| pick.chosen.digest.as_deref());
+    digests.map(Option::unwrap_or_default).collect()
+}
+
+#[test]
+fn a_canary_takes_the_place_of_the_first_version_which_runs_beside_it() {
+    let hook = |name| fine(document(name, Stage::Resources, 0), 1);
+    let entries = |canary: PluginDocument| {
+        registry(vec![
+            ("here", "a", hook("p")),
+            ("here", "b", hook("q")),
+            ("here", "z", fine(canary, 5)),
+        ])
+    };
+    let selection = selected(&entries(canary("p", "new")), &[], &used(StageName::Resources, "p"));
+    assert_eq!(digests(&selection), ["new", "digest-of-q"], "in the same order");
+    let has_trial: Vec<bool> = selection.chosen.iter().map(|pick| pick.trial.is_some()).collect();
+    assert_eq!(has_trial, [true, false]);
+    let shadows: Vec<Option<&str>> = selection.shadows.iter().map(|one| one.digest.as_deref()).collect();
+    assert_eq!(shadows, [Some("digest-of-p")]);
+    assert!(selection.plugin_problems.is_empty() && selection.errors.is_empty());
+
+    let mut other = canary("p", "new");
+    other.canary.as_mut().unwrap().deployments = vec!["cf".into()];
+    let selection = selected(&entries(other), &[], &[]);
+    assert_eq!(digests(&selection), ["digest-of-p", "digest-of-q"]);
+    assert!(selection.shadows.is_empty() && selection.plugin_problems.is_empty());
+
+    let choices = [choice(StageName::Resources, "p", r#"{"b": 1}"#)];
+    let selection = selected(&entries(canary("p", "new")), &choices, &[]);
+    assert_eq!(digests(&selection), ["digest-of-q", "new"]);
+    assert_eq!(
+        selection.shadows[0].settings, selection.chosen[1].chosen.settings,
+        "both have the settings of the deployment"
+    );
+}
+
+#[test]
+fn a_canary_without_a_first_version_in_its_namespace_is_refused() {
+    let hook = |name| fine(document(name, Stage::Resources, 0), 1);
+    for first in [("boson", hook("p")), ("here", hook("q"))] {
+        let (namespace, entry) = first;
+        let registry = registry(vec![
+            (namespace, "a", entry),
+            ("here", "b", fine(canary("p", "new"), 5)),
+        ]);
+        let selection = selected(&registry, &[], &[]);
+        assert!(!digests(&selection).contains(&"new"));
+        assert_eq!(selection.plugin_problems[0].reason, "PluginCanaryAlone");
+    }
+    let two = registry(vec![
+        ("here", "a", hook("p")),
+        ("here", "b", fine(canary("p", "young"), 6)),
+        ("here", "c", fine(canary("p", "old"), 5)),
+    ]);
+    let selection = selected(&two, &[], &[]);
+    assert_eq!(digests(&selection), ["old"], "a conversion uses one version");
+    assert_eq!(selection.plugin_problems.len(), 1);
+}
+
+#[test]
+fn a_deployment_waits_for_the_canary_that_it_has_used_but_not_for_a_new_one() {
+    let waits = |digest: &str, used_digest: &str| {
+        let mut entry = fine(canary("p", digest), 5);
+        entry.good = None;
+        entry.state = State::Loading { since: Instant::now() };
+        let first = fine(document("p", Stage::Resources, 0), 1);
+        let registry = registry(vec![("here", "a", first), ("here", "b", entry)]);
+        let mut used = used(StageName::Resources, "p");
+        used[0].digest = used_digest.into();
+        let selection = selected(&registry, &[], &used);
+        assert_eq!(digests(&selection), ["digest-of-p"]);
+        !selection.waiting.is_empty()
+    };
+    assert!(waits("new", "new"), "after a restart");
+    assert!(!waits("new", "digest-of-p"), "a new one");
+    assert!(
+        waits("digest-of-p", "digest-of-p"),
+        "other settings of the same component"
+    );
+}
+
+#[test]
+fn a_canary_that_was_stopped_is_reported_where_it_was_used_and_the_first_version_is_used() {
+    let mut stopped = refused(fine(canary("p", "new"), 5));
+    stopped.good = None;
+    let entries = |stopped: Entry| {
+        let first = fine(document("p", Stage::Resources, 0), 1);
+        registry(vec![("here", "a", first), ("here", "b", stopped)])
+    };
+    let selection = selected(&entries(stopped.clone()), &[], &used(StageName::Resources, "p"));
+    assert_eq!(digests(&selection), ["digest-of-p"]);
+    assert!(selection.errors.is_empty() && selection.shadows.is_empty());
+    assert_eq!(selection.plugin_problems.len(), 1);
+    let of_others = stopped.present.as_mut().and_then(|present| present.canary.as_mut());
+    of_others.unwrap().deployments.clear();
+    assert!(selected(&entries(stopped), &[], &[]).plugin_problems.is_empty());
+}
+
+#[test]
+fn a_canary_that_fails_is_stopped_but_not_another_version_in_its_config_map() {
+    let failing = || {
+        let entry = fine(canary("p", "new"), 5);
+        let trial = &entry.good.as_ref().unwrap().trial;
+        trial.note(("here".into(), "nats".into()), Some("PluginTrapped".into()));
+        entry
+    };
+    let newer = Entry {
+        state: State::Loading { since: Instant::now() },
+        ..failing()
+    };
+    let mut registry = registry(vec![
+        ("here", "a", fine(canary("p", "new"), 5)),
+        ("here", "b", failing()),
+        ("here", "c", newer),
+    ]);
+    let mut stops = Stops::default();
+    assert!(stops.apply(&mut registry));
+    let states: Vec<&Entry> = registry.entries.values().collect();
+    assert!(
+        states[0].good.is_some() && states[0].problem().is_none(),
+        "without results"
+    );
+    assert!(states[1].good.is_none() && states[1].has_failed(codes::PLUGIN_CANARY_STOPPED));
+    assert!(states[2].good.is_none() && states[2].is_loading());
+    let message = &states[1].problem().unwrap().message;
+    assert!(message.starts_with("plugin 'p' (ConfigMap 'here/b'): "), "{message}");
+    assert!(!stops.apply(&mut registry), "once");
+}
+
+#[test]
+fn the_result_of_a_conversion_counts_for_the_canary_that_failed_in_it() {
+    let first = document("p", Stage::Resources, 0);
+    let mut second = canary("p", "0123456789abcdef");
+    second.canary.as_mut().unwrap().min_deployments = 2;
+    let registry = registry(vec![("here", "a", fine(first, 1)), ("here", "b", fine(second, 5))]);
+    let selection = selected(&registry, &[], &[]);
+    let good = registry
+        .entries
+        .values()
+        .last()
+        .and_then(|entry| entry.good.as_ref())
+        .unwrap();
+    let plugins = Plugins::new("boson", PluginPolicy::default());
+    let failure = |digest: &str| PluginProblem {
+        reason: "PluginTrapped".into(),
+        message: format!("plugin 'p' stopped with a trap (sha256:{digest})"),
+    };
+    let tried = |name: &str, failures: &[PluginProblem], is_complete: bool| {
+        let deployment = ("here".to_string(), name.to_string());
+        plugins.tried(&selection.chosen, &deployment, failures, is_complete);
+        good.verdict()
+    };
+    assert_eq!(
+        tried("a", &[failure("0123456789ab")], false),
+        None,
+        "one of two deployments"
+    );
+    assert_eq!(
+        tried("b", &[failure("fedcba987654")], false),
+        None,
+        "it may not have been called"
+    );
+    assert!(tried("b", &[], true).unwrap().contains("1 of 2 deployments"));
+    assert_eq!(tried("a", &[], true), None);
 }

@@ -7,12 +7,14 @@ use super::approval::Reviewer;
 use super::follow::Plugin;
 use super::gather::{self, Described};
 use super::load::{Loader, Outcome};
+use super::marks::NO_MEMORY;
 use super::problem::PluginProblem;
 use super::pull::{MAX_CONCURRENT_PULLS, Pulled, Puller};
 use super::queue::{Queue, Queued};
 use super::registry::{Entry, Good, Key, Registry, State};
 use super::retries::Retries;
 use super::sources::{self, PluginSources};
+use super::stops::{self, Stops};
 use super::watches::Followed;
 use crate::codes;
 use boson_api::conditions;
@@ -56,6 +58,7 @@ struct Progress {
     retries: Retries,
     /// To be loaded.
     queue: Queue,
+    stops: Stops,
 }
 
 /// Everything that the watches have listed.
@@ -141,12 +144,13 @@ impl Worker<'_> {
         let mut changed = before != registry.entries.len();
         if changed {
             // There may be enough memory for these now.
-            let lacking = registry.entries.iter().filter(|(_, entry)| entry.lacks_memory());
+            let lacking = registry.entries.iter().filter(|(_, entry)| entry.has_failed(NO_MEMORY));
             lacking.for_each(|(key, _)| drop(progress.read.remove(key)));
         }
         let reviewed = self.reviewer.review(&mut registry);
         changed |= reviewed.is_changed;
         reviewed.approved.iter().for_each(|key| drop(progress.read.remove(key)));
+        changed |= progress.stops.apply(&mut registry);
         let mut unread = BTreeSet::new();
         let refused = sources::refused(self.sources, &self.plugins.operator_namespace, &plugins);
         for (key, plugin) in plugins {
@@ -175,7 +179,7 @@ impl Worker<'_> {
             registry.covered = covered;
             self.publish(registry);
         }
-        unread.is_empty()
+        progress.stops.record(self.cluster).await && unread.is_empty()
     }
 
     /// The plugins of the served namespaces, once all of these are listed.
@@ -324,10 +328,14 @@ impl Worker<'_> {
     }
 
     fn publish(&self, registry: Registry) {
-        let (loaded, refused) = registry.counts();
         let metrics = self.cluster.metrics();
-        metrics.plugins_loaded.set(loaded);
-        metrics.plugins_refused.set(refused);
+        metrics.plugins_loaded.set(registry.count(|entry| entry.good.is_some()));
+        metrics
+            .plugins_refused
+            .set(registry.count(|entry| entry.problem().is_some()));
+        metrics
+            .canaries_stopped
+            .set(registry.count(|entry| entry.has_failed(codes::PLUGIN_CANARY_STOPPED)));
         self.plugins.publish(registry, |digests| self.loader.host.keep(digests));
     }
 }
@@ -372,13 +380,15 @@ fn start_pulls<F>(progress: &mut Progress, pulling: &mut FuturesUnordered<F>, pu
 /// The entry of a plugin whose first ConfigMap was read. The last good version stays.
 fn noted(key: &Key, plugin: &Plugin, described: &Described, old: Option<&Entry>) -> Entry {
     let good = old.and_then(|old| old.good.clone());
-    let state = match &described.document {
+    let stopped = described.stopped();
+    let state = match (&described.document, stopped) {
+        (Ok(document), Some(why)) => State::Refused(stops::problem(key, document, why)),
         // Even if the description is the same: parts that no longer match it would be found only after a restart, when
         // the last good ones are lost. The last good version is used meanwhile.
-        Ok(_) => State::Loading {
+        (Ok(_), None) => State::Loading {
             since: old.and_then(Entry::since).unwrap_or_else(Instant::now),
         },
-        Err(errors) => {
+        (Err(errors), _) => {
             let problem = PluginProblem::of(&format!("ConfigMap '{key}'"), errors, &described.sources);
             tracing::warn!(plugin = %key, reason = problem.reason, "refused");
             State::Refused(problem)
@@ -392,7 +402,7 @@ fn noted(key: &Key, plugin: &Plugin, described: &Described, old: Option<&Entry>)
         identity: Some(described.identity.clone()),
         present: described.document.clone().ok(),
         state,
-        good,
+        good: good.filter(|_| stopped.is_none()),
     }
 }
 

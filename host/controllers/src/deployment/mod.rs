@@ -34,7 +34,7 @@ use boson_api::deployment::ConversionMode;
 use boson_api::{BoshDeployment, BoshDeploymentStatus};
 use boson_cluster::client::{Error, Events, written};
 use boson_pipeline::convert::is_skipped_check;
-use boson_plugins::PluginProblem;
+use boson_plugins::{Pick, PluginProblem};
 use deploy::deploy;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use k8s_openapi::jiff::Timestamp;
@@ -329,11 +329,12 @@ impl Context {
             .as_ref()
             .map(|active| active.resolved.uses.clone())
             .unwrap_or_default();
+        let picks = active.as_ref().map(|active| active.picks.clone()).unwrap_or_default();
         let result = match active.and_then(|active| Reconcile::new(self, object, namespace, active, &progress)) {
             Ok(run) => deploy(&run).await,
             Err(stop) => Err(stop),
         };
-        self.note_failures(key, &result);
+        self.note_failures(key, &result, &picks);
         let warned = match &result {
             Ok(done) => act::events::warn(self, object, &done.warnings).await,
             Err(_) => object.status.as_ref().and_then(|status| status.warned.clone()),
@@ -355,7 +356,7 @@ impl Context {
     }
 
     /// Remembers which plugins have failed. A conversion that ends for another reason says nothing about them.
-    fn note_failures(&self, key: &Key, result: &Result<Done, Stop>) {
+    fn note_failures(&self, key: &Key, result: &Result<Done, Stop>, picks: &[Pick]) {
         let (skipped, wrong) = match result {
             Ok(done) => (done.warnings.as_slice(), done.held_back.as_ref()),
             Err(Stop::Wrong(wrong)) if !wrong.failed_plugins.is_empty() => (&[][..], Some(wrong)),
@@ -366,7 +367,9 @@ impl Context {
             .filter(|one| is_skipped_check(one))
             .map(PluginProblem::of_failed);
         let stopped = wrong.into_iter().flat_map(|wrong| wrong.failed_plugins.iter().cloned());
-        self.memory.failed.set(key, skipped.chain(stopped).collect());
+        let failures: Vec<PluginProblem> = skipped.chain(stopped).collect();
+        self.plugins.tried(picks, key, &failures, result.is_ok());
+        self.memory.failed.set(key, failures);
     }
 }
 

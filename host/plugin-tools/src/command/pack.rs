@@ -22,6 +22,8 @@ use std::path::{Path, PathBuf};
 
 /// Suffix of the name of a shadow plugin's ConfigMap.
 const SHADOW: &str = "-shadow";
+/// Suffix of the name of a canary's ConfigMap.
+const CANARY: &str = "-canary";
 /// The largest signature and attestation: they share the ConfigMap with the first part of the component.
 const MAX_SIGNATURE_BYTES: usize = 48 << 10;
 
@@ -59,6 +61,19 @@ pub struct PackArguments {
     /// Run the plugin beside the one of its name, without effect, and report how its replies differ
     #[arg(long)]
     shadow: bool,
+    /// Use this version for PERCENT % of the deployments in place of the plugin of its name, and stop that if
+    /// conversions fail because of it
+    #[arg(long, value_name = "PERCENT", conflicts_with = "shadow", value_parser = clap::value_parser!(u8).range(..=100))]
+    canary: Option<u8>,
+    /// Use this version for the deployment with this name, as with `--canary`; repeat it for several
+    #[arg(long, value_name = "NAME", conflicts_with = "shadow")]
+    canary_deployment: Vec<String>,
+    /// Stop the canary if conversions of more than PERCENT % of its deployments fail because of it [default: 0]
+    #[arg(long, value_name = "PERCENT", value_parser = clap::value_parser!(u8).range(..=100))]
+    canary_max_failed: Option<u8>,
+    /// Do not stop the canary before so many deployments were converted with it [default: 1]
+    #[arg(long, value_name = "NUMBER", value_parser = clap::value_parser!(u16).range(1..=10_000))]
+    canary_min_deployments: Option<u16>,
     /// Apply the plugin to deployments in this namespace only; repeat it for several
     #[arg(long = "in-namespace", value_name = "NAMESPACE")]
     namespaces: Vec<String>,
@@ -137,10 +152,10 @@ pub fn run(arguments: &PackArguments, color: Color) -> Result<(), ExitError> {
     let signature = text_of(arguments.signature.as_deref())?;
     let attestation = text_of(arguments.attestation.as_deref())?;
     // Beside the ConfigMaps of the plugin in use.
-    let config_map = if arguments.shadow {
-        format!("{name}{SHADOW}")
-    } else {
-        name.clone()
+    let config_map = match canary(arguments) {
+        _ if arguments.shadow => format!("{name}{SHADOW}"),
+        Some(_) => format!("{name}{CANARY}"),
+        None => name.clone(),
     };
     let maps = pack(Packing {
         name: &config_map,
@@ -208,6 +223,11 @@ fn unfitting(arguments: &PackArguments, wraps: bool) -> Option<&'static str> {
         (
             arguments.on_failure.as_deref() == Some("skip") && !is_check,
             "--on-failure skip is for plugins of the stage 'checks': without another plugin, the objects would differ",
+        ),
+        (
+            (arguments.canary_max_failed.is_some() || arguments.canary_min_deployments.is_some())
+                && canary(arguments).is_none(),
+            "--canary-max-failed and --canary-min-deployments need --canary or --canary-deployment",
         ),
         (
             selects_groups && !may_select_groups,
@@ -357,18 +377,20 @@ fn document(
     if arguments.shadow {
         document.set("shadow", true);
     }
+    if let Some(canary) = canary(arguments) {
+        document.set("canary", canary);
+    }
     if let Some(settings) = settings {
         document.set("settings", settings);
     }
     let mut selector = Tree::object();
-    for (key, names) in [
+    for (key, given) in [
         ("namespaces", &arguments.namespaces),
         ("deployments", &arguments.deployments),
         ("instanceGroups", &arguments.instance_groups),
     ] {
-        if !names.is_empty() {
-            let names: Vec<Tree> = names.iter().map(|name| Tree::from(name.as_str())).collect();
-            selector.set(key, Tree::Array(names));
+        if !given.is_empty() {
+            selector.set(key, names(given));
         }
     }
     if selector.as_object().is_some_and(|selector| !selector.is_empty()) {
@@ -386,4 +408,29 @@ fn document(
         }
         None => document.with("parts", i64::try_from(parts).unwrap_or(i64::MAX)),
     }
+}
+
+/// Which deployments use a canary, and when it is stopped; none: it is no canary.
+fn canary(arguments: &PackArguments) -> Option<Tree> {
+    let mut canary = Tree::object();
+    if let Some(percent) = arguments.canary {
+        canary.set("percent", i64::from(percent));
+    }
+    if !arguments.canary_deployment.is_empty() {
+        canary.set("deployments", names(&arguments.canary_deployment));
+    }
+    if canary.as_object().is_none_or(|canary| canary.is_empty()) {
+        return None;
+    }
+    if let Some(percent) = arguments.canary_max_failed {
+        canary.set("maxFailedPercent", i64::from(percent));
+    }
+    if let Some(number) = arguments.canary_min_deployments {
+        canary.set("minDeployments", i64::from(number));
+    }
+    Some(canary)
+}
+
+fn names(names: &[String]) -> Tree {
+    Tree::Array(names.iter().map(|name| Tree::from(name.as_str())).collect())
 }

@@ -56,6 +56,16 @@ impl Language {
         }
     }
 
+    /// What a workflow runs before the tests: it installs what a runner of GitHub Actions lacks, or checks types.
+    pub fn setup(self) -> Option<&'static str> {
+        match self {
+            Self::Rust => Some("rustup target add wasm32-unknown-unknown"),
+            Self::Go => Some("cargo install wit-bindgen-cli --version 0.61.1 --locked"),
+            Self::Js => Some("make types"),
+            Self::Python => None,
+        }
+    }
+
     /// Whether plugins export what they print: only these languages would need an import for it otherwise.
     pub fn exports_output(self) -> bool {
         matches!(self, Self::Js | Self::Python)
@@ -90,7 +100,13 @@ impl Language {
                 file("Cargo.toml", include_str!("../../templates/rust/Cargo.toml.in")),
                 file("src/lib.rs", template!(stage, "rust", "rs")),
             ],
-            Self::Js => vec![
+            Self::Js => [file(
+                "boson/rule.ts",
+                include_str!("../../templates/js/boson/rule.ts.in"),
+            )]
+            .into_iter()
+            .filter(|_| stage.has_rule())
+            .chain([
                 file("package.json", include_str!("../../templates/js/package.json.in")),
                 file("plugin.js", template!(stage, "js", "js")),
                 file(
@@ -98,7 +114,8 @@ impl Language {
                     include_str!("../../templates/js/boson/console.js.in"),
                 ),
                 file("boson/entry.js", include_str!("../../templates/js/boson/entry.js.in")),
-            ],
+            ])
+            .collect(),
             Self::Python => vec![
                 file(
                     "requirements.txt",

@@ -6,8 +6,10 @@
 mod language;
 mod sdk;
 mod spelling;
+mod typescript;
 
 pub use language::Language;
+use typescript::typescript;
 
 use boson_componentize::{functions, wit};
 use boson_pipeline::Stage;
@@ -15,6 +17,10 @@ use boson_pipeline::Stage;
 const README: &str = include_str!("../../templates/README.md.in");
 const MAKEFILE: &str = include_str!("../../templates/Makefile.in");
 const WORLD: &str = include_str!("../../templates/world.wit.in");
+const TYPES: &str = include_str!("../../templates/js/boson/types.ts.in");
+const JSCONFIG: &str = include_str!("../../templates/js/jsconfig.json.in");
+/// The workflow of GitHub Actions, for all languages.
+const WORKFLOW: &str = include_str!("../../templates/workflow.yml.in");
 
 /// What the plugin is.
 #[derive(Clone, Debug)]
@@ -40,6 +46,7 @@ impl New {
                 self.filled(MAKEFILE) + &self.filled(self.language.makefile()),
             ),
             (".gitignore".to_string(), self.language.ignored()),
+            (".github/workflows/plugin.yml".to_string(), self.filled(WORKFLOW)),
             (format!("{}/call.json", self.case()), self.call().to_string()),
         ];
         let sources = self.language.sources(self.stage).into_iter();
@@ -51,6 +58,13 @@ impl New {
                 files.push(("wit/world.wit".into(), self.filled(WORLD)));
                 files.push((format!("wit/deps/{}/{stage}", self.stage), text.to_string()));
                 files.push((format!("wit/{}", types.0), types.1.to_string()));
+                if language == Language::Js {
+                    files.push((
+                        "boson/types.ts".into(),
+                        self.filled(TYPES) + &typescript(self.stage.name()),
+                    ));
+                    files.push(("jsconfig.json".into(), self.filled(JSCONFIG)));
+                }
             }
             _ => files.extend(wit_files(self.stage).map(|(path, text)| (format!("wit/{path}"), text.to_string()))),
         }
@@ -87,6 +101,18 @@ impl New {
         let (interface, functions) = functions(self.stage.name());
         let calls: String = functions.iter().map(|function| self.language.call(function)).collect();
         let world = self.world();
+        let setup = self.language.setup();
+        let setup = setup.map_or(String::new(), |command| {
+            format!("      - &setup\n        run: {command}\n")
+        });
+        let paths = if self.stage.has_rule() {
+            format!(
+                "    \"paths\": {{ \"boson:{}/{interface}@1.0.0\": [\"./boson/rule.ts\"] }},\n",
+                self.stage
+            )
+        } else {
+            String::new()
+        };
         // First, because it has markers of its own.
         let values = [
             ("@FUNCTIONS@", calls.as_str()),
@@ -100,6 +126,10 @@ impl New {
             ("@DEPENDENCIES@", dependencies(self.stage)),
             ("@LANGUAGE@", self.language.title()),
             ("@NEEDS@", self.language.needs()),
+            ("@SETUP@", &setup),
+            ("@SETUP_AGAIN@", if setup.is_empty() { "" } else { "      - *setup\n" }),
+            ("@PATHS@", &paths),
+            ("@VERSION@", env!("CARGO_PKG_VERSION")),
         ];
         values.iter().fold(template.to_string(), |text, (marker, value)| {
             text.replace(marker, value)
@@ -143,6 +173,42 @@ fn call(stage: Stage) -> &'static str {
 mod tests {
     use super::*;
     use clap::ValueEnum;
+
+    #[test]
+    fn the_workflow_is_yaml_and_pins_actions_as_ours_does() {
+        let ours = include_str!("../../../../.github/workflows/test.yml");
+        for language in Language::value_variants() {
+            let new = New {
+                name: "my-plugin".into(),
+                stage: Stage::Checks,
+                language: *language,
+            };
+            let files = new.files();
+            let (_, text) = files
+                .iter()
+                .find(|(path, _)| path == ".github/workflows/plugin.yml")
+                .unwrap();
+            let read = boson_pipeline::yaml::read("plugin.yml", text).unwrap();
+            for job in ["test", "release"] {
+                let steps = read
+                    .tree
+                    .get("jobs")
+                    .and_then(|jobs| jobs.get(job)?.get("steps")?.as_array());
+                let runs_tests = |step: &boson_document::Tree| step.str("run") == Some("make test");
+                assert!(steps.unwrap().iter().any(runs_tests), "{language:?} {job}");
+            }
+            let actions: Vec<&str> = text
+                .lines()
+                .filter_map(|line| line.split_once("uses: "))
+                .map(|(_, one)| one)
+                .collect();
+            assert!(!actions.is_empty());
+            for action in actions {
+                assert!(ours.contains(&format!("uses: {action}\n")), "{action}");
+            }
+            assert_eq!(text.contains("*setup"), language.setup().is_some(), "{text}");
+        }
+    }
 
     #[test]
     fn no_marker_is_left() {

@@ -18,6 +18,7 @@ fn good(more: &str) -> Good {
         document,
         packed: None,
         warnings: Vec::new(),
+        trial: std::sync::Arc::default(),
     }
 }
 

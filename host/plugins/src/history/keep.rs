@@ -77,6 +77,7 @@ fn version(entry: &Entry) -> Option<Version<'_>> {
         digest: document.and_then(|document| document.digest.as_deref()),
         problem,
         is_pending: matches!(entry.state, State::Pending(_)),
+        is_unused: entry.good.is_none(),
     })
 }
 

@@ -70,6 +70,8 @@ pub(super) struct Version<'a> {
     pub problem: Option<(&'a str, &'a str)>,
     /// It is not rejected, but waits for an approval.
     pub is_pending: bool,
+    /// Neither this version nor an earlier one is in use.
+    pub is_unused: bool,
 }
 
 // === impl Version ===
@@ -110,16 +112,15 @@ impl History {
                 one.state = RevisionState::Rejected;
             }
         }
-        if state == RevisionState::Active {
-            let active = history
-                .revisions
-                .iter_mut()
-                .filter(|one| one.state == RevisionState::Active);
-            active.for_each(|one| {
-                one.state = RevisionState::Superseded;
-                one.since = now.to_string();
-            });
-        }
+        // A canary that was stopped, and a version whose approval was revoked, were in use until now.
+        let ends =
+            |one: &Revision| state == RevisionState::Active || version.is_unused && one.identity == version.identity;
+        let active = history.revisions.iter_mut();
+        let ended = active.filter(|one| one.state == RevisionState::Active && ends(one));
+        ended.for_each(|one| {
+            one.state = RevisionState::Superseded;
+            one.since = now.to_string();
+        });
         let (copies, bytes) = old.map_or((0, 0), |old| (old.copies, old.bytes));
         history.revisions.push(Revision {
             revision: next,
@@ -228,6 +229,7 @@ mod tests {
             digest: Some("d"),
             problem: None,
             is_pending: false,
+            is_unused: false,
         }
     }
 
@@ -290,6 +292,17 @@ mod tests {
         assert_eq!(shown(&approved), ["1 a Superseded 1", "3 b Active 1"]);
         let replaced = record(&history, waiting("c"), 1).0;
         assert_eq!(shown(&replaced), ["1 a Active 1", "2 b Rejected 0", "3 c Pending 0"]);
+    }
+
+    #[test]
+    fn a_version_that_is_no_longer_used_is_superseded() {
+        let stopped = Version {
+            is_unused: true,
+            ..bad("a")
+        };
+        let history = record(&record(&History::default(), good("a"), 1).0, stopped, 0).0;
+        assert_eq!(shown(&history), ["1 a Superseded 1", "2 a Rejected 0"]);
+        assert!(history.has(stopped));
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! Plugins from ConfigMaps, with a real API server and the real operator.
 
 mod approval;
+mod canaries;
 mod checks;
 mod refused;
 mod rollback;

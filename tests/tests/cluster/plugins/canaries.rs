@@ -1,0 +1,124 @@
+//! Canaries: a second version of a plugin for some deployments, which is stopped when conversions fail because of it.
+
+use super::scene::{HOOKED, Scene, healthy};
+use crate::guests::Guest;
+use crate::operator_process::is;
+use boson_tests::WAIT_TIMEOUT;
+use serde_json::Value;
+
+/// The reason of a stopped canary.
+fn is_stopped(deployment: &Value) -> bool {
+    healthy(deployment, "False").is_some_and(|reported| reported["reason"] == "PluginCanaryStopped")
+}
+
+/// The digests of the plugins of `resources`.
+fn digests(deployment: &Value) -> Vec<Value> {
+    let used = deployment["status"]["plugins"].as_array().into_iter().flatten();
+    let of_stage = used.filter(|one| one["stage"] == "resources");
+    of_stage.map(|one| one["digest"].clone()).collect()
+}
+
+/// Waits until the object of the hook has this value.
+fn wait_for_value(scene: &Scene, value: &str) {
+    let look = || Ok(scene.get("configmap/hooked").is_ok_and(|map| map["data"]["a"] == value));
+    let log = || scene.operator.log();
+    scene.operator.until(value, WAIT_TIMEOUT, look, log).unwrap();
+}
+
+#[test]
+fn a_canary_is_for_its_deployments_and_takes_over_with_100_percent() {
+    let scene = Scene::new().unwrap();
+    scene.deploy().unwrap();
+    let first = Guest::resources("hook", HOOKED);
+    scene.add(&scene.here, "resources", &first, &[]).unwrap();
+    let before = digests(&scene.used("resources", "hook"));
+    let second = Guest::resources("hook", &HOOKED.replace("\"b\"", "\"c\""));
+    let canary = |options: &[&str]| {
+        let maps = scene.add(&scene.here, "resources", &second, options).unwrap();
+        assert!(maps.contains("name: hook-canary"), "{maps}");
+        maps
+    };
+
+    canary(&["--canary-deployment", "cf"]);
+    scene.settled();
+    let deployment = scene.wait("health", |deployment| healthy(deployment, "True").is_some());
+    assert_eq!(digests(&deployment), before, "it is for another deployment");
+
+    canary(&["--canary", "0", "--canary-deployment", "nats"]);
+    let deployment = scene.wait("the canary", |deployment| digests(deployment) != before);
+    assert_eq!(digests(&deployment).len(), 1, "one of both versions");
+    wait_for_value(&scene, "c");
+    scene.wait("the comparison", |deployment| {
+        is(deployment, "ShadowPluginsAgree", "False")
+    });
+
+    let maps = canary(&["--canary", "0"]);
+    scene.wait("the abort", |deployment| digests(deployment) == before);
+    wait_for_value(&scene, "b");
+
+    canary(&["--canary", "100"]);
+    wait_for_value(&scene, "c");
+    scene.add(&scene.here, "resources", &second, &[]).unwrap();
+    scene.wait("the same version", |deployment| {
+        is(deployment, "ShadowPluginsAgree", "True")
+    });
+    scene.remove(&scene.here, &maps).unwrap();
+    scene.settled();
+    let deployment = scene.wait("health", |deployment| healthy(deployment, "True").is_some());
+    assert_ne!(digests(&deployment), before);
+    assert_eq!(scene.get("configmap/hooked").unwrap()["data"]["a"], "c");
+}
+
+#[test]
+fn a_canary_that_fails_is_stopped_also_after_a_restart_until_it_is_changed() {
+    let mut scene = Scene::new().unwrap();
+    scene.deploy().unwrap();
+    let first = Guest::resources("hook", HOOKED);
+    scene.add(&scene.here, "resources", &first, &[]).unwrap();
+    let before = digests(&scene.used("resources", "hook"));
+    scene
+        .add(&scene.here, "resources", &Guest::trapping("hook"), &["--canary", "100"])
+        .unwrap();
+    let stopped = |scene: &Scene| {
+        let deployment = scene.wait("the stop", |deployment| {
+            is_stopped(deployment) && is(deployment, "Applied", "True")
+        });
+        assert_eq!(digests(&deployment), before, "the first version");
+        let message = healthy(&deployment, "False").unwrap()["message"].to_string();
+        assert!(
+            message.contains("1 of 1 deployments failed") && message.contains("PluginTrapped"),
+            "{message}"
+        );
+        assert_eq!(scene.get("configmap/hooked").unwrap()["data"]["a"], "b");
+        let metrics = scene.operator.ask("/metrics").unwrap();
+        assert!(metrics.contains("boson_plugin_canaries_stopped 1\n"), "{metrics}");
+    };
+    stopped(&scene);
+    let events = scene.get("events.events.k8s.io").unwrap().to_string();
+    assert!(events.contains("PluginCanaryStopped"), "no event");
+    let recorded = || {
+        let map = scene.get("configmap/hook-canary")?;
+        Ok(!map["metadata"]["annotations"]["quarks.cloudfoundry.org/plugin-canary-stopped"].is_null())
+    };
+    scene
+        .operator
+        .until("the record", WAIT_TIMEOUT, recorded, || scene.operator.log())
+        .unwrap();
+
+    scene.stop().unwrap();
+    scene.operator.start().unwrap();
+    scene.settled();
+    stopped(&scene);
+    let metrics = scene.operator.ask("/metrics").unwrap();
+    assert!(
+        !metrics.contains("boson_plugin_errors_total{"),
+        "it was not called again: {metrics}"
+    );
+
+    let second = Guest::resources("hook", &HOOKED.replace("\"b\"", "\"c\""));
+    scene
+        .add(&scene.here, "resources", &second, &["--canary", "100"])
+        .unwrap();
+    wait_for_value(&scene, "c");
+    scene.wait("health", |deployment| healthy(deployment, "True").is_some());
+}
