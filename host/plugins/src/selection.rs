@@ -278,7 +278,7 @@ impl<'a> Selecting<'a> {
     fn replace(&mut self) {
         for canary in mem::take(&mut self.canaries) {
             let Some(at) = self.first(canary.key, &canary.good.document) else {
-                let what = "there is no first version of it for this deployment, or another canary has taken its place";
+                let what = "there is no first version for this deployment, or another canary has taken its place";
                 let error = Diagnostic::error(codes::PLUGIN_CANARY_ALONE, what);
                 let error = error.help("install the first version, or remove `canary` from its plugin.yaml");
                 let problem = PluginProblem::one(&called(canary.key, canary.good), &error);
