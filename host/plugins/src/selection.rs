@@ -255,8 +255,8 @@ impl<'a> Selecting<'a> {
         }
     }
 
-    /// Waits for canaries that the deployment may have used before a restart: the first version would change its objects
-    /// for a moment. A new canary is used once it is loaded.
+    /// Waits for canaries that the deployment may have used before a restart: the first version would change its
+    /// objects for a moment. A new canary is used once it is loaded.
     fn resume(&mut self) {
         for (key, present, since) in mem::take(&mut self.loading) {
             let Some(first) = self.first(key, present).map(|at| self.candidates[at].good) else {
