@@ -90,8 +90,8 @@ impl Plugins {
         self.registry.read().clone()
     }
 
-    /// Counts a conversion for the canaries among its plugins. `failures`: the plugins that failed in it. One that ended
-    /// early for another reason says nothing about a canary.
+    /// Counts a conversion for the canaries among its plugins. `failures`: the plugins that failed in it. One that
+    /// ended early for another reason says nothing about a canary.
     pub fn tried(&self, picks: &[Pick], deployment: &DeploymentKey, failures: &[PluginProblem], is_complete: bool) {
         for pick in picks {
             let Some(trial) = &pick.trial else { continue };

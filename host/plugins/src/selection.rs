@@ -255,8 +255,8 @@ impl<'a> Selecting<'a> {
         }
     }
 
-    /// Waits for canaries that the deployment may have used before a restart: the first version would change its objects
-    /// for a moment. A new canary is used once it is loaded.
+    /// Waits for canaries that the deployment may have used before a restart: the first version would change its
+    /// objects for a moment. A new canary is used once it is loaded.
     fn resume(&mut self) {
         for (key, present, since) in mem::take(&mut self.loading) {
             let Some(first) = self.first(key, present).map(|at| self.candidates[at].good) else {
@@ -278,7 +278,7 @@ impl<'a> Selecting<'a> {
     fn replace(&mut self) {
         for canary in mem::take(&mut self.canaries) {
             let Some(at) = self.first(canary.key, &canary.good.document) else {
-                let what = "there is no first version of it for this deployment, or another canary has taken its place";
+                let what = "there is no first version for this deployment, or another canary has taken its place";
                 let error = Diagnostic::error(codes::PLUGIN_CANARY_ALONE, what);
                 let error = error.help("install the first version, or remove `canary` from its plugin.yaml");
                 let problem = PluginProblem::one(&called(canary.key, canary.good), &error);
