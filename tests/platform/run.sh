@@ -6,6 +6,7 @@ set -euo pipefail
 sources=$(realpath "$1") state=$(realpath --canonicalize-missing "$2") host=$3 up=$4
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 mkdir -p "$state"
+PATH=$state/up/clone/bin:$PATH # kubectl
 
 # Control groups that the kernel has and Debian does not mount: garden needs them, and can mount none in a pod.
 if [ ! -e /sys/fs/cgroup/cgroup.controllers ]; then
