@@ -38,6 +38,7 @@ kubectl label namespace cf --overwrite pod-security.kubernetes.io/enforce=privil
 mkdir -p "$state/up/clone/mine/cf"
 printf 'namespace: cf\nresources: [../../deploy/namespace]\n' >"$state/up/clone/mine/cf/kustomization.yaml"
 kubectl apply --kustomize "$state/up/clone/mine/cf"
+kubectl apply --filename "$here/disks.yaml"
 kubectl --namespace boson-system set env deployment/boson BOSON_NAMESPACES=nats,cf
 kubectl --namespace boson-system rollout status deployment/boson
 
@@ -75,7 +76,7 @@ running() {
 # 4. The slice with one cell, and an app in it.
 deploy
 cfdot set-domain platform
-cfdot create-desired-lrp "$(cat "$here/app.json")"
+cfdot create-desired-lrp "$(<"$here/app.json")"
 running 2
 router=$(kubectl --namespace cf get "$(pod router)" --output 'jsonpath={.status.podIP}')
 curl --fail --silent --show-error --retry 10 --retry-all-errors --header 'Host: app.sys.example.com' "http://$router/"
