@@ -3,7 +3,7 @@ SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .ONESHELL:
 .SILENT:
-.PHONY: demo up down test check golden cluster node deaths examples build image stemcell chart release plugins setup lint doc audit bench corpus cf-deployment fresh clean help
+.PHONY: demo up down test check golden cluster node deaths examples build image stemcell chart release plugins setup lint doc audit bench corpus cf-deployment platform fresh clean help
 
 # With CI=true cargo's target directory lies in the cache, outside the checkout (see .ci/env).
 TARGET := $(shell source .ci/env && echo $$TARGET)
@@ -135,6 +135,13 @@ cf-deployment: ## [TAG=v58.0.0]: converts a version of cf-deployment, by default
 	.ci/setup build
 	$(MAKE) build
 	.ci/cf-deployment $(TAG)
+
+platform: ## RELEASES=folder: deploys cells of Cloud Foundry from sources, and runs an app in them; needs root (tests/platform)
+	test -d "$(RELEASES)" || { echo 'usage: make platform RELEASES=folder' >&2; exit 2; }
+	.ci/setup test
+	.ci/kubernetes
+	$(MAKE) build
+	tests/platform/run.sh "$(RELEASES)" $(TARGET)/platform $(HOST) $(TARGET)/release/boson-up
 
 setup: ## install what building and testing need
 	.ci/setup test

@@ -71,7 +71,9 @@ fn answer(packet: &[u8], find: impl Fn(&str, &str) -> Vec<Ipv4Addr>) -> Option<V
     let (name, end) = name(packet)?;
     let kind = packet.get(end..end + 2)?;
     let question = packet.get(HEADER_BYTES..end + 4)?;
+    // With search domains, resolvers also ask for such a name below other names.
     let service = name.strip_suffix(ENDING).and_then(|rest| rest.split_once('.'));
+    let service = service.filter(|(_, namespace)| !namespace.contains('.'));
     let found = service
         .map(|(service, namespace)| find(service, namespace))
         .unwrap_or_default();
@@ -146,14 +148,26 @@ fn ask(kubectl: &Path, kubeconfig: &Path, service: &str, namespace: &str) -> Vec
 mod tests {
     use super::*;
 
-    #[test]
-    fn a_service_is_found_by_its_full_name() {
+    fn question(name: &str) -> Vec<u8> {
         let mut question = vec![7, 7, 1, 0, 0, 1, 0, 0, 0, 0, 0, 0];
-        for label in ["web", "ns", "svc", "cluster", "local"] {
+        for label in name.split('.') {
             question.push(label.len() as u8);
             question.extend(label.bytes());
         }
         question.extend([0, 0, 1, 0, 1]);
+        question
+    }
+
+    #[test]
+    fn a_name_below_the_name_of_a_service_is_not_asked_for() {
+        let question = question("web.ns.svc.cluster.local.ns.svc.cluster.local");
+        let found = answer(&question, |service, namespace| unreachable!("{service} {namespace}")).unwrap();
+        assert_eq!((found[3] & 0x0f, found[7]), (3, 0));
+    }
+
+    #[test]
+    fn a_service_is_found_by_its_full_name() {
+        let question = question("web.ns.svc.cluster.local");
         let found = answer(&question, |service, namespace| {
             assert_eq!((service, namespace), ("web", "ns"));
             vec![Ipv4Addr::new(10, 0, 0, 1)]
