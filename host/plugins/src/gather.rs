@@ -257,7 +257,7 @@ mod tests {
                 label: "resources".into(),
                 ..Plugin::default()
             };
-            super::described(map, &key, &plugin)
+            described(map, &key, &plugin)
         };
         let canary = "canary: {percent: 10}\n";
         let record = format!("{} it failed", described(canary, None).identity);

@@ -95,7 +95,7 @@ pub fn run(arguments: &NewArguments, color: Color) -> Result<(), ExitError> {
         storage::create(&folder.join(path), &text)?;
     }
     if let Some(reply) = reply {
-        storage::create(&folder.join(new.case()).join("reply.json"), &json::to_lines(&reply))?;
+        storage::create(&folder.join(new.case()).join("reply.json"), json::to_lines(&reply))?;
     }
     let folder = folder.display();
     output::complain(&format!("created {folder}\nNext: make -C {folder} test\n"));
