@@ -1,5 +1,5 @@
-//! Images with WebAssembly as their only layer, by the CNCF's guidance for Wasm in registries: components of plugins, and
-//! WIT packages. The same content gives the same image.
+//! Images with WebAssembly as their only layer, by the CNCF's guidance for Wasm in registries: components of plugins,
+//! and WIT packages. The same content gives the same image.
 
 use anyhow::Context;
 use boson_oci::{Blob, Image, Layer, Section, digest};

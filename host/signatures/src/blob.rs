@@ -1,6 +1,7 @@
 //! Signatures of components: the text that `cosign sign-blob` and `openssl dgst -sign` write.
 
-use crate::trust::{Author, Refusal, Trust};
+use crate::trust::Trust;
+use crate::verdict::{Author, Refusal};
 use serde::Deserialize;
 
 /// A bundle of Sigstore for the bytes of a file, as far as keys verify it.

@@ -1,7 +1,8 @@
 //! Attestations: signed statements about an image or a component, as `cosign attest` makes them. The envelope
 //! (DSSE) has the statement (in-toto) and its signatures; a bundle of Sigstore has an envelope.
 
-use crate::trust::{Author, Reason, Refusal, Trust};
+use crate::trust::Trust;
+use crate::verdict::{Author, Reason, Refusal};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use serde::de::IgnoredAny;

@@ -3,7 +3,7 @@
 //! that of `sigstore-verify`; what is accepted is decided here.
 
 use crate::identity::{Identity, IdentityRule};
-use crate::trust::{Author, Reason, Refusal};
+use crate::verdict::{Author, Reason, Refusal};
 use sigstore_verify::bundle::Error as Structure;
 use sigstore_verify::trust_root::TrustedRoot;
 use sigstore_verify::types::bundle::{SignatureContent, VerificationMaterialContent};

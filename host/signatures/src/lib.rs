@@ -2,7 +2,7 @@
 //!
 //! | signed | by | format |
 //! |---|---|---|
-//! | a component | `cosign sign-blob`, `openssl dgst -sha256 -sign` | the signature of its bytes, alone or in a bundle |
+//! | a component | `cosign sign-blob`, `openssl dgst -sha256 -sign` | a signature of its bytes, alone or in a bundle |
 //! | an image | `cosign sign` | the signature of a payload that names the digest of the image, or an envelope |
 //! | a statement about either | `cosign attest`, `cosign attest-blob` | an envelope (DSSE), alone or in a bundle |
 
@@ -14,6 +14,7 @@ mod keyless;
 mod payload;
 mod signed;
 mod trust;
+mod verdict;
 
 pub use envelope::{Envelope, Statement};
 pub use identity::{Identity, IdentityRule};
@@ -21,4 +22,5 @@ pub use key::{Keys, Malformed};
 pub use keyless::Identities;
 pub use payload::ImageSignature;
 pub use signed::{Attached, Provenance, Signed, Signer, Subject};
-pub use trust::{Author, Reason, Refusal, Trust};
+pub use trust::Trust;
+pub use verdict::{Author, Reason, Refusal};

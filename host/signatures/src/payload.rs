@@ -1,7 +1,8 @@
 //! Signatures of images, as version 2 of `cosign sign` attaches them: a payload ("simple signing") that names the
 //! digest of the image, the signature of the payload, and for keyless ones a certificate and the entry of a log.
 
-use crate::trust::{Author, Refusal, Trust};
+use crate::trust::Trust;
+use crate::verdict::{Author, Refusal};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use data_encoding::HEXLOWER;

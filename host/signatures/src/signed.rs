@@ -3,7 +3,8 @@
 use crate::blob;
 use crate::envelope::{Envelope, Statement};
 use crate::payload::ImageSignature;
-use crate::trust::{Author, Refusal, Trust, first};
+use crate::trust::Trust;
+use crate::verdict::{Author, Refusal, first};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 

@@ -1,6 +1,5 @@
-//! Who may sign plugins, who has signed one, and why a signature does not count.
+//! Who may sign plugins.
 
-use crate::identity::Identity;
 use crate::key::Keys;
 use crate::keyless::Identities;
 
@@ -10,41 +9,6 @@ pub struct Trust {
     pub keys: Keys,
     /// Those of keyless signatures.
     pub identities: Option<Identities>,
-}
-
-/// Who has signed something.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Author {
-    /// A key, by its fingerprint.
-    Key(String),
-    /// An identity, for which an authority of the trusted root has issued a certificate.
-    Identity(Identity),
-}
-
-/// Why a signature does not count. The later reasons are those of signatures that passed more checks.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Reason {
-    /// There is none, or none of a trusted key.
-    #[default]
-    Unsigned,
-    /// A bundle is malformed or was changed, or is of something else.
-    Invalid,
-    /// No authority of the trusted root has issued the certificate, or it was not valid at the time of the signature.
-    Certificate,
-    /// No log of the trusted root has recorded the signature, and no authority its time.
-    Log,
-    /// The certificate is of another issuer.
-    Issuer,
-    /// The certificate is of another identity.
-    Identity,
-}
-
-/// A signature that does not count.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Refusal {
-    pub reason: Reason,
-    /// What was found, for a message.
-    pub detail: String,
 }
 
 // === impl Trust ===
@@ -60,26 +24,4 @@ impl From<Keys> for Trust {
     fn from(keys: Keys) -> Self {
         Self { keys, identities: None }
     }
-}
-
-// === impl Refusal ===
-
-impl Refusal {
-    pub(crate) fn new(reason: Reason, detail: impl Into<String>) -> Self {
-        let detail = detail.into();
-        Self { reason, detail }
-    }
-}
-
-/// The first that counts. If there is none: why the one does not that passed most checks.
-pub(crate) fn first<T>(all: impl IntoIterator<Item = Result<T, Refusal>>) -> Result<T, Refusal> {
-    let mut closest = Refusal::default();
-    for one in all {
-        match one {
-            Ok(found) => return Ok(found),
-            Err(refusal) if refusal.reason > closest.reason => closest = refusal,
-            Err(_) => {}
-        }
-    }
-    Err(closest)
 }

@@ -8,7 +8,7 @@ use crate::request::{GroupRequest, JobFiles};
 use crate::scripts::Scripts;
 use crate::{fields, kubernetes_rules, packages, ports, pre_render, pre_start, probe, sysctls, writable_packages};
 use boson_document::{Place, Report, Tree, go};
-use boson_manifest::{dns, images, job};
+use boson_manifest::{dns, images, settings as job_settings};
 use boson_processes::{document, is_env_name};
 
 /// Reads a job of the resolved document.
@@ -22,7 +22,7 @@ pub fn read(
     report: &mut Report,
 ) -> Job {
     let property = place.at("properties").at("quarks");
-    let quarks = job::settings(tree).filter(|settings| settings.as_object().is_some());
+    let quarks = job_settings::of_job(tree).filter(|settings| settings.as_object().is_some());
     let processes = processes(group, files, quarks, place, report);
     let image = image_of(request, files, place, report);
     let has = |path: &str| files.templates.iter().any(|template| template == path);
@@ -64,7 +64,7 @@ pub fn read(
         place: place.clone(),
         scripts,
         needs_pod_dns,
-        is_errand: is_errand(group, files, quarks_bpm(job::settings(tree))),
+        is_errand: is_errand(group, files, quarks_bpm(job_settings::of_job(tree))),
         quarks,
         shared_packages: if has_containers {
             packages::of_others(files)

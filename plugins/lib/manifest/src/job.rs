@@ -63,12 +63,6 @@ pub fn quarks(properties: &Map) -> impl Iterator<Item = (&'static str, &Tree)> {
         .filter_map(|name| Some((name, properties.get(name)?)))
 }
 
-/// The settings for Kubernetes of a job of a resolved document: its property `quarks`, or else its key of this name.
-pub fn settings(job: &Tree) -> Option<&Tree> {
-    let property = job.get("properties").and_then(|properties| properties.get("quarks"));
-    property.or_else(|| job.get("quarks"))
-}
-
 /// The names of the jobs of an instance group.
 #[derive(Clone, Debug, Default)]
 pub struct Names(HashSet<String>);

@@ -19,6 +19,7 @@ pub mod pre_render;
 pub mod redacted;
 pub mod release;
 pub mod schema;
+pub mod settings;
 pub mod spec;
 pub mod stemcell;
 pub mod sysctl;

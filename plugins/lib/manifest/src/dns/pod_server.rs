@@ -2,7 +2,7 @@
 //! pod.
 
 use super::{HANDLER_FILE, LINK_LOCAL};
-use crate::job;
+use crate::settings;
 use boson_document::Tree;
 
 /// Whether a job needs the server: it has a file of handlers, or a property with an address of BOSH DNS, as `silk-cni`
@@ -10,7 +10,7 @@ use boson_document::Tree;
 ///
 /// `job`: as the resolved document has it; `templates`: where its files are, relative to the job.
 pub fn needs_pod_server(job: &Tree, templates: &[String]) -> bool {
-    let given = job::settings(job).and_then(|settings| settings.get("link_local_dns"));
+    let given = settings::of_job(job).and_then(|settings| settings.get("link_local_dns"));
     given.and_then(Tree::as_bool).unwrap_or_else(|| {
         let has_handlers = templates.iter().any(|template| template == HANDLER_FILE);
         has_handlers || job.get("properties").is_some_and(names_address)
