@@ -20,6 +20,8 @@ pub fn annotations(group: &Tree) -> Map {
         let time = watch_time(update, key, &place, quiet);
         out.extend(time.map(|time| (annotation.to_string(), time.into())));
     }
+    let strategy = update.str("vm_strategy");
+    out.extend(strategy.map(|strategy| (labels::VM_STRATEGY.to_string(), strategy.into())));
     out
 }
 
@@ -51,7 +53,7 @@ pub fn check(update: &Tree, has_image: bool, place: &Place, report: &mut Report)
         serial(place, report);
     }
     let strategies = [
-        ("vm_strategy", &["create-swap-delete", "delete-create"][..], ""),
+        ("vm_strategy", &["create-swap-delete", labels::DELETE_CREATE][..], ""),
         ("initial_deploy_az_update_strategy", &["parallel", "serial"][..], "'"),
     ];
     for (key, valid, quote) in strategies {
@@ -140,6 +142,7 @@ mod tests {
                 r#"canary-watch-time-ms="1-20" update-watch-time-ms="30""#,
             ),
             (r#"{"canaries": "x%", "canary_watch_time": "20-1"}"#, ""),
+            (r#"{"vm_strategy": "delete-create"}"#, r#"vm-strategy="delete-create""#),
         ] {
             assert_eq!(of(update), expected, "{update}");
         }

@@ -288,11 +288,11 @@ const SCHEMA: &[(&[Key], &str)] = &[
         "used: name features releases! releases[].name! releases[].version! releases[].url releases[].stemcell releases[].stemcell.os! \
          releases[].stemcell.version! releases[].credentials releases[].credentials.username! releases[].credentials.password! stemcells \
          stemcells[].alias! stemcells[].os stemcells[].version! update update.canaries update.max_in_flight update.canary_watch_time \
-         update.update_watch_time update.serial instance_groups addons addons[].name! addons[].jobs addons[].properties addons[].include \
+         update.update_watch_time update.serial update.vm_strategy instance_groups addons addons[].name! addons[].jobs addons[].properties addons[].include \
          addons[].exclude variables variables[].name variables[].type variables[].options variables[].consumes variables[].update_mode tags \
          features.use_dns_addresses features.converge_variables \
          warned: director_uuid features.use_short_dns_addresses features.use_link_dns_names features.randomize_az_placement \
-         features.use_tmpfs_config releases[].sha1 releases[].exported_from stemcells[].name update.vm_strategy \
+         features.use_tmpfs_config releases[].sha1 releases[].exported_from stemcells[].name \
          update.initial_deploy_az_update_strategy variables[].update \
          refused: properties vm_types azs disk_types compilation networks disk_pools jobs resource_pools",
     ),
@@ -300,7 +300,7 @@ const SCHEMA: &[(&[Key], &str)] = &[
         GROUP,
         "used: networks name! instances! lifecycle jobs azs vm_resources vm_resources.cpu! vm_resources.ram! vm_resources.ephemeral_disk_size! stemcell \
          persistent_disk persistent_disk_type update update.canaries update.max_in_flight update.canary_watch_time update.update_watch_time \
-         update.serial env env.bosh env.bosh.agent env.bosh.agent.settings tags env.bosh.agent.settings.affinity \
+         update.serial update.vm_strategy env env.bosh env.bosh.agent env.bosh.agent.settings tags env.bosh.agent.settings.affinity \
          env.bosh.agent.settings.labels env.bosh.agent.settings.annotations env.bosh.agent.settings.tolerations \
          env.bosh.agent.settings.imagePullSecrets env.bosh.agent.settings.serviceAccountName \
          env.bosh.agent.settings.automountServiceAccountToken env.bosh.agent.settings.disable_log_sidecar \
@@ -310,7 +310,7 @@ const SCHEMA: &[(&[Key], &str)] = &[
          env.bosh.agent.settings.sharePackages \
          warned: vm_type vm_extensions migrated_from env.persistent_disk_fs env.persistent_disk_mount_options env.bosh.password \
          env.bosh.keep_root_password env.bosh.remove_dev_tools env.bosh.remove_static_libraries env.bosh.swap_size env.bosh.ipv6 \
-         env.bosh.job_dir env.bosh.agent.other state instance_states update.vm_strategy update.initial_deploy_az_update_strategy \
+         env.bosh.job_dir env.bosh.agent.other state instance_states update.initial_deploy_az_update_strategy \
          refused: properties persistent_disks template templates resource_pool persistent_disk_pool",
     ),
     (

@@ -16,12 +16,20 @@ use tempfile::TempDir;
 
 const OURS: &str = "quarks.cloudfoundry.org/v1alpha1";
 
+/// How the instances of a group are updated.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Kind {
+    HandedOver,
+    WithDisk,
+    DeleteCreate,
+}
+
 /// An instance group of the release of [`release`].
 #[derive(Clone)]
 struct Group {
     zones: &'static str,
     instances: u32,
-    disk: u32,
+    kind: Kind,
     /// Members of the manifest.
     manifest: &'static str,
     /// Members of the group.
@@ -40,7 +48,7 @@ impl Group {
         let Self {
             zones,
             instances,
-            disk,
+            kind,
             manifest,
             group,
             settings,
@@ -52,8 +60,14 @@ impl Group {
         } else {
             format!("azs: [{zones}]")
         };
+        let disk = if *kind == Kind::WithDisk { 10 } else { 0 };
+        let update = match kind {
+            Kind::DeleteCreate => "update: {vm_strategy: delete-create}",
+            Kind::HandedOver | Kind::WithDisk => "",
+        };
         format!(
             r#"{manifest}
+{update}
 releases:
 - {{name: demo, version: "1", url: registry.example.com/demo}}
 stemcells:
@@ -175,17 +189,17 @@ async fn each_restarts(
         let announced = announced(tenant, release, &group);
         let after = deployed(tenant, &group).await;
         let restarted = restarted(before, &after);
-        let Group { zones, disk, .. } = group;
+        let Group { zones, kind, .. } = group;
         assert_eq!(
             (&restarted, &announced),
             (&expected, &expected),
-            "{what}, {zones}, {disk}"
+            "{what}, {zones}, {kind:?}"
         );
         let limit = format!("{}Mi", group.memory);
         for pod in tenant.list("v1", "Pod").await {
             let mut containers = pod["spec"]["containers"].as_array().into_iter().flatten();
             let has_limit = containers.any(|one| one["resources"]["limits"]["memory"] == limit);
-            assert!(has_limit, "{what}, {zones}, {disk}: {pod:#}");
+            assert!(has_limit, "{what}, {zones}, {kind:?}: {pod:#}");
         }
         *before = after;
     }
@@ -199,11 +213,10 @@ fn other_zones(first: &Group) -> [(&'static str, Group, BTreeSet<String>); 4] {
         ..first.clone()
     };
     let (three, four) = (first.zones, "z1, z2, z3, z4");
-    // Without disks, all instances that stay.
-    let moved: &[&str] = if first.disk > 0 {
-        &["d-web-z0-1", "d-web-z1-1"]
-    } else {
-        &["d-web-z0-0", "d-web-z0-1", "d-web-z1-0", "d-web-z1-1", "d-web-z2-0"]
+    let moved: &[&str] = match first.kind {
+        Kind::WithDisk | Kind::DeleteCreate => &["d-web-z0-1", "d-web-z1-1"],
+        // All instances that stay.
+        Kind::HandedOver => &["d-web-z0-0", "d-web-z0-1", "d-web-z1-0", "d-web-z1-1", "d-web-z2-0"],
     };
     let moved = moved.iter().map(ToString::to_string).collect();
     [
@@ -215,11 +228,11 @@ fn other_zones(first: &Group) -> [(&'static str, Group, BTreeSet<String>); 4] {
 }
 
 /// `second`: the pod of the instance with index 1.
-async fn each_change(tenant: &Tenant, release: &Path, zones: &'static str, disk: u32, second: &str) {
+async fn each_change(tenant: &Tenant, release: &Path, zones: &'static str, kind: Kind, second: &str) {
     let first = Group {
         zones,
         instances: 3,
-        disk,
+        kind,
         manifest: "",
         group: "",
         settings: "",
@@ -257,7 +270,7 @@ async fn each_change(tenant: &Tenant, release: &Path, zones: &'static str, disk:
     }
     let all: BTreeSet<String> = before.iter().map(|(place, _)| place.clone()).collect();
     let one = BTreeSet::from([second.to_string()]);
-    let of_second = if disk > 0 { one } else { all.clone() };
+    let of_second = if kind == Kind::HandedOver { all.clone() } else { one };
     let some = [
         (
             "a file of one instance",
@@ -279,6 +292,9 @@ async fn each_change(tenant: &Tenant, release: &Path, zones: &'static str, disk:
         ),
     ];
     each_restarts((tenant, release), &mut before, some).await;
+    let set = tenant.get(OURS, "QuarksStatefulSet", "d-web").await.unwrap();
+    let is_first = set["status"]["version"] == 1;
+    assert_eq!(is_first, kind != Kind::HandedOver, "{set:#}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -287,14 +303,16 @@ async fn a_change_restarts_only_instances_whose_files_or_pods_differ() {
     let release = release(&operator);
     let release = release.path();
     let cases = [
-        ("one", "", 0, "d-web-1"),
-        ("one-disk", "", 10, "d-web-1"),
-        ("zones", "z1, z2, z3", 0, "d-web-z1-0"),
-        ("zones-disk", "z1, z2, z3", 10, "d-web-z1-0"),
+        ("one", "", Kind::HandedOver, "d-web-1"),
+        ("one-disk", "", Kind::WithDisk, "d-web-1"),
+        ("one-in-place", "", Kind::DeleteCreate, "d-web-1"),
+        ("zones", "z1, z2, z3", Kind::HandedOver, "d-web-z1-0"),
+        ("zones-disk", "z1, z2, z3", Kind::WithDisk, "d-web-z1-0"),
+        ("zones-in-place", "z1, z2, z3", Kind::DeleteCreate, "d-web-z1-0"),
     ];
-    let cases = cases.map(|(name, zones, disk, second)| {
+    let cases = cases.map(|(name, zones, kind, second)| {
         let tenant = operator.tenant(name);
-        async move { each_change(&tenant, release, zones, disk, second).await }
+        async move { each_change(&tenant, release, zones, kind, second).await }
     });
     futures::future::join_all(cases).await;
 }

@@ -101,6 +101,12 @@ pub(super) fn has_claims(set: &StatefulSet) -> bool {
     spec.is_some_and(|spec| spec.volume_claim_templates.iter().flatten().next().is_some())
 }
 
+/// Whether its pods are replaced when its template changes. Otherwise another template is another StatefulSet.
+pub(super) fn replaces_pods(set: &StatefulSet) -> bool {
+    let strategy = set.annotations().get(labels::VM_STRATEGY);
+    has_claims(set) || strategy.is_some_and(|strategy| strategy == labels::DELETE_CREATE)
+}
+
 /// Whether it is being deleted.
 pub(super) fn is_going(set: &StatefulSet) -> bool {
     set.metadata.deletion_timestamp.is_some()

@@ -2,7 +2,8 @@
 //!
 //! A changed template creates a new version beside the old one. [`superseded`] decides what stays of older versions
 //! until all pods of the new one are ready. If pods have claims, the version is kept and its pods roll in place,
-//! because a claim belongs to the name of a pod; so they do while an instance is ignored or stopped, whose pod stays.
+//! because a claim belongs to the name of a pod; so they do with the strategy `delete-create`, and while an instance is
+//! ignored or stopped, whose pod stays.
 //! Immutable fields of a StatefulSet, such as its claim templates, are changed by creating it again: its pods and
 //! claims stay, and are adopted by name.
 //!
@@ -189,7 +190,8 @@ pub(super) fn plan(
         .is_empty()
         .then(|| disks::version(&tree, &seen.claims))
         .flatten();
-    let version = Versions::wanted(set, &live.sets, claimed, &digest);
+    let in_place = is_delete_create(&tree);
+    let version = Versions::wanted(set, &live.sets, claimed, &digest, in_place);
     let wanted = stateful_sets(&tree, version)?;
     let wanted = wanted.iter().enumerate();
     let wanted = wanted.map(|(zone, made)| finish(zone, made, set, &digest, &live.sets, owner));
@@ -253,7 +255,7 @@ pub(super) fn plan(
     let new_objects: Vec<Value> = plan.apply.iter().filter(|one| !live.has(one)).cloned().collect();
     let is_current = |one: &&StatefulSet| plan.delete.iter().all(|old| !is_named(one, old));
     let current: Vec<&StatefulSet> = live.sets.iter().filter(is_current).collect();
-    let mut renew = renewed(&mut plan.apply, &current, states);
+    let mut renew = renewed(&mut plan.apply, &current, in_place || states.has_exceptions());
     let is_written = plan.apply.is_empty() && renew.is_empty() && resizes.now.is_empty();
     let settled = is_written && returning.is_empty() && !is_withheld;
     let is_steady = settled
@@ -609,6 +611,13 @@ fn refuse_ordinals(set: &Tree) -> Result<(), PlanError> {
     Err(PlanError::Problem(Problem(INVALID, message.into())))
 }
 
+/// Whether the update block demands that an old pod is deleted before its successor is created.
+fn is_delete_create(set: &Tree) -> bool {
+    let annotations = ["spec", "template", "metadata", "annotations"];
+    let annotations = annotations.iter().try_fold(set, |tree, key| tree.get(key));
+    annotations.and_then(|all| all.str(labels::VM_STRATEGY)) == Some(labels::DELETE_CREATE)
+}
+
 /// Whether the update block has limits. Without any, all instances start at once.
 fn has_limits(wanted: &[Value]) -> bool {
     let limits = |one: &Value| {
@@ -672,8 +681,9 @@ fn returning<'a>(wanted: &[Value], live: &'a [StatefulSet]) -> Vec<Returning<'a>
     wanted.iter().filter_map(one).collect()
 }
 
-/// Takes StatefulSets out of `apply` that must be created again. One that is being deleted is waited for.
-fn renewed(apply: &mut Vec<Value>, current: &[&StatefulSet], states: States<'_>) -> Vec<(StatefulSet, Value)> {
+/// Takes StatefulSets out of `apply` that must be created again. One that is being deleted is waited for. `in_place`:
+/// whether pods are replaced in place even without claims.
+fn renewed(apply: &mut Vec<Value>, current: &[&StatefulSet], in_place: bool) -> Vec<(StatefulSet, Value)> {
     let mut renew = Vec::new();
     apply.retain(|wanted| {
         let Some(found) = current.iter().find(|one| is_named(one, wanted)) else {
@@ -683,9 +693,8 @@ fn renewed(apply: &mut Vec<Value>, current: &[&StatefulSet], states: States<'_>)
             return false;
         }
         let fixed = found.annotations().get(FIXED).map(String::as_str);
-        // Without claims, and ignored or stopped instances, such a change is another version.
-        let keeps_version = has_claims(found) || states.has_exceptions();
-        let fits = !keeps_version || fixed == wanted.annotation(FIXED);
+        // Where pods are not replaced in place, such a change is another version.
+        let fits = !(in_place || has_claims(found)) || fixed == wanted.annotation(FIXED);
         if !fits {
             renew.push(((*found).clone(), wanted.clone()));
         }

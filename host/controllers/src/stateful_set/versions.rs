@@ -43,8 +43,15 @@ impl Versions {
         Self::recorded(set)?.ready
     }
 
-    /// The version that `set` requests. `claimed`: the newest version that has claims, if there is no StatefulSet.
-    pub fn wanted(set: &QuarksStatefulSet, live: &[StatefulSet], claimed: Option<u32>, digest: &Digest) -> u32 {
+    /// The version that `set` requests. `claimed`: the newest version that has claims, if there is no StatefulSet;
+    /// `in_place`: whether its pods are to be replaced in place even without claims.
+    pub fn wanted(
+        set: &QuarksStatefulSet,
+        live: &[StatefulSet],
+        claimed: Option<u32>,
+        digest: &Digest,
+        in_place: bool,
+    ) -> u32 {
         let recorded = Self::recorded(set);
         let numbers = [
             live.iter().filter_map(version).max(),
@@ -60,21 +67,24 @@ impl Versions {
             ..States::default()
         };
         let of = |number: u32| live.iter().filter(move |one| version(one) == Some(number));
-        let kept = match of(newest).next() {
-            Some(_) => are_of_template(of(newest), digest) || of(newest).any(has_claims) || states.has_exceptions(),
-            // It was deleted, or will be created again: with another number, pods would start with empty disks.
-            None => {
-                claimed == Some(newest)
-                    || recorded.is_some_and(|recorded| recorded.newest == newest && digest.is(&recorded.digest))
-            }
-        };
-        if kept {
-            return newest;
-        }
         // A reverted change: the old pods still run, and nothing has to start.
         let stays = |number: &u32| are_of_template(of(*number).filter(|one| !is_going(one)), digest);
         let before = live.iter().filter_map(version).find(stays);
-        before.unwrap_or_else(|| newest.saturating_add(1))
+        let is_recorded = || recorded.is_some_and(|recorded| recorded.newest == newest && digest.is(&recorded.digest));
+        let is_newest = match of(newest).next() {
+            Some(_) if of(newest).any(has_claims) || states.has_exceptions() => true,
+            Some(_) => {
+                are_of_template(of(newest), digest) && (!in_place || ready_pods(&of(newest).collect::<Vec<_>>()) > 0)
+            }
+            // It was deleted, or will be created again: with another number, pods would start with empty disks.
+            None if claimed == Some(newest) => true,
+            None => before.is_none() && (!in_place || live.is_empty()) && is_recorded(),
+        };
+        if is_newest {
+            return newest;
+        }
+        let kept = if in_place { Self::serving(set, live) } else { before };
+        kept.unwrap_or_else(|| newest.saturating_add(1))
     }
 
     /// What to record for this wanted version.
@@ -89,13 +99,19 @@ impl Versions {
         }
     }
 
+    /// The version with the most ready pods: pods of another one may wait for a lock that these hold.
+    fn serving(set: &QuarksStatefulSet, live: &[StatefulSet]) -> Option<u32> {
+        let last = Self::last_ready(set, live);
+        let stays = |(_, sets): &(u32, Vec<&StatefulSet>)| !sets.iter().any(|one| is_going(one));
+        let all = by_version(live).into_iter().filter(stays);
+        let serves = |(number, sets): (u32, Vec<&StatefulSet>)| (ready_pods(&sets), last == Some(number), number);
+        all.map(serves).max().map(|(_, _, number)| number)
+    }
+
     /// The recorded version whose pods were all ready. If it does not exist any more, the newest one whose pods are all
     /// ready, or else the one with the most ready pods.
     pub fn last_ready(set: &QuarksStatefulSet, live: &[StatefulSet]) -> Option<u32> {
-        let mut versions: BTreeMap<u32, Vec<&StatefulSet>> = BTreeMap::new();
-        for (number, one) in live.iter().filter_map(|one| Some((version(one)?, one))) {
-            versions.entry(number).or_default().push(one);
-        }
+        let versions = by_version(live);
         // A newer one is recorded once the watch time of its last instances has passed.
         let recorded = Self::recorded_ready(set).filter(|recorded| versions.contains_key(recorded));
         let serves = |number: &u32, sets: &[&StatefulSet]| match recorded {
@@ -109,13 +125,22 @@ impl Versions {
         if let Some((number, _)) = ready {
             return Some(*number);
         }
-        let ready = |one: &&StatefulSet| one.status.as_ref().and_then(|status| status.ready_replicas);
-        let pods = |sets: &[&StatefulSet]| -> i64 { sets.iter().filter_map(ready).map(i64::from).sum() };
-        let most = versions.into_iter().map(|(number, sets)| (pods(&sets), number));
-        most.max()
-            .filter(|(ready, _): &(i64, u32)| *ready > 0)
-            .map(|(_, number)| number)
+        let most = versions.into_iter().map(|(number, sets)| (ready_pods(&sets), number));
+        most.max().filter(|(ready, _)| *ready > 0).map(|(_, number)| number)
     }
+}
+
+fn by_version(live: &[StatefulSet]) -> BTreeMap<u32, Vec<&StatefulSet>> {
+    let mut versions: BTreeMap<u32, Vec<&StatefulSet>> = BTreeMap::new();
+    for (number, one) in live.iter().filter_map(|one| Some((version(one)?, one))) {
+        versions.entry(number).or_default().push(one);
+    }
+    versions
+}
+
+fn ready_pods(sets: &[&StatefulSet]) -> i64 {
+    let ready = |one: &&StatefulSet| one.status.as_ref().and_then(|status| status.ready_replicas);
+    sets.iter().filter_map(ready).map(i64::from).sum()
 }
 
 /// Whether these StatefulSets of a version were made from the template. One whose zone was removed does not count.
@@ -156,26 +181,29 @@ mod tests {
     #[test]
     fn a_number_belongs_to_one_template() {
         let none = new();
-        assert_eq!(Versions::wanted(&none, &[], None, &"a".into()), 1);
-        assert_eq!(Versions::wanted(&none, &[one(3, "a", 0)], None, &"a".into()), 3);
-        assert_eq!(Versions::wanted(&none, &[one(3, "a", 0)], None, &"b".into()), 4);
+        assert_eq!(Versions::wanted(&none, &[], None, &"a".into(), false), 1);
+        assert_eq!(Versions::wanted(&none, &[one(3, "a", 0)], None, &"a".into(), false), 3);
+        assert_eq!(Versions::wanted(&none, &[one(3, "a", 0)], None, &"b".into(), false), 4);
         assert_eq!(
-            Versions::wanted(&set(7, "a", None), &[], None, &"a".into()),
+            Versions::wanted(&set(7, "a", None), &[], None, &"a".into(), false),
             7,
             "it was deleted"
         );
-        assert_eq!(Versions::wanted(&set(7, "a", None), &[], None, &"b".into()), 8);
+        assert_eq!(Versions::wanted(&set(7, "a", None), &[], None, &"b".into(), false), 8);
         let rest = [one(6, "old", 2)];
-        assert_eq!(Versions::wanted(&set(7, "a", None), &rest, None, &"a".into()), 7);
-        assert_eq!(Versions::wanted(&set(7, "a", None), &rest, None, &"b".into()), 8);
+        assert_eq!(Versions::wanted(&set(7, "a", None), &rest, None, &"a".into(), false), 7);
+        assert_eq!(Versions::wanted(&set(7, "a", None), &rest, None, &"b".into(), false), 8);
     }
 
     #[test]
     fn claims_keep_their_number() {
-        assert_eq!(Versions::wanted(&new(), &[], Some(4), &"a".into()), 4);
-        assert_eq!(Versions::wanted(&set(4, "a", None), &[], Some(4), &"b".into()), 4);
+        assert_eq!(Versions::wanted(&new(), &[], Some(4), &"a".into(), false), 4);
         assert_eq!(
-            Versions::wanted(&set(7, "a", None), &[], Some(4), &"a".into()),
+            Versions::wanted(&set(4, "a", None), &[], Some(4), &"b".into(), false),
+            4
+        );
+        assert_eq!(
+            Versions::wanted(&set(7, "a", None), &[], Some(4), &"a".into(), false),
             7,
             "it had no disks any more"
         );
@@ -184,17 +212,44 @@ mod tests {
     #[test]
     fn a_reverted_change_keeps_the_old_pods() {
         let live = [one(1, "a", 2), one(2, "b", 0)];
-        assert_eq!(Versions::wanted(&set(2, "b", Some(1)), &live, None, &"a".into()), 1);
+        assert_eq!(
+            Versions::wanted(&set(2, "b", Some(1)), &live, None, &"a".into(), false),
+            1
+        );
         let mut going = live.clone();
         going[0].metadata.deletion_timestamp = Some(Time(Timestamp::UNIX_EPOCH));
-        assert_eq!(Versions::wanted(&set(2, "b", Some(1)), &going, None, &"a".into()), 3);
+        assert_eq!(
+            Versions::wanted(&set(2, "b", Some(1)), &going, None, &"a".into(), false),
+            3
+        );
         // The number of the reverted version is not reused for another template.
         let back = Versions::after(&set(2, "b", Some(1)), 1, "a".into(), Some(1));
         assert_eq!((back.newest, back.digest.as_str()), (2, "b"));
         assert_eq!(
-            Versions::wanted(&set(2, "b", Some(1)), &live[..1], None, &"c".into()),
+            Versions::wanted(&set(2, "b", Some(1)), &live[..1], None, &"c".into(), false),
             3
         );
+    }
+
+    #[test]
+    fn where_pods_are_replaced_in_place_the_version_that_serves_is_kept() {
+        let of = |live: &[StatefulSet], digest: &str| {
+            Versions::wanted(&set(2, "b", Some(1)), live, None, &digest.into(), true)
+        };
+        let stuck = [one(1, "a", 2), one(2, "b", 0)];
+        assert_eq!((of(&stuck, "b"), of(&stuck, "c"), of(&stuck, "a")), (1, 1, 1));
+        let underway = [one(1, "a", 2), one(2, "b", 1)];
+        assert_eq!((of(&underway, "b"), of(&underway, "c")), (2, 1));
+        // The other version was deleted, and then the template of this one changed.
+        assert_eq!((of(&stuck[..1], "b"), of(&[one(1, "b", 2)], "b")), (1, 1));
+        let changed = [one(1, "b", 2)];
+        assert_eq!(
+            Versions::wanted(&set(2, "b", Some(1)), &changed, None, &"b".into(), false),
+            1,
+            "these pods run it"
+        );
+        assert_eq!(of(&[], "c"), 3);
+        assert_eq!(Versions::wanted(&new(), &[one(1, "a", 0)], None, &"b".into(), true), 1);
     }
 
     #[test]

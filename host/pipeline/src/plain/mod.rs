@@ -90,12 +90,13 @@ fn has_update(object: &Tree) -> bool {
         labels::MAX_IN_FLIGHT,
         labels::CANARY_WATCH_TIME,
         labels::UPDATE_WATCH_TIME,
+        labels::VM_STRATEGY,
     ];
     rules.iter().any(|rule| annotations.get(rule).is_some())
 }
 
 fn without_rollout() -> Diagnostic {
-    let why = "Canaries, limits and watch times of 'update' have no effect without the operator";
+    let why = "Canaries, limits, watch times and the strategy of 'update' have no effect without the operator";
     Diagnostic {
         severity: Severity::Warning,
         ..Diagnostic::error(codes::PLAIN_NEEDS_OPERATOR, why)

@@ -24,6 +24,7 @@ pub const SET_BY_RULES: &[&str] = &[
     MAX_IN_FLIGHT,
     CANARY_WATCH_TIME,
     UPDATE_WATCH_TIME,
+    VM_STRATEGY,
     RESTART_ON_UPDATE,
     RESTART,
     CONSUMES,
@@ -164,6 +165,8 @@ pub const UPDATE_WATCH_TIME: &str = "quarks.cloudfoundry.org/update-watch-time-m
 pub const CANARIES: &str = "quarks.cloudfoundry.org/canaries";
 /// Annotation: `max_in_flight` of the update block as written, a number or a percentage.
 pub const MAX_IN_FLIGHT: &str = "quarks.cloudfoundry.org/max-in-flight";
+/// Annotation: `vm_strategy` of the update block. With [`DELETE_CREATE`], pods are replaced in place.
+pub const VM_STRATEGY: &str = "quarks.cloudfoundry.org/vm-strategy";
 /// Annotation of the pods of an instance group: JSON list of Services that they wait for before they start.
 pub const WAIT_FOR: &str = "quarks.cloudfoundry.org/wait-for";
 /// Annotation: restart the owner when a mounted Secret or ConfigMap changes.
@@ -176,6 +179,9 @@ pub const RESTART: &str = "quarks.cloudfoundry.org/restart";
 pub const RETAINED_BY: &str = "quarks.cloudfoundry.org/retained-by";
 /// Annotation: consent to receive copies of a Secret.
 pub const SECRET_COPY_OF: &str = "quarks.cloudfoundry.org/secret-copy-of";
+
+/// Value of [`VM_STRATEGY`]: the old pod is deleted before its successor is created.
+pub const DELETE_CREATE: &str = "delete-create";
 
 /// Values of [`SECRET_TYPE`].
 pub mod secret_type {

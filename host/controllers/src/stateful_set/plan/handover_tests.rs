@@ -8,13 +8,20 @@ use std::collections::{BTreeMap, BTreeSet};
 const MAX_IN_FLIGHT: usize = 2;
 const BROKEN: &str = "i:broken";
 
+/// A pod.
+#[derive(Clone)]
+struct Member {
+    image: String,
+    is_ready: bool,
+}
+
 /// What is in the cluster.
 #[derive(Default)]
 struct Model {
     status: Value,
     sets: Vec<Value>,
-    /// By StatefulSet and ordinal: whether it is ready.
-    pods: BTreeMap<(String, usize), bool>,
+    /// By StatefulSet and ordinal.
+    pods: BTreeMap<(String, usize), Member>,
     /// Whether pods are created at once, but deleted a step later: each StatefulSet is changed by itself.
     deletes_late: bool,
     /// Pods whose deletion begins with the next step.
@@ -23,6 +30,15 @@ struct Model {
 
 fn group(image: &str, replicas: u32) -> QuarksStatefulSet {
     scalable(updated(image, replicas, false))
+}
+
+/// One whose pods are replaced in place.
+fn in_place(image: &str, replicas: u32) -> QuarksStatefulSet {
+    let mut set = group(image, replicas);
+    set.spec
+        .template
+        .change(|it| it["metadata"]["annotations"][labels::VM_STRATEGY] = labels::DELETE_CREATE.into());
+    set
 }
 
 /// Another number of replicas is the same template.
@@ -51,10 +67,10 @@ impl Model {
     fn plan_at(&self, set: &QuarksStatefulSet, now: Timestamp) -> Plan {
         let mut set = set.clone();
         set.status = serde_json::from_value(self.status.clone()).unwrap();
-        let pod = |((set, ordinal), is_ready): (&(String, usize), &bool)| {
-            let ready = if *is_ready { "True" } else { "False" };
+        let pod = |((set, ordinal), member): (&(String, usize), &Member)| {
+            let ready = if member.is_ready { "True" } else { "False" };
             let pod = json!({
-                "metadata": {"name": format!("{set}-{ordinal}"), "labels": {"controller-revision-hash": "new"},
+                "metadata": {"name": format!("{set}-{ordinal}"), "labels": {"controller-revision-hash": member.image},
                     "creationTimestamp": Timestamp::UNIX_EPOCH.to_string()},
                 "spec": {"containers": []}, "status": {"conditions": [{"type": "Ready", "status": ready}]}
             });
@@ -70,7 +86,11 @@ impl Model {
 
     /// One reconcile, and what the StatefulSet controller and the kubelets make of it.
     fn step(&mut self, set: &QuarksStatefulSet) -> Plan {
-        let plan = self.plan(set);
+        self.step_at(set, Timestamp::UNIX_EPOCH)
+    }
+
+    fn step_at(&mut self, set: &QuarksStatefulSet, now: Timestamp) -> Plan {
+        let plan = self.plan_at(set, now);
         let is_deleted = |one: &Value| plan.delete.iter().any(|gone| gone.name() == one.name());
         self.sets.retain(|one| !is_deleted(one));
         for one in &plan.resize {
@@ -92,6 +112,10 @@ impl Model {
             }
             self.sets.push(object);
         }
+        for pod in &plan.replace {
+            let name = pod.name_any();
+            self.pods.retain(|(set, ordinal), _| format!("{set}-{ordinal}") != name);
+        }
         self.kubernetes();
         self.status = json!({
             "version": plan.versions.newest, "templateDigest": plan.versions.digest, "readyVersion": plan.versions.ready
@@ -105,18 +129,20 @@ impl Model {
             let name = set.name().unwrap().to_string();
             let first = set.pointer("/spec/ordinals/start").and_then(Value::as_u64).unwrap_or(0);
             let count = set["spec"]["replicas"].as_u64().unwrap();
-            let is_good = image(set) != BROKEN;
-            let mut ready = 0;
+            let (mut ready, mut updated) = (0, 0);
             for ordinal in first..first + count {
                 let key = (name.clone(), usize::try_from(ordinal).unwrap());
                 // It is created first, and ready at the next look.
-                let is_ready = is_good && self.pods.contains_key(&key);
+                let before = self.pods.get(&key).map(|pod| pod.image.clone());
+                let is_ready = before.as_ref().is_some_and(|image| image != BROKEN);
+                let image = before.unwrap_or_else(|| image(set).into());
                 ready += i64::from(is_ready);
-                pods.insert(key, is_ready);
+                updated += i64::from(image == self::image(set));
+                pods.insert(key, Member { image, is_ready });
             }
             set["status"] = json!({
-                "replicas": count, "observedGeneration": 1, "readyReplicas": ready, "updatedReplicas": count,
-                "updateRevision": "new"
+                "replicas": count, "observedGeneration": 1, "readyReplicas": ready, "updatedReplicas": updated,
+                "updateRevision": image(set)
             });
         }
         let has_set = |set: &str| self.sets.iter().any(|one| one.name() == Some(set));
@@ -133,31 +159,42 @@ impl Model {
         }
     }
 
+    fn insert(&mut self, set: &str, ordinal: usize, is_ready: bool) {
+        let image = "i:2".into();
+        self.pods.insert((set.into(), ordinal), Member { image, is_ready });
+    }
+
     fn settle(&mut self, set: &QuarksStatefulSet) {
-        for _ in 0..60 {
-            let plan = self.step(set);
-            if plan.ready && plan.delete.is_empty() {
-                return;
-            }
-        }
-        panic!("it does not end: {:?} {:?}", self.sizes(), self.plan(set).rollout);
+        let ends = self.settles_at(set, Timestamp::UNIX_EPOCH);
+        assert!(ends, "it does not end: {:?} {:?}", self.sizes(), self.plan(set).rollout);
+    }
+
+    fn settles_at(&mut self, set: &QuarksStatefulSet, now: Timestamp) -> bool {
+        (0..60).any(|_| {
+            let plan = self.step_at(set, now);
+            plan.ready && plan.delete.is_empty()
+        })
     }
 
     /// Zones and ordinals of the ready instances.
     fn ready_instances(&self) -> BTreeSet<(String, usize)> {
         let zone = |set: &str| set.rsplit_once("-v").unwrap().0.to_string();
         let stays = |pod: &(String, usize)| !self.leaving.contains(pod);
-        let ready = self.pods.iter().filter(|(pod, is_ready)| **is_ready && stays(pod));
+        let ready = self.pods.iter().filter(|(pod, member)| member.is_ready && stays(pod));
         ready.map(|((set, ordinal), _)| (zone(set), *ordinal)).collect()
     }
 
     /// Whether a version is ready, and another one not deleted yet.
     fn has_both(&self) -> bool {
         let mut of: BTreeMap<&str, usize> = BTreeMap::new();
-        for ((set, _), is_ready) in &self.pods {
-            *of.entry(set.rsplit_once('-').unwrap().1).or_default() += usize::from(*is_ready);
+        for ((set, _), member) in &self.pods {
+            *of.entry(set.rsplit_once('-').unwrap().1).or_default() += usize::from(member.is_ready);
         }
         of.len() > 1 && of.values().any(|ready| *ready == 6)
+    }
+
+    fn images(&self) -> BTreeSet<&str> {
+        self.pods.values().map(|pod| pod.image.as_str()).collect()
     }
 
     /// The ordinals of each StatefulSet.
@@ -257,7 +294,7 @@ fn an_instance_that_was_handed_over_stays_while_it_is_not_ready() {
             model.step(&group("i:2", 3));
         }
         assert_eq!(model.sizes()[..2], ["z0-v1 [1, 2]", "z0-v2 [0, 1, 2]"]);
-        model.pods.insert(("d-g-z0-v2".into(), 0), false);
+        model.insert("d-g-z0-v2", 0, false);
         model.step(&group(again, 3));
         assert!(
             model.sizes().contains(&"z0-v2 [0]".to_string()),
@@ -274,7 +311,7 @@ fn pods_that_are_about_to_be_deleted_count_for_no_instance() {
         model.step(&group("i:2", 3));
     }
     // The StatefulSet controller has not seen yet that the older version lost its first instance.
-    model.pods.insert(("d-g-z0-v1".into(), 0), true);
+    model.insert("d-g-z0-v1", 0, true);
     let plan = model.plan(&group("i:3", 3));
     let gone: Vec<&str> = plan.delete.iter().filter_map(AnyObject::name).collect();
     assert!(!gone.contains(&"d-g-z0-v2"), "it alone has instance 0: {gone:?}");
@@ -286,13 +323,10 @@ fn pods_that_kubernetes_does_not_delete_keep_no_version_from_taking_over() {
     for _ in 0..20 {
         model.step(&group("i:2", 3));
         // It cannot create a pod of the older version, and then deletes none either.
-        let older = model
-            .sets
-            .iter()
-            .filter_map(AnyObject::name)
-            .filter(|name| name.ends_with("v1"));
-        for (set, ordinal) in older.flat_map(|set| [(set, 0), (set, 1)]) {
-            model.pods.insert((set.into(), ordinal), true);
+        let names = model.sets.iter().filter_map(AnyObject::name).map(String::from);
+        let older: Vec<String> = names.filter(|name| name.ends_with("v1")).collect();
+        for (set, ordinal) in older.iter().flat_map(|set| [(set, 0), (set, 1)]) {
+            model.insert(set, ordinal, true);
         }
     }
     assert_eq!(model.sizes(), ["z0-v2 [0, 1, 2]", "z1-v2 [0, 1, 2]"]);
@@ -305,7 +339,7 @@ fn a_pod_that_is_not_ready_for_long_does_not_keep_a_version_from_getting_its_ins
         model.step(&group("i:2", 3));
     }
     for ordinal in 1..3 {
-        model.pods.insert(("d-g-z0-v1".into(), ordinal), false);
+        model.insert("d-g-z0-v1", ordinal, false);
     }
     let first = group("i:1", 3);
     let waiting = model.plan(&first);
@@ -328,7 +362,7 @@ fn a_broken_pod_of_a_version_with_its_first_disk_is_replaced_by_its_fix() {
     for set in model.sets.iter_mut().filter(|set| set.name() == Some("d-g-z0-v2")) {
         set["status"]["updateRevision"] = "newer".into();
     }
-    model.pods.insert(("d-g-z0-v2".into(), 0), false);
+    model.insert("d-g-z0-v2", 0, false);
     let plan = model.plan(&with_disk("i:2"));
     let replaced: Vec<String> = plan.replace.iter().map(Pod::name_any).collect();
     assert_eq!(replaced, ["d-g-z0-v2-0"]);
@@ -341,6 +375,40 @@ fn instances_that_are_no_longer_wanted_go_first() {
     assert_eq!(model.sizes(), ["z0-v1 [0, 1]", "z1-v1 [0, 1]"]);
     model.step(&group("i:2", 2));
     assert_eq!(model.sizes(), ["z0-v1 [0, 1]", "z0-v2 [0]", "z1-v1 [0, 1]"]);
+}
+
+#[test]
+fn with_delete_create_pods_are_replaced_in_place() {
+    let mut model = Model::default();
+    model.settle(&in_place("i:1", 3));
+    let second = in_place("i:2", 3);
+    let mut replaced = Vec::new();
+    for _ in 0..20 {
+        let plan = model.step(&second);
+        let names: Vec<String> = plan.replace.iter().map(Pod::name_any).collect();
+        replaced.extend((!names.is_empty()).then(|| names.join(" ")));
+    }
+    let expected = [
+        "d-g-z0-v1-0",
+        "d-g-z0-v1-1 d-g-z0-v1-2",
+        "d-g-z1-v1-0 d-g-z1-v1-1",
+        "d-g-z1-v1-2",
+    ];
+    assert_eq!(replaced, expected);
+    model.settle(&second);
+    assert_eq!(model.images(), BTreeSet::from(["i:2"]));
+}
+
+#[test]
+fn a_version_that_cannot_start_beside_the_other_one_gives_way_to_delete_create() {
+    let mut model = Model::ready("i:1", 3);
+    for _ in 0..4 {
+        model.step(&group(BROKEN, 3));
+    }
+    assert_eq!(model.sizes()[..2], ["z0-v1 [0, 1, 2]", "z0-v2 [0]"]);
+    model.settle(&in_place("i:3", 3));
+    assert_eq!(model.sizes(), ["z0-v1 [0, 1, 2]", "z1-v1 [0, 1, 2]"]);
+    assert_eq!(model.images(), BTreeSet::from(["i:3"]));
 }
 
 proptest! {
@@ -386,6 +454,34 @@ proptest! {
         model.settle(&group("i:2", 3));
         model.step(&group("i:2", 3));
         prop_assert_eq!(model.pods.len(), 6);
+        prop_assert!(model.sets.iter().all(|one| one["spec"]["ordinals"].is_null()));
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 400, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn another_strategy_at_any_step_ends_with_what_is_wanted(
+        edits in prop::collection::vec((0..4_usize, any::<bool>(), 0..8_usize), 1..6),
+        ends_in_place in any::<bool>()
+    ) {
+        let of = |is_in_place: bool| if is_in_place { in_place } else { group };
+        let mut model = Model::ready("i:1", 3);
+        for (image, is_in_place, steps) in &edits {
+            let wanted = of(*is_in_place)(["i:1", "i:2", "i:3", BROKEN][*image], 3);
+            for _ in 0..*steps {
+                let had = model.ready_instances();
+                model.step(&wanted);
+                let has = model.ready_instances();
+                prop_assert!(had.difference(&has).count() <= MAX_IN_FLIGHT, "{:?}", model.sizes());
+            }
+        }
+        let last = of(ends_in_place)("i:2", 3);
+        // What a version gets back may be of a broken template: it is not waited for longer than it may take to start.
+        let later = Timestamp::from_second(3600).unwrap();
+        prop_assert!([Timestamp::UNIX_EPOCH, later].iter().any(|now| model.settles_at(&last, *now)));
+        prop_assert_eq!((model.pods.len(), model.images()), (6, BTreeSet::from(["i:2"])));
         prop_assert!(model.sets.iter().all(|one| one["spec"]["ordinals"].is_null()));
     }
 }

@@ -3,7 +3,9 @@
 use super::{Instance, State, Updated};
 use crate::instance_revisions;
 use crate::stateful_set::digest::Digest;
-use crate::stateful_set::inspect::{RESTARTED_AT, REVISION, annotation, has_claims, is_going, is_observed, ordinals};
+use crate::stateful_set::inspect::{
+    RESTARTED_AT, REVISION, annotation, is_going, is_observed, ordinals, replaces_pods,
+};
 use crate::stateful_set::resized::is_refused;
 use crate::stateful_set::set_back::set_back_from;
 use crate::stateful_set::states::{States, is_gated};
@@ -104,11 +106,11 @@ impl<'a> LiveZone<'a> {
     }
 
     /// The instances of a zone that another version hands over. Those without a pod of this version are outdated, and
-    /// so is a pod that is not ready and of an earlier template, which a version with claims keeps, or cannot get the
+    /// so is a pod that is not ready and of an earlier template, where pods are replaced in place, or cannot get the
     /// resources of the present one.
     pub fn handed_over(&self, pods: &[Pod]) -> Vec<Instance<'a>> {
         let started = self.live.map_or(0..0, ordinals);
-        let newest = self.live.filter(|live| has_claims(live) && is_observed(live));
+        let newest = self.live.filter(|live| replaces_pods(live) && is_observed(live));
         let newest = newest.and_then(|live| live.status.as_ref()?.update_revision.as_ref());
         let is_old = |pod: &Pod| newest.is_some() && pod.labels().get(REVISION) != newest;
         let state = |ordinal| match self.pod(ordinal, pods) {

@@ -96,7 +96,7 @@ pub const MANIFEST: &[Key] = &[
     used("update.canary_watch_time", Type::String),
     used("update.update_watch_time", Type::String),
     used("update.serial", Type::Boolean),
-    warned("update.vm_strategy", Type::String, NO_VM),
+    used("update.vm_strategy", Type::String),
     warned(
         "update.initial_deploy_az_update_strategy",
         Type::String,
@@ -215,7 +215,7 @@ pub const GROUP: &[Key] = &[
     used("update.canary_watch_time", Type::String),
     used("update.update_watch_time", Type::String),
     used("update.serial", Type::Boolean),
-    warned("update.vm_strategy", Type::String, NO_VM),
+    used("update.vm_strategy", Type::String),
     warned(
         "update.initial_deploy_az_update_strategy",
         Type::String,
