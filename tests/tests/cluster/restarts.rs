@@ -387,18 +387,23 @@ async fn a_serial_group_is_updated_when_the_group_before_it_is_done() {
 async fn a_paused_deployment_restarts_nothing_until_it_is_resumed() {
     let operator = OperatorProcess::set("paused", false, &[]).await;
     release(&operator);
-    let cases = [("version", 0), ("in-place", 10)].map(|(name, disk)| {
+    let kinds = [
+        ("version", Kind::HandedOver),
+        ("with-disk", Kind::WithDisk),
+        ("in-place", Kind::DeleteCreate),
+    ];
+    let cases = kinds.map(|(name, kind)| {
         let tenant = operator.tenant(name);
-        async move { pause_and_resume(&tenant, disk).await }
+        async move { pause_and_resume(&tenant, kind).await }
     });
     futures::future::join_all(cases).await;
 }
 
-async fn pause_and_resume(tenant: &Tenant, disk: u32) {
+async fn pause_and_resume(tenant: &Tenant, kind: Kind) {
     let group = |properties| Group {
         zones: "",
         instances: 2,
-        disk,
+        kind,
         manifest: "",
         group: "update: {canaries: 1, max_in_flight: 1, canary_watch_time: 0-9000, update_watch_time: 0-9000}",
         settings: "",
@@ -439,7 +444,7 @@ async fn pause_and_resume(tenant: &Tenant, disk: u32) {
     pause(true).await;
     let changed = group("domain: b").manifest();
     tenant.config_map("d-manifest", "manifest", &changed).await;
-    assert_eq!(until("Paused", 0).await, first, "{disk}");
+    assert_eq!(until("Paused", 0).await, first, "{kind:?}");
     let stored = async |key: &str| {
         let secret = tenant.get("v1", "Secret", "d.with-ops").await.unwrap_or_default();
         let text = secret["data"][key].as_str().map(|text| STANDARD.decode(text).unwrap());
@@ -461,5 +466,5 @@ async fn pause_and_resume(tenant: &Tenant, disk: u32) {
         (stored("changes").await, stored("manifest-before-pause.yaml").await),
         (None, None)
     );
-    assert!(last.len() == 2 && last.iter().all(|uid| !first.contains(uid)), "{disk}");
+    assert!(last.len() == 2 && last.iter().all(|uid| !first.contains(uid)), "{kind:?}");
 }
