@@ -466,5 +466,8 @@ async fn pause_and_resume(tenant: &Tenant, kind: Kind) {
         (stored("changes").await, stored("manifest-before-pause.yaml").await),
         (None, None)
     );
-    assert!(last.len() == 2 && last.iter().all(|uid| !first.contains(uid)), "{kind:?}");
+    assert!(
+        last.len() == 2 && last.iter().all(|uid| !first.contains(uid)),
+        "{kind:?}"
+    );
 }

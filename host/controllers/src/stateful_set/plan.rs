@@ -35,7 +35,7 @@ use boson_cluster::objects;
 use boson_cluster::objects::drift::{Drifted, Excess};
 use boson_document::Tree;
 use boson_manifest::labels;
-use boson_pipeline::plain::stateful_set::stateful_sets;
+use boson_pipeline::plain::stateful_set::{is_delete_create, stateful_sets};
 use k8s_openapi::api::apps::v1::StatefulSet;
 use k8s_openapi::api::core::v1::{PersistentVolumeClaim, Pod};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
@@ -609,13 +609,6 @@ fn refuse_ordinals(set: &Tree) -> Result<(), PlanError> {
     let message = "spec.template.spec.ordinals cannot be set: instances have numbers from 0, and versions hand them \
                    over by this member";
     Err(PlanError::Problem(Problem(INVALID, message.into())))
-}
-
-/// Whether the update block demands that an old pod is deleted before its successor is created.
-fn is_delete_create(set: &Tree) -> bool {
-    let annotations = ["spec", "template", "metadata", "annotations"];
-    let annotations = annotations.iter().try_fold(set, |tree, key| tree.get(key));
-    annotations.and_then(|all| all.str(labels::VM_STRATEGY)) == Some(labels::DELETE_CREATE)
 }
 
 /// Whether the update block has limits. Without any, all instances start at once.

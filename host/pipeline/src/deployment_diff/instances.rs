@@ -3,6 +3,7 @@
 
 use super::{causes, shape};
 use crate::convert::instance_files::{GroupFiles, InstanceFiles};
+use crate::plain::stateful_set::is_delete_create;
 use crate::pod_resources;
 use boson_document::Tree;
 use boson_manifest::names::label_value;
@@ -63,7 +64,7 @@ pub enum Reason {
     Resources(Vec<String>),
     /// Claims of persistent disks differ.
     Disks(Vec<String>),
-    /// Another instance differs. Pods of a group without disks are replaced together, by those of a new version.
+    /// Another instance differs. Pods are replaced together, by those of a new version, unless they are updated in place.
     Group,
 }
 
@@ -160,7 +161,7 @@ fn of_group((old_side, old): Of<'_>, (new_side, new): Of<'_>) -> Vec<InstanceCha
         };
         touched.push(change(instance, action, reasons));
     }
-    if after.is_some_and(|set| template(set).items("volumeClaimTemplates").is_empty()) {
+    if after.is_some_and(|set| !is_updated_in_place(set)) {
         together(&mut touched);
     }
     touched.retain(|one| one.action == Action::Create || !one.reasons.is_empty());
@@ -179,7 +180,12 @@ fn of_group((old_side, old): Of<'_>, (new_side, new): Of<'_>) -> Vec<InstanceCha
     surplus.into_iter().chain(touched).collect()
 }
 
-/// If a pod of a group without disks is replaced, all are.
+/// Whether its pods are replaced one by one. Those of other groups belong to a version of the group.
+fn is_updated_in_place(set: &Tree) -> bool {
+    is_delete_create(set) || !template(set).items("volumeClaimTemplates").is_empty()
+}
+
+/// If a pod of a version is replaced, all are.
 fn together(instances: &mut [InstanceChange]) {
     let is_touched = |one: &InstanceChange| one.action == Action::Restart && is_replaced(one);
     if instances.iter().any(is_touched) {
@@ -446,6 +452,21 @@ mod tests {
             "restart db/0 z1 image claims[data],claims[other]",
         ];
         assert_eq!(found((&old_sets, &old), (&new_sets, &new)), wanted);
+    }
+
+    #[test]
+    fn with_delete_create_only_instances_whose_files_differ_are_replaced() {
+        let mut web = set("web", "a", "[]");
+        let annotations = Tree::object().with(labels::VM_STRATEGY, labels::DELETE_CREATE);
+        let metadata = Tree::object().with("annotations", annotations);
+        let template = web.get_mut("spec").and_then(|spec| spec.get_mut("template")).unwrap();
+        template.set("metadata", metadata);
+        let (old, new) = (
+            [group("web", &[("z1", 1), ("z1", 1)])],
+            [group("web", &[("z1", 1), ("z1", 2)])],
+        );
+        let sets = [web];
+        assert_eq!(found((&sets, &old), (&sets, &new)), ["restart web/1 z1 config/a.yml"]);
     }
 
     #[test]

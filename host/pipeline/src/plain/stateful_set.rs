@@ -8,6 +8,13 @@ use boson_document::{Tree, json};
 use boson_manifest::{labels, names};
 use std::collections::HashSet;
 
+/// Whether the update block of a QuarksStatefulSet demands that an old pod is deleted before its successor is created.
+pub fn is_delete_create(set: &Tree) -> bool {
+    let annotations = ["spec", "template", "metadata", "annotations"];
+    let annotations = annotations.iter().try_fold(set, |tree, key| tree.get(key));
+    annotations.and_then(|all| all.str(labels::VM_STRATEGY)) == Some(labels::DELETE_CREATE)
+}
+
 /// The StatefulSets of a QuarksStatefulSet at one version: one for each zone, or a single one without zones.
 ///
 /// Names are `<name>[-z<zone, from 0>]-v<version>`, cut to the length that Kubernetes allows.

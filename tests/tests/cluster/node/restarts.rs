@@ -1,5 +1,5 @@
-//! What a change restarts where Jobs render the manifest, counted by the UIDs of pods: groups with and without disks,
-//! without zones and in three or four zones. `restarts` is the same where the operator renders it.
+//! What a change restarts where Jobs render the manifest, counted by the UIDs of pods: groups with and without disks
+//! and with `delete-create`, without zones and in three or four zones. `restarts` is the same where the operator renders it.
 //!
 //! Run by hand with `BOSON_NODE_RESTARTS=1`: beside the other tests, the node has no room for these pods.
 
@@ -12,7 +12,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// All zones are on the node.
 const CLOUD_CONFIG: &str = "azs: [{name: z1, cloud_properties: {zone: here}}, {name: z2, cloud_properties: {zone: here}}, {name: z3, cloud_properties: {zone: here}}, {name: z4, cloud_properties: {zone: here}}]";
-const GROUPS: [&str; 4] = ["plain", "disk", "zones", "zones-disk"];
+const GROUPS: [&str; 5] = ["plain", "disk", "in-place", "zones", "zones-disk"];
 
 #[test]
 fn a_change_that_jobs_render_restarts_only_instances_whose_files_or_pods_differ() {
@@ -30,11 +30,12 @@ fn a_change_that_jobs_render_restarts_only_instances_whose_files_or_pods_differ(
     };
     let nothing = BTreeSet::new();
     let all: BTreeSet<String> = before.keys().cloned().collect();
-    // In a group without disks, all instances.
+    // In a group that is not updated in place, all instances.
     let of_second = [
         "plain-0",
         "plain-1",
         "disk-1",
+        "in-place-1",
         "zones-z0-0",
         "zones-z1-0",
         "zones-z2-0",
@@ -134,10 +135,16 @@ impl Row {
                 String::new()
             };
             let disk = if name.ends_with("disk") { 10 } else { 0 };
+            let update = if name == "in-place" {
+                "update: {vm_strategy: delete-create}"
+            } else {
+                ""
+            };
             format!(
                 r#"
 - name: {name}
   {azs}
+  {update}
   instances: {}
   persistent_disk: {disk}
   stemcell: default

@@ -77,7 +77,7 @@ fn of_reason(reason: &Reason) -> String {
         Reason::Pod(members) => format!("pod: {}", members.join(", ")),
         Reason::Resources(members) => format!("CPU and memory: {}", members.join(", ")),
         Reason::Disks(members) => format!("disks: {}", members.join(", ")),
-        Reason::Group => "the group: pods without disks are replaced together".into(),
+        Reason::Group => "the group: its pods are replaced together".into(),
     }
 }
 
