@@ -20,7 +20,7 @@ fi
 
 # 1. Releases.
 "$here/stemcell.sh" "$state/stemcell" "$state/stemcell.tar"
-"$here/build.sh" "$sources" "$state/stemcell" "$state/releases"
+nice "$here/build.sh" "$sources" "$state/stemcell" "$state/releases"
 (cd "$here/load" && go build -o "$state/load" .)
 
 # 2. A cluster with the operator, as `make up` starts it.
