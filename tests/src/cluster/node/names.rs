@@ -1,19 +1,26 @@
 //! The cluster's DNS: Services by their full names. A real server would be one more program to build; this one asks the
-//! API server for each query.
+//! API server through `kubectl`, for each name once a second at most.
 
 use anyhow::{Context, Result};
+use parking_lot::Mutex;
+use std::collections::HashMap;
 use std::net::{Ipv4Addr, UdpSocket};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, JoinHandle};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// Domain of the names of Services.
 const ENDING: &str = ".svc.cluster.local";
 /// Length of a message's header, in bytes.
 const HEADER_BYTES: usize = 12;
+
+/// How long an answer is repeated. CoreDNS repeats them for 5 s or longer, so no test can expect newer ones.
+const ANSWER_TTL: Duration = Duration::from_secs(1);
+/// Names with answers. More are not remembered: the map is emptied then.
+const MAX_NAMES: usize = 1000;
 
 /// How long a server that is dropped may still wait for a query.
 const READ_TIMEOUT: Duration = Duration::from_millis(200);
@@ -23,6 +30,41 @@ const READ_TIMEOUT: Duration = Duration::from_millis(200);
 pub(super) struct Server {
     stopped: Arc<AtomicBool>,
     thread: Option<JoinHandle<()>>,
+}
+
+/// What was found for a name, and when it was asked for.
+type Found = Option<(Instant, Vec<Ipv4Addr>)>;
+
+/// The last answer for each name.
+#[derive(Debug, Default)]
+struct Answers {
+    names: Mutex<HashMap<String, Arc<Mutex<Found>>>>,
+}
+
+// === impl Answers ===
+
+impl Answers {
+    /// The answer for a name. Queries for the same name wait for the first one, others do not.
+    fn get(&self, name: &str, now: Instant, ask: impl FnOnce() -> Vec<Ipv4Addr>) -> Vec<Ipv4Addr> {
+        let entry = self.entry(name);
+        let mut found = entry.lock();
+        if let Some((asked, addresses)) = &*found
+            && now.saturating_duration_since(*asked) < ANSWER_TTL
+        {
+            return addresses.clone();
+        }
+        let addresses = ask();
+        *found = Some((now, addresses.clone()));
+        addresses
+    }
+
+    fn entry(&self, name: &str) -> Arc<Mutex<Found>> {
+        let mut names = self.names.lock();
+        if names.len() >= MAX_NAMES {
+            names.clear();
+        }
+        names.entry(name.to_string()).or_default().clone()
+    }
 }
 
 impl Drop for Server {
@@ -40,7 +82,7 @@ pub(super) fn serve(address: Ipv4Addr, kubectl: PathBuf, kubeconfig: &Path) -> R
     let socket = UdpSocket::bind((address, 53)).with_context(|| format!("cannot answer names at {address}"))?;
     socket.set_read_timeout(Some(READ_TIMEOUT))?;
     let (kubeconfig, stopped) = (kubeconfig.to_path_buf(), Arc::new(AtomicBool::new(false)));
-    let stops = stopped.clone();
+    let (stops, answers) = (stopped.clone(), Arc::new(Answers::default()));
     let thread = thread::spawn(move || {
         let mut buffer = [0; 512];
         while !stops.load(Ordering::Relaxed) {
@@ -48,11 +90,14 @@ pub(super) fn serve(address: Ipv4Addr, kubectl: PathBuf, kubeconfig: &Path) -> R
             let Ok((length, from)) = socket.recv_from(&mut buffer) else {
                 continue;
             };
-            let (packet, kubectl, kubeconfig) = (buffer[..length].to_vec(), kubectl.clone(), kubeconfig.clone());
+            let (packet, answers) = (buffer[..length].to_vec(), answers.clone());
+            let (kubectl, kubeconfig) = (kubectl.clone(), kubeconfig.clone());
             let Ok(socket) = socket.try_clone() else { return };
             thread::spawn(move || {
                 if let Some(answer) = answer(&packet, |service, namespace| {
-                    ask(&kubectl, &kubeconfig, service, namespace)
+                    answers.get(&format!("{service}.{namespace}"), Instant::now(), || {
+                        ask(&kubectl, &kubeconfig, service, namespace)
+                    })
                 }) {
                     // A deleted pod waits for no answer.
                     let _ = socket.send_to(&answer, from);
@@ -156,6 +201,21 @@ mod tests {
         }
         question.extend([0, 0, 1, 0, 1]);
         question
+    }
+
+    #[test]
+    fn a_name_is_asked_for_once_a_second() {
+        let (answers, now) = (Answers::default(), Instant::now());
+        let get = |name: &str, now, address| answers.get(name, now, || vec![address]);
+        let (old, new) = (Ipv4Addr::new(10, 0, 0, 1), Ipv4Addr::new(10, 0, 0, 2));
+        assert_eq!(get("web.ns", now, old), [old]);
+        assert_eq!(get("web.ns", now + ANSWER_TTL / 2, new), [old]);
+        assert_eq!(get("web.other", now, new), [new]);
+        assert_eq!(get("web.ns", now + ANSWER_TTL, new), [new]);
+        for number in 0..2 * MAX_NAMES {
+            get(&number.to_string(), now, old);
+        }
+        assert!(answers.names.lock().len() <= MAX_NAMES);
     }
 
     #[test]
