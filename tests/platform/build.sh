@@ -123,3 +123,24 @@ mkdir -p "$work/content/busybox"
 tar --create "${time[@]}" --file "$work/content/busybox/busybox-1.36.1.tar" --directory "$apps" .
 empty iptables containerd xfs-progs dontpanic
 pack
+
+[ "${NETWORK:-garden}" = silk ] || exit 0
+
+release silk 3.53.0 "$sources/silk-release" netmon silk-cni silk-controller silk-daemon silk-datastore-syncer vxlan-policy-agent
+go_programs code.cloudfoundry.org netmon=./netmon/cmd/netmon silk-controller=./silk/cmd/silk-controller silk-datastore-syncer=./silk-datastore-syncer \
+  silk-cni=github.com/containernetworking/plugins/plugins/meta/bandwidth silk-cni=github.com/containernetworking/plugins/plugins/ipam/host-local \
+  silk-cni=./silk/cmd/silk-cni silk-cni=./cni-teardown silk-cni=./cni-wrapper-plugin \
+  silk-daemon=./silk/cmd/silk-daemon silk-daemon=./silk/cmd/silk-teardown silk-daemon=./silk-daemon-shutdown silk-daemon=./silk-daemon-bootstrap \
+  vxlan-policy-agent=./vxlan-policy-agent/cmd/vxlan-policy-agent vxlan-policy-agent=./vxlan-policy-agent/cmd/pre-start
+put silk-ctl-utils ctl_util.sh "$checkout/src/code.cloudfoundry.org/silk-ctl-utils/ctl_util.sh"
+checkout=$sources/healthchecker-release
+go_programs code.cloudfoundry.org silk-healthchecker=./healthchecker/cmd/healthchecker
+put silk-healthchecker bin/restart-monit-job "$checkout/src/restart-monit-job"
+pack
+
+release cf-networking 3.53.0 "$sources/cf-networking-release" garden-cni policy-server policy-server-internal
+go_programs code.cloudfoundry.org policy-server=./policy-server/cmd/policy-server policy-server=./policy-server/cmd/policy-server-internal \
+  policy-server=./policy-server/cmd/migrate-db runc-cni=./garden-external-networker
+put networking-ctl-utils ctl_util.sh "$checkout/src/code.cloudfoundry.org/networking-ctl-utils/ctl_util.sh"
+chmod u+s "$work/content/runc-cni/bin/garden-external-networker"
+pack
