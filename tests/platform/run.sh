@@ -18,7 +18,8 @@ for file in "$here/in-place-$in_place.yml" "$here/network-$network.yml" "$source
 done
 mkdir -p "$state"
 PATH=$state/up/clone/bin:$PATH # kubectl
-export CARGO_MANIFEST_DIR=$here/..
+CARGO_MANIFEST_DIR=$(dirname "$here") # where boson-up looks for the pages
+export CARGO_MANIFEST_DIR
 
 # Control groups that the kernel has and Debian does not mount: garden needs them, and can mount none in a pod.
 mounted=()
