@@ -13,6 +13,7 @@ if [ ! -e "$root/ready" ]; then
   chroot "$root" useradd --create-home --uid 1000 --user-group --shell /bin/bash vcap
   touch "$root/ready"
 fi
+if [ "$archive" -nt "$root/ready" ]; then exit; fi
 container=$(buildah from scratch)
 trap 'buildah rm "$container" >/dev/null' EXIT
 buildah add --quiet "$container" "$root" /
