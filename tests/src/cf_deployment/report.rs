@@ -163,16 +163,13 @@ fn known(page: &str) -> Vec<Known<'_>> {
     rows.collect()
 }
 
-/// The row about a job: one of its instance group, or one of another group that has the job, too.
+/// The row about a job of this instance group.
 fn about<'k, 'p>(known: &'k [Known<'p>], group: &str, job: &str) -> Option<&'k Known<'p>> {
     let has = |cell: &str, name: &str| {
         let is_part = |c: char| c.is_alphanumeric() || c == '-' || c == '_';
         cell.split(|c| !is_part(c)).any(|word| word == name)
     };
-    let is_about = |row: &&Known<'_>| has(row.jobs, job) || job.ends_with("-buildpack") && has(row.jobs, "buildpacks");
-    let mut rows = known.iter().filter(is_about);
-    let of_group = rows.clone().find(|row| has(row.groups, group));
-    of_group.or_else(|| rows.next())
+    known.iter().find(|row| has(row.groups, group) && has(row.jobs, job))
 }
 
 /// Whether a container runs a process of the job.
