@@ -113,12 +113,13 @@ put tar tar "$root/bin/busybox"
 put tini bin/tini "$root/usr/bin/tini-static"
 # The root file system of apps.
 apps=$work/apps
-mkdir -p "$apps"/{bin,dev,etc,proc,root,sys,tmp}
+mkdir -p "$apps"/{bin,dev,etc,home/vcap,proc,root,sys,tmp}
 chmod 1777 "$apps/tmp"
 install "$root/bin/busybox" "$apps/bin/busybox"
 for command in $("$root/bin/busybox" --list); do [ "$command" = busybox ] || ln -s busybox "$apps/bin/$command"; done
-echo root:x:0:0:root:/root:/bin/sh >"$apps/etc/passwd"
-echo root:x:0: >"$apps/etc/group"
+# rep checks garden's health with a container and a process of vcap in it.
+printf '%s\n' root:x:0:0:root:/root:/bin/sh vcap:x:2000:2000:vcap:/home/vcap:/bin/sh >"$apps/etc/passwd"
+printf '%s\n' root:x:0: vcap:x:2000: >"$apps/etc/group"
 mkdir -p "$work/content/busybox"
 tar --create "${time[@]}" --file "$work/content/busybox/busybox-1.36.1.tar" --directory "$apps" .
 empty iptables containerd xfs-progs dontpanic

@@ -136,6 +136,8 @@ spread() { [ "$(cfdot actual-lrps | jq --slurp '[.[] | select(.state == "RUNNING
 
 start_app() {
   cfdot set-domain platform
+  # Of an earlier run that kept the cluster.
+  if cfdot desired-lrps | grep -q '"app"'; then return; fi
   cfdot create-desired-lrp "$(<"$here/app.json")"
   until_true running 2
 }
