@@ -169,11 +169,12 @@ add_cell() {
 }
 
 # An app's instances stay where they are when a cell is added: one is moved, so that each cell has one.
-spread_app() {
+spread_app() { until_true spread_once; }
+spread_once() {
   if spread; then return; fi
   cfdot retire-actual-lrp app 0
-  until_true running 2
-  until_true spread
+  sleep 10
+  spread
 }
 
 change_cells() {

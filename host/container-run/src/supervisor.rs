@@ -3,6 +3,8 @@
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
+use rustix::process::Pid;
+
 use crate::arguments::Flags;
 use crate::children;
 use crate::description::Description;
@@ -11,7 +13,7 @@ use crate::events::{Events, Happened};
 use crate::instance::control::{Control, Request};
 use crate::instance::meeting::{Pod, STOP_SIGNAL_TIMEOUT, time_for_scripts};
 use crate::instance::order::{Dependents, Order};
-use crate::instance::{Of, Seat, State};
+use crate::instance::{Of, Record, Seat, State, now};
 use crate::output::say::say;
 use crate::places::Places;
 use crate::scripts::inline;
@@ -130,6 +132,10 @@ fn enter(directory: &std::path::Path, flags: &Flags, events: &mut Events) -> Opt
     }
 }
 
+fn number(pid: Pid) -> u32 {
+    pid.as_raw_nonzero().get().unsigned_abs()
+}
+
 // === impl Supervisor ===
 
 impl Supervisor<'_> {
@@ -168,7 +174,7 @@ impl Supervisor<'_> {
             Phase::Running(pid) if !self.running => {
                 self.running = true;
                 if self.course == Course::Run {
-                    self.set(State::Running, pid.as_raw_nonzero().get().unsigned_abs());
+                    self.set(State::Running, number(pid));
                     self.answer("ok");
                 }
             }
@@ -198,9 +204,21 @@ impl Supervisor<'_> {
                 }
             }
             Course::Restart => self.start()?,
+            Course::Meet(_) | Course::Scripts(_) | Course::Dependents(_) => {
+                self.stopping_with(0);
+                self.answer("ok");
+            }
             _ => self.answer("ok"),
         }
         Ok(())
+    }
+
+    /// Scripts of the pod find the process as long as it runs. The stop began when it began.
+    fn stopping_with(&self, pid: u32) {
+        if let Some(seat) = &self.seat {
+            let (state, since) = (State::Stopping, self.stop_since);
+            seat.write(Record { state, since, pid });
+        }
     }
 
     fn start(&mut self) -> Result<()> {
@@ -231,7 +249,12 @@ impl Supervisor<'_> {
             Course::Meet(_) | Course::Scripts(_) | Course::Dependents(_) | Course::End => return Ok(()),
         }
         self.stopped_at = Instant::now();
-        self.stop_since = self.set(State::Stopping, 0);
+        self.stop_since = now();
+        // A drain script looks for its process first: `bpm pid`.
+        self.stopping_with(match self.service.phase() {
+            Phase::Running(pid) => number(pid),
+            Phase::Starting | Phase::Ended(_) => 0,
+        });
         if self.flags.scripts.is_empty() || self.seat.is_none() {
             self.course = Course::Dependents(self.stopped_at);
             return self.proceed();
@@ -327,10 +350,10 @@ impl Supervisor<'_> {
         [poll, self.service.deadline()].into_iter().flatten().min()
     }
 
-    fn set(&self, state: State, pid: u32) -> u64 {
-        self.seat
-            .as_ref()
-            .map_or_else(crate::instance::now, |seat| seat.set(state, pid))
+    fn set(&self, state: State, pid: u32) {
+        if let Some(seat) = &self.seat {
+            seat.set(state, pid);
+        }
     }
 
     fn answer(&mut self, text: &str) {

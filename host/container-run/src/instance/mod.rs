@@ -97,9 +97,14 @@ impl Seat {
     /// Writes the state of this container; returns the time of the change.
     pub fn set(&self, state: State, pid: u32) -> u64 {
         let since = now();
-        // On a full disk the others wait until their own timeouts.
-        drop(self.file.write_all_at(&Record { state, since, pid }.encode(), 0));
+        self.write(Record { state, since, pid });
         since
+    }
+
+    /// Writes this record.
+    pub fn write(&self, record: Record) {
+        // On a full disk the others wait until their own timeouts.
+        drop(self.file.write_all_at(&record.encode(), 0));
     }
 }
 

@@ -271,3 +271,28 @@ fn a_drain_may_stop_its_process_itself() {
         "{events:#?}"
     );
 }
+
+/// As rep of Cloud Foundry moves its apps: first it looks for its process by `bpm pid`.
+#[test]
+fn a_drain_finds_its_process_by_bpm_until_it_stops_it() {
+    let stop = Stop::new(
+        "bpm=\"$POD/container-run/bin/bpm\"
+        [ $BASH_SOURCE = $POD/vcap/jobs/a/bin/drain ] || { echo 0; exit; }
+        export BPM_BOSH_ROOT=$POD/vcap
+        SAY before $($bpm pid a) is $(cat $POD/vcap/sys/run/bpm/a/a.pid) >>$POD/events
+        $bpm stop a
+        SAY after $($bpm pid a 2>&1) >>$POD/events
+        echo 0",
+        "60",
+    );
+    let (mut processes, _sidecars) = stop.start();
+    stop_all(&mut processes);
+    let events = stop.events();
+    let before = events[position(&events, "a before")]
+        .strip_prefix("a before ")
+        .and_then(|rest| rest.split_once(" is "))
+        .unwrap();
+    assert!(!before.0.is_empty() && before.0 == before.1, "{events:#?}");
+    let after = &events[position(&events, "a after")];
+    assert!(after.contains("process is not running"), "{events:#?}");
+}
