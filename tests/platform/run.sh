@@ -21,8 +21,9 @@ PATH=$state/up/clone/bin:$PATH # kubectl
 CARGO_MANIFEST_DIR=$(dirname "$here") # where boson-up looks for the pages
 export CARGO_MANIFEST_DIR
 
-# Control groups that the kernel has and Debian does not mount: garden needs them, and can mount none in a pod.
-mounted=()
+# Control groups that the kernel has and Debian does not mount: garden needs them, and can mount none in a pod. The file has what was mounted, also by an
+# earlier run that kept the cluster.
+mounted=$state/mounted
 mount_control_groups() {
   if [ -e /sys/fs/cgroup/cgroup.controllers ]; then return; fi
   local kind
@@ -30,16 +31,18 @@ mount_control_groups() {
     if ! grep -q " /sys/fs/cgroup/$kind " /proc/mounts; then
       mkdir -p "/sys/fs/cgroup/$kind"
       mount -t cgroup -o "$kind" cgroup "/sys/fs/cgroup/$kind"
-      mounted+=("/sys/fs/cgroup/$kind")
+      echo "/sys/fs/cgroup/$kind" >>"$mounted"
     fi
   done
 }
 
 # What the script started. What it built stays for the next run.
 remove_all() {
-  "$up" down --state "$state/up"
+  "$up" down --state "$state/up" || return
+  if [ ! -e "$mounted" ]; then return; fi
   local directory
-  for directory in "${mounted[@]}"; do umount "$directory" && rmdir "$directory"; done
+  while read -r directory; do umount "$directory" && rmdir "$directory" || return; done <"$mounted"
+  rm "$mounted"
 }
 
 finish() {
@@ -47,7 +50,7 @@ finish() {
   trap - EXIT
   if [ -n "${load:-}" ]; then kill "$load" 2>/dev/null || true; fi
   if [ "${KEEP:-}" = true ]; then
-    echo "kept; remove it: CARGO_MANIFEST_DIR=$CARGO_MANIFEST_DIR $up down --state $state/up; umount ${mounted[*]:-}"
+    echo "kept: run this again without KEEP, or: CARGO_MANIFEST_DIR=$CARGO_MANIFEST_DIR $up down --state $state/up; xargs umount <$mounted"
   else
     remove_all || status=1
   fi
