@@ -5,6 +5,7 @@ pub mod cluster;
 pub mod compiled;
 pub mod component;
 pub mod corpus;
+pub mod default_builds;
 pub mod golden;
 pub mod page;
 pub mod patcher;

@@ -70,7 +70,8 @@ package wasi:random@0.2.6 {
 }
 "#;
 
-/// A plugin of the stage ops that uses random bytes while it starts, and whose `find` has this body and answers `7`.
+/// A plugin of the stage ops that uses random bytes while it starts and in its description, and whose `find` has this
+/// body and answers `7`.
 fn plugin(find: &str) -> Vec<u8> {
     let text = format!(
         r#"(module
@@ -103,7 +104,9 @@ fn plugin(find: &str) -> Vec<u8> {
             (func (export "_initialize") (call $random (i64.const 100000) (i32.const 64))
                 (if (i32.ne (i32.load (i32.const 68)) (i32.const 100000)) (then unreachable))
                 (if (i32.ne (i32.load8_u offset=99999 (i32.load (i32.const 64))) (i32.const 42)) (then unreachable)))
-            (func (export "boson:types/about@1.0.0#describe") (result i32) unreachable)
+            (func (export "boson:types/about@1.0.0#describe") (result i32)
+                (call $random (i64.const 2496) (i32.const 64))
+                (i32.const 256))
             (func (export "boson:ops/operations@1.0.0#apply") (param i32) (result i32) unreachable)
             (func $must (param i32) (if (i32.eqz (local.get 0)) (then unreachable)))
             (func (export "boson:ops/operations@1.0.0#find") (param i32) (result i32)

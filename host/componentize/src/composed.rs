@@ -25,12 +25,17 @@ pub(crate) fn composed(component: &[u8], provider: &Provider, exports: &[String]
     let invalid = |error: reencode::Error| Error::Invalid(error.to_string());
     let imports = imports(&mut outer, component, answers).map_err(invalid)?;
     let inner = outer.component_raw(None, component);
-    let plugin = outer.instantiate(None, inner, imports);
-    if provider.starts {
-        let inner = outer.component_raw(None, &provider::starter()?);
-        let started = outer.alias_export(answers, STARTED, ComponentExportKind::Func);
-        let import = (STARTED, ComponentExportKind::Func, started);
-        outer.instantiate(None, inner, [import]);
+    let plugin = outer.instantiate(None, inner, imports.clone());
+    if let Some(starter) = &provider.starter {
+        let inner = outer.component_raw(None, &starter.component);
+        let mut alias = |of, name: &str, kind| (name.to_string(), kind, outer.alias_export(of, name, kind));
+        // With the types that the description refers to.
+        let mut imports = imports;
+        imports.push(alias(answers, STARTED, ComponentExportKind::Func));
+        if let Some(about) = &starter.about {
+            imports.push(alias(plugin, about, ComponentExportKind::Instance));
+        }
+        outer.instantiate(None, inner, imports);
     }
     for name in exports {
         let kind = ComponentExportKind::Instance;

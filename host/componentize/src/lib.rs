@@ -42,6 +42,9 @@ use contract::Declared;
 use walrus::Module;
 use wit_component::{ComponentEncoder, StringEncoding, embed_component_metadata};
 
+/// Version of the answers to WASI that [`without_wasi`] adds. Machine code of a component with others is outdated.
+pub const ANSWERS: &str = env!("ANSWERS");
+
 /// Magic number and version of a core module. In a component, the version is another one.
 const CORE: &[u8] = b"\0asm\x01\0\0\0";
 

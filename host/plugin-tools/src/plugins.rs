@@ -11,6 +11,7 @@ use anyhow::{Context, bail};
 use boson_budget::Budget;
 use boson_commands::memory;
 use boson_commands::user_cache;
+use boson_componentize::ANSWERS;
 use boson_document::Tree;
 use boson_pipeline::report::Sources;
 use boson_pipeline::yaml::Document;
@@ -26,10 +27,8 @@ pub const SETTINGS_FILE: &str = "--settings FILE";
 /// # Errors
 /// No sandbox on this machine.
 pub fn sandbox(limits: Limits) -> Result<Sandbox, boson_sandbox::Error> {
-    Sandbox::new(
-        limits,
-        Cache::new(user_cache::directory("compiled"), std::env::current_exe().ok()),
-    )
+    let cache = Cache::new(user_cache::directory("compiled"), std::env::current_exe().ok());
+    Sandbox::new(limits, cache.with_answers(ANSWERS))
 }
 
 /// Loads the plugins of these stages, with their settings.

@@ -16,6 +16,14 @@ impl Digest {
         Self(Sha256::digest(bytes).into())
     }
 
+    pub(crate) fn bytes(&self) -> &[u8; 32] {
+        &self.0
+    }
+
+    pub(crate) fn from_bytes(bytes: [u8; 32]) -> Self {
+        Self(bytes)
+    }
+
     /// Reads 64 hexadecimal digits.
     pub(crate) fn parse(text: &str) -> Option<Self> {
         let bytes = HEXLOWER_PERMISSIVE.decode(text.as_bytes()).ok()?;

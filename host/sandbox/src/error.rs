@@ -10,6 +10,9 @@ use std::fmt;
 /// Begin of the message about a file.
 pub(crate) const CANNOT_BE_READ: &str = "cannot be read: ";
 
+/// Begin of the line of a compiler about a component with async functions.
+pub const ASYNC_MARK: &str = "plugin-async: ";
+
 /// Bytes of a message. It may quote names of a component, of any length.
 const MAX_MESSAGE_BYTES: usize = 1000;
 
@@ -18,6 +21,8 @@ const MAX_MESSAGE_BYTES: usize = 1000;
 pub enum ErrorKind {
     /// It was not loaded: not a component, imports something, exports no stage, machine code.
     Refused,
+    /// It was not loaded, because it uses async functions.
+    Async,
     /// It trapped.
     Trapped,
     /// It raised an exception.
@@ -58,6 +63,7 @@ impl ErrorKind {
     pub fn code(self) -> &'static Code {
         match self {
             Self::Refused => codes::PLUGIN_REFUSED,
+            Self::Async => codes::PLUGIN_ASYNC,
             Self::Trapped => codes::PLUGIN_TRAPPED,
             Self::Exception => codes::PLUGIN_EXCEPTION,
             Self::TooDeep => codes::PLUGIN_TOO_DEEP,
@@ -98,6 +104,14 @@ impl Error {
         }
     }
 
+    /// What the compiler in another process has reported in one line.
+    pub(crate) fn of_compiler(plugin: &str, line: &str) -> Self {
+        match line.strip_prefix(ASYNC_MARK) {
+            Some(message) => Self::new(ErrorKind::Async, plugin, message),
+            None => Self::new(ErrorKind::Refused, plugin, line),
+        }
+    }
+
     /// As the error of a stage.
     pub(crate) fn stage_error(&self) -> StageError {
         StageError::Plugin(Box::new(self.diagnostic()))
@@ -106,11 +120,18 @@ impl Error {
     /// The failure as a diagnostic.
     pub fn diagnostic(&self) -> Diagnostic {
         let help = match self.kind {
-            ErrorKind::Refused => refusal_help(&self.message).to_string(),
-            ErrorKind::Malformed => REBUILD.to_string(),
+            ErrorKind::Refused if self.message.starts_with(CANNOT_BE_READ) => {
+                "check the path: a component is a file that ends in .wasm".to_string()
+            }
+            ErrorKind::Refused | ErrorKind::Malformed => "fix the plugin, or rebuild it against `wit/`".to_string(),
+            ErrorKind::Async => {
+                "build it without async functions: for Rust the target `wasm32-wasip2`, for JavaScript \
+                 `componentize-qjs --sync`, for Python a world without async functions"
+                    .to_string()
+            }
             ErrorKind::Trapped if self.functions.first().is_some_and(|name| name.starts_with(WASI)) => format!(
                 "a plugin has no files, input, network and randomness: build it without what calls the first of these \
-                 functions, for Python with `componentize --stub-wasi`; active functions: {}",
+                 functions; active functions: {}",
                 self.functions.join(" < ")
             ),
             ErrorKind::Trapped | ErrorKind::Exception if self.functions.is_empty() => {
@@ -128,34 +149,12 @@ impl Error {
             }
             ErrorKind::Deadline => "try again when the machine is less busy".to_string(),
         };
-        let code = if self.message.starts_with(ASYNC) {
-            codes::PLUGIN_ASYNC
-        } else {
-            self.kind.code()
-        };
-        Diagnostic::error(code, self.to_string()).help(help)
+        Diagnostic::error(self.kind.code(), self.to_string()).help(help)
     }
 }
-
-const REBUILD: &str = "fix the plugin, or rebuild it against `wit/`";
 
 /// Begin of the names of functions that answer for WASI.
 const WASI: &str = "wasi:";
-
-/// Begin of the message about a component with async functions.
-const ASYNC: &str = "uses async functions";
-
-/// What to do about a plugin that was not loaded. A compiler in another process passes on only the message.
-fn refusal_help(message: &str) -> &'static str {
-    if message.starts_with(CANNOT_BE_READ) {
-        "check the path: a component is a file that ends in .wasm"
-    } else if message.starts_with(ASYNC) {
-        "build it without async functions: for Rust the target `wasm32-wasip2`, for JavaScript `componentize-qjs --sync`, \
-         for Python a world without async functions"
-    } else {
-        REBUILD
-    }
-}
 
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -44,14 +44,14 @@ mod unchanged;
 mod wrapping;
 
 pub use account::Account;
-pub use cache::{Cache, MAX_MACHINE_CODE_BYTES, Task};
+pub use cache::{Cache, MAX_MACHINE_CODE_BYTES, Task, note_answered};
 pub use checked_call::{Changes, deployment};
 pub use codes::ALL as CODES;
 pub use console::Console;
 pub use description::{Code, Description};
 pub use digest::Digest;
 pub use engine::Sandbox;
-pub use error::{Error, ErrorKind};
+pub use error::{ASYNC_MARK, Error, ErrorKind};
 pub use interfaces::{Interfaces, Requirements};
 pub use limits::Limits;
 pub use measures::Measures;

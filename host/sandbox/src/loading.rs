@@ -1,6 +1,6 @@
 //! Loads components: from the installation, from a file, or from bytes.
 
-use crate::cache::{self, Uncompiled};
+use crate::cache::{self, Loaded, Uncompiled};
 use crate::component;
 use crate::console;
 use crate::digest::Digest;
@@ -16,7 +16,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;
 use wasmtime::Engine;
-use wasmtime::component::{Component, Linker};
+use wasmtime::component::Linker;
 
 // === impl Sandbox ===
 
@@ -29,10 +29,10 @@ impl Sandbox {
         let source = Source::BuiltIn(path.to_path_buf());
         let code = cache::beside(&self.engine, path);
         if newer(&code, path)
-            && let Some(component) = cache::load(&self.engine, &code)
+            && let Some(loaded) = cache::load(&self.engine, &code)
         {
             let digest = digest_beside(path).map_or_else(|| read(path).map(|bytes| Digest::of(&bytes)), Ok)?;
-            return self.prepare(stage.name().to_string(), component, digest, source);
+            return self.prepare(stage.name().to_string(), loaded, digest, source);
         }
         self.load(stage.name(), &read(path)?, source)
     }
@@ -74,15 +74,15 @@ impl Sandbox {
             }
             _ => return refused("is not a WebAssembly component"),
         }
-        let prepare = |component| self.prepare(name.to_string(), component, digest, source);
-        if let Some(component) = self.cache.cached(&self.engine, &digest) {
-            return prepare(component);
+        let prepare = |loaded| self.prepare(name.to_string(), loaded, digest, source);
+        if let Some(loaded) = self.cache.cached(&self.engine, &digest) {
+            return prepare(loaded);
         }
         let new = Uncompiled { name, digest, bytes };
         let started = Instant::now();
         self.cache
-            .compile(&self.engine, &self.limits, &self.budget, &new, |component| {
-                let mut plugin = prepare(component)?;
+            .compile(&self.engine, &self.limits, &self.budget, &new, |loaded| {
+                let mut plugin = prepare(loaded)?;
                 plugin.compiled = Some(started.elapsed());
                 self.try_out(&plugin)?;
                 Ok(plugin)
@@ -121,7 +121,8 @@ impl Sandbox {
         Ok(true)
     }
 
-    fn prepare(&self, name: String, component: Component, digest: Digest, source: Source) -> Result<Plugin, Error> {
+    fn prepare(&self, name: String, loaded: Loaded, digest: Digest, source: Source) -> Result<Plugin, Error> {
+        let Loaded { component, answered } = loaded;
         let kind = component::check(&self.engine, &name, &component)?;
         let mut linker = Linker::new(&self.engine);
         let rule = if kind.wraps {
@@ -146,6 +147,7 @@ impl Sandbox {
             wraps: kind.wraps,
             groups: None,
             digest,
+            answered,
             source,
             settings: "{}".to_string(),
             settings_document: None,

@@ -32,6 +32,8 @@ pub struct Plugin {
     pub stage: Stage,
     /// Digest of the component.
     pub digest: Digest,
+    /// Digest of the component with the answers to WASI, if it imports WASI: what runs.
+    pub answered: Option<Digest>,
     pub source: Source,
     /// It calls the rule below it.
     pub wraps: bool,

@@ -9,6 +9,7 @@
 
 mod commands;
 mod crowd;
+mod default_builds;
 mod first_run;
 mod in_process;
 mod measure;
@@ -43,6 +44,7 @@ fn groups() -> Vec<Group> {
         ("render", in_process::render),
         ("batch", in_process::batch),
         ("batch-kernel", paired::kernel),
+        ("default-builds", default_builds::default_builds),
         ("interpolate", whole_process::interpolate),
         ("convert", whole_process::convert),
         ("image", release_image::time),

@@ -4,6 +4,7 @@
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 #![allow(clippy::print_stderr, reason = "a test that is left out says so")]
 
+mod default_builds;
 mod released;
 
 use boson_tests::{copy, golden, host, host_with_input, root};

@@ -3,25 +3,25 @@
 mod body;
 mod memory;
 mod module;
+mod starter;
 
 use crate::Error;
 use crate::console;
-use walrus::{FunctionBuilder, Module};
+use starter::Starter;
 use wit_component::{ComponentEncoder, DecodedWasm, StringEncoding, embed_component_metadata};
 use wit_parser::{Resolve, WorldId};
 
-/// Name of the function that [`starter`] calls.
+/// Name of the function that the [`Starter`] calls.
 pub(crate) const STARTED: &str = "started";
 const EXPORTS_STARTED: &str = "package boson:wasi@1.0.0; world provider { export started: func(); }";
-const IMPORTS_STARTED: &str = "package boson:wasi@1.0.0; world starter { import started: func(); }";
 
 /// The component that answers for WASI.
 pub(crate) struct Provider {
     pub(crate) component: Vec<u8>,
     /// It imports the console.
     pub(crate) prints: bool,
-    /// It exports [`STARTED`], to be called when the other component has started.
-    pub(crate) starts: bool,
+    /// What calls [`STARTED`], if the provider exports it.
+    pub(crate) starter: Option<Starter>,
 }
 
 /// Whether the provider exports an interface that a component imports. Of two components that print, only the provider
@@ -41,8 +41,8 @@ pub(crate) fn world(component: &[u8]) -> Result<(Resolve, WorldId), Error> {
 
 /// The provider for a component with this world.
 pub(crate) fn provider(mut resolve: Resolve, world: WorldId) -> Result<Provider, Error> {
-    let imports = resolve.worlds[world].imports.clone();
-    let mut exports = imports;
+    let given = resolve.clone();
+    let mut exports = resolve.worlds[world].imports.clone();
     exports.retain(|key, _| provides(&resolve.name_world_key(key)));
     let turned = &mut resolve.worlds[world];
     turned.imports.clear();
@@ -59,23 +59,8 @@ pub(crate) fn provider(mut resolve: Resolve, world: WorldId) -> Result<Provider,
     Ok(Provider {
         component: encoded(&wasm)?,
         prints: made.prints,
-        starts: made.starts,
+        starter: made.starts.then(|| Starter::of(given, world)).transpose()?,
     })
-}
-
-/// A component that tells the provider that the component beside it has started. No code of the component around both
-/// can do so: it may not call what is inside of it.
-pub(crate) fn starter() -> Result<Vec<u8>, Error> {
-    let mut module = Module::default();
-    let signature = module.types.add(&[], &[]);
-    let (started, _) = module.add_import_func("$root", STARTED, signature);
-    let mut builder = FunctionBuilder::new(&mut module.types, &[], &[]);
-    builder.func_body().call(started);
-    let start = builder.finish(Vec::new(), &mut module.funcs);
-    module.exports.add("_initialize", start);
-    let mut wasm = module.emit_wasm();
-    embed(&mut wasm, IMPORTS_STARTED)?;
-    encoded(&wasm)
 }
 
 fn embed(module: &mut Vec<u8>, wit: &str) -> Result<(), Error> {

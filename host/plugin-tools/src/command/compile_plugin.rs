@@ -5,8 +5,8 @@ use crate::confined::confine;
 use anyhow::Context;
 use boson_commands::exit::ExitError;
 use boson_commands::output;
-use boson_componentize::without_wasi;
-use boson_sandbox::{Cache, Limits, Sandbox, Task};
+use boson_componentize::{Error, without_wasi};
+use boson_sandbox::{ASYNC_MARK, Cache, Limits, Sandbox, Task, note_answered};
 use parking_lot::Mutex;
 use std::io::{Read, Write};
 use std::panic::{self, AssertUnwindSafe};
@@ -53,8 +53,15 @@ fn compile(component: &[u8]) -> Result<Vec<u8>, String> {
 
 /// The machine code of the component with WASI answered inside of it.
 fn machine_code(component: &[u8]) -> Result<Vec<u8>, String> {
-    let answered = without_wasi(component).map_err(|error| error.to_string())?;
+    let answered = without_wasi(component).map_err(|error| match error {
+        Error::Async => format!("{ASYNC_MARK}{error}"),
+        other => other.to_string(),
+    })?;
     let component = answered.as_deref().unwrap_or(component);
     let compiled = Sandbox::new(Limits::default(), Cache::none()).and_then(|sandbox| sandbox.compile("", component));
-    compiled.map_err(|failure| failure.message)
+    let mut code = compiled.map_err(|failure| failure.message)?;
+    if answered.is_some() {
+        note_answered(&mut code, component);
+    }
+    Ok(code)
 }

@@ -143,6 +143,7 @@ impl Inspection<'_> {
             .with("stage", plugin.stage.name())
             .with("wraps", plugin.wraps)
             .with("digest", plugin.digest.to_string())
+            .with("runs", plugin.answered.unwrap_or(plugin.digest).to_string())
             .with("size", self.found.bytes.len() as u64)
             .with("machineCode", self.sandbox.requirements(plugin).code)
             .with("exports", list(interfaces.exports))
@@ -181,6 +182,9 @@ fn overview(sandbox: &Sandbox, plugin: &Plugin, description: &Description, found
         text("exports", interfaces.exports.join(", ")),
         text("imports", interfaces.imports.join(", ")),
     ];
+    if let Some(answered) = plugin.answered {
+        all.insert(3, text("runs", format!("{answered}, with the answers to WASI")));
+    }
     let metadata = metadata::of(&found.bytes).into_iter();
     all.extend(metadata.map(|(name, value)| text(&format!("metadata: {name}"), clean::line(&value))));
     all.extend(found.image.clone().map(|image| text("image", image)));

@@ -1,14 +1,42 @@
 //! Loads machine code, and finds it beside the components of an installation.
 
+use crate::digest::Digest;
 use crate::error::{Error, ErrorKind};
 use crate::sealed;
 use std::fs::{self, File};
 use std::hash::{BuildHasher, Hash, Hasher, RandomState};
 use std::io::{Read, Seek, Write};
 use std::os::fd::AsRawFd;
+use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use wasmtime::Engine;
 use wasmtime::component::Component;
+
+/// Follows machine code of a component with answers to WASI; then comes the digest of that component, in bytes.
+const ANSWERED: &[u8; 8] = b"answered";
+const DIGEST_BYTES: usize = 32;
+
+/// Machine code that is loaded.
+pub(crate) struct Loaded {
+    pub component: Component,
+    /// Digest of the component that it was compiled from, if that is the given one with answers to WASI.
+    pub answered: Option<Digest>,
+}
+
+/// Notes in machine code that it was compiled from this component, not from the given one.
+pub fn note_answered(code: &mut Vec<u8>, component: &[u8]) {
+    code.extend_from_slice(ANSWERED);
+    code.extend_from_slice(Digest::of(component).bytes());
+}
+
+/// What [`note_answered`] has noted at the end of the file.
+fn answered(file: &File) -> Option<Digest> {
+    let mut end = [0; ANSWERED.len() + DIGEST_BYTES];
+    let begin = file.metadata().ok()?.len().checked_sub(end.len() as u64)?;
+    file.read_exact_at(&mut end, begin).ok()?;
+    let digest = end.strip_prefix(ANSWERED)?;
+    digest.try_into().ok().map(Digest::from_bytes)
+}
 
 /// Compiles a component to machine code.
 ///
@@ -27,11 +55,11 @@ pub(crate) fn compile(engine: &Engine, name: &str, component: &[u8]) -> Result<V
 /// Machine code beside a built-in plugin: `<stage>.wasm` -> `<stage>.<engine>.cwasm`. The engine's hash is part of the
 /// name, so that code of another version is ignored, not refused.
 pub(crate) fn beside(engine: &Engine, component: &Path) -> PathBuf {
-    component.with_extension(format!("{:016x}.cwasm", engine_hash(engine)))
+    component.with_extension(format!("{:016x}.cwasm", compiler_hash(engine, "")))
 }
 
 /// Loads machine code from the installation.
-pub(crate) fn load(engine: &Engine, file: &Path) -> Option<Component> {
+pub(crate) fn load(engine: &Engine, file: &Path) -> Option<Loaded> {
     if !file.exists() {
         return None;
     }
@@ -46,11 +74,20 @@ pub(crate) fn load(engine: &Engine, file: &Path) -> Option<Component> {
             |error| tracing::warn!(path = %file.display(), %error, "machine code does not load; compiling again"),
         )
         .ok()
+        .map(|component| Loaded {
+            component,
+            answered: None,
+        })
 }
 
 /// Maps machine code of an open file: one of our store, or one that our compiler has just written. Takes the open file
 /// and not its path, so that the checked file is the mapped one.
-pub(super) fn map(engine: &Engine, file: &File) -> wasmtime::Result<Component> {
+pub(super) fn map(engine: &Engine, file: &File) -> wasmtime::Result<Loaded> {
+    let answered = answered(file);
+    component(engine, file).map(|component| Loaded { component, answered })
+}
+
+fn component(engine: &Engine, file: &File) -> wasmtime::Result<Component> {
     let handle = format!("/proc/self/fd/{}", file.as_raw_fd());
     #[allow(unsafe_code, reason = "only this user can have written the file, see `store`")]
     // SAFETY: the store checks owner and mode of what it opens; drafts are new files that only this process and its
@@ -69,14 +106,15 @@ pub(super) fn map(engine: &Engine, file: &File) -> wasmtime::Result<Component> {
     copied
 }
 
-/// Version and settings of the compiler.
-pub(super) fn engine_hash(engine: &Engine) -> u64 {
+/// Version and settings of the compiler, and the version of what it adds.
+pub(super) fn compiler_hash(engine: &Engine, answers: &str) -> u64 {
     #[allow(
         deprecated,
         reason = "SipHasher::new() is stable over processes, which the default hasher does not promise"
     )]
     let mut hasher = std::hash::SipHasher::new();
     engine.precompile_compatibility_hash().hash(&mut hasher);
+    answers.hash(&mut hasher);
     hasher.finish()
 }
 

@@ -1,4 +1,5 @@
-//! Machine code: compiled once, cached by digest of the component and of the engine.
+//! Machine code: compiled once, cached by the digest of the component and the versions of the engine and of what the
+//! compiler adds to components.
 //!
 //! Machine code is as powerful as the host itself, so it is read from two places only: a directory of our own (see
 //! [`store`]), and the installation's plugin folder, which is trusted as the binary beside it is. Never from a path
@@ -9,7 +10,8 @@ mod machine_code;
 mod store;
 
 pub use compiler::{MAX_MACHINE_CODE_BYTES, Task};
-pub(crate) use machine_code::{beside, compile, load, write_whole};
+pub use machine_code::note_answered;
+pub(crate) use machine_code::{Loaded, beside, compile, load, write_whole};
 
 use crate::digest::Digest;
 use crate::error::{Error, ErrorKind};
@@ -22,7 +24,6 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 use store::Store;
 use wasmtime::Engine;
-use wasmtime::component::Component;
 
 /// Bytes of machine code that a directory holds. CRuby, the largest component known, has 100 MB; with
 /// [`MAX_MACHINE_CODE_BYTES`] of a draft beside it, this fits the operator's volume of 1 GiB.
@@ -37,6 +38,8 @@ pub struct Cache {
     /// The directory that cannot be used, and why.
     refused: Option<(PathBuf, String)>,
     compiler: Option<PathBuf>,
+    /// Version of what the compiler adds to components.
+    answers: &'static str,
     deadline: Duration,
 }
 
@@ -69,8 +72,16 @@ impl Cache {
             store,
             refused,
             compiler,
+            answers: "",
             deadline,
         }
+    }
+
+    /// Uses only machine code that a compiler with this version of answers to WASI has made.
+    #[must_use]
+    pub fn with_answers(mut self, version: &'static str) -> Self {
+        self.answers = version;
+        self
     }
 
     /// No cache, compilation in this process: for tests and one-off use.
@@ -94,8 +105,8 @@ impl Cache {
     }
 
     /// The component's machine code, if it is cached.
-    pub(crate) fn cached(&self, engine: &Engine, digest: &Digest) -> Option<Component> {
-        let file = self.store.as_ref()?.get(&file_name(engine, digest))?;
+    pub(crate) fn cached(&self, engine: &Engine, digest: &Digest) -> Option<Loaded> {
+        let file = self.store.as_ref()?.get(&self.file_name(engine, digest))?;
         let loaded = machine_code::map(engine, &file);
         loaded
             .inspect_err(|error| tracing::warn!(%digest, %error, "cached machine code does not load; compiling again"))
@@ -110,7 +121,7 @@ impl Cache {
         limits: &Limits,
         budget: &Budget,
         component: &Uncompiled<'_>,
-        check: impl FnOnce(Component) -> Result<T, Error>,
+        check: impl FnOnce(Loaded) -> Result<T, Error>,
     ) -> Result<T, Error> {
         let Uncompiled { name, digest, bytes } = component;
         // Only now: an installation's plugins have their machine code beside them, and in a pod there may be no
@@ -139,14 +150,14 @@ impl Cache {
                 let compiled = compiler::run(Task::Compile, program, self.deadline, bytes, &file);
                 // Before the check, which takes memory for a call.
                 drop(share);
-                compiled.map_err(|message| Error::new(ErrorKind::Refused, name, message))?;
+                compiled.map_err(|message| Error::of_compiler(name, &message))?;
             }
             None => (&file).write_all(&compile(engine, name, bytes)?).map_err(failed)?,
         }
-        let component = machine_code::map(engine, &file).map_err(|error| unfit(limits, name, &error))?;
-        let checked = check(component)?;
+        let loaded = machine_code::map(engine, &file).map_err(|error| unfit(limits, name, &error))?;
+        let checked = check(loaded)?;
         if let Some(draft) = draft
-            && let Err(error) = draft.keep(&file_name(engine, digest))
+            && let Err(error) = draft.keep(&self.file_name(engine, digest))
         {
             tracing::warn!(%error, "compiled code is not cached");
         }
@@ -176,8 +187,13 @@ impl Cache {
     /// Removes the cached code of a component.
     pub(crate) fn forget(&self, engine: &Engine, digest: &Digest) {
         if let Some(store) = &self.store {
-            store.remove(&file_name(engine, digest));
+            store.remove(&self.file_name(engine, digest));
         }
+    }
+
+    fn file_name(&self, engine: &Engine, digest: &Digest) -> String {
+        let version = machine_code::compiler_hash(engine, self.answers);
+        format!("{}-{version:016x}.cwasm", digest.hex())
     }
 }
 
@@ -195,8 +211,4 @@ fn unfit(limits: &Limits, name: &str, error: &wasmtime::Error) -> Error {
 
 fn component_name(key: &Digest) -> String {
     format!("{}.wasm", key.hex())
-}
-
-fn file_name(engine: &Engine, digest: &Digest) -> String {
-    format!("{}-{:016x}.cwasm", digest.hex(), machine_code::engine_hash(engine))
 }

@@ -1,0 +1,147 @@
+//! New plugins of the stage `resources` in the form that compilers for WASI 0.2 build without further options: not by
+//! the Makefile, which avoids what a plugin does not need.
+
+use crate::{host, root};
+use anyhow::{Context, Result, ensure};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+const RUST_TARGET: &str = "wasm32-wasip2";
+/// SpiderMonkey's tool reads one file of JavaScript, so the world has no more than it exports.
+const WORLD: &str = "package example:plugin;\nworld plugin { include boson:resources/resources@1.0.0; }\n";
+
+/// What builds it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Build {
+    Rust,
+    ComponentizeQjs,
+    ComponentizeJs,
+    ComponentizePy,
+}
+
+/// A change of the plugin's source.
+#[derive(Clone, Copy, Debug)]
+pub struct Change<'c> {
+    pub from: &'c str,
+    pub to: &'c str,
+}
+
+// === impl Build ===
+
+impl Build {
+    pub const ALL: [Self; 4] = [
+        Self::Rust,
+        Self::ComponentizeQjs,
+        Self::ComponentizeJs,
+        Self::ComponentizePy,
+    ];
+
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Rust => "Rust, wasm32-wasip2",
+            Self::ComponentizeQjs => "componentize-qjs --sync",
+            Self::ComponentizeJs => "componentize-js",
+            Self::ComponentizePy => "componentize-py",
+        }
+    }
+
+    /// What it needs that is not installed here.
+    pub fn missing(self) -> Option<&'static str> {
+        let program = match self {
+            Self::Rust => return (!has_rust_target()).then_some("no standard library for wasm32-wasip2"),
+            Self::ComponentizeQjs => "componentize-qjs",
+            Self::ComponentizeJs => "componentize-js",
+            Self::ComponentizePy => "componentize-py",
+        };
+        Command::new(program).arg("--help").output().is_err().then_some(program)
+    }
+
+    /// Builds it in a new directory; the component. `target`: where Rust is compiled.
+    ///
+    /// # Errors
+    /// The compiler's, or the source does not have what is to change.
+    pub fn make(self, directory: &Path, target: &Path, change: Option<Change<'_>>) -> Result<PathBuf> {
+        let (language, file) = match self {
+            Self::Rust => ("rust", "src/lib.rs"),
+            Self::ComponentizeQjs | Self::ComponentizeJs => ("js", "plugin.js"),
+            Self::ComponentizePy => ("python", "plugin.py"),
+        };
+        let arguments = ["plugin", "new", "my-labels", "--stage", "resources", "--lang", language];
+        let ran = host(directory, arguments)?;
+        ensure!(ran.code == 0, "{}", ran.stderr);
+        let folder = directory.join("my-labels");
+        if let Some(Change { from, to }) = change {
+            let source = fs::read_to_string(folder.join(file))?;
+            ensure!(source.contains(from), "{source}");
+            fs::write(folder.join(file), source.replacen(from, to, 1))?;
+        }
+        let component = folder.join("my-labels.wasm");
+        self.compile(&folder, target)?;
+        if self == Self::Rust {
+            // Another build may replace it.
+            fs::copy(target.join(RUST_TARGET).join("release/my_labels.wasm"), &component)?;
+        }
+        Ok(component)
+    }
+
+    fn compile(self, folder: &Path, target: &Path) -> Result<()> {
+        match self {
+            Self::Rust => {
+                fs::copy(root().join("Cargo.lock"), folder.join("Cargo.lock"))?;
+                let mut cargo = Command::new(env!("CARGO"));
+                cargo.env("CARGO_TARGET_DIR", target);
+                run(
+                    cargo.args(["build", "--release", "--offline", "--target", RUST_TARGET]),
+                    folder,
+                )
+            }
+            Self::ComponentizeQjs => run(
+                Command::new("componentize-qjs")
+                    .args(["--sync", "--wit", "wit", "--world", "plugin"])
+                    .args(["--js", "boson/entry.js", "--output", "my-labels.wasm"]),
+                folder,
+            ),
+            Self::ComponentizeJs => {
+                fs::write(folder.join("wit/world.wit"), WORLD)?;
+                let arguments = [
+                    "plugin.js",
+                    "--wit",
+                    "wit",
+                    "--world-name",
+                    "plugin",
+                    "--out",
+                    "my-labels.wasm",
+                ];
+                run(Command::new("componentize-js").args(arguments), folder)
+            }
+            Self::ComponentizePy => run(
+                Command::new("componentize-py")
+                    .args(["-d", "wit", "-w", "plugin", "componentize", "boson.entry"])
+                    .args(["-o", "my-labels.wasm"]),
+                folder,
+            ),
+        }
+    }
+}
+
+fn has_rust_target() -> bool {
+    let output = Command::new("rustc").args(["--print", "sysroot"]).output();
+    let sysroot = output.ok().and_then(|output| String::from_utf8(output.stdout).ok());
+    sysroot.is_some_and(|sysroot| Path::new(sysroot.trim()).join("lib/rustlib").join(RUST_TARGET).is_dir())
+}
+
+fn run(command: &mut Command, folder: &Path) -> Result<()> {
+    let output = command
+        .current_dir(folder)
+        .output()
+        .with_context(|| format!("{command:?}"))?;
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    ensure!(
+        output.status.success(),
+        "{command:?}: {}{}",
+        text(&output.stdout),
+        text(&output.stderr)
+    );
+    Ok(())
+}
