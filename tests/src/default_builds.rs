@@ -1,7 +1,7 @@
 //! New plugins of the stage `resources` in the form that compilers for WASI 0.2 build without further options: not by
 //! the Makefile, which avoids what a plugin does not need.
 
-use crate::{host, root};
+use crate::{binary, host, root};
 use anyhow::{Context, Result, ensure};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -57,11 +57,11 @@ impl Build {
         Command::new(program).arg("--help").output().is_err().then_some(program)
     }
 
-    /// Builds it in a new directory; the component. `target`: where Rust is compiled.
+    /// Builds it in a new directory; the component.
     ///
     /// # Errors
     /// The compiler's, or the source does not have what is to change.
-    pub fn make(self, directory: &Path, target: &Path, change: Option<Change<'_>>) -> Result<PathBuf> {
+    pub fn make(self, directory: &Path, change: Option<Change<'_>>) -> Result<PathBuf> {
         let (language, file) = match self {
             Self::Rust => ("rust", "src/lib.rs"),
             Self::ComponentizeQjs | Self::ComponentizeJs => ("js", "plugin.js"),
@@ -77,7 +77,10 @@ impl Build {
             fs::write(folder.join(file), source.replacen(from, to, 1))?;
         }
         let component = folder.join("my-labels.wasm");
-        self.compile(&folder, target)?;
+        // Rust's dependencies are compiled once for all runs.
+        let target = binary()?.ancestors().nth(2).map(|target| target.join("examples"));
+        let target = target.context("the binary lies in no target directory")?;
+        self.compile(&folder, &target)?;
         if self == Self::Rust {
             // Another build may replace it.
             fs::copy(target.join(RUST_TARGET).join("release/my_labels.wasm"), &component)?;

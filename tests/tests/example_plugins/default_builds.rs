@@ -1,6 +1,5 @@
 //! What compilers build by default imports WASI 0.2, and loads. A plugin that reads a file, or its input, fails.
 
-use super::target;
 use boson_tests::default_builds::{Build, Change};
 use boson_tests::{Ran, host};
 use serde_json::Value;
@@ -15,7 +14,7 @@ fn made(build: Build, scratch: &Path, change: Option<Change<'_>>) -> Option<Stri
         eprintln!("left out: there is no {missing}");
         return None;
     }
-    let component = build.make(scratch, &target(), change).unwrap();
+    let component = build.make(scratch, change).unwrap();
     Some(component.to_str().unwrap().to_string())
 }
 

@@ -133,3 +133,23 @@ pub(crate) fn write_whole(file: &Path, bytes: &[u8]) -> std::io::Result<()> {
 pub(super) fn scratch_name() -> String {
     format!("{:016x}", RandomState::new().build_hasher().finish())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_component_with_answers_is_noted_behind_the_code() {
+        let file = |bytes: &[u8]| {
+            let mut file = tempfile::tempfile().unwrap();
+            file.write_all(bytes).unwrap();
+            file
+        };
+        let mut code = b"code".to_vec();
+        assert_eq!(answered(&file(&code)), None);
+        note_answered(&mut code, b"component");
+        assert!(code.starts_with(b"code"));
+        assert_eq!(answered(&file(&code)), Some(Digest::of(b"component")));
+        assert_eq!(answered(&file(&code[..code.len() - 1])), None);
+    }
+}

@@ -212,3 +212,16 @@ fn unfit(limits: &Limits, name: &str, error: &wasmtime::Error) -> Error {
 fn component_name(key: &Digest) -> String {
     format!("{}.wasm", key.hex())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn machine_code_with_other_answers_has_another_name() {
+        let (engine, digest) = (Engine::default(), Digest::of(b"component"));
+        let name = |answers| Cache::none().with_answers(answers).file_name(&engine, &digest);
+        assert_eq!(name("1"), name("1"));
+        assert_ne!(name("1"), name("2"));
+    }
+}
