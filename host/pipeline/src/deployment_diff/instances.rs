@@ -64,7 +64,7 @@ pub enum Reason {
     Resources(Vec<String>),
     /// Claims of persistent disks differ.
     Disks(Vec<String>),
-    /// Another instance differs. Pods are replaced together, by those of a new version, unless they are updated in place.
+    /// Another instance differs. Unless they are updated in place, pods are replaced together, by those of a new version.
     Group,
 }
 
