@@ -64,7 +64,7 @@ pub enum Reason {
     Resources(Vec<String>),
     /// Claims of persistent disks differ.
     Disks(Vec<String>),
-    /// Another instance differs. Unless they are updated in place, pods are replaced together, by those of a new version.
+    /// Another instance differs, and the pods of a new version replace all.
     Group,
 }
 

@@ -1,6 +1,5 @@
 //! What a change restarts where Jobs render the manifest, counted by the UIDs of pods: groups with and without disks
-//! and with `delete-create`, without zones and in three or four zones. `restarts` is the same where the operator renders
-//! it.
+//! and with `delete-create`, without zones and in three or four zones. `restarts` is the same for the operator.
 //!
 //! Run by hand with `BOSON_NODE_RESTARTS=1`: beside the other tests, the node has no room for these pods.
 
