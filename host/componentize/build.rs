@@ -1,6 +1,9 @@
 //! The version of the answers to WASI: a hash of this crate's sources.
 
-#![allow(clippy::disallowed_methods, reason = "it runs where the crate is built, and reads its sources")]
+#![allow(
+    clippy::disallowed_methods,
+    reason = "it runs where the crate is built, and reads its sources"
+)]
 
 use std::fs;
 use std::hash::{Hash, Hasher};
