@@ -375,6 +375,9 @@ pub struct PluginUse {
     pub version: String,
     /// sha256 of its code.
     pub digest: String,
+    /// sha256 of what runs, if it is not the code itself: the component with the host's answers to WASI.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub runs: Option<String>,
     /// The instance groups that it is for. Without it, all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(max = 1000), extend("x-kubernetes-list-type" = "atomic"))]

@@ -264,6 +264,7 @@ impl Known {
             name: description.name,
             version: description.version,
             digest: plugin.digest.hex(),
+            runs: plugin.answered.map(|digest| digest.hex()),
             instance_groups: plugin.groups().map(<[String]>::to_vec),
         };
         Ok(Self {

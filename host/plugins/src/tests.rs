@@ -85,6 +85,7 @@ fn built_in() -> Vec<PluginUse> {
         name: name.into(),
         version: "1.0.0".into(),
         digest: "x".into(),
+        runs: None,
         instance_groups: None,
     };
     vec![one(StageName::Ops, "ops"), one(StageName::Bpm, "bpm")]

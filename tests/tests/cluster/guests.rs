@@ -9,12 +9,26 @@ const DESCRIPTION_ADDRESS: u32 = 256;
 /// Address of the texts.
 const TEXTS_ADDRESS: u32 = 4096;
 
+/// The world of [`Guest::ops_with_wasi`].
+const WITH_WASI: &str = "
+package test:plugin;
+world w {
+    include boson:ops/ops@1.0.0;
+    import wasi:random/insecure-seed@0.2.6;
+}
+package wasi:random@0.2.6 {
+    interface insecure-seed { insecure-seed: func() -> tuple<u64, u64>; }
+}
+";
+
 /// A plugin of a stage.
 pub struct Guest {
     stage: &'static str,
     interface: &'static str,
     /// The world, if it is not that of the stage.
     world: Option<&'static str>,
+    /// More packages of WIT, with the names of their files.
+    packages: &'static [(&'static str, &'static str)],
     imports: String,
     functions: String,
     texts: Vec<String>,
@@ -28,6 +42,7 @@ impl Guest {
             stage,
             interface,
             world: None,
+            packages: &[],
             imports: String::new(),
             functions: String::new(),
             texts: vec![
@@ -41,6 +56,17 @@ impl Guest {
     /// Returns the manifest unchanged: operations have no effect.
     pub fn ops(name: &str) -> Vec<u8> {
         let mut guest = Self::new("ops", "operations", name);
+        guest.function("find", "unreachable");
+        guest.function("apply", &echo());
+        guest.component()
+    }
+
+    /// The same, as compilers build it by default: it imports WASI.
+    pub fn ops_with_wasi(name: &str) -> Vec<u8> {
+        let mut guest = Self::new("ops", "operations", name);
+        guest.world = Some("w");
+        guest.packages = &[("wasi.wit", WITH_WASI)];
+        guest.imports = r#"(import "wasi:random/insecure-seed@0.2.6" "insecure-seed" (func (param i32)))"#.into();
         guest.function("find", "unreachable");
         guest.function("apply", &echo());
         guest.component()
@@ -214,7 +240,7 @@ impl Guest {
                 {})",
             self.imports, self.functions
         );
-        component_of(&module, self.stage, self.world.unwrap_or(self.stage), &[]).unwrap()
+        component_of(&module, self.stage, self.world.unwrap_or(self.stage), self.packages).unwrap()
     }
 }
 

@@ -102,7 +102,7 @@ pub(super) fn has_claims(set: &StatefulSet) -> bool {
 }
 
 /// Whether its pods are replaced when its template changes. Otherwise another template is another StatefulSet.
-pub(super) fn replaces_pods(set: &StatefulSet) -> bool {
+pub(super) fn is_updated_in_place(set: &StatefulSet) -> bool {
     let strategy = set.annotations().get(labels::VM_STRATEGY);
     has_claims(set) || strategy.is_some_and(|strategy| strategy == labels::DELETE_CREATE)
 }

@@ -3,7 +3,7 @@
 //! differ between pods, or replace all pods at each change of the manifest. And labels and annotations of the template
 //! that pods of an earlier one lack: tags of a manifest replace no pod. Pure, but for the memory of what is labelled.
 
-use super::inspect::{REVISION, is_observed, replaces_pods};
+use super::inspect::{REVISION, is_observed, is_updated_in_place};
 use super::set_back::set_back_from;
 use boson_cluster::client::pod_identity;
 use boson_manifest::labels;
@@ -124,7 +124,7 @@ fn is_tag(key: &str) -> bool {
 /// Whether the pod was made from the present template of the StatefulSet. None: its controller has not seen that
 /// template yet.
 fn is_of_template(set: &StatefulSet, pod: &ObjectMeta) -> Option<bool> {
-    if !replaces_pods(set) {
+    if !is_updated_in_place(set) {
         return Some(true);
     }
     let newest = set.status.as_ref().and_then(|status| status.update_revision.as_deref());

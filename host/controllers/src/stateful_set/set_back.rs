@@ -1,7 +1,7 @@
 //! A StatefulSet whose rollout has stopped gets the template back that its other pods were made from: one that is lost
 //! comes back as it was. The rollout goes on with the wanted template. Pure.
 
-use super::inspect::{RESTARTED_AT, replaces_pods};
+use super::inspect::{RESTARTED_AT, is_updated_in_place};
 use boson_cluster::client::AnyObject;
 use boson_cluster::objects::{self, DIGEST};
 use k8s_openapi::api::apps::v1::{ControllerRevision, StatefulSet};
@@ -30,7 +30,7 @@ pub(super) fn set_back_from(set: &StatefulSet) -> Option<&String> {
 impl SetBack {
     /// None: its pods are not replaced, so they need no earlier template.
     pub fn new(live: &StatefulSet, wanted: &Value, revision: &str) -> Option<Self> {
-        replaces_pods(live).then(|| Self {
+        is_updated_in_place(live).then(|| Self {
             live: live.clone(),
             wanted: wanted.clone(),
             revision: revision.into(),

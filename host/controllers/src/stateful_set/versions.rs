@@ -4,7 +4,9 @@
 //! ready. So a number is never reused for another template, even after all StatefulSets were deleted.
 
 use super::digest::Digest;
-use super::inspect::{has_claims, is_going, is_incomplete, is_of_template, is_ready, version, zone_index, zones};
+use super::inspect::{
+    has_claims, is_going, is_incomplete, is_of_template, is_ready, ready_pods, version, zone_index, zones,
+};
 use super::states::States;
 use boson_api::QuarksStatefulSet;
 use k8s_openapi::api::apps::v1::StatefulSet;
@@ -73,9 +75,7 @@ impl Versions {
         let is_recorded = || recorded.is_some_and(|recorded| recorded.newest == newest && digest.is(&recorded.digest));
         let is_newest = match of(newest).next() {
             Some(_) if of(newest).any(has_claims) || states.has_exceptions() => true,
-            Some(_) => {
-                are_of_template(of(newest), digest) && (!in_place || ready_pods(&of(newest).collect::<Vec<_>>()) > 0)
-            }
+            Some(_) => are_of_template(of(newest), digest) && (!in_place || of(newest).any(|one| ready_pods(one) > 0)),
             // It was deleted, or will be created again: with another number, pods would start with empty disks.
             None if claimed == Some(newest) => true,
             None => before.is_none() && (!in_place || live.is_empty()) && is_recorded(),
@@ -104,7 +104,7 @@ impl Versions {
         let last = Self::last_ready(set, live);
         let stays = |(_, sets): &(u32, Vec<&StatefulSet>)| !sets.iter().any(|one| is_going(one));
         let all = by_version(live).into_iter().filter(stays);
-        let serves = |(number, sets): (u32, Vec<&StatefulSet>)| (ready_pods(&sets), last == Some(number), number);
+        let serves = |(number, sets): (u32, Vec<&StatefulSet>)| (all_ready_pods(&sets), last == Some(number), number);
         all.map(serves).max().map(|(_, _, number)| number)
     }
 
@@ -125,7 +125,9 @@ impl Versions {
         if let Some((number, _)) = ready {
             return Some(*number);
         }
-        let most = versions.into_iter().map(|(number, sets)| (ready_pods(&sets), number));
+        let most = versions
+            .into_iter()
+            .map(|(number, sets)| (all_ready_pods(&sets), number));
         most.max().filter(|(ready, _)| *ready > 0).map(|(_, number)| number)
     }
 }
@@ -138,9 +140,8 @@ fn by_version(live: &[StatefulSet]) -> BTreeMap<u32, Vec<&StatefulSet>> {
     versions
 }
 
-fn ready_pods(sets: &[&StatefulSet]) -> i64 {
-    let ready = |one: &&StatefulSet| one.status.as_ref().and_then(|status| status.ready_replicas);
-    sets.iter().filter_map(ready).map(i64::from).sum()
+fn all_ready_pods(sets: &[&StatefulSet]) -> i64 {
+    sets.iter().map(|one| i64::from(ready_pods(one))).sum()
 }
 
 /// Whether these StatefulSets of a version were made from the template. One whose zone was removed does not count.

@@ -17,7 +17,8 @@ mod zone;
 pub use codes::ALL as CODES;
 pub use tags::tags;
 
-use crate::object::{fault, map, name};
+use self::stateful_set::update_block;
+use crate::object::{fault, name};
 use crate::{Diagnostic, Severity};
 use boson_document::Tree;
 use boson_manifest::labels;
@@ -81,10 +82,6 @@ pub fn is_complete(object: &Tree) -> bool {
 
 /// Whether an instance group has rules for its rollout.
 fn has_update(object: &Tree) -> bool {
-    let template = object.get("spec").and_then(|spec| spec.get("template"));
-    let annotations = template
-        .map(|template| map(template, "annotations"))
-        .unwrap_or_default();
     let rules = [
         labels::CANARIES,
         labels::MAX_IN_FLIGHT,
@@ -92,7 +89,7 @@ fn has_update(object: &Tree) -> bool {
         labels::UPDATE_WATCH_TIME,
         labels::VM_STRATEGY,
     ];
-    rules.iter().any(|rule| annotations.get(rule).is_some())
+    update_block(object).is_some_and(|given| rules.iter().any(|rule| given.get(rule).is_some()))
 }
 
 fn without_rollout() -> Diagnostic {

@@ -10,9 +10,13 @@ use std::collections::HashSet;
 
 /// Whether the update block of a QuarksStatefulSet demands that an old pod is deleted before its successor is created.
 pub fn is_delete_create(set: &Tree) -> bool {
+    update_block(set).and_then(|rules| rules.str(labels::VM_STRATEGY)) == Some(labels::DELETE_CREATE)
+}
+
+/// The annotations with the update block of a QuarksStatefulSet.
+pub(super) fn update_block(set: &Tree) -> Option<&Tree> {
     let annotations = ["spec", "template", "metadata", "annotations"];
-    let annotations = annotations.iter().try_fold(set, |tree, key| tree.get(key));
-    annotations.and_then(|all| all.str(labels::VM_STRATEGY)) == Some(labels::DELETE_CREATE)
+    annotations.iter().try_fold(set, |tree, key| tree.get(key))
 }
 
 /// The StatefulSets of a QuarksStatefulSet at one version: one for each zone, or a single one without zones.

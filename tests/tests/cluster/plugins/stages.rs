@@ -16,8 +16,16 @@ fn a_plugin_of_each_stage_changes_the_output_and_its_deletion_reverts_the_change
     assert!(healthy(&before, "True").is_some(), "{before:#}");
     assert!(scene.manifest().contains("connections: 5000"));
 
-    let maps = scene.add(&scene.here, "ops", &Guest::ops("no-ops"), &[]).unwrap();
-    scene.used("ops", "no-ops");
+    let plugin = Guest::ops_with_wasi("no-ops");
+    let maps = scene.add(&scene.here, "ops", &plugin, &[]).unwrap();
+    let used = scene.used("ops", "no-ops")["status"]["plugins"].clone();
+    for one in used.as_array().unwrap() {
+        // The host's answers to WASI are part of what runs.
+        let is_answered = one["runs"]
+            .as_str()
+            .is_some_and(|runs| runs.len() == 64 && one["digest"] != runs);
+        assert_eq!(is_answered, one["name"] == "no-ops", "{one}");
+    }
     assert!(
         !scene.manifest().contains("connections: 5000"),
         "operations have no effect now"

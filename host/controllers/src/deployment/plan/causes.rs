@@ -173,6 +173,7 @@ mod tests {
             name: name.into(),
             version: version.into(),
             digest: digest.into(),
+            runs: None,
             instance_groups: None,
         };
         let before = [plugin("a", "1", "x"), plugin("b", "1", "x"), plugin("c", "1", "x")];

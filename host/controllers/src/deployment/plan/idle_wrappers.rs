@@ -45,6 +45,7 @@ mod tests {
             name: "mine".into(),
             version: "1.0.0".into(),
             digest: "0".repeat(64),
+            runs: None,
             instance_groups: groups.map(|groups| groups.iter().map(ToString::to_string).collect()),
         };
         for groups in [None, Some(&["web"][..]), Some(&["other", "db"])] {

@@ -4,7 +4,7 @@ use super::{Instance, State, Updated};
 use crate::instance_revisions;
 use crate::stateful_set::digest::Digest;
 use crate::stateful_set::inspect::{
-    RESTARTED_AT, REVISION, annotation, is_going, is_observed, ordinals, replaces_pods,
+    RESTARTED_AT, REVISION, annotation, is_going, is_observed, is_updated_in_place, ordinals,
 };
 use crate::stateful_set::resized::is_refused;
 use crate::stateful_set::set_back::set_back_from;
@@ -110,7 +110,7 @@ impl<'a> LiveZone<'a> {
     /// resources of the present one.
     pub fn handed_over(&self, pods: &[Pod]) -> Vec<Instance<'a>> {
         let started = self.live.map_or(0..0, ordinals);
-        let newest = self.live.filter(|live| replaces_pods(live) && is_observed(live));
+        let newest = self.live.filter(|live| is_updated_in_place(live) && is_observed(live));
         let newest = newest.and_then(|live| live.status.as_ref()?.update_revision.as_ref());
         let is_old = |pod: &Pod| newest.is_some() && pod.labels().get(REVISION) != newest;
         let state = |ordinal| match self.pod(ordinal, pods) {
