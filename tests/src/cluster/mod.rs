@@ -17,6 +17,7 @@ mod operator;
 mod operator_image;
 mod process;
 mod programs;
+mod reader;
 
 use self::caretaker::Caretaker;
 use self::certificates::Authority;
@@ -24,6 +25,7 @@ use self::control_plane::{AUDIT, api_flags, etcd_flags, manager_flags, scheduler
 use self::image::Image;
 use self::node::{Groups, Node};
 use self::process::{Process, Spawner};
+use self::reader::Reader;
 use crate::WAIT_TIMEOUT;
 use crate::ports::{free_port, free_port_at};
 use anyhow::{Context, Result, bail, ensure};
@@ -49,6 +51,7 @@ pub struct Cluster {
     node: Option<Node>,
     operator_image: OnceLock<Result<(), String>>,
     defined: OnceLock<Result<(), String>>,
+    reader: Reader,
     /// Dropped last: it removes what the others leave behind.
     _caretaker: Caretaker,
 }
@@ -166,6 +169,7 @@ impl Cluster {
             node,
             operator_image: OnceLock::new(),
             defined: OnceLock::new(),
+            reader: Reader::default(),
             _caretaker: caretaker,
         };
         cluster.run("etcd", &etcd_flags(&directory, etcd, peers), spawner)?;

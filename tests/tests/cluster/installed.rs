@@ -240,7 +240,7 @@ impl Installed {
     }
 
     pub fn get(&self, what: &str) -> Result<Value> {
-        Ok(serde_json::from_str(&self.kubectl(&["get", what, "--output=json"])?)?)
+        self.cluster.get(&self.namespaces[0], what)
     }
 
     /// Empty if there is no such object.

@@ -30,8 +30,7 @@ fn delete(env: &Environment, name: &str, more: &[&str]) -> Answer {
 
 /// The events about an object: reason and note.
 fn events(env: &Environment, kind: &str, name: &str) -> Result<Vec<(String, String)>> {
-    let events: Value = serde_json::from_str(&env.kubectl(&["get", "events.events.k8s.io", "--output=json"])?)?;
-    let events = events["items"].as_array().cloned().unwrap_or_default();
+    let events = env.list("events.events.k8s.io", "")?;
     let about = |event: &&Value| event["regarding"]["kind"] == kind && event["regarding"]["name"] == name;
     let text = |value: &Value| value.as_str().unwrap_or_default().to_string();
     let found = events.iter().filter(about);
@@ -58,8 +57,10 @@ fn with_consumers(name: &str) -> Environment {
     ])
     .unwrap();
     until("a pod with links", || {
-        let pods = env.kubectl(&["get", "pods", "--selector=app=web", "--output=json"])?;
-        Ok(pods.contains(DIGEST))
+        Ok(env
+            .list("pods", "app=web")?
+            .iter()
+            .any(|pod| pod.to_string().contains(DIGEST)))
     });
     until("the shared link", || {
         let second = env.get("boshdeployment/second")?;

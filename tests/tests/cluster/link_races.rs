@@ -107,8 +107,8 @@ fn deployments_that_provide_a_link_of_the_same_name_never_give_the_link_of_the_o
     for deployment in ["nats", "second"] {
         env.apply(&[consumer(deployment, deployment)]).unwrap();
         let pod = || -> anyhow::Result<Value> {
-            let pods = env.kubectl(&["get", "pods", &format!("--selector=app={deployment}"), "--output=json"])?;
-            Ok(serde_json::from_str::<Value>(&pods)?["items"][0].clone())
+            let pods = env.list("pods", &format!("app={deployment}"))?;
+            Ok(pods.into_iter().next().unwrap_or_default())
         };
         until("its pod", || Ok(pod()?["spec"]["volumes"].is_array()));
         let pod = pod().unwrap();
@@ -132,13 +132,7 @@ fn changes_in_quick_succession_roll_to_the_last_content_and_a_restored_secret_ro
     env.apply(&[env.deployment(&["nats-scale", "more"])]).unwrap();
     until("the first user", || Ok(user_of(&env, "nats")? == "u0"));
     env.apply(&[consumer("web", "nats")]).unwrap();
-    let pods = || -> Vec<Value> {
-        let pods = env
-            .kubectl(&["get", "pods", "--selector=app=web", "--output=json"])
-            .unwrap();
-        let pods: Value = serde_json::from_str(&pods).unwrap();
-        pods["items"].as_array().unwrap().clone()
-    };
+    let pods = || env.list("pods", "app=web").unwrap();
     until("the pod", || Ok(!pods().is_empty()));
     for number in 1..=5 {
         env.apply(&[user(&format!("u{number}"))]).unwrap();

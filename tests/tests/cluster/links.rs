@@ -310,10 +310,7 @@ fn exactly_the_consumers_of_a_changed_link_roll_and_once() {
         workload("Deployment", "door", GATEWAY),
     ])
     .unwrap();
-    let has_pods = |name: &str| {
-        let pods = env.kubectl(&["get", "pods", &format!("--selector=app={name}"), "--output=name"]);
-        pods.map(|pods| !pods.is_empty())
-    };
+    let has_pods = |name: &str| env.list("pods", &format!("app={name}")).map(|pods| !pods.is_empty());
     for name in ["web", "store", "door"] {
         until(name, || has_pods(name));
     }
@@ -348,10 +345,10 @@ fn exactly_the_consumers_of_a_changed_link_roll_and_once() {
         until(what, || Ok(digest(&env, what).is_string()));
     }
     until("the event of the bare pod", || {
-        let events = env.kubectl(&["get", "events.events.k8s.io", "--output=json"])?;
-        let events: Value = serde_json::from_str(&events)?;
-        let mut events = events["items"].as_array().into_iter().flatten();
-        Ok(events.any(|event| event["reason"] == "LinkChanged" && event["regarding"]["name"] == "bare"))
+        let events = env.list("events.events.k8s.io", "")?;
+        Ok(events
+            .iter()
+            .any(|event| event["reason"] == "LinkChanged" && event["regarding"]["name"] == "bare"))
     });
     std::thread::sleep(Duration::from_secs(3));
     assert_eq!(generations(&env), [2, 2, 1]);

@@ -39,15 +39,10 @@ impl Attack<'_> {
     }
 
     fn get(&self, name: &str) -> Value {
-        let arguments = [
-            "--namespace",
-            self.namespace,
-            "get",
-            "boshdeployment",
-            name,
-            "--output=json",
-        ];
-        serde_json::from_str(&self.env.cluster.kubectl(arguments).unwrap()).unwrap()
+        self.env
+            .cluster
+            .get(self.namespace, &format!("boshdeployment/{name}"))
+            .unwrap()
     }
 
     /// Waits until the deployment has the reason why it is not converted.

@@ -150,18 +150,20 @@ impl Environment {
 
     /// The names of all objects of a kind, sorted.
     pub fn names(&self, kind: &str) -> Result<Vec<String>> {
-        let names = self.kubectl(&["get", kind, "--output=name"])?;
-        let mut names: Vec<String> = names
-            .lines()
-            .filter_map(|line| line.rsplit('/').next())
-            .map(str::to_string)
-            .collect();
+        let objects = self.list(kind, "")?;
+        let names = objects.iter().filter_map(|object| object["metadata"]["name"].as_str());
+        let mut names: Vec<String> = names.map(str::to_string).collect();
         names.sort();
         Ok(names)
     }
 
     pub fn get(&self, what: &str) -> Result<Value> {
-        Ok(serde_json::from_str(&self.kubectl(&["get", what, "--output=json"])?)?)
+        self.cluster.get(&self.namespace, what)
+    }
+
+    /// The objects of a kind that a label selector selects.
+    pub fn list(&self, kind: &str, selector: &str) -> Result<Vec<Value>> {
+        self.cluster.list(&self.namespace, kind, selector)
     }
 
     /// Waits until the deployment meets the condition.

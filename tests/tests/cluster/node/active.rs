@@ -114,10 +114,9 @@ impl Pair {
     }
 
     fn pods(&self) -> Result<Vec<Value>> {
-        let selector = "--selector=quarks.cloudfoundry.org/instance-group-name=web";
-        let list = self.env.kubectl(&["get", "pods", selector, "--output=json"])?;
-        let list: Value = serde_json::from_str(&list)?;
-        let mut pods = list["items"].as_array().cloned().unwrap_or_default();
+        let mut pods = self
+            .env
+            .list("pods", "quarks.cloudfoundry.org/instance-group-name=web")?;
         pods.retain(|pod| pod["metadata"]["deletionTimestamp"].is_null());
         Ok(pods)
     }
@@ -152,15 +151,10 @@ impl Pair {
 
     /// The pods to which the Service of the group leads.
     fn led_to(&self) -> Result<BTreeSet<String>> {
-        let slices = [
-            "get",
-            "endpointslices",
-            "--selector=kubernetes.io/service-name=pair-web",
-            "--output=json",
-        ];
-        let slices: Value = serde_json::from_str(&self.env.kubectl(&slices)?)?;
-        let slices = slices["items"].as_array().into_iter().flatten();
-        let endpoints = slices.flat_map(|slice| slice["endpoints"].as_array().into_iter().flatten());
+        let slices = self.env.list("endpointslices", "kubernetes.io/service-name=pair-web")?;
+        let endpoints = slices
+            .iter()
+            .flat_map(|slice| slice["endpoints"].as_array().into_iter().flatten());
         let names = endpoints.filter_map(|one| one["targetRef"]["name"].as_str());
         Ok(names.map(str::to_string).collect())
     }

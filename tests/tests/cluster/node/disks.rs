@@ -194,10 +194,8 @@ impl Lifecycle {
 
     /// All pods of the group.
     pub fn pods(&self) -> Result<Vec<Value>> {
-        let selector = "--selector=quarks.cloudfoundry.org/instance-group-name=server";
-        let list = self.env.kubectl(&["get", "pods", selector, "--output=json"])?;
-        let list: Value = serde_json::from_str(&list)?;
-        Ok(list["items"].as_array().context("no list")?.clone())
+        self.env
+            .list("pods", "quarks.cloudfoundry.org/instance-group-name=server")
     }
 
     /// A pod, or null if it does not exist.
@@ -217,8 +215,7 @@ impl Lifecycle {
 
     /// The directories of the disks on this machine, by instance.
     pub fn disks(&self) -> Result<Vec<PathBuf>> {
-        let list: Value = serde_json::from_str(&self.env.cluster.kubectl(["get", "pv", "--output=json"])?)?;
-        let volumes = list["items"].as_array().context("no list")?;
+        let volumes = self.env.list("persistentvolumes", "")?;
         let disk = |index: usize| {
             let end = format!("-{index}");
             let volume = volumes.iter().find(|volume| {
@@ -228,7 +225,7 @@ impl Lifecycle {
             });
             let path = volume.and_then(|volume| volume["spec"]["hostPath"]["path"].as_str());
             path.map(PathBuf::from)
-                .with_context(|| format!("no disk {index} in {list:#}"))
+                .with_context(|| format!("no disk {index} in {volumes:?}"))
         };
         (0..self.instances).map(disk).collect()
     }

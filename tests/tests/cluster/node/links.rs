@@ -3,7 +3,7 @@
 
 use crate::links::{annotations, generation, pod, until_created};
 use crate::operator::{Environment, config_map, is};
-use anyhow::{Context, Result};
+use anyhow::Result;
 use boson_tests::WAIT_TIMEOUT;
 use boson_tests::cluster::image::Image;
 use boson_tests::cluster::{Cluster, with_node};
@@ -109,9 +109,7 @@ fn deploy(env: &Environment) -> Result<()> {
 
 /// What each client that runs has as the port: in the variable, and in the file.
 fn ports(env: &Environment) -> Result<Vec<String>> {
-    let pods = env.kubectl(&["get", "pods", "--selector=app=client", "--output=json"])?;
-    let pods: Value = serde_json::from_str(&pods)?;
-    let pods = pods["items"].as_array().context("no list")?;
+    let pods = env.list("pods", "app=client")?;
     let port = |pod: &Value| {
         let name = pod["metadata"]["name"].as_str()?;
         let text = env.kubectl(&["exec", name, "--", "sh", "-c", PORTS]).ok()?;

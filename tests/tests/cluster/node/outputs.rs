@@ -56,7 +56,7 @@ impl Environment {
     }
 
     fn get(&self, what: &str) -> Result<Value> {
-        Ok(serde_json::from_str(&self.kubectl(&["get", what, "--output=json"])?)?)
+        self.cluster.get(&self.namespace, what)
     }
 
     /// Waits for the end of a run: the condition of this type that is true.

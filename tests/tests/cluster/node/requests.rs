@@ -23,7 +23,7 @@ while :; do
   timeout 20 wget -q -O /tmp/answer http://$ADDRESS:8080/word 2>>/tmp/errors || lost=$((lost + 1))
   sent=$((sent + 1))
   echo $sent $lost >/tmp/next && mv /tmp/next /tmp/count
-  sleep 0.02
+  sleep 0.1
 done
 ";
 
@@ -183,11 +183,7 @@ impl Shop {
     /// The pods of a group that are not being deleted.
     fn pods(&self, group: &str) -> Result<Vec<Value>> {
         let selector = format!("quarks.cloudfoundry.org/instance-group-name={group}");
-        let list = self
-            .env
-            .kubectl(&["get", "pods", "--selector", &selector, "--output=json"])?;
-        let list: Value = serde_json::from_str(&list)?;
-        let mut pods = list["items"].as_array().cloned().unwrap_or_default();
+        let mut pods = self.env.list("pods", &selector)?;
         pods.retain(|pod| pod["metadata"]["deletionTimestamp"].is_null());
         Ok(pods)
     }

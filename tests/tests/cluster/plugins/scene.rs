@@ -127,10 +127,7 @@ impl Scene {
     }
 
     pub fn get(&self, what: &str) -> Result<Value> {
-        let text = self
-            .cluster
-            .kubectl(["--namespace", &self.here, "get", what, "--output=json"])?;
-        Ok(serde_json::from_str(&text)?)
+        self.cluster.get(&self.here, what)
     }
 
     /// Waits until the deployment meets the condition.
