@@ -55,21 +55,23 @@ impl Guest {
 
     /// Returns the manifest unchanged: operations have no effect.
     pub fn ops(name: &str) -> Vec<u8> {
-        let mut guest = Self::new("ops", "operations", name);
-        guest.function("find", "unreachable");
-        guest.function("apply", &echo());
-        guest.component()
+        Self::without_operations(name).component()
     }
 
     /// The same, as compilers build it by default: it imports WASI.
     pub fn ops_with_wasi(name: &str) -> Vec<u8> {
-        let mut guest = Self::new("ops", "operations", name);
+        let mut guest = Self::without_operations(name);
         guest.world = Some("w");
         guest.packages = &[("wasi.wit", WITH_WASI)];
         guest.imports = r#"(import "wasi:random/insecure-seed@0.2.6" "insecure-seed" (func (param i32)))"#.into();
+        guest.component()
+    }
+
+    fn without_operations(name: &str) -> Self {
+        let mut guest = Self::new("ops", "operations", name);
         guest.function("find", "unreachable");
         guest.function("apply", &echo());
-        guest.component()
+        guest
     }
 
     /// Has no variables, and replaces none.

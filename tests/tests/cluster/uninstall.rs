@@ -142,11 +142,10 @@ impl Site {
                     {"commonName": "signed.nats.svc", "keyLength": 2048, "signerType": "cluster"}}}}),
         ])?;
         self.until(operator, "the deployment", || {
-            let deployment = self.kubectl(&["get", "boshdeployment/nats", "--output=json"])?;
-            Ok(is(&serde_json::from_str(&deployment)?, "Applied", "True"))
+            Ok(is(&self.cluster.get(SERVED, "boshdeployment/nats")?, "Applied", "True"))
         })?;
         self.until(operator, "the certificate", || {
-            Ok(self.kubectl(&["get", "secret/signed"]).is_ok())
+            Ok(self.cluster.get(SERVED, "secret/signed").is_ok())
         })?;
         for (kind, role) in CONFIGURATIONS {
             let name = format!("{kind}/boson.{SYSTEM}");
@@ -156,9 +155,8 @@ impl Site {
         }
         self.apply(&[consumer("web", "nats")])?;
         self.until(operator, "a pod with its link", || {
-            Ok(self
-                .kubectl(&["get", "pods", "--selector=app=web", "--output=json"])?
-                .contains(DIGEST))
+            let pods = self.cluster.list(SERVED, "pods", "app=web")?;
+            Ok(json!(pods).to_string().contains(DIGEST))
         })
     }
 

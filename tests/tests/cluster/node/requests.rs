@@ -23,7 +23,7 @@ while :; do
   timeout 20 wget -q -O /tmp/answer http://$ADDRESS:8080/word 2>>/tmp/errors || lost=$((lost + 1))
   sent=$((sent + 1))
   echo $sent $lost >/tmp/next && mv /tmp/next /tmp/count
-  sleep 0.1
+  sleep 0.02
 done
 ";
 
