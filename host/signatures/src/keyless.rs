@@ -152,11 +152,19 @@ fn read(text: &str) -> Result<Bundle, Refusal> {
             "the bundle has more than {MAX_ITEMS} certificates, entries or timestamps"
         )));
     }
-    let mut proofs = entries.iter().filter_map(|entry| entry.inclusion_proof.as_ref());
-    if proofs.any(|proof| proof.hashes.len() > MAX_PROOF_HASHES) {
-        return Err(invalid(format!(
-            "a proof of the bundle has more than {MAX_PROOF_HASHES} hashes"
-        )));
+    for proof in entries.iter().filter_map(|entry| entry.inclusion_proof.as_ref()) {
+        if proof.hashes.len() > MAX_PROOF_HASHES {
+            return Err(invalid(format!(
+                "a proof of the bundle has more than {MAX_PROOF_HASHES} hashes"
+            )));
+        }
+        // The library trims the lines of signatures, and nothing signs their ends.
+        let is_other_space = |one: char| one.is_whitespace() && one != '\n' && one != ' ';
+        if proof.checkpoint.envelope().contains(is_other_space) {
+            return Err(invalid(
+                "a checkpoint of the bundle has white space other than spaces and ends of lines".to_string(),
+            ));
+        }
     }
     Ok(bundle)
 }
