@@ -6,6 +6,7 @@ use boson_oci::{Layer, MediaType, Section, parse_digest};
 use boson_pipeline::Diagnostic;
 use boson_releases::Package;
 use serde_json::{Value, json};
+use std::borrow::Cow;
 use std::fs::{self, DirBuilder, File};
 use std::io::{self, Write};
 use std::os::unix::fs::DirBuilderExt;
@@ -156,6 +157,12 @@ impl Work {
     /// The directory for this package.
     pub fn of(&self, package: &Package) -> PathBuf {
         self.directory.path().join(&package.name)
+    }
+
+    /// A name that no other run has.
+    pub fn name(&self) -> Cow<'_, str> {
+        let name = self.directory.path().file_name().unwrap_or_default();
+        name.to_string_lossy()
     }
 }
 

@@ -253,7 +253,7 @@ impl Run<'_> {
         let place = self.work.of(package);
         let dependencies = self.dependencies(package, &place).map_err(fail)?;
         let Stemcell { builder, name, .. } = self.stemcell;
-        let text = dockerfile::one(name, package, dependencies);
+        let text = dockerfile::one(name, package, dependencies, &self.work.name());
         cache::write(&place.join("Dockerfile"), &text).map_err(fail)?;
         let side = |end: &str| place.with_file_name(format!("{}.{end}", package.name));
         let (out, id) = (side("out"), side("id"));

@@ -24,19 +24,23 @@ pub fn compiled_in(package: &Package) -> String {
 }
 
 /// Compiles one package. The context contains `source.tar`, and `dependency-<n>.tar.gz` for each dependency. The result
-/// is a file `package.tar`.
-pub fn one(stemcell: &str, package: &Package, dependencies: usize) -> String {
+/// is a file `package.tar` in a directory with the name of this build. Otherwise, two builds of a package could have the
+/// same layer, and the storage of buildah and podman would lose it for one while it is deleted for the other.
+pub fn one(stemcell: &str, package: &Package, dependencies: usize, build: &str) -> String {
     let mut text = format!("FROM {stemcell} AS compiled\nADD source.tar /\n");
     for nth in 0..dependencies {
         text.push_str(&format!("ADD dependency-{nth}.tar.gz /\n"));
     }
     text.push_str(&script(package));
     text.push_str(&format!("RUN tar -C {} -cf /package.tar .\n", installed(package)));
-    text.push_str("FROM scratch AS package\nCOPY --from=compiled /package.tar /package.tar\n");
+    text.push_str(&format!(
+        "FROM scratch AS package\nCOPY --from=compiled /package.tar /{build}/package.tar\n"
+    ));
     text
 }
 
-/// Runs the script of a package as the agent does.
+/// Runs the script of a package as the agent does. Builders read output and errors from two pipes and mix up their
+/// order, so the script writes both to one.
 fn script(package: &Package) -> String {
     let Package { name, fingerprint, .. } = package;
     let (installed, compile) = (installed(package), compiled_in(package));
@@ -45,7 +49,7 @@ fn script(package: &Package) -> String {
         "RUN mkdir -p {installed} {LINKS} && ln -sfn {installed} {LINKS}/{name} && cd {compile} && \
          if [ -f {script} ]; then \
          BOSH_COMPILE_TARGET={compile} BOSH_INSTALL_TARGET={LINKS}/{name} \
-         BOSH_PACKAGE_NAME={name} BOSH_PACKAGE_VERSION={fingerprint}.{BUILD} bash -x {script}; fi\n"
+         BOSH_PACKAGE_NAME={name} BOSH_PACKAGE_VERSION={fingerprint}.{BUILD} bash -x {script} 2>&1; fi\n"
     )
 }
 

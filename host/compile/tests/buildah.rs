@@ -20,7 +20,7 @@ use tempfile::TempDir;
 
 /// The programs of the stemcell, all of them busybox.
 const PROGRAMS: &[&str] = &[
-    "sh", "awk", "cat", "cp", "env", "grep", "ln", "mkdir", "mv", "tar", "wget",
+    "sh", "awk", "cat", "cp", "env", "grep", "ln", "mkdir", "mv", "seq", "tar", "wget",
 ];
 
 /// Writes an image layout with a shell, which is also there as `bash`.
@@ -216,4 +216,35 @@ fn a_failing_script_is_shown_and_what_is_done_is_not_done_again() {
     assert!(fs::read_to_string(log).unwrap().contains("before"));
     workshop.write("greeter", "packages/greeter/packaging", GREETER);
     assert_eq!(workshop.counted("greeter"), (1, 2));
+}
+
+#[test]
+fn output_and_errors_of_a_script_are_in_the_order_in_which_they_were_written() {
+    let workshop = Workshop::new();
+    let script = "set +x\nfor nth in $(seq 300); do echo \"line $nth\"; echo \"error $nth\" >&2; done\nexit 3\n";
+    workshop.write("greeter", "packages/greeter/packaging", script);
+    let errors = workshop.compile("greeter").err().unwrap();
+    let log = errors[0].help.as_ref().unwrap().split('\'').nth(1).unwrap();
+    let log = fs::read_to_string(log).unwrap();
+    let written: Vec<&str> = log
+        .lines()
+        .filter(|line| line.starts_with("line ") || line.starts_with("error "))
+        .collect();
+    let expected: Vec<String> = (1..=300)
+        .flat_map(|nth| [format!("line {nth}"), format!("error {nth}")])
+        .collect();
+    assert_eq!(written, expected);
+}
+
+#[test]
+fn runs_with_caches_of_their_own_compile_the_same_packages_at_the_same_time() {
+    std::thread::scope(|scope| {
+        for _ in 0..3 {
+            scope.spawn(|| {
+                for _ in 0..3 {
+                    assert_eq!(Workshop::new().counted("greeter"), (3, 0));
+                }
+            });
+        }
+    });
 }
