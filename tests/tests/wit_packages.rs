@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 use wit_component::DecodedWasm;
 use wit_parser::Resolve;
 
@@ -135,4 +136,63 @@ fn the_same_packages_are_written_as_files() {
     }
     let ran = host(scratch.path(), ["plugin", "wit"]).unwrap();
     assert_eq!(ran.code, 2, "a stage is missing: {}", ran.stderr);
+}
+
+/// The configuration files of wkg that the page shows: for a registry, and for a directory.
+fn configurations() -> [String; 2] {
+    let page = fs::read_to_string(root().join("docs/plugins.md")).unwrap();
+    let blocks = page.split("```toml\n[namespace_registries]\n").skip(1);
+    let texts: Vec<String> = blocks
+        .map(|block| format!("[namespace_registries]\n{}", block.split("```").next().unwrap()))
+        .collect();
+    texts.try_into().unwrap()
+}
+
+#[test]
+#[allow(clippy::print_stderr, reason = "a test that is left out says so")]
+fn wkg_fetches_the_packages_of_each_stage() {
+    if Command::new("wkg").arg("--version").output().is_err() {
+        eprintln!("left out: there is no wkg");
+        return;
+    }
+    let server = Server::start(false).unwrap();
+    assert_eq!(push(&server, "team").code, 0);
+    let scratch = tempfile::tempdir().unwrap();
+    assert_eq!(
+        host(scratch.path(), ["plugin", "wit", "--packages", "packages"])
+            .unwrap()
+            .code,
+        0
+    );
+    let [registry, directory] = configurations();
+    let without_tls = format!("[registry.\"{}\".oci]\nprotocol = \"http\"\n", server.host());
+    let registry = registry
+        .replace("ghcr.io", server.host())
+        .replace("\"boson/\"", "\"team/\"")
+        + &without_tls;
+    let packages = scratch.path().join("packages");
+    let directory = directory.replace("\"DIR\"", &format!("{packages:?}"));
+    for (source, configuration) in [("registry", registry), ("directory", directory)] {
+        let place = scratch.path().join(source);
+        fs::create_dir(&place).unwrap();
+        fs::write(place.join("config.toml"), configuration).unwrap();
+        for stage in PACKAGES.into_iter().filter(|name| *name != "types") {
+            let plugin = place.join(stage);
+            fs::create_dir_all(plugin.join("wit")).unwrap();
+            let world = format!("package example:plugin;\nworld plugin {{ include boson:{stage}/{stage}@1.0.0; }}\n");
+            fs::write(plugin.join("wit/world.wit"), world).unwrap();
+            let mut wkg = Command::new("wkg");
+            wkg.arg("fetch")
+                .current_dir(&plugin)
+                .env("WKG_CACHE_DIR", place.join("cache"));
+            let ran = wkg.env("WKG_CONFIG_FILE", place.join("config.toml")).output().unwrap();
+            assert!(ran.status.success(), "{source}: {stage}: {ran:?}");
+            let mut resolve = Resolve::default();
+            let (package, _) = resolve.push_dir(plugin.join("wit")).unwrap();
+            let names: Vec<String> = resolve.packages.iter().map(|(_, one)| one.name.to_string()).collect();
+            assert!(names.contains(&format!("boson:{stage}@1.0.0")), "{names:?}");
+            assert!(resolve.select_world(&[package], Some("plugin")).is_ok());
+            assert!(fs::read_to_string(plugin.join("wkg.lock")).unwrap().contains("sha256:"));
+        }
+    }
 }
