@@ -24,8 +24,8 @@ pub fn compiled_in(package: &Package) -> String {
 }
 
 /// Compiles one package. The context contains `source.tar`, and `dependency-<n>.tar.gz` for each dependency. The result
-/// is a file `package.tar` in a directory with the name of this build. Otherwise, two builds of a package could have the
-/// same layer, and the storage of buildah and podman would lose it for one while it is deleted for the other.
+/// is a file `package.tar` in a directory with the name of this build. Otherwise, two builds of a package could have
+/// the same layer, and the storage of buildah and podman would lose it for one while it is deleted for the other.
 pub fn one(stemcell: &str, package: &Package, dependencies: usize, build: &str) -> String {
     let mut text = format!("FROM {stemcell} AS compiled\nADD source.tar /\n");
     for nth in 0..dependencies {
