@@ -19,6 +19,7 @@ pub mod synthetic;
 pub mod templates;
 pub mod up;
 pub mod wait;
+pub mod web;
 pub mod wit_changes;
 pub mod wit_reference;
 pub mod wrapper;

@@ -2,6 +2,7 @@
 
 use super::{Cluster, program};
 use anyhow::{Context, Result, ensure};
+use serde_json::json;
 use std::ffi::OsStr;
 use std::io::Write;
 use std::process::{Command, Output, Stdio};
@@ -27,7 +28,10 @@ impl Cluster {
     pub fn namespace(&self, name: &str) -> Result<String> {
         static COUNT: std::sync::atomic::AtomicUsize = std::sync::atomic::AtomicUsize::new(0);
         let name = format!("{name}-{}", COUNT.fetch_add(1, std::sync::atomic::Ordering::Relaxed));
-        self.kubectl(["create", "namespace", &name])?;
+        self.create(
+            "",
+            &json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}),
+        )?;
         Ok(name)
     }
 

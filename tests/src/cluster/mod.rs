@@ -13,19 +13,19 @@ pub mod image;
 mod kubectl;
 mod limited;
 mod node;
+mod objects;
 mod operator;
 mod operator_image;
 mod process;
 mod programs;
-mod reader;
 
 use self::caretaker::Caretaker;
 use self::certificates::Authority;
 use self::control_plane::{AUDIT, api_flags, etcd_flags, manager_flags, scheduler_flags, write_credentials};
 use self::image::Image;
 use self::node::{Groups, Node};
+use self::objects::Connection;
 use self::process::{Process, Spawner};
-use self::reader::Reader;
 use crate::WAIT_TIMEOUT;
 use crate::ports::{free_port, free_port_at};
 use anyhow::{Context, Result, bail, ensure};
@@ -51,7 +51,7 @@ pub struct Cluster {
     node: Option<Node>,
     operator_image: OnceLock<Result<(), String>>,
     defined: OnceLock<Result<(), String>>,
-    reader: Reader,
+    connection: Connection,
     /// Dropped last: it removes what the others leave behind.
     _caretaker: Caretaker,
 }
@@ -169,7 +169,7 @@ impl Cluster {
             node,
             operator_image: OnceLock::new(),
             defined: OnceLock::new(),
-            reader: Reader::default(),
+            connection: Connection::default(),
             _caretaker: caretaker,
         };
         cluster.run("etcd", &etcd_flags(&directory, etcd, peers), spawner)?;
@@ -192,6 +192,15 @@ impl Cluster {
     /// Without a node, a loopback address.
     pub fn gateway(&self) -> Ipv4Addr {
         self.node.as_ref().map_or(Ipv4Addr::LOCALHOST, Node::gateway)
+    }
+
+    /// The node's address, at which this machine reaches the ports of Services of type NodePort. It reaches pods at
+    /// their own addresses.
+    ///
+    /// # Errors
+    /// There is no node.
+    pub fn node_address(&self) -> Result<Ipv4Addr> {
+        Ok(self.node.as_ref().context("this cluster has no node")?.address())
     }
 
     /// Loads an image from this file into the node, under its own name: a tar of an OCI image layout or of `docker
@@ -245,7 +254,7 @@ impl Cluster {
         for index in 0..count {
             let claim = format!("{claims}-{index}");
             let name = format!("{namespace}.{claim}");
-            let path = self.directory.join(&name);
+            let path = self.disk(namespace, claims, index);
             fs::create_dir(&path)?;
             // As `fsGroup` leaves volumes of a cluster; it does not apply to directories of a node.
             fs::set_permissions(&path, fs::Permissions::from_mode(0o777))?;
@@ -261,6 +270,11 @@ impl Cluster {
             ensure!(answer.success, "{}", answer.stderr);
         }
         Ok(())
+    }
+
+    /// The directory of one of the volumes that [`Self::disks`] creates.
+    pub fn disk(&self, namespace: &str, claims: &str, index: usize) -> PathBuf {
+        self.directory.join(format!("{namespace}.{claims}-{index}"))
     }
 
     /// Kills a daemon by its program's name, for example `kubelet`, and waits until it has ended.

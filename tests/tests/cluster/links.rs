@@ -80,7 +80,7 @@ pub fn until(what: &str, holds: impl Fn() -> Result<bool>) {
 pub fn until_created(env: &Environment, object: &Value) {
     until("an answer of the webhook", || {
         let name = object["metadata"]["name"].as_str().unwrap_or_default();
-        let created = create(env, &env.namespace, object).success;
+        let created = env.cluster.create(&env.namespace, object).is_ok();
         let is_changed = created && env.get(&format!("pod/{name}"))?["metadata"]["annotations"][DIGEST].is_string();
         if created && !is_changed {
             env.kubectl(&["delete", &format!("pod/{name}"), "--wait=false", "--force"])?;

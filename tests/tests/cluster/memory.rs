@@ -22,10 +22,7 @@ struct Attack<'s> {
 
 impl Attack<'_> {
     fn apply(&self, objects: &[Value]) {
-        let list = json!({"apiVersion": "v1", "kind": "List", "items": objects});
-        let arguments = ["--namespace", self.namespace, "apply", "--server-side", "--filename=-"];
-        let answer = self.env.cluster.try_kubectl(arguments, &list.to_string()).unwrap();
-        assert!(answer.success, "{}", answer.stderr);
+        self.env.cluster.apply(self.namespace, objects).unwrap();
     }
 
     fn deploy(&self, name: &str, manifest: &str, ops: &[Value]) {

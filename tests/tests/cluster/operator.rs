@@ -1,7 +1,7 @@
 //! `host operator` with a real API server and a real registry: the objects of a BOSHDeployment. No pods run here.
 
 pub use crate::operator_process::{condition, is};
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use boson_tests::cluster::image::Image;
@@ -57,8 +57,7 @@ impl Environment {
         push_example(&registry)?;
         let namespace = shared()?.namespace(name)?;
         for monitored in [namespace.as_str(), other] {
-            let label = format!("quarks.cloudfoundry.org/monitored={namespace}");
-            shared()?.kubectl(["label", "namespace", monitored, &label])?;
+            shared()?.label_namespace(monitored, "quarks.cloudfoundry.org/monitored", &namespace)?;
         }
         let mut env = Self::prepare(shared()?, namespace, registry)?;
         let scope = ["--monitored-id", &env.namespace].map(str::to_string);
@@ -85,13 +84,12 @@ impl Environment {
         Ok(env)
     }
 
-    /// Gives registry and node the release of `tests/fixtures/releases/shop`. Returns its image.
-    pub fn load_shop(&self) -> Result<String> {
+    /// Gives registry and node the release of `tests/fixtures/releases/shop`.
+    pub fn load_shop(&self) -> Result<()> {
         let release = root().join("tests/fixtures/releases/shop");
         self.registry.push_release("shop:busybox-1-1", &release)?;
         let image = format!("{}/bosh/shop:busybox-1-1", self.registry.host());
-        self.cluster.load_image(&Image::release(&image, &release)?)?;
-        Ok(image)
+        self.cluster.load_image(&Image::release(&image, &release)?)
     }
 
     /// Another operator for the same namespace.
@@ -141,11 +139,7 @@ impl Environment {
     }
 
     pub fn apply(&self, objects: &[Value]) -> Result<()> {
-        let list = json!({"apiVersion": "v1", "kind": "List", "items": objects});
-        let arguments = ["--namespace", &self.namespace, "apply", "--server-side", "--filename=-"];
-        let answer = self.cluster.try_kubectl(arguments, &list.to_string())?;
-        ensure!(answer.success, "{}", answer.stderr);
-        Ok(())
+        self.cluster.apply(&self.namespace, objects)
     }
 
     /// The names of all objects of a kind, sorted.

@@ -61,8 +61,9 @@ impl OperatorProcess {
     pub fn tenant(&self, name: &str) -> Tenant {
         let cluster = shared().unwrap();
         let namespace = cluster.namespace(&format!("{}-{name}", self.id)).unwrap();
-        let label = format!("quarks.cloudfoundry.org/monitored={}", self.id);
-        cluster.kubectl(["label", "namespace", &namespace, &label]).unwrap();
+        cluster
+            .label_namespace(&namespace, "quarks.cloudfoundry.org/monitored", &self.id)
+            .unwrap();
         Tenant {
             client: self.client.clone(),
             namespace,

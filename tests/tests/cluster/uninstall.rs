@@ -196,11 +196,7 @@ impl Site {
     }
 
     fn apply(&self, objects: &[Value]) -> Result<()> {
-        let list = json!({"apiVersion": "v1", "kind": "List", "items": objects}).to_string();
-        let arguments = ["--namespace", SERVED, "apply", "--server-side", "--filename=-"];
-        let answer = self.cluster.try_kubectl(arguments, &list)?;
-        ensure!(answer.success, "{}", answer.stderr);
-        Ok(())
+        self.cluster.apply(SERVED, objects)
     }
 
     fn until(&self, operator: &Operator, what: &str, holds: impl Fn() -> Result<bool>) -> Result<()> {

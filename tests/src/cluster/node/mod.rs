@@ -156,6 +156,10 @@ impl Node {
         self.link.gateway()
     }
 
+    pub(super) fn address(&self) -> Ipv4Addr {
+        self.link.node()
+    }
+
     /// The processes whose end is the end of the node.
     pub(super) fn processes(&mut self) -> impl Iterator<Item = &mut Process> {
         self.daemons.iter_mut().chain([&mut self.first])

@@ -8,24 +8,19 @@ use anyhow::{Context, Result, ensure};
 use boson_tests::WAIT_TIMEOUT;
 use boson_tests::cluster::{Cluster, with_node};
 use boson_tests::root;
+use boson_tests::web::{self, Client, Count};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::fs;
+use std::net::{IpAddr, SocketAddr};
 
 /// Claims of the group `store`, without the pod's number.
 const CLAIMS: &str = "store-pvc-shop-store-v1";
+const GROUPS: [&str; 2] = ["web", "store"];
 /// The update block's.
 const MAX_IN_FLIGHT: usize = 1;
-/// Asks again and again, and counts: requests, and those without an answer.
-const CLIENT: &str = "
-sent=0 lost=0
-while :; do
-  timeout 20 wget -q -O /tmp/answer http://$ADDRESS:8080/word 2>>/tmp/errors || lost=$((lost + 1))
-  sent=$((sent + 1))
-  echo $sent $lost >/tmp/next && mv /tmp/next /tmp/count
-  sleep 0.02
-done
-";
+/// Of the web servers.
+const PORT: u16 = 8080;
 
 #[test]
 fn no_request_is_lost_while_instances_are_updated_added_and_removed() {
@@ -35,13 +30,13 @@ fn no_request_is_lost_while_instances_are_updated_added_and_removed() {
     shop.reached("first", 2).unwrap();
     shop.serve().unwrap();
     let mut scenario = |what: &str, run: &dyn Fn(&mut Shop) -> Result<()>| {
-        let before = shop.counts().unwrap();
+        let before: Vec<Count> = shop.clients.iter().map(Client::count).collect();
         run(&mut shop).unwrap();
-        let after = shop.counts().unwrap();
-        for (group, before, after) in [("web", before[0], after[0]), ("store", before[1], after[1])] {
+        for ((group, client), before) in GROUPS.iter().zip(&shop.clients).zip(before) {
+            let after = client.count();
             let (sent, lost) = (after.sent - before.sent, after.lost - before.lost);
             println!("{what}: {group}: {sent} requests, {lost} lost");
-            assert_eq!(lost, 0, "{what}: {group}: {}", shop.errors(group));
+            assert_eq!(lost, 0, "{what}: {group}: {}", client.errors());
         }
     };
     scenario("2 to 3 instances", &|shop| {
@@ -87,17 +82,10 @@ fn no_request_is_lost_while_instances_are_updated_added_and_removed() {
     });
 }
 
-/// What a client has counted.
-#[derive(Clone, Copy)]
-struct Count {
-    sent: u64,
-    lost: u64,
-}
-
 /// The deployment of `tests/fixtures/releases/shop`, and a client for each of its groups.
 struct Shop {
     env: Environment,
-    image: String,
+    clients: Vec<Client>,
 }
 
 // === impl Shop ===
@@ -105,9 +93,12 @@ struct Shop {
 impl Shop {
     fn new(cluster: &'static Cluster) -> Result<Self> {
         let env = Environment::with_pods(cluster, "shop")?;
-        let image = env.load_shop()?;
+        env.load_shop()?;
         cluster.disks(&env.namespace, CLAIMS, 2)?;
-        Ok(Self { env, image })
+        Ok(Self {
+            env,
+            clients: Vec::new(),
+        })
     }
 
     /// `instances`: of the group without a disk.
@@ -128,8 +119,8 @@ impl Shop {
     }
 
     /// Starts the clients. Their Services are those that a user writes.
-    fn serve(&self) -> Result<()> {
-        for group in ["web", "store"] {
+    fn serve(&mut self) -> Result<()> {
+        for group in GROUPS {
             let name = format!("{group}-public");
             let selector = json!({
                 "quarks.cloudfoundry.org/deployment-name": "shop",
@@ -137,47 +128,16 @@ impl Shop {
             });
             let service = json!({
                 "apiVersion": "v1", "kind": "Service", "metadata": {"name": name},
-                "spec": {"selector": selector, "ports": [{"port": 8080}]}
+                "spec": {"type": "NodePort", "selector": selector, "ports": [{"port": PORT}]}
             });
             self.env.apply(&[service])?;
-            let address = self.env.get(&format!("service/{name}"))?["spec"]["clusterIP"].clone();
-            let container = json!({
-                "name": "client", "image": self.image, "imagePullPolicy": "Never", "command": ["sh", "-c", CLIENT],
-                "env": [{"name": "ADDRESS", "value": address}]
-            });
-            let pod = json!({
-                "apiVersion": "v1", "kind": "Pod", "metadata": {"name": format!("client-{group}")},
-                "spec": {"containers": [container], "terminationGracePeriodSeconds": 0}
-            });
-            self.env.apply(&[pod])?;
+            let port = self.env.get(&format!("service/{name}"))?["spec"]["ports"][0]["nodePort"].as_u64();
+            let port = u16::try_from(port.context("no port")?)?;
+            let server = SocketAddr::from((self.env.cluster.node_address()?, port));
+            self.until("the first answer", || Ok(web::get(server, "/word").is_ok()))?;
+            self.clients.push(Client::start(server, "/word"));
         }
-        self.until("the first requests", || {
-            Ok(self
-                .counts()
-                .is_ok_and(|counts| counts.iter().all(|count| count.sent > count.lost)))
-        })
-    }
-
-    /// Of both clients.
-    fn counts(&self) -> Result<[Count; 2]> {
-        let of = |group: &str| {
-            let text = self.inside(group, "cat /tmp/count")?;
-            let (sent, lost) = text.trim().split_once(' ').context("no count")?;
-            let (sent, lost) = (sent.parse()?, lost.parse()?);
-            anyhow::Ok(Count { sent, lost })
-        };
-        Ok([of("web")?, of("store")?])
-    }
-
-    /// What the client of a group has reported.
-    fn errors(&self, group: &str) -> String {
-        self.inside(group, "tail -n 5 /tmp/errors").unwrap_or_default()
-    }
-
-    /// Runs a script in the client of a group.
-    fn inside(&self, group: &str, script: &str) -> Result<String> {
-        self.env
-            .kubectl(&["exec", &format!("client-{group}"), "--", "sh", "-c", script])
+        Ok(())
     }
 
     /// The pods of a group that are not being deleted.
@@ -210,10 +170,12 @@ impl Shop {
 
     /// Whether a pod is ready and answers with this word.
     fn answers(&self, pod: &Value, word: &str) -> bool {
-        let name = pod["metadata"]["name"].as_str().unwrap_or_default();
-        let file = "/var/vcap/jobs/app/config/www/word";
-        let exec = ["exec", name, "--container", "app-app", "--", "cat", file];
-        is_ready(pod) && self.env.kubectl(&exec).is_ok_and(|found| found.trim() == word)
+        let address = pod["status"]["podIP"].as_str().unwrap_or_default();
+        let found = |address: IpAddr| web::get((address, PORT).into(), "/word");
+        is_ready(pod)
+            && address
+                .parse()
+                .is_ok_and(|address| found(address).is_ok_and(|found| found.trim() == word))
     }
 
     /// Waits until an instance of each group has this word.

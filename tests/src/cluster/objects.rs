@@ -1,9 +1,9 @@
-//! Reads objects of a cluster over a connection that stays open. Tests that wait for something look at it five times a
-//! second: with `kubectl`, each look costs a process, a TLS handshake and an authentication.
+//! Reads, creates and applies objects of a cluster over a connection that stays open. Tests that wait for something
+//! look at it five times a second: with `kubectl`, each look costs a process, a TLS handshake and an authentication.
 
 use super::Cluster;
 use anyhow::{Context, Result};
-use kube::api::{Api, DynamicObject, ListParams, TypeMeta};
+use kube::api::{Api, DynamicObject, ListParams, Patch, PatchParams, PostParams, TypeMeta};
 use kube::config::{KubeConfigOptions, Kubeconfig};
 use kube::core::discovery::{ApiCapabilities, ApiResource, Scope};
 use kube::discovery::Discovery;
@@ -16,6 +16,8 @@ use tokio::runtime::Runtime;
 
 /// In the audit log, tests tell by it whether a request is of the operator or theirs.
 const USER_AGENT: &str = "kubectl/tests";
+/// `kubectl`'s: a later `kubectl apply --server-side` of the same objects meets no conflict.
+const FIELD_MANAGER: &str = "kubectl";
 
 static RUNTIME: LazyLock<std::io::Result<Runtime>> = LazyLock::new(|| {
     tokio::runtime::Builder::new_multi_thread()
@@ -26,7 +28,7 @@ static RUNTIME: LazyLock<std::io::Result<Runtime>> = LazyLock::new(|| {
 
 /// The connection, and the kinds that the server had when one was last missing.
 #[derive(Default)]
-pub(super) struct Reader {
+pub(super) struct Connection {
     client: OnceLock<Client>,
     kinds: Mutex<Vec<(ApiResource, ApiCapabilities)>>,
 }
@@ -80,25 +82,85 @@ impl Cluster {
         Ok(found.items.into_iter().map(typed).collect::<Result<_, _>>()?)
     }
 
-    fn objects(&self, namespace: &str, kind: &str) -> Result<(ApiResource, Api<DynamicObject>)> {
-        let (resource, abilities) = self.resource(kind)?;
-        let client = self.client()?;
-        let api = match abilities.scope {
-            Scope::Namespaced => Api::namespaced_with(client, namespace, &resource),
-            Scope::Cluster => Api::all_with(client, &resource),
-        };
-        Ok((resource, api))
+    /// As `kubectl apply --server-side` does, in this order. `namespace`: of objects that name none.
+    ///
+    /// # Errors
+    /// The server refuses one: the following ones are not applied.
+    pub fn apply(&self, namespace: &str, objects: &[Value]) -> Result<()> {
+        for object in objects {
+            let api = self.api_of(namespace, object)?;
+            let name = object["metadata"]["name"].as_str().context("no name")?;
+            let applied = twice(|| {
+                let (api, name, object) = (api.clone(), name.to_owned(), object.clone());
+                let how = PatchParams::apply(FIELD_MANAGER).validation_strict();
+                async move { api.patch(&name, &how, &Patch::Apply(object)).await }
+            });
+            applied.with_context(|| format!("{} '{name}'", object["kind"]))?;
+        }
+        Ok(())
+    }
+
+    /// As `kubectl create` does. `namespace`: of an object that names none.
+    ///
+    /// # Errors
+    /// The server refuses it, or it exists.
+    pub fn create(&self, namespace: &str, object: &Value) -> Result<()> {
+        let api = self.api_of(namespace, object)?;
+        let object: DynamicObject = serde_json::from_value(object.clone())?;
+        finish(async move { Ok(api.create(&PostParams::default(), &object).await?) })?;
+        Ok(())
+    }
+
+    /// Sets a label of a namespace.
+    ///
+    /// # Errors
+    /// There is no such namespace.
+    pub fn label_namespace(&self, namespace: &str, label: &str, value: &str) -> Result<()> {
+        let (_, api) = self.objects("", "namespace")?;
+        let labels = json!({"metadata": {"labels": {label: value}}});
+        twice(|| {
+            let (api, name, labels) = (api.clone(), namespace.to_owned(), labels.clone());
+            async move { api.patch(&name, &PatchParams::default(), &Patch::Merge(labels)).await }
+        })?;
+        Ok(())
+    }
+
+    fn api_of(&self, namespace: &str, object: &Value) -> Result<Api<DynamicObject>> {
+        let api_version = object["apiVersion"].as_str().context("no apiVersion")?;
+        let (group, version) = api_version.rsplit_once('/').unwrap_or(("", api_version));
+        let (mut resource, abilities) = self.resource(|one| one.group == group && object["kind"] == one.kind)?;
+        resource.version = version.to_owned();
+        resource.api_version = api_version.to_owned();
+        let namespace = object["metadata"]["namespace"].as_str().unwrap_or(namespace);
+        self.api(namespace, &resource, &abilities)
     }
 
     /// By one of the names that `kubectl` accepts: of the kind, or plural, with the group or without.
-    fn resource(&self, kind: &str) -> Result<(ApiResource, ApiCapabilities)> {
+    fn objects(&self, namespace: &str, kind: &str) -> Result<(ApiResource, Api<DynamicObject>)> {
         let kind = kind.to_lowercase();
         let (name, group) = kind.split_once('.').unwrap_or((&kind, ""));
-        let is_it = |(resource, _): &&(ApiResource, ApiCapabilities)| {
-            let is_named = resource.plural == name || resource.kind.to_lowercase() == name;
-            is_named && (group.is_empty() || resource.group == group)
+        let is_it = |one: &ApiResource| {
+            let is_named = one.plural == name || one.kind.to_lowercase() == name;
+            is_named && (group.is_empty() || one.group == group)
         };
-        if let Some(found) = self.reader.kinds.lock().iter().find(is_it) {
+        let (resource, abilities) = self
+            .resource(is_it)
+            .with_context(|| format!("the server has no kind '{kind}'"))?;
+        let api = self.api(namespace, &resource, &abilities)?;
+        Ok((resource, api))
+    }
+
+    fn api(&self, namespace: &str, resource: &ApiResource, abilities: &ApiCapabilities) -> Result<Api<DynamicObject>> {
+        let client = self.client()?;
+        Ok(match abilities.scope {
+            Scope::Namespaced => Api::namespaced_with(client, namespace, resource),
+            Scope::Cluster => Api::all_with(client, resource),
+        })
+    }
+
+    fn resource(&self, is_it: impl Fn(&ApiResource) -> bool) -> Result<(ApiResource, ApiCapabilities)> {
+        let is_it = |(resource, _): &&(ApiResource, ApiCapabilities)| is_it(resource);
+        if let Some(found) = self.connection.kinds.lock().iter().find(is_it) {
             return Ok(found.clone());
         }
         let client = self.client()?;
@@ -110,16 +172,16 @@ impl Cluster {
             .flat_map(kube::discovery::ApiGroup::recommended_resources)
             .collect();
         let found = all.iter().find(is_it).cloned();
-        *self.reader.kinds.lock() = all;
-        found.with_context(|| format!("the server has no kind '{kind}'"))
+        *self.connection.kinds.lock() = all;
+        found.context("the server has no such kind")
     }
 
     fn client(&self) -> Result<Client> {
-        if let Some(client) = self.reader.client.get() {
+        if let Some(client) = self.connection.client.get() {
             return Ok(client.clone());
         }
         let client = finish(connect(self.kubeconfig()))?;
-        Ok(self.reader.client.get_or_init(|| client).clone())
+        Ok(self.connection.client.get_or_init(|| client).clone())
     }
 }
 
@@ -160,10 +222,10 @@ fn finish<T: Send + 'static>(work: impl Future<Output = Result<T>> + Send + 'sta
     receiver.recv().context("the request was ended")?
 }
 
-// === impl Reader ===
+// === impl Connection ===
 
-impl std::fmt::Debug for Reader {
+impl std::fmt::Debug for Connection {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        formatter.debug_struct("Reader").finish_non_exhaustive()
+        formatter.debug_struct("Connection").finish_non_exhaustive()
     }
 }
