@@ -189,19 +189,35 @@ pub fn write_large(path: &Path, bytes: u64) -> Result<()> {
 /// # Errors
 /// A path that a tar cannot hold; disk errors.
 pub fn write_stemcell(directory: &Path, files: &[(&str, &str)]) -> Result<()> {
+    let plain = plain(files)?;
+    let mut gzip = GzEncoder::new(Vec::new(), Compression::fast());
+    gzip.write_all(&plain)?;
+    write_layout(directory, &plain, &gzip.finish()?, "layer.v1.tar+gzip")
+}
+
+/// The same with a layer that is not compressed.
+///
+/// # Errors
+/// As [`write_stemcell`].
+pub fn write_uncompressed_stemcell(directory: &Path, files: &[(&str, &str)]) -> Result<()> {
+    let plain = plain(files)?;
+    write_layout(directory, &plain, &plain, "layer.v1.tar")
+}
+
+fn plain(files: &[(&str, &str)]) -> Result<Vec<u8>> {
     let entries: Vec<(String, Entry)> = files
         .iter()
         .map(|(path, text)| ((*path).to_string(), Entry::text(text)))
         .collect();
     let mut plain = Builder::new(Vec::new());
     append(&mut plain, &entries)?;
-    let plain = plain.into_inner()?;
-    let mut gzip = GzEncoder::new(Vec::new(), Compression::fast());
-    gzip.write_all(&plain)?;
-    let layer = gzip.finish()?;
+    Ok(plain.into_inner()?)
+}
+
+fn write_layout(directory: &Path, plain: &[u8], layer: &[u8], media_type: &str) -> Result<()> {
     let config = format!(
         r#"{{"architecture":"amd64","os":"linux","config":{{"Env":["PATH=/bin"]}},"rootfs":{{"type":"layers","diff_ids":["sha256:{}"]}}}}"#,
-        sha256(&plain)
+        sha256(plain)
     );
     let blobs = directory.join("blobs/sha256");
     std::fs::create_dir_all(&blobs)?;
@@ -213,7 +229,7 @@ pub fn write_stemcell(directory: &Path, files: &[(&str, &str)]) -> Result<()> {
             bytes.len()
         ))
     };
-    let layer = put(&layer, "layer.v1.tar+gzip")?;
+    let layer = put(layer, media_type)?;
     let config = put(config.as_bytes(), "config.v1+json")?;
     let manifest = format!(r#"{{"schemaVersion":2,"config":{config},"layers":[{layer}]}}"#);
     let manifest = put(manifest.as_bytes(), "manifest.v1+json")?;

@@ -1,8 +1,9 @@
 //! Images on disk.
 
 use crate::workspace::{Layout, NAME, Workspace};
-use boson_tests::compiled::{Entry, Release};
+use boson_tests::compiled::{Entry, Release, write_uncompressed_stemcell};
 use std::fs;
+use std::os::unix::fs::MetadataExt;
 
 #[test]
 fn an_image_has_jobs_packages_and_vcap_in_layers_of_their_own() {
@@ -90,6 +91,37 @@ fn layouts_and_archives_are_read_as_releases_and_built_on() {
     let layout = Layout::read(&workspace.path("again"));
     assert_eq!(layout.find("etc/passwd").unwrap().0, 1);
     assert_eq!(layout.layers.len(), 9);
+}
+
+#[test]
+fn a_layer_of_the_stemcell_that_is_not_compressed_is_compressed_once() {
+    let workspace = Workspace::new();
+    write_uncompressed_stemcell(
+        &workspace.path("plain"),
+        &[("etc/passwd", "root:x:0:0:root:/root:/bin/sh\n")],
+    )
+    .unwrap();
+    let made = |name: &str| {
+        let output = workspace
+            .command_on("plain", &["release.tgz", "--out", name])
+            .output()
+            .unwrap();
+        assert!(output.status.success(), "{output:?}");
+        Layout::read(&workspace.path(name)).manifest["layers"][0].clone()
+    };
+    let kept = || {
+        let entries = fs::read_dir(workspace.path("cache/stemcells")).unwrap();
+        let files: Vec<_> = entries.map(|entry| entry.unwrap()).collect();
+        assert_eq!(files.len(), 1, "{files:?}");
+        (files[0].path(), files[0].metadata().unwrap().ino())
+    };
+    let first = made("first");
+    let (file, inode) = kept();
+    assert_eq!(made("second"), first);
+    assert_eq!(kept(), (file.clone(), inode), "it was compressed again");
+    fs::write(&file, "damaged").unwrap();
+    assert_eq!(made("third"), first);
+    assert_ne!(fs::read(&file).unwrap(), b"damaged");
 }
 
 #[test]

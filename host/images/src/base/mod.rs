@@ -4,6 +4,7 @@
 mod accounts;
 mod docker;
 mod layout;
+mod uncompressed;
 
 use crate::codes;
 pub(crate) use accounts::Accounts;
@@ -33,7 +34,8 @@ pub struct Base {
 // === impl Base ===
 
 impl Base {
-    /// Reads the image at `path`: a layout, or an archive. `place`: a directory for what has to be compressed.
+    /// Reads the image at `path`: a layout, or an archive. `place`: a directory for layers that have to be compressed,
+    /// which are kept there.
     ///
     /// # Errors
     /// `image-base`: it is not an image, or cannot be used as a base; the codes of damaged archives.
@@ -94,14 +96,10 @@ fn layer(name: &str, part: Part, diff_id: Digest, place: &Path, pool: &Pool) -> 
     }
     let unreadable = |error: std::io::Error| bad(name, &format!("cannot be read: {error}"));
     if part.content.part(0, 2).map_err(unreadable)? != [0x1f, 0x8b] {
-        // Registries would have to store it as large as it is.
-        let made = crate::layer::compress(part.content.reader(), place, pool)
-            .map_err(|error| crate::error::unwritable(&error))?;
-        return if made.diff_id == diff_id {
-            Ok(made)
-        } else {
-            Err(bad(name, "has a layer that does not match its configuration"))
-        };
+        let made = uncompressed::compressed(&part.content, &diff_id, place, pool);
+        return made
+            .map_err(|error| crate::error::unwritable(&error))?
+            .ok_or_else(|| bad(name, "has a layer that does not match its configuration"));
     }
     let digest = match part.digest {
         Some(digest) => digest,

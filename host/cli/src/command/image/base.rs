@@ -88,24 +88,23 @@ impl Lazy {
 
     async fn read(&self, pool: &Pool, bar: &Bar) -> Result<Arc<Base>, Diagnostic> {
         bar.phase("stemcell", None);
-        let (image, place, pool) = (self.image.clone(), self.cache.join("layers"), pool.clone());
+        let (image, place, pool) = (self.image.clone(), self.cache.join("stemcells"), pool.clone());
         let base = match self.reference() {
             None => blocking(move || Base::read(Path::new(&image), &place, &pool)).await?,
             Some(image) if !has_registry(image) => return Err(missing(image)),
             Some(_) => {
-                let parts = self.pulled(bar).await?;
+                let parts = self.pulled(&place, bar).await?;
                 blocking(move || Base::of(&image, parts, &place, &pool)).await?
             }
         };
         Ok(Arc::new(base))
     }
 
-    async fn pulled(&self, bar: &Bar) -> Result<Parts, Diagnostic> {
+    async fn pulled(&self, place: &Path, bar: &Bar) -> Result<Parts, Diagnostic> {
         let image = self.image.clone();
         let credentials = blocking(move || docker_credentials(&image)).await?;
-        let place = self.cache.join("stemcells");
         let tell = |bytes: u64| bar.advance(bytes);
-        let pulled = self.transfer.pull(&self.image, credentials.as_ref(), &place, &tell);
+        let pulled = self.transfer.pull(&self.image, credentials.as_ref(), place, &tell);
         pulled.await.map_err(|error| match error.code.as_str() {
             "image-missing" => missing(&self.image),
             "image-access" => error.help("sign in with `docker login`, or check the name"),

@@ -291,7 +291,7 @@ fn cache(arguments: &ImageArguments) -> Result<PathBuf, Diagnostic> {
         Diagnostic::error(boson_releases::codes::IMAGE_CACHE, message)
             .help("check whether its disk is full or read-only, or choose another directory with --cache")
     };
-    for place in [directory.clone(), directory.join("layers")] {
+    for place in [directory.clone(), directory.join("layers"), directory.join("stemcells")] {
         let made = std::fs::DirBuilder::new().recursive(true).mode(0o700).create(place);
         made.map_err(unusable)?;
     }
