@@ -17,6 +17,7 @@ pub enum Build {
     Rust,
     ComponentizeQjs,
     ComponentizeJs,
+    Jco,
     ComponentizePy,
 }
 
@@ -30,10 +31,11 @@ pub struct Change<'c> {
 // === impl Build ===
 
 impl Build {
-    pub const ALL: [Self; 4] = [
+    pub const ALL: [Self; 5] = [
         Self::Rust,
         Self::ComponentizeQjs,
         Self::ComponentizeJs,
+        Self::Jco,
         Self::ComponentizePy,
     ];
 
@@ -42,6 +44,7 @@ impl Build {
             Self::Rust => "Rust, wasm32-wasip2",
             Self::ComponentizeQjs => "componentize-qjs --sync",
             Self::ComponentizeJs => "componentize-js",
+            Self::Jco => "jco componentize",
             Self::ComponentizePy => "componentize-py",
         }
     }
@@ -52,6 +55,7 @@ impl Build {
             Self::Rust => return (!has_rust_target()).then_some("no standard library for wasm32-wasip2"),
             Self::ComponentizeQjs => "componentize-qjs",
             Self::ComponentizeJs => "componentize-js",
+            Self::Jco => "jco",
             Self::ComponentizePy => "componentize-py",
         };
         Command::new(program).arg("--help").output().is_err().then_some(program)
@@ -64,7 +68,7 @@ impl Build {
     pub fn make(self, directory: &Path, change: Option<Change<'_>>) -> Result<PathBuf> {
         let (language, file) = match self {
             Self::Rust => ("rust", "src/lib.rs"),
-            Self::ComponentizeQjs | Self::ComponentizeJs => ("js", "plugin.js"),
+            Self::ComponentizeQjs | Self::ComponentizeJs | Self::Jco => ("js", "plugin.js"),
             Self::ComponentizePy => ("python", "plugin.py"),
         };
         let arguments = ["plugin", "new", "my-labels", "--stage", "resources", "--lang", language];
@@ -105,18 +109,17 @@ impl Build {
                     .args(["--js", "boson/entry.js", "--output", "my-labels.wasm"]),
                 folder,
             ),
-            Self::ComponentizeJs => {
+            Self::ComponentizeJs | Self::Jco => {
                 fs::write(folder.join("wit/world.wit"), WORLD)?;
-                let arguments = [
-                    "plugin.js",
-                    "--wit",
-                    "wit",
-                    "--world-name",
-                    "plugin",
-                    "--out",
-                    "my-labels.wasm",
-                ];
-                run(Command::new("componentize-js").args(arguments), folder)
+                let mut command = if self == Self::Jco {
+                    let mut jco = Command::new("jco");
+                    jco.arg("componentize");
+                    jco
+                } else {
+                    Command::new("componentize-js")
+                };
+                command.args(["plugin.js", "--wit", "wit", "--world-name", "plugin"]);
+                run(command.args(["--out", "my-labels.wasm"]), folder)
             }
             Self::ComponentizePy => run(
                 Command::new("componentize-py")

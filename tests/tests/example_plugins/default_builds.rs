@@ -94,6 +94,7 @@ fn the_default_build_of_rust_loads_and_fails_where_it_reads() {
 fn the_default_builds_of_javascript_load() {
     loads(Build::ComponentizeQjs);
     loads(Build::ComponentizeJs);
+    loads(Build::Jco);
 }
 
 /// CPython takes random bytes when a function is called first. They are answered once, in the description.
