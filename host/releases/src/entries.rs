@@ -6,6 +6,7 @@ use boson_document::Code;
 use boson_pipeline::Diagnostic;
 use boson_pipeline::release::codes;
 use std::io::{self, Read};
+use std::ops::ControlFlow;
 use tar::{Archive, EntryType, Header, PaxExtensions};
 
 /// What an entry is.
@@ -46,6 +47,9 @@ const SPARSE: &str = "is a sparse file";
 /// Called for each entry, with its content.
 pub type Visit<'v> = dyn FnMut(&Item, &mut dyn Read) -> Result<(), Diagnostic> + 'v;
 
+/// A [`Visit`] that can end the walk.
+pub type BreakingVisit<'v> = dyn FnMut(&Item, &mut dyn Read) -> Result<ControlFlow<()>, Diagnostic> + 'v;
+
 /// Names and sizes that come before an entry.
 #[derive(Default)]
 struct Extensions {
@@ -54,6 +58,20 @@ struct Extensions {
     size: Option<u64>,
     /// A sparse file: the content is a map of segments, although the type of the entry is that of a regular file.
     sparse: bool,
+}
+
+/// Visits the entries of an archive like [`each`], until `visit` breaks. What follows is not read, so it may be
+/// damaged.
+///
+/// # Errors
+/// As [`each`].
+pub fn each_until<R: Read>(
+    name: &str,
+    reader: R,
+    budget: &Budget,
+    visit: &mut BreakingVisit<'_>,
+) -> Result<(), Diagnostic> {
+    Walk::all(name, reader, budget, &mut |_| {}, visit)
 }
 
 /// Visits all entries of an archive, compressed with gzip or not. `name` is for messages. `tell` is called with the
@@ -68,17 +86,8 @@ pub fn each<R: Read>(
     tell: &mut dyn FnMut(u64),
     visit: &mut Visit<'_>,
 ) -> Result<(), Diagnostic> {
-    let meter = Meter::new(budget);
-    let walk = Walk {
-        name,
-        budget,
-        meter: &meter,
-    };
-    let stream = Stream::open(reader, &meter, tell).map_err(|error| walk.broken(&error))?;
-    let compressed = stream.is_gzip();
-    let mut archive = Archive::new(stream);
-    walk.entries(&mut archive, compressed, visit)?;
-    archive.into_inner().finish().map_err(|error| walk.broken(&error))
+    let mut visit = |item: &Item, data: &mut dyn Read| visit(item, data).map(ControlFlow::Continue);
+    Walk::all(name, reader, budget, tell, &mut visit)
 }
 
 struct Walk<'w> {
@@ -90,12 +99,34 @@ struct Walk<'w> {
 // === impl Walk ===
 
 impl Walk<'_> {
+    fn all<R: Read>(
+        name: &str,
+        reader: R,
+        budget: &Budget,
+        tell: &mut dyn FnMut(u64),
+        visit: &mut BreakingVisit<'_>,
+    ) -> Result<(), Diagnostic> {
+        let meter = Meter::new(budget);
+        let walk = Walk {
+            name,
+            budget,
+            meter: &meter,
+        };
+        let stream = Stream::open(reader, &meter, tell).map_err(|error| walk.broken(&error))?;
+        let compressed = stream.is_gzip();
+        let mut archive = Archive::new(stream);
+        if walk.entries(&mut archive, compressed, visit)?.is_break() {
+            return Ok(());
+        }
+        archive.into_inner().finish().map_err(|error| walk.broken(&error))
+    }
+
     fn entries<R: Read>(
         &self,
         archive: &mut Archive<R>,
         compressed: bool,
-        visit: &mut Visit<'_>,
-    ) -> Result<(), Diagnostic> {
+        visit: &mut BreakingVisit<'_>,
+    ) -> Result<ControlFlow<()>, Diagnostic> {
         // Raw: the library would read extension headers of any size into memory.
         let entries = archive.entries().map_err(|error| self.broken(&error))?.raw(true);
         let mut extensions = Extensions::default();
@@ -122,9 +153,11 @@ impl Walk<'_> {
             if let Some(error) = content.failed {
                 return Err(self.broken(&error));
             }
-            outcome?;
+            if outcome?.is_break() {
+                return Ok(ControlFlow::Break(()));
+            }
         }
-        Ok(())
+        Ok(ControlFlow::Continue(()))
     }
 
     /// Reads the entry if it only describes the next one.

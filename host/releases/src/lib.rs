@@ -24,7 +24,7 @@ mod stream;
 mod tarball;
 
 pub use digest::{Mismatch, Verifier};
-pub use entries::{Item, Kind, each, refuse};
+pub use entries::{Item, Kind, each, each_until, refuse};
 pub use layer::reduce;
 pub use limits::{Budget, Limits};
 pub use packed::Packed;

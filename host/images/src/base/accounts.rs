@@ -5,8 +5,9 @@ use crate::codes;
 use boson_oci::Layer;
 use boson_pipeline::Diagnostic;
 use boson_pipeline::release::paths::clean;
-use boson_releases::{Budget, Item, Kind, Limits, each};
+use boson_releases::{Budget, Item, Kind, Limits, each_until};
 use std::io::Read;
+use std::ops::ControlFlow;
 
 /// The largest file of accounts, in bytes.
 const MAX_FILE_BYTES: u64 = 1 << 20;
@@ -52,24 +53,25 @@ impl Accounts {
             let title = format!("{name}:{}", layer.digest);
             let mut here = Self::default();
             let mut hidden = [false; 2];
-            each(
-                &title,
-                layer.content.reader(),
-                &budget,
-                &mut |_| {},
-                &mut |item, data| {
-                    let path = clean(item.path.trim_start_matches('/')).unwrap_or_default();
-                    match path.as_str() {
-                        "etc/passwd" => here.passwd = content(item, data),
-                        "etc/group" => here.group = content(item, data),
-                        "etc/.wh.passwd" => hidden[0] = true,
-                        "etc/.wh.group" => hidden[1] = true,
-                        "etc/.wh..wh..opq" | ".wh.etc" | ".wh..wh..opq" => hidden = [true; 2],
-                        _ => {}
-                    }
-                    Ok(())
-                },
-            )?;
+            // A path is in a layer once, and a stemcell's layer takes a second to unpack.
+            each_until(&title, layer.content.reader(), &budget, &mut |item, data| {
+                let path = clean(item.path.trim_start_matches('/')).unwrap_or_default();
+                match path.as_str() {
+                    "etc/passwd" => here.passwd = content(item, data),
+                    "etc/group" => here.group = content(item, data),
+                    "etc/.wh.passwd" => hidden[0] = true,
+                    "etc/.wh.group" => hidden[1] = true,
+                    "etc/.wh..wh..opq" | ".wh.etc" | ".wh..wh..opq" => hidden = [true; 2],
+                    _ => {}
+                }
+                let is_found = |above: &Found, here: &Found| *above != Found::Unknown || *here != Found::Unknown;
+                let all = is_found(&known.passwd, &here.passwd) && is_found(&known.group, &here.group);
+                Ok(if all {
+                    ControlFlow::Break(())
+                } else {
+                    ControlFlow::Continue(())
+                })
+            })?;
             known.passwd.add_below(here.passwd, hidden[0]);
             known.group.add_below(here.group, hidden[1]);
         }
@@ -190,5 +192,35 @@ mod tests {
             group: Found::Content("vcap:x:1000:\n".into()),
         };
         assert_eq!(accounts.warnings("b").len(), 1);
+    }
+
+    /// A layer with these files, whose last one lacks its content.
+    fn truncated(paths: &[&str]) -> Layer {
+        let mut archive = tar::Builder::new(tempfile::tempfile().unwrap());
+        for path in paths {
+            let content = "root:x:0:0\n";
+            let mut header = boson_oci::header(tar::EntryType::Regular, 0o644, content.len() as u64);
+            archive.append_data(&mut header, path, content.as_bytes()).unwrap();
+        }
+        let file = archive.into_inner().unwrap();
+        // A header and a block for each.
+        file.set_len(paths.len() as u64 * 1024 - 512).unwrap();
+        Layer {
+            media_type: boson_oci::MediaType::ImageLayer,
+            digest: boson_oci::digest(b"packed"),
+            diff_id: boson_oci::digest(b"plain"),
+            content: boson_oci::Section::of(file).unwrap(),
+        }
+    }
+
+    #[test]
+    fn a_layer_is_read_until_both_files_are_found() {
+        let lower = [truncated(&["bin/sh", "lib/a"])];
+        assert!(Accounts::find("b", &lower).is_err());
+        let both = truncated(&["etc/passwd", "etc/group", "lib/a", "lib/b"]);
+        let found = Accounts::find("b", &[lower[0].clone(), both]).unwrap();
+        assert_eq!(found.group, Found::Content("root:x:0:0\n".into()));
+        let one = truncated(&["etc/passwd", "lib/a", "lib/b"]);
+        assert!(Accounts::find("b", &[one]).is_err());
     }
 }
