@@ -15,6 +15,9 @@ use boson_pipeline::report::Sources;
 use boson_pipeline::stage::{SharedStages, Variable};
 use boson_pipeline::variables;
 
+/// Variables without a value that a message names.
+const MAX_NAMED_VARIABLES: usize = 5;
+
 /// The values given by the user: `spec.vars`, and the Secrets of implicit variables.
 pub async fn given(run: &Reconcile<'_>, stages: SharedStages, manifest: &Manifest) -> Result<Vec<Held>, Stop> {
     let (held, errors) = given_so_far(run, stages, manifest).await?;
@@ -77,7 +80,9 @@ pub async fn given_so_far(
 
 /// The generated values, once all exist.
 pub async fn generated(run: &Reconcile<'_>, variables: &[Variable]) -> Result<Vec<Held>, Stop> {
-    let (mut held, mut waiting, mut failed) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut held, mut failed) = (Vec::new(), Vec::new());
+    // Those for which a QuarksSecret says why come first: the others arrive by themselves.
+    let (mut explained, mut coming) = (Vec::new(), Vec::new());
     for variable in variables {
         let name = run.names.variable(&variable.name);
         let name = name.map_err(|error| Stop::wrong(vec![unnamed(&error)], &Sources::default()))?;
@@ -88,19 +93,30 @@ pub async fn generated(run: &Reconcile<'_>, variables: &[Variable]) -> Result<Ve
                 run.progress.uses([digests::variable(&variable.name, &secret.metadata)]);
                 held.push(Held::whole(Origin::Generated, &variable.name, &secret));
             }
-            (State::Waiting(Some(why)), _) => waiting.push(format!("{} ({why})", variable.name)),
+            (State::Waiting(Some(why)), _) => explained.push(format!("{} ({why})", variable.name)),
             (State::Failed(why), _) => failed.push(no_value(&variable.name, &name, &why)),
-            (State::Waiting(None) | State::Generated, _) => waiting.push(variable.name.clone()),
+            (State::Waiting(None) | State::Generated, _) => coming.push(variable.name.clone()),
         }
     }
     if !failed.is_empty() {
         // Not `Waiting`, which would promise that the value arrives without a change.
         return Err(Stop::conflict(failed, &Sources::default()));
     }
+    let waiting = [explained, coming].concat();
     if waiting.is_empty() {
         Ok(held)
     } else {
-        Err(Stop::Waiting(format!("the values of {}", waiting.join(", "))))
+        Err(Stop::Waiting(format!("the values of {}", first_of(&waiting))))
+    }
+}
+
+/// The first names, and how many there are besides. A deployment of Cloud Foundry waits for hundreds at first.
+fn first_of(names: &[String]) -> String {
+    let named = names.iter().take(MAX_NAMED_VARIABLES).map(String::as_str);
+    let text = named.collect::<Vec<_>>().join(", ");
+    match names.len().saturating_sub(MAX_NAMED_VARIABLES) {
+        0 => text,
+        more => format!("{text} and {more} more"),
     }
 }
 
@@ -124,4 +140,17 @@ fn missing(secret: &str, variable: &str) -> Diagnostic {
         format!("there is no Secret '{secret}' with the value of variable '{variable}'"),
     )
     .help("create it; the deployment then continues automatically")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_message_names_the_first_variables_and_counts_the_others() {
+        let names = |count: usize| (0..count).map(|nth| format!("v{nth}")).collect::<Vec<_>>();
+        assert_eq!(first_of(&names(1)), "v0");
+        assert_eq!(first_of(&names(5)), "v0, v1, v2, v3, v4");
+        assert_eq!(first_of(&names(250)), "v0, v1, v2, v3, v4 and 245 more");
+    }
 }
