@@ -276,7 +276,10 @@ impl Supervisor<'_> {
                 self.course = Course::Restart;
                 return self.service.stop(&mut self.events);
             }
-            Course::Meet(since) if since.elapsed() >= STOP_SIGNAL_TIMEOUT => return self.end(),
+            Course::Meet(since) if since.elapsed() >= STOP_SIGNAL_TIMEOUT => {
+                say("other containers of the pod are not being stopped: stopping without pre-stop and drain scripts");
+                return self.end();
+            }
             Course::Scripts(until) => {
                 let late = Instant::now() >= until;
                 if late {

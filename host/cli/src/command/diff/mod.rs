@@ -278,6 +278,9 @@ pub fn preview(
     }
     output::complain("instances that restart are not shown: give the releases with --release\n");
     let manifest = sides.lines(properties, color)?;
+    if manifest.is_empty() {
+        return Ok("no differences in the manifest\n".into());
+    }
     let effects = Effects::default();
     Ok(text::of(&Differences { manifest, effects }, color.enabled_on_output()))
 }
