@@ -7,9 +7,9 @@ use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::sync::Arc;
 use std::thread::{self, JoinHandle};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-/// For each step of a request.
+/// For a request as a whole.
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(20);
 /// Between the end of a request and the next one.
 const REQUEST_INTERVAL: Duration = Duration::from_millis(20);
@@ -21,12 +21,19 @@ const MAX_ERRORS: usize = 5;
 /// # Errors
 /// The server cannot be reached, or the answer is none, an error, or not complete.
 pub fn get(server: SocketAddr, path: &str) -> Result<String> {
+    let began = Instant::now();
     let mut stream = TcpStream::connect_timeout(&server, REQUEST_TIMEOUT)?;
     stream.set_read_timeout(Some(REQUEST_TIMEOUT))?;
     stream.set_write_timeout(Some(REQUEST_TIMEOUT))?;
     stream.write_all(format!("GET {path} HTTP/1.0\r\nHost: {server}\r\n\r\n").as_bytes())?;
     let mut answer = String::new();
     stream.read_to_string(&mut answer)?;
+    // The timeouts of the stream are those of one step.
+    ensure!(
+        began.elapsed() < REQUEST_TIMEOUT,
+        "answered after {:?}",
+        began.elapsed()
+    );
     let (head, content) = answer.split_once("\r\n\r\n").context("no answer")?;
     ensure!(head.split(' ').nth(1) == Some("200"), "{head}");
     let length = head.lines().find_map(|line| line.strip_prefix("Content-Length: "));

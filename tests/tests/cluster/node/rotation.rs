@@ -7,6 +7,7 @@ use boson_tests::cluster::with_node;
 use boson_tests::{WAIT_TIMEOUT, host, root};
 use serde_json::json;
 use std::fs;
+use std::io::ErrorKind;
 
 const INSTANCES: usize = 3;
 const CLAIMS: &str = "peers-pvc-rotation-peers-v1";
@@ -84,14 +85,17 @@ fn until_all_connect(env: &Environment, before: usize) -> Result<usize> {
 /// How many connections an instance has made since its first start.
 fn connections(env: &Environment, at: usize) -> Result<usize> {
     let disk = env.cluster.disk(&env.namespace, CLAIMS, at);
-    // A file that does not exist has no lines.
-    let lines = |name: &str| fs::read_to_string(disk.join(name)).unwrap_or_default();
-    let failures = lines("failures");
+    let text = |name: &str| match fs::read(disk.join(name)) {
+        Ok(bytes) => Ok(String::from_utf8_lossy(&bytes).into_owned()),
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(String::new()),
+        Err(error) => Err(error),
+    };
+    let failures = text("failures")?;
     ensure!(
         failures.is_empty(),
         "a handshake of instance {at} has failed:\n{failures}"
     );
-    Ok(lines("connections").lines().count())
+    Ok(text("connections")?.lines().count())
 }
 
 fn until(env: &Environment, what: &str, holds: impl FnMut() -> Result<bool>) -> Result<()> {
