@@ -3,6 +3,7 @@
 
 use super::consumed::{Consumed, LinkName};
 use super::digest::of_parts;
+use crate::listing::first_of;
 use boson_manifest::labels::{self, DEPLOYMENT_NAME, ENTANGLEMENT, LINK};
 use k8s_openapi::api::core::v1::Secret;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
@@ -115,13 +116,9 @@ pub(crate) fn missing(
         (true, _) => format!("its link '{}' has the type {}", wanted.name, kinds.join(", ")),
         (false, []) => "it provides no link with properties yet".to_string(),
         (false, all) => {
-            let shown = all
-                .iter()
-                .take(MAX_NAMED_LINKS)
-                .map(|other| format!("'{}' ({})", other.name, other.kind));
-            let more = all.len().saturating_sub(MAX_NAMED_LINKS);
-            let more = (more > 0).then(|| format!("{more} more"));
-            format!("it provides {}", shown.chain(more).collect::<Vec<_>>().join(", "))
+            let named = all.iter().map(|other| format!("'{}' ({})", other.name, other.kind));
+            let named: Vec<String> = named.collect();
+            format!("it provides {}", first_of(&named, MAX_NAMED_LINKS, ", "))
         }
     };
     Missing {

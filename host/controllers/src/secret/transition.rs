@@ -17,6 +17,7 @@ use super::entry::entry;
 use super::marks;
 use super::observe::Observed;
 use super::position::{Position, TRUSTED, beside, position};
+use crate::listing::first_of;
 use boson_api::QuarksSecret;
 use boson_api::conditions::Finding;
 use boson_api::request::SignerType;
@@ -63,16 +64,11 @@ pub fn finding(position: Position, waits: &[String]) -> Option<Finding> {
             "step 2 of 3: the new CA signs, and the old one is still trusted",
         ),
     };
-    let listed: Vec<&str> = waits.iter().take(MAX_LISTED).map(String::as_str).collect();
-    let more = match waits.len().saturating_sub(MAX_LISTED) {
-        0 => String::new(),
-        more => format!(", and {more} more"),
-    };
     Some(Finding {
         kind: ROTATING,
         status: ConditionStatus::True,
         reason: reason.into(),
-        message: format!("{step}; waiting for {}{more}", listed.join(", ")),
+        message: format!("{step}; waiting for {}", first_of(waits, MAX_LISTED, ", and ")),
     })
 }
 

@@ -6,6 +6,7 @@
 
 use super::inspect::{self, is_observed, ordinal, ordinals, ready_ordinals, zone};
 use crate::instance_revisions;
+use crate::listing::first_of;
 use boson_api::instances::STOPPED;
 use boson_api::{PodState, QuarksStatefulSet};
 use k8s_openapi::api::apps::v1::StatefulSet;
@@ -140,12 +141,8 @@ impl<'a> States<'a> {
             zone => format!("number {ordinal} of zone '{zone}'"),
         };
         let list = |what: &str, instances: Vec<(&str, usize)>| {
-            let more = match instances.len().saturating_sub(MAX_NAMED) {
-                0 => String::new(),
-                more => format!(" and {more} more"),
-            };
-            let names: Vec<String> = instances.into_iter().take(MAX_NAMED).map(name).collect();
-            (!names.is_empty()).then(|| format!("{what} instances: {}{more}", names.join(", ")))
+            let names: Vec<String> = instances.into_iter().map(name).collect();
+            (!names.is_empty()).then(|| format!("{what} instances: {}", first_of(&names, MAX_NAMED, " and ")))
         };
         let both = [
             list("stopped", self.stopped().collect()),

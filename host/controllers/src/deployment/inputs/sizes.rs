@@ -1,6 +1,7 @@
 //! The limit for the total size of the documents of one deployment, and its error messages. Pure.
 
 use crate::codes;
+use crate::listing::first_of;
 use boson_pipeline::Diagnostic;
 use boson_pipeline::yaml;
 
@@ -72,7 +73,6 @@ fn error(message: String) -> Diagnostic {
 fn named(documents: &[Size<'_>]) -> String {
     let mut documents: Vec<&Size<'_>> = documents.iter().collect();
     documents.sort_by_key(|one| std::cmp::Reverse(one.bytes.saturating_mul(one.times)));
-    let more = documents.len().saturating_sub(MAX_NAMED_DOCUMENTS);
     let one = |one: &&Size<'_>| {
         let times = match one.times {
             1 => String::new(),
@@ -80,11 +80,8 @@ fn named(documents: &[Size<'_>]) -> String {
         };
         format!("{} ({} KiB{times})", one.name, one.bytes.div_ceil(1024))
     };
-    let mut texts: Vec<String> = documents.iter().take(MAX_NAMED_DOCUMENTS).map(one).collect();
-    if more > 0 {
-        texts.push(format!("{more} more"));
-    }
-    texts.join(", ")
+    let texts: Vec<String> = documents.iter().map(one).collect();
+    first_of(&texts, MAX_NAMED_DOCUMENTS, ", ")
 }
 
 #[cfg(test)]

@@ -7,6 +7,7 @@ use crate::deployment::observe;
 use crate::deployment::plan::variables::{State, state};
 use crate::deployment::reconcile::Reconcile;
 use crate::deployment::stop::Stop;
+use crate::listing::first_of;
 use boson_api::QuarksSecret;
 use boson_document::Tree;
 use boson_in_pod::{Held, Origin, Values, secrets};
@@ -15,7 +16,7 @@ use boson_pipeline::report::Sources;
 use boson_pipeline::stage::{SharedStages, Variable};
 use boson_pipeline::variables;
 
-/// Variables without a value that a message names.
+/// Variables without a value that a message names: a deployment of Cloud Foundry waits for hundreds at first.
 const MAX_NAMED_VARIABLES: usize = 5;
 
 /// The values given by the user: `spec.vars`, and the Secrets of implicit variables.
@@ -106,17 +107,8 @@ pub async fn generated(run: &Reconcile<'_>, variables: &[Variable]) -> Result<Ve
     if waiting.is_empty() {
         Ok(held)
     } else {
-        Err(Stop::Waiting(format!("the values of {}", first_of(&waiting))))
-    }
-}
-
-/// The first names, and how many there are besides. A deployment of Cloud Foundry waits for hundreds at first.
-fn first_of(names: &[String]) -> String {
-    let named = names.iter().take(MAX_NAMED_VARIABLES).map(String::as_str);
-    let text = named.collect::<Vec<_>>().join(", ");
-    match names.len().saturating_sub(MAX_NAMED_VARIABLES) {
-        0 => text,
-        more => format!("{text} and {more} more"),
+        let names = first_of(&waiting, MAX_NAMED_VARIABLES, " and ");
+        Err(Stop::Waiting(format!("the values of {names}")))
     }
 }
 
@@ -140,17 +132,4 @@ fn missing(secret: &str, variable: &str) -> Diagnostic {
         format!("there is no Secret '{secret}' with the value of variable '{variable}'"),
     )
     .help("create it; the deployment then continues automatically")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_message_names_the_first_variables_and_counts_the_others() {
-        let names = |count: usize| (0..count).map(|nth| format!("v{nth}")).collect::<Vec<_>>();
-        assert_eq!(first_of(&names(1)), "v0");
-        assert_eq!(first_of(&names(5)), "v0, v1, v2, v3, v4");
-        assert_eq!(first_of(&names(250)), "v0, v1, v2, v3, v4 and 245 more");
-    }
 }

@@ -3,6 +3,7 @@
 
 use super::causes::Causes;
 use super::object::{self, containers, group, is_group, is_same};
+use crate::listing::first_of;
 use boson_cluster::client::{AnyObject, Notice};
 use boson_cluster::objects::Plan;
 use boson_cluster::objects::versioned;
@@ -85,11 +86,7 @@ impl Change {
         let mut parts: Vec<String> = parts
             .map(|(verb, names)| format!("{verb} {}", names.join(", ")))
             .collect();
-        let more = causes.len().saturating_sub(MAX_NAMED_CAUSES);
-        let mut shown: Vec<&str> = causes.iter().take(MAX_NAMED_CAUSES).map(String::as_str).collect();
-        let rest = format!("{more} more");
-        shown.extend((more > 0).then_some(rest.as_str()));
-        parts.push(format!("because of {}", shown.join(", ")));
+        parts.push(format!("because of {}", first_of(causes, MAX_NAMED_CAUSES, ", ")));
         parts.join("; ")
     }
 }
