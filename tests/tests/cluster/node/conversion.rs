@@ -78,6 +78,11 @@ fn pods_convert_as_the_operator_does() {
     let applied = |deployment: &Value| is(deployment, "Applied", "True") && is(deployment, "Converted", "True");
     env.wait("Applied by jobs", applied).unwrap();
     assert_eq!(conversion_jobs(&env), JOBS);
+    // Another controller creates them afterwards.
+    env.wait("the StatefulSets of both groups", |_| {
+        env.names("statefulset").is_ok_and(|names| names.len() == 2)
+    })
+    .unwrap();
     let made = everything(&env).unwrap();
     assert!(
         made.iter()
