@@ -8,6 +8,7 @@
 
 mod caretaker;
 mod certificates;
+mod client;
 mod control_plane;
 pub mod image;
 mod kubectl;

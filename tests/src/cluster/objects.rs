@@ -2,29 +2,18 @@
 //! look at it five times a second: with `kubectl`, each look costs a process, a TLS handshake and an authentication.
 
 use super::Cluster;
+use super::client::{connect, finish, twice};
 use anyhow::{Context, Result};
+use kube::Client;
 use kube::api::{Api, DynamicObject, ListParams, Patch, PatchParams, PostParams, TypeMeta};
-use kube::config::{KubeConfigOptions, Kubeconfig};
 use kube::core::discovery::{ApiCapabilities, ApiResource, Scope};
 use kube::discovery::Discovery;
-use kube::{Client, Config};
 use parking_lot::Mutex;
 use serde_json::{Value, json};
-use std::path::PathBuf;
-use std::sync::{LazyLock, OnceLock};
-use tokio::runtime::Runtime;
+use std::sync::OnceLock;
 
-/// In the audit log, tests tell by it whether a request is of the operator or theirs.
-const USER_AGENT: &str = "kubectl/tests";
 /// `kubectl`'s: a later `kubectl apply --server-side` of the same objects meets no conflict.
 const FIELD_MANAGER: &str = "kubectl";
-
-static RUNTIME: LazyLock<std::io::Result<Runtime>> = LazyLock::new(|| {
-    tokio::runtime::Builder::new_multi_thread()
-        .worker_threads(1)
-        .enable_all()
-        .build()
-});
 
 /// The connection, and the kinds that the server had when one was last missing.
 #[derive(Default)]
@@ -183,43 +172,6 @@ impl Cluster {
         let client = finish(connect(self.kubeconfig()))?;
         Ok(self.connection.client.get_or_init(|| client).clone())
     }
-}
-
-async fn connect(kubeconfig: PathBuf) -> Result<Client> {
-    let file = Kubeconfig::read_from(kubeconfig)?;
-    let mut config = Config::from_custom_kubeconfig(file, &KubeConfigOptions::default()).await?;
-    config
-        .headers
-        .push((http::header::USER_AGENT, http::HeaderValue::from_static(USER_AGENT)));
-    // What fails is to fail in the test.
-    config.default_retry = false;
-    Ok(Client::try_from(config)?)
-}
-
-/// A second time if there was no answer: the server may have ended the connection, for example because it restarted.
-fn twice<T, F>(ask: impl Fn() -> F) -> Result<T>
-where
-    T: Send + 'static,
-    F: Future<Output = kube::Result<T>> + Send + 'static,
-{
-    let once = || {
-        let answer = ask();
-        finish(async move { Ok(answer.await) })
-    };
-    Ok(match once()? {
-        Err(error) if !matches!(error, kube::Error::Api(_)) => once()??,
-        answer => answer?,
-    })
-}
-
-/// Also for tests that have a runtime, in which another one cannot be waited for.
-fn finish<T: Send + 'static>(work: impl Future<Output = Result<T>> + Send + 'static) -> Result<T> {
-    let runtime = RUNTIME.as_ref().map_err(|error| anyhow::anyhow!("{error}"))?;
-    let (sender, receiver) = std::sync::mpsc::channel();
-    runtime.spawn(async move {
-        let _ = sender.send(work.await);
-    });
-    receiver.recv().context("the request was ended")?
 }
 
 // === impl Connection ===

@@ -126,7 +126,7 @@ impl Node {
             Ok(asked.wait()?.success())
         })?;
         let administrator = self.directory.join("admin.kubeconfig");
-        self.names = Some(names::serve(self.link.gateway(), program("kubectl")?, &administrator)?);
+        self.names = Some(names::serve(self.link.gateway(), administrator)?);
         let pause = self.directory.join("pause.tar");
         Image::busybox(PAUSE)?
             .entrypoint(&["/bin/sleep", "infinity"])

@@ -1,12 +1,14 @@
 //! The cluster's DNS: Services by their full names. A real server would be one more program to build; this one asks the
-//! API server through `kubectl`, for each name once a second at most.
+//! API server, for each name once a second at most.
 
+use super::super::client::{connect, finish, twice};
 use anyhow::{Context, Result};
+use kube::Client;
 use parking_lot::Mutex;
+use serde_json::Value;
 use std::collections::HashMap;
 use std::net::{Ipv4Addr, UdpSocket};
-use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, JoinHandle};
@@ -77,11 +79,12 @@ impl Drop for Server {
 /// Answers at port 53 of this address.
 ///
 /// # Errors
-/// The port is in use.
-pub(super) fn serve(address: Ipv4Addr, kubectl: PathBuf, kubeconfig: &Path) -> Result<Server> {
+/// The port is in use, or the kubeconfig file cannot be read.
+pub(super) fn serve(address: Ipv4Addr, kubeconfig: PathBuf) -> Result<Server> {
+    let client = finish(connect(kubeconfig))?;
     let socket = UdpSocket::bind((address, 53)).with_context(|| format!("cannot answer names at {address}"))?;
     socket.set_read_timeout(Some(READ_TIMEOUT))?;
-    let (kubeconfig, stopped) = (kubeconfig.to_path_buf(), Arc::new(AtomicBool::new(false)));
+    let stopped = Arc::new(AtomicBool::new(false));
     let (stops, answers) = (stopped.clone(), Arc::new(Answers::default()));
     let thread = thread::spawn(move || {
         let mut buffer = [0; 512];
@@ -90,13 +93,12 @@ pub(super) fn serve(address: Ipv4Addr, kubectl: PathBuf, kubeconfig: &Path) -> R
             let Ok((length, from)) = socket.recv_from(&mut buffer) else {
                 continue;
             };
-            let (packet, answers) = (buffer[..length].to_vec(), answers.clone());
-            let (kubectl, kubeconfig) = (kubectl.clone(), kubeconfig.clone());
+            let (packet, answers, client) = (buffer[..length].to_vec(), answers.clone(), client.clone());
             let Ok(socket) = socket.try_clone() else { return };
             thread::spawn(move || {
                 if let Some(answer) = answer(&packet, |service, namespace| {
                     answers.get(&format!("{service}.{namespace}"), Instant::now(), || {
-                        ask(&kubectl, &kubeconfig, service, namespace)
+                        ask(&client, service, namespace)
                     })
                 }) {
                     // A deleted pod waits for no answer.
@@ -161,32 +163,32 @@ fn name(packet: &[u8]) -> Option<(String, usize)> {
 }
 
 /// The address of a Service, or those of its pods if it is headless.
-fn ask(kubectl: &Path, kubeconfig: &Path, service: &str, namespace: &str) -> Vec<Ipv4Addr> {
-    let get = |arguments: &[&str]| {
-        let output = Command::new(kubectl)
-            .arg("--kubeconfig")
-            .arg(kubeconfig)
-            .args(["--namespace", namespace, "get"])
-            .args(arguments)
-            .output();
-        let output = output.ok().filter(|output| output.status.success());
-        output
-            .map(|output| String::from_utf8_lossy(&output.stdout).into_owned())
-            .unwrap_or_default()
-    };
-    let mut found = get(&["service", service, "--output=jsonpath={.spec.clusterIP}"]);
-    if found == "None" {
-        let selector = format!("--selector=kubernetes.io/service-name={service}");
-        found = get(&[
-            "endpointslices",
-            &selector,
-            "--output=jsonpath={.items[*].endpoints[*].addresses[*]}",
-        ]);
+fn ask(client: &Client, service: &str, namespace: &str) -> Vec<Ipv4Addr> {
+    // Without an answer, the name does not exist for the pod that asks.
+    let get = |path: String| get(client, &path).unwrap_or_default();
+    let object = get(format!("/api/v1/namespaces/{namespace}/services/{service}"));
+    let address = object["spec"]["clusterIP"].as_str().unwrap_or_default();
+    if address != "None" {
+        return address.parse().into_iter().collect();
     }
-    found
-        .split_whitespace()
-        .filter_map(|address| address.parse().ok())
-        .collect()
+    let slices = get(format!(
+        "/apis/discovery.k8s.io/v1/namespaces/{namespace}/endpointslices\
+         ?labelSelector=kubernetes.io/service-name%3D{service}"
+    ));
+    let endpoints = items(&slices["items"]).flat_map(|slice| items(&slice["endpoints"]));
+    let addresses = endpoints.flat_map(|endpoint| items(&endpoint["addresses"]));
+    addresses.filter_map(|address| address.as_str()?.parse().ok()).collect()
+}
+
+fn get(client: &Client, path: &str) -> Result<Value> {
+    twice(|| {
+        let (client, request) = (client.clone(), http::Request::get(path).body(Vec::new()));
+        async move { client.request(request.map_err(kube::Error::HttpError)?).await }
+    })
+}
+
+fn items(list: &Value) -> impl Iterator<Item = &Value> {
+    list.as_array().into_iter().flatten()
 }
 
 #[cfg(test)]
