@@ -6,10 +6,18 @@ use anyhow::{Context, Result, ensure};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use wasi_preview1_component_adapter_provider::{
+    WASI_SNAPSHOT_PREVIEW1_ADAPTER_NAME, WASI_SNAPSHOT_PREVIEW1_REACTOR_ADAPTER,
+};
+use wit_component::{ComponentEncoder, StringEncoding, embed_component_metadata};
+use wit_parser::Resolve;
 
 const RUST_TARGET: &str = "wasm32-wasip2";
 /// SpiderMonkey's tool reads one file of JavaScript, so the world has no more than it exports.
 const WORLD: &str = "package example:plugin;\nworld plugin { include boson:resources/resources@1.0.0; }\n";
+
+/// As the Makefile of a new plugin in Go names it.
+const GO_WORLD: &str = "boson:resources/resources@1.0.0";
 
 /// What builds it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -19,6 +27,8 @@ pub enum Build {
     ComponentizeJs,
     Jco,
     ComponentizePy,
+    /// Go's compiler for preview 1, with the adapter for `wasm-tools component new`: it has no target for WASI 0.2.
+    Go,
 }
 
 /// A change of the plugin's source.
@@ -31,12 +41,13 @@ pub struct Change<'c> {
 // === impl Build ===
 
 impl Build {
-    pub const ALL: [Self; 5] = [
+    pub const ALL: [Self; 6] = [
         Self::Rust,
         Self::ComponentizeQjs,
         Self::ComponentizeJs,
         Self::Jco,
         Self::ComponentizePy,
+        Self::Go,
     ];
 
     pub fn name(self) -> &'static str {
@@ -46,6 +57,7 @@ impl Build {
             Self::ComponentizeJs => "componentize-js",
             Self::Jco => "jco componentize",
             Self::ComponentizePy => "componentize-py",
+            Self::Go => "Go, wasip1 with the adapter",
         }
     }
 
@@ -57,27 +69,29 @@ impl Build {
             Self::ComponentizeJs => "componentize-js",
             Self::Jco => "jco",
             Self::ComponentizePy => "componentize-py",
+            Self::Go => "wit-bindgen",
         };
         Command::new(program).arg("--help").output().is_err().then_some(program)
     }
 
-    /// Builds it in a new directory; the component.
+    /// Builds it, with these changes, in a new directory; the component.
     ///
     /// # Errors
     /// The compiler's, or the source does not have what is to change.
-    pub fn make(self, directory: &Path, change: Option<Change<'_>>) -> Result<PathBuf> {
+    pub fn make(self, directory: &Path, changes: &[Change<'_>]) -> Result<PathBuf> {
         let (language, file) = match self {
             Self::Rust => ("rust", "src/lib.rs"),
             Self::ComponentizeQjs | Self::ComponentizeJs | Self::Jco => ("js", "plugin.js"),
             Self::ComponentizePy => ("python", "plugin.py"),
+            Self::Go => ("go", "export_boson_resources_transformation/transformation.go"),
         };
         let arguments = ["plugin", "new", "my-labels", "--stage", "resources", "--lang", language];
         let ran = host(directory, arguments)?;
         ensure!(ran.code == 0, "{}", ran.stderr);
         let folder = directory.join("my-labels");
-        if let Some(Change { from, to }) = change {
+        for Change { from, to } in changes {
             let source = fs::read_to_string(folder.join(file))?;
-            ensure!(source.contains(from), "{source}");
+            ensure!(source.contains(*from), "{source}");
             fs::write(folder.join(file), source.replacen(from, to, 1))?;
         }
         let component = folder.join("my-labels.wasm");
@@ -127,8 +141,41 @@ impl Build {
                     .args(["-o", "my-labels.wasm"]),
                 folder,
             ),
+            Self::Go => {
+                run(
+                    Command::new("wit-bindgen").args(["go", "--world", GO_WORLD, "wit"]),
+                    folder,
+                )?;
+                run(Command::new("go").args(["mod", "tidy"]), folder)?;
+                let mut go = Command::new("go");
+                go.env("GOOS", "wasip1").env("GOARCH", "wasm");
+                run(
+                    go.args(["build", "-buildmode=c-shared", "-ldflags=-checklinkname=0"])
+                        .args(["-o", "my-labels.module.wasm"]),
+                    folder,
+                )?;
+                adapt(folder)
+            }
         }
     }
+}
+
+/// What `wasm-tools component embed` and `wasm-tools component new --adapt` do.
+fn adapt(folder: &Path) -> Result<()> {
+    let mut module = fs::read(folder.join("my-labels.module.wasm"))?;
+    let mut resolve = Resolve::default();
+    let (package, _) = resolve.push_dir(folder.join("wit"))?;
+    let world = resolve.select_world(&[package], Some(GO_WORLD))?;
+    embed_component_metadata(&mut module, &resolve, world, StringEncoding::UTF8)?;
+    let component = ComponentEncoder::default()
+        .module(&module)?
+        .adapter(
+            WASI_SNAPSHOT_PREVIEW1_ADAPTER_NAME,
+            WASI_SNAPSHOT_PREVIEW1_REACTOR_ADAPTER,
+        )?
+        .validate(true)
+        .encode()?;
+    Ok(fs::write(folder.join("my-labels.wasm"), component)?)
 }
 
 fn has_rust_target() -> bool {

@@ -20,7 +20,7 @@ fn row(build: Build) -> Result<Row> {
         return Ok(Row::left_out(&what, &format!("there is no {missing}")));
     }
     let scratch = tempfile::tempdir()?;
-    let component = build.make(scratch.path(), None)?;
+    let component = build.make(scratch.path(), &[])?;
     let cold: Vec<f64> = (0..COLD_RUNS)
         .map(|run| load(&component, &scratch.path().join(run.to_string())))
         .collect::<Result<_>>()?;

@@ -9,12 +9,12 @@ const RUST: &str = "    (object[\"kind\"] ==";
 const PYTHON: &str = "        team = ";
 
 /// The component, or `None` if its compiler is not installed.
-fn made(build: Build, scratch: &Path, change: Option<Change<'_>>) -> Option<String> {
+fn made(build: Build, scratch: &Path, changes: &[Change<'_>]) -> Option<String> {
     if let Some(missing) = build.missing() {
         eprintln!("left out: there is no {missing}");
         return None;
     }
-    let component = build.make(scratch, change).unwrap();
+    let component = build.make(scratch, changes).unwrap();
     Some(component.to_str().unwrap().to_string())
 }
 
@@ -45,22 +45,27 @@ fn shows_what_runs(scratch: &Path, component: &str) {
 
 fn loads(build: Build) {
     let scratch = tempfile::tempdir().unwrap();
-    if let Some(component) = made(build, scratch.path(), None) {
+    if let Some(component) = made(build, scratch.path(), &[]) {
         passes(scratch.path(), &component);
         shows_what_runs(scratch.path(), &component);
     }
 }
 
-/// What the case of a plugin with this change ends with.
-fn changed(build: Build, from: &str, to: &str) -> Option<Ran> {
+/// What the case of a plugin with these changes ends with.
+fn changed(build: Build, changes: &[Change<'_>]) -> Option<Ran> {
     let scratch = tempfile::tempdir().unwrap();
-    let component = made(build, scratch.path(), Some(Change { from, to }))?;
+    let component = made(build, scratch.path(), changes)?;
     let case = ["run-plugin", &component, "--replay", "my-labels/cases/example"];
     Some(host(scratch.path(), case).unwrap())
 }
 
 fn fails(build: Build, from: &str, added: &str, words: &[&str]) {
-    let Some(ran) = changed(build, from, &format!("{added}{from}")) else {
+    let to = format!("{added}{from}");
+    fails_with(build, &[Change { from, to: &to }], words);
+}
+
+fn fails_with(build: Build, changes: &[Change<'_>], words: &[&str]) {
+    let Some(ran) = changed(build, changes) else {
         return;
     };
     assert_eq!(ran.code, 1, "{}", ran.stderr);
@@ -111,4 +116,24 @@ fn the_default_build_of_python_loads_and_fails_where_it_reads() {
     let key = "        import os; os.urandom(16)\n";
     let function = "active functions: wasi:random/random@0.2";
     fails(Build::ComponentizePy, PYTHON, key, &["error[plugin-trapped]", function]);
+}
+
+#[test]
+fn the_default_build_of_go_loads_and_fails_where_it_reads() {
+    loads(Build::Go);
+    let package = "\t\"fmt\"\n";
+    let decoded = "\tdecode(context.Settings, &settings)\n";
+    let read = "\tif _, err := os.ReadFile(\"/etc/hostname\"); err != nil {\n\t\tpanic(err)\n\t}\n";
+    let [import, body] = [format!("{package}\t\"os\"\n"), format!("{decoded}{read}")];
+    let changes = [
+        Change {
+            from: package,
+            to: &import,
+        },
+        Change {
+            from: decoded,
+            to: &body,
+        },
+    ];
+    fails_with(Build::Go, &changes, &["error[plugin-trapped]", "open /etc/hostname"]);
 }
