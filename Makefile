@@ -106,8 +106,7 @@ lint: ## formatting, clippy, licences and bans, links in the documentation of th
 	source .ci/env
 	cargo fmt --all --check
 	cargo fmt --check --manifest-path tests/smith/Cargo.toml
-	cargo clippy --release --workspace --all-targets --locked -- -D warnings
-	cargo clippy --release --workspace --test buildah --test cluster --test example_plugins --test wrapper --locked -- -D warnings
+	cargo clippy --release --workspace --locked --all-targets --test buildah --test cluster --test example_plugins --test wrapper -- -D warnings
 	cargo deny --locked check bans licenses sources
 	cargo deny --locked --manifest-path tests/smith/Cargo.toml --config .deny.toml check bans licenses sources
 	.ci/sdk
@@ -129,7 +128,7 @@ corpus: ## RELEASES=folder [BOSH=checkout]: renders releases' templates, and com
 	  test -d "$$release/jobs" || continue
 	  ruby --disable=did_you_mean,error_highlight tests/corpus/record.rb "$(or $(BOSH),-)" "$$release" >"$(TARGET)/corpus/$$(basename "$$release").jsonl"
 	done
-	CORPUS=$(TARGET)/corpus cargo test --release --workspace --locked --test corpus -- --ignored --nocapture a_folder_of_releases
+	CORPUS=$(TARGET)/corpus cargo test --release --workspace --locked --test testsuite -- --ignored --nocapture a_folder_of_releases
 
 cf-deployment: ## [TAG=v58.0.0]: converts a version of cf-deployment, by default the newest, and compares messages
 	.ci/setup build

@@ -8,8 +8,8 @@ use wit_parser::{Docs, Function, Interface, Resolve, Type, TypeDef, TypeDefKind,
 const HEAD: &str = "# Plugin interface
 
 Look up the functions and types of the plugin interface, version 1.0.0. This page is generated from [`wit/`](../../wit):
-`BLESS=1 cargo test --release --workspace --locked --test contract` rewrites it. [Plugins](../plugins.md) explains how to
-write a plugin.
+`BLESS=1 cargo test --release --workspace --locked --test testsuite contract::` rewrites it. [Plugins](../plugins.md)
+explains how to write a plugin.
 ";
 
 /// The packages, in the order of the page.

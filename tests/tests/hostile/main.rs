@@ -5,9 +5,9 @@
 //! | family | tests |
 //! |---|---|
 //! | imports: several, long names, many functions | `refused`, `types` |
-//! | WASI in components | `tests/tests/wasi.rs` |
+//! | WASI in components | `testsuite/wasi.rs` |
 //! | files: machine code, endless, no component, no description | `refused` |
-//! | composition: nesting, instances that multiply, aliases | `types`, `tests/tests/capacity.rs` |
+//! | composition: nesting, instances that multiply, aliases | `types`, `testsuite/capacity.rs` |
 //! | types: huge sections, functions with other types than the contract | `types` |
 //! | custom sections: names of functions, long or with control codes; worlds of core modules | `sections` |
 //! | compilation: large functions, many functions, locals, branches, nesting | `compilation` |
@@ -16,12 +16,12 @@
 //! | `cabi_realloc` that traps, loops or returns bad addresses; functions after a reply | `calls` |
 //! | replies: wrong lengths, overlapping lists, invalid UTF-8 and cases | `lifting` |
 //! | replies: too many values, diagnostics, edits | `floods` |
-//! | replies: duplicates, places that do not exist, unknown members, control characters | `tests/tests/replies.rs` |
+//! | replies: duplicates, places that do not exist, unknown members, control characters | `testsuite/replies.rs` |
 //! | patches that multiply what they copy or shift | `host/pipeline/src/bundle/patch.rs` |
 //! | objects that install plugins, have reserved marks or privileges | `cluster/plugins/refused.rs` |
 //! | descriptions that trap, loop, lie, or are huge | `descriptions` |
 //! | settings schemas made for long comparisons | `host/pipeline/src/settings` |
-//! | wrappers that call the rule often, or with huge arguments | `wrappers`, `tests/tests/wrapping.rs` |
+//! | wrappers that call the rule often, or with huge arguments | `wrappers`, `testsuite/wrapping.rs` |
 //! | many components, for the cache | `crowds` |
 //! | many hostile calls beside normal ones | `crowds`, `cluster/memory.rs` |
 
