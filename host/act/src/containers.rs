@@ -1,9 +1,11 @@
 //! The containers of a pod that a command is about.
 
+use boson_cluster::client;
 use boson_cluster::pods::statuses;
+use boson_look::access::Access;
 use boson_look::instances::Instance;
 use boson_manifest::wrapper::{IN_IMAGE, LOGS_CONTAINER, PROGRAM};
-use k8s_openapi::api::core::v1::{Container, ContainerStatus, Pod};
+use k8s_openapi::api::core::v1::{Container, Pod};
 
 /// The container that prints the log files that jobs write themselves.
 pub const LOG_FILES: &str = LOGS_CONTAINER;
@@ -21,18 +23,6 @@ pub enum ContainerError {
     NoProcess,
     #[error("its pod has no container '{wanted}'; containers: {known}")]
     Unknown { wanted: String, known: String },
-}
-
-/// The pod of an instance.
-///
-/// # Errors
-/// It has none that runs.
-pub fn pod(instance: &Instance) -> Result<&Pod, ContainerError> {
-    let pod = instance.pod.as_ref().ok_or(ContainerError::NoPod)?;
-    if pod.metadata.deletion_timestamp.is_some() {
-        return Err(ContainerError::Leaving);
-    }
-    Ok(pod)
 }
 
 /// The containers that run as long as the pod: those of processes, and sidecars.
@@ -60,67 +50,69 @@ pub fn files(container: &Container) -> Vec<String> {
     }
 }
 
-/// The containers that run this subcommand of the process wrapper as long as the pod.
-pub fn wrapped<'p>(pod: &'p Pod, subcommand: &str) -> impl Iterator<Item = &'p Container> {
-    lasting(pod).filter(move |one| {
-        let mut words = one.command.iter().flatten();
-        let is_wrapper = words.next().is_some_and(|program| WRAPPERS.contains(&program.as_str()));
-        is_wrapper && words.next().is_some_and(|word| word == subcommand)
-    })
+/// The subcommand of the process wrapper that a container runs.
+pub fn subcommand(container: &Container) -> Option<&str> {
+    wrapped(container)?.get(1).map(String::as_str)
+}
+
+/// The command of a container that runs the process wrapper.
+fn wrapped(container: &Container) -> Option<&[String]> {
+    let command = container.command.as_deref()?;
+    WRAPPERS.contains(&command.first()?.as_str()).then_some(command)
 }
 
 fn argument<'c>(container: &'c Container, flag: &str) -> Option<&'c str> {
-    let command = container.command.as_deref()?;
-    command.first().filter(|program| WRAPPERS.contains(&program.as_str()))?;
+    let command = wrapped(container)?;
     let at = command.iter().position(|word| word == flag)?;
     command.get(at + 1).map(String::as_str)
 }
 
-/// The container that runs a user's program: the first one of a process, or this one.
+/// The container of an instance that runs a user's program: the first one of a process, or this one.
 ///
 /// # Errors
-/// There is no such container.
-pub fn chosen<'p>(pod: &'p Pod, wanted: Option<&str>) -> Result<&'p str, ContainerError> {
-    let Some(wanted) = wanted else {
-        let is_process = |one: &&Container| argument(one, "--process").is_some();
-        let containers = pod.spec.iter().flat_map(|spec| &spec.containers);
-        let first = containers
-            .clone()
-            .find(is_process)
-            .or_else(|| containers.clone().next());
-        return first.map(|one| one.name.as_str()).ok_or(ContainerError::NoProcess);
-    };
-    let found = lasting(pod).find(|one| one.name == wanted);
-    found
-        .map(|one| one.name.as_str())
-        .ok_or_else(|| ContainerError::Unknown {
-            wanted: wanted.into(),
-            known: lasting(pod).map(|one| one.name.as_str()).collect::<Vec<_>>().join(", "),
-        })
+/// The instance has no pod that runs, or the pod no such container.
+pub fn of<'c>(
+    access: &'c Access,
+    instance: &'c Instance,
+    wanted: Option<&str>,
+) -> Result<client::Container<'c>, ContainerError> {
+    let pod = instance.pod.as_ref().ok_or(ContainerError::NoPod)?;
+    if pod.metadata.deletion_timestamp.is_some() {
+        return Err(ContainerError::Leaving);
+    }
+    let name = pod.metadata.name.as_deref().unwrap_or_default();
+    Ok(access.container(name, chosen(pod, wanted)?))
 }
 
-/// The container that can read the log files of most processes: one that runs as root, if there is one.
-///
-/// # Errors
-/// There is no container with the process wrapper that runs.
-pub fn reader(pod: &Pod) -> Result<&str, ContainerError> {
-    let with_wrapper = |one: &&Container| {
-        let program = one.command.iter().flatten().next();
-        let has_wrapper = program.is_some_and(|program| WRAPPERS.contains(&program.as_str()));
-        let is_running = statuses(pod).any(|status| status.name == one.name && is_running(status));
-        has_wrapper && is_running
+fn chosen<'p>(pod: &'p Pod, wanted: Option<&str>) -> Result<&'p str, ContainerError> {
+    let Some(wanted) = wanted else {
+        let mut containers = pod.spec.iter().flat_map(|spec| &spec.containers);
+        let process = containers.clone().find(|one| argument(one, "--process").is_some());
+        let first = process.or_else(|| containers.next());
+        return first.map(|one| one.name.as_str()).ok_or(ContainerError::NoProcess);
     };
+    let names = || lasting(pod).map(|one| one.name.as_str());
+    let found = names().find(|name| *name == wanted);
+    found.ok_or_else(|| ContainerError::Unknown {
+        wanted: wanted.into(),
+        known: names().collect::<Vec<_>>().join(", "),
+    })
+}
+
+/// The container that can read the log files of most processes: one that runs as root, if there is one. None: there is
+/// no container with the process wrapper that runs.
+pub fn reader(pod: &Pod) -> Option<&str> {
+    let with_wrapper = |one: &&Container| wrapped(one).is_some() && is_running(pod, &one.name);
     let is_root = |one: &&Container| one.security_context.as_ref().and_then(|context| context.run_as_user) == Some(0);
     let mut candidates = lasting(pod).filter(with_wrapper);
     let first = candidates.next();
     let root = first.filter(is_root).or_else(|| candidates.find(is_root));
-    root.or(first)
-        .map(|one| one.name.as_str())
-        .ok_or(ContainerError::NoProcess)
+    root.or(first).map(|one| one.name.as_str())
 }
 
-pub fn is_running(status: &ContainerStatus) -> bool {
-    status.state.as_ref().is_some_and(|state| state.running.is_some())
+pub fn is_running(pod: &Pod, container: &str) -> bool {
+    let mut own = statuses(pod).filter(|status| status.name == container);
+    own.any(|status| status.state.as_ref().is_some_and(|state| state.running.is_some()))
 }
 
 /// Whether a container has a log, and whether it has one of its previous run.
@@ -186,11 +178,11 @@ mod tests {
     #[test]
     fn files_are_read_by_a_container_of_root_that_runs() {
         let mut pod = pod();
-        assert_eq!(reader(&pod), Ok("b-p"));
+        assert_eq!(reader(&pod), Some("b-p"));
         let statuses = pod.status.as_mut().unwrap().container_statuses.as_mut().unwrap();
         statuses.retain(|one| one.name != "b-p");
-        assert_eq!(reader(&pod), Ok("a-p"));
-        assert_eq!(reader(&Pod::default()), Err(ContainerError::NoProcess));
+        assert_eq!(reader(&pod), Some("a-p"));
+        assert_eq!(reader(&Pod::default()), None);
     }
 
     #[test]

@@ -57,13 +57,11 @@ impl Display {
             return;
         }
         self.shown.insert(name.into(), text.into());
-        let title = if name.is_empty() {
-            String::new()
-        } else {
-            format!("{name}: ")
+        let text = match name {
+            "" => text.to_string(),
+            name => format!("{name}: {text}"),
         };
-        let line = clean::line(&format!("{title}{text}"));
-        let line = format!("{}  {line}\n", clock(self.began.elapsed()));
+        let line = format!("{}  {}\n", clock(self.began.elapsed()), clean::line(&text));
         // A closed pipe must not end the command.
         let _ = self.progress.pause(|| output::print(&line));
     }

@@ -1,16 +1,14 @@
 //! `--skip-drain`: pods stop without their pre-stop and drain scripts. A program in each pod records the request,
 //! because Kubernetes updates files with annotations of a pod up to a minute later.
 
-use crate::containers::{is_running, wrapped};
+use crate::containers::{is_running, lasting, subcommand};
 use crate::remote::{self, MAX_CONCURRENT_PROGRAMS};
-use crate::selection::Selection;
+use crate::selection::{Selection, SelectionError};
 use anyhow::Context;
-use boson_cluster::client::Container;
-use boson_cluster::pods::statuses;
 use boson_look::access::Access;
 use boson_look::instances::Instance;
 use futures::{StreamExt, TryStreamExt};
-use k8s_openapi::api::core::v1::Pod;
+use k8s_openapi::api::core::v1::{Container, Pod};
 
 /// The subcommand of the process wrapper in the containers that run these scripts.
 const SCRIPTS: &str = "scripts";
@@ -21,12 +19,11 @@ const REQUEST_VALID_SECONDS: &str = "43200";
 ///
 /// # Errors
 /// It is no selection.
-pub fn selection(text: &str) -> Result<Selection, String> {
+pub fn selection(text: &str) -> Result<Selection, SelectionError> {
     if text == ALL {
         return Ok(Selection::All);
     }
     text.parse()
-        .map_err(|error: crate::selection::SelectionError| error.to_string())
 }
 
 /// The value of `--skip-drain` that stands for none.
@@ -55,11 +52,7 @@ async fn request(access: &Access, instances: &[Instance], seconds: &str) -> anyh
     let pods = instances.iter().filter_map(|one| Some((one, one.pod.as_ref()?)));
     let drained = pods.filter_map(|(instance, pod)| Some((instance, pod, sidecar(pod)?)));
     let each = drained.map(async |(instance, pod, name)| {
-        let container = Container {
-            namespace: &access.namespace,
-            pod: pod.metadata.name.as_deref().unwrap_or_default(),
-            name,
-        };
+        let container = access.container(pod.metadata.name.as_deref().unwrap_or_default(), name);
         let arguments = ["skip-drain", "--valid", seconds];
         let done = remote::wrapper(access, container, &arguments, None, |_| Ok(())).await;
         done.map(drop)
@@ -74,9 +67,8 @@ fn sidecar(pod: &Pod) -> Option<&str> {
     if pod.metadata.deletion_timestamp.is_some() {
         return None;
     }
-    let runs = |name: &str| statuses(pod).any(|status| status.name == name && is_running(status));
-    let mut sidecars = wrapped(pod, SCRIPTS);
-    sidecars.find(|one| runs(&one.name)).map(|one| one.name.as_str())
+    let runs_scripts = |one: &&Container| subcommand(one) == Some(SCRIPTS) && is_running(pod, &one.name);
+    lasting(pod).find(runs_scripts).map(|one| one.name.as_str())
 }
 
 #[cfg(test)]

@@ -83,7 +83,7 @@ struct State {
     /// What the deployment waits for.
     summary: String,
     /// By instance group.
-    groups: BTreeMap<String, Group>,
+    lines: BTreeMap<String, Line>,
 }
 
 /// An instance group that is a service.
@@ -94,13 +94,6 @@ struct Group {
     failure: Option<String>,
 }
 
-/// Why a state could not be read.
-enum ReadError {
-    /// The API server does not answer, or only now.
-    Unavailable(String),
-    Failed(anyhow::Error),
-}
-
 // === impl Following ===
 
 impl Following<'_> {
@@ -109,30 +102,34 @@ impl Following<'_> {
     /// # Errors
     /// The deployment cannot be read, or was deleted.
     pub async fn run(&self) -> anyhow::Result<End> {
+        let names = self.access.names(self.name)?;
+        let selector = format!("{}={}", labels::DEPLOYMENT_NAME, names.deployment());
         let mut display = Display::start();
         let mut may_list = true;
         // Once for all: a signal between two waits must not be lost.
         let mut interrupts = signal(SignalKind::interrupt())?;
         loop {
             let read = tokio::select! {
-                read = self.read(&mut may_list) => read,
+                read = self.read(&selector, &mut may_list) => read,
                 _ = interrupts.recv() => return Ok(End::Interrupted),
             };
             let mut last = String::new();
             match read {
                 Ok(seen) => {
+                    let seen = seen.context("the BOSHDeployment was deleted")?;
                     let state = seen.state(self.generation, &self.scope);
-                    display.show(&state.lines());
-                    if state.end.is_none() && state.groups.is_empty() {
-                        display.note("", &state.summary);
-                    }
+                    display.show(&state.lines);
                     if let Some(end) = state.end {
                         return Ok(end);
                     }
+                    if state.lines.is_empty() {
+                        display.note("", &state.summary);
+                    }
                     last = state.summary;
                 }
-                Err(ReadError::Unavailable(why)) => display.note("", &why),
-                Err(ReadError::Failed(error)) => return Err(error),
+                Err(error) if error.is_lasting() => return Err(self.access.explained(error)),
+                // The API server may answer again.
+                Err(error) => display.note("", &error.to_string()),
             }
             if self.timeout.is_some_and(|timeout| display.elapsed() >= timeout) {
                 return Ok(End::TimedOut(last));
@@ -144,48 +141,36 @@ impl Following<'_> {
         }
     }
 
-    async fn read(&self, may_list: &mut bool) -> Result<Seen, ReadError> {
-        let access = self.access;
-        let wrong = |error: Error| {
-            if error.is_lasting() {
-                ReadError::Failed(access.explained(error))
-            } else {
-                ReadError::Unavailable(error.to_string())
-            }
+    /// None: it was deleted.
+    async fn read(&self, selector: &str, may_list: &mut bool) -> Result<Option<Seen>, Error> {
+        let (cluster, namespace) = (&self.access.cluster, &self.access.namespace);
+        let Some(deployment) = cluster.get::<BoshDeployment>(namespace, self.name).await? else {
+            return Ok(None);
         };
-        let names = access.names(self.name).map_err(ReadError::Failed)?;
-        let selector = format!("{}={}", labels::DEPLOYMENT_NAME, names.deployment());
-        let found = access.cluster.get(&access.namespace, self.name).await.map_err(wrong)?;
-        let deployment: BoshDeployment = found
-            .context("the BOSHDeployment was deleted")
-            .map_err(ReadError::Failed)?;
         let mut groups = Vec::new();
         if *may_list {
-            match access.cluster.list_in_pages(&access.namespace, &selector).await {
+            match cluster.list_in_pages(namespace, selector).await {
                 Ok(found) => groups = found,
                 Err(error) if error.kind == ErrorKind::Forbidden && self.scope == Scope::Deployment => {
                     *may_list = false;
-                    let why = forbidden(&error, &access.namespace);
+                    let why = forbidden(&error, namespace);
                     output::complain(&format!("instance groups are not shown: {why}\n"));
                 }
-                Err(error) => return Err(wrong(error)),
+                Err(error) => return Err(error),
             }
         }
         let mut pods = Vec::new();
         if let Scope::Instance { group, index, .. } = &self.scope {
-            let found = access
-                .cluster
-                .list_in_pages(&access.namespace, &instances::pods(&selector))
-                .await;
+            let found = cluster.list_in_pages(namespace, &instances::pods(selector)).await?;
             let is_it = |one: &Instance| one.group == *group && one.index == Some(*index);
-            let all = Instance::among(&deployment, &groups, found.map_err(wrong)?);
+            let all = Instance::among(&deployment, &groups, found);
             pods = all.into_iter().filter(is_it).filter_map(|one| one.pod).collect();
         }
-        Ok(Seen {
+        Ok(Some(Seen {
             deployment,
             groups,
             pods,
-        })
+        }))
     }
 }
 
@@ -229,7 +214,7 @@ impl Seen {
         let waiting = |summary: &str| State {
             end: None,
             summary: summary.into(),
-            groups: BTreeMap::new(),
+            lines: BTreeMap::new(),
         };
         let Some(status) = &self.deployment.status else {
             return waiting("waiting for the operator");
@@ -251,7 +236,7 @@ impl Seen {
         State {
             end,
             summary: deployment.condition("Ready").map(text).unwrap_or_default(),
-            groups,
+            lines: groups.into_iter().map(|(name, group)| (name, group.line)).collect(),
         }
     }
 
@@ -305,15 +290,6 @@ fn text(condition: &Condition) -> String {
 fn is_observed(group: &QuarksStatefulSet) -> bool {
     let observed = group.status.as_ref().and_then(|status| status.observed_generation);
     observed == group.metadata.generation
-}
-
-// === impl State ===
-
-impl State {
-    fn lines(&self) -> BTreeMap<String, Line> {
-        let line = |(name, group): (&String, &Group)| (name.clone(), group.line.clone());
-        self.groups.iter().map(line).collect()
-    }
 }
 
 // === impl Group ===

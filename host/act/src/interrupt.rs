@@ -6,16 +6,13 @@ use boson_commands::output;
 /// Waits for the end of some work, or for Ctrl-C. `still`: what goes on without this command.
 ///
 /// # Errors
-/// The work fails.
-pub async fn unless_interrupted(
-    work: impl Future<Output = anyhow::Result<()>>,
-    still: &str,
-) -> anyhow::Result<Result<(), ExitError>> {
+/// The work fails, or is interrupted.
+pub async fn unless_interrupted(work: impl Future<Output = anyhow::Result<()>>, still: &str) -> anyhow::Result<()> {
     tokio::select! {
-        done = work => done.map(Ok),
+        done = work => done,
         _ = tokio::signal::ctrl_c() => {
             output::complain(&format!("\n{still}\n"));
-            Ok(Err(ExitError::Interrupted))
+            Err(ExitError::Interrupted.into())
         }
     }
 }

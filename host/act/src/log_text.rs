@@ -17,7 +17,8 @@ pub struct Position {
 /// Reads a log from a position, in chunks of any size.
 #[derive(Debug)]
 pub struct LogText {
-    position: Position,
+    /// Up to where it was read.
+    pub position: Position,
     /// Where it began.
     from: Position,
     /// LogText with the time of `from` so far.
@@ -54,10 +55,6 @@ impl LogText {
             start: Vec::new(),
             inside: None,
         }
-    }
-
-    pub fn position(&self) -> Position {
-        self.position
     }
 
     /// The new text of a chunk, without times.
@@ -151,7 +148,7 @@ mod tests {
             let read_so_far: String = LOG.split_inclusive('\n').take(count).collect();
             let mut lines = LogText::from(Position::default());
             let before = read(&mut lines, &read_so_far, 9);
-            let after = read(&mut LogText::from(lines.position()), LOG, 9);
+            let after = read(&mut LogText::from(lines.position), LOG, 9);
             assert_eq!(before + &after, TEXT, "{count}");
         }
     }

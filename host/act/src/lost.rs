@@ -12,16 +12,14 @@ use k8s_openapi::api::core::v1::Node;
 /// # Errors
 /// A node cannot be read, or a pod not be deleted.
 pub async fn delete(access: &Access, instances: &[Instance]) -> anyhow::Result<()> {
-    let nodes = nodes::of(access, instances).await;
-    let nodes = nodes.map_err(|error| access.explained(error))?;
+    let nodes = access.call(nodes::of(access, instances)).await?;
     for instance in instances {
         let lost = nodes::name(instance).filter(|name| nodes.get(*name).is_some_and(|node| is_lost(node.as_ref())));
         if let (Some(name), Some(pod)) = (lost, &instance.pod) {
             let mut pod = pod.clone();
             // It may have been marked for deletion since it was read.
             pod.metadata.resource_version = None;
-            let deleted = access.cluster.delete_now(&pod).await;
-            deleted.map_err(|error| access.explained(error))?;
+            access.call(access.cluster.delete_now(&pod)).await?;
             output::complain(&format!(
                 "{instance}: its node '{name}' does not answer, so its pod is recreated\n"
             ));

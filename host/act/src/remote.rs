@@ -5,6 +5,8 @@ use anyhow::{anyhow, bail};
 use boson_cluster::client::{AttachedProcess, Container, Ended, Error, ErrorKind, Input};
 use boson_look::access::Access;
 use boson_manifest::wrapper::PROGRAM;
+use futures::FutureExt;
+use futures::future::OptionFuture;
 use std::fs::File;
 use std::io::Read;
 use std::time::Duration;
@@ -73,13 +75,7 @@ async fn drain(
     process: &mut AttachedProcess,
     mut take: impl FnMut(Stream, &[u8]) -> anyhow::Result<()>,
 ) -> anyhow::Result<Ended> {
-    let status = process.take_status();
-    let status = async {
-        match status {
-            Some(status) => status.await,
-            None => None,
-        }
-    };
+    let status = OptionFuture::from(process.take_status()).map(Option::flatten);
     tokio::pin!(status);
     let mut ended = None;
     let mut output = (process.stdout(), vec![0; PART_BYTES]);

@@ -52,31 +52,27 @@ impl Selection {
     /// # Errors
     /// No instance is selected.
     pub fn of(&self, instances: Vec<Instance>) -> Result<Vec<Instance>, SelectionError> {
-        let names = |wanted: &dyn Fn(&Instance) -> Option<String>| {
-            let names: BTreeSet<String> = instances.iter().filter_map(wanted).collect();
-            names.into_iter().collect::<Vec<_>>().join(", ")
-        };
-        if instances.iter().any(|one| self.selects(&one.group, one.index)) {
-            let mut instances = instances;
-            instances.retain(|one| self.selects(&one.group, one.index));
-            return Ok(instances);
+        let is_selected = |one: &Instance| self.selects(&one.group, one.index);
+        let (selected, others): (Vec<Instance>, Vec<Instance>) = instances.into_iter().partition(is_selected);
+        if !selected.is_empty() {
+            return Ok(selected);
         }
-        let (Self::Group(group) | Self::Instance { group, .. }) = self else {
-            return Err(SelectionError::Empty);
+        let group = match self {
+            Self::Group(group) | Self::Instance { group, .. } if !others.is_empty() => group,
+            _ => return Err(SelectionError::Empty),
         };
-        if instances.is_empty() {
-            return Err(SelectionError::Empty);
-        }
-        let of_group = names(&|one| (one.group == *group).then(|| one.to_string()));
+        let listed = |names: BTreeSet<String>| names.into_iter().collect::<Vec<_>>().join(", ");
+        let of_group = others.iter().filter(|one| one.group == *group);
+        let of_group: BTreeSet<String> = of_group.map(ToString::to_string).collect();
         Err(if of_group.is_empty() {
             SelectionError::UnknownGroup {
                 group: group.clone(),
-                known: names(&|one| Some(one.group.clone())),
+                known: listed(others.into_iter().map(|one| one.group).collect()),
             }
         } else {
             SelectionError::UnknownInstance {
                 selection: self.clone(),
-                known: of_group,
+                known: listed(of_group),
             }
         })
     }

@@ -70,6 +70,25 @@ impl From<bool> for ConditionStatus {
     }
 }
 
+// === impl Finding ===
+
+impl Finding {
+    /// `status`: whether it holds.
+    pub fn new(
+        kind: &'static str,
+        status: impl Into<ConditionStatus>,
+        reason: impl Into<Cow<'static, str>>,
+        message: impl Into<String>,
+    ) -> Self {
+        Self {
+            kind,
+            status: status.into(),
+            reason: reason.into(),
+            message: message.into(),
+        }
+    }
+}
+
 /// Truncates a message to the maximum length, and appends a note about it.
 pub fn cut(message: &str) -> String {
     let length = message.chars().count();
@@ -83,21 +102,21 @@ pub fn cut(message: &str) -> String {
 
 /// Sets a condition and keeps the others; the time of transition changes only with the status.
 pub fn set(conditions: &mut Vec<Condition>, finding: Finding, generation: Option<i64>, now: &Time) {
-    let old = conditions.iter().position(|condition| condition.kind == finding.kind);
-    let since = old
-        .and_then(|at| conditions.get(at))
-        .filter(|old| old.status == finding.status)
-        .map_or_else(|| now.clone(), |old| old.last_transition_time.clone());
+    let old = conditions.iter_mut().find(|condition| condition.kind == finding.kind);
+    let since = match &old {
+        Some(old) if old.status == finding.status => &old.last_transition_time,
+        _ => now,
+    };
     let new = Condition {
         kind: finding.kind.into(),
         status: finding.status,
         reason: finding.reason.into_owned(),
         message: cut(&finding.message),
-        last_transition_time: since,
+        last_transition_time: since.clone(),
         observed_generation: generation,
     };
-    match old.and_then(|at| conditions.get_mut(at)) {
-        Some(place) => *place = new,
+    match old {
+        Some(old) => *old = new,
         None => conditions.push(new),
     }
 }
@@ -105,14 +124,13 @@ pub fn set(conditions: &mut Vec<Condition>, finding: Finding, generation: Option
 /// The code of a diagnostic as the reason of a condition, which must not contain `-`: `ops-missing-key` as
 /// `OpsMissingKey`.
 pub fn reason(code: &str) -> String {
-    let word = |word: &str| {
+    let mut reason = String::new();
+    for word in code.split('-') {
         let mut letters = word.chars();
-        letters
-            .next()
-            .map(|first| first.to_ascii_uppercase().to_string() + letters.as_str())
-            .unwrap_or_default()
-    };
-    code.split('-').map(word).collect()
+        reason.extend(letters.next().map(|first| first.to_ascii_uppercase()));
+        reason.push_str(letters.as_str());
+    }
+    reason
 }
 
 #[cfg(test)]

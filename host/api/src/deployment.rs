@@ -1,8 +1,8 @@
 //! BOSHDeployment: a manifest, its ops files and variables, and how it is converted.
 
-use crate::stage::StageName;
 use crate::{Condition, ConditionStatus, InstanceState};
 use boson_manifest::instances::Spread;
+use boson_pipeline::Stage;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use kube::{CustomResource, KubeSchema};
 use schemars::JsonSchema;
@@ -104,16 +104,9 @@ impl BoshDeployment {
 // === impl BoshDeploymentSpec ===
 
 impl BoshDeploymentSpec {
-    /// All cloud configs, in the order in which they are merged.
-    pub fn all_cloud_configs(&self) -> impl Iterator<Item = &ResourceReference> {
-        self.cloud_config.iter().chain(&self.cloud_configs)
-    }
-
     /// Which generated values outlive the deployment.
     pub fn retain(&self) -> Retain {
-        self.variables
-            .as_ref()
-            .map_or_else(Retain::default, |variables| variables.retain)
+        self.variables.clone().unwrap_or_default().retain
     }
 
     /// Whether an instance group or an instance itself is stopped. `name`: `GROUP` or `GROUP/INDEX`.
@@ -130,7 +123,8 @@ impl BoshDeploymentSpec {
     pub fn documents(&self) -> impl Iterator<Item = &ResourceReference> {
         std::iter::once(&self.manifest)
             .chain(&self.ops)
-            .chain(self.all_cloud_configs())
+            .chain(&self.cloud_config)
+            .chain(&self.cloud_configs)
             .chain(&self.runtime_configs)
     }
 }
@@ -257,7 +251,8 @@ impl From<Instances> for Spread {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct PluginChoice {
     /// The stage.
-    pub stage: StageName,
+    #[schemars(schema_with = "crate::schema::stage")]
+    pub stage: Stage,
     /// Name of the plugin, from its plugin.yaml.
     #[schemars(length(min = 1, max = 253), regex(pattern = r"^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$"))]
     pub name: String,
@@ -368,7 +363,8 @@ pub enum DeploymentState {
 #[serde(rename_all = "camelCase")]
 pub struct PluginUse {
     /// The stage.
-    pub stage: StageName,
+    #[schemars(schema_with = "crate::schema::stage")]
+    pub stage: Stage,
     /// Name of the plugin.
     pub name: String,
     /// Its version.

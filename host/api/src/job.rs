@@ -1,7 +1,7 @@
 //! QuarksJob: a Job with a trigger, whose output becomes Secrets.
 
-use crate::Condition;
 use crate::template::Template;
+use crate::{Condition, ConditionStatus};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use kube::{CustomResource, KubeSchema};
 use schemars::JsonSchema;
@@ -200,4 +200,14 @@ pub struct QuarksJobStatus {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(extend("x-kubernetes-list-type" = "map", "x-kubernetes-list-map-keys" = ["type"]))]
     pub conditions: Vec<Condition>,
+}
+
+// === impl QuarksJobStatus ===
+
+impl QuarksJobStatus {
+    /// Its condition Failed, if that is True.
+    pub fn failure(&self) -> Option<&Condition> {
+        let mut conditions = self.conditions.iter();
+        conditions.find(|one| one.kind == "Failed" && one.status == ConditionStatus::True)
+    }
 }

@@ -18,7 +18,6 @@ pub mod plugin_approval;
 pub mod request;
 pub mod schema;
 pub mod secret;
-pub mod stage;
 pub mod stateful_set;
 pub mod template;
 
@@ -57,14 +56,8 @@ pub fn definitions() -> [CustomResourceDefinition; 5] {
 
 /// Joins the lines of each comment: `kubectl explain` wraps lines itself.
 fn with_whole_sentences(mut definition: CustomResourceDefinition) -> CustomResourceDefinition {
-    for version in &mut definition.spec.versions {
-        if let Some(schema) = version
-            .schema
-            .as_mut()
-            .and_then(|schema| schema.open_api_v3_schema.as_mut())
-        {
-            schema::join_lines(schema);
-        }
-    }
+    let versions = definition.spec.versions.iter_mut();
+    let schemas = versions.filter_map(|version| version.schema.as_mut()?.open_api_v3_schema.as_mut());
+    schemas.for_each(schema::join_lines);
     definition
 }

@@ -1,6 +1,6 @@
 //! PluginApproval: the versions of a plugin that may be used, where an administrator requires approvals.
 
-use crate::stage::StageName;
+use boson_pipeline::Stage;
 use kube::{CustomResource, KubeSchema};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -58,7 +58,8 @@ pub struct ApprovedVersion {
     #[schemars(length(min = 1, max = 253))]
     pub name: String,
     /// The stage of the conversion.
-    pub stage: StageName,
+    #[schemars(schema_with = "crate::schema::stage")]
+    pub stage: Stage,
     /// sha256 of the component, or of the image that contains it.
     #[schemars(regex(pattern = r"^sha256:[0-9a-f]{64}$"))]
     pub component: String,

@@ -149,17 +149,13 @@ pub struct CertificateRequest {
     #[schemars(length(max = 128))]
     pub locality: Option<String>,
     /// Whether it signs itself without being a CA.
-    #[serde(default, skip_serializing_if = "is_false")]
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub self_sign: bool,
     /// Usages of its key, in BOSH's terms. Default: key_cert_sign and crl_sign for a CA, else digital_signature and
     /// key_encipherment.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(length(max = 9), extend("x-kubernetes-list-type" = "atomic"))]
     pub key_usage: Vec<KeyUsage>,
-}
-
-fn is_false(value: &bool) -> bool {
-    !value
 }
 
 /// Usages of a key, in the terms of CredHub.

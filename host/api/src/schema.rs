@@ -4,10 +4,12 @@
 //! every release of Kubernetes, and the API server checks the created object anyway. Only errors that would be found
 //! too late then (a template without pods, a negative number of replicas) are checked here.
 
+use boson_pipeline::Stage;
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::{
     JSONSchemaProps, JSONSchemaPropsOrArray, JSONSchemaPropsOrBool,
 };
 use schemars::{Schema, SchemaGenerator, json_schema};
+use serde_json::{Value, json};
 
 const LABEL_VALUE: &str = r"^(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?$";
 
@@ -50,50 +52,30 @@ pub fn anything(_: &mut SchemaGenerator) -> Schema {
     json_schema!({ "type": "object", "x-kubernetes-preserve-unknown-fields": true })
 }
 
+/// The name of a stage of the conversion.
+pub fn stage(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({ "type": "string", "enum": Stage::ALL.map(Stage::name) })
+}
+
 /// Template of a Job (`kubectl explain cronjob.spec.jobTemplate`).
 pub fn job_template(_: &mut SchemaGenerator) -> Schema {
-    json_schema!({
-        "type": "object",
-        "x-kubernetes-preserve-unknown-fields": true,
-        "required": ["spec"],
-        "properties": {
-            "metadata": metadata(),
-            "spec": {
-                "type": "object",
-                "description": "Spec of the Job: see 'kubectl explain job.spec'.",
-                "x-kubernetes-preserve-unknown-fields": true,
-                "required": ["template"],
-                "properties": {
-                    "backoffLimit": { "type": "integer", "format": "int32", "minimum": 0, "description": "Retries before the Job counts as failed." },
-                    "template": pod_template()
-                }
-            }
-        }
-    })
+    let members = json!({
+        "backoffLimit": { "type": "integer", "format": "int32", "minimum": 0, "description": "Retries before the Job counts as failed." },
+        "template": pod_template()
+    });
+    with_spec("Spec of the Job: see 'kubectl explain job.spec'.", "template", &members)
 }
 
 /// Template of a StatefulSet (`kubectl explain statefulset`).
 pub fn stateful_set_template(_: &mut SchemaGenerator) -> Schema {
-    json_schema!({
-        "type": "object",
-        "x-kubernetes-preserve-unknown-fields": true,
-        "required": ["spec"],
-        "properties": {
-            "metadata": metadata(),
-            "spec": {
-                "type": "object",
-                "description": "Spec of each StatefulSet: see 'kubectl explain statefulset.spec'.",
-                "x-kubernetes-preserve-unknown-fields": true,
-                "required": ["template"],
-                "properties": {
-                    "replicas": { "type": "integer", "format": "int32", "minimum": 0, "description": "Pods in each zone, unless 'zoneReplicas' is set." },
-                    "serviceName": { "type": "string", "maxLength": 63, "description": "The headless Service that gives the pods their names." },
-                    "podManagementPolicy": { "type": "string", "enum": ["Parallel", "OrderedReady"], "description": "Whether pods start in parallel or one after the other." },
-                    "template": pod_template()
-                }
-            }
-        }
-    })
+    let members = json!({
+        "replicas": { "type": "integer", "format": "int32", "minimum": 0, "description": "Pods in each zone, unless 'zoneReplicas' is set." },
+        "serviceName": { "type": "string", "maxLength": 63, "description": "The headless Service that gives the pods their names." },
+        "podManagementPolicy": { "type": "string", "enum": ["Parallel", "OrderedReady"], "description": "Whether pods start in parallel or one after the other." },
+        "template": pod_template()
+    });
+    let description = "Spec of each StatefulSet: see 'kubectl explain statefulset.spec'.";
+    with_spec(description, "template", &members)
 }
 
 /// Probe (`kubectl explain pod.spec.containers.readinessProbe`) by the name of a container.
@@ -133,26 +115,37 @@ fn metadata() -> Schema {
 }
 
 fn pod_template() -> Schema {
+    let members = json!({
+        "containers": {
+            "type": "array",
+            "description": "At least one.",
+            "minItems": 1,
+            "items": { "type": "object", "x-kubernetes-preserve-unknown-fields": true }
+        }
+    });
+    let description = "Spec of the pods: see 'kubectl explain pod.spec'.";
+    let mut template = with_spec(description, "containers", &members);
+    template.insert(
+        "description".into(),
+        "Template of the pods: see 'kubectl explain pod'.".into(),
+    );
+    template
+}
+
+/// An object with metadata and a spec. `members`: of the spec; one of them is required.
+fn with_spec(description: &str, required: &str, members: &Value) -> Schema {
     json_schema!({
         "type": "object",
-        "description": "Template of the pods: see 'kubectl explain pod'.",
         "x-kubernetes-preserve-unknown-fields": true,
         "required": ["spec"],
         "properties": {
             "metadata": metadata(),
             "spec": {
                 "type": "object",
-                "description": "Spec of the pods: see 'kubectl explain pod.spec'.",
+                "description": description,
                 "x-kubernetes-preserve-unknown-fields": true,
-                "required": ["containers"],
-                "properties": {
-                    "containers": {
-                        "type": "array",
-                        "description": "At least one.",
-                        "minItems": 1,
-                        "items": { "type": "object", "x-kubernetes-preserve-unknown-fields": true }
-                    }
-                }
+                "required": [required],
+                "properties": members
             }
         }
     })

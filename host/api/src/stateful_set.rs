@@ -149,19 +149,6 @@ pub struct QuarksStatefulSetSpec {
     pub instances: Vec<PodState>,
 }
 
-impl QuarksStatefulSetSpec {
-    /// Pods of each zone; without zones, of the group.
-    pub fn replicas_by_zone(&self) -> Vec<usize> {
-        let template = self.template.members();
-        let each = template.get("spec").and_then(|spec| spec.get("replicas")?.as_i64());
-        let of_zone = |zone: usize| {
-            let own = self.zone_replicas.get(zone).map(|count| i64::from(*count));
-            usize::try_from(own.or(each).unwrap_or(1)).unwrap_or(0)
-        };
-        (0..self.zones.len().max(1)).map(of_zone).collect()
-    }
-}
-
 fn zone_node_label() -> String {
     "topology.kubernetes.io/zone".into()
 }
@@ -261,6 +248,17 @@ pub struct PodProblem {
 // === impl QuarksStatefulSetSpec ===
 
 impl QuarksStatefulSetSpec {
+    /// Pods of each zone; without zones, of the group.
+    pub fn replicas_by_zone(&self) -> Vec<usize> {
+        let template = self.template.members();
+        let each = template.get("spec").and_then(|spec| spec.get("replicas")?.as_i64());
+        let of_zone = |zone: usize| {
+            let own = self.zone_replicas.get(zone).map(|count| i64::from(*count));
+            usize::try_from(own.or(each).unwrap_or(1)).unwrap_or(0)
+        };
+        (0..self.zones.len().max(1)).map(of_zone).collect()
+    }
+
     /// The volumes of the pods, without claims.
     pub fn volumes(&self) -> Vec<Value> {
         let mut template = self.template.members();

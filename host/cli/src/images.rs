@@ -8,9 +8,8 @@ use boson_plugin_tools::components::{RegistryComponents, credentials};
 use boson_plugin_tools::signatures::Signatures;
 use boson_registry::codes;
 use boson_registry::{Registry, Settings};
-use std::future::Future;
+use futures::future::BoxFuture;
 use std::path::PathBuf;
-use std::pin::Pin;
 use std::sync::Arc;
 use tokio::task;
 
@@ -57,10 +56,7 @@ impl RegistryImages {
 }
 
 impl Images for RegistryImages {
-    fn release<'a>(
-        &'a self,
-        wanted: &'a ReleaseImage,
-    ) -> Pin<Box<dyn Future<Output = Result<Release, Vec<Diagnostic>>> + Send + 'a>> {
+    fn release<'a>(&'a self, wanted: &'a ReleaseImage) -> BoxFuture<'a, Result<Release, Vec<Diagnostic>>> {
         Box::pin(self.read(wanted))
     }
 }

@@ -2,6 +2,7 @@
 //!
 //! Of libraries, only warnings are logged: Secrets pass through them, and they may log values.
 
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, ValueEnum};
 use serde_json::{Map, Value};
 use std::fmt;
@@ -30,13 +31,13 @@ pub struct LogArguments {
     /// Show log messages of this level and above [default: info for the operator, warn for other commands]
     #[arg(
         long,
-        value_enum,
+        value_parser = levels(),
         value_name = "LEVEL",
         env = "BOSON_LOG",
         global = true,
         help_heading = "Log"
     )]
-    log: Option<Level>,
+    log: Option<LevelFilter>,
     /// Format of log messages
     #[arg(
         long,
@@ -48,16 +49,6 @@ pub struct LogArguments {
         help_heading = "Log"
     )]
     log_format: Format,
-}
-
-/// How much a message weighs.
-#[derive(Clone, Copy, Debug, ValueEnum)]
-enum Level {
-    Error,
-    Warn,
-    Info,
-    Debug,
-    Trace,
 }
 
 /// Format of log messages.
@@ -75,6 +66,12 @@ struct Lines;
 
 /// Puts the fields of an event into an object.
 struct Fields<'o>(&'o mut Map<String, Value>);
+
+/// How much a message weighs, in the words of the option.
+fn levels() -> impl TypedValueParser<Value = LevelFilter> {
+    let names = PossibleValuesParser::new(["error", "warn", "info", "debug", "trace"]);
+    names.try_map(|name| name.parse::<LevelFilter>())
+}
 
 /// Starts logging. `service`: whether this process runs forever, and its log is its only output.
 pub fn begin(arguments: &LogArguments, service: bool) {
@@ -117,15 +114,8 @@ fn targets(level: LevelFilter) -> Targets {
 }
 
 fn level(arguments: &LogArguments, service: bool) -> LevelFilter {
-    let asked = match arguments.log {
-        Some(Level::Error) => LevelFilter::ERROR,
-        Some(Level::Warn) => LevelFilter::WARN,
-        Some(Level::Info) => LevelFilter::INFO,
-        Some(Level::Debug) => LevelFilter::DEBUG,
-        Some(Level::Trace) => LevelFilter::TRACE,
-        None if service => LevelFilter::INFO,
-        None => LevelFilter::WARN,
-    };
+    let usual = if service { LevelFilter::INFO } else { LevelFilter::WARN };
+    let asked = arguments.log.unwrap_or(usual);
     let verbose = match arguments.verbose {
         0 => LevelFilter::OFF,
         1 => LevelFilter::INFO,

@@ -5,13 +5,12 @@ use crate::etags::{Cached, Documents};
 use boson_controllers::codes;
 use boson_controllers::conversion::Web;
 use boson_pipeline::Diagnostic;
+use futures::future::BoxFuture;
 use parking_lot::Mutex;
 use reqwest::header::{ETAG, IF_NONE_MATCH};
 use reqwest::redirect::{Attempt, Policy};
 use reqwest::{Certificate, Client, Response, StatusCode, Url};
 use std::collections::BTreeSet;
-use std::future::Future;
-use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -138,7 +137,7 @@ impl WebDocuments {
 }
 
 impl Web for WebDocuments {
-    fn document<'a>(&'a self, url: &'a str) -> Pin<Box<dyn Future<Output = Result<Vec<u8>, Diagnostic>> + Send + 'a>> {
+    fn document<'a>(&'a self, url: &'a str) -> BoxFuture<'a, Result<Vec<u8>, Diagnostic>> {
         Box::pin(self.read(url))
     }
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use tokio::sync::watch;
 
 /// Changes of one thing. Clones are of the same thing.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Changes(Arc<watch::Sender<()>>);
 
 // === impl Changes ===
@@ -26,12 +26,6 @@ impl Changes {
         stream::unfold(receiver, |mut receiver| async move {
             receiver.changed().await.ok().map(|()| ((), receiver))
         })
-    }
-}
-
-impl Default for Changes {
-    fn default() -> Self {
-        Self(Arc::new(watch::Sender::new(())))
     }
 }
 

@@ -134,8 +134,15 @@ impl EncodeLabelValue for Outcome {
 // === impl Described ===
 
 impl Described {
-    fn register(&mut self, name: &'static str, meaning: &'static str, metric: impl Metric) {
-        self.register_plain(&format!("{PREFIX}_{name}"), meaning, metric);
+    /// A new metric.
+    fn add<M: Metric + Clone + Default>(&mut self, name: &str, meaning: &'static str) -> M {
+        self.register(name, meaning, M::default())
+    }
+
+    /// Registers a metric, and returns it.
+    fn register<M: Metric + Clone>(&mut self, name: &str, meaning: &'static str, metric: M) -> M {
+        self.register_plain(&format!("{PREFIX}_{name}"), meaning, metric.clone());
+        metric
     }
 
     /// Registers a metric without our prefix.
@@ -166,131 +173,74 @@ impl Default for Metrics {
 impl Metrics {
     /// All zero.
     pub fn new() -> Self {
-        let seconds = || Histogram::new(SECONDS);
+        let mut registry = Described::default();
+        // In the order of a scrape.
         let mut metrics = Self {
-            registry: Described::default(),
-            api_calls: Family::default(),
-            api_seconds: seconds(),
-            reconciles: Family::default(),
-            reconcile_seconds: seconds(),
-            conversions: Counter::default(),
-            generated: Family::default(),
-            reviews: Family::default(),
-            review_seconds: seconds(),
-            link_rolls: Counter::default(),
-            leading: Gauge::default(),
-            plugins_loaded: Gauge::default(),
-            plugins_refused: Gauge::default(),
-            canaries_stopped: Gauge::default(),
-            plugins: PluginMetrics::default(),
-            ready: Gauge::default(),
-            deployments: Tally::default(),
-            groups: Tally::default(),
-            certificates: Earliest::default(),
-            build: Family::default(),
+            api_calls: registry.add(
+                "api_calls",
+                "Calls to the API server by verb, kind and outcome, without watches",
+            ),
+            api_seconds: registry.register(
+                "api_seconds",
+                "Duration of calls to the API server, in seconds",
+                Histogram::new(SECONDS),
+            ),
+            reconciles: registry.add("reconciles", "Reconciles by controller and outcome"),
+            reconcile_seconds: registry.register(
+                "reconcile_seconds",
+                "Duration of reconciles, in seconds",
+                Histogram::new(SECONDS),
+            ),
+            conversions: registry.add("conversions", "Conversions of deployments"),
+            generated: registry.add("secrets_generated", "Generated values, by kind and cause"),
+            reviews: registry.add(
+                "reviews",
+                "Webhook reviews of deployments, of their deletions, and of pods that ask for links, by resource and outcome",
+            ),
+            review_seconds: registry.register(
+                "review_seconds",
+                "Duration of webhook reviews, in seconds",
+                Histogram::new(SECONDS),
+            ),
+            link_rolls: registry.add(
+                "link_rolls",
+                "Workloads rolled because the content of a link that they consume has changed",
+            ),
+            leading: registry.add("leading", "1 while this process is the leader, otherwise 0"),
+            plugins_loaded: registry.add("plugins_loaded", "Plugins from ConfigMaps that are in use"),
+            plugins_refused: registry.add(
+                "plugins_refused",
+                "Plugins from ConfigMaps whose current content is rejected, or waits for an approval",
+            ),
+            canaries_stopped: registry.add(
+                "plugin_canaries_stopped",
+                "Canaries of plugins that were stopped, because conversions failed because of them",
+            ),
+            plugins: PluginMetrics::new(&mut registry),
+            ready: registry.add(
+                "ready",
+                "1 while all parts of this process are ready, as /ready reports",
+            ),
+            deployments: Tally::new(registry.add(
+                "deployments",
+                "BOSHDeployments by their condition Ready; only from the leader",
+            )),
+            groups: Tally::new(registry.add(
+                "instance_groups",
+                "Instance groups without errands, by their condition Ready; only from the leader",
+            )),
+            certificates: Earliest::new(registry.add(
+                "certificate_expiry_timestamp_seconds",
+                "Earliest expiry of a variable's certificate, in seconds since 1970; the operator renews certificates before they expire",
+            )),
+            build: registry.add("build_info", "Always 1; the label contains the version"),
             process: Process::default(),
+            registry,
         };
         let version = env!("CARGO_PKG_VERSION");
         metrics.build.get_or_create_owned(&Build { version }).set(1);
-        metrics.register();
+        metrics.process.register(&mut metrics.registry);
         metrics
-    }
-
-    fn register(&mut self) {
-        let registry = &mut self.registry;
-        registry.register(
-            "api_calls",
-            "Calls to the API server by verb, kind and outcome, without watches",
-            self.api_calls.clone(),
-        );
-        registry.register(
-            "api_seconds",
-            "Duration of calls to the API server, in seconds",
-            self.api_seconds.clone(),
-        );
-        registry.register(
-            "reconciles",
-            "Reconciles by controller and outcome",
-            self.reconciles.clone(),
-        );
-        registry.register(
-            "reconcile_seconds",
-            "Duration of reconciles, in seconds",
-            self.reconcile_seconds.clone(),
-        );
-        registry.register("conversions", "Conversions of deployments", self.conversions.clone());
-        registry.register(
-            "secrets_generated",
-            "Generated values, by kind and cause",
-            self.generated.clone(),
-        );
-        registry.register(
-            "reviews",
-            "Webhook reviews of deployments, of their deletions, and of pods that ask for links, by resource and outcome",
-            self.reviews.clone(),
-        );
-        registry.register(
-            "review_seconds",
-            "Duration of webhook reviews, in seconds",
-            self.review_seconds.clone(),
-        );
-        registry.register(
-            "link_rolls",
-            "Workloads rolled because the content of a link that they consume has changed",
-            self.link_rolls.clone(),
-        );
-        self.register_states();
-    }
-
-    fn register_states(&mut self) {
-        let registry = &mut self.registry;
-        registry.register(
-            "leading",
-            "1 while this process is the leader, otherwise 0",
-            self.leading.clone(),
-        );
-        registry.register(
-            "plugins_loaded",
-            "Plugins from ConfigMaps that are in use",
-            self.plugins_loaded.clone(),
-        );
-        registry.register(
-            "plugins_refused",
-            "Plugins from ConfigMaps whose current content is rejected, or waits for an approval",
-            self.plugins_refused.clone(),
-        );
-        registry.register(
-            "plugin_canaries_stopped",
-            "Canaries of plugins that were stopped, because conversions failed because of them",
-            self.canaries_stopped.clone(),
-        );
-        self.plugins.register(registry);
-        registry.register(
-            "ready",
-            "1 while all parts of this process are ready, as /ready reports",
-            self.ready.clone(),
-        );
-        registry.register(
-            "deployments",
-            "BOSHDeployments by their condition Ready; only from the leader",
-            self.deployments.shown.clone(),
-        );
-        registry.register(
-            "instance_groups",
-            "Instance groups without errands, by their condition Ready; only from the leader",
-            self.groups.shown.clone(),
-        );
-        registry.register(
-            "certificate_expiry_timestamp_seconds",
-            "Earliest expiry of a variable's certificate, in seconds since 1970; the operator renews certificates before they expire",
-            self.certificates.shown.clone(),
-        );
-        registry.register(
-            "build_info",
-            "Always 1; the label contains the version",
-            self.build.clone(),
-        );
-        self.process.register(registry);
     }
 
     /// In Prometheus' text format.

@@ -41,13 +41,9 @@ pub struct Scope {
 impl Scope {
     /// A fixed list, or nothing until [`Self::follow`] has listed the namespaces.
     pub fn new(namespaces: &Namespaces) -> Self {
-        let names = match namespaces {
-            Namespaces::Fixed(names) => Some(names.iter().cloned().collect()),
-            Namespaces::Monitored(_) => None,
-        };
-        let monitored_id = match namespaces {
-            Namespaces::Fixed(_) => None,
-            Namespaces::Monitored(id) => Some(id.as_str().into()),
+        let (names, monitored_id) = match namespaces {
+            Namespaces::Fixed(names) => (Some(names.iter().cloned().collect()), None),
+            Namespaces::Monitored(id) => (None, Some(id.as_str().into())),
         };
         Self {
             monitored_id,

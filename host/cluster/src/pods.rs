@@ -37,3 +37,9 @@ pub fn main_statuses(pod: &Pod) -> impl Iterator<Item = &ContainerStatus> {
     let statuses = pod.status.iter().flat_map(|status| &status.container_statuses);
     statuses.flatten()
 }
+
+/// Names of the claims that a pod uses.
+pub fn claims(pod: &Pod) -> impl Iterator<Item = &str> {
+    let volumes = pod.spec.iter().flat_map(|spec| &spec.volumes).flatten();
+    volumes.filter_map(|volume| Some(volume.persistent_volume_claim.as_ref()?.claim_name.as_str()))
+}

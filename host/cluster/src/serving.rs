@@ -15,7 +15,6 @@ use hyper_util::rt::{TokioIo, TokioTimer};
 use parking_lot::Mutex;
 use std::collections::{BTreeMap, BTreeSet};
 use std::convert::Infallible;
-use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio::net::TcpListener;
@@ -133,14 +132,6 @@ impl Part {
     }
 }
 
-/// Listens at an address.
-///
-/// # Errors
-/// The address is taken, or not this machine's.
-pub async fn listen(address: SocketAddr) -> std::io::Result<TcpListener> {
-    TcpListener::bind(address).await
-}
-
 /// Serves until it is dropped.
 pub async fn serve(listener: TcpListener, health: Health, metrics: Arc<Metrics>) {
     let mut places = Places::new(MAX_CLIENTS, MAX_CLIENTS / 4);
@@ -211,7 +202,7 @@ fn text(code: StatusCode, body: String) -> Response<Full<Bytes>> {
 mod tests {
     use super::*;
     use std::io::{Read, Write as _};
-    use std::net::TcpStream;
+    use std::net::{SocketAddr, TcpStream};
 
     async fn ask(address: SocketAddr, path: &'static str) -> String {
         let asked = tokio::task::spawn_blocking(move || {
@@ -226,7 +217,7 @@ mod tests {
 
     #[tokio::test]
     async fn silent_clients_do_not_block_others() {
-        let listener = listen(([127, 0, 0, 1], 0).into()).await.unwrap();
+        let listener = TcpListener::bind(("127.0.0.1", 0)).await.unwrap();
         let address = listener.local_addr().unwrap();
         let health = Health::default();
         health.set("watch", State::Working);
@@ -256,7 +247,7 @@ mod tests {
 
     #[tokio::test]
     async fn the_paths_report_the_state() {
-        let listener = listen(([127, 0, 0, 1], 0).into()).await.unwrap();
+        let listener = TcpListener::bind(("127.0.0.1", 0)).await.unwrap();
         let address = listener.local_addr().unwrap();
         let health = Health::default();
         tokio::spawn(serve(listener, health.clone(), Arc::default()));

@@ -1,5 +1,6 @@
 //! The question before a command changes what runs, as the BOSH CLI asks it.
 
+use crate::exit::ExitError;
 use crate::output;
 use anyhow::bail;
 use clap::Args;
@@ -32,23 +33,23 @@ impl Confirmation {
         Ok(())
     }
 
-    /// Says what will happen, and asks. False: the user declines, which is reported.
+    /// Says what will happen, and asks.
     ///
     /// # Errors
-    /// As [`Confirmation::check`], or standard input cannot be read.
-    pub fn ask(self, what: &str) -> anyhow::Result<bool> {
+    /// The user declines, which is reported; as [`Confirmation::check`]; or standard input cannot be read.
+    pub fn ask(self, what: &str) -> anyhow::Result<()> {
         if self.yes {
-            return Ok(true);
+            return Ok(());
         }
         self.check()?;
         output::complain(&format!("{what}Continue? [yN]: "));
         let mut answer = String::new();
         std::io::stdin().lock().read_line(&mut answer)?;
         if is_consent(&answer) {
-            return Ok(true);
+            return Ok(());
         }
         output::complain("Stopped\n");
-        Ok(false)
+        Err(ExitError::Input.into())
     }
 }
 

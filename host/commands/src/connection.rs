@@ -1,9 +1,10 @@
 //! The connection to the API server, for all commands that need one.
 
 use anyhow::Context;
-use boson_cluster::client::{Client, Connection, connect};
+use boson_cluster::client::{Client, Cluster, Connection, connect};
 use clap::Args;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 /// Where the credentials come from.
 #[derive(Args, Clone, Debug)]
@@ -30,5 +31,12 @@ impl ConnectionArguments {
         };
         let client = connect(&connection).await.map_err(anyhow::Error::msg);
         client.context("cannot configure the connection to the API server")
+    }
+
+    /// The cluster, and the namespace in it: this one, or that of the kubeconfig's context.
+    pub async fn cluster(&self, namespace: Option<&str>) -> anyhow::Result<(Cluster, String)> {
+        let client = self.client().await?;
+        let namespace = namespace.unwrap_or(client.default_namespace()).to_string();
+        Ok((Cluster::new(client, Arc::default()), namespace))
     }
 }

@@ -14,11 +14,8 @@ pub fn duration(text: &str) -> Result<Duration, String> {
     let (mut total, mut rest) = (Duration::ZERO, text);
     while !rest.is_empty() {
         let digits = rest.find(|c: char| !c.is_ascii_digit()).ok_or_else(wrong)?;
-        let number: u32 = rest
-            .get(..digits)
-            .and_then(|digits| digits.parse().ok())
-            .ok_or_else(wrong)?;
-        rest = rest.get(digits..).unwrap_or_default();
+        let (number, unit) = rest.split_at(digits);
+        let number: u32 = number.parse().map_err(|_| wrong())?;
         let units = [
             ("ms", 1_u64),
             ("s", 1_000),
@@ -26,10 +23,10 @@ pub fn duration(text: &str) -> Result<Duration, String> {
             ("h", 3_600_000),
             ("d", 86_400_000),
         ];
-        let unit = units
+        let found = units
             .iter()
-            .find_map(|(unit, millis)| Some((rest.strip_prefix(unit)?, millis)));
-        let (after, millis) = unit.ok_or_else(wrong)?;
+            .find_map(|(name, millis)| Some((unit.strip_prefix(name)?, millis)));
+        let (after, millis) = found.ok_or_else(wrong)?;
         total = total.saturating_add(Duration::from_millis(*millis).saturating_mul(number));
         rest = after;
     }

@@ -2,12 +2,14 @@
 //! a command waits also 124 (timeout) and 130 (Ctrl-C); in pods of a conversion also 65 (your input, and the error was
 //! reported to the operator) and 75 (try again).
 
-use crate::output::OutputClosed;
+use crate::output::{self, Color, OutputClosed};
 use boson_pipeline::Diagnostic;
+use boson_pipeline::report::Sources;
 use std::process::ExitCode;
 
-/// Why a command did not succeed. Except for `Io`, the messages have been shown.
-#[derive(Debug)]
+/// Why a command did not succeed. Except for `Io`, the messages have been shown. An [`anyhow::Error`] can contain it.
+#[derive(Debug, thiserror::Error)]
+#[error("the messages have been shown")]
 pub enum ExitError {
     /// The user's input is wrong; diagnostics were shown.
     Input,
@@ -24,6 +26,7 @@ pub enum ExitError {
     /// The user has ended it; the message has been shown.
     Interrupted,
     /// An error of the file system or of a stream.
+    #[error(transparent)]
     Io(anyhow::Error),
     /// The reader of our output has closed it, which is not an error.
     BrokenPipe,
@@ -35,7 +38,7 @@ impl From<anyhow::Error> for ExitError {
         if error.chain().filter_map(|cause| cause.downcast_ref()).any(of_output) {
             Self::BrokenPipe
         } else {
-            Self::Io(error)
+            error.downcast().unwrap_or_else(Self::Io)
         }
     }
 }
@@ -58,6 +61,12 @@ pub fn failed(diagnostics: &[Diagnostic], foreign: bool) -> ExitError {
     }
 }
 
+/// Shows errors in the user's input, which end the command.
+pub fn refused(diagnostics: &[Diagnostic], sources: &Sources, color: Color) -> ExitError {
+    output::show(diagnostics, sources, color);
+    ExitError::Input
+}
+
 /// The process's exit code.
 pub fn code(result: Result<(), ExitError>) -> ExitCode {
     match result {
@@ -72,7 +81,7 @@ pub fn code(result: Result<(), ExitError>) -> ExitCode {
         // As shells report it.
         Err(ExitError::Interrupted) => ExitCode::from(130),
         Err(ExitError::Io(error)) => {
-            crate::output::complain(&format!("error: {error:#}\n"));
+            output::complain(&format!("error: {error:#}\n"));
             ExitCode::from(1)
         }
     }
@@ -92,5 +101,11 @@ mod tests {
         let connection = Error::from(ErrorKind::BrokenPipe);
         let connection = Err::<(), _>(connection).context("cannot list pods").unwrap_err();
         assert!(matches!(ExitError::from(connection), ExitError::Io(_)));
+    }
+
+    #[test]
+    fn an_end_stays_what_it_is_inside_of_another_error() {
+        let declined = Err::<(), _>(ExitError::Input).context("cannot deploy").unwrap_err();
+        assert!(matches!(ExitError::from(declined), ExitError::Input));
     }
 }

@@ -75,6 +75,11 @@ pub fn unreadable(name: &str, error: &io::Error) -> Box<Diagnostic> {
     refuse(name, codes::INPUT_UNREADABLE, message, "check its permissions")
 }
 
+/// The error for files that cannot be written.
+pub fn unwritable(error: &anyhow::Error) -> Diagnostic {
+    Diagnostic::error(codes::OUTPUT_UNWRITABLE, format!("{error:#}"))
+}
+
 /// Expands `~` to the home directory, as BOSH's command line does for the manifest, `--var-file` and `--vars-store`.
 pub fn expanded(path: &Path) -> PathBuf {
     let below = path.to_str().and_then(|path| path.strip_prefix('~'));

@@ -26,14 +26,6 @@ pub fn secret_file(path: &Path, sources: &mut Sources) -> Result<Document, Box<D
     read(path, sources, true)
 }
 
-/// The content of a YAML or JSON file.
-///
-/// # Errors
-/// As [`yaml_file`].
-pub fn document(path: &Path, sources: &mut Sources) -> Result<Tree, Box<Diagnostic>> {
-    Ok(secret_file(path, sources)?.tree)
-}
-
 /// The content of a file of a Secret that is mounted in a pod, which may be compressed.
 ///
 /// # Errors

@@ -6,6 +6,7 @@ use clap::ValueEnum;
 use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
 use std::collections::HashSet;
 use std::io::{ErrorKind, IsTerminal, Write};
+use std::sync::Arc;
 use std::time::Duration;
 
 /// When to color.
@@ -47,16 +48,9 @@ impl Color {
 }
 
 /// The reader of standard output has closed it. Other streams, such as a connection to the API server, break, too.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
+#[error("standard output is closed")]
 pub struct OutputClosed;
-
-impl std::fmt::Display for OutputClosed {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("standard output is closed")
-    }
-}
-
-impl std::error::Error for OutputClosed {}
 
 /// Writes to standard output.
 ///
@@ -161,8 +155,8 @@ fn counted(errors: usize, warnings: usize) -> String {
     }
 }
 
-/// A progress line; only on a terminal.
-pub struct Progress(Option<ProgressBar>);
+/// A progress line; hidden without a terminal.
+pub struct Progress(ProgressBar);
 
 // === impl Progress ===
 
@@ -170,52 +164,45 @@ impl Progress {
     /// Shown after a delay, so that quick commands show none.
     pub fn start() -> Self {
         if !std::io::stderr().is_terminal() {
-            return Self(None);
+            return Self(ProgressBar::hidden());
         }
         let bar = ProgressBar::new_spinner();
         if let Ok(style) = ProgressStyle::with_template("{spinner} {msg}") {
             bar.set_style(style);
         }
         bar.enable_steady_tick(Duration::from_millis(120));
-        Self(Some(bar))
+        Self(bar)
     }
 
     /// Whether there is a terminal.
     pub fn is_shown(&self) -> bool {
-        self.0.is_some()
+        !self.0.is_hidden()
     }
 
     /// Sets the text.
     pub fn say(&self, what: &str) {
-        if let Some(bar) = &self.0 {
-            bar.set_message(what.to_string());
-        }
+        self.0.set_message(what.to_string());
     }
 
     /// Writes something else above it.
     pub fn pause<T>(&self, write: impl FnOnce() -> T) -> T {
-        match &self.0 {
-            Some(bar) => bar.suspend(write),
-            None => write(),
-        }
+        self.0.suspend(write)
     }
 }
 
 impl Drop for Progress {
     fn drop(&mut self) {
         // Before anything else is written to the terminal: a half-erased line would garble it.
-        if let Some(bar) = &self.0 {
-            bar.finish_and_clear();
-        }
+        self.0.finish_and_clear();
     }
 }
 
 /// Progress lines, one for each item in progress; only on a terminal.
 pub struct Bars(Option<MultiProgress>);
 
-/// A progress line; erased when its last handle is dropped.
+/// A progress line; erased when its last handle is dropped. Hidden without a terminal.
 #[derive(Clone)]
-pub struct Bar(Option<std::sync::Arc<Line>>);
+pub struct Bar(Arc<Line>);
 
 /// Erases its line when dropped.
 struct Line(ProgressBar);
@@ -230,11 +217,13 @@ impl Bars {
 
     /// Adds a progress line.
     pub fn bar(&self, title: &str) -> Bar {
-        let Some(all) = &self.0 else { return Bar(None) };
+        let Some(all) = &self.0 else {
+            return Bar(Arc::new(Line(ProgressBar::hidden())));
+        };
         let bar = all.add(ProgressBar::new_spinner());
         bar.set_prefix(title.to_owned());
         bar.enable_steady_tick(Duration::from_millis(120));
-        Bar(Some(std::sync::Arc::new(Line(bar))))
+        Bar(Arc::new(Line(bar)))
     }
 
     /// Writes something else between them.
@@ -259,28 +248,24 @@ impl Bars {
 impl Bar {
     /// Sets the text, and the total number of bytes.
     pub fn phase(&self, what: &str, whole: Option<u64>) {
-        if let Some(line) = &self.0 {
-            line.0.set_message(what.to_owned());
-            line.0.set_position(0);
-            line.measure(whole);
-        }
+        let Line(bar) = &*self.0;
+        bar.set_message(what.to_owned());
+        bar.set_position(0);
+        self.0.measure(whole);
     }
 
     /// Adds this many bytes to the progress.
     pub fn advance(&self, bytes: u64) {
-        if let Some(line) = &self.0 {
-            line.0.inc(bytes);
-        }
+        self.0.0.inc(bytes);
     }
 
     /// Sets the number of bytes, and the total.
     pub fn set(&self, bytes: u64, whole: Option<u64>) {
-        if let Some(line) = &self.0 {
-            if line.0.length() != whole {
-                line.measure(whole);
-            }
-            line.0.set_position(bytes);
+        let Line(bar) = &*self.0;
+        if bar.length() != whole {
+            self.0.measure(whole);
         }
+        bar.set_position(bytes);
     }
 }
 

@@ -18,7 +18,7 @@ pub struct WithoutTlsArguments {
         env = "BOSON_REGISTRY_WITHOUT_TLS",
         value_delimiter = ','
     )]
-    pub registry_without_tls: Vec<String>,
+    registry_without_tls: Vec<String>,
 }
 
 /// Whom the program trusts in addition to the system's authorities.
@@ -27,18 +27,6 @@ pub struct AuthorityArguments {
     /// Additional CA certificate for registries: a PEM file
     #[arg(long, value_name = "FILE", env = "BOSON_REGISTRY_CA", value_delimiter = ',')]
     registry_ca: Vec<PathBuf>,
-}
-
-// === impl AuthorityArguments ===
-
-impl AuthorityArguments {
-    /// The contents of the files.
-    ///
-    /// # Errors
-    /// A file cannot be read.
-    pub fn read(&self) -> anyhow::Result<Vec<Vec<u8>>> {
-        files::read_all(&self.registry_ca)
-    }
 }
 
 /// The options as environment variables, for commands that read from a registry only if a plugin is there.
@@ -57,7 +45,7 @@ struct Environment {
 pub fn settings(without_tls: &WithoutTlsArguments, authorities: &AuthorityArguments) -> anyhow::Result<Settings> {
     Ok(Settings {
         without_tls: without_tls.registry_without_tls.clone(),
-        authorities: authorities.read()?,
+        authorities: files::read_all(&authorities.registry_ca)?,
         allowed: Vec::new(),
     })
 }

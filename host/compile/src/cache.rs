@@ -8,7 +8,7 @@ use boson_releases::Package;
 use serde_json::{Value, json};
 use std::borrow::Cow;
 use std::fs::{self, DirBuilder, File};
-use std::io::{self, Write};
+use std::io;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use tempfile::{NamedTempFile, TempDir};
@@ -35,7 +35,7 @@ impl Cache {
     pub fn new(root: &Path) -> Result<Self, Diagnostic> {
         for place in ["packages", "logs", "work", "stemcells"] {
             let made = DirBuilder::new().recursive(true).mode(0o700).create(root.join(place));
-            made.map_err(|error| unusable(&error))?;
+            made.map_err(unusable)?;
         }
         Ok(Self {
             root: root.to_path_buf(),
@@ -173,16 +173,8 @@ fn locked(path: &Path) -> io::Result<File> {
     Ok(file)
 }
 
-/// Writes a file that a builder reads.
-///
-/// # Errors
-/// Those of the disk.
-pub fn write(path: &Path, text: &str) -> io::Result<()> {
-    File::create(path)?.write_all(text.as_bytes())
-}
-
 /// The error for a cache that cannot be written.
-pub fn unusable(error: &io::Error) -> Diagnostic {
+pub fn unusable(error: io::Error) -> Diagnostic {
     Diagnostic::error(
         codes::COMPILE_CACHE,
         format!("compiled packages cannot be stored: {error}"),

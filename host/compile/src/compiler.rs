@@ -132,7 +132,7 @@ impl Compiler {
         };
         if !missing.is_empty() {
             let stemcell = self.stemcell(base).map_err(|error| vec![error])?;
-            let work = self.cache.work().map_err(|error| vec![cache::unusable(&error)])?;
+            let work = self.cache.work().map_err(|error| vec![cache::unusable(error)])?;
             let wanted: BTreeSet<&str> = missing.iter().map(|package| package.name.as_str()).collect();
             context::sources(source, &wanted, &work)?;
             let run = Run {
@@ -152,7 +152,7 @@ impl Compiler {
         let mut layers = BTreeMap::new();
         for package in source.packages() {
             let layer = self.cached(package, &keys);
-            let layer = layer.ok_or_else(|| vec![cache::unusable(&io::ErrorKind::NotFound.into())])?;
+            let layer = layer.ok_or_else(|| vec![cache::unusable(io::ErrorKind::NotFound.into())])?;
             layers.insert(package.name.clone(), layer);
         }
         Ok((layers.into_values().collect(), tally))
@@ -180,13 +180,10 @@ impl Compiler {
         let place = self.cache.stemcells();
         let (layout, archive) = (place.join(digits), place.join(format!("{digits}.tar")));
         // The archive of another run, which has the same path, would be deleted before its builder has read it.
-        let _lock = self
-            .cache
-            .lock_stemcell(digits)
-            .map_err(|error| cache::unusable(&error))?;
+        let _lock = self.cache.lock_stemcell(digits).map_err(cache::unusable)?;
         let mut said = String::new();
         if let Some(command) = builder.load(&archive) {
-            boson_oci::archive(&image, &archive).map_err(|error| cache::unusable(&error))?;
+            boson_oci::archive(&image, &archive).map_err(cache::unusable)?;
             let log = place.join(format!("{digits}.log"));
             let (tail, success) = output(command, builder, &log, &|_| {})?;
             // A builder that has loaded it needs it no more.
@@ -196,7 +193,7 @@ impl Compiler {
             }
             tail.last().unwrap_or_default().clone_into(&mut said);
         } else {
-            boson_oci::directory(&image, &layout).map_err(|error| cache::unusable(&error))?;
+            boson_oci::directory(&image, &layout).map_err(cache::unusable)?;
         }
         Ok(Stemcell {
             builder,
@@ -226,16 +223,15 @@ impl Compiler {
 impl Run<'_> {
     /// Compiles a package, unless another run has done so meanwhile.
     fn package(&self, package: &Package) -> Result<(), Diagnostic> {
-        let fail = |error: io::Error| cache::unusable(&error);
         let (cache, key) = (&self.compiler.cache, self.key(package));
-        let _lock = cache.lock(package, key).map_err(fail)?;
+        let _lock = cache.lock(package, key).map_err(cache::unusable)?;
         if cache.get(package, key).is_some() {
             return Ok(());
         }
         self.compiler.in_turn(|| {
             (self.tell)(Event::Started(&package.name));
             let layer = self.build(package).and_then(|out| self.layer(package, &out));
-            let stored = layer.and_then(|layer| cache.put(package, key, &layer).map_err(fail));
+            let stored = layer.and_then(|layer| cache.put(package, key, &layer).map_err(cache::unusable));
             // Sources and results of large packages together would not fit on a disk.
             let _ = fs::remove_dir_all(self.work.of(package));
             (self.tell)(Event::Ended(&package.name));
@@ -249,12 +245,11 @@ impl Run<'_> {
 
     /// Builds it; the result is the path of a tar with `package.tar`.
     fn build(&self, package: &Package) -> Result<PathBuf, Diagnostic> {
-        let fail = |error: io::Error| cache::unusable(&error);
         let place = self.work.of(package);
-        let dependencies = self.dependencies(package, &place).map_err(fail)?;
+        let dependencies = self.dependencies(package, &place).map_err(cache::unusable)?;
         let Stemcell { builder, name, .. } = self.stemcell;
         let text = dockerfile::one(name, package, dependencies, &self.work.name());
-        cache::write(&place.join("Dockerfile"), &text).map_err(fail)?;
+        fs::write(place.join("Dockerfile"), text).map_err(cache::unusable)?;
         let side = |end: &str| place.with_file_name(format!("{}.{end}", package.name));
         let (out, id) = (side("out"), side("id"));
         let command = builder.command(&Build {
@@ -349,5 +344,5 @@ fn output(mut command: Command, builder: Builder, log: &Path, tell: &dyn Fn(u64)
     drop(command);
     let tail = Tail::keep(reader, log, tell);
     let status = child.wait().map_err(unusable)?;
-    Ok((tail.map_err(|error| cache::unusable(&error))?, status.success()))
+    Ok((tail.map_err(cache::unusable)?, status.success()))
 }

@@ -50,7 +50,7 @@ pub fn write(whole: &Whole<'_>, out: &Path, pool: &Pool) -> Result<(), Vec<Diagn
     prepare(out).map_err(|error| vec![error])?;
     let packages = source.packages();
     let wanted = packages.iter().map(|package| package.name.as_str()).collect();
-    archives(source, &wanted, |error| unwritable(out, error), &|package| {
+    archives(source, &wanted, |error| unwritable(out, &error), &|package| {
         let nth = packages
             .iter()
             .position(|one| one.name == package.name)
@@ -73,7 +73,7 @@ pub fn write(whole: &Whole<'_>, out: &Path, pool: &Pool) -> Result<(), Vec<Diagn
     ];
     let text = dockerfile::whole(whole.stemcell_image, packages, &labels);
     let text = format!("# The image {}: build it without a network.\n{text}", whole.name);
-    cache::write(&out.join("Dockerfile"), &text).map_err(fail)
+    fs::write(out.join("Dockerfile"), text).map_err(fail)
 }
 
 /// Files of the user are not overwritten.
@@ -96,7 +96,7 @@ fn unwritable(out: &Path, error: &io::Error) -> Diagnostic {
 fn archives(
     source: &Source,
     wanted: &BTreeSet<&str>,
-    fail: impl Fn(&io::Error) -> Diagnostic,
+    fail: impl Fn(io::Error) -> Diagnostic,
     place: &dyn Fn(&Package) -> io::Result<PathBuf>,
 ) -> Result<(), Vec<Diagnostic>> {
     let mut open: Option<(String, Archive)> = None;
@@ -105,18 +105,18 @@ fn archives(
             Some((name, archive)) if name == package.name => archive,
             before => {
                 let ended = before.map_or(Ok(()), |(_, archive)| archive.finish());
-                ended.map_err(|error| fail(&error))?;
+                ended.map_err(&fail)?;
                 place(package)
                     .and_then(|path| Archive::new(package, &path))
-                    .map_err(|error| fail(&error))?
+                    .map_err(&fail)?
             }
         };
-        archive.add(item, data).map_err(|error| fail(&error))?;
+        archive.add(item, data).map_err(&fail)?;
         open = Some((package.name.clone(), archive));
         Ok(())
     })?;
     let ended = open.map_or(Ok(()), |(_, archive)| archive.finish());
-    ended.map_err(|error| vec![fail(&error)])
+    ended.map_err(|error| vec![fail(error)])
 }
 
 /// The links of packages.

@@ -1,17 +1,20 @@
 //! Output of a plugin: what its runtime writes to standard output and standard error, and what it prints by the
 //! interface `console` of the contract.
 
-use crate::Error;
 use crate::packages::PACKAGES;
 use walrus::{FunctionId, ImportKind, Module, ValType};
-use wit_component::{StringEncoding, embed_component_metadata};
-use wit_parser::Resolve;
 
 /// The interface of the contract.
 pub(crate) const MODULE: &str = "boson:types/console@1.0.0";
 const PRINT: &str = "print";
-/// A world with the interface. It is merged with that of the plugin.
-const WORLD: &str = "package boson:debug@1.0.0; world debug { import boson:types/console@1.0.0; }";
+/// A world with the interface, after the package that it uses. It is merged with that of the plugin.
+pub(crate) const WORLD: [(&str, &str); 2] = [
+    PACKAGES[0],
+    (
+        "debug.wit",
+        "package boson:debug@1.0.0; world debug { import boson:types/console@1.0.0; }",
+    ),
+];
 
 /// Whether an import is the function of the console.
 pub(crate) fn is_print(module: &str, name: &str) -> bool {
@@ -28,14 +31,4 @@ pub(crate) fn print(module: &mut Module) -> FunctionId {
         let signature = module.types.add(&[ValType::I32, ValType::I32], &[]);
         module.add_import_func(MODULE, PRINT, signature).0
     })
-}
-
-/// Adds the import to the world of a module.
-pub(crate) fn embed(module: &mut Vec<u8>) -> Result<(), Error> {
-    let mut resolve = Resolve::default();
-    let (types, text) = PACKAGES[0];
-    resolve.push_str(types, text).map_err(Error::unfit)?;
-    let package = resolve.push_str("debug.wit", WORLD).map_err(Error::unfit)?;
-    let world = resolve.select_world(&[package], None).map_err(Error::unfit)?;
-    embed_component_metadata(module, &resolve, world, StringEncoding::UTF8).map_err(Error::unfit)
 }

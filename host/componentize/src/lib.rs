@@ -40,7 +40,8 @@ pub use packages::{Package, packages, wit};
 
 use contract::Declared;
 use walrus::Module;
-use wit_component::{ComponentEncoder, StringEncoding, embed_component_metadata};
+use wit_component::{StringEncoding, embed_component_metadata};
+use wit_parser::Resolve;
 
 /// Version of the answers to WASI that [`without_wasi`] adds. Machine code of a component with others is outdated.
 pub const ANSWERS: &str = env!("ANSWERS");
@@ -79,11 +80,18 @@ fn made(core: &[u8]) -> Result<Vec<u8>, Error> {
         embed_component_metadata(&mut sealed, resolve, world, StringEncoding::UTF8).map_err(Error::unfit)?;
     }
     if prints {
-        console::embed(&mut sealed)?;
+        embed(&mut sealed, &console::WORLD)?;
     }
-    let mut encoder = ComponentEncoder::default()
-        .validate(true)
-        .module(&sealed)
-        .map_err(Error::unfit)?;
-    encoder.encode().map_err(Error::unfit)
+    provider::encoded(&sealed)
+}
+
+/// Adds the world of the last of these packages to that of a module.
+fn embed(module: &mut Vec<u8>, packages: &[(&str, &str)]) -> Result<(), Error> {
+    let mut resolve = Resolve::default();
+    let mut last = None;
+    for (file, text) in packages {
+        last = Some(resolve.push_str(file, text).map_err(Error::unfit)?);
+    }
+    let world = resolve.select_world(last.as_slice(), None).map_err(Error::unfit)?;
+    embed_component_metadata(module, &resolve, world, StringEncoding::UTF8).map_err(Error::unfit)
 }

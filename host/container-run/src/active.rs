@@ -13,7 +13,7 @@ use rustix::process::{Pid, Signal};
 
 use crate::arguments::Flags;
 use crate::children;
-use crate::error::{Error, Result, code_of_exec};
+use crate::error::{Error, Result};
 use crate::events::Events;
 use crate::http::{Server, request, response};
 use crate::output::say::say;
@@ -99,9 +99,9 @@ fn start(flags: &Flags) -> Result<Run> {
         .stderr(Stdio::null())
         .process_group(0)
         .spawn()
-        .map_err(|error| Error {
-            code: code_of_exec(&error),
-            text: format!("cannot run the command of the active/passive probe: {}", error.kind()),
+        .map_err(|error| {
+            let text = format!("cannot run the command of the active/passive probe: {}", error.kind());
+            Error::of_exec(&error, text)
         })?;
     Ok(Run {
         pid: Pid::from_child(&child),

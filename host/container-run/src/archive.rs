@@ -1,15 +1,13 @@
 //! `container-run archive` and `extract`: files of a container as a tar stream, for `host logs` and `host scp`. The
 //! image of a release may have no `tar`.
 
-use std::fs::{self, DirBuilder, File, OpenOptions};
+use std::fs::{self, DirBuilder, OpenOptions};
 use std::io::{self, BufWriter, Read, Write};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::path::{Component, Path, PathBuf};
 
-use rustix::fs::OFlags;
-
 use crate::error::{Doing, Error, Result};
-use crate::files::entries;
+use crate::files::{entries, open_shared};
 use crate::output::say::say;
 
 const BLOCK_BYTES: usize = 512;
@@ -60,7 +58,7 @@ pub fn archive(arguments: &[String]) -> Result<u8> {
     let mut out = BufWriter::new(io::stdout().lock());
     let name = name.or_else(|| path.file_name().map(PathBuf::from));
     let name = name.unwrap_or_else(|| PathBuf::from("root"));
-    let written = write_all(&mut out, &path, &name).and_then(|()| {
+    let written = write_one(&mut out, &path, &name, 0).and_then(|()| {
         out.write_all(&[0; 2 * BLOCK_BYTES])?;
         out.flush()
     });
@@ -78,10 +76,6 @@ pub fn extract(arguments: &[String]) -> Result<u8> {
     Ok(0)
 }
 
-fn write_all(out: &mut impl Write, path: &Path, name: &Path) -> io::Result<()> {
-    write_one(out, path, name, 0)
-}
-
 fn write_one(out: &mut impl Write, path: &Path, name: &Path, depth: usize) -> io::Result<()> {
     let skip = |why: &str| {
         say(&format!("{}: {why}: left out", path.display()));
@@ -95,12 +89,11 @@ fn write_one(out: &mut impl Write, path: &Path, name: &Path, depth: usize) -> io
         if depth == MAX_DEPTH {
             return skip("too deep");
         }
-        let list = match entries(path) {
+        let mut list = match entries(path) {
             Ok(list) => list,
             Err(error) => return skip(&error.to_string()),
         };
         write_header(out, name, DIRECTORY, &metadata, 0)?;
-        let mut list: Vec<PathBuf> = list.into_iter().collect();
         list.sort();
         for entry in list {
             let Some(part) = entry.file_name() else { continue };
@@ -112,7 +105,7 @@ fn write_one(out: &mut impl Write, path: &Path, name: &Path, depth: usize) -> io
         return skip("neither a file nor a directory");
     }
     // It may be another file by now, such as a named pipe.
-    let file = match open(path) {
+    let file = match open_shared(OpenOptions::new().read(true), path) {
         Ok(file) => file,
         Err(error) => return skip(&error.to_string()),
     };
@@ -126,14 +119,6 @@ fn write_one(out: &mut impl Write, path: &Path, name: &Path, depth: usize) -> io
     let copied = io::copy(&mut file.take(size), out)?;
     io::copy(&mut io::repeat(0).take(size - copied + padding(size)), out)?;
     Ok(())
-}
-
-fn open(path: &Path) -> io::Result<File> {
-    let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK;
-    OpenOptions::new()
-        .read(true)
-        .custom_flags(i32::try_from(flags.bits()).unwrap_or_default())
-        .open(path)
 }
 
 fn write_header(out: &mut impl Write, name: &Path, kind: u8, metadata: &fs::Metadata, size: u64) -> io::Result<()> {
@@ -294,7 +279,7 @@ mod tests {
 
     fn packed(path: &Path) -> Vec<u8> {
         let mut out = Vec::new();
-        write_all(&mut out, path, Path::new(path.file_name().unwrap())).unwrap();
+        write_one(&mut out, path, Path::new(path.file_name().unwrap()), 0).unwrap();
         out.extend([0; 2 * BLOCK_BYTES]);
         out
     }

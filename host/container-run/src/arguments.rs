@@ -1,9 +1,11 @@
 //! The flags of all subcommands: one table of names, so that a flag means the same everywhere.
 
-use std::io::Read;
+use std::fs::File;
+use std::io::{self, Read};
 use std::time::Duration;
 
 use crate::error::{Error, Result};
+use crate::output::logfile::Rotation;
 
 /// Kubernetes' own default.
 const DEFAULT_GRACE_PERIOD: Duration = Duration::from_secs(30);
@@ -25,7 +27,7 @@ pub struct Member {
 }
 
 /// The values of the flags.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Flags {
     /// `--job`.
     pub job: String,
@@ -62,10 +64,8 @@ pub struct Flags {
     pub ends: bool,
     /// `--wait-after-failure`: how long a failed script keeps its container.
     pub wait: Duration,
-    /// `--log-size`: the size at which a log file is rotated.
-    pub log_size: u64,
-    /// `--log-files`: how many rotated files are retained.
-    pub log_files: u32,
+    /// `--log-size`, `--log-files`: when log files are rotated, and how many are retained.
+    pub rotation: Rotation,
     /// `--port`: where monit or an active/passive probe answers, or where a probe asks.
     pub port: u16,
     /// `--word`, repeated: the command of an active/passive probe.
@@ -88,32 +88,17 @@ impl Flags {
     /// Reads the flags. `needed`: the flags that the subcommand requires.
     pub fn read(arguments: &[String], needed: &[&str]) -> Result<Self> {
         let mut flags = Self {
-            job: String::new(),
-            process: String::new(),
-            name: String::new(),
-            env: Vec::new(),
-            members: Vec::new(),
-            scripts: Vec::new(),
-            pre_starts: Vec::new(),
             grace: DEFAULT_GRACE_PERIOD,
-            persistent_disk: 0,
-            valid: Duration::ZERO,
-            condition: false,
-            post_deploy: String::new(),
-            sources: String::new(),
-            jobs: String::new(),
-            bosh: String::new(),
-            ends: false,
-            wait: Duration::ZERO,
-            log_size: DEFAULT_LOG_BYTES,
-            log_files: DEFAULT_LOG_FILES,
+            rotation: Rotation {
+                size: DEFAULT_LOG_BYTES,
+                files: DEFAULT_LOG_FILES,
+            },
             port: MONIT_PORT,
-            command: Vec::new(),
-            delay: Duration::ZERO,
-            period: Duration::from_secs(1),
-            timeout: Duration::from_secs(1),
+            period: SECOND,
+            timeout: SECOND,
             successes: 1,
             failures: 1,
+            ..Self::default()
         };
         let mut seen = Vec::new();
         let mut rest = arguments.iter();
@@ -137,9 +122,8 @@ impl Flags {
 
     /// The content of the file of `--post-deploy`, reduced to characters that a file name may have.
     pub fn post_deploy_value(&self) -> Option<String> {
-        let mut text = String::new();
-        let file = std::fs::File::open(&self.post_deploy).ok()?;
-        file.take(128).read_to_string(&mut text).ok()?;
+        let file = File::open(&self.post_deploy).ok()?;
+        let text = io::read_to_string(file.take(128)).ok()?;
         let value: String = text
             .trim()
             .chars()
@@ -170,8 +154,8 @@ impl Flags {
             "--after-stop" if value == "end" || value == "stay" => self.ends = value == "end",
             "--after-stop" => return Err(Error::usage("--after-stop needs end or stay")),
             "--wait-after-failure" => self.wait = seconds(flag, value)?,
-            "--log-size" => self.log_size = number(flag, value)?.max(1),
-            "--log-files" => self.log_files = u32::try_from(number(flag, value)?).unwrap_or(DEFAULT_LOG_FILES),
+            "--log-size" => self.rotation.size = number(flag, value)?.max(1),
+            "--log-files" => self.rotation.files = u32::try_from(number(flag, value)?).unwrap_or(DEFAULT_LOG_FILES),
             "--word" => self.command.push(value.to_string()),
             "--delay" => self.delay = seconds(flag, value)?,
             "--period" => self.period = seconds(flag, value)?.max(SECOND),

@@ -61,10 +61,9 @@ pub fn send_group(pid: Pid, signal: Signal) {
 /// otherwise.
 pub fn lives(pid: Pid) -> bool {
     match rustix::process::test_kill_process(pid) {
-        // A process of another user.
-        Err(Errno::PERM) => !is_zombie_of_others(pid),
+        // A process of another user is not permitted.
+        Ok(()) | Err(Errno::PERM) => !is_zombie_of_others(pid),
         Err(_) => false,
-        Ok(()) => !is_zombie_of_others(pid),
     }
 }
 
@@ -87,8 +86,7 @@ pub fn kill_all() {
         if !has_children() || Instant::now() > end {
             return;
         }
-        let left = below();
-        for pid in left {
+        for pid in below() {
             send(pid, Signal::KILL);
         }
         std::thread::sleep(Duration::from_millis(1));

@@ -2,10 +2,10 @@
 //! rendered.
 
 use std::collections::HashMap;
-use std::fs::File;
-use std::io::Read;
+use std::fs::{self, File};
+use std::io::{self, Read};
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use crate::error::{Doing, Error, Result};
 use crate::places::Places;
@@ -27,7 +27,6 @@ pub struct Description {
     #[serde(default)]
     probes: HashMap<String, HashMap<String, Probe>>,
     /// The command that must succeed before post-start.
-    #[serde(default)]
     pub condition: Option<Vec<String>>,
 }
 
@@ -66,13 +65,10 @@ pub struct Process {
     #[serde(default)]
     pub env: Vec<(String, String)>,
     /// Working directory; the job's directory if absent or empty.
-    #[serde(default)]
     pub workdir: Option<String>,
     /// Runs before each start, as root.
-    #[serde(default)]
     pub pre_start: Option<String>,
     /// `TERM` or `INT`.
-    #[serde(default)]
     pub shutdown_signal: Option<String>,
     /// Capabilities without `CAP_`.
     #[serde(default)]
@@ -92,10 +88,8 @@ pub struct Process {
     #[serde(default)]
     pub volumes: Vec<Volume>,
     /// How monit starts and stops it, where it does not run by BPM.
-    #[serde(default)]
     pub monit: Option<Monit>,
     /// Its name for monit's command line, where that is not the process's.
-    #[serde(default)]
     pub check: Option<String>,
 }
 
@@ -103,18 +97,15 @@ pub struct Process {
 #[derive(Clone, Copy, Debug, Default, Deserialize)]
 pub struct Limits {
     /// Maximum number of file descriptors.
-    #[serde(default)]
     pub open_files: Option<u64>,
     /// Maximum number of processes and threads.
-    #[serde(default)]
     pub processes: Option<u64>,
     /// Maximum size of a core file.
-    #[serde(default)]
     pub core_file_size: Option<Size>,
 }
 
 /// A number of bytes, or no limit.
-#[derive(Clone, Copy, Debug, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum Size {
     /// This many bytes.
@@ -124,7 +115,7 @@ pub enum Size {
 }
 
 /// The word for no limit.
-#[derive(Clone, Copy, Debug, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Unlimited {
     /// No limit.
@@ -161,14 +152,24 @@ pub struct Monit {
     #[serde(default)]
     pub depends: Vec<String>,
     /// The user of the programs, if not root.
-    #[serde(default)]
     pub uid: Option<String>,
-    #[serde(default)]
     pub gid: Option<String>,
 }
 
 fn thirty() -> u64 {
     30
+}
+
+/// The jobs that have a description, in the order of their names.
+pub fn jobs(places: &Places) -> Vec<String> {
+    let entries = fs::read_dir(places.all_processes()).into_iter().flatten().flatten();
+    let names = entries.filter_map(|entry| {
+        let name = entry.file_name().into_string().ok()?;
+        name.strip_suffix(".json").map(str::to_string)
+    });
+    let mut jobs: Vec<String> = names.collect();
+    jobs.sort();
+    jobs
 }
 
 // === impl Description ===
@@ -180,10 +181,9 @@ impl Description {
             return Err(Error::usage(format!("'{job}' is not the name of a job")));
         }
         let path = places.processes(job);
-        let mut text = String::new();
-        File::open(&path)
-            .and_then(|file| file.take(MAX_DESCRIPTION_BYTES).read_to_string(&mut text))
-            .doing("reading", &path)?;
+        let file = File::open(&path);
+        let text = file.and_then(|file| io::read_to_string(file.take(MAX_DESCRIPTION_BYTES)));
+        let text = text.doing("reading", &path)?;
         let place = path.display();
         let description: Self = serde_json::from_str(&text).map_err(|error| {
             let (line, column) = (error.line(), error.column());

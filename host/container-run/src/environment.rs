@@ -43,7 +43,8 @@ pub fn of_script(places: &Places, passed: &[String], more: &[(&str, String)]) ->
     let mut out = Environment::new();
     set(&mut out, "TMPDIR", places.vcap("data/tmp").into());
     pass(&mut out, passed);
-    set(&mut out, "PATH", path(places).into());
+    let path = format!("/usr/sbin:/usr/bin:/sbin:/bin:{}", places.bin().display());
+    set(&mut out, "PATH", path.into());
     for (name, value) in more {
         set(&mut out, name, value.into());
     }
@@ -60,10 +61,6 @@ pub fn of_monit(places: &Places, passed: &[String]) -> Environment {
     set(&mut out, "PATH", path.into());
     pass(&mut out, &[ROOT_VARIABLE.to_string()]);
     out
-}
-
-fn path(places: &Places) -> String {
-    format!("/usr/sbin:/usr/bin:/sbin:/bin:{}", places.bin().display())
 }
 
 fn pass(out: &mut Environment, names: &[String]) {

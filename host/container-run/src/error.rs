@@ -36,6 +36,15 @@ impl Error {
         }
     }
 
+    /// A program could not be started.
+    pub fn of_exec(error: &io::Error, text: String) -> Self {
+        let code = match error.kind() {
+            io::ErrorKind::NotFound => NOT_FOUND,
+            _ => NOT_EXECUTABLE,
+        };
+        Self { code, text }
+    }
+
     /// The arguments are wrong.
     pub fn usage(text: impl Into<String>) -> Self {
         Self {
@@ -62,13 +71,5 @@ impl<T, E: Display> Doing<T> for std::result::Result<T, E> {
 
     fn while_(self, what: &str) -> Result<T> {
         self.map_err(|error| Error::new(format!("{what}: {error}")))
-    }
-}
-
-/// The exit status for a program that could not be started.
-pub fn code_of_exec(error: &io::Error) -> u8 {
-    match error.kind() {
-        io::ErrorKind::NotFound => NOT_FOUND,
-        _ => NOT_EXECUTABLE,
     }
 }

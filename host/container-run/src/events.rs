@@ -1,6 +1,6 @@
 //! The one place that waits: for signals, output, requests and the time.
 
-use std::os::fd::BorrowedFd;
+use std::os::fd::{BorrowedFd, OwnedFd};
 use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -9,7 +9,9 @@ use rustix::process::Signal;
 use crate::children::{self, Ended};
 use crate::error::{Doing, Result};
 use crate::instance::control::{Control, Request};
-use crate::output::relay::Relay;
+use crate::output::container::Container;
+use crate::output::logfile::LogFile;
+use crate::output::relay::{Copy, Relay};
 use crate::signals::{Event, Signals};
 
 /// How long the descendants of a program that has ended may write.
@@ -53,6 +55,24 @@ impl Events {
         self.relays.extend(relays);
     }
 
+    /// Passes on what a program writes: into the log file of each pipe, if it has one, and into the container's log.
+    pub fn relay_program(
+        &mut self,
+        pipes: Option<(OwnedFd, OwnedFd)>,
+        log: impl Fn(&str) -> Option<LogFile>,
+    ) -> Result<()> {
+        let Some((output, error)) = pipes else { return Ok(()) };
+        let pipes = [
+            (output, "stdout", Container::Output),
+            (error, "stderr", Container::Error),
+        ];
+        for (from, word, to) in pipes {
+            let relay = Relay::new(from, log(word), Copy::Container(to));
+            self.relays.push(relay.while_("reading output")?);
+        }
+        Ok(())
+    }
+
     /// Waits until something happens, or until this time.
     pub fn wait(&mut self, until: Option<Instant>) -> Result<Happened> {
         self.wait_for(until, [])
@@ -64,24 +84,13 @@ impl Events {
         until: Option<Instant>,
         files: impl IntoIterator<Item = (BorrowedFd<'f>, PollFlags)>,
     ) -> Result<Happened> {
-        let deadlines = self.relays.iter().filter_map(Relay::deadline);
-        let until = deadlines.chain(until).min();
-        let timeout = until.map(|until| timespec(until.saturating_duration_since(Instant::now())));
         let mut fds = vec![PollFd::from_borrowed_fd(self.signals.fd(), PollFlags::IN)];
-        for relay in &self.relays {
-            fds.extend(relay.source().map(|fd| PollFd::from_borrowed_fd(fd, PollFlags::IN)));
-            fds.extend(relay.target().map(|fd| PollFd::from_borrowed_fd(fd, PollFlags::OUT)));
-        }
         if let Some(control) = &self.control {
             fds.extend(control.fds().map(|fd| PollFd::from_borrowed_fd(fd, PollFlags::IN)));
         }
         let files = files.into_iter();
         fds.extend(files.map(|(file, flags)| PollFd::from_borrowed_fd(file, flags)));
-        match poll(&mut fds, timeout.as_ref()) {
-            Ok(_) | Err(rustix::io::Errno::INTR) => {}
-            Err(error) => return Err(error).while_("waiting"),
-        }
-        self.relays.iter_mut().for_each(Relay::pass);
+        pass(&mut self.relays, until, fds).while_("waiting")?;
         // An answer is collected when its script has ended.
         self.relays.retain(|relay| relay.is_memory() || !relay.is_done());
         Ok(self.happened())
@@ -91,7 +100,6 @@ impl Events {
         let mut happened = Happened::default();
         for event in self.signals.take() {
             match event {
-                Event::Child => {}
                 Event::Stop => happened.stop = true,
                 Event::Forward(signal) => happened.forward.push(signal),
             }
@@ -108,17 +116,9 @@ impl Events {
     pub fn last_output(&mut self) {
         let end = Instant::now() + LAST_OUTPUT_TIMEOUT;
         while self.relays.iter().any(|relay| !relay.is_done()) && Instant::now() < end {
-            let mut fds = Vec::new();
-            for relay in &self.relays {
-                fds.extend(relay.source().map(|fd| PollFd::from_borrowed_fd(fd, PollFlags::IN)));
-                fds.extend(relay.target().map(|fd| PollFd::from_borrowed_fd(fd, PollFlags::OUT)));
-            }
-            let until = self.relays.iter().filter_map(Relay::deadline).fold(end, Instant::min);
-            let timeout = timespec(until.saturating_duration_since(Instant::now()));
-            if !matches!(poll(&mut fds, Some(&timeout)), Ok(_) | Err(rustix::io::Errno::INTR)) {
+            if pass(&mut self.relays, Some(end), Vec::new()).is_err() {
                 break;
             }
-            self.relays.iter_mut().for_each(Relay::pass);
         }
         self.finish();
     }
@@ -142,6 +142,21 @@ impl Events {
         }
         kept
     }
+}
+
+/// Waits until one of the pipes or of these files is ready, or until this time, and passes on what came.
+fn pass(relays: &mut [Relay], until: Option<Instant>, files: Vec<PollFd<'_>>) -> rustix::io::Result<()> {
+    let until = relays.iter().filter_map(Relay::deadline).chain(until).min();
+    let timeout = until.map(|until| timespec(until.saturating_duration_since(Instant::now())));
+    let mut fds: Vec<PollFd<'_>> = files;
+    let interests = relays.iter().filter_map(Relay::interest);
+    fds.extend(interests.map(|(fd, flags)| PollFd::from_borrowed_fd(fd, flags)));
+    match poll(&mut fds, timeout.as_ref()) {
+        Ok(_) | Err(rustix::io::Errno::INTR) => {}
+        Err(error) => return Err(error),
+    }
+    relays.iter_mut().for_each(Relay::pass);
+    Ok(())
 }
 
 fn timespec(duration: Duration) -> Timespec {

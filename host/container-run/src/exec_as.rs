@@ -6,15 +6,16 @@ use std::process::Command;
 
 use rustix::process::{Resource, Rlimit, getgid, getrlimit, getuid, setrlimit};
 use rustix::thread::{CapabilitySet, CapabilitySets};
+use serde::{Deserialize, Serialize};
 
 use crate::description::Size;
-use crate::error::{Doing, Error, Result, code_of_exec};
+use crate::error::{Doing, Error, Result};
 
 /// BPM's wrapper script raises the limit to this for all processes without `limits.open_files`.
 const DEFAULT_OPEN_FILES: u64 = 524_288;
 
 /// The differences between a program's attributes and those of this process.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Changes {
     /// User and group; supplementary groups are dropped.
     pub user: Option<(u32, u32)>,
@@ -26,8 +27,8 @@ pub struct Changes {
     pub open_files: Option<u64>,
     /// BPM's `RLIMIT_NOFILE`, or as much as is possible.
     pub usual_open_files: bool,
-    /// `RLIMIT_CORE`; nothing: no limit.
-    pub core: Option<Option<u64>>,
+    /// `RLIMIT_CORE`.
+    pub core: Option<Size>,
     /// How much nicer it is.
     pub nice: i32,
 }
@@ -40,55 +41,10 @@ impl Changes {
         *self == Self::default()
     }
 
-    /// The size of core files, as bpm.yml gives it.
-    pub fn core(mut self, size: Option<Size>) -> Self {
-        self.core = size.map(|size| match size {
-            Size::Bytes(bytes) => Some(bytes),
-            Size::Unlimited(_) => None,
-        });
-        self
-    }
-
-    /// The settings as arguments of `exec-as`.
-    pub fn arguments(&self) -> Vec<String> {
-        let mut out = Vec::new();
-        if let Some((user, group)) = self.user {
-            out.push(format!("--user={user}:{group}"));
-        }
-        out.extend(self.capabilities.iter().map(|name| format!("--capability={name}")));
-        if self.no_new_privileges {
-            out.push("--no-new-privileges".to_string());
-        }
-        out.extend(self.open_files.map(|number| format!("--open-files={number}")));
-        if self.usual_open_files {
-            out.push("--usual-open-files".to_string());
-        }
-        let word = |size: Option<u64>| size.map_or_else(|| "unlimited".to_string(), |size| size.to_string());
-        out.extend(self.core.map(|size| format!("--core={}", word(size))));
-        if self.nice != 0 {
-            out.push(format!("--nice={}", self.nice));
-        }
-        out
-    }
-
-    /// Reads one argument; whether it is one of these.
-    fn take(&mut self, argument: &str) -> Option<()> {
-        let (flag, value) = argument.split_once('=').unwrap_or((argument, ""));
-        match flag {
-            "--user" => {
-                let (user, group) = value.split_once(':')?;
-                self.user = Some((user.parse().ok()?, group.parse().ok()?));
-            }
-            "--capability" => self.capabilities.push(value.to_string()),
-            "--no-new-privileges" => self.no_new_privileges = true,
-            "--open-files" => self.open_files = Some(value.parse().ok()?),
-            "--usual-open-files" => self.usual_open_files = true,
-            "--core" if value == "unlimited" => self.core = Some(None),
-            "--core" => self.core = Some(Some(value.parse().ok()?)),
-            "--nice" => self.nice = value.parse().ok()?,
-            _ => return None,
-        }
-        Some(())
+    /// The changes as an argument of `exec-as`.
+    pub fn argument(&self) -> String {
+        // Numbers and texts can always be written.
+        serde_json::to_string(self).unwrap_or_default()
     }
 
     /// Applies the changes. The order matters: limits and the bounding set need root.
@@ -117,11 +73,7 @@ impl Changes {
 
     fn limit(&self) -> Result<()> {
         if let Some(number) = self.open_files {
-            let limits = Rlimit {
-                current: Some(number),
-                maximum: Some(number),
-            };
-            setrlimit(Resource::Nofile, limits).map_err(|error| {
+            set_limit(Resource::Nofile, Some(number)).map_err(|error| {
                 let hard = getrlimit(Resource::Nofile).maximum;
                 let hard = hard.map_or_else(|| "unlimited".to_string(), |hard| hard.to_string());
                 Error::new(format!(
@@ -131,18 +83,14 @@ impl Changes {
         } else if self.usual_open_files {
             let hard = getrlimit(Resource::Nofile).maximum;
             let number = hard.map_or(DEFAULT_OPEN_FILES, |hard| hard.min(DEFAULT_OPEN_FILES));
-            let limits = Rlimit {
-                current: Some(number),
-                maximum: Some(number),
-            };
-            let _ = setrlimit(Resource::Nofile, limits);
+            let _ = set_limit(Resource::Nofile, Some(number));
         }
         if let Some(size) = self.core {
-            let limits = Rlimit {
-                current: size,
-                maximum: size,
+            let size = match size {
+                Size::Bytes(bytes) => Some(bytes),
+                Size::Unlimited(_) => None,
             };
-            setrlimit(Resource::Core, limits).map_err(|error| {
+            set_limit(Resource::Core, size).map_err(|error| {
                 Error::new(format!(
                     "limits.core_file_size cannot be set here: {error}: raise it in the container runtime"
                 ))
@@ -152,48 +100,40 @@ impl Changes {
     }
 }
 
-/// Runs the subcommand: `exec-as [changes] [--directory DIR] -- <program> <arguments>`.
+/// Runs the subcommand: `exec-as <changes> <directory> <program> <arguments>`. The directory may be empty.
 pub fn run(arguments: &[String]) -> Error {
     match prepare(arguments) {
         Ok(mut command) => {
             let error = command.exec();
             let program = command.get_program().to_string_lossy().into_owned();
-            Error {
-                code: code_of_exec(&error),
-                text: format!("cannot start {program}: {error}"),
-            }
+            Error::of_exec(&error, format!("cannot start {program}: {error}"))
         }
         Err(failure) => failure,
     }
 }
 
 fn prepare(arguments: &[String]) -> Result<Command> {
-    let mut changes = Changes::default();
-    let mut directory = None;
-    let mut rest = arguments.iter();
-    loop {
-        let argument = rest
-            .next()
-            .ok_or_else(|| Error::usage("exec-as: -- and a program are needed"))?;
-        match argument.as_str() {
-            "--" => break,
-            "--directory" => directory = rest.next(),
-            _ => changes
-                .take(argument)
-                .ok_or_else(|| Error::usage(format!("exec-as: unknown argument {argument}")))?,
-        }
-    }
-    let program = rest
-        .next()
-        .ok_or_else(|| Error::usage("exec-as: a program is needed"))?;
+    let [changes, directory, program, rest @ ..] = arguments else {
+        return Err(Error::usage("exec-as: changes, a directory and a program are needed"));
+    };
+    let changes: Changes = serde_json::from_str(changes).while_("exec-as")?;
     changes.make()?;
     // As the program's user, who may not be allowed to enter it.
-    if let Some(directory) = directory {
+    if !directory.is_empty() {
         std::env::set_current_dir(directory).doing("entering", std::path::Path::new(directory))?;
     }
     let mut command = Command::new(program);
     command.args(rest);
     Ok(command)
+}
+
+/// The soft limit and the hard one; nothing: no limit.
+fn set_limit(resource: Resource, limit: Option<u64>) -> rustix::io::Result<()> {
+    let limits = Rlimit {
+        current: limit,
+        maximum: limit,
+    };
+    setrlimit(resource, limits)
 }
 
 /// The set of these names, with or without `CAP_`, in any case.
@@ -257,22 +197,20 @@ fn missing(wanted: CapabilitySet, error: &io::Error) -> Error {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::description::Unlimited;
 
     #[test]
-    fn changes_survive_the_way_through_arguments() {
+    fn changes_survive_the_way_through_an_argument() {
         let changes = Changes {
             user: Some((1000, 1000)),
             capabilities: vec!["NET_ADMIN".to_string(), "KILL".to_string()],
             no_new_privileges: true,
             open_files: Some(10),
             usual_open_files: true,
-            core: Some(None),
+            core: Some(Size::Unlimited(Unlimited::Unlimited)),
             nice: 5,
         };
-        let mut read = Changes::default();
-        for argument in changes.arguments() {
-            assert_eq!(read.take(&argument), Some(()), "{argument}");
-        }
+        let read: Changes = serde_json::from_str(&changes.argument()).unwrap();
         assert_eq!(read, changes);
         assert!(Changes::default().is_none());
     }

@@ -1,13 +1,24 @@
 //! Trees of files: copies of job sources and packages.
 
 use std::collections::HashMap;
-use std::fs::{self, Metadata};
+use std::fs::{self, File, Metadata, OpenOptions};
 use std::io;
-use std::os::unix::fs::{MetadataExt, PermissionsExt, lchown, symlink};
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt, lchown, symlink};
 use std::path::{Path, PathBuf};
+
+use rustix::fs::OFlags;
 
 /// Directories within each other. Releases have a few.
 const MAX_DEPTH: usize = 64;
+
+/// Opens a file in a directory to which others write, too: follows no link, waits for no other end of a named pipe, and
+/// takes no terminal.
+pub fn open_shared(options: &mut OpenOptions, path: &Path) -> io::Result<File> {
+    let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY;
+    options
+        .custom_flags(i32::try_from(flags.bits()).unwrap_or_default())
+        .open(path)
+}
 
 /// The paths of what a directory contains.
 pub fn entries(directory: &Path) -> io::Result<Vec<PathBuf>> {

@@ -5,17 +5,17 @@ use std::ffi::OsString;
 use std::io;
 use std::os::fd::OwnedFd;
 use std::os::unix::process::CommandExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use rustix::process::Pid;
 
-use crate::error::{Error, Result, code_of_exec};
+use crate::error::{Error, Result};
 use crate::exec_as::Changes;
 use crate::places::program;
 
 /// A program, ready to start.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Launch {
     /// The program: a path, or a name that is looked for in the environment's `PATH`.
     pub program: String,
@@ -58,7 +58,6 @@ impl Launch {
             command.stdout(Stdio::piped()).stderr(Stdio::piped());
         }
         let mut child = command.spawn().map_err(|error| self.failure(&error))?;
-        let pid = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
         let pipes = child
             .stdout
             .take()
@@ -66,7 +65,7 @@ impl Launch {
             .zip(child.stderr.take().map(OwnedFd::from));
         // The number is enough: the loop reaps all children alike.
         Ok(Running {
-            pid: pid.ok_or_else(|| Error::new("a child without a number"))?,
+            pid: Pid::from_child(&child),
             pipes,
         })
     }
@@ -86,11 +85,9 @@ impl Launch {
             command
         } else {
             let mut command = Command::new(program());
-            command.arg("exec-as").args(self.changes.arguments());
-            if let Some(directory) = &self.directory {
-                command.arg("--directory").arg(directory);
-            }
-            command.arg("--").arg(&self.program);
+            command.arg("exec-as").arg(self.changes.argument());
+            command.arg(self.directory.as_deref().unwrap_or(Path::new("")));
+            command.arg(&self.program);
             command
         };
         command.args(&self.arguments).env_clear();
@@ -99,9 +96,6 @@ impl Launch {
     }
 
     fn failure(&self, error: &io::Error) -> Error {
-        Error {
-            code: code_of_exec(error),
-            text: format!("cannot start {}: {error}", self.program),
-        }
+        Error::of_exec(error, format!("cannot start {}: {error}", self.program))
     }
 }

@@ -54,8 +54,8 @@ fn run() -> Result<u8> {
     let called = arguments.first().map_or("", String::as_str);
     let rest = arguments.get(1..).unwrap_or_default();
     match called.rsplit('/').next() {
-        Some("bpm") => return Ok(command::bpm::run(&Places::new(), rest)),
-        Some("monit") => return Ok(command::monit::run(&Places::new(), rest)),
+        Some("bpm") => return Ok(command::status(command::bpm::run(&Places::new(), rest))),
+        Some("monit") => return Ok(command::status(command::monit::run(&Places::new(), rest))),
         Some("chpst") => return Ok(command::chpst::run(rest)),
         _ => {}
     }

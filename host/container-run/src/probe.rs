@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use crate::arguments::Flags;
 use crate::description::{Description, Probe, Request};
-use crate::error::{Error, Result, code_of_exec};
+use crate::error::{Error, Result};
 use crate::output::say::say;
 use crate::places::Places;
 
@@ -41,10 +41,8 @@ fn become_command(command: &[String]) -> Error {
         return Error::new("the command of the probe is empty");
     };
     let error = Command::new(program).args(arguments).exec();
-    Error {
-        code: code_of_exec(&error),
-        text: format!("cannot run the command of the probe: {}", error.kind()),
-    }
+    let text = format!("cannot run the command of the probe: {}", error.kind());
+    Error::of_exec(&error, text)
 }
 
 fn ask(request: &Request, port: u16) -> Result<u8> {

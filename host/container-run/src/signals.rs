@@ -24,11 +24,9 @@ const FORWARDED: [i32; 13] = [
     SIGALRM, SIGCONT, SIGHUP, SIGIO, SIGPROF, SIGQUIT, SIGTSTP, SIGURG, SIGUSR1, SIGUSR2, SIGVTALRM, SIGWINCH, SIGXCPU,
 ];
 
-/// What a signal means.
+/// What a signal means. That of a child only ends a wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Event {
-    /// A child has ended.
-    Child,
     /// Stop the container.
     Stop,
     /// A signal for the process.
@@ -70,7 +68,7 @@ impl Signals {
 
 fn meaning(number: i32) -> Option<Event> {
     if number == SIGCHLD {
-        return Some(Event::Child);
+        return None;
     }
     if STOPS.contains(&number) {
         return Some(Event::Stop);

@@ -112,24 +112,17 @@ fn enter(directory: &std::path::Path, flags: &Flags, events: &mut Events) -> Opt
     if !directory.is_dir() {
         return None;
     }
-    let seat = Seat::take(directory, Of::Process(&flags.job, &flags.process));
-    let control = seat
-        .is_ok()
-        .then(|| Control::listen(directory, &flags.job, &flags.process))
-        .transpose();
-    match (seat, control) {
-        (Ok(seat), Ok(control)) => {
-            events.control = control;
-            Some(seat)
-        }
-        (Err(failure), _) | (_, Err(failure)) => {
-            say(&format!(
-                "{}: scripts of the pod do not find this process",
-                failure.text
-            ));
-            None
-        }
+    let entered = Seat::take(directory, Of::Process(&flags.job, &flags.process)).and_then(|seat| {
+        events.control = Some(Control::listen(directory, &flags.job, &flags.process)?);
+        Ok(seat)
+    });
+    if let Err(failure) = &entered {
+        say(&format!(
+            "{}: scripts of the pod do not find this process",
+            failure.text
+        ));
     }
+    entered.ok()
 }
 
 fn number(pid: Pid) -> u32 {
@@ -141,7 +134,7 @@ fn number(pid: Pid) -> u32 {
 impl Supervisor<'_> {
     fn live(&mut self) -> Result<u8> {
         loop {
-            self.service.tick(&mut self.events)?;
+            self.service.tick();
             self.note_phase()?;
             self.proceed()?;
             if let (Some(code), Course::Run | Course::End) = (self.ended, self.course) {

@@ -7,7 +7,7 @@
 
 use boson_cluster::objects;
 use boson_manifest::{contract, labels};
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
 /// By zone, in the order of the instances' ordinals. Without zones, the name of the zone is empty.
@@ -80,25 +80,30 @@ pub(crate) fn remove(object: &mut Value) {
     }
 }
 
+/// Removes from the spec of a QuarksStatefulSet which of its instances are to run.
+pub(crate) fn remove_scale(spec: &mut Value) {
+    if let Some(members) = spec.as_object_mut() {
+        for key in ["zoneReplicas", "paused", "instances"] {
+            members.shift_remove(key);
+        }
+    }
+    if let Some(inner) = spec.pointer_mut("/template/spec").and_then(Value::as_object_mut) {
+        inner.shift_remove("replicas");
+    }
+}
+
 /// The digest of what replaces all pods of a group if it differs, in the spec of a QuarksStatefulSet with revisions.
 /// Numbers of pods, sizes of disks, tags and labels, the update block, versions of documents, states of instances, and
 /// whether it is paused do not count.
 pub(crate) fn shape(mut spec: Value) -> String {
-    if let Some(members) = spec.as_object_mut() {
-        members.shift_remove("zoneReplicas");
-        members.shift_remove("paused");
-        members.shift_remove("instances");
-    }
+    remove_scale(&mut spec);
     if let Some(template) = spec.get_mut("template").and_then(Value::as_object_mut) {
         template.shift_remove("metadata");
     }
-    if let Some(inner) = spec.pointer_mut("/template/spec").and_then(Value::as_object_mut) {
-        inner.shift_remove("replicas");
-        let claims = inner.get_mut("volumeClaimTemplates").and_then(Value::as_array_mut);
-        for claim in claims.into_iter().flatten() {
-            // Claims are enlarged without a restart.
-            *claim = claim["metadata"]["name"].clone();
-        }
+    let claims = spec.pointer_mut("/template/spec/volumeClaimTemplates");
+    for claim in claims.and_then(Value::as_array_mut).into_iter().flatten() {
+        // Claims are enlarged without a restart.
+        *claim = claim["metadata"]["name"].clone();
     }
     spec.pointer_mut(POD_METADATA).map(without_tags);
     for name in documents(&spec) {
@@ -144,17 +149,15 @@ fn without_az_count(env: &mut Vec<Value>, zones: usize) {
 
 /// Removes what manifests can set as tags and labels. The operator's own are for something.
 fn without_tags(metadata: &mut Value) {
-    let is_own = |key: &String| key.contains(labels::GROUP) && !is_revision(key);
+    let Some(metadata) = metadata.as_object_mut() else {
+        return;
+    };
     for member in ["labels", "annotations"] {
         if let Some(all) = metadata.get_mut(member).and_then(Value::as_object_mut) {
-            let kept: Map<String, Value> = std::mem::take(all).into_iter().filter(|(key, _)| is_own(key)).collect();
-            *all = kept;
-        }
-        let is_empty = metadata
-            .get(member)
-            .is_some_and(|all| all.as_object().is_some_and(Map::is_empty));
-        if is_empty && let Some(metadata) = metadata.as_object_mut() {
-            metadata.shift_remove(member);
+            all.retain(|key, _| key.contains(labels::GROUP) && !is_revision(key));
+            if all.is_empty() {
+                metadata.shift_remove(member);
+            }
         }
     }
 }

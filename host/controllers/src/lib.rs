@@ -11,7 +11,6 @@ mod deployment;
 mod instance_revisions;
 mod job;
 mod links;
-mod listing;
 mod orphans;
 mod pod_problems;
 pub mod prune;

@@ -74,7 +74,7 @@ struct Due<W> {
 
 /// Checks from time to time, for ever.
 pub(crate) async fn report<N: Namers>(cluster: &Cluster, namers: &N) {
-    let mut orphans = Orphans::default();
+    let mut orphans = Orphans { all: BTreeMap::new() };
     loop {
         tokio::time::sleep(CHECK_INTERVAL).await;
         let due = orphans.check(namers.all(), |one| namers.has_deployment(one));
@@ -109,12 +109,6 @@ pub(crate) fn is_in<K: Kind + 'static, W>(deployments: &Store<K>, one: &Naming<W
 
 // === impl Orphans ===
 
-impl<W> Default for Orphans<W> {
-    fn default() -> Self {
-        Self { all: BTreeMap::new() }
-    }
-}
-
 impl<W: Clone + Ord> Orphans<W> {
     /// What to report at this check. `naming`: the objects that name a deployment now.
     fn check(&mut self, naming: BTreeSet<Naming<W>>, exists: impl Fn(&Naming<W>) -> bool) -> Due<W> {
@@ -123,26 +117,19 @@ impl<W: Clone + Ord> Orphans<W> {
         let (mut unknown, mut found) = (Vec::new(), Vec::new());
         for one in naming {
             if exists(&one) {
-                match self.all.get(&one) {
-                    // The next check reports it.
-                    Some(State::Reported { .. }) if found.len() == MAX_EVENTS => {}
-                    Some(State::Reported { .. }) => {
-                        self.all.remove(&one);
-                        found.push(one);
-                    }
-                    _ => drop(self.all.remove(&one)),
+                let was_reported = matches!(self.all.get(&one), Some(State::Reported { .. }));
+                // Otherwise the next check reports it.
+                if !was_reported || found.len() < MAX_EVENTS {
+                    self.all.remove(&one);
+                    found.extend(was_reported.then_some(one));
                 }
                 continue;
             }
             match self.all.get_mut(&one) {
                 None => drop(self.all.insert(one, State::Noticed)),
                 Some(State::Noticed) => unknown.push(one),
-                Some(
-                    state @ State::Reported {
-                        checks: CHECKS_UNTIL_REPEAT,
-                    },
-                ) => *state = State::Noticed,
-                Some(State::Reported { checks }) => *checks += 1,
+                Some(State::Reported { checks }) if *checks < CHECKS_UNTIL_REPEAT => *checks += 1,
+                Some(state) => *state = State::Noticed,
             }
         }
         unknown.truncate(MAX_EVENTS);
@@ -181,23 +168,17 @@ async fn confirmed<W>(cluster: &Cluster, unknown: Vec<Naming<W>>) -> Result<Vec<
 
 /// The warning. `key`: of the annotation; `effect`: what does not work.
 fn unknown<W>(one: &Naming<W>, key: &str, effect: &str) -> Notice {
-    Notice {
-        warning: true,
-        reason: UNKNOWN.into(),
-        note: format!(
-            "{key} names the BOSHDeployment '{}', but namespace '{}' has none of that name; {effect}",
-            one.deployment, one.namespace
-        ),
-    }
+    let note = format!(
+        "{key} names the BOSHDeployment '{}', but namespace '{}' has none of that name; {effect}",
+        one.deployment, one.namespace
+    );
+    Notice::warning(UNKNOWN, note)
 }
 
 /// The event after it.
 fn found<W>(one: &Naming<W>, key: &str) -> Notice {
-    Notice {
-        warning: false,
-        reason: FOUND.into(),
-        note: format!("the BOSHDeployment '{}' that {key} names exists now", one.deployment),
-    }
+    let note = format!("the BOSHDeployment '{}' that {key} names exists now", one.deployment);
+    Notice::normal(FOUND, note)
 }
 
 #[cfg(test)]
@@ -218,7 +199,7 @@ mod tests {
 
     #[test]
     fn an_object_is_reported_once_an_hour_and_when_its_deployment_exists() {
-        let mut orphans = Orphans::default();
+        let mut orphans = Orphans { all: BTreeMap::new() };
         let mut reported = 0;
         for _ in 0..=CHECKS_UNTIL_REPEAT + 4 {
             for due in orphans.check(one(), |_| false).unknown {
@@ -236,7 +217,7 @@ mod tests {
 
     #[test]
     fn an_object_that_comes_before_its_deployment_is_not_reported() {
-        let mut orphans = Orphans::default();
+        let mut orphans = Orphans { all: BTreeMap::new() };
         assert!(orphans.check(one(), |_| false).unknown.is_empty());
         let due = orphans.check(one(), |_| true);
         assert!(due.unknown.is_empty() && due.found.is_empty() && orphans.all.is_empty());
@@ -248,7 +229,7 @@ mod tests {
     #[test]
     fn of_many_objects_all_are_reported_a_few_at_a_time() {
         let many: BTreeSet<_> = (0..100).map(naming).collect();
-        let mut orphans = Orphans::default();
+        let mut orphans = Orphans { all: BTreeMap::new() };
         let mut checks = Vec::new();
         for _ in 0..6 {
             let due = orphans.check(many.clone(), |_| false).unknown;

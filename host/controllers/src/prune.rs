@@ -80,7 +80,7 @@ impl Leftover {
     /// The [`title`] of its object.
     fn title(&self) -> String {
         match &self.object {
-            Some(object) => title_of("QuarksSecret", object),
+            Some(object) => format!("QuarksSecret '{}'", object.name_any()),
             None => format!("Secret '{}'", self.secret_name()),
         }
     }
@@ -223,10 +223,6 @@ fn title(object: &Value) -> String {
         object.kind().unwrap_or_default(),
         object.name().unwrap_or_default()
     )
-}
-
-fn title_of(kind: &str, object: &impl ResourceExt) -> String {
-    format!("{kind} '{}'", object.name_any())
 }
 
 /// The object without its status, which may name Secrets that it once used.

@@ -19,6 +19,7 @@ use boson_plugins::{Loader, PluginPolicy, Plugins, history};
 use std::convert::Infallible;
 use std::net::SocketAddr;
 use std::sync::Arc;
+use tokio::net::TcpListener;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
@@ -88,10 +89,8 @@ pub async fn run(
     check_kinds(&cluster).await?;
     let plugins = Plugins::new(&config.election.namespace, config.plugins);
     let key = DigestKey::default();
-    let (keeper, reviewing) = match review(&config, &cluster, &plugins, &key, &health).await? {
-        Some((keeper, reviewing)) => (Some(keeper), Some(reviewing)),
-        None => (None, None),
-    };
+    let review = review(&config, &cluster, &plugins, &key, &health).await?;
+    let (keeper, reviewing) = review.unzip();
     let (asked, stopping) = watch::channel(false);
     let asking = tokio::spawn(async move {
         stop.await;
@@ -146,14 +145,17 @@ async fn check_kinds(cluster: &Cluster) -> Result<(), RunError> {
     Ok(())
 }
 
+async fn listen(address: SocketAddr) -> Result<TcpListener, RunError> {
+    let listener = TcpListener::bind(address).await;
+    listener.map_err(|error| RunError::Listen(address, error))
+}
+
 /// Starts to serve health and metrics, if configured.
 async fn serve(config: &Config, health: &Health, metrics: &Arc<Metrics>) -> Result<Option<JoinHandle<()>>, RunError> {
     let Some(address) = config.address else {
         return Ok(None);
     };
-    let listener = serving::listen(address)
-        .await
-        .map_err(|error| RunError::Listen(address, error))?;
+    let listener = listen(address).await?;
     let serving = serving::serve(listener, health.clone(), metrics.clone());
     Ok(Some(tokio::spawn(serving)))
 }
@@ -194,9 +196,7 @@ async fn review(
         return Ok(None);
     };
     let (address, served) = (settings.listen, config.namespaces.clone());
-    let listener = serving::listen(address)
-        .await
-        .map_err(|error| RunError::Listen(address, error))?;
+    let listener = listen(address).await?;
     let scope = Scope::new(&served);
     let (conversion, me) = (config.conversion.clone(), &config.election.me);
     let slots = slots(config);

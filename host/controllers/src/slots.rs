@@ -2,7 +2,7 @@
 //! of the namespaces that wait, the one with fewer slots is next. So a namespace with many deployments does not delay
 //! the others.
 
-use parking_lot::{Mutex, MutexGuard};
+use parking_lot::Mutex;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -61,7 +61,7 @@ impl Slots {
     /// A slot for this namespace, unless it holds its share already, none is free, or another namespace with fewer
     /// slots waits.
     pub(crate) fn acquire(&self, namespace: &str, now: Instant) -> Option<Slot> {
-        let mut state = self.state();
+        let mut state = self.state.lock();
         let held = state.held_by(namespace);
         if held >= self.per_namespace {
             return None;
@@ -91,10 +91,6 @@ impl Slots {
             }
         }
     }
-
-    fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock()
-    }
 }
 
 // === impl State ===
@@ -109,7 +105,7 @@ impl State {
 
 impl Drop for Slot {
     fn drop(&mut self) {
-        let mut state = self.slots.state();
+        let mut state = self.slots.state.lock();
         if let Some(count) = state.held.get_mut(&self.namespace) {
             *count = count.saturating_sub(1);
             if *count == 0 {
@@ -134,7 +130,10 @@ mod tests {
         drop(held);
         assert!(slots.acquire("a", now).is_some());
         drop(other);
-        assert!(slots.state().held.is_empty(), "an ended conversion still holds a slot");
+        assert!(
+            slots.state.lock().held.is_empty(),
+            "an ended conversion still holds a slot"
+        );
         assert!(Slots::shared(1).acquire("a", now).is_some());
     }
 

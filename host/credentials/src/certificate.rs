@@ -357,7 +357,7 @@ fn validity(now: SystemTime, days: i64) -> Built<Validity> {
     Ok(Validity::new(Time::try_from(now)?, Time::try_from(end)?))
 }
 
-fn unsigned(is_ca: bool, reason: impl ToString) -> ErrorKind {
+pub(crate) fn unsigned(is_ca: bool, reason: impl ToString) -> ErrorKind {
     ErrorKind::Signing {
         is_ca,
         reason: reason.to_string(),

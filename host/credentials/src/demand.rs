@@ -1,6 +1,6 @@
 //! A certificate signing request (PKCS#10): a request to another signer, with the same options as certificates.
 
-use crate::certificate::{OPTIONS, alternative_names, subject};
+use crate::certificate::{OPTIONS, alternative_names, subject, unsigned};
 use crate::options::Options;
 use crate::{ErrorKind, RsaKey, pem_text};
 use boson_document::Tree;
@@ -66,15 +66,13 @@ pub fn names_as_issuer(certificate: &str, authority: &str) -> bool {
     issuer.is_some() && issuer == subject
 }
 
-fn first(text: &str) -> Option<CertificateInner<Raw>> {
+/// The first certificate of a text.
+pub(crate) fn first(text: &str) -> Option<CertificateInner<Raw>> {
     CertificateInner::<Raw>::from_der(&pem_text::first_block(text)?).ok()
 }
 
 fn malformed(error: der::Error) -> ErrorKind {
-    ErrorKind::Signing {
-        is_ca: false,
-        reason: error.to_string(),
-    }
+    unsigned(false, error)
 }
 
 #[cfg(test)]

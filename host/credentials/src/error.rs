@@ -2,10 +2,10 @@
 
 use crate::codes;
 use boson_document::Code;
-use std::fmt;
 
 /// A variable that got no value. Its text is BOSH's and holds no value of any variable.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("Generating variable '{variable}': {kind}")]
 pub struct Error {
     pub variable: String,
     /// What was wrong.
@@ -155,14 +155,6 @@ impl ErrorKind {
         }
     }
 }
-
-impl fmt::Display for Error {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Generating variable '{}': {}", self.variable, self.kind)
-    }
-}
-
-impl std::error::Error for Error {}
 
 #[cfg(test)]
 mod tests {

@@ -1,10 +1,10 @@
 //! The CAs that users of a certificate trust, in one text, as CredHub writes them with `concatenate_cas`; and whether a
 //! certificate verifies against a CA.
 
+use crate::demand::first;
 use crate::pem_text;
 use aws_lc_rs::signature::{RSA_PKCS1_2048_8192_SHA256, UnparsedPublicKey};
-use x509_cert::certificate::{CertificateInner, Raw};
-use x509_cert::der::{Decode, Encode};
+use x509_cert::der::Encode;
 
 /// The first certificate of each text, each once.
 pub fn concatenated<'t>(certificates: impl IntoIterator<Item = &'t str>) -> String {
@@ -29,9 +29,7 @@ pub fn verifies(certificate: &str, authority: &str) -> bool {
 }
 
 fn signed_by(certificate: &str, authority: &str) -> Option<bool> {
-    let [certificate, authority] = [certificate, authority].map(pem_text::first_block);
-    let certificate = CertificateInner::<Raw>::from_der(&certificate?).ok()?;
-    let authority = CertificateInner::<Raw>::from_der(&authority?).ok()?;
+    let (certificate, authority) = (first(certificate)?, first(authority)?);
     let (body, signer) = (certificate.tbs_certificate(), authority.tbs_certificate());
     let issuer = body.issuer().to_der().ok()?;
     let is_named = issuer == signer.subject().to_der().ok()?;

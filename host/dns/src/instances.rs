@@ -75,16 +75,6 @@ impl Snapshot {
     pub fn instance_at(&self, ip: IpAddr) -> Option<usize> {
         self.by_address.get(&ip).copied()
     }
-
-    /// How many addresses there are.
-    pub fn len(&self) -> usize {
-        self.by_address.len()
-    }
-
-    /// Whether there are no addresses.
-    pub fn is_empty(&self) -> bool {
-        self.by_address.is_empty()
-    }
 }
 
 // === impl Endpoint ===

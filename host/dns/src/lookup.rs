@@ -14,7 +14,7 @@ const FLAGS: u16 = 0x0100;
 /// Code of an answer: no such name.
 const NXDOMAIN: u8 = 3;
 /// Types of addresses.
-const TYPES: [u16; 2] = [1, 28];
+pub(crate) const TYPES: [u16; 2] = [1, 28];
 
 /// The answer of a server to a question.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,7 +34,7 @@ pub enum Found {
 pub fn ask(server: SocketAddr, name: &str) -> io::Result<Found> {
     let mut all = [Found::NoSuchName; 2];
     for (kind, found) in TYPES.into_iter().zip(&mut all) {
-        *found = ask_for(server, name, kind)?;
+        *found = ask_for(server, name, kind, QUESTION_TIMEOUT)?;
         if *found == Found::Addresses {
             return Ok(Found::Addresses);
         }
@@ -47,20 +47,20 @@ pub fn ask(server: SocketAddr, name: &str) -> io::Result<Found> {
     })
 }
 
-/// A socket that gets answers of this server only.
-pub(crate) fn connected(server: SocketAddr, timeout: Duration) -> io::Result<UdpSocket> {
+/// Any port of this machine from which the server can be asked.
+pub(crate) fn any_port(server: SocketAddr) -> SocketAddr {
     let any: IpAddr = match server {
         SocketAddr::V4(_) => Ipv4Addr::UNSPECIFIED.into(),
         SocketAddr::V6(_) => Ipv6Addr::UNSPECIFIED.into(),
     };
-    let socket = UdpSocket::bind((any, 0))?;
-    socket.set_read_timeout(Some(timeout))?;
-    socket.connect(server)?;
-    Ok(socket)
+    (any, 0).into()
 }
 
-fn ask_for(server: SocketAddr, name: &str, kind: u16) -> io::Result<Found> {
-    let socket = connected(server, QUESTION_TIMEOUT)?;
+pub(crate) fn ask_for(server: SocketAddr, name: &str, kind: u16, timeout: Duration) -> io::Result<Found> {
+    let socket = UdpSocket::bind(any_port(server))?;
+    socket.set_read_timeout(Some(timeout))?;
+    // It gets answers of this server only.
+    socket.connect(server)?;
     // The port of the socket is new for each question, and only this server's packets arrive there.
     let id = socket.local_addr()?.port() ^ kind;
     let question = question(id, name, kind).ok_or(io::ErrorKind::InvalidInput)?;

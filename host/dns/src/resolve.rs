@@ -139,15 +139,20 @@ fn find(zone: &Zone, target: &str) -> Found {
         return Found::Nothing;
     }
     // Below an alias: the first label may be an instance.
-    with_id(zone, first, |_| true, Health::Smart)
+    with_id(zone, first, |_| true)
 }
 
-fn with_id(zone: &Zone, id: &str, fits: impl Fn(usize) -> bool, health: Health) -> Found {
+fn with_id(zone: &Zone, id: &str, fits: impl Fn(usize) -> bool) -> Found {
     let found = zone.by_id.get(id).into_iter().flatten().copied();
-    match found.filter(|instance| fits(*instance)).collect::<Vec<_>>() {
-        none if none.is_empty() => Found::Nothing,
-        some => Found::Instances(some, health),
+    some(found.filter(|instance| fits(*instance)), Health::Smart)
+}
+
+fn some(instances: impl Iterator<Item = usize>, health: Health) -> Found {
+    let instances: Vec<usize> = instances.collect();
+    if instances.is_empty() {
+        return Found::Nothing;
     }
+    Found::Instances(instances, health)
 }
 
 fn chosen(zone: &Zone, query: &Query<'_>) -> Found {
@@ -165,21 +170,10 @@ fn chosen(zone: &Zone, query: &Query<'_>) -> Found {
         Below::Anywhere => (0..zone.groups.len()).collect(),
     };
     match &query.first {
-        First::Id(id) => with_id(
-            zone,
-            id,
-            |instance| groups.contains(&zone.instances[instance].group),
-            Health::Smart,
-        ),
+        First::Id(id) => with_id(zone, id, |instance| groups.contains(&zone.instances[instance].group)),
         First::Criteria(criteria) => {
             let all = groups.iter().flat_map(|group| zone.of_group[*group].iter().copied());
-            match all
-                .filter(|instance| meets(zone, *instance, criteria))
-                .collect::<Vec<_>>()
-            {
-                none if none.is_empty() => Found::Nothing,
-                some => Found::Instances(some, criteria.health),
-            }
+            some(all.filter(|instance| meets(zone, *instance, criteria)), criteria.health)
         }
     }
 }

@@ -17,8 +17,8 @@ pub enum ZoneError {
     #[error("the zone document has version {0}, and this program reads version 1")]
     Version(u32),
     /// A name that Kubernetes cannot have.
-    #[error("{0}")]
-    Name(NameError),
+    #[error(transparent)]
+    Name(#[from] NameError),
     /// Aliases that refer to themselves, or have too many targets.
     #[error("aliases cannot be resolved: '{0}' refers to itself, or has too many targets")]
     Recursion(String),
@@ -177,8 +177,7 @@ impl Zone {
         if document.version != 1 {
             return Err(ZoneError::Version(document.version));
         }
-        let names = Names::new(&document.deployment, &document.namespace, &document.cluster_domain);
-        let names = names.map_err(ZoneError::Name)?;
+        let names = Names::new(&document.deployment, &document.namespace, &document.cluster_domain)?;
         let mut zone = Self {
             root: normal(&document.root),
             domain: normal(&format!("svc.{}", document.cluster_domain)),
@@ -229,10 +228,8 @@ impl Zone {
                 return Err(ZoneError::TooLarge);
             }
             let mut members = Vec::new();
-            for instance in layout.instances(names).map_err(ZoneError::Name)? {
-                let service = names
-                    .instance_service(&group.name, instance.index)
-                    .map_err(ZoneError::Name)?;
+            for instance in layout.instances(names)? {
+                let service = names.instance_service(&group.name, instance.index)?;
                 let az = document
                     .azs
                     .iter()
@@ -257,7 +254,7 @@ impl Zone {
                 });
                 members.push(place);
             }
-            let address = names.group_address(&group.name).map_err(ZoneError::Name)?;
+            let address = names.group_address(&group.name)?;
             self.addresses.insert(normal(&address), members.clone());
             self.groups.push(label(&group.name));
             self.of_group.push(members);
@@ -276,7 +273,7 @@ impl Zone {
             all.define(domain, targets.clone());
         }
         self.aliases = all.flattened().map_err(|error| match error {
-            Recursion::Cycle(cycle) => ZoneError::Recursion(cycle.domain),
+            Recursion::Cycle(domain) => ZoneError::Recursion(domain),
             Recursion::TooMany(domain) => ZoneError::Recursion(domain),
         })?;
         for (domain, targets) in self.aliases.iter().filter(|(domain, _)| !domain.starts_with("_.")) {

@@ -11,7 +11,7 @@ use reqwest::redirect::{Action, Attempt, Policy};
 use reqwest::{Certificate, Client, Response, StatusCode, Url};
 use sha2::{Digest, Sha256};
 use std::fs::{self, File, OpenOptions};
-use std::io::{self, Read, Write};
+use std::io::{self, Write};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -111,17 +111,13 @@ impl Downloads {
         let url = address(release)?;
         let path = self.path(release);
         let file = self.open(&path).await?;
+        let mut why = String::new();
         for attempt in 0..MAX_ATTEMPTS {
             if attempt > 0 {
                 tokio::time::sleep(Duration::from_millis(250 << attempt)).await;
             }
-            let broken = match self.attempt(&url, release, &file, tell).await {
-                Ok(()) => None,
-                Err(DownloadError::Final(error)) => return Err(error),
-                Err(DownloadError::Broken(why)) => Some(why),
-            };
-            match (broken, attempt + 1 == MAX_ATTEMPTS) {
-                (None, _) => {
+            match self.attempt(&url, release, &file, tell).await {
+                Ok(()) => {
                     self.check(release, &path, &file).await?;
                     return Ok(Download {
                         path,
@@ -129,11 +125,11 @@ impl Downloads {
                         lock: file,
                     });
                 }
-                (Some(why), true) => return Err(unread(release, &why)),
-                (Some(_), false) => {}
+                Err(DownloadError::Final(error)) => return Err(error),
+                Err(DownloadError::Broken(last)) => why = last,
             }
         }
-        Err(unread(release, "breaks off"))
+        Err(unread(release, &why))
     }
 
     fn path(&self, release: Release<'_>) -> PathBuf {
@@ -231,28 +227,22 @@ impl Downloads {
     /// Compares the file with its digest. A file that differs is removed, so that the next run downloads it again.
     async fn check(&self, release: Release<'_>, path: &Path, file: &File) -> Result<(), Diagnostic> {
         let Some(digests) = release.digests else { return Ok(()) };
-        let refused = |mismatch: &Mismatch| {
+        let refused = |mismatch: Mismatch| {
             remove(path);
-            let why = match mismatch {
-                Mismatch::Differs { expected, got } => {
-                    format!("Expected stream to have digest '{expected}' but was '{got}'")
-                }
-                Mismatch::Unknown => format!("Unknown digest '{digests}'"),
-            };
             let message = format!(
-                "release '{}' from '{}' was not used: {why}",
+                "release '{}' from '{}' was not used: {mismatch}",
                 release.name,
                 shown(release.url)
             );
             Diagnostic::error(release_codes::RELEASE_DIGEST, message)
                 .help("compare `sha1` in the manifest with the digest that the publisher names; the next run downloads the release again")
         };
-        let verifier = Verifier::new(digests).ok_or_else(|| refused(&Mismatch::Unknown))?;
+        let verifier = Verifier::new(digests).map_err(refused)?;
         let copy = file.try_clone().map_err(|error| uncached(&self.directory, &error))?;
         let read = tokio::task::spawn_blocking(move || digested(copy, verifier));
         let verifier = read.await.unwrap_or_else(|_| Err(io::Error::other("interrupted")));
         let verifier = verifier.map_err(|error| uncached(&self.directory, &error))?;
-        verifier.finish().map_err(|mismatch| refused(&mismatch))
+        verifier.finish().map_err(refused)
     }
 }
 
@@ -273,13 +263,8 @@ fn remove(path: &Path) {
 
 fn digested(mut file: File, mut verifier: Verifier) -> io::Result<Verifier> {
     io::Seek::rewind(&mut file)?;
-    let mut buffer = vec![0; 1 << 20];
-    loop {
-        match file.read(&mut buffer)? {
-            0 => return Ok(verifier),
-            count => verifier.update(buffer.get(..count).unwrap_or_default()),
-        }
-    }
+    io::copy(&mut verifier.over(file), &mut io::sink())?;
+    Ok(verifier)
 }
 
 /// The address, if it is allowed.

@@ -11,7 +11,7 @@ use boson_pipeline::Diagnostic;
 use boson_pipeline::release::archive::PackageReference;
 use boson_pipeline::release::codes;
 use boson_pipeline::release::paths::clean;
-use boson_releases::{Budget, Item, Kind, Limits, each, refuse};
+use boson_releases::{Budget, Item, Kind, Limits, each, inner_path};
 use std::collections::BTreeSet;
 use std::io::Read;
 use std::path::Path;
@@ -22,10 +22,7 @@ pub(crate) const SOURCES: &str = "var/vcap/packages-src";
 const LINKS: &str = "var/vcap/packages";
 
 /// Limits of an unpacked package: the largest contain a root filesystem of some GiB.
-const LIMITS: Limits = Limits {
-    scanned: 16 << 30,
-    ..Limits::usual()
-};
+const LIMITS: Limits = Limits::scanning(16 << 30);
 
 /// The layer of one compiled package, which is in a tar. `source`: where it is from, for messages.
 ///
@@ -112,10 +109,7 @@ impl Unpacking<'_> {
     }
 
     fn path(&self, item: &Item) -> Result<String, Diagnostic> {
-        let path = clean(&item.path).map_err(|_| {
-            self.refuse(item, codes::RELEASE_ARCHIVE_PATH, "leads out of the archive")
-                .help("no release has such paths: the archive may be malicious")
-        })?;
+        let path = inner_path(item, &self.archive)?;
         if path.split('/').any(|part| part.starts_with(".wh.")) {
             return Err(self.refuse(
                 item,
@@ -131,7 +125,7 @@ impl Unpacking<'_> {
     }
 
     fn refuse(&self, item: &Item, code: &Code, what: &str) -> Diagnostic {
-        refuse(code, &self.archive, &item.path, what)
+        item.refuse(code, &self.archive, what)
     }
 }
 

@@ -27,39 +27,15 @@ struct Line {
     #[serde(skip_serializing_if = "String::is_empty")]
     message: String,
     #[serde(flatten)]
-    place: PlaceInLine,
+    place: Place,
     #[serde(skip_serializing_if = "Option::is_none")]
     help: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     plugin: Option<String>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    related: Vec<RelatedLine>,
+    related: Vec<Related>,
     #[serde(skip_serializing_if = "Option::is_none")]
     more: Option<usize>,
-}
-
-/// The place of a diagnostic, as members of a line.
-#[derive(Default, Serialize, Deserialize)]
-#[serde(default)]
-struct PlaceInLine {
-    #[serde(skip_serializing_if = "Option::is_none")]
-    document: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pointer: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    line: Option<u32>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    column: Option<u32>,
-}
-
-/// A related place in a line.
-#[derive(Default, Serialize, Deserialize)]
-#[serde(default)]
-struct RelatedLine {
-    #[serde(skip_serializing_if = "String::is_empty")]
-    message: String,
-    #[serde(flatten)]
-    place: PlaceInLine,
 }
 
 /// The message with these errors and warnings, of at most `limit` bytes.
@@ -143,63 +119,11 @@ impl From<&Diagnostic> for Line {
             code: Some(one.code.clone()),
             warning: !one.is_error(),
             message: one.message.clone(),
-            place: (&one.place).into(),
+            place: one.place.clone(),
             help: one.help.clone(),
             plugin: one.plugin.clone(),
-            related: one.related.iter().map(Into::into).collect(),
+            related: one.related.clone(),
             more: None,
-        }
-    }
-}
-
-impl From<&Place> for PlaceInLine {
-    fn from(place: &Place) -> Self {
-        let Place {
-            document,
-            pointer,
-            line,
-            column,
-        } = place.clone();
-        Self {
-            document,
-            pointer,
-            line,
-            column,
-        }
-    }
-}
-
-impl From<PlaceInLine> for Place {
-    fn from(place: PlaceInLine) -> Self {
-        let PlaceInLine {
-            document,
-            pointer,
-            line,
-            column,
-        } = place;
-        Self {
-            document,
-            pointer,
-            line,
-            column,
-        }
-    }
-}
-
-impl From<&Related> for RelatedLine {
-    fn from(one: &Related) -> Self {
-        Self {
-            message: one.message.clone(),
-            place: (&one.place).into(),
-        }
-    }
-}
-
-impl From<RelatedLine> for Related {
-    fn from(one: RelatedLine) -> Self {
-        Self {
-            place: one.place.into(),
-            message: one.message,
         }
     }
 }
@@ -214,10 +138,10 @@ impl From<Line> for Diagnostic {
         } else {
             Self::reported_error(code, line.message)
         };
-        one.place = line.place.into();
+        one.place = line.place;
         one.help = line.help;
         one.plugin = line.plugin;
-        one.related = line.related.into_iter().map(Into::into).collect();
+        one.related = line.related;
         one
     }
 }

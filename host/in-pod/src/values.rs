@@ -1,15 +1,14 @@
 //! The values of a deployment's variables in its pods: a folder `<origin>/<variable>` for each, with a file for each
 //! key of its Secret. The operator reads the Secrets themselves; both get the same values.
 
-use crate::secrets;
-use boson_document::{Map, Tree};
+use crate::codes;
+use crate::secrets::{PASSWORD, TRANSITIONAL, is_json, is_json_password};
+use boson_document::{Map, Tree, json};
 use boson_manifest::labels;
 use boson_pipeline::Diagnostic;
 use boson_pipeline::scrub::Secrets;
 use boson_pipeline::variables::Table;
-use k8s_openapi::ByteString;
 use k8s_openapi::api::core::v1::Secret;
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use std::collections::BTreeMap;
 
 /// File of an implicit variable's value; its name does not depend on the key in the Secret.
@@ -70,8 +69,8 @@ impl Origin {
 impl Held {
     /// All keys of a Secret.
     pub fn whole(origin: Origin, variable: &str, secret: &Secret) -> Self {
-        let data = secret.data.iter().flatten().filter(|(key, _)| secrets::is_member(key));
-        let is_json = origin == Origin::Given && secrets::is_json_password(secret);
+        let data = secret.data.iter().flatten().filter(|(key, _)| is_member(key));
+        let is_json = origin == Origin::Given && is_json_password(secret);
         Self {
             origin: if is_json { Origin::ImplicitJson } else { origin },
             variable: variable.to_string(),
@@ -80,16 +79,20 @@ impl Held {
         }
     }
 
-    /// One key of a Secret with the value of an implicit variable.
-    pub fn implicit(reference: &str, key: &str, secret: &Secret) -> Self {
-        let origin = if secrets::is_json(secret) {
+    /// One key of a Secret with the value of an implicit variable: plain text, or JSON if the Secret is annotated so.
+    ///
+    /// # Errors
+    /// The key is missing, or its value is not text, or not JSON.
+    pub fn implicit(reference: &str, key: &str, secret: &Secret) -> Result<Self, Diagnostic> {
+        let origin = if is_json(secret) {
             Origin::ImplicitJson
         } else {
             Origin::Implicit
         };
         let mut held = Self::whole(origin, reference, secret);
         held.data.retain(|one, _| one == key);
-        held
+        held.value_under(key)?;
+        Ok(held)
     }
 
     /// Reads a value from the name of its folder below [`Origin::folder`] and its files; `None` if the name is unknown.
@@ -116,29 +119,52 @@ impl Held {
         format!("{}/{}/{file}", self.origin.folder(), encoded(&self.variable))
     }
 
+    /// The value: of an implicit variable that of its only key, and otherwise made of all keys.
+    ///
+    /// # Errors
+    /// Data is missing, or not text, or not JSON.
     fn value(&self) -> Result<Tree, Diagnostic> {
-        let is_json = self.origin == Origin::ImplicitJson;
-        let annotations = is_json.then(|| [(labels::JSON_VALUE.to_string(), "true".to_string())].into());
-        let data = self.data.iter();
-        let secret = Secret {
-            metadata: ObjectMeta {
-                name: Some(self.secret.clone()),
-                annotations,
-                ..ObjectMeta::default()
-            },
-            data: Some(
-                data.map(|(key, bytes)| (key.clone(), ByteString(bytes.clone())))
-                    .collect(),
-            ),
-            ..Secret::default()
-        };
-        match self.origin {
-            Origin::Given | Origin::Generated => secrets::of_variable(&secret),
-            Origin::Implicit | Origin::ImplicitJson => {
-                let key = self.data.keys().next().map_or(VALUE, String::as_str);
-                secrets::of_implicit(&secret, key)
-            }
+        if matches!(self.origin, Origin::Implicit | Origin::ImplicitJson) {
+            return self.value_under(self.data.keys().next().map_or(VALUE, String::as_str));
         }
+        let mut members = Vec::new();
+        for (key, bytes) in self.data.iter().filter(|(key, _)| is_member(key)) {
+            members.push((key.clone(), self.text(key, bytes)?));
+        }
+        match members.as_slice() {
+            [(key, value)] if key == PASSWORD => Ok(value.clone()),
+            _ => Ok(members.into_iter().collect()),
+        }
+    }
+
+    fn value_under(&self, key: &str) -> Result<Tree, Diagnostic> {
+        let name = &self.secret;
+        let Some(bytes) = self.data.get(key) else {
+            return Err(
+                Diagnostic::error(codes::DEPLOYMENT_NO_KEY, format!("Secret '{name}' has no key '{key}'"))
+                    .help("put the value under 'value', or under the key that follows '/' in the name of the variable"),
+            );
+        };
+        match self.text(key, bytes)? {
+            Tree::String(text) if self.origin == Origin::ImplicitJson => json::parse(&text).map_err(|_| {
+                Diagnostic::error(
+                    codes::DEPLOYMENT_VALUE,
+                    format!("key '{key}' of Secret '{name}' is not JSON, as its annotation requires"),
+                )
+                .help(format!("fix it, or remove the annotation {}", labels::JSON_VALUE))
+            }),
+            value => Ok(value),
+        }
+    }
+
+    fn text(&self, key: &str, bytes: &[u8]) -> Result<Tree, Diagnostic> {
+        std::str::from_utf8(bytes).map(Tree::from).map_err(|_| {
+            Diagnostic::error(
+                codes::DEPLOYMENT_VALUE,
+                format!("key '{key}' of Secret '{}' is not UTF-8 text", self.secret),
+            )
+            .help("encode binary values as text")
+        })
     }
 }
 
@@ -184,6 +210,11 @@ impl Values {
     }
 }
 
+/// Whether the entry under a key is a part of the value.
+fn is_member(key: &str) -> bool {
+    !key.starts_with(TRANSITIONAL)
+}
+
 /// The name of a variable, encoded as a folder name: letters, digits, `-` and `_` stay.
 fn encoded(name: &str) -> String {
     let mut out = String::with_capacity(name.len());
@@ -211,7 +242,24 @@ fn decoded(folder: &str) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use boson_document::json;
+    use k8s_openapi::ByteString;
+    use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+
+    fn secret(entries: &[(&str, &[u8])], annotation: Option<&str>) -> Secret {
+        let data = entries
+            .iter()
+            .map(|(key, bytes)| ((*key).to_string(), ByteString(bytes.to_vec())));
+        let annotations = annotation.map(|value| [(labels::JSON_VALUE.to_string(), value.to_string())].into());
+        Secret {
+            metadata: ObjectMeta {
+                name: Some("s".into()),
+                annotations,
+                ..ObjectMeta::default()
+            },
+            data: Some(data.collect()),
+            ..Secret::default()
+        }
+    }
 
     fn held(origin: Origin, variable: &str, entries: &[(&str, &str)]) -> Held {
         let data = entries
@@ -265,15 +313,8 @@ mod tests {
     #[test]
     fn a_given_password_may_be_json() {
         let given = |keys: &[&str], annotation: &str| {
-            let data = keys.iter().map(|key| (key.to_string(), ByteString(b"[3]".to_vec())));
-            let secret = Secret {
-                metadata: ObjectMeta {
-                    annotations: Some([(labels::JSON_VALUE.to_string(), annotation.to_string())].into()),
-                    ..ObjectMeta::default()
-                },
-                data: Some(data.collect()),
-                ..Secret::default()
-            };
+            let entries: Vec<(&str, &[u8])> = keys.iter().map(|key| (*key, &b"[3]"[..])).collect();
+            let secret = secret(&entries, Some(annotation));
             let held = Held::whole(Origin::Given, "x", &secret);
             let [here, there] = [held.clone(), mounted(&held)].map(|held| Values::of(&[held]).unwrap());
             assert_eq!(here.given, there.given);
@@ -282,6 +323,38 @@ mod tests {
         assert_eq!(given(&["password"], "true"), r#"{"x":[3]}"#);
         assert_eq!(given(&["password"], "false"), r#"{"x":"[3]"}"#);
         assert_eq!(given(&["a", "b"], "true"), r#"{"x":{"a":"[3]","b":"[3]"}}"#);
+    }
+
+    #[test]
+    fn a_password_alone_is_the_value_and_other_keys_are_members() {
+        let value = |entries: &[(&str, &[u8])]| {
+            let held = Held::whole(Origin::Given, "x", &secret(entries, None));
+            held.value().map(|tree| json::to_text(&tree))
+        };
+        assert_eq!(value(&[("password", b"x")]).unwrap(), r#""x""#);
+        assert_eq!(
+            value(&[("password", b"x"), ("username", b"u")]).unwrap(),
+            r#"{"password":"x","username":"u"}"#
+        );
+        assert_eq!(value(&[("certificate", b"c")]).unwrap(), r#"{"certificate":"c"}"#);
+        let rotating: &[(&str, &[u8])] = &[("certificate", b"c"), ("transitional.private_key", b"k")];
+        assert_eq!(value(rotating).unwrap(), r#"{"certificate":"c"}"#);
+        let error = value(&[("password", &[0xff, 0xfe])]).unwrap_err();
+        assert_eq!(error.code, "deployment-value");
+    }
+
+    #[test]
+    fn an_implicit_value_is_text_unless_it_is_said_to_be_json() {
+        let entries: &[(&str, &[u8])] = &[("value", b"[1, 2]"), ("broken", b"[")];
+        let value = |annotation, key| {
+            let held = Held::implicit("x", key, &secret(entries, annotation))?;
+            held.value().map(|tree| json::to_text(&tree))
+        };
+        assert_eq!(value(None, "value").unwrap(), r#""[1, 2]""#);
+        assert_eq!(value(Some("true"), "value").unwrap(), "[1,2]");
+        assert_eq!(value(Some("false"), "value").unwrap(), r#""[1, 2]""#);
+        assert_eq!(value(Some("true"), "broken").unwrap_err().code, "deployment-value");
+        assert_eq!(value(None, "missing").unwrap_err().code, "deployment-no-key");
     }
 
     #[test]

@@ -2,8 +2,9 @@
 
 use anyhow::{Context, anyhow};
 use boson_api::BoshDeployment;
-use boson_cluster::client::{Cluster, Error, ErrorKind, Kind};
+use boson_cluster::client::{Cluster, Container, Error, ErrorKind, Kind};
 use boson_commands::connection::ConnectionArguments;
+use boson_commands::exit::ExitError;
 use boson_manifest::labels;
 use boson_manifest::names::Names;
 use clap::Args;
@@ -11,7 +12,6 @@ use k8s_openapi::api::authentication::v1::SelfSubjectReview;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::Api;
 use kube::api::PostParams;
-use std::sync::Arc;
 
 /// Where deployments are.
 #[derive(Args, Debug)]
@@ -54,15 +54,13 @@ impl PlaceArguments {
     ///
     /// # Errors
     /// There is no configuration of a connection, or the work fails.
-    pub fn run<T>(&self, work: impl AsyncFnOnce(Access) -> anyhow::Result<T>) -> anyhow::Result<T> {
+    pub fn run<T>(&self, work: impl AsyncFnOnce(Access) -> anyhow::Result<T>) -> Result<T, ExitError> {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-        runtime.block_on(async {
-            let client = self.connection.client().await?;
-            let namespace = self.namespace.clone();
-            let namespace = namespace.unwrap_or_else(|| client.default_namespace().to_string());
-            let cluster = Cluster::new(client, Arc::default());
-            work(Access { cluster, namespace }).await
-        })
+        let done = runtime.block_on(async {
+            let access = Access::connect(&self.connection, self.namespace.as_deref()).await?;
+            work(access).await
+        });
+        Ok(done?)
     }
 }
 
@@ -73,7 +71,7 @@ impl DeploymentArguments {
     ///
     /// # Errors
     /// As [`PlaceArguments::run`], or the deployment does not exist.
-    pub fn run<T>(&self, work: impl AsyncFnOnce(Access, Found) -> anyhow::Result<T>) -> anyhow::Result<T> {
+    pub fn run<T>(&self, work: impl AsyncFnOnce(Access, Found) -> anyhow::Result<T>) -> Result<T, ExitError> {
         self.place.run(async |access| {
             let found = access.deployment(&self.deployment).await?;
             work(access, found).await
@@ -84,14 +82,22 @@ impl DeploymentArguments {
 // === impl Access ===
 
 impl Access {
+    /// A namespace of the cluster; without a name, that of the kubeconfig's context. Sends no request yet.
+    ///
+    /// # Errors
+    /// There is no configuration of a connection.
+    pub async fn connect(connection: &ConnectionArguments, namespace: Option<&str>) -> anyhow::Result<Self> {
+        let (cluster, namespace) = connection.cluster(namespace).await?;
+        Ok(Self { cluster, namespace })
+    }
+
     /// A deployment.
     ///
     /// # Errors
     /// It does not exist, or cannot be read.
     pub async fn deployment(&self, name: &str) -> anyhow::Result<Found> {
         let names = self.names(name)?;
-        let found = self.cluster.get::<BoshDeployment>(&self.namespace, name).await;
-        let found = found.map_err(|error| self.explained(error))?;
+        let found: Option<BoshDeployment> = self.get(name).await?;
         let namespace = &self.namespace;
         let deployment =
             found.with_context(|| format!("there is no BOSHDeployment '{name}' in namespace '{namespace}'"))?;
@@ -110,13 +116,20 @@ impl Access {
         Ok(Names::new(deployment, &self.namespace, "")?)
     }
 
+    /// An object; none if it does not exist.
+    ///
+    /// # Errors
+    /// It cannot be read.
+    pub async fn get<K: Kind>(&self, name: &str) -> anyhow::Result<Option<K>> {
+        self.call(self.cluster.get(&self.namespace, name)).await
+    }
+
     /// All objects of a kind with these labels.
     ///
     /// # Errors
     /// They cannot be read.
     pub async fn list<K: Kind>(&self, selector: &str) -> anyhow::Result<Vec<K>> {
-        let found = self.cluster.list_in_pages(&self.namespace, selector).await;
-        found.map_err(|error| self.explained(error))
+        self.call(self.cluster.list_in_pages(&self.namespace, selector)).await
     }
 
     /// The metadata of all objects of a kind.
@@ -124,8 +137,24 @@ impl Access {
     /// # Errors
     /// They cannot be read.
     pub async fn metadata<K: Kind>(&self) -> anyhow::Result<Vec<ObjectMeta>> {
-        let found = self.cluster.list_metadata::<K>(&self.namespace, "").await;
-        found.map_err(|error| self.explained(error))
+        self.call(self.cluster.list_metadata::<K>(&self.namespace, "")).await
+    }
+
+    /// A call of the API server, with the error for the user of a command.
+    ///
+    /// # Errors
+    /// It fails: see [`Access::explained`].
+    pub async fn call<T>(&self, call: impl Future<Output = Result<T, Error>>) -> anyhow::Result<T> {
+        call.await.map_err(|error| self.explained(error))
+    }
+
+    /// A container of a pod of the namespace.
+    pub fn container<'c>(&'c self, pod: &'c str, name: &'c str) -> Container<'c> {
+        Container {
+            namespace: &self.namespace,
+            pod,
+            name,
+        }
     }
 
     /// The user of the connection; none if the API server does not tell.
@@ -137,16 +166,11 @@ impl Access {
 
     /// The error for the user of a command: the text of the client is about the operator and its roles.
     pub fn explained(&self, error: Error) -> anyhow::Error {
-        explained(error, &self.namespace)
+        if error.kind == ErrorKind::Forbidden {
+            return anyhow!(forbidden(&error, &self.namespace));
+        }
+        error.into()
     }
-}
-
-/// As [`Access::explained`].
-pub fn explained(error: Error, namespace: &str) -> anyhow::Error {
-    if error.kind == ErrorKind::Forbidden {
-        return anyhow!(forbidden(&error, namespace));
-    }
-    error.into()
 }
 
 /// What to change if a permission is missing. An invalid token is answered in the same way.

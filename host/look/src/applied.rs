@@ -1,10 +1,10 @@
 //! What the operator has stored of a deployment: its manifest with ops files, cloud configs and runtime configs, before
 //! its variables are replaced. `host diff` compares with it.
 
+use crate::access::Access;
+use anyhow::Context;
 use boson_api::{BoshDeployment, ConditionStatus};
-use boson_cluster::client::{Cluster, Error};
 use boson_manifest::cloud;
-use boson_manifest::names::{NameError, Names};
 use boson_pipeline::convert::stored_documents::{self, BEFORE_PAUSE, MANIFEST};
 use boson_pipeline::yaml::{self, Document};
 use k8s_openapi::api::core::v1::Secret;
@@ -23,37 +23,24 @@ pub struct Applied {
     pub unchanged: Vec<String>,
 }
 
-/// Why the manifest cannot be read.
-#[derive(Debug, thiserror::Error)]
-pub enum AppliedError {
-    /// The API server.
-    #[error(transparent)]
-    Api(#[from] Error),
-    /// The name is invalid.
-    #[error(transparent)]
-    Name(#[from] NameError),
-    /// The Secret has another content.
-    #[error("Secret '{0}' has no manifest that can be read")]
-    Damaged(String),
-}
-
 // === impl Applied ===
 
 impl Applied {
     /// Reads the manifest of a BOSHDeployment. None: the deployment does not exist, or was never converted.
     ///
     /// # Errors
-    /// See [`AppliedError`].
-    pub async fn read(cluster: &Cluster, namespace: &str, deployment: &str) -> Result<Option<Self>, AppliedError> {
-        let name = Names::new(deployment, namespace, "")?.with_ops();
-        let Some(found) = cluster.get::<BoshDeployment>(namespace, deployment).await? else {
+    /// It cannot be read, or no deployment can have this name.
+    pub async fn read(access: &Access, deployment: &str) -> anyhow::Result<Option<Self>> {
+        let name = access.names(deployment)?.with_ops();
+        let Some(found) = access.get::<BoshDeployment>(deployment).await? else {
             return Ok(None);
         };
-        let Some(secret) = cluster.get::<Secret>(namespace, &name).await? else {
+        let Some(secret) = access.get::<Secret>(&name).await? else {
             return Ok(None);
         };
-        let read = of_secret(&name, &secret).ok_or(AppliedError::Damaged(name));
-        let (manifest, cloud_config) = read?;
+        let read = of_secret(&name, &secret);
+        let (manifest, cloud_config) =
+            read.with_context(|| format!("Secret '{name}' has no manifest that can be read"))?;
         Ok(Some(Self {
             manifest,
             cloud_config,

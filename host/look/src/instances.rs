@@ -1,7 +1,7 @@
 //! The instances of a deployment, and their pods.
 
 use crate::access::{Access, Found};
-use boson_api::{BoshDeployment, QuarksStatefulSet};
+use boson_api::{BoshDeployment, BoshDeploymentSpec, QuarksStatefulSet};
 use boson_manifest::instances::Spread;
 use boson_manifest::labels;
 use k8s_openapi::api::core::v1::Pod;
@@ -21,7 +21,7 @@ pub struct Instance {
 
 /// An instance group.
 pub(crate) struct Group<'o> {
-    name: &'o str,
+    pub(crate) name: &'o str,
     azs: &'o [String],
     /// Instances of each zone.
     replicas: Vec<usize>,
@@ -42,13 +42,13 @@ impl Instance {
     }
 
     /// Of the groups and pods of a deployment that were read.
-    pub fn among(deployment: &BoshDeployment, groups: &[QuarksStatefulSet], pods: Vec<Pod>) -> Vec<Self> {
+    pub fn among<'g>(
+        deployment: &BoshDeployment,
+        groups: impl IntoIterator<Item = &'g QuarksStatefulSet>,
+        pods: Vec<Pod>,
+    ) -> Vec<Self> {
         let spread = spread(deployment);
-        let groups: Vec<Group<'_>> = groups.iter().map(|one| Group::of(one, spread)).collect();
-        Self::of(&groups, pods)
-    }
-
-    pub(crate) fn of(groups: &[Group<'_>], pods: Vec<Pod>) -> Vec<Self> {
+        let groups: Vec<Group<'_>> = groups.into_iter().map(|one| Group::of(one, spread)).collect();
         let mut all = Vec::new();
         let mut seen = BTreeSet::new();
         for pod in pods {
@@ -85,6 +85,11 @@ impl Instance {
     fn place(&self) -> (&str, Option<usize>, Option<&str>) {
         let pod = self.pod.as_ref().and_then(|pod| pod.metadata.name.as_deref());
         (&self.group, self.index, pod)
+    }
+
+    /// Whether it, or its group, is to be stopped.
+    pub fn is_stopped(&self, spec: &BoshDeploymentSpec) -> bool {
+        spec.is_stopped(&self.group) || spec.is_stopped(&self.to_string())
     }
 
     /// The name of its pod, or nothing.
@@ -132,10 +137,6 @@ impl<'o> Group<'o> {
     /// Whether it has this instance.
     pub(crate) fn has(&self, zone: usize, ordinal: usize) -> bool {
         self.replicas.get(zone).is_some_and(|count| ordinal < *count)
-    }
-
-    pub(crate) fn name(&self) -> &str {
-        self.name
     }
 
     /// Name of a zone; empty without zones.

@@ -36,16 +36,7 @@ pub struct TableArguments {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Cell {
     text: String,
-    tone: Tone,
-}
-
-/// How a cell is colored.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum Tone {
-    #[default]
-    Plain,
-    Good,
-    Bad,
+    color: Option<&'static str>,
 }
 
 /// A table.
@@ -102,7 +93,7 @@ impl Cell {
     pub fn state(text: impl Into<String>, is_good: bool) -> Self {
         Self {
             text: text.into(),
-            tone: if is_good { Tone::Good } else { Tone::Bad },
+            color: Some(if is_good { GREEN } else { RED }),
         }
     }
 
@@ -110,21 +101,13 @@ impl Cell {
     pub fn lines(lines: &[String]) -> Self {
         lines.join("\n").into()
     }
-
-    fn color(&self) -> Option<&'static str> {
-        match self.tone {
-            Tone::Plain => None,
-            Tone::Good => Some(GREEN),
-            Tone::Bad => Some(RED),
-        }
-    }
 }
 
 impl<T: Into<String>> From<T> for Cell {
     fn from(text: T) -> Self {
         Self {
             text: text.into(),
-            tone: Tone::Plain,
+            color: None,
         }
     }
 }
@@ -145,12 +128,11 @@ impl Table {
 
     /// Only these columns, in the order of the table.
     fn with_columns(mut self, wanted: &[String]) -> Self {
-        let is_wanted: Vec<bool> = self.header.iter().map(|title| is_any(title, wanted)).collect();
-        let keep = |index: &usize| is_wanted.get(*index) == Some(&true);
-        let indexes: Vec<usize> = (0..self.header.len()).filter(keep).collect();
-        self.header = indexes.iter().filter_map(|at| self.header.get(*at).copied()).collect();
-        let cells = |row: &Vec<Cell>| indexes.iter().filter_map(|at| row.get(*at).cloned()).collect();
-        self.rows = self.rows.iter().map(cells).collect();
+        for row in &mut self.rows {
+            let mut titles = self.header.iter();
+            row.retain(|_| titles.next().is_some_and(|title| is_any(title, wanted)));
+        }
+        self.header.retain(|title| is_any(title, wanted));
         self
     }
 
@@ -176,16 +158,14 @@ fn selected(tables: Vec<Table>, wanted: &[String]) -> Result<Vec<Table>, String>
     if wanted.is_empty() || tables.is_empty() {
         return Ok(tables);
     }
-    let titles: Vec<&str> = tables.iter().flat_map(|table| table.header.iter().copied()).collect();
-    let is_known = |name: &&String| titles.iter().any(|title| is_any(title, std::slice::from_ref(*name)));
-    if let Some(unknown) = wanted.iter().find(|name| !is_known(name)) {
-        let mut keys: Vec<String> = Vec::new();
-        for title in titles {
-            let key = key(title);
-            if !keys.contains(&key) {
-                keys.push(key);
-            }
+    let mut keys: Vec<String> = Vec::new();
+    for title in tables.iter().flat_map(|table| &table.header) {
+        let key = key(title);
+        if !keys.contains(&key) {
+            keys.push(key);
         }
+    }
+    if let Some(unknown) = wanted.iter().find(|name| !keys.contains(&key(name))) {
         return Err(format!("there is no column '{unknown}'; columns: {}", keys.join(", ")));
     }
     let with_columns = tables.into_iter().map(|table| table.with_columns(wanted));
@@ -274,11 +254,7 @@ fn lines(header: &[Vec<Cell>], rows: &[Vec<Cell>], border: &str, colored: bool) 
             for (column, (cell, width)) in row.iter().zip(&widths).enumerate() {
                 let part = cells.get(column).and_then(|lines| lines.get(line));
                 let part = part.map_or("", String::as_str);
-                let color = if number < header.len() {
-                    Some(BOLD)
-                } else {
-                    cell.color()
-                };
+                let color = if number < header.len() { Some(BOLD) } else { cell.color };
                 match color.filter(|_| colored && !part.is_empty()) {
                     Some(color) => text.push_str(&format!("\u{1b}[{color}m{part}\u{1b}[0m")),
                     None => text.push_str(part),

@@ -3,23 +3,12 @@
 use boson_cluster::pods::main_statuses;
 use k8s_openapi::api::core::v1::Pod;
 
-/// The state of a container.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum End {
-    /// It has not started, is running, or will be restarted.
-    NotYet,
-    /// It ended with this code.
-    Exited(i32),
-}
-
-/// The state of this container. `restarts`: whether it is restarted after a failure.
-pub fn ends(pod: &Pod, container: &str, restarts: bool) -> End {
+/// The code with which this container ended. None: it has not started, is running, or will be restarted. `restarts`:
+/// whether it is restarted after a failure.
+pub fn ends(pod: &Pod, container: &str, restarts: bool) -> Option<i32> {
     let found = main_statuses(pod).find(|status| status.name == container);
-    let terminated = found.and_then(|status| status.state.as_ref()?.terminated.as_ref());
-    match terminated {
-        Some(end) if end.exit_code == 0 || !restarts => End::Exited(end.exit_code),
-        _ => End::NotYet,
-    }
+    let code = found?.state.as_ref()?.terminated.as_ref()?.exit_code;
+    (code == 0 || !restarts).then_some(code)
 }
 
 #[cfg(test)]
@@ -36,17 +25,17 @@ mod tests {
             serde_json::from_value(serde_json::json!({"status": {"containerStatuses": statuses}})).unwrap()
         };
         for (code, restarts, wanted) in [
-            (0, false, End::Exited(0)),
-            (0, true, End::Exited(0)),
-            (1, false, End::Exited(1)),
-            (1, true, End::NotYet),
+            (0, false, Some(0)),
+            (0, true, Some(0)),
+            (1, false, Some(1)),
+            (1, true, None),
         ] {
             assert_eq!(ends(&pod(code), "it", restarts), wanted, "{code} {restarts}");
         }
-        assert_eq!(ends(&pod(0), "other", false), End::NotYet);
+        assert_eq!(ends(&pod(0), "other", false), None);
         assert_eq!(
             ends(&Pod::default(), "it", false),
-            End::NotYet,
+            None,
             "the kubelet has reported nothing yet"
         );
     }

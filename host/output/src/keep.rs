@@ -114,7 +114,7 @@ async fn plain(
                 name: Some(wanted.name.clone()),
                 namespace: Some(namespace.into()),
                 labels: Some(wanted.labels.clone()).filter(|labels| !labels.is_empty()),
-                annotations: annotations(wanted),
+                annotations: Some(wanted.annotations.clone()).filter(|all| !all.is_empty()),
                 owner_references: Some(vec![owner.clone()]),
                 ..ObjectMeta::default()
             },
@@ -157,10 +157,6 @@ fn marked(found: &Secret, wanted: &Wanted) -> Secret {
     }
     annotations.extend(wanted.annotations.clone());
     next
-}
-
-fn annotations(wanted: &Wanted) -> Option<BTreeMap<String, String>> {
-    Some(wanted.annotations.clone()).filter(|annotations| !annotations.is_empty())
 }
 
 fn holds(there: &Option<BTreeMap<String, String>>, wanted: &BTreeMap<String, String>) -> bool {

@@ -10,7 +10,7 @@ mod order;
 mod parsed;
 
 pub use codes::ALL as CODES;
-pub use ends::{End, ends};
+pub use ends::ends;
 pub use keep::{KeepError, keep};
 pub use order::Order;
 pub use parsed::{MAX_FILE_BYTES, Wanted, secrets};

@@ -4,6 +4,7 @@ use crate::codes;
 use boson_api::job::{Output, OutputSecret, PersistenceMethod};
 use boson_manifest::labels;
 use boson_manifest::names::{self, MAX_SUBDOMAIN_LENGTH};
+use boson_manifest::syntax::is_data_key;
 use boson_pipeline::codes::Code;
 use boson_pipeline::{Diagnostic, encoding};
 use k8s_openapi::ByteString;
@@ -84,7 +85,7 @@ fn wanted(
 ) -> Result<Wanted, Box<Diagnostic>> {
     let mut data = BTreeMap::new();
     for (key, value) in members {
-        if !is_key(key) {
+        if !is_data_key(key) {
             let what = format!("{place}: a Secret cannot have the key '{}'", key.escape_debug());
             return Err(error(codes::OUTPUT_NAME, what));
         }
@@ -125,11 +126,6 @@ fn flat<'v>(place: &str, key: &str, value: &'v Value) -> Result<&'v str, Box<Dia
         let what = format!("{place}: the value of '{}' is not a string", key.escape_debug());
         error(codes::OUTPUT_NOT_FLAT, what)
     })
-}
-
-fn is_key(key: &str) -> bool {
-    let taken = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.');
-    (1..=MAX_SUBDOMAIN_LENGTH).contains(&key.len()) && key.bytes().all(taken) && key != "." && !key.starts_with("..")
 }
 
 fn error(code: &Code, what: String) -> Box<Diagnostic> {

@@ -8,28 +8,36 @@ use boson_document::{Code, closest, did_you_mean};
 
 pub use boson_document::Severity;
 
+use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 use std::collections::HashSet;
 
 /// A place in one of the input documents.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct Place {
     /// Name of the document; of a file: its path as the user gave it.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub document: Option<String>,
     /// RFC 6901 pointer into a JSON or YAML document.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub pointer: Option<String>,
     /// Line of a text document, from 1. Set by plugins for templates, and by the YAML reader.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub line: Option<u32>,
     /// Column, from 1, with `line`.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub column: Option<u32>,
 }
 
 /// Another place that a diagnostic refers to.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Related {
-    pub place: Place,
     /// What is there.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
     pub message: String,
+    #[serde(flatten)]
+    pub place: Place,
 }
 
 /// A message for the user. Never holds the value of a variable or a property.
@@ -53,6 +61,19 @@ pub struct Diagnostic {
     pub plugin: Option<String>,
 }
 
+// === impl Place ===
+
+impl Place {
+    /// A place in a JSON or YAML document.
+    pub fn new(document: impl Into<String>, pointer: impl ToString) -> Self {
+        Self {
+            document: Some(document.into()),
+            pointer: Some(pointer.to_string()),
+            ..Self::default()
+        }
+    }
+}
+
 // === impl Diagnostic ===
 
 impl Diagnostic {
@@ -64,6 +85,14 @@ impl Diagnostic {
     /// A warning without a place.
     pub fn warning(code: &Code, message: impl Into<String>) -> Self {
         Self::reported_warning(code.name, message)
+    }
+
+    /// A note without a place.
+    pub fn info(code: &Code, message: impl Into<String>) -> Self {
+        Self {
+            severity: Severity::Info,
+            ..Self::error(code, message)
+        }
     }
 
     /// An error whose code is known only as text: of a plugin or a pod.
@@ -157,6 +186,30 @@ impl From<boson_document::Diagnostic> for Diagnostic {
             plugin: None,
         }
     }
+}
+
+impl From<Box<Diagnostic>> for Diagnostic {
+    fn from(boxed: Box<Diagnostic>) -> Self {
+        *boxed
+    }
+}
+
+/// All values, in order.
+///
+/// # Errors
+/// All errors, if there are any.
+pub fn all<T, E>(results: impl IntoIterator<Item = Result<T, E>>) -> Result<Vec<T>, Vec<Diagnostic>>
+where
+    Diagnostic: From<E>,
+{
+    let (mut values, mut errors) = (Vec::new(), Vec::new());
+    for result in results {
+        match result {
+            Ok(value) => values.push(value),
+            Err(error) => errors.push(error.into()),
+        }
+    }
+    if errors.is_empty() { Ok(values) } else { Err(errors) }
 }
 
 /// Drops errors that follow from others among them: the user fixes the cause.

@@ -13,6 +13,7 @@ pub mod difference;
 pub mod encoding;
 pub mod external;
 pub mod glob;
+pub mod listing;
 pub mod name_rule;
 mod object;
 pub mod packed;

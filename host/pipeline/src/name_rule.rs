@@ -1,12 +1,13 @@
 //! Rules for names of objects.
 
-use boson_manifest::names::MAX_LABEL_LENGTH;
+use boson_manifest::names::{MAX_LABEL_LENGTH, MAX_SUBDOMAIN_LENGTH};
+use boson_manifest::syntax::{is_label, is_subdomain};
 
 /// The rule for names of a kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NameRule {
     /// RFC 1123 subdomain: labels joined by dots.
-    Subdomain(usize),
+    Subdomain,
     /// RFC 1123 label: letters, digits, `-`.
     Label(usize),
     /// RFC 1035 label: the same, and a letter to begin with.
@@ -22,7 +23,8 @@ impl NameRule {
     /// The reason why the name is invalid.
     pub fn check(self, name: &str) -> Result<(), String> {
         let limit = match self {
-            Self::Subdomain(limit) | Self::Label(limit) => limit,
+            Self::Subdomain => MAX_SUBDOMAIN_LENGTH,
+            Self::Label(limit) => limit,
             Self::Service => MAX_LABEL_LENGTH,
         };
         if name.len() > limit {
@@ -32,7 +34,7 @@ impl NameRule {
             ));
         }
         let good = match self {
-            Self::Subdomain(_) => name.split('.').all(is_label),
+            Self::Subdomain => is_subdomain(name),
             Self::Label(_) => is_label(name),
             Self::Service => is_label(name) && name.starts_with(|c: char| c.is_ascii_lowercase()),
         };
@@ -42,10 +44,4 @@ impl NameRule {
             Err("its name is not valid for this kind".into())
         }
     }
-}
-
-fn is_label(text: &str) -> bool {
-    let end = |byte: Option<u8>| byte.is_some_and(|b| b.is_ascii_lowercase() || b.is_ascii_digit());
-    let inside = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-';
-    text.bytes().all(inside) && end(text.bytes().next()) && end(text.bytes().last())
 }

@@ -1,10 +1,8 @@
 //! Parts that all Kubernetes objects have.
 
 use crate::Diagnostic;
-use crate::name_rule::NameRule;
 use boson_document::Code;
 use boson_document::Tree;
-use boson_manifest::names::{MAX_LABEL_LENGTH, MAX_SUBDOMAIN_LENGTH};
 
 /// An error about an object.
 pub(crate) fn fault(object: &Tree, code: &Code, why: &str) -> Box<Diagnostic> {
@@ -14,19 +12,40 @@ pub(crate) fn fault(object: &Tree, code: &Code, why: &str) -> Box<Diagnostic> {
 
 /// `metadata.name`.
 pub(crate) fn name(object: &Tree) -> &str {
-    object
-        .get("metadata")
-        .and_then(|metadata| metadata.str("name"))
-        .unwrap_or_default()
+    let name = object.find(&["metadata", "name"]);
+    name.and_then(Tree::as_str).unwrap_or_default()
+}
+
+/// An object with this `metadata`.
+pub(crate) fn new_object(api_version: &str, kind: &str, metadata: Tree) -> Tree {
+    Tree::object()
+        .with("apiVersion", api_version)
+        .with("kind", kind)
+        .with("metadata", metadata)
+}
+
+/// A member that is a map, or an empty map.
+pub(crate) fn member(tree: &Tree, key: &str) -> Tree {
+    let found = tree.get(key).filter(|found| found.as_object().is_some());
+    found.cloned().unwrap_or_else(Tree::object)
 }
 
 /// A map of `metadata`, or an empty one.
-pub(crate) fn map(object: &Tree, member: &str) -> Tree {
-    let found = object.get("metadata").and_then(|metadata| metadata.get(member));
-    found
-        .filter(|tree| tree.as_object().is_some())
-        .cloned()
-        .unwrap_or_else(Tree::object)
+pub(crate) fn map(object: &Tree, key: &str) -> Tree {
+    member(object.get("metadata").unwrap_or(&Tree::Null), key)
+}
+
+/// Sets a map of `metadata`.
+pub(crate) fn set_map(object: &mut Tree, key: &str, map: Tree) {
+    let metadata = object.get("metadata").cloned().unwrap_or_default();
+    object.set("metadata", metadata.with(key, map));
+}
+
+/// Removes a member.
+pub(crate) fn remove(tree: &mut Tree, key: &str) {
+    if let Some(map) = tree.as_object_mut() {
+        map.shift_remove(key);
+    }
 }
 
 /// Annotations that an object passes on to the objects created from it.
@@ -64,25 +83,4 @@ pub(crate) fn metadata(name: &str, namespace: Option<&str>, labels: Tree, annota
 /// `metadata.namespace`.
 pub(crate) fn namespace(object: &Tree) -> Option<&str> {
     object.get("metadata")?.str("namespace")
-}
-
-/// Whether the text is valid as the value of a label: at most 63 letters, digits, `-`, `_`, `.`, a letter or digit at
-/// both ends; may be empty.
-pub(crate) fn is_label_value(text: &str) -> bool {
-    let outside = |byte: u8| byte.is_ascii_alphanumeric();
-    let ends = [text.bytes().next(), text.bytes().last()];
-    text.len() <= MAX_LABEL_LENGTH
-        && text
-            .bytes()
-            .all(|byte| outside(byte) || matches!(byte, b'-' | b'_' | b'.'))
-        && ends.into_iter().flatten().all(outside)
-}
-
-/// `[prefix/]name`, as keys of labels and annotations are.
-pub(crate) fn is_qualified(key: &str) -> bool {
-    let (prefix, name) = key
-        .split_once('/')
-        .map_or((None, key), |(prefix, name)| (Some(prefix), name));
-    let dns = |prefix: &str| NameRule::Subdomain(MAX_SUBDOMAIN_LENGTH).check(prefix).is_ok();
-    !name.is_empty() && is_label_value(name) && prefix.is_none_or(dns)
 }

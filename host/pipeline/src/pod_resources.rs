@@ -26,11 +26,8 @@ pub fn take(pod: &mut Tree) -> Option<Tree> {
     let class = class(pod);
     let mut taken = Tree::object();
     for list in [INIT_CONTAINERS, CONTAINERS] {
-        let all = pod.get_mut(list).and_then(Tree::as_array_mut);
-        let running = all
-            .into_iter()
-            .flatten()
-            .filter(|one| list == CONTAINERS || is_sidecar(one));
+        let all = pod.items_mut(list).iter_mut();
+        let running = all.filter(|one| list == CONTAINERS || is_sidecar(one));
         let of_list: Vec<Tree> = running.filter_map(of_container).collect();
         if !of_list.is_empty() {
             taken.set(list, of_list);
@@ -39,8 +36,8 @@ pub fn take(pod: &mut Tree) -> Option<Tree> {
     if taken == Tree::object() {
         return None;
     }
-    let ended = pod.get_mut(INIT_CONTAINERS).and_then(Tree::as_array_mut);
-    for container in ended.into_iter().flatten().filter(|one| !is_sidecar(one)) {
+    let all = pod.items_mut(INIT_CONTAINERS).iter_mut();
+    for container in all.filter(|one| !is_sidecar(one)) {
         of_container(container);
     }
     pod.set(CLASS, class);
@@ -50,13 +47,9 @@ pub fn take(pod: &mut Tree) -> Option<Tree> {
 /// Whether Kubernetes resizes such a pod, and no container has to start again for it: one that reads its own limits, or
 /// asks for a restart.
 fn is_resizable(pod: &Tree) -> bool {
-    let is_windows = pod.get("os").and_then(|os| os.str("name")) == Some("windows");
+    let is_windows = pod.find(&["os", "name"]).and_then(Tree::as_str) == Some("windows");
     let has_own = pod.get("resources").is_some_and(|own| !own.is_null());
-    let reads = |variable: &Tree| {
-        variable
-            .get("valueFrom")
-            .is_some_and(|from| from.get("resourceFieldRef").is_some())
-    };
+    let reads = |variable: &Tree| variable.find(&["valueFrom", "resourceFieldRef"]).is_some();
     let starts_again = |container: &Tree| {
         let mut policies = container.items("resizePolicy").iter();
         container.items("env").iter().any(reads)
@@ -127,15 +120,12 @@ fn class(pod: &Tree) -> &'static str {
 
 /// Whether it has no request, so that it gets its limit.
 fn lacks(container: &Tree, name: &str) -> bool {
-    let requests = container.get("resources").and_then(|resources| resources.get(REQUESTS));
-    requests
-        .and_then(|requests| requests.get(name))
-        .is_none_or(Tree::is_null)
+    container.find(&["resources", REQUESTS, name]).is_none_or(Tree::is_null)
 }
 
 /// An amount that counts: not zero.
 fn amount(container: &Tree, kind: &str, name: &str) -> Option<i128> {
-    let amount = container.get("resources")?.get(kind)?.get(name)?;
+    let amount = container.find(&["resources", kind, name])?;
     // It may be a number, too. One that cannot be read is refused in any case.
     let text = amount.as_str().map_or_else(|| json::to_text(amount), str::to_string);
     quantity(&text).filter(|amount| *amount > 0)

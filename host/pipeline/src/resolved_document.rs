@@ -3,18 +3,19 @@
 use boson_document::Tree;
 use indexmap::IndexMap;
 
+/// The entry of the group; null if there is none.
+pub fn group(document: &Tree) -> &Tree {
+    document.items("instance_groups").first().unwrap_or(&Tree::Null)
+}
+
 /// The name of the group; empty if it has none.
 pub fn name(document: &Tree) -> &str {
-    let group = document.items("instance_groups").first();
-    group.and_then(|group| group.str("name")).unwrap_or_default()
+    group(document).str("name").unwrap_or_default()
 }
 
 /// The jobs of the group.
 pub fn jobs(document: &Tree) -> &[Tree] {
-    document
-        .items("instance_groups")
-        .first()
-        .map_or(&[], |group| group.items("jobs"))
+    group(document).items("jobs")
 }
 
 /// What the stage `links` has added to a job.

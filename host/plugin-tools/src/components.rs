@@ -6,8 +6,7 @@ use boson_pipeline::Diagnostic;
 use boson_plugins::host::{ComponentImage, Components, StoredComponent};
 use boson_registry::{Credentials, Owned, Registry, docker_config};
 use boson_signatures::Attached;
-use std::future::Future;
-use std::pin::Pin;
+use futures::future::BoxFuture;
 use std::sync::Arc;
 
 /// Components in registries, and in the cache of the operator.
@@ -69,10 +68,7 @@ impl RegistryComponents {
 }
 
 impl Components for RegistryComponents {
-    fn pin<'a>(
-        &'a self,
-        image: &'a ComponentImage,
-    ) -> Pin<Box<dyn Future<Output = Result<String, Diagnostic>> + Send + 'a>> {
+    fn pin<'a>(&'a self, image: &'a ComponentImage) -> BoxFuture<'a, Result<String, Diagnostic>> {
         Box::pin(async {
             let credentials = credentials(&image.pull, &image.image);
             let digest = self.registry.pin(&image.image, credentials.as_ref()).await?;
@@ -80,24 +76,15 @@ impl Components for RegistryComponents {
         })
     }
 
-    fn pull<'a>(
-        &'a self,
-        image: &'a ComponentImage,
-    ) -> Pin<Box<dyn Future<Output = Result<String, Diagnostic>> + Send + 'a>> {
+    fn pull<'a>(&'a self, image: &'a ComponentImage) -> BoxFuture<'a, Result<String, Diagnostic>> {
         Box::pin(self.pulled(image))
     }
 
-    fn present<'a>(
-        &'a self,
-        image: &'a ComponentImage,
-    ) -> Pin<Box<dyn Future<Output = Result<Option<String>, Diagnostic>> + Send + 'a>> {
+    fn present<'a>(&'a self, image: &'a ComponentImage) -> BoxFuture<'a, Result<Option<String>, Diagnostic>> {
         Box::pin(self.found(image))
     }
 
-    fn read<'a>(
-        &'a self,
-        image: &'a ComponentImage,
-    ) -> Pin<Box<dyn Future<Output = Result<Option<StoredComponent>, Diagnostic>> + Send + 'a>> {
+    fn read<'a>(&'a self, image: &'a ComponentImage) -> BoxFuture<'a, Result<Option<StoredComponent>, Diagnostic>> {
         Box::pin(self.stored(image))
     }
 }
@@ -111,8 +98,6 @@ fn owned(image: &ComponentImage) -> Owned<'_> {
 
 /// Credentials of the first pull Secret with an entry for the registry of an image.
 pub fn credentials(pull: &[PullSecret], image: &str) -> Option<Credentials> {
-    let secrets = pull.iter();
-    secrets
-        .filter_map(|secret| docker_config(&secret.0, image).ok().flatten())
-        .next()
+    pull.iter()
+        .find_map(|secret| docker_config(&secret.0, image).ok().flatten())
 }

@@ -4,6 +4,7 @@
 use anyhow::Context;
 use boson_sandbox::{MAX_MACHINE_CODE_BYTES, Task};
 use rustix::process::{Resource, Rlimit, Signal, getrlimit, set_parent_process_death_signal, setrlimit};
+use std::io::{Read, Write};
 use std::path::Path;
 
 /// Address space. CRuby, the largest component known, takes 1.5 GiB to compile; the pool's reservation is not made
@@ -15,11 +16,29 @@ const GROUP: &str = "/sys/fs/cgroup";
 /// Memory of the container that is reserved for a conversion that runs at the same time.
 const RESERVED_BYTES: u64 = 256 << 20;
 
-/// Limits this process to what its task needs, for the rest of its life.
+/// Limits this process to what its task needs, and then reads what the task is about from standard input.
 ///
 /// # Errors
-/// The system refuses a limit.
-pub fn confine(task: Task) -> anyhow::Result<()> {
+/// The system refuses a limit, or standard input cannot be read.
+pub fn begin(task: Task, what: &str) -> anyhow::Result<Vec<u8>> {
+    confine(task)?;
+    let mut bytes = Vec::new();
+    let read = std::io::stdin().read_to_end(&mut bytes);
+    read.with_context(|| format!("cannot read the {what}"))?;
+    Ok(bytes)
+}
+
+/// Writes the result of the task to standard output.
+///
+/// # Errors
+/// Standard output cannot be written.
+pub fn end(bytes: &[u8], what: &str) -> anyhow::Result<()> {
+    let written = std::io::stdout().write_all(bytes);
+    written.with_context(|| format!("cannot write the {what}"))
+}
+
+/// Limits this process to what its task needs, for the rest of its life.
+fn confine(task: Task) -> anyhow::Result<()> {
     // If the parent process ends, the result is not needed.
     set_parent_process_death_signal(Some(Signal::KILL)).context("cannot end with the parent process")?;
     limit(Resource::Cpu, task.cpu_limit().as_secs())?;

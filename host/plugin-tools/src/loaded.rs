@@ -18,10 +18,10 @@ use boson_pipeline::{Diagnostic, Stage, Stages};
 use boson_plugins::NO_MEMORY;
 use boson_plugins::host::{Chosen, Content, LoadedPlugin, Package, PluginHost, ResolvedPlugins, Settings};
 use boson_sandbox::{Digest, Plugin, Plugins, Sandbox, Source};
-use parking_lot::{Mutex, MutexGuard};
+use futures::future::BoxFuture;
+use parking_lot::Mutex;
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
-use std::pin::Pin;
 use std::sync::Arc;
 use verdicts::Verdicts;
 
@@ -107,10 +107,7 @@ impl PluginHost for Loaded {
         self.shared.built_in.iter().map(|known| known.used.clone()).collect()
     }
 
-    fn load(
-        &self,
-        package: Package,
-    ) -> Pin<Box<dyn Future<Output = Result<LoadedPlugin, Vec<Diagnostic>>> + Send + '_>> {
+    fn load(&self, package: Package) -> BoxFuture<'_, Result<LoadedPlugin, Vec<Diagnostic>>> {
         let (shared, compiling) = (self.shared.clone(), self.compiling.clone());
         Box::pin(async move {
             let _one = compiling.lock().await;
@@ -125,7 +122,7 @@ impl PluginHost for Loaded {
     }
 
     fn keep(&self, digests: &BTreeSet<String>) {
-        let mut loaded = self.shared.loaded();
+        let mut loaded = self.shared.loaded.lock();
         loaded.retain(|digest, known| {
             let kept = digests.contains(digest);
             if !kept {
@@ -157,10 +154,6 @@ impl PluginHost for Loaded {
 // === impl Shared ===
 
 impl Shared {
-    fn loaded(&self) -> MutexGuard<'_, BTreeMap<String, Known>> {
-        self.loaded.lock()
-    }
-
     fn load(&self, package: &Package) -> Result<LoadedPlugin, Vec<Diagnostic>> {
         let unpacked = match &package.content {
             Content::Packed { parts, compressed } => {
@@ -183,7 +176,7 @@ impl Shared {
         for warning in &mut warnings {
             warning.message = format!("plugin '{}': {}", package.name, warning.message);
         }
-        let found = self.loaded().get(&digest).cloned();
+        let found = self.loaded.lock().get(&digest).cloned();
         let is_new = found.is_none();
         let known = match found {
             Some(known) => Ok(known),
@@ -197,7 +190,7 @@ impl Shared {
             self.sandbox.forget(&Digest::of(bytes));
         }
         let known = checked?;
-        let mut loaded = self.loaded();
+        let mut loaded = self.loaded.lock();
         known.count(&package.name, &self.metrics);
         loaded.insert(digest.clone(), known);
         Ok(LoadedPlugin { digest, warnings })
@@ -245,7 +238,7 @@ impl Shared {
 
     fn find(&self, chosen: &Chosen) -> Option<Known> {
         match &chosen.digest {
-            Some(digest) => self.loaded().get(digest).cloned(),
+            Some(digest) => self.loaded.lock().get(digest).cloned(),
             None => {
                 let of_stage = |known: &&Known| known.plugin.stage == chosen.stage && known.used.name == chosen.name;
                 self.built_in.iter().find(of_stage).cloned()
@@ -260,7 +253,7 @@ impl Known {
     fn of(plugin: Plugin, sandbox: &Sandbox) -> Result<Self, boson_sandbox::Error> {
         let description = plugin.describe(sandbox)?.clone();
         let used = PluginUse {
-            stage: plugin.stage.into(),
+            stage: plugin.stage,
             name: description.name,
             version: description.version,
             digest: plugin.digest.hex(),

@@ -2,11 +2,14 @@
 
 use crate::codes;
 use crate::printed::Printed;
+use boson_commands::exit::{self, ExitError};
 use boson_commands::memory::Memory;
+use boson_commands::output::{self, Color};
 use boson_document::closest;
 use boson_pipeline::bundle::kinds::Kind;
 use boson_pipeline::bundle::privileges::Privilege;
 use boson_pipeline::bundle::{ConflictingKinds, Grant, KeyPattern, Permissions};
+use boson_pipeline::report::Sources;
 use boson_pipeline::stage::CheckPolicy;
 use boson_pipeline::{Diagnostic, Stage};
 use clap::Args;
@@ -57,6 +60,12 @@ impl PluginArguments {
             is_enforced: self.enforce_checks,
             is_optional: self.skip_failed_checks,
         }
+    }
+
+    /// Shows errors, which end the command. A broken plugin may be the user's.
+    pub fn failed(&self, diagnostics: &[Diagnostic], sources: &Sources, color: Color) -> ExitError {
+        output::show(diagnostics, sources, color);
+        exit::failed(diagnostics, !self.replacements.is_empty())
     }
 }
 

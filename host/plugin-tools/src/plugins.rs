@@ -16,7 +16,7 @@ use boson_document::Tree;
 use boson_pipeline::report::Sources;
 use boson_pipeline::yaml::Document;
 use boson_pipeline::{Diagnostic, Place, Stage};
-use boson_sandbox::{Cache, Description, Limits, Plugin, Plugins, Sandbox, Source};
+use boson_sandbox::{Cache, Limits, Plugin, Plugins, Sandbox, Source};
 use std::path::{Path, PathBuf};
 
 /// The option for settings of commands that take one plugin.
@@ -59,11 +59,12 @@ pub fn prepare_within(
     let (loaded, failed) = loaded(budget, arguments, stages)?;
     let complete = failed.is_empty() && !unread;
     errors.extend(failed);
-    let names: Vec<(Stage, String)> = loaded.all.iter().map(|one| (one.plugin.stage, one.name())).collect();
+    let name = |one: &Candidate| (one.plugin.stage, short_name(&one.plugin));
+    let names: Vec<(Stage, String)> = loaded.all.iter().map(name).collect();
     let mut plugins = Plugins::new(loaded.sandbox.clone());
     let mut restrictions = Restrictions::new(&arguments.groups, stages);
     for one in loaded.all {
-        let name = one.name();
+        let name = short_name(&one.plugin);
         match configured(one, &mut given, &loaded.sandbox) {
             Ok(plugin) => {
                 let plugin = restrictions.apply(plugin, &name);
@@ -92,7 +93,7 @@ pub fn load(arguments: &PluginArguments, stages: &[Stage]) -> Result<Plugins, Ve
     let mut plugins = Plugins::new(loaded.sandbox);
     let mut restrictions = Restrictions::new(&arguments.groups, stages);
     for one in loaded.all {
-        let name = one.name();
+        let name = short_name(&one.plugin);
         let plugin = restrictions.apply(one.plugin, &name);
         insert(&mut plugins, plugin, arguments).map_err(|error| vec![*error])?;
     }
@@ -154,22 +155,13 @@ struct Loaded {
     all: Vec<Candidate>,
 }
 
-/// A plugin, and its description; `None` for plugins of the installation, which are not called for it.
+/// A plugin, and the name in its description; `None` for plugins of the installation, which are not called for it.
 struct Candidate {
     plugin: Plugin,
-    description: Option<Description>,
+    described: Option<String>,
 }
 
-// === impl Candidate ===
-
-impl Candidate {
-    /// The name by which the user may refer to it.
-    fn name(&self) -> String {
-        short_name(&self.plugin)
-    }
-}
-
-/// The name of a plugin without directory and suffix.
+/// The name by which the user may refer to a plugin: without directory and suffix.
 fn short_name(plugin: &Plugin) -> String {
     let name = plugin.name();
     let file = Path::new(name)
@@ -234,7 +226,7 @@ fn rule(sandbox: &Sandbox, arguments: &PluginArguments, stage: Stage) -> Result<
         Some(_) => asked(plugin, sandbox),
         None => Ok(Candidate {
             plugin,
-            description: None,
+            described: None,
         }),
     }
 }
@@ -257,11 +249,11 @@ fn replaced(sandbox: &Sandbox, one: &Replacement) -> Result<Candidate, Box<Diagn
 
 /// Calls a plugin's `describe` before the conversion, so that a broken plugin fails here and not during the conversion.
 fn asked(plugin: Plugin, sandbox: &Sandbox) -> Result<Candidate, Box<Diagnostic>> {
-    let described = plugin.describe(sandbox).cloned();
-    let description = described.map_err(|failure| Box::new(failure.diagnostic()))?;
+    let described = plugin.describe(sandbox).map(|description| description.name.clone());
+    let described = described.map_err(|failure| Box::new(failure.diagnostic()))?;
     Ok(Candidate {
         plugin,
-        description: Some(description),
+        described: Some(described),
     })
 }
 
@@ -273,13 +265,18 @@ fn asked(plugin: Plugin, sandbox: &Sandbox) -> Result<Candidate, Box<Diagnostic>
 pub fn component(sandbox: &Sandbox, path: &Path) -> Result<Plugin, Box<Diagnostic>> {
     let bytes = content(path)?;
     let loaded = match bytes {
-        Some(bytes) => {
-            let name = path.display().to_string();
-            sandbox.load(&name, &bytes, Source::File(path.to_path_buf()))
-        }
+        Some(bytes) => of_content(sandbox, path, &bytes),
         None => sandbox.load_file(path),
     };
     loaded.map_err(|failure| Box::new(failure.diagnostic()))
+}
+
+/// The component at a path with this content.
+///
+/// # Errors
+/// It is refused.
+pub fn of_content(sandbox: &Sandbox, path: &Path, bytes: &[u8]) -> Result<Plugin, boson_sandbox::Error> {
+    sandbox.load(&path.display().to_string(), bytes, Source::File(path.to_path_buf()))
 }
 
 /// The content of a component that is not simply a file: in an image, packed in parts, or made of a core module.
@@ -298,16 +295,13 @@ pub fn content(path: &Path) -> Result<Option<Vec<u8>>, Box<Diagnostic>> {
 
 /// The plugin with its settings.
 fn configured(one: Candidate, given: &mut Given, sandbox: &Sandbox) -> Result<Plugin, Vec<Diagnostic>> {
-    let name = one.name();
-    let own = one
-        .description
-        .as_ref()
-        .map_or(name.as_str(), |description| description.name.as_str());
+    let name = short_name(&one.plugin);
+    let own = one.described.as_ref().unwrap_or(&name);
     let settings = given
         .take(one.plugin.stage, &[&name, own])
         .map_err(|error| vec![*error])?;
     // Built-in plugins need no settings.
-    if settings.is_none() && one.description.is_none() {
+    if settings.is_none() && one.described.is_none() {
         return Ok(one.plugin);
     }
     // Another plugin of the stage would get settings without a name, too.
@@ -316,8 +310,7 @@ fn configured(one: Candidate, given: &mut Given, sandbox: &Sandbox) -> Result<Pl
     if !errors.is_empty() {
         return Err(errors);
     }
-    let own = own.to_string();
-    let plugin = one.plugin.with_names(vec![name, own]);
+    let plugin = one.plugin.with_names(vec![name.clone(), own.clone()]);
     Ok(match &settings {
         Some(settings) => plugin.with_settings(&settings.tree, &settings.name),
         None => plugin,
@@ -349,9 +342,14 @@ pub fn check_settings(
     errors.into_iter().map(missing).collect()
 }
 
+/// The settings that a call brings itself.
+pub fn own_settings(call: &Tree) -> Option<&Tree> {
+    call.get("context")?.get("settings")
+}
+
 /// The errors in the settings that a call brings itself. `document`: where the call is from.
 pub fn check_call(plugin: &Plugin, sandbox: &Sandbox, call: &Tree, document: &str) -> Vec<Diagnostic> {
-    let Some(own) = call.get("context").and_then(|context| context.get("settings")) else {
+    let Some(own) = own_settings(call) else {
         return Vec::new();
     };
     let settings = Document {

@@ -156,16 +156,10 @@ impl Signatures {
     /// It is not signed, or its build is not attested, and has to be.
     pub fn check(&self, component: &[u8], signed: &Signed) -> Result<Vec<Diagnostic>, Box<Diagnostic>> {
         let digest = Digest::of(component).to_string();
-        let refusal = match self.mode {
-            Mode::Off => None,
-            Mode::Warn | Mode::Enforce => self.signer(component, signed).err(),
-        };
-        let unsigned = refusal.map(|refusal| unsigned(signed, &refusal));
-        let refusal = match self.provenance {
-            Mode::Off => None,
-            Mode::Warn | Mode::Enforce => self.provenance(&digest, signed).err(),
-        };
-        let unattested = refusal.map(|refusal| self.unattested(&refusal));
+        let refusal = (self.mode != Mode::Off).then(|| self.signer(component, signed).err());
+        let unsigned = refusal.flatten().map(|refusal| unsigned(signed, &refusal));
+        let refusal = (self.provenance != Mode::Off).then(|| self.provenance(&digest, signed).err());
+        let unattested = refusal.flatten().map(|refusal| self.unattested(&refusal));
         let mut warnings = Vec::new();
         for (mode, lack) in [(self.mode, unsigned), (self.provenance, unattested)] {
             let Some(Lack { code, what, help }) = lack else {

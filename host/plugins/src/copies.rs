@@ -2,7 +2,7 @@
 //! ConfigMaps of its own namespace, so the operator creates copies there. They are immutable and named by their
 //! content, so pods of an older version keep theirs. Pure.
 
-use super::marks::COPY;
+use super::marks::{COPY, with_suffix};
 use super::selection::Pick;
 use boson_cluster::objects;
 use boson_document::json;
@@ -13,9 +13,6 @@ use k8s_openapi::ByteString;
 use k8s_openapi::api::core::v1::ConfigMap;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference};
 use std::collections::BTreeMap;
-
-/// Longest name of a ConfigMap.
-const MAX_NAME_LENGTH: usize = 253;
 
 /// The copies that the pods of a deployment need.
 #[derive(Clone, Debug, Default)]
@@ -33,14 +30,10 @@ pub fn copies(picks: &[Pick], stages: &[Stage], namespace: &str, deployment: &st
         let chosen = &pick.chosen;
         let settings = json::to_text(&chosen.settings.tree);
         let digest = objects::digest(&serde_json::json!([chosen.digest, settings]));
-        let name = |nth: usize| {
-            let end = format!(".plugin-{}-{}-{nth}", chosen.stage, &digest[..16]);
-            let cut = MAX_NAME_LENGTH.saturating_sub(end.len()).min(deployment.len());
-            format!("{}{end}", deployment[..cut].trim_end_matches(['.', '-']))
-        };
+        let suffix = |nth: usize| format!(".plugin-{}-{}-{nth}", chosen.stage, &digest[..16]);
         let map = |nth: usize| ConfigMap {
             metadata: ObjectMeta {
-                name: Some(name(nth)),
+                name: Some(with_suffix(deployment, &suffix(nth))),
                 namespace: Some(namespace.into()),
                 labels: Some(
                     [(labels::DEPLOYMENT_NAME, deployment), (COPY, "true")]

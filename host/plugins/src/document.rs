@@ -131,8 +131,8 @@ impl Reader<'_> {
         self.known(tree, &root, &KNOWN);
         let name = tree.str("name").unwrap_or_default();
         if !is_name(name) {
-            self.wrong(
-                &root.at("name"),
+            self.wrong_member(
+                "name",
                 "'name' is required: lower-case letters, digits, '-' and '.', at most 253",
             );
         }
@@ -142,7 +142,7 @@ impl Reader<'_> {
             Some(settings) => settings.clone(),
         };
         if settings.as_object().is_none() {
-            self.wrong(&root.at("settings"), "'settings' must be an object");
+            self.wrong_member("settings", "'settings' must be an object");
         }
         PluginDocument {
             name: name.to_string(),
@@ -165,43 +165,31 @@ impl Reader<'_> {
 
     /// Checks `replaces`, `wraps`, `order`, `enforce`, `onFailure` and `shadow`.
     fn place(&mut self, tree: &Tree, stage: Stage) {
-        let root = Pointer::root();
         for key in ["replaces", "wraps"] {
             let Some(named) = tree.get(key) else { continue };
             if !stage.has_rule() {
-                self.wrong(
-                    &root.at(key),
-                    &format!("the stage '{stage}' has no rule, so a plugin has no '{key}'"),
-                );
+                let what = format!("the stage '{stage}' has no rule, so a plugin has no '{key}'");
+                self.wrong_member(key, &what);
             } else if named.as_str() != Some(stage.name()) {
-                self.wrong(
-                    &root.at(key),
-                    &format!("the label {} has the stage '{stage}'", marks::PLUGIN),
-                );
+                self.wrong_member(key, &format!("the label {} has the stage '{stage}'", marks::PLUGIN));
             }
         }
         let wraps = tree.get("wraps").is_some();
         if wraps && tree.get("replaces").is_some() {
-            self.wrong(
-                &root.at("wraps"),
-                "a plugin either replaces the rule of its stage or wraps it",
-            );
+            self.wrong_member("wraps", "a plugin either replaces the rule of its stage or wraps it");
         }
         if let Some(order) = tree.get("order") {
             if stage != Stage::Resources && !wraps {
-                self.wrong(
-                    &root.at("order"),
-                    "only plugins of 'resources' and wrappers have an 'order'",
-                );
+                self.wrong_member("order", "only plugins of 'resources' and wrappers have an 'order'");
             } else if order.as_i64().is_none() {
-                self.wrong(&root.at("order"), "'order' must be an integer");
+                self.wrong_member("order", "'order' must be an integer");
             }
         }
         if let Some(enforce) = tree.get("enforce") {
             if stage != Stage::Checks {
-                self.wrong(&root.at("enforce"), "only plugins of 'checks' have 'enforce'");
+                self.wrong_member("enforce", "only plugins of 'checks' have 'enforce'");
             } else if !matches!(enforce, Tree::Bool(_)) {
-                self.wrong(&root.at("enforce"), "'enforce' must be true or false");
+                self.wrong_member("enforce", "'enforce' must be true or false");
             }
         }
         self.on_failure(tree, stage);
@@ -209,10 +197,10 @@ impl Reader<'_> {
             .get("shadow")
             .is_some_and(|shadow| !matches!(shadow, Tree::Bool(_)))
         {
-            self.wrong(&root.at("shadow"), "'shadow' must be true or false");
+            self.wrong_member("shadow", "'shadow' must be true or false");
         }
         if tree.get("shadow") == Some(&Tree::Bool(true)) && tree.get("canary").is_some() {
-            self.wrong(&root.at("canary"), "a shadow plugin has no effect, so it is no canary");
+            self.wrong_member("canary", "a shadow plugin has no effect, so it is no canary");
         }
     }
 
@@ -225,7 +213,7 @@ impl Reader<'_> {
             Some("skip") => format!("a plugin of '{stage}' cannot be skipped, because the objects depend on it"),
             _ => "'onFailure' must be 'fail' or 'skip'".to_string(),
         };
-        self.wrong(&Pointer::root().at("onFailure"), &what);
+        self.wrong_member("onFailure", &what);
     }
 
     /// Reads `canary`.
@@ -274,8 +262,8 @@ impl Reader<'_> {
         let digits = digest.strip_prefix("sha256:").unwrap_or(digest);
         let is_digest = digits.len() == 64 && digits.bytes().all(|byte| byte.is_ascii_hexdigit());
         if !is_digest {
-            self.wrong(
-                &Pointer::root().at("digest"),
+            self.wrong_member(
+                "digest",
                 "'digest' is required: sha256: and the 64 hexadecimal digits of the component's checksum",
             );
         }
@@ -284,23 +272,21 @@ impl Reader<'_> {
 
     /// Reads `image` and `imagePullSecrets`.
     fn image(&mut self, tree: &Tree) -> Option<ImageSource> {
-        let (root, secrets) = (Pointer::root(), self.secrets(tree));
+        let secrets = self.secrets(tree);
         let Some(image) = tree.get("image") else {
             if !secrets.is_empty() {
-                let what = "'imagePullSecrets' is for plugins with an 'image'";
-                self.wrong(&root.at("imagePullSecrets"), what);
+                self.wrong_member("imagePullSecrets", "'imagePullSecrets' is for plugins with an 'image'");
             }
             return None;
         };
         if tree.get("parts").is_some() {
-            let what = "a plugin with an 'image' has no 'parts' in ConfigMaps";
-            self.wrong(&root.at("parts"), what);
+            self.wrong_member("parts", "a plugin with an 'image' has no 'parts' in ConfigMaps");
         }
         let source = image.as_str().map(|reference| ImageSource::new(reference, secrets));
         match source {
             Some(Ok(source)) => return Some(source),
-            Some(Err(why)) => self.wrong(&root.at("image"), &format!("'image' {why}")),
-            None => self.wrong(&root.at("image"), "'image' must be a text"),
+            Some(Err(why)) => self.wrong_member("image", &format!("'image' {why}")),
+            None => self.wrong_member("image", "'image' must be a text"),
         }
         None
     }
@@ -310,18 +296,14 @@ impl Reader<'_> {
         let Some(given) = tree.get("imagePullSecrets") else {
             return Vec::new();
         };
-        let names = given.as_array().map(|items| {
-            let names = items.iter().map(|item| item.str("name").filter(|name| is_name(name)));
-            names
-                .map(|name| name.map(str::to_string))
-                .collect::<Option<Vec<String>>>()
-        });
+        let name = |item: &Tree| item.str("name").filter(|name| is_name(name)).map(str::to_string);
+        let names: Option<Vec<String>> = given.as_array().and_then(|items| items.iter().map(name).collect());
         match names {
-            Some(Some(names)) if names.len() <= MAX_SECRETS => names,
+            Some(names) if names.len() <= MAX_SECRETS => names,
             _ => {
                 let what =
                     format!("'imagePullSecrets' must be a list of at most {MAX_SECRETS} entries '{{name: SECRET}}'");
-                self.wrong(&Pointer::root().at("imagePullSecrets"), &what);
+                self.wrong_member("imagePullSecrets", &what);
                 Vec::new()
             }
         }
@@ -355,15 +337,12 @@ impl Reader<'_> {
 
     fn names(&mut self, tree: &Tree, place: &Pointer, key: &str) -> Option<Vec<String>> {
         let given = tree.get(key)?;
-        let names = given.as_array().map(|items| {
-            let texts = items.iter().map(|item| item.as_str().map(str::to_string));
-            texts.collect::<Option<Vec<String>>>()
-        });
-        if let Some(Some(names)) = names {
-            return Some(names);
+        let text = |item: &Tree| item.as_str().map(str::to_string);
+        let names: Option<Vec<String>> = given.as_array().and_then(|items| items.iter().map(text).collect());
+        if names.is_none() {
+            self.wrong(&place.at(key), &format!("'{key}' must be a list of names"));
         }
-        self.wrong(&place.at(key), &format!("'{key}' must be a list of names"));
-        None
+        names
     }
 
     fn known(&mut self, tree: &Tree, place: &Pointer, known: &[&str]) {
@@ -377,6 +356,10 @@ impl Reader<'_> {
             let error = self.error(&place.at(key), &format!("unknown member '{key}'"));
             self.errors.push(error.suggest(key, known.iter().copied()));
         }
+    }
+
+    fn wrong_member(&mut self, key: &str, what: &str) {
+        self.wrong(&Pointer::root().at(key), what);
     }
 
     fn wrong(&mut self, place: &Pointer, what: &str) {

@@ -2,13 +2,15 @@
 
 use super::marks::{PART_OF, PLUGIN};
 use super::registry::Key;
+use super::watched::Watched;
 use k8s_openapi::api::core::v1::ConfigMap;
+use kube::ResourceExt;
 use kube::core::PartialObjectMeta;
 use kube::runtime::watcher::Event;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 /// The metadata of a ConfigMap.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Observed {
     /// Resource version.
     pub version: String,
@@ -21,14 +23,7 @@ pub struct Observed {
 }
 
 /// All ConfigMaps with plugins.
-#[derive(Debug, Default)]
-pub struct Listing {
-    maps: BTreeMap<Key, Observed>,
-    /// The objects so far of each list that is not complete yet.
-    listed: BTreeMap<usize, BTreeSet<Key>>,
-    /// Watches that have listed everything once.
-    complete: BTreeSet<usize>,
-}
+pub type Listing = Watched<Observed>;
 
 /// A plugin's ConfigMaps.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -46,38 +41,15 @@ pub struct Plugin {
 // === impl Listing ===
 
 impl Listing {
-    /// Applies an event of watch `nth` for `scope` (a namespace, or all). True if something has changed.
+    /// Applies an event of a watch: see [`Watched::apply`].
     pub fn take(&mut self, nth: usize, scope: Option<&str>, event: Event<PartialObjectMeta<ConfigMap>>) -> bool {
-        match event {
-            Event::Init => {
-                self.listed.insert(nth, BTreeSet::new());
-                false
-            }
-            Event::InitApply(map) => {
-                self.listed.entry(nth).or_default().insert(key(&map));
-                self.put(&map)
-            }
-            Event::InitDone => {
-                let listed = self.listed.remove(&nth).unwrap_or_default();
-                let before = self.maps.len();
-                let elsewhere = |key: &Key| scope.is_some_and(|scope| scope != key.namespace);
-                self.maps.retain(|key, _| elsewhere(key) || listed.contains(key));
-                self.complete.insert(nth) || before != self.maps.len()
-            }
-            Event::Apply(map) => self.put(&map),
-            Event::Delete(map) => self.maps.remove(&key(&map)).is_some(),
-        }
-    }
-
-    /// Whether this many watches have listed everything.
-    pub fn is_complete(&self, watches: usize) -> bool {
-        self.complete.len() >= watches
+        self.apply(nth, scope, event, observed)
     }
 
     /// The plugins, each with its parts.
     pub fn plugins(&self) -> BTreeMap<Key, Plugin> {
         let mut plugins = BTreeMap::new();
-        for (key, observed) in self.maps.iter().filter(|(_, observed)| observed.part_of.is_none()) {
+        for (key, observed) in self.values.iter().filter(|(_, observed)| observed.part_of.is_none()) {
             let plugin = Plugin {
                 created: observed.created,
                 label: observed.label.clone(),
@@ -86,7 +58,7 @@ impl Listing {
             };
             plugins.insert(key.clone(), plugin);
         }
-        for (key, observed) in &self.maps {
+        for (key, observed) in &self.values {
             let whole = observed.part_of.as_ref().map(|name| Key {
                 namespace: key.namespace.clone(),
                 name: name.clone(),
@@ -99,28 +71,14 @@ impl Listing {
         }
         plugins
     }
-
-    fn put(&mut self, map: &PartialObjectMeta<ConfigMap>) -> bool {
-        let text =
-            |all: &Option<BTreeMap<String, String>>, key: &str| all.as_ref().and_then(|all| all.get(key)).cloned();
-        let meta = &map.metadata;
-        let created = meta.creation_timestamp.as_ref();
-        let observed = Observed {
-            version: meta.resource_version.clone().unwrap_or_default(),
-            created: created.map_or(0, |time| time.0.as_second()),
-            label: text(&meta.labels, PLUGIN).unwrap_or_default(),
-            part_of: text(&meta.annotations, PART_OF),
-        };
-        let old = self.maps.insert(key(map), observed.clone());
-        old.as_ref() != Some(&observed)
-    }
 }
 
-fn key(map: &PartialObjectMeta<ConfigMap>) -> Key {
-    // The API server gives each ConfigMap both.
-    Key {
-        namespace: map.metadata.namespace.clone().unwrap_or_default(),
-        name: map.metadata.name.clone().unwrap_or_default(),
+fn observed(map: PartialObjectMeta<ConfigMap>) -> Observed {
+    Observed {
+        version: map.resource_version().unwrap_or_default(),
+        created: map.creation_timestamp().map_or(0, |time| time.0.as_second()),
+        label: map.labels().get(PLUGIN).cloned().unwrap_or_default(),
+        part_of: map.annotations().get(PART_OF).cloned(),
     }
 }
 

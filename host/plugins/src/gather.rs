@@ -13,6 +13,7 @@ use boson_pipeline::yaml;
 use boson_pipeline::{Diagnostic, Stage, packed};
 use boson_signatures::Signed;
 use k8s_openapi::api::core::v1::ConfigMap;
+use kube::ResourceExt;
 use std::collections::BTreeMap;
 
 /// Who owns the annotations.
@@ -33,12 +34,8 @@ pub(super) struct Described {
 
 pub(super) struct Gathered {
     pub content: Content,
-    /// Its signatures and attestations.
-    pub signed: Signed,
     /// In the form of the ConfigMaps.
     pub packed: Packed,
-    /// The file with its cases.
-    pub cases: Option<Vec<u8>>,
 }
 
 // === impl Described ===
@@ -57,7 +54,7 @@ impl Described {
     }
 
     fn annotation(&self, key: &str) -> Option<&str> {
-        self.map.metadata.annotations.as_ref()?.get(key).map(String::as_str)
+        self.map.annotations().get(key).map(String::as_str)
     }
 
     /// Records what the tag of its image was resolved to, unless the ConfigMap has changed since it was read.
@@ -162,8 +159,6 @@ pub(super) async fn gather(
     described: Described,
     parts: Option<usize>,
 ) -> Result<Result<Gathered, Diagnostic>, Error> {
-    let signed = described.signed();
-    let cases = described.cases();
     let mut maps = vec![files(described.map)];
     for name in &plugin.more {
         let map: Option<ConfigMap> = cluster.get(&key.namespace, name).await?;
@@ -179,11 +174,7 @@ pub(super) async fn gather(
             ));
         }
     }
-    Ok(put_together(maps, parts).map(|gathered| Gathered {
-        signed,
-        cases,
-        ..gathered
-    }))
+    Ok(put_together(maps, parts))
 }
 
 /// The files of the component in a ConfigMap.
@@ -215,9 +206,7 @@ fn put_together(maps: Packed, parts: Option<usize>) -> Result<Gathered, Diagnost
             parts: parts.collect(),
             compressed: layout.compressed,
         },
-        signed: Signed::default(),
         packed: maps,
-        cases: None,
     })
 }
 

@@ -56,16 +56,8 @@ pub enum Content {
     Whole(Vec<u8>),
 }
 
-// === impl Content ===
-
-impl std::fmt::Debug for Content {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("Content")
-    }
-}
-
 /// A component to be loaded.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Package {
     /// The namespace of its ConfigMaps: its machine code counts for that.
     pub namespace: Arc<str>,

@@ -30,6 +30,7 @@ mod retries;
 mod selection;
 mod sources;
 mod stops;
+mod watched;
 mod watches;
 mod worker;
 
@@ -157,16 +158,14 @@ impl Plugins {
                 operator_namespace: &self.operator_namespace,
             },
         };
+        let notify = |()| {
+            followed.changes.notify();
+            std::future::ready(())
+        };
         // A newly served namespace may have plugins.
-        let widened = scope.changes.follow().for_each(|()| {
-            followed.changes.notify();
-            std::future::ready(())
-        });
+        let widened = scope.changes.follow().for_each(notify);
         // A canary may have to be stopped.
-        let tried = self.tried.follow().for_each(|()| {
-            followed.changes.notify();
-            std::future::ready(())
-        });
+        let tried = self.tried.follow().for_each(notify);
         futures::join!(following, worker.run(), widened, tried);
     }
 }

@@ -9,7 +9,6 @@ use super::problem::PluginProblem;
 use super::queue::Queued;
 use super::registry::{Good, Key, Packed};
 use crate::host::{ComponentImage, Components, Content, Package, PluginHost, Settings, StoredComponent};
-use boson_api::ApprovedVersion;
 use boson_cluster::client::{Cluster, Error};
 use boson_pipeline::{Diagnostic, Stage};
 use boson_signatures::Signed;
@@ -35,14 +34,6 @@ pub(super) enum Outcome {
     Evicted,
 }
 
-/// A version to be loaded.
-struct Update {
-    version: ApprovedVersion,
-    /// Another component is in use, or other settings. Not of a shadow plugin: that all its calls fail is for its
-    /// report, and takes nothing from a deployment.
-    is_update: bool,
-}
-
 // === impl Loader ===
 
 impl Loader<'_> {
@@ -56,7 +47,7 @@ impl Loader<'_> {
         let Some(described) = gather::describe(self.cluster, key, plugin).await? else {
             return Ok(Outcome::Outdated);
         };
-        let (Ok(document), Some(stage)) = (described.document.clone(), described.stage) else {
+        let Ok(mut document) = described.document.clone() else {
             return Ok(Outcome::Outdated);
         };
         let Some(version) = approval::version(&document, described.record()) else {
@@ -69,100 +60,28 @@ impl Loader<'_> {
             .and_then(|digest| digest.get(..DIGEST_DIGITS));
         let digest = digest.map(|digest| format!(", sha256:{digest}")).unwrap_or_default();
         let name = format!("plugin '{}'{digest} (ConfigMap '{key}')", document.name);
-        let gathered = match &document.image {
+        let (mut signed, cases) = (described.signed(), described.cases());
+        let image = document.image.as_ref();
+        let gathered = match image.and_then(|source| source.pinned(described.record())) {
+            Some(image) => self.of_image(key, image, document.stage, &mut signed).await,
             None => {
                 let gathered = gather::gather(self.cluster, key, plugin, described, document.parts).await?;
-                gathered.map(Some).map_err(|error| vec![error])
+                gathered.map(Some)
             }
-            Some(source) => match source.pinned(described.record()) {
-                Some(image) => {
-                    let gathered = self.of_image(key, image, stage, described.signed()).await;
-                    gathered.map(|gathered| {
-                        gathered.map(|gathered| Gathered {
-                            cases: described.cases(),
-                            ..gathered
-                        })
-                    })
-                }
-                None => return Ok(Outcome::Outdated),
-            },
         };
-        let loaded = match gathered {
-            Ok(Some(gathered)) => {
-                // Another selector changes no call.
-                let is_other =
-                    |old: &PluginDocument| (&old.digest, &old.settings) != (&document.digest, &document.settings);
-                let is_update = !document.is_shadow && in_use.is_some_and(is_other);
-                let update = Update { version, is_update };
-                self.loaded(key, document, update, gathered).await
-            }
+        let Gathered { content, packed } = match gathered {
+            Ok(Some(gathered)) => gathered,
             Ok(None) => return Ok(Outcome::Evicted),
-            Err(errors) => Err(errors),
+            Err(error) => return Ok(Outcome::Refused(PluginProblem::of(&name, &[error], &sources))),
         };
-        Ok(match loaded {
-            Ok(good) => Outcome::Good(Box::new(good)),
-            Err(errors) => Outcome::Refused(PluginProblem::of(&name, &errors, &sources)),
-        })
-    }
-
-    /// The component of an image, from the disk; none if it was evicted.
-    async fn of_image(
-        &self,
-        key: &Key,
-        image: String,
-        stage: Stage,
-        signed: Signed,
-    ) -> Result<Option<Gathered>, Vec<Diagnostic>> {
-        let image = ComponentImage {
-            namespace: key.namespace.clone(),
-            image,
-            pull: Vec::new(),
-        };
-        let found = self.components.read(&image).await.map_err(|error| vec![error])?;
-        let Some(StoredComponent { bytes, attached }) = found else {
-            return Ok(None);
-        };
-        let signed = Signed {
-            image: image.image.split_once('@').map(|(_, digest)| digest.to_string()),
-            attached,
-            ..signed
-        };
-        let work = tokio::task::spawn_blocking(move || {
-            let packed = if IN_PODS.contains(&stage) {
-                pack::for_pods(&bytes).map_err(|error| vec![error])?
-            } else {
-                Packed::default()
-            };
-            let content = Content::Whole(bytes);
-            Ok(Some(Gathered {
-                content,
-                signed,
-                packed,
-                cases: None,
-            }))
-        });
-        // None as well if the process ends.
-        work.await.unwrap_or(Ok(None))
-    }
-
-    /// The loaded plugin, or why it is refused.
-    async fn loaded(
-        &self,
-        key: &Key,
-        mut document: PluginDocument,
-        Update { version, is_update }: Update,
-        Gathered {
-            content,
-            signed,
-            packed,
-            cases,
-        }: Gathered,
-    ) -> Result<Good, Vec<Diagnostic>> {
-        let stage = document.stage;
+        // Another selector changes no call. That all calls of a shadow plugin fail is for its report, and takes nothing
+        // from a deployment.
+        let is_other = |old: &PluginDocument| (&old.digest, &old.settings) != (&document.digest, &document.settings);
+        let is_update = !document.is_shadow && in_use.is_some_and(is_other);
         let package = Package {
             namespace: key.namespace.as_str().into(),
             name: document.name.clone(),
-            stage,
+            stage: document.stage,
             wraps: document.wraps,
             digest: document.digest.clone(),
             content,
@@ -174,20 +93,54 @@ impl Loader<'_> {
             cases,
             is_update,
         };
-        let loaded = self
-            .host
-            .load(package)
-            .await
-            .map_err(|errors| below_settings(errors, key))?;
+        let loaded = match self.host.load(package).await {
+            Ok(loaded) => loaded,
+            Err(errors) => {
+                let errors = below_settings(errors, key);
+                return Ok(Outcome::Refused(PluginProblem::of(&name, &errors, &sources)));
+            }
+        };
         document.digest = Some(loaded.digest);
-        Ok(Good {
+        // Pods run the plugins of these stages, too: keep the bytes for them.
+        let packed = IN_PODS.contains(&document.stage).then(|| Arc::new(packed));
+        Ok(Outcome::Good(Box::new(Good {
             document,
             version,
+            packed,
             warnings: loaded.warnings,
             trial: Arc::default(),
-            // Pods run the plugins of these stages, too: keep the bytes for them.
-            packed: IN_PODS.contains(&stage).then(|| Arc::new(packed)),
-        })
+        })))
+    }
+
+    /// The component of an image, from the disk; none if it was evicted. `signed`: gets what is attached to the image.
+    async fn of_image(
+        &self,
+        key: &Key,
+        image: String,
+        stage: Stage,
+        signed: &mut Signed,
+    ) -> Result<Option<Gathered>, Diagnostic> {
+        let image = ComponentImage {
+            namespace: key.namespace.clone(),
+            image,
+            pull: Vec::new(),
+        };
+        let Some(StoredComponent { bytes, attached }) = self.components.read(&image).await? else {
+            return Ok(None);
+        };
+        signed.image = image.image.split_once('@').map(|(_, digest)| digest.to_string());
+        signed.attached = attached;
+        let work = tokio::task::spawn_blocking(move || {
+            let packed = if IN_PODS.contains(&stage) {
+                pack::for_pods(&bytes)?
+            } else {
+                Packed::default()
+            };
+            let content = Content::Whole(bytes);
+            Ok(Some(Gathered { content, packed }))
+        });
+        // None as well if the process ends.
+        work.await.unwrap_or(Ok(None))
     }
 }
 

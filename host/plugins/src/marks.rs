@@ -35,5 +35,15 @@ pub const DIGEST_DIGITS: usize = 12;
 pub const MAX_PLUGINS_PER_NAMESPACE: usize = 16;
 /// Most plugins of all namespaces.
 pub const MAX_PLUGINS: usize = 128;
+/// Longest name of a ConfigMap.
+pub const MAX_NAME_LENGTH: usize = 253;
 /// Stages that pods may run: all of them in a conversion in pods, and the last in the pods of every deployment.
 pub const IN_PODS: [Stage; 3] = [Stage::Variables, Stage::Links, Stage::Render];
+
+/// The name of a ConfigMap that belongs to a plugin or a deployment: the name of that, cut where necessary, with a
+/// suffix.
+pub fn with_suffix(name: &str, suffix: &str) -> String {
+    let cut = MAX_NAME_LENGTH.saturating_sub(suffix.len()).min(name.len());
+    let name = name.get(..cut).unwrap_or_default().trim_end_matches(['.', '-']);
+    format!("{name}{suffix}")
+}

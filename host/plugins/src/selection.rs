@@ -210,14 +210,14 @@ impl<'a> Selecting<'a> {
             let is_built_in = |one: &PluginUse| one.stage == used.stage && one.name == used.name;
             let is_there = |one: &Candidate<'_>| {
                 let document = &one.good.document;
-                document.stage == Stage::from(used.stage) && document.name == used.name
+                document.stage == used.stage && document.name == used.name
             };
             if self.built_in.iter().any(is_built_in) || self.candidates.iter().any(is_there) {
                 continue;
             }
             let problem = self.lost.iter().find(|(entry, _)| match &entry.present {
                 Some(present) => present.name == used.name,
-                None => entry.stage.is_none_or(|stage| stage == Stage::from(used.stage)),
+                None => entry.stage.is_none_or(|stage| stage == used.stage),
             });
             if let Some((entry, problem)) = problem {
                 let is_pending = matches!(entry.state, State::Pending(_));
@@ -264,7 +264,7 @@ impl<'a> Selecting<'a> {
             };
             let digest = first.document.digest.as_ref();
             let mut used = self.asking.used.iter();
-            let used = used.find(|used| used.name == present.name && Stage::from(used.stage) == present.stage);
+            let used = used.find(|used| used.name == present.name && used.stage == present.stage);
             // Two versions may differ only in their settings, which the status does not have.
             let may_be_used = |used: &PluginUse| Some(&used.digest) != digest || present.digest.as_ref() == digest;
             if used.is_some_and(may_be_used) {
@@ -369,7 +369,7 @@ impl<'a> Selecting<'a> {
 
     fn choices(&self, stage: Stage) -> Vec<&'a PluginChoice> {
         let choices = self.asking.choices.iter();
-        choices.filter(|choice| Stage::from(choice.stage) == stage).collect()
+        choices.filter(|choice| choice.stage == stage).collect()
     }
 
     /// Whether a choice names a wrapper.
@@ -379,7 +379,7 @@ impl<'a> Selecting<'a> {
 
     /// The plugin that a choice names, of its own namespace or of the operator's.
     fn find(&self, choice: &PluginChoice) -> Option<Candidate<'a>> {
-        let stage = Stage::from(choice.stage);
+        let stage = choice.stage;
         let named = |one: &&Candidate<'_>| {
             let document = &one.good.document;
             document.stage == stage && document.name == choice.name
@@ -391,7 +391,7 @@ impl<'a> Selecting<'a> {
 
     /// A plugin that the deployment names: of its own namespace, of the operator's namespace, or built in.
     fn choose(&mut self, choice: &PluginChoice) {
-        let stage = Stage::from(choice.stage);
+        let stage = choice.stage;
         if let Some(found) = self.find(choice) {
             return self.take(found, Some(choice), true);
         }

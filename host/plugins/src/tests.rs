@@ -11,7 +11,6 @@ use super::{PluginPolicy, Plugins};
 use crate::codes;
 use boson_api::PluginUse;
 use boson_api::deployment::PluginChoice;
-use boson_api::stage::StageName;
 use boson_document::{Tree, json};
 use boson_pipeline::Stage;
 use boson_pipeline::stage::CheckPolicy;
@@ -88,14 +87,14 @@ fn built_in() -> Vec<PluginUse> {
         runs: None,
         instance_groups: None,
     };
-    vec![one(StageName::Ops, "ops"), one(StageName::Bpm, "bpm")]
+    vec![one(Stage::Ops, "ops"), one(Stage::Bpm, "bpm")]
 }
 
-fn choice(stage: StageName, name: &str, settings: &str) -> PluginChoice {
+fn choice(stage: Stage, name: &str, settings: &str) -> PluginChoice {
     serde_json::from_value(serde_json::json!({"stage": stage, "name": name, "settings": serde_json::from_str::<serde_json::Value>(settings).unwrap()})).unwrap()
 }
 
-fn used(stage: StageName, name: &str) -> Vec<PluginUse> {
+fn used(stage: Stage, name: &str) -> Vec<PluginUse> {
     let mut used = built_in();
     used[0].stage = stage;
     used[0].name = name.into();
@@ -160,7 +159,7 @@ fn a_wrapper_is_selected_for_its_instance_groups() {
     around.wraps = true;
     around.selector.instance_groups = Some(vec!["web".into()]);
     let registry = registry(vec![("boson", "a", fine(around, 1))]);
-    let selection = selected(&registry, &[choice(StageName::Bpm, "around", "{}")], &[]);
+    let selection = selected(&registry, &[choice(Stage::Bpm, "around", "{}")], &[]);
     let [pick] = selection.chosen.as_slice() else {
         panic!("{selection:?}");
     };
@@ -180,7 +179,7 @@ fn of_two_for_one_stage_the_older_is_used_and_the_other_refused_unless_one_is_na
         "{:?}",
         selection.plugin_problems
     );
-    let named = selected(&registry, &[choice(StageName::Ops, "young", "{}")], &[]);
+    let named = selected(&registry, &[choice(Stage::Ops, "young", "{}")], &[]);
     assert_eq!(names(&named), ["young"]);
     assert!(named.plugin_problems.is_empty());
 }
@@ -203,10 +202,7 @@ fn wrappers_come_after_the_rule_in_their_order_then_those_that_the_deployment_na
         ("here", "c", fine(document("rule", Stage::Bpm, 0), 9)),
     ]);
     assert_eq!(names(&selected(&registry, &[], &[])), ["rule", "inner", "outer"]);
-    let choices = [
-        choice(StageName::Bpm, "inner", "{}"),
-        choice(StageName::Bpm, "bpm", "{}"),
-    ];
+    let choices = [choice(Stage::Bpm, "inner", "{}"), choice(Stage::Bpm, "bpm", "{}")];
     assert_eq!(names(&selected(&registry, &choices, &[])), ["bpm", "outer", "inner"]);
 }
 
@@ -220,7 +216,7 @@ fn the_order_of_resource_plugins_is_explicit_only_where_they_differ() {
         ("here", "d", hook("own", 2)),
         ("here", "e", hook("named", 0)),
     ]);
-    let selection = selected(&registry, &[choice(StageName::Resources, "named", "{}")], &[]);
+    let selection = selected(&registry, &[choice(Stage::Resources, "named", "{}")], &[]);
     let ordered = selection
         .chosen
         .iter()
@@ -245,9 +241,9 @@ fn a_deployment_names_plugins_and_gives_settings() {
         ("here", "c", hook("z", 3)),
     ]);
     let choices = [
-        choice(StageName::Bpm, "bpm", r#"{"uids": {}}"#),
-        choice(StageName::Resources, "y", r#"{"b": 1}"#),
-        choice(StageName::Resources, "x", "{}"),
+        choice(Stage::Bpm, "bpm", r#"{"uids": {}}"#),
+        choice(Stage::Resources, "y", r#"{"b": 1}"#),
+        choice(Stage::Resources, "x", "{}"),
     ];
     let selection = selected(&registry, &choices, &[]);
     assert_eq!(names(&selection), ["bpm", "z", "y", "x"]);
@@ -259,7 +255,7 @@ fn a_deployment_names_plugins_and_gives_settings() {
         json::to_text(&selection.chosen[2].chosen.settings.tree),
         r#"{"a":"plugin","b":1}"#
     );
-    let missing = selected(&registry, &[choice(StageName::Resources, "none", "{}")], &[]);
+    let missing = selected(&registry, &[choice(Stage::Resources, "none", "{}")], &[]);
     assert_eq!(missing.errors[0].code, "plugin-not-found");
 }
 
@@ -282,7 +278,7 @@ fn a_shadow_is_used_for_nothing_else_and_nothing_waits_for_it() {
         ("here", "e", loading),
         ("there", "f", shadow("theirs")),
     ]);
-    let selection = selected(&registry, &[], &used(StageName::Resources, "x"));
+    let selection = selected(&registry, &[], &used(Stage::Resources, "x"));
     assert_eq!(names(&selection), ["x"]);
     let shadows: Vec<&str> = selection.shadows.iter().map(|one| one.name.as_str()).collect();
     assert_eq!(shadows, ["x", "y"]);
@@ -294,7 +290,7 @@ fn a_shadow_is_used_for_nothing_else_and_nothing_waits_for_it() {
 #[test]
 fn the_last_good_version_stays_and_the_fault_is_reported() {
     let registry = registry(vec![("here", "a", refused(fine(document("p", Stage::Ops, 0), 1)))]);
-    let selection = selected(&registry, &[], &used(StageName::Ops, "p"));
+    let selection = selected(&registry, &[], &used(Stage::Ops, "p"));
     assert_eq!((names(&selection), selection.plugin_problems.len()), (vec!["p"], 1));
     assert!(selection.errors.is_empty());
 }
@@ -305,21 +301,21 @@ fn a_lost_plugin_stops_the_conversion_but_a_new_bad_one_does_not() {
     entry.good = None;
     let known = registry(vec![("here", "a", entry.clone())]);
     assert_eq!(
-        selected(&known, &[], &used(StageName::Ops, "p")).errors[0].code,
+        selected(&known, &[], &used(Stage::Ops, "p")).errors[0].code,
         "plugin-lost"
     );
-    let new = selected(&known, &[], &used(StageName::Ops, "ops"));
+    let new = selected(&known, &[], &used(Stage::Ops, "ops"));
     assert!(new.errors.is_empty() && new.chosen.is_empty());
     assert_eq!(new.plugin_problems.len(), 1);
     entry.present = None;
     let unread = registry(vec![("here", "a", entry)]);
-    assert_eq!(selected(&unread, &[], &used(StageName::Ops, "p")).errors.len(), 1);
+    assert_eq!(selected(&unread, &[], &used(Stage::Ops, "p")).errors.len(), 1);
     assert!(
-        selected(&unread, &[], &used(StageName::Bpm, "p")).errors.is_empty(),
+        selected(&unread, &[], &used(Stage::Bpm, "p")).errors.is_empty(),
         "of another stage"
     );
     assert!(
-        selected(&registry(vec![]), &[], &used(StageName::Ops, "p"))
+        selected(&registry(vec![]), &[], &used(Stage::Ops, "p"))
             .errors
             .is_empty(),
         "deleted"
@@ -367,7 +363,7 @@ fn a_canary_takes_the_place_of_the_first_version_which_runs_beside_it() {
             ("here", "z", fine(canary, 5)),
         ])
     };
-    let selection = selected(&entries(canary("p", "new")), &[], &used(StageName::Resources, "p"));
+    let selection = selected(&entries(canary("p", "new")), &[], &used(Stage::Resources, "p"));
     assert_eq!(digests(&selection), ["new", "digest-of-q"], "in the same order");
     let has_trial: Vec<bool> = selection.chosen.iter().map(|pick| pick.trial.is_some()).collect();
     assert_eq!(has_trial, [true, false]);
@@ -381,7 +377,7 @@ fn a_canary_takes_the_place_of_the_first_version_which_runs_beside_it() {
     assert_eq!(digests(&selection), ["digest-of-p", "digest-of-q"]);
     assert!(selection.shadows.is_empty() && selection.plugin_problems.is_empty());
 
-    let choices = [choice(StageName::Resources, "p", r#"{"b": 1}"#)];
+    let choices = [choice(Stage::Resources, "p", r#"{"b": 1}"#)];
     let selection = selected(&entries(canary("p", "new")), &choices, &[]);
     assert_eq!(digests(&selection), ["digest-of-q", "new"]);
     assert_eq!(
@@ -421,7 +417,7 @@ fn a_deployment_waits_for_the_canary_that_it_has_used_but_not_for_a_new_one() {
         entry.state = State::Loading { since: Instant::now() };
         let first = fine(document("p", Stage::Resources, 0), 1);
         let registry = registry(vec![("here", "a", first), ("here", "b", entry)]);
-        let mut used = used(StageName::Resources, "p");
+        let mut used = used(Stage::Resources, "p");
         used[0].digest = used_digest.into();
         let selection = selected(&registry, &[], &used);
         assert_eq!(digests(&selection), ["digest-of-p"]);
@@ -443,7 +439,7 @@ fn a_canary_that_was_stopped_is_reported_where_it_was_used_and_the_first_version
         let first = fine(document("p", Stage::Resources, 0), 1);
         registry(vec![("here", "a", first), ("here", "b", stopped)])
     };
-    let selection = selected(&entries(stopped.clone()), &[], &used(StageName::Resources, "p"));
+    let selection = selected(&entries(stopped.clone()), &[], &used(Stage::Resources, "p"));
     assert_eq!(digests(&selection), ["digest-of-p"]);
     assert!(selection.errors.is_empty() && selection.shadows.is_empty());
     assert_eq!(selection.plugin_problems.len(), 1);

@@ -61,23 +61,10 @@ struct Progress {
     stops: Stops,
 }
 
-/// Everything that the watches have listed.
-struct Listed {
-    /// The namespaces that are served.
-    namespaces: HashSet<String>,
-    plugins: BTreeMap<Key, Plugin>,
-}
-
-/// The result of pulling the component of a plugin.
-struct PullEnd {
+/// The result of work on a plugin.
+struct Ended<T> {
     queued: Queued,
-    result: Result<Pulled, Error>,
-}
-
-/// The result of loading a plugin.
-struct Loaded {
-    queued: Queued,
-    result: Result<Outcome, Error>,
+    result: Result<T, Error>,
 }
 
 /// What the worker waits for.
@@ -86,8 +73,8 @@ enum Event {
     Changed,
     /// Pulls are due to be tried again.
     Due,
-    Pulled(PullEnd),
-    Loaded(Loaded),
+    Pulled(Ended<Pulled>),
+    Loaded(Ended<Outcome>),
 }
 
 // === impl Worker ===
@@ -98,7 +85,7 @@ impl Worker<'_> {
         let mut changes = pin!(self.followed.changes.follow());
         let mut progress = Progress::default();
         let mut pulling = FuturesUnordered::new();
-        let mut loading: Option<BoxFuture<'_, Loaded>> = None;
+        let mut loading: Option<BoxFuture<'_, Ended<Outcome>>> = None;
         let mut failed = false;
         loop {
             let again = failed.then(|| tokio::time::sleep(READ_RETRY_DELAY));
@@ -131,7 +118,10 @@ impl Worker<'_> {
 
     /// Reads everything that is new. False if some of it could not be read.
     async fn pass(&self, progress: &mut Progress) -> bool {
-        let Some(Listed { namespaces, plugins }) = self.listed() else {
+        let Some(namespaces) = self.scope.names() else {
+            return true;
+        };
+        let Some(plugins) = self.listed(&namespaces) else {
             return true;
         };
         progress.read.retain(|key, _| plugins.contains_key(key));
@@ -182,9 +172,8 @@ impl Worker<'_> {
         progress.stops.record(self.cluster).await && unread.is_empty()
     }
 
-    /// The plugins of the served namespaces, once all of these are listed.
-    fn listed(&self) -> Option<Listed> {
-        let namespaces = self.scope.names()?;
+    /// The plugins of these namespaces, which are served, once all of them are listed.
+    fn listed(&self, namespaces: &HashSet<String>) -> Option<BTreeMap<Key, Plugin>> {
         if !self.reviewer.is_ready(self.watches) {
             return None;
         }
@@ -192,7 +181,7 @@ impl Worker<'_> {
         let mut plugins = listing.is_complete(self.watches).then(|| listing.plugins())?;
         plugins
             .retain(|key, _| *key.namespace == *self.plugins.operator_namespace || namespaces.contains(&key.namespace));
-        Some(Listed { namespaces, plugins })
+        Some(plugins)
     }
 
     /// Namespaces whose plugins are all known. A newer version that cannot be read does not change that: the older one
@@ -223,21 +212,21 @@ impl Worker<'_> {
         Ok(described.map(|described| noted(key, plugin, &described, old)))
     }
 
-    async fn pull(&self, queued: Queued) -> PullEnd {
+    async fn pull(&self, queued: Queued) -> Ended<Pulled> {
         let result = self.puller.pull(&queued).await;
-        PullEnd { queued, result }
+        Ended { queued, result }
     }
 
-    async fn load(&self, queued: Queued) -> Loaded {
+    async fn load(&self, queued: Queued) -> Ended<Outcome> {
         let registry = self.plugins.now();
         let good = registry.entries.get(&queued.key).and_then(|entry| entry.good.as_ref());
         let result = self.loader.load(&queued, good.map(|good| &good.document)).await;
-        Loaded { queued, result }
+        Ended { queued, result }
     }
 
     /// Records the result of a pull: the component is loaded, or the pull is tried again later. The last good version
     /// stays.
-    fn finish_pull(&self, PullEnd { queued, result }: PullEnd, progress: &mut Progress) {
+    fn finish_pull(&self, Ended { queued, result }: Ended<Pulled>, progress: &mut Progress) {
         progress.pulling.remove(&queued.key.namespace);
         if !progress.is_current(&queued) {
             return;
@@ -277,7 +266,7 @@ impl Worker<'_> {
 
     /// Records the result of loading. If the plugin has changed meanwhile, it is queued again. False if it could not be
     /// read.
-    fn finish(&self, loaded: Loaded, progress: &mut Progress) -> bool {
+    fn finish(&self, loaded: Ended<Outcome>, progress: &mut Progress) -> bool {
         let is_current = progress.is_current(&loaded.queued);
         let key = loaded.queued.key.clone();
         let mut registry = Registry::clone(&self.plugins.now());

@@ -1,14 +1,11 @@
 //! The signatures and signed statements of an image, as the operator needs them, kept in the cache beside the
 //! component. They are not verified here.
 
-use crate::attachments::{self, MAX_STATEMENT_BYTES};
+use crate::attachments::MAX_STATEMENT_BYTES;
 use crate::cache::Key;
 use crate::component::{Keys, Owned, component_reference};
 use crate::credentials::Credentials;
-use crate::error::Error;
-use crate::layer::blocking;
 use crate::registry::Registry;
-use crate::space::unwritable;
 use boson_pipeline::Diagnostic;
 use boson_signatures::Attached;
 use oci_spec::distribution::Reference;
@@ -28,29 +25,18 @@ impl Registry {
         wanted: Owned<'_>,
         credentials: Option<&Credentials>,
     ) -> Result<Attached, Diagnostic> {
-        let found = self.bounded(wanted.image, async {
-            let reference = component_reference(self, wanted.image)?;
-            let found = async {
-                let repository = self.client.repository(&reference, credentials).await?;
-                attachments::read(&repository, reference.digest().unwrap_or_default(), MAX_STATEMENT_BYTES).await
-            };
-            let found = found.await;
-            found.map_err(|failure: Error| failure.explain_component(wanted.image))
-        });
+        let found = self.read_attachments(wanted.image, credentials, MAX_STATEMENT_BYTES);
         let found = found.await?.attached();
         if !found.is_empty() {
             let reference = component_reference(self, wanted.image)?;
-            let (cache, key) = (self.cache.clone(), key(wanted, &reference));
+            let key = key(wanted, &reference);
             let text = serde_json::to_vec(&found).unwrap_or_default();
-            blocking(move || {
-                let keep = || {
-                    let place = cache.place()?;
-                    let path = place.path().join("attached");
-                    std::fs::write(&path, &text)?;
-                    cache.forget(&key);
-                    cache.keep(&key, &path, text.len() as u64)
-                };
-                keep().map_err(|error| unwritable(&error))
+            self.in_cache(move |cache| {
+                let place = cache.place()?;
+                let path = place.path().join("attached");
+                std::fs::write(&path, &text)?;
+                cache.forget(&key);
+                cache.keep(&key, &path, text.len() as u64)
             })
             .await?;
         }
@@ -63,9 +49,9 @@ impl Registry {
     /// The reference is invalid or its registry not allowed; the disk.
     pub async fn attached(&self, wanted: Owned<'_>) -> Result<Attached, Diagnostic> {
         let reference = component_reference(self, wanted.image)?;
-        let (cache, key) = (self.cache.clone(), key(wanted, &reference));
-        blocking(move || {
-            let found = cache.read(&key, MAX_LIST_BYTES).map_err(|error| unwritable(&error))?;
+        let key = key(wanted, &reference);
+        self.in_cache(move |cache| {
+            let found = cache.read(&key, MAX_LIST_BYTES)?;
             // A damaged list is like none.
             Ok(found
                 .and_then(|text| serde_json::from_slice(&text).ok())

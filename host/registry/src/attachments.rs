@@ -84,11 +84,21 @@ impl Registry {
     /// # Errors
     /// Codes `plugin-image-*`: no access, no answer. An image without documents is no error.
     pub async fn attachments(&self, image: &str, credentials: Option<&Credentials>) -> Result<Attachments, Diagnostic> {
+        self.read_attachments(image, credentials, MAX_DOCUMENT_BYTES).await
+    }
+
+    /// The documents of an image, without the content of those with more than `largest` bytes.
+    pub(crate) async fn read_attachments(
+        &self,
+        image: &str,
+        credentials: Option<&Credentials>,
+        largest: u64,
+    ) -> Result<Attachments, Diagnostic> {
         self.bounded(image, async {
             let reference = component_reference(self, image)?;
             let found = async {
                 let repository = self.client.repository(&reference, credentials).await?;
-                read(&repository, reference.digest().unwrap_or_default(), MAX_DOCUMENT_BYTES).await
+                read(&repository, reference.digest().unwrap_or_default(), largest).await
             };
             found.await.map_err(|failure| failure.explain_component(image))
         })
@@ -129,7 +139,7 @@ impl Attachment {
 }
 
 /// The documents of the image with this digest, without the content of those with more than `largest` bytes.
-pub(crate) async fn read(repository: &Repository<'_>, digest: &str, largest: u64) -> Result<Attachments, Error> {
+async fn read(repository: &Repository<'_>, digest: &str, largest: u64) -> Result<Attachments, Error> {
     let mut found = Attachments::default();
     let tag = digest.replace(':', "-");
     for suffix in ["sig", "att", "sbom"] {

@@ -42,14 +42,11 @@ struct Kept {
 
 impl Key {
     pub(crate) fn new(registry: &str, repository: &str, digest: &str) -> Self {
-        // The inputs are untrusted; their hash is always a valid file name.
-        Self(HEXLOWER.encode(&Sha256::digest(format!("{registry}\n{repository}\n{digest}"))))
+        Self::of(&format!("{registry}\n{repository}\n{digest}"))
     }
 
-    /// The key of a part of a component that a namespace has pulled. It is used without asking the registry again, so
-    /// that an operator can restart while the registry is away; therefore each namespace has its own.
-    pub(crate) fn of_component(namespace: &str, registry: &str, repository: &str, digest: &str) -> Self {
-        let text = format!("component\n{namespace}\n{registry}\n{repository}\n{digest}");
+    pub(crate) fn of(text: &str) -> Self {
+        // The text is untrusted; its hash is always a valid file name.
         Self(HEXLOWER.encode(&Sha256::digest(text)))
     }
 }

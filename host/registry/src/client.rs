@@ -4,6 +4,7 @@ use crate::credentials::Credentials;
 use crate::error::Error;
 use crate::token::{self, Challenge};
 use boson_oci::Digest;
+use boson_pipeline::Diagnostic;
 use oci_spec::distribution::Reference;
 use reqwest::header::{ACCEPT, AUTHORIZATION, CONTENT_RANGE, HeaderValue, RANGE, WWW_AUTHENTICATE};
 use reqwest::redirect::{Action, Attempt, Policy};
@@ -17,8 +18,9 @@ use tokio::time::timeout;
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 /// How long a registry may pause within an answer.
 const READ_TIMEOUT: Duration = Duration::from_secs(30);
-/// How long signing in may take. Tokens are requested again during long transfers, which have no limit of their own.
-const SIGN_IN_TIMEOUT: Duration = Duration::from_secs(60);
+/// How long a small request may take, signing in included. Tokens are requested again during long transfers, which have
+/// no limit of their own.
+const SMALL_REQUEST_TIMEOUT: Duration = Duration::from_secs(60);
 /// Redirects that are followed: registries send to the storage where layers are.
 const MAX_REDIRECTS: usize = 5;
 /// The largest manifest, in bytes; registries refuse to take larger ones.
@@ -29,6 +31,17 @@ const MAX_TOKEN_BYTES: usize = 64 << 10;
 const MANIFESTS: &str = "application/vnd.oci.image.manifest.v1+json, application/vnd.oci.image.index.v1+json, \
                          application/vnd.docker.distribution.manifest.v2+json, \
                          application/vnd.docker.distribution.manifest.list.v2+json";
+
+/// How to reach registries.
+#[derive(Clone, Debug, Default)]
+pub struct Settings {
+    /// `host:port` of registries that are used without TLS.
+    pub without_tls: Vec<String>,
+    /// Certificates that are trusted beside the system's: PEM.
+    pub authorities: Vec<Vec<u8>>,
+    /// Registries that images are read from: `host:port`, or with the begin of a repository's path. None: all of them.
+    pub allowed: Vec<String>,
+}
 
 /// A client for registries.
 #[derive(Clone, Debug)]
@@ -58,15 +71,19 @@ pub(crate) struct Repository<'c> {
 // === impl Client ===
 
 impl Client {
-    /// `authorities`: PEM, trusted beside the system's.
-    ///
     /// # Errors
-    /// One of them is not a certificate.
-    pub(crate) fn new(without_tls: &[String], authorities: &[Vec<u8>]) -> reqwest::Result<Self> {
-        let without_tls: Arc<BTreeSet<String>> = Arc::new(without_tls.iter().cloned().collect());
+    /// `image-authority`: a trusted authority is not a certificate.
+    pub(crate) fn new(settings: &Settings) -> Result<Self, Diagnostic> {
+        let no_certificate = |_| {
+            Diagnostic::error(
+                boson_releases::codes::IMAGE_AUTHORITY,
+                "a CA for registries is not a certificate",
+            )
+        };
+        let without_tls: Arc<BTreeSet<String>> = Arc::new(settings.without_tls.iter().cloned().collect());
         let mut certificates = Vec::new();
-        for pem in authorities {
-            certificates.extend(Certificate::from_pem_bundle(pem)?);
+        for pem in &settings.authorities {
+            certificates.extend(Certificate::from_pem_bundle(pem).map_err(no_certificate)?);
         }
         let plain = without_tls.clone();
         let http = reqwest::Client::builder()
@@ -75,7 +92,8 @@ impl Client {
             .read_timeout(READ_TIMEOUT)
             .redirect(Policy::custom(move |attempt| followed(attempt, &plain)))
             .tls_certs_merge(certificates)
-            .build()?;
+            .build()
+            .map_err(no_certificate)?;
         Ok(Self { http, without_tls })
     }
 
@@ -95,8 +113,7 @@ impl Client {
         credentials: Option<&Credentials>,
         access: Access<'_>,
     ) -> Result<Repository<'_>, Error> {
-        let signed_in = timeout(SIGN_IN_TIMEOUT, self.sign_in(image, credentials, access)).await;
-        signed_in.unwrap_or(Err(Error::Odd("does not answer")))
+        answered(self.sign_in(image, credentials, access)).await
     }
 
     async fn sign_in(
@@ -274,13 +291,22 @@ impl Repository<'_> {
     }
 }
 
+/// The result of a small request, if it ends in time.
+pub(crate) async fn answered<T>(request: impl Future<Output = Result<T, Error>>) -> Result<T, Error> {
+    let asked = timeout(SMALL_REQUEST_TIMEOUT, request).await;
+    asked.unwrap_or(Err(Error::Odd("does not answer")))
+}
+
+/// The tag or digest by which the manifest is requested.
+pub(crate) fn which(image: &Reference) -> &str {
+    image.digest().or(image.tag()).unwrap_or_default()
+}
+
 /// The answer, if its status is a success. The body of an error is not read.
 fn good(answer: Response) -> Result<Response, Error> {
     match answer.status() {
         StatusCode::OK => Ok(answer),
-        StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN => Err(Error::Refused),
-        StatusCode::NOT_FOUND => Err(Error::Missing),
-        status => Err(Error::Status(status)),
+        status => Err(Error::of(status)),
     }
 }
 

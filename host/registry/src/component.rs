@@ -3,13 +3,12 @@
 
 use crate::artifact::Artifact;
 use crate::cache::{Cache, Key};
-use crate::client::Repository;
+use crate::client::{Repository, answered, which};
 use crate::codes;
 use crate::credentials::Credentials;
 use crate::error::Error;
-use crate::layer::blocking;
 use crate::place::Place;
-use crate::registry::{MANIFEST_TIMEOUT, Registry};
+use crate::registry::Registry;
 use crate::space::{Reservation, Reserving, unwritable};
 use boson_oci::{Descriptor, Digest, Digesting, digest, parse_digest};
 use boson_pipeline::Diagnostic;
@@ -49,14 +48,13 @@ impl Registry {
     pub async fn pin(&self, image: &str, credentials: Option<&Credentials>) -> Result<Digest, Diagnostic> {
         self.bounded(image, async {
             let reference = component_reference(self, image)?;
-            let asked = timeout(MANIFEST_TIMEOUT, async {
+            let asked = answered(async {
                 let repository = self.client.repository(&reference, credentials).await?;
                 let body = repository.manifest(which(&reference)).await?;
                 // A tag of something else is not recorded.
                 Artifact::read(&body).map(|_| digest(&body))
             });
-            let found = asked.await.unwrap_or(Err(Error::Odd("does not answer")));
-            found.map_err(|failure| failure.explain_component(image))
+            asked.await.map_err(|failure| failure.explain_component(image))
         })
         .await
     }
@@ -103,14 +101,9 @@ impl Registry {
         let Some(layer) = self.cached(wanted, &reference).await? else {
             return Ok(None);
         };
-        let (cache, key) = (
-            self.cache.clone(),
-            Keys::new(wanted.namespace, &reference).of(layer.digest().as_ref()),
-        );
-        blocking(move || {
-            let found = cache
-                .read(&key, MAX_COMPONENT_BYTES as u64)
-                .map_err(|error| unwritable(&error))?;
+        let key = Keys::new(wanted.namespace, &reference).of(layer.digest().as_ref());
+        self.in_cache(move |cache| {
+            let found = cache.read(&key, MAX_COMPONENT_BYTES as u64)?;
             Ok(found.filter(|bytes| digest(bytes) == *layer.digest()))
         })
         .await
@@ -121,11 +114,8 @@ impl Registry {
         let Some(layer) = self.cached(wanted, reference).await? else {
             return Ok(None);
         };
-        let (cache, key) = (
-            self.cache.clone(),
-            Keys::new(wanted.namespace, reference).of(layer.digest().as_ref()),
-        );
-        let found = blocking(move || cache.digest(&key).map_err(|error| unwritable(&error))).await?;
+        let key = Keys::new(wanted.namespace, reference).of(layer.digest().as_ref());
+        let found = self.in_cache(move |cache| cache.digest(&key)).await?;
         Ok(found.filter(|found| found == layer.digest()))
     }
 
@@ -149,14 +139,13 @@ impl Registry {
         let Some(pinned) = reference.digest().map(str::to_owned) else {
             return Ok(None);
         };
-        let (cache, keys) = (self.cache.clone(), Keys::new(wanted.namespace, reference));
-        blocking(move || {
+        let keys = Keys::new(wanted.namespace, reference);
+        self.in_cache(move |cache| {
             let mut next = pinned;
             // An index, and the manifest that it leads to.
             for _ in 0..2 {
-                let body = cache.read(&keys.of(&next), MAX_MANIFEST_BYTES);
-                let body = body.map_err(|error| unwritable(&error))?;
-                match body
+                match cache
+                    .read(&keys.of(&next), MAX_MANIFEST_BYTES)?
                     .filter(|body| digest(body).as_ref() == next)
                     .map(|body| Artifact::read(&body))
                 {
@@ -177,37 +166,24 @@ impl Registry {
         credentials: Option<&Credentials>,
     ) -> Result<Digest, Diagnostic> {
         let explain = |failure: Error| failure.explain_component(wanted.image);
-        let late = Err(Error::Odd("does not answer"));
-        let asked = timeout(MANIFEST_TIMEOUT, async {
+        let asked = answered(async {
             let repository = self.client.repository(reference, credentials).await?;
             let (manifests, layer) = manifests(&repository, which(reference)).await?;
             Ok((repository, manifests, layer))
         });
-        let (repository, manifests, layer) = asked.await.unwrap_or(late).map_err(explain)?;
-        let cache = self.cache.clone();
-        let (place, reservation) = blocking(move || {
-            let place = cache.place().map_err(|error| unwritable(&error))?;
-            Ok((place, cache.reserve()))
-        })
-        .await?;
-        let asked = timeout(MANIFEST_TIMEOUT, repository.blob(layer.digest())).await;
-        let answer = asked.unwrap_or(Err(Error::Odd("does not answer"))).map_err(explain)?;
+        let (repository, manifests, layer) = asked.await.map_err(explain)?;
+        let (place, reservation) = self.in_cache(|cache| Ok((cache.place()?, cache.reserve()))).await?;
+        let answer = answered(repository.blob(layer.digest())).await.map_err(explain)?;
         let mut draft = Draft {
             place,
             reservation,
             written: 0,
         };
         draft.receive(wanted.image, answer, &layer).await?;
-        let (cache, keys, found) = (
-            self.cache.clone(),
-            Keys::new(wanted.namespace, reference),
-            layer.digest().clone(),
-        );
-        blocking(move || {
-            draft
-                .keep(&cache, &keys, &found, &manifests)
-                .map(|()| found)
-                .map_err(|error| unwritable(&error))
+        let (keys, found) = (Keys::new(wanted.namespace, reference), layer.digest().clone());
+        self.in_cache(move |cache| {
+            draft.keep(cache, &keys, &found, &manifests)?;
+            Ok(found)
         })
         .await
     }
@@ -216,26 +192,20 @@ impl Registry {
 /// File of a component that is being received.
 const COMPONENT: &str = "component";
 
-/// The keys of an image's parts in the cache.
-pub(crate) struct Keys {
-    namespace: String,
-    registry: String,
-    repository: String,
-}
+/// The keys of the parts of a component that a namespace has pulled. They are used without asking the registry again,
+/// so that an operator can restart while the registry is away; therefore each namespace has its own.
+pub(crate) struct Keys(String);
 
 // === impl Keys ===
 
 impl Keys {
     pub(crate) fn new(namespace: &str, reference: &Reference) -> Self {
-        Self {
-            namespace: namespace.to_owned(),
-            registry: reference.resolve_registry().to_owned(),
-            repository: reference.repository().to_owned(),
-        }
+        let (registry, repository) = (reference.resolve_registry(), reference.repository());
+        Self(format!("component\n{namespace}\n{registry}\n{repository}"))
     }
 
     pub(crate) fn of(&self, digest: &str) -> Key {
-        Key::of_component(&self.namespace, &self.registry, &self.repository, digest)
+        Key::of(&format!("{}\n{digest}", self.0))
     }
 }
 
@@ -329,11 +299,6 @@ pub(crate) fn component_reference(registry: &Registry, image: &str) -> Result<Re
     } else {
         Err(not_allowed(&reference, image))
     }
-}
-
-/// The tag or digest by which the manifest is requested.
-fn which(reference: &Reference) -> &str {
-    reference.digest().or(reference.tag()).unwrap_or_default()
 }
 
 fn not_allowed(reference: &Reference, image: &str) -> Diagnostic {

@@ -42,10 +42,11 @@ mod tests;
 
 pub use archive::{is_layout, read as read_archive};
 pub use attachments::{Attachment, Attachments};
+pub use client::Settings;
 pub use codes::ALL as CODES;
 pub use component::Owned;
 pub use credentials::{Credentials, Malformed, docker_config};
 pub use keychain::docker_credentials;
 pub use layout::Layout;
-pub use registry::{Registry, Settings};
+pub use registry::Registry;
 pub use transfer::Transfer;

@@ -1,40 +1,28 @@
 //! Fetches images from a registry: first the manifest with the given credentials, then the layers that are not cached.
 
 use crate::cache::{Cache, Key};
-use crate::client::{Client, Repository};
+use crate::client::{Client, Repository, Settings, answered, which};
 use crate::codes;
 use crate::credentials::{Credentials, fit};
 use crate::error::{Error, unreachable};
 use crate::layer::{self, Incoming};
 use crate::layout::{Draft, Layout};
 use crate::manifest::Manifest;
-use crate::space::Sizes;
+use crate::space::{Sizes, unwritable};
 use boson_oci::{Descriptor, ImageManifest};
 use boson_pipeline::Diagnostic;
 use futures::FutureExt;
 use oci_spec::distribution::Reference;
+use std::io;
 use std::panic::AssertUnwindSafe;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::time::timeout;
 
-/// How long a manifest may take, signing in included.
-pub(crate) const MANIFEST_TIMEOUT: Duration = Duration::from_secs(60);
 /// How long an image may take, all its layers included: an endless download would block every deployment of an
 /// operator.
 const IMAGE_TIMEOUT: Duration = Duration::from_secs(300);
-
-/// How to reach registries.
-#[derive(Clone, Debug, Default)]
-pub struct Settings {
-    /// `host:port` of registries that are used without TLS.
-    pub without_tls: Vec<String>,
-    /// Certificates that are trusted beside the system's: PEM.
-    pub authorities: Vec<Vec<u8>>,
-    /// Registries that images are read from: `host:port`, or with the begin of a repository's path. None: all of them.
-    pub allowed: Vec<String>,
-}
 
 /// Reads images, and caches them in a directory.
 #[derive(Clone, Debug)]
@@ -57,13 +45,8 @@ impl Registry {
     }
 
     pub(crate) fn sized(cache: PathBuf, settings: &Settings, sizes: Sizes) -> Result<Self, Diagnostic> {
-        let client = Client::new(&settings.without_tls, &settings.authorities).map_err(|_| {
-            Diagnostic::error(
-                boson_releases::codes::IMAGE_AUTHORITY,
-                "a CA for registries is not a certificate",
-            )
-            .help("set --registry-ca to files with certificates in PEM")
-        })?;
+        let client =
+            Client::new(settings).map_err(|error| error.help("set --registry-ca to files with certificates in PEM"))?;
         Ok(Self {
             cache: Cache::new(cache, sizes),
             client,
@@ -103,10 +86,8 @@ impl Registry {
         if !self.allows(&reference) {
             return Err(not_allowed(&reference, image));
         }
-        let asked = timeout(MANIFEST_TIMEOUT, self.manifest(&reference, credentials)).await;
-        let (repository, manifest) = asked
-            .unwrap_or(Err(Error::Odd("does not answer")))
-            .map_err(|failure| failure.explain(image))?;
+        let asked = answered(self.manifest(&reference, credentials)).await;
+        let (repository, manifest) = asked.map_err(|failure| failure.explain(image))?;
         let (cache, name) = (self.cache.clone(), image.to_owned());
         let mut draft = layer::blocking(move || Draft::open(cache, name)).await?;
         for layer in manifest.layers() {
@@ -125,6 +106,15 @@ impl Registry {
         self.allowed.is_empty() || self.allowed.iter().any(|key| fit(key, &place).is_some())
     }
 
+    /// Work in the cache, on a thread that may wait for the disk.
+    pub(crate) async fn in_cache<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&Cache) -> io::Result<T> + Send + 'static,
+    ) -> Result<T, Diagnostic> {
+        let cache = self.cache.clone();
+        layer::blocking(move || work(&cache).map_err(|error| unwritable(&error))).await
+    }
+
     /// The manifest of an image, and its repository.
     async fn manifest(
         &self,
@@ -132,8 +122,7 @@ impl Registry {
         credentials: Option<&Credentials>,
     ) -> Result<(Repository<'_>, Box<ImageManifest>), Error> {
         let repository = self.client.repository(image, credentials).await?;
-        let which = image.digest().or(image.tag()).unwrap_or_default();
-        let mut manifest = Manifest::read(&repository.manifest(which).await?)?;
+        let mut manifest = Manifest::read(&repository.manifest(which(image)).await?)?;
         if let Manifest::Index(digest) = &manifest {
             manifest = Manifest::read(&repository.manifest(digest.as_ref()).await?)?;
         }
@@ -164,10 +153,8 @@ async fn add(
     if kept {
         return Ok(draft);
     }
-    let asked = timeout(MANIFEST_TIMEOUT, repository.blob(layer.digest())).await;
-    let answer = asked
-        .unwrap_or(Err(Error::Odd("does not answer")))
-        .map_err(|failure| failure.explain(image))?;
+    let asked = answered(repository.blob(layer.digest())).await;
+    let answer = asked.map_err(|failure| failure.explain(image))?;
     let incoming = Incoming { answer, image, layer };
     layer::add(draft, key, incoming).await
 }

@@ -1,13 +1,12 @@
 //! Whole images: from a registry to files, and from files to a registry. Blobs that a registry already has are not sent
 //! again, and interrupted transfers are resumed.
 
-use crate::client::{Access, Client, Repository};
+use crate::client::{Access, Client, Repository, Settings, answered, which};
 use crate::codes;
 use crate::credentials::Credentials;
 use crate::error::Error;
 use crate::manifest::Manifest;
 use crate::progress::Tell;
-use crate::registry::Settings;
 use crate::upload::Upload;
 use boson_oci::{Descriptor, Digest, Image, Part, Parts, Section, digest};
 use boson_pipeline::Diagnostic;
@@ -21,12 +20,9 @@ use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
-use tokio::time::timeout;
 
 /// Layers of an image that are sent at once.
 const MAX_CONCURRENT_LAYERS: usize = 3;
-/// How long a small request may take, signing in included.
-const SMALL_REQUEST_TIMEOUT: Duration = Duration::from_secs(60);
 /// The largest layer of a stemcell's image, in bytes.
 const MAX_LAYER_BYTES: u64 = 8 << 30;
 /// Most attempts after interrupted transfers.
@@ -52,13 +48,7 @@ impl Transfer {
     /// # Errors
     /// `image-authority`: a trusted authority is not a certificate.
     pub fn new(settings: &Settings) -> Result<Self, Diagnostic> {
-        let client = Client::new(&settings.without_tls, &settings.authorities).map_err(|_| {
-            Diagnostic::error(
-                boson_releases::codes::IMAGE_AUTHORITY,
-                "a CA for registries is not a certificate",
-            )
-            .help("set --ca to files with certificates in PEM")
-        })?;
+        let client = Client::new(settings).map_err(|error| error.help("set --ca to files with certificates in PEM"))?;
         Ok(Self {
             client,
             sent: Arc::default(),
@@ -71,12 +61,11 @@ impl Transfer {
     /// Codes `image-*`: no access, no answer.
     pub async fn present(&self, image: &str, credentials: Option<&Credentials>) -> Result<Option<String>, Diagnostic> {
         let reference = reference(image)?;
-        let asked = timeout(SMALL_REQUEST_TIMEOUT, async {
+        let asked = answered(async {
             let repository = self.client.repository(&reference, credentials).await?;
             repository.has_manifest(reference.tag().unwrap_or_default()).await
         });
-        let found = asked.await.unwrap_or(Err(Error::Odd("does not answer")));
-        match found {
+        match asked.await {
             Ok(found) => Ok(found),
             // The repository does not exist yet.
             Err(Error::Missing) => Ok(None),
@@ -99,10 +88,9 @@ impl Transfer {
         let reference = reference(image)?;
         let made = fs::DirBuilder::new().recursive(true).mode(0o700).create(place);
         made.map_err(|error| uncached(place, &error))?;
-        let asked = timeout(SMALL_REQUEST_TIMEOUT, async {
+        let asked = answered(async {
             let repository = self.client.repository(&reference, credentials).await?;
-            let which = reference.digest().or(reference.tag()).unwrap_or_default();
-            let mut body = repository.manifest(which).await?;
+            let mut body = repository.manifest(which(&reference)).await?;
             if let Manifest::Index(digest) = Manifest::read(&body)? {
                 body = repository.manifest(digest.as_ref()).await?;
             }
@@ -112,10 +100,7 @@ impl Transfer {
             let config = repository.document(manifest.config().digest()).await?;
             Ok((repository, digest(&body), config, manifest))
         });
-        let (mut repository, digest, config, manifest) = asked
-            .await
-            .unwrap_or(Err(Error::Odd("does not answer")))
-            .map_err(|failure| failure.explain(image))?;
+        let (mut repository, digest, config, manifest) = asked.await.map_err(|failure| failure.explain(image))?;
         let mut layers = Vec::new();
         for layer in manifest.layers() {
             let mut tokens = 0;
@@ -148,15 +133,12 @@ impl Transfer {
         tell: &Tell<'_>,
     ) -> Result<Section, LayerError> {
         if layer.size() > MAX_LAYER_BYTES {
-            return Err(LayerError::Registry(Error::Format(
-                "has a layer of more than 8 GiB",
-                "take another",
-            )));
+            return Err(Error::Format("has a layer of more than 8 GiB", "take another").into());
         }
         let path = place.join(layer.digest().digest());
-        let file = locked(path.clone()).await.map_err(LayerError::Disk)?;
+        let file = locked(path.clone()).await?;
         for attempt in 0..MAX_ATTEMPTS {
-            let mut have = file.metadata().map_err(LayerError::Disk)?.len();
+            let mut have = file.metadata()?.len();
             if have > layer.size() {
                 // The file of an earlier run has other content.
                 have = 0;
@@ -173,7 +155,7 @@ impl Transfer {
             }
         }
         // It is complete, and other processes may read it, too.
-        file.unlock().map_err(LayerError::Disk)?;
+        file.unlock()?;
         let section = Section::new(Arc::new(file), 0, layer.size());
         let copy = section.clone();
         let found = tokio::task::spawn_blocking(move || copy.digest()).await;
@@ -181,11 +163,9 @@ impl Transfer {
             Ok(found) if found == *layer.digest() => Ok(section),
             Ok(_) => {
                 let _ = fs::remove_file(path);
-                Err(LayerError::Registry(Error::Odd(
-                    "returned a layer that does not match its digest",
-                )))
+                Err(WRONG.into())
             }
-            Err(error) => Err(LayerError::Disk(error)),
+            Err(error) => Err(error.into()),
         }
     }
 
@@ -256,6 +236,22 @@ enum LayerError {
     Disk(io::Error),
 }
 
+const WRONG: Error = Error::Odd("returned a layer that does not match its digest");
+
+// === impl LayerError ===
+
+impl From<Error> for LayerError {
+    fn from(error: Error) -> Self {
+        Self::Registry(error)
+    }
+}
+
+impl From<io::Error> for LayerError {
+    fn from(error: io::Error) -> Self {
+        Self::Disk(error)
+    }
+}
+
 async fn receive(
     repository: &Repository<'_>,
     layer: &Descriptor,
@@ -263,31 +259,22 @@ async fn receive(
     have: u64,
     tell: &Tell<'_>,
 ) -> Result<(), LayerError> {
-    let (mut answer, mut have) = repository
-        .blob_from(layer.digest(), have)
-        .await
-        .map_err(LayerError::Registry)?;
-    file.set_len(have).map_err(LayerError::Disk)?;
+    let (mut answer, mut have) = repository.blob_from(layer.digest(), have).await?;
+    file.set_len(have)?;
     let mut out: &File = file;
     loop {
-        let part = answer
-            .chunk()
-            .await
-            .map_err(|error| LayerError::Registry(error.into()))?;
-        let Some(part) = part else {
+        let Some(part) = answer.chunk().await.map_err(Error::from)? else {
             return if have == layer.size() {
                 Ok(())
             } else {
-                Err(LayerError::Registry(Error::Odd("breaks off")))
+                Err(Error::Odd("breaks off").into())
             };
         };
         have += part.len() as u64;
         if have > layer.size() {
-            return Err(LayerError::Registry(Error::Odd(
-                "returned a layer that does not match its digest",
-            )));
+            return Err(WRONG.into());
         }
-        io::Write::write_all(&mut out, &part).map_err(LayerError::Disk)?;
+        io::Write::write_all(&mut out, &part)?;
         tell(part.len() as u64);
     }
 }

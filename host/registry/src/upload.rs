@@ -121,9 +121,7 @@ impl<'u> Upload<'u> {
 
     async fn has(&self, digest: &Digest) -> Result<bool, Error> {
         let path = format!("blobs/{digest}");
-        let answer = self
-            .send(Method::HEAD, &Address::Path(&path), HeaderMap::new(), Vec::new())
-            .await?;
+        let answer = self.ask(Method::HEAD, &Address::Path(&path)).await?;
         match answer.status() {
             StatusCode::OK => Ok(true),
             StatusCode::NOT_FOUND => Ok(false),
@@ -137,10 +135,10 @@ impl<'u> Upload<'u> {
             Some(from) => format!("blobs/uploads/?mount={digest}&from={from}"),
             None => "blobs/uploads/".to_owned(),
         };
-        let mut answer = self.post(&path).await?;
+        let mut answer = self.ask(Method::POST, &Address::Path(&path)).await?;
         // Some registries refuse to mount what they do not have, instead of beginning an upload.
         if from.is_some() && !matches!(answer.status(), StatusCode::CREATED | StatusCode::ACCEPTED) {
-            answer = self.post("blobs/uploads/").await?;
+            answer = self.ask(Method::POST, &Address::Path("blobs/uploads/")).await?;
         }
         match answer.status() {
             StatusCode::CREATED if from.is_some() => Ok(None),
@@ -157,11 +155,6 @@ impl<'u> Upload<'u> {
             }
             status => Err(Error::of(status)),
         }
-    }
-
-    async fn post(&self, path: &str) -> Result<Response, Error> {
-        self.send(Method::POST, &Address::Path(path), HeaderMap::new(), Vec::new())
-            .await
     }
 
     async fn part(&self, session: &mut Session, bytes: Vec<u8>) -> Result<(), Error> {
@@ -206,10 +199,7 @@ impl<'u> Upload<'u> {
     async fn found_again(&self, session: Option<Session>) -> Option<Session> {
         let session = session.filter(|session| session.sent > 0)?;
         let address = Address::Place(session.place.clone());
-        let answer = self
-            .send(Method::GET, &address, HeaderMap::new(), Vec::new())
-            .await
-            .ok()?;
+        let answer = self.ask(Method::GET, &address).await.ok()?;
         let is_there = matches!(
             answer.status(),
             StatusCode::NO_CONTENT | StatusCode::ACCEPTED | StatusCode::OK
@@ -231,16 +221,9 @@ impl<'u> Upload<'u> {
             headers.insert(CONTENT_TYPE, media_type.map_err(|_| Error::Odd("rejects a manifest"))?);
             let address = Address::Path(&path);
             let sent = self.send(Method::PUT, &address, headers, manifest.bytes.clone());
-            let failure = match sent.await {
-                Ok(answer)
-                    if matches!(
-                        answer.status(),
-                        StatusCode::CREATED | StatusCode::OK | StatusCode::ACCEPTED
-                    ) =>
-                {
-                    return Ok(());
-                }
-                Ok(answer) => Error::of(answer.status()),
+            let failure = match sent.await.map(|answer| answer.status()) {
+                Ok(StatusCode::CREATED | StatusCode::OK | StatusCode::ACCEPTED) => return Ok(()),
+                Ok(status) => Error::of(status),
                 Err(failure) => failure,
             };
             if !failure.may_pass() || failures == MAX_FAILURES {
@@ -249,6 +232,11 @@ impl<'u> Upload<'u> {
             failures += 1;
             sleep(Duration::from_millis(100 << failures)).await;
         }
+    }
+
+    /// One request without content.
+    async fn ask(&self, method: Method, address: &Address<'_>) -> Result<Response, Error> {
+        self.send(method, address, HeaderMap::new(), Vec::new()).await
     }
 
     /// One request. An expired token is replaced once.

@@ -2,7 +2,8 @@
 
 use data_encoding::HEXLOWER;
 use sha1::Sha1;
-use sha2::{Digest, Sha256, Sha512};
+use sha2::digest::DynDigest;
+use sha2::{Sha256, Sha512};
 use std::io::{self, Read};
 
 /// Algorithms, from weak to strong.
@@ -13,26 +14,27 @@ enum Algorithm {
     Sha512,
 }
 
-/// Why content does not match its digest.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// Why content does not match its digest, in BOSH's words.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Mismatch {
     /// It has another digest.
+    #[error("Expected stream to have digest '{expected}' but was '{got}'")]
     Differs {
         /// The expected digest as written.
         expected: String,
         /// The actual digest in the same form.
         got: String,
     },
-    /// No digest has a known algorithm.
-    Unknown,
+    /// None of these digests has a known algorithm.
+    #[error("Unknown digest '{0}'")]
+    Unknown(String),
 }
 
 /// Checks the digest of a stream.
-#[derive(Clone, Debug)]
 pub struct Verifier {
     /// The strongest digest, as written.
     digest: String,
-    hash: Hash,
+    hash: Box<dyn DynDigest + Send>,
 }
 
 /// Passes content on to a check.
@@ -41,28 +43,25 @@ pub struct Checked<'v, R> {
     verifier: &'v mut Verifier,
 }
 
-#[derive(Clone, Debug)]
-enum Hash {
-    Sha1(Sha1),
-    Sha256(Sha256),
-    Sha512(Sha512),
-}
-
 // === impl Verifier ===
 
 impl Verifier {
-    /// Creates a check for content with these digests, of which the strongest counts; `None` if no algorithm is known.
-    pub fn new(digests: &str) -> Option<Self> {
+    /// Creates a check for content with these digests, of which the strongest counts.
+    ///
+    /// # Errors
+    /// No algorithm is known.
+    pub fn new(digests: &str) -> Result<Self, Mismatch> {
         let known = digests
             .split(';')
             .filter_map(|digest| Some((algorithm(digest.trim())?, digest.trim())));
-        let (algorithm, digest) = known.max_by_key(|(algorithm, _)| *algorithm)?;
-        let hash = match algorithm {
-            Algorithm::Sha1 => Hash::Sha1(Sha1::new()),
-            Algorithm::Sha256 => Hash::Sha256(Sha256::new()),
-            Algorithm::Sha512 => Hash::Sha512(Sha512::new()),
+        let strongest = known.max_by_key(|(algorithm, _)| *algorithm);
+        let (algorithm, digest) = strongest.ok_or_else(|| Mismatch::Unknown(digests.to_owned()))?;
+        let hash: Box<dyn DynDigest + Send> = match algorithm {
+            Algorithm::Sha1 => Box::<Sha1>::default(),
+            Algorithm::Sha256 => Box::<Sha256>::default(),
+            Algorithm::Sha512 => Box::<Sha512>::default(),
         };
-        Some(Self {
+        Ok(Self {
             digest: digest.to_owned(),
             hash,
         })
@@ -75,11 +74,7 @@ impl Verifier {
 
     /// The next bytes of the content.
     pub fn update(&mut self, bytes: &[u8]) {
-        match &mut self.hash {
-            Hash::Sha1(hash) => hash.update(bytes),
-            Hash::Sha256(hash) => hash.update(bytes),
-            Hash::Sha512(hash) => hash.update(bytes),
-        }
+        self.hash.update(bytes);
     }
 
     /// Checks the digest.
@@ -87,11 +82,7 @@ impl Verifier {
     /// # Errors
     /// It does not match.
     pub fn finish(self) -> Result<(), Mismatch> {
-        let got = match self.hash {
-            Hash::Sha1(hash) => HEXLOWER.encode(&hash.finalize()),
-            Hash::Sha256(hash) => HEXLOWER.encode(&hash.finalize()),
-            Hash::Sha512(hash) => HEXLOWER.encode(&hash.finalize()),
-        };
+        let got = HEXLOWER.encode(&self.hash.finalize());
         let expected = self.digest.rsplit(':').next().unwrap_or_default();
         if expected.eq_ignore_ascii_case(&got) {
             return Ok(());
@@ -119,7 +110,7 @@ impl<R: Read> Read for Checked<'_, R> {
 /// # Errors
 /// It does not match, or no algorithm is known.
 pub fn verify(digests: &str, content: &[u8]) -> Result<(), Mismatch> {
-    let mut verifier = Verifier::new(digests).ok_or(Mismatch::Unknown)?;
+    let mut verifier = Verifier::new(digests)?;
     verifier.update(content);
     verifier.finish()
 }
@@ -159,7 +150,11 @@ mod tests {
             assert_eq!(verify(&bad, b"abc"), Err(Mismatch::Differs { expected, got }), "{bad}");
         }
         for unknown in ["", "md5:abc", ";"] {
-            assert_eq!(verify(unknown, b"abc"), Err(Mismatch::Unknown), "{unknown}");
+            assert_eq!(
+                verify(unknown, b"abc"),
+                Err(Mismatch::Unknown(unknown.into())),
+                "{unknown}"
+            );
         }
     }
 }

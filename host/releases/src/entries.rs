@@ -40,6 +40,15 @@ pub struct Item {
     pub offset: u64,
 }
 
+// === impl Item ===
+
+impl Item {
+    /// The error for this entry, which releases never need.
+    pub fn refuse(&self, code: &Code, archive: &str, what: &str) -> Diagnostic {
+        refuse(code, archive, &self.path, what)
+    }
+}
+
 /// A file stored as a map of its pieces. GNU tar writes it as a separate entry type, or as records before a regular
 /// file.
 const SPARSE: &str = "is a sparse file";
@@ -294,7 +303,7 @@ impl Walk<'_> {
     }
 }
 
-/// The error for an entry that releases never need.
+/// The error for an entry at `path` that releases never need.
 pub fn refuse(code: &Code, archive: &str, path: &str, what: &str) -> Diagnostic {
     let path: String = path.chars().flat_map(char::escape_debug).collect();
     Diagnostic::error(code, format!("Entry '{path}' of '{archive}' {what}")).in_document(archive)

@@ -2,7 +2,7 @@
 //! result is retained.
 
 use crate::directory::unreadable;
-use crate::entries::{self, Item, Kind, refuse};
+use crate::entries::{self, Item, Kind};
 use crate::limits::Budget;
 use crate::tarball::content;
 use boson_oci::layout::{Error, Layout, check};
@@ -143,7 +143,7 @@ impl Changes {
         let entry = match &item.kind {
             Kind::Directory => Entry::Directory,
             Kind::Link(target) | Kind::HardLink(target) => Entry::Link(relative(&path, target, &item.kind)),
-            Kind::Special(what) => return Err(refuse(codes::RELEASE_ARCHIVE_ENTRY, archive, &item.path, what)),
+            Kind::Special(what) => return Err(item.refuse(codes::RELEASE_ARCHIVE_ENTRY, archive, what)),
             Kind::File { .. } => content(item, data, archive, budget)?,
         };
         self.added.push((path, entry));
@@ -186,14 +186,8 @@ pub fn relevant(item: &Item, archive: &str) -> Result<Option<String>, Diagnostic
 }
 
 fn path_of(item: &Item, archive: &str) -> Result<String, Diagnostic> {
-    clean(item.path.trim_start_matches('/')).map_err(|_| {
-        refuse(
-            codes::RELEASE_ARCHIVE_PATH,
-            archive,
-            &item.path,
-            "leads out of the archive",
-        )
-    })
+    clean(item.path.trim_start_matches('/'))
+        .map_err(|_| item.refuse(codes::RELEASE_ARCHIVE_PATH, archive, "leads out of the archive"))
 }
 
 /// The target relative to the link's directory, in a file system whose root is the image's.

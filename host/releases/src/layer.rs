@@ -1,7 +1,7 @@
 //! Reduces a layer of an image to the part that a conversion needs, so that a cache stores kilobytes of jobs instead of
 //! hundreds of megabytes of packages.
 
-use crate::entries::{self, Item, Kind, refuse};
+use crate::entries::{self, Item, Kind};
 use crate::image::relevant;
 use crate::limits::Budget;
 use boson_pipeline::Diagnostic;
@@ -27,7 +27,7 @@ pub fn reduce(name: &str, reader: impl Read, budget: &Budget, out: impl Write) -
         budget.note(&path, name)?;
         budget.keep(item.size, name)?;
         if let Kind::Special(what) = item.kind {
-            return Err(refuse(codes::RELEASE_ARCHIVE_ENTRY, name, &item.path, what));
+            return Err(item.refuse(codes::RELEASE_ARCHIVE_ENTRY, name, what));
         }
         append(&mut archive, &path, item, data).map_err(unwritable)
     })?;

@@ -29,6 +29,7 @@ pub use layer::reduce;
 pub use limits::{Budget, Limits};
 pub use packed::Packed;
 pub use source::{Package, Source};
+pub use tarball::inner_path;
 
 use boson_pipeline::Diagnostic;
 use boson_pipeline::release::{Files, Release};

@@ -72,6 +72,14 @@ impl Limits {
             linked: 4096,
         }
     }
+
+    /// The same, for archives that unpack to other sizes.
+    pub const fn scanning(scanned: u64) -> Self {
+        Self {
+            scanned,
+            ..Self::usual()
+        }
+    }
 }
 
 // === impl Budget ===

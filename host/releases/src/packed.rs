@@ -3,9 +3,9 @@
 
 use crate::digest::{Mismatch, Verifier};
 use crate::directory::unreadable;
-use crate::entries::{self, Item, Kind, refuse};
+use crate::entries::{self, Item, Kind};
 use crate::limits::{Budget, Limits};
-use crate::tarball::{self, Assembled, inner_path, mismatch_message};
+use crate::tarball::{self, Assembled, inner_path};
 use boson_document::Code;
 use boson_pipeline::Diagnostic;
 use boson_pipeline::release::archive::{Manifest, PackageReference};
@@ -23,10 +23,7 @@ const SOURCE_PACKAGES: &str = "packages/";
 
 /// Limits for releases with their packages: those with root filesystems (cflinuxfs4, buildpacks) unpack to several GiB,
 /// once from the outer archive and once from the package's own.
-const LIMITS: Limits = Limits {
-    scanned: 64 << 30,
-    ..Limits::usual()
-};
+const LIMITS: Limits = Limits::scanning(64 << 30);
 
 /// A release tarball with its packages, compiled or not.
 pub struct Packed {
@@ -132,12 +129,7 @@ impl Packed {
                 return Ok(());
             };
             if !seen.insert(package.name.as_str()) {
-                return Err(refuse(
-                    codes::RELEASE_ARCHIVE_ENTRY,
-                    &self.source,
-                    &item.path,
-                    "is there twice",
-                ));
+                return Err(item.refuse(codes::RELEASE_ARCHIVE_ENTRY, &self.source, "is there twice"));
             }
             self.one(package, content, visit)
         })?;
@@ -167,12 +159,7 @@ impl Packed {
         let package = name.and_then(|name| self.packages().iter().find(|package| package.name == name));
         match (&item.kind, package) {
             (Kind::File { .. }, found) => Ok(found),
-            (_, Some(_)) => Err(refuse(
-                codes::RELEASE_ARCHIVE_ENTRY,
-                &self.source,
-                &item.path,
-                "is not a file",
-            )),
+            (_, Some(_)) => Err(item.refuse(codes::RELEASE_ARCHIVE_ENTRY, &self.source, "is not a file")),
             (_, None) => Ok(None),
         }
     }
@@ -183,18 +170,18 @@ impl Packed {
         content: &mut dyn Read,
         visit: &mut VisitPackage<'_>,
     ) -> Result<(), Diagnostic> {
-        let digests = package.digest.as_deref().unwrap_or_default();
-        let refused = |mismatch: &Mismatch| {
-            self.bad(package, codes::RELEASE_DIGEST, mismatch_message(mismatch, digests))
+        let refused = |mismatch: Mismatch| {
+            self.bad(package, codes::RELEASE_DIGEST, mismatch.to_string())
                 .help("the tarball is damaged or was changed: download it again")
         };
-        let mut verifier = Verifier::new(digests).ok_or_else(|| refused(&Mismatch::Unknown))?;
+        let digests = package.digest.as_deref().unwrap_or_default();
+        let mut verifier = Verifier::new(digests).map_err(refused)?;
         let mut checked = verifier.over(content);
         let visited = visit(package, &mut checked);
         let read = io::copy(&mut checked, &mut io::sink());
         // A digest mismatch is reported before other errors, which it causes.
         if read.is_ok() {
-            verifier.finish().map_err(|mismatch| refused(&mismatch))?;
+            verifier.finish().map_err(refused)?;
         }
         visited?;
         read.map(drop).map_err(|error| unreadable(&self.source, &error))

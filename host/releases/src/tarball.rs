@@ -1,6 +1,6 @@
 //! A release tarball: one pass over it that keeps `release.MF` and the jobs' tarballs, then one over each job.
 
-use crate::digest::{self, Mismatch};
+use crate::digest;
 use crate::entries::{self, Item, Kind, refuse};
 use crate::limits::Budget;
 use boson_document::Code;
@@ -99,13 +99,8 @@ pub fn assemble(
 /// It leads out.
 pub fn inner_path(item: &Item, archive: &str) -> Result<String, Diagnostic> {
     clean(&item.path).map_err(|_| {
-        refuse(
-            codes::RELEASE_ARCHIVE_PATH,
-            archive,
-            &item.path,
-            "leads out of the archive",
-        )
-        .help("no release has such paths: the archive may be malicious")
+        item.refuse(codes::RELEASE_ARCHIVE_PATH, archive, "leads out of the archive")
+            .help("no release has such paths: the archive may be malicious")
     })
 }
 
@@ -115,13 +110,9 @@ pub fn inner_path(item: &Item, archive: &str) -> Result<String, Diagnostic> {
 /// It leads out of the archive.
 pub fn inner_target(item: &Item, path: &str, archive: &str) -> Result<String, Diagnostic> {
     let escapes = || {
-        refuse(
-            codes::RELEASE_ARCHIVE_LINK,
-            archive,
-            &item.path,
-            "is a link that leads out of the archive",
-        )
-        .help("links are followed only within an archive")
+        let what = "is a link that leads out of the archive";
+        item.refuse(codes::RELEASE_ARCHIVE_LINK, archive, what)
+            .help("links are followed only within an archive")
     };
     let depth = path.matches('/').count();
     match &item.kind {
@@ -174,7 +165,7 @@ pub fn content(item: &Item, content: &mut dyn Read, archive: &str, budget: &Budg
 fn keep(item: &Item, data: &mut dyn Read, source: &str, budget: &Budget, parts: &mut Parts) -> Result<(), Diagnostic> {
     let path = inner_path(item, source)?;
     match &item.kind {
-        Kind::Special(what) => return Err(refuse(codes::RELEASE_ARCHIVE_ENTRY, source, &item.path, what)),
+        Kind::Special(what) => return Err(item.refuse(codes::RELEASE_ARCHIVE_ENTRY, source, what)),
         Kind::Link(_) | Kind::HardLink(_) => return inner_target(item, &path, source).map(drop),
         Kind::Directory => return Ok(()),
         Kind::File { .. } => {}
@@ -252,7 +243,7 @@ fn unpack(
     };
     if let Some(digests) = &job.digest {
         digest::verify(digests, bytes).map_err(|mismatch| {
-            fail(codes::RELEASE_DIGEST, mismatch_message(&mismatch, digests))
+            fail(codes::RELEASE_DIGEST, mismatch.to_string())
                 .help("the tarball is damaged or was changed: download it again")
         })?;
     }
@@ -265,9 +256,7 @@ fn unpack(
             let path = inner_path(item, &archive_name)?;
             budget.note(&path, &archive_name)?;
             let entry = match &item.kind {
-                Kind::Special(what) => {
-                    return Err(refuse(codes::RELEASE_ARCHIVE_ENTRY, &archive_name, &item.path, what));
-                }
+                Kind::Special(what) => return Err(item.refuse(codes::RELEASE_ARCHIVE_ENTRY, &archive_name, what)),
                 Kind::Link(_) | Kind::HardLink(_) => Entry::Link(inner_target(item, &path, &archive_name)?),
                 Kind::Directory if path.is_empty() => return Ok(()),
                 Kind::Directory => Entry::Directory,
@@ -277,12 +266,4 @@ fn unpack(
             Ok(())
         },
     )
-}
-
-/// The message for content that does not match its digests, in BOSH's words.
-pub fn mismatch_message(mismatch: &Mismatch, digests: &str) -> String {
-    match mismatch {
-        Mismatch::Differs { expected, got } => format!("Expected stream to have digest '{expected}' but was '{got}'"),
-        Mismatch::Unknown => format!("Unknown digest '{digests}'"),
-    }
 }

@@ -2,7 +2,6 @@
 
 use crate::limits::Limits;
 use boson_budget::Share;
-use std::fmt;
 use std::sync::Arc;
 use std::time::Instant;
 use wasmtime::ResourceLimiter;
@@ -42,32 +41,14 @@ pub(crate) trait Below: Send + Sync {
 
 /// Raised from the limiter, so that a call ends at a request for too much memory instead of handling the failure
 /// itself.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
+#[error("asked for more {0} than it may have")]
 pub(crate) struct TooMuch(pub &'static str);
 
 /// Raised from the limiter if other calls hold the memory that this call needs.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
+#[error("others hold the memory")]
 pub(crate) struct Crowded;
-
-// === impl TooMuch ===
-
-impl fmt::Display for TooMuch {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "asked for more {} than it may have", self.0)
-    }
-}
-
-impl std::error::Error for TooMuch {}
-
-// === impl Crowded ===
-
-impl fmt::Display for Crowded {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("others hold the memory")
-    }
-}
-
-impl std::error::Error for Crowded {}
 
 // === impl CallState ===
 

@@ -97,9 +97,9 @@ fn ops(plugins: &Plugins, function: &str, request: Members<'_>) -> Result<Reply<
     if function == "find" {
         return Ok(none(plugins.find(document, request.text("path")?)));
     }
-    let file = |file: Members<'_>| Ok((file.text("name")?.to_string(), file.member("operations")?.clone()));
-    let files: Vec<(String, Tree)> = request.list("files", file)?;
-    let files: Vec<Named<'_>> = files.iter().map(|(name, tree)| Named { name, tree }).collect();
+    let files = request.list("files", |file| {
+        Ok(Named::new(file.text("name")?, file.member("operations")?))
+    })?;
     Ok(none(plugins.apply(document, &files)))
 }
 
@@ -123,26 +123,23 @@ fn links(
     deployment: &Deployment,
 ) -> Result<Reply<Changes>, String> {
     let document = request.document()?;
-    let jobs = request.0.items("jobs").iter().map(|job| {
-        let job = Members(job);
+    let jobs = request.list("jobs", |job| {
         Ok(JobSpec {
             release: job.text("release")?,
             job: job.text("job")?,
             spec: job.member("spec")?,
             document_name: job.text("document-name")?,
         })
-    });
-    let jobs: Vec<JobSpec<'_>> = jobs.collect::<Result<_, String>>()?;
-    let other = |other: &Tree| {
+    })?;
+    let other = |other: Members<'_>| {
         Ok(OtherDeployment {
-            name: Members(other).text("name")?.into(),
-            links: external_links(other, "links")?,
+            name: other.text("name")?.into(),
+            links: other.list("links", Members::external_link)?,
         })
     };
-    let deployments = request.0.items("deployments").iter().map(other);
     let external = External {
-        native: external_links(request.0, "native")?,
-        deployments: deployments.collect::<Result<_, String>>()?,
+        native: request.list("native", Members::external_link)?,
+        deployments: request.list("deployments", other)?,
     };
     let request = LinksRequest {
         manifest: document,
@@ -156,28 +153,13 @@ fn links(
     })
 }
 
-fn external_links(record: &Tree, member: &str) -> Result<Vec<ExternalLink>, String> {
-    let link = |link: &Tree| {
-        let link = Members(link);
-        Ok(ExternalLink {
-            name: link.text("name")?.into(),
-            kind: link.text("type")?.into(),
-            origin: link.text("origin")?.into(),
-            content: link.member("link")?.clone(),
-        })
-    };
-    record.items(member).iter().map(link).collect()
-}
-
 fn render(plugins: &Plugins, request: Members<'_>) -> Result<Reply<Changes>, String> {
-    let templates = request.0.items("templates").iter().map(|template| {
-        let template = Members(template);
+    let templates = request.list("templates", |template| {
         Ok(Template {
             name: template.text("name")?,
             text: template.text("text")?,
         })
-    });
-    let templates: Vec<Template<'_>> = templates.collect::<Result<_, String>>()?;
+    })?;
     Ok(none(plugins.render(None, &templates, request.member("spec")?)))
 }
 
@@ -258,6 +240,15 @@ impl<'t> Members<'t> {
 
     fn document(self) -> Result<Named<'t>, String> {
         Ok(Named::new(self.text("document-name")?, self.member("document")?))
+    }
+
+    fn external_link(self) -> Result<ExternalLink, String> {
+        Ok(ExternalLink {
+            name: self.text("name")?.into(),
+            kind: self.text("type")?.into(),
+            origin: self.text("origin")?.into(),
+            content: self.member("link")?.clone(),
+        })
     }
 
     fn variable(self) -> Result<Variable, String> {

@@ -90,16 +90,12 @@ impl ErrorKind {
 impl Error {
     /// The message becomes one line of limited length.
     pub(crate) fn new(kind: ErrorKind, plugin: &str, message: impl Into<String>) -> Self {
-        let mut message: String = message.into().replace(char::is_control, " ");
-        if message.len() > MAX_MESSAGE_BYTES {
-            message.truncate(message.floor_char_boundary(MAX_MESSAGE_BYTES));
-            message.push_str("...");
-        }
+        let message = message.into().replace(char::is_control, " ");
         Self {
             kind,
             plugin: plugin.into(),
             digest: None,
-            message,
+            message: cut(message, MAX_MESSAGE_BYTES, "..."),
             functions: Vec::new(),
         }
     }
@@ -167,6 +163,15 @@ impl fmt::Display for Error {
 }
 
 impl std::error::Error for Error {}
+
+/// The text, or so many bytes of it and `end`.
+pub(crate) fn cut(mut text: String, most: usize, end: &str) -> String {
+    if text.len() > most {
+        text.truncate(text.floor_char_boundary(most));
+        text.push_str(end);
+    }
+    text
+}
 
 #[cfg(test)]
 mod tests {

@@ -4,7 +4,7 @@ use crate::bindings::boson::types::types as wit;
 use crate::codes;
 use crate::description::words;
 use crate::engine::Sandbox;
-use crate::error::{Error, ErrorKind};
+use crate::error::{Error, ErrorKind, cut};
 use crate::exception;
 use crate::plugin::Plugin;
 use boson_document::contract::REQUIRED;
@@ -249,11 +249,8 @@ impl Reading<'_> {
             wit::Place::Setting(setting) => {
                 self.pointer("setting", &setting)?;
                 let unnamed = || format!("settings of {}", self.plugin.called());
-                Place {
-                    document: Some(self.plugin.settings_document.clone().unwrap_or_else(unnamed)),
-                    pointer: Some(setting),
-                    ..Place::default()
-                }
+                let document = self.plugin.settings_document.clone();
+                Place::new(document.unwrap_or_else(unnamed), setting)
             }
         })
     }
@@ -289,14 +286,6 @@ fn is_code(code: &str, plugin: &str) -> bool {
     code.len() <= MAX_CODE_BYTES && rest.is_some_and(words)
 }
 
-fn bounded(mut text: String) -> String {
-    if text.len() > MAX_TEXT_BYTES {
-        let cut = (0..=MAX_TEXT_BYTES)
-            .rev()
-            .find(|at| text.is_char_boundary(*at))
-            .unwrap_or(0);
-        text.truncate(cut);
-        text.push('…');
-    }
-    text
+fn bounded(text: String) -> String {
+    cut(text, MAX_TEXT_BYTES, "…")
 }

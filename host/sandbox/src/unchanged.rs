@@ -26,7 +26,7 @@ pub(crate) fn applied(result: &Tree, manifest: Named<'_>, files: &[Named<'_>], o
     }
     let mut check = Check::default();
     check.value(result, Some(manifest.tree), Some(&known), false);
-    check.found()
+    check.differs
 }
 
 /// Finds a value of the reply of `variables.interpolate` that differs from the document although it has no placeholder.
@@ -34,7 +34,7 @@ pub(crate) fn applied(result: &Tree, manifest: Named<'_>, files: &[Named<'_>], o
 pub(crate) fn interpolated(result: &Tree, document: &Tree) -> Option<String> {
     let mut check = Check::default();
     check.interpolated(result, document);
-    check.found()
+    check.differs
 }
 
 /// The origins of a document's parts, by place.
@@ -66,10 +66,6 @@ impl<'t> Origins<'t> {
 // === impl Check ===
 
 impl Check {
-    fn found(self) -> Option<String> {
-        self.differs
-    }
-
     fn is_over(&mut self) -> bool {
         self.compared += 1;
         self.differs.is_some() || self.compared > MAX_COMPARED_VALUES

@@ -13,7 +13,6 @@ use crate::json_call::exception_in;
 use crate::measures::Measures;
 use crate::plugin::Plugin;
 use boson_pipeline::Stage;
-use std::fmt;
 use std::sync::Arc;
 use std::thread;
 use std::time::Instant;
@@ -25,7 +24,8 @@ const MAX_CALLS: u32 = 16;
 const STACK_BYTES: usize = 4 << 20;
 
 /// A failure of the rule below a wrapper.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
 pub(crate) struct BelowError(pub Error);
 
 /// A plugin that a wrapper calls.
@@ -33,16 +33,6 @@ pub(crate) struct Rule {
     sandbox: Sandbox,
     plugin: Arc<Plugin>,
 }
-
-// === impl BelowError ===
-
-impl fmt::Display for BelowError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.fmt(f)
-    }
-}
-
-impl std::error::Error for BelowError {}
 
 // === impl Rule ===
 

@@ -10,7 +10,7 @@ use crate::object::{compact, object};
 use crate::probe;
 use crate::process::Process;
 use crate::volumes::Volumes;
-use crate::wrapper::{self, Wrapped};
+use crate::wrapper;
 use crate::{resources, security};
 use boson_document::{Report, Tree};
 use boson_manifest::labels::{ACTIVE_PASSIVE_PORT, FIRST_ACTIVE_PASSIVE_PORT, MAX_ACTIVE_PASSIVE_PORTS};
@@ -115,7 +115,7 @@ fn words(probe: &Tree) -> Option<Vec<&str>> {
 
 fn sidecar(group: &Group, volumes: &Volumes, probed: &Probed<'_>, port: u16) -> Tree {
     let Probed { job, process, probe } = *probed;
-    let mut command = wrapper::command("active", Wrapped::pod()).with("--port", port);
+    let mut command = wrapper::command("active").with("--port", port);
     for (flag, field, default) in FLAGS {
         let value = probe.get(field).and_then(Tree::as_i64);
         // As in Kubernetes, zero stands for the default.

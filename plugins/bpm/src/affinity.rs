@@ -1,8 +1,8 @@
 //! Kubernetes' rules beyond types for the `affinity` of a pod.
 
 use crate::codes;
-use crate::metadata::{is_label, is_label_value, is_qualified, is_subdomain};
 use boson_document::{Place, Report, Tree};
+use boson_manifest::syntax::{is_label, is_label_value, is_qualified, is_subdomain};
 
 /// The only field of a node that terms can match.
 const NODE_FIELD: &str = "metadata.name";

@@ -3,10 +3,11 @@
 use crate::codes;
 use crate::fields;
 use crate::kubernetes_rules;
-use crate::metadata::{self, Use, user_map};
+use crate::metadata::{Use, user_map};
 use crate::settings::Settings;
 use boson_document::{Map, Place, Pointer, Report, Tree};
 use boson_manifest::cloud::{self, CloudConfig, Disk};
+use boson_manifest::syntax::{is_label_value, is_qualified, is_subdomain};
 use std::collections::HashMap;
 
 const CODES: &cloud::Codes = &cloud::Codes {
@@ -149,7 +150,7 @@ fn property_value(property: &str, value: &Tree, at: &Place, report: &mut Report)
         ("labels", _) => drop(user_map(Some(value), Use::Labels, at, report)),
         ("node_selector", _) => {
             for (label, value) in value.as_object().into_iter().flatten() {
-                if !metadata::is_qualified(label) || !value.as_str().is_none_or(metadata::is_label_value) {
+                if !is_qualified(label) || !value.as_str().is_none_or(is_label_value) {
                     let text = format!("'{label}' is not a valid label of nodes");
                     report.error(codes::CLOUD_CONFIG, at.at(label), text);
                 }
@@ -163,11 +164,11 @@ fn property_value(property: &str, value: &Tree, at: &Place, report: &mut Report)
             let text = "'requests' must be 'full', 'fraction' or 'none'";
             report.error(codes::CLOUD_CONFIG, at, text);
         }
-        ("zone", Some(zone)) if !metadata::is_label_value(zone) => {
+        ("zone", Some(zone)) if !is_label_value(zone) => {
             let text = format!("Zone '{zone}' cannot be the value of a node's label");
             report.error(codes::CLOUD_CONFIG, at, text);
         }
-        ("storage_class", Some(class)) if !metadata::is_subdomain(class) => {
+        ("storage_class", Some(class)) if !is_subdomain(class) => {
             let text = format!("'{class}' cannot be the name of a StorageClass");
             report.error(codes::CLOUD_CONFIG, at, text);
         }

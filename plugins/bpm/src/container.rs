@@ -8,7 +8,7 @@ use crate::object::{compact, object};
 use crate::ports::{Port, is_container_port_name};
 use crate::process::Process;
 use crate::volumes::Volumes;
-use crate::wrapper::{self, Wrapped};
+use crate::wrapper::{command_of_job, command_of_process};
 use crate::{container_probe, resources, security};
 use boson_document::Tree;
 use boson_manifest::names;
@@ -16,9 +16,9 @@ use boson_manifest::names;
 /// The container of a process; `first` of its job.
 pub fn of_process(group: &Group, volumes: &Volumes, job: &Job, process: &Process, first: bool) -> Tree {
     let command = if job.is_errand {
-        wrapper::command("errand", Wrapped::job(job)).passing(&passed(job))
+        command_of_job("errand", job).passing(&passed(job))
     } else {
-        let command = wrapper::command("process", Wrapped::process(job, process)).passing(&passed(job));
+        let command = command_of_process("process", job, process).passing(&passed(job));
         Members::of(group).stopping(command, group)
     };
     let command = after_pre_starts(command, group, job);

@@ -7,7 +7,7 @@ use crate::job::Job;
 use crate::object::object;
 use crate::ports::Port;
 use crate::process::Process;
-use crate::wrapper::{self, Wrapped};
+use crate::wrapper::command_of_process;
 use boson_document::{Report, Tree};
 use boson_processes::probe::{HANDLERS, KINDS, by_wrapper};
 
@@ -47,7 +47,7 @@ pub fn of_container(probe: &Tree, member: &str, group: &Group, job: &Job, proces
     let Some((replaced, _)) = probe.as_object().and_then(by_wrapper) else {
         return probe.clone();
     };
-    let mut command = wrapper::command("probe", Wrapped::process(job, process)).with("--name", kind(member));
+    let mut command = command_of_process("probe", job, process).with("--name", kind(member));
     if replaced == "httpGet" {
         command = command.with("--port", port(probe, group).unwrap_or_default());
     }
@@ -84,7 +84,7 @@ pub fn startup(container: &Tree) -> Option<Tree> {
 
 /// A startup probe that succeeds when the process has started, after the pre-start scripts that it waits for.
 pub fn start(job: &Job, process: &Process) -> Tree {
-    let command = wrapper::command("ready", Wrapped::process(job, process)).list();
+    let command = command_of_process("ready", job, process).list();
     object! {
         "exec" => object! { "command" => command },
         "periodSeconds" => START_CHECK_SECONDS,

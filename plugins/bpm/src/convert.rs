@@ -32,13 +32,8 @@ fn alias_files(request: &GroupRequest, group: &Group, report: &mut Report) -> Ve
     if request.group.get(RESOLVED_KEY).is_none() {
         return Vec::new();
     }
-    match dns::alias_files(&group.names, &group.name, &group.metadata, &request.alias_files) {
-        Ok(made) => made.into_iter().collect(),
-        Err(error) => {
-            report.error(codes::NAME, group.place.at("name"), error.to_string());
-            Vec::new()
-        }
-    }
+    let made = dns::alias_files(&group.names, &group.name, &group.metadata, &request.alias_files);
+    named(made.map(Vec::from_iter), group, report)
 }
 
 fn objects(group: &Group, report: &mut Report) -> Vec<Tree> {
@@ -63,13 +58,15 @@ fn objects(group: &Group, report: &mut Report) -> Vec<Tree> {
         return Vec::new();
     }
     check_ports(group, report);
-    match made(group, &volumes) {
-        Ok(objects) => objects,
-        Err(error) => {
-            report.error(codes::NAME, group.place.at("name"), error.to_string());
-            Vec::new()
-        }
-    }
+    named(made(group, &volumes), group, report)
+}
+
+/// No object if one has a name that Kubernetes cannot have.
+fn named(made: Result<Vec<Tree>, NameError>, group: &Group, report: &mut Report) -> Vec<Tree> {
+    made.unwrap_or_else(|error| {
+        report.error(codes::NAME, group.place.at("name"), error.to_string());
+        Vec::new()
+    })
 }
 
 fn made(group: &Group, volumes: &Volumes) -> Result<Vec<Tree>, NameError> {
@@ -122,7 +119,7 @@ fn check_requests(group: &Group, report: &mut Report) {
 ///
 /// # Errors
 /// All errors in the input that can be found in one run.
-pub fn deployment(request: &DeploymentRequest, _settings: &Tree) -> Reply {
+pub fn deployment(request: &DeploymentRequest) -> Reply {
     let mut report = Report::default();
     let objects = deployment::objects(request, &mut report);
     reply(objects, report)

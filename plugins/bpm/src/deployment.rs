@@ -138,10 +138,12 @@ fn releases(request: &DeploymentRequest, place: &Place, report: &mut Report) {
             let version = ruby::member(stemcell, "version").unwrap_or_default();
             (version, place.at("stemcell"))
         });
+        let name = release.name.as_str();
+        let is_of = |job: &Tree| job.str("release") == Some(name);
+        let affected = affected(&request.document, |group| group.items("jobs").iter().any(is_of));
         for (version, place) in [Some((release.version.clone(), place)), stemcell].into_iter().flatten() {
-            let users = Users::of_release(&request.document, &release.name);
-            let of = format!("release '{}'", release.name);
-            version_checks(&of, &version, users, &place.at("version"), report);
+            let of = format!("release '{name}'");
+            version_checks(&of, &version, &affected, &place.at("version"), report);
         }
     }
 }
@@ -186,41 +188,20 @@ fn urls(request: &DeploymentRequest, place: &Place, report: &mut Report) {
         .help("Set it, or use one registry for all releases: --registry URL.");
 }
 
-/// Instance groups that need an image by a release or a stemcell.
-struct Users(usize);
-
-// === impl Users ===
-
-impl Users {
-    fn of_release(document: &Tree, release: &str) -> Self {
-        let uses = |group: &&Tree| {
-            group
-                .items("jobs")
-                .iter()
-                .any(|job| job.str("release") == Some(release))
-        };
-        Self(document.items("instance_groups").iter().filter(uses).count())
-    }
-
-    fn of_stemcell(document: &Tree, alias: &str) -> Self {
-        let uses = |group: &&Tree| group.str("stemcell") == Some(alias);
-        Self(document.items("instance_groups").iter().filter(uses).count())
-    }
-
-    /// The end of a help text: the consequences of the error.
-    fn affected(&self) -> String {
-        match self.0 {
-            0 => String::new(),
-            1 => " 1 instance group has no images because of it.".into(),
-            more => format!(" {more} instance groups have no images because of it."),
-        }
+/// The end of a help text: how many instance groups have no images because of an error.
+fn affected(document: &Tree, uses: impl Fn(&Tree) -> bool) -> String {
+    let groups = document.items("instance_groups").iter();
+    match groups.filter(|group| uses(group)).count() {
+        0 => String::new(),
+        1 => " 1 instance group has no images because of it.".into(),
+        more => format!(" {more} instance groups have no images because of it."),
     }
 }
 
-fn version_checks(of: &str, version: &str, users: Users, place: &Place, report: &mut Report) {
+fn version_checks(of: &str, version: &str, affected: &str, place: &Place, report: &mut Report) {
     if images::is_latest(version) {
         let text = format!("Version '{version}' of {of} is not supported: names of images contain exact versions");
-        let help = format!("Write the version of the image.{}", users.affected());
+        let help = format!("Write the version of the image.{affected}");
         report.error(codes::LATEST, place, text).help(help);
     }
     if version.contains('+') {
@@ -265,14 +246,9 @@ fn stemcells(document: &Tree, place: &Place, report: &mut Report) {
             report.warning(codes::IGNORED_KEY, &place, text);
         } else if used {
             let version = stemcell.version().unwrap_or_default();
-            let users = Users::of_stemcell(document, alias);
-            version_checks(
-                &format!("stemcell '{alias}'"),
-                &version,
-                users,
-                &place.at("version"),
-                report,
-            );
+            let affected = affected(document, |group| group.str("stemcell") == Some(alias));
+            let of = format!("stemcell '{alias}'");
+            version_checks(&of, &version, &affected, &place.at("version"), report);
         }
     }
 }

@@ -2,8 +2,8 @@
 
 use crate::codes;
 use crate::kubernetes_rules::quantity;
-use crate::metadata::is_label;
 use boson_document::{Place, Report, Tree, go};
+use boson_manifest::syntax::is_label;
 
 const ACCESS_MODES: [&str; 4] = ["ReadWriteOnce", "ReadOnlyMany", "ReadWriteMany", "ReadWriteOncePod"];
 

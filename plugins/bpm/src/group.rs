@@ -3,6 +3,7 @@
 use crate::cloud::Cloud;
 use crate::job::Job;
 use crate::metadata::Metadata;
+use crate::object::object;
 use crate::ports::Port;
 use crate::process::Process;
 use crate::request::{Deployment, ReleasePackage};
@@ -11,6 +12,7 @@ use crate::waits::Wait;
 use boson_document::{Map, Place, Tree};
 pub use boson_manifest::group::Lifecycle;
 use boson_manifest::instances::Layout;
+use boson_manifest::labels;
 use boson_manifest::names::Names;
 
 /// Disks of a group, sizes in MiB.
@@ -81,6 +83,14 @@ impl Group {
             azs: &self.zones,
             instances: self.instances,
             spread: self.deployment.spread,
+        }
+    }
+
+    /// The labels that only its pods have.
+    pub fn selector(&self) -> Tree {
+        object! {
+            labels::DEPLOYMENT_NAME => self.names.deployment(),
+            labels::INSTANCE_GROUP_NAME => self.slug.as_str(),
         }
     }
 

@@ -28,9 +28,8 @@ impl world::Guest for Plugin {
         context: types::Context,
     ) -> Result<wit::Converted, Vec<types::Diagnostic>> {
         let name = request.document_name.clone();
-        let settings = tree(&context.settings);
         let request = records::deployment_request(request, context)?;
-        reply(convert::deployment(&request, &settings), &name)
+        reply(convert::deployment(&request), &name)
     }
 
     fn convert_group(

@@ -2,8 +2,8 @@
 //! objects are applied, without a line of the manifest. Types are checked in [`crate::fields`].
 
 use crate::codes;
-use crate::metadata::{is_label_value, is_qualified};
 use boson_document::{Map, Place, Report, Tree, go};
+use boson_manifest::syntax::{is_data_key, is_label_value, is_qualified};
 use boson_processes::cpu::millis;
 
 /// Largest id of a user or group.
@@ -128,11 +128,6 @@ pub fn variable(entry: &Tree, place: &Place, report: &mut Report) {
             );
         }
     }
-}
-
-fn is_data_key(key: &str) -> bool {
-    let inside = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.');
-    (1..=253).contains(&key.len()) && key.bytes().all(inside) && key != "." && !key.starts_with("..")
 }
 
 /// The requests that a process sets itself: quantities, at most its limits.

@@ -10,7 +10,7 @@ use crate::job::Job;
 use crate::object::{compact, object};
 use crate::scripts::Scripts;
 use crate::volumes::{Volumes, mount, podinfo};
-use crate::wrapper::{self, Command, PROGRAM, Wrapped};
+use crate::wrapper::{Command, PROGRAM, command_of_job};
 use crate::{resources, security};
 use boson_document::{Report, Tree};
 use boson_manifest::names;
@@ -116,7 +116,7 @@ pub fn grace(group: &Group) -> Option<i64> {
 /// The sidecar of a job's scripts: runs beside the processes, as BOSH's agent does.
 pub fn sidecar(group: &Group, volumes: &Volumes, job: &Job) -> Tree {
     let members = Members::of(group);
-    let mut command = wrapper::command("scripts", Wrapped::job(job))
+    let mut command = command_of_job("scripts", job)
         .with("--members", members.processes.join(","))
         .with("--scripts", members.scripts.join(","))
         .with("--grace", grace(group).unwrap_or(DEFAULT_GRACE_SECONDS))
@@ -146,7 +146,7 @@ pub fn sidecar(group: &Group, volumes: &Volumes, job: &Job) -> Tree {
 
 /// The command of the init container of a pre-start script.
 pub fn pre_start(job: &Job) -> Vec<String> {
-    let command = wrapper::command("script", Wrapped::job(job)).with("--name", "pre-start");
+    let command = command_of_job("script", job).with("--name", "pre-start");
     lingering(command, job).passing(&passed(job)).list()
 }
 

@@ -9,19 +9,20 @@ use crate::group::{Group, Lifecycle};
 use crate::job::Job;
 use crate::lifecycle_scripts::processes;
 use crate::object::{compact, object};
-use crate::wrapper::{self, LOGS_CONTAINER, Wrapped};
+use crate::wrapper::{Command, LOGS_CONTAINER, command_in_image};
 use crate::{resources, security, volumes};
 use boson_document::Tree;
 
 /// As a sidecar, if scripts may log.
 pub fn sidecar(group: &Group) -> Option<Tree> {
-    (!group.settings.no_logs && has_scripts(group)).then(|| container(group, Some("Always"), Wrapped::pod()))
+    (!group.settings.no_logs && has_scripts(group)).then(|| container(group, Some("Always"), &command_in_image("logs")))
 }
 
 /// As a container, if only processes log.
 pub fn beside_processes(group: &Group) -> Option<Tree> {
-    let wrapped = || Wrapped::processes(&processes(group));
-    (!group.settings.no_logs && !has_scripts(group)).then(|| container(group, None, wrapped()))
+    // It ends when none of these processes runs any more.
+    let command = || command_in_image("logs").with("--members", processes(group).join(","));
+    (!group.settings.no_logs && !has_scripts(group)).then(|| container(group, None, &command()))
 }
 
 /// A pod of an errand ends with its other containers, so it needs a sidecar.
@@ -31,12 +32,12 @@ fn has_scripts(group: &Group) -> bool {
     !is_service || group.jobs.iter().any(before) || group.jobs_with_sidecar().next().is_some()
 }
 
-fn container(group: &Group, restart_policy: Option<&str>, wrapped: Wrapped) -> Tree {
+fn container(group: &Group, restart_policy: Option<&str>, command: &Command) -> Tree {
     compact(object! {
         "name" => LOGS_CONTAINER,
         "image" => group.deployment.operator_image.as_str(),
         "restartPolicy" => restart_policy,
-        "command" => wrapper::command_in_image("logs", wrapped).list(),
+        "command" => command.list(),
         "resources" => resources::of_logs(),
         "volumeMounts" => volumes::of_logs(),
         "securityContext" => security::of_plain(),

@@ -1,9 +1,10 @@
-//! Labels and annotations of objects: those of the operator and of the user, and Kubernetes' rules for them.
+//! Labels and annotations of objects: those of the operator and of the user.
 
 use crate::codes;
 use crate::object::{compact, object};
 use boson_document::{Map, Place, Report, Tree, go};
 use boson_manifest::labels;
+use boson_manifest::syntax::{is_label_value, is_qualified};
 
 /// Labels and annotations that all objects of a deployment or a group carry.
 #[derive(Clone, Debug, Default)]
@@ -17,13 +18,8 @@ pub struct Metadata {
 impl Metadata {
     /// `metadata` of an object.
     pub fn named(&self, name: &str) -> Tree {
-        let mut tree = object! { "name" => name };
-        if let Tree::Object(rest) = self.unnamed() {
-            rest.into_iter().for_each(|(key, value)| {
-                tree.set(key, value);
-            });
-        }
-        tree
+        let (labels, annotations) = (self.labels.clone(), self.annotations.clone());
+        compact(object! { "name" => name, "labels" => labels, "annotations" => annotations })
     }
 
     /// `metadata` of a template.
@@ -103,68 +99,4 @@ fn entry(key: &str, value: &Tree, kind: Use) -> Result<String, String> {
         return Err(format!("The value of the label '{key}' is not valid in Kubernetes"));
     }
     Ok(text)
-}
-
-/// `[prefix/]name`, as keys of labels and annotations are.
-pub fn is_qualified(key: &str) -> bool {
-    let (prefix, name) = key
-        .rsplit_once('/')
-        .map_or((None, key), |(prefix, name)| (Some(prefix), name));
-    !name.is_empty() && is_label_value(name) && prefix.is_none_or(is_subdomain)
-}
-
-/// Whether the text is valid as the value of a label: at most 63 letters, digits, `-`, `_`, `.`, a letter or digit at
-/// both ends; may be empty.
-pub fn is_label_value(text: &str) -> bool {
-    let inside = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_' | b'.');
-    text.len() <= 63 && text.bytes().all(inside) && ends_well(text, |b| b.is_ascii_alphanumeric())
-}
-
-/// A DNS name of lower-case labels.
-pub fn is_subdomain(text: &str) -> bool {
-    let inside = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit();
-    let label =
-        |part: &str| !part.is_empty() && part.bytes().all(|b| inside(b) || b == b'-') && ends_well(part, inside);
-    text.len() <= 253 && text.split('.').all(label)
-}
-
-/// One label of a DNS name, as names of volumes and namespaces are.
-pub fn is_label(text: &str) -> bool {
-    text.len() <= 63 && !text.contains('.') && is_subdomain(text)
-}
-
-fn ends_well(text: &str, good: impl Fn(u8) -> bool) -> bool {
-    [text.bytes().next(), text.bytes().last()]
-        .into_iter()
-        .flatten()
-        .all(good)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn keys_and_values_obey_kubernetes() {
-        for (key, good) in [
-            ("app", true),
-            ("a.b/c_D", true),
-            ("A/b", false),
-            ("a/b/c", false),
-            ("a b", false),
-            ("", false),
-            ("a/", false),
-        ] {
-            assert_eq!(is_qualified(key), good, "{key}");
-        }
-        for (value, good) in [
-            ("", true),
-            ("v1.2_x", true),
-            ("-a", false),
-            ("a b", false),
-            (&"x".repeat(64), false),
-        ] {
-            assert_eq!(is_label_value(value), good, "{value}");
-        }
-    }
 }

@@ -6,7 +6,7 @@ use crate::job::Job;
 use crate::object::{compact, object};
 use crate::process::clean;
 use crate::volumes::{self, paths};
-use crate::wrapper::{self, Wrapped};
+use crate::wrapper;
 use crate::{resources, security};
 use boson_document::Tree;
 
@@ -33,7 +33,7 @@ pub fn sidecar(group: &Group) -> Tree {
         "name" => NAME,
         "image" => group.deployment.operator_image.as_str(),
         "restartPolicy" => "Always",
-        "command" => wrapper::command(NAME, Wrapped::pod()).list(),
+        "command" => wrapper::command(NAME).list(),
         "resources" => resources::of_logs(),
         "volumeMounts" => volumes::of_monit_http(),
         "securityContext" => security(group),

@@ -39,8 +39,8 @@ pub fn check_group(tree: &Tree, group: &Group, jobs: &[JobFiles], report: &mut R
     let mut following = listed.filter(|(job, _)| !is_own(job)).peekable();
     if following.peek().is_some() {
         let known = following.flat_map(|(_, files)| names(files)).collect();
-        let place = SETTINGS.iter().fold(group.place.clone(), |place, key| place.at(key));
-        check(value, &group.name, &known, &place.at(SHARE_PACKAGES), report);
+        let place = group.place.join(&SETTINGS).at(SHARE_PACKAGES);
+        check(value, &group.name, &known, &place, report);
     }
 }
 

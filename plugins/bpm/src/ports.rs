@@ -1,9 +1,9 @@
 //! Ports: `quarks.ports` of all jobs of a group make one list.
 
 use crate::codes;
-use crate::metadata::is_label;
 use boson_document::{Place, Report, Tree};
 use boson_manifest::names;
+use boson_manifest::syntax::is_label;
 use indexmap::IndexMap;
 use std::collections::HashMap;
 

@@ -9,7 +9,7 @@ use crate::group::Group;
 use crate::job::Job;
 use crate::object::{compact, object};
 use crate::volumes::mount;
-use crate::wrapper::{self, HOME, VOLUME, Wrapped};
+use crate::wrapper::{HOME, VOLUME, command_of_job};
 use crate::{resources, security};
 use boson_document::{Place, Report, Tree};
 use boson_manifest::copier::RELEASES;
@@ -92,7 +92,7 @@ fn writer(group: &Group) -> Tree {
 
 /// As vcap, who owns the copy that the scripts change, with the tools of the release's image.
 fn runner(group: &Group, job: &Job) -> Tree {
-    let command = wrapper::command("pre-render", Wrapped::job(job)).with("--sources", RELEASES);
+    let command = command_of_job("pre-render", job).with("--sources", RELEASES);
     compact(object! {
         "name" => names::container(&[PREFIX, &job.name]),
         "image" => job.image.as_str(),

@@ -47,6 +47,13 @@ pub struct JobFiles {
     pub packages: Vec<ReleasePackage>,
 }
 
+impl JobFiles {
+    /// Whether a template has this destination.
+    pub fn has(&self, path: &str) -> bool {
+        self.templates.iter().any(|template| template == path)
+    }
+}
+
 /// Request of convert-group.
 #[derive(Clone, Debug)]
 pub struct GroupRequest {

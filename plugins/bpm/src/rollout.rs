@@ -50,7 +50,8 @@ pub fn check(update: &Tree, has_image: bool, place: &Place, report: &mut Report)
         watch_time(update, key, place, report);
     }
     if !has_image && update.get("serial") == Some(&Tree::Bool(true)) {
-        serial(place, report);
+        let text = "Key 'serial' has no effect: without the operator's image, no pod can wait for others";
+        report.warning(codes::IGNORED_KEY, place.at("serial"), text);
     }
     let strategies = [
         ("vm_strategy", &["create-swap-delete", labels::DELETE_CREATE][..], ""),
@@ -65,11 +66,6 @@ pub fn check(update: &Tree, has_image: bool, place: &Place, report: &mut Report)
             report.error(codes::BAD_VALUE, place.at(key), text);
         }
     }
-}
-
-fn serial(place: &Place, report: &mut Report) {
-    let text = "Key 'serial' has no effect: without the operator's image, no pod can wait for others";
-    report.warning(codes::IGNORED_KEY, place.at("serial"), text);
 }
 
 /// A number or a percentage.
@@ -89,31 +85,18 @@ fn watch_time(update: &Tree, key: &str, place: &Place, report: &mut Report) -> O
     let text = ruby::member(update, key)?;
     let number = |part: &str| {
         let part = part.trim();
-        (!part.is_empty() && part.bytes().all(|b| b.is_ascii_digit()))
-            .then(|| part.parse::<u64>().ok())
-            .flatten()
+        let number = part.parse::<u64>().ok();
+        number.filter(|_| part.bytes().all(|b| b.is_ascii_digit()))
     };
     let (from, to) = text.split_once('-').unwrap_or((&text, &text));
-    match (number(from), number(to)) {
-        (Some(from), Some(to)) if from == to => Some(to.to_string()),
-        (Some(from), Some(to)) if from < to => Some(format!("{from}-{to}")),
-        (Some(_), Some(_)) => {
-            report.error(
-                codes::BAD_VALUE,
-                place.at(key),
-                "Min watch time cannot be greater than max watch time",
-            );
-            None
-        }
-        _ => {
-            report.error(
-                codes::BAD_VALUE,
-                place.at(key),
-                "Watch time should be an integer or a range of two integers",
-            );
-            None
-        }
-    }
+    let why = match (number(from), number(to)) {
+        (Some(from), Some(to)) if from == to => return Some(to.to_string()),
+        (Some(from), Some(to)) if from < to => return Some(format!("{from}-{to}")),
+        (Some(_), Some(_)) => "Min watch time cannot be greater than max watch time",
+        _ => "Watch time should be an integer or a range of two integers",
+    };
+    report.error(codes::BAD_VALUE, place.at(key), why);
+    None
 }
 
 #[cfg(test)]

@@ -1,5 +1,7 @@
 //! The lifecycle scripts that a job has.
 
+use crate::request::JobFiles;
+
 /// The scripts that a job has.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Scripts {
@@ -21,15 +23,14 @@ pub struct Scripts {
 
 impl Scripts {
     /// Finds the scripts among the destinations of a job's templates.
-    pub fn read(templates: &[String]) -> Self {
-        let has = |name: &str| templates.iter().any(|template| template == name);
+    pub fn read(files: &JobFiles) -> Self {
         Self {
-            pre_start: has("bin/pre-start"),
-            post_start: has("bin/post-start"),
-            pre_stop: has("bin/pre-stop"),
-            drain: has("bin/drain"),
-            post_stop: has("bin/post-stop"),
-            post_deploy: has("bin/post-deploy"),
+            pre_start: files.has("bin/pre-start"),
+            post_start: files.has("bin/post-start"),
+            pre_stop: files.has("bin/pre-stop"),
+            drain: files.has("bin/drain"),
+            post_stop: files.has("bin/post-stop"),
+            post_deploy: files.has("bin/post-deploy"),
         }
     }
 

@@ -16,13 +16,14 @@ pub fn of_group(group: &Group) -> Result<Vec<Tree>, NameError> {
     if group.lifecycle != Lifecycle::Service {
         return Ok(Vec::new());
     }
-    let mut leading = selector(group);
+    let mut leading = group.selector();
     if active_passive::is_used(group) {
         leading.set(labels::POD_ACTIVE, labels::ACTIVE);
     }
     let mut out = vec![service(group, &group.names.service(&group.name)?, leading, true)];
     for pod in group.layout().pods() {
-        let selector = selector(group)
+        let selector = group
+            .selector()
             .with(labels::AZ_INDEX, pod.zone.to_string())
             .with(labels::KUBERNETES_POD_INDEX, pod.ordinal.to_string());
         // Kubernetes refuses a Service with an address but without ports.
@@ -45,13 +46,9 @@ pub fn disruption_budget(group: &Group) -> Result<Option<Tree>, NameError> {
     if group.lifecycle != Lifecycle::Service || group.layout().count() < 2 {
         return Ok(None);
     }
-    let labels = object! {
-        labels::DEPLOYMENT_NAME => group.names.deployment(),
-        labels::INSTANCE_GROUP_NAME => group.slug.as_str(),
-    };
     let spec = object! {
         "maxUnavailable" => 1_i64,
-        "selector" => object! { "matchLabels" => labels },
+        "selector" => object! { "matchLabels" => group.selector() },
         // A pod that does not become ready serves no requests, and must not block the draining of its node.
         "unhealthyPodEvictionPolicy" => "AlwaysAllow",
     };
@@ -61,14 +58,6 @@ pub fn disruption_budget(group: &Group) -> Result<Option<Tree>, NameError> {
         "metadata" => group.metadata.named(&group.names.group(&group.name)?),
         "spec" => spec,
     }))
-}
-
-/// Pods of the group.
-fn selector(group: &Group) -> Tree {
-    object! {
-        labels::DEPLOYMENT_NAME => group.names.deployment(),
-        labels::INSTANCE_GROUP_NAME => group.slug.as_str(),
-    }
 }
 
 /// Headless Services publish addresses of pods that are not ready: peers must find each other while they start.

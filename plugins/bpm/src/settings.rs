@@ -5,9 +5,10 @@ use crate::codes;
 use crate::disk_rules;
 use crate::fields;
 use crate::kubernetes_rules;
-use crate::metadata::{Use, is_subdomain, user_map};
+use crate::metadata::{Use, user_map};
 use boson_document::{Map, Place, Report, Tree, ruby};
 use boson_manifest::group::{SETTINGS, settings};
+use boson_manifest::syntax::is_subdomain;
 use std::net::IpAddr;
 
 /// The settings of a group.
@@ -60,7 +61,7 @@ impl Settings {
         let Some(tree) = settings(group) else {
             return Self::default();
         };
-        let place = SETTINGS.iter().fold(place.clone(), |place, key| place.at(key));
+        let place = place.join(&SETTINGS);
         let mut pod = Map::new();
         for key in [
             "affinity",

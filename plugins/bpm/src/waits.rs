@@ -26,8 +26,7 @@ pub fn read(request: &GroupRequest, tree: &Tree, names: &Names, place: &Place, r
         return Vec::new();
     }
     let settings = settings(tree);
-    let settings_place = SETTINGS.iter().fold(place.clone(), |place, key| place.at(key));
-    let annotation = settings_place.at("annotations").at(WAIT_FOR);
+    let annotation = place.join(&SETTINGS).at("annotations").at(WAIT_FOR);
     let services = settings.map_or(Ok(Vec::new()), waiting::services);
     let services = services.unwrap_or_else(|why| {
         let message = format!("The annotation '{WAIT_FOR}' is not a JSON list of names of Services: {why}");

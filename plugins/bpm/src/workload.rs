@@ -22,10 +22,6 @@ pub fn of_group(group: &Group, volumes: &Volumes) -> Result<Tree, NameError> {
 }
 
 fn stateful_set(group: &Group, volumes: &Volumes) -> Result<Tree, NameError> {
-    let selector = object! {
-        labels::DEPLOYMENT_NAME => group.names.deployment(),
-        labels::INSTANCE_GROUP_NAME => group.slug.as_str(),
-    };
     let (replicas, fullest) = (group.layout().replicas(), group.layout().fullest());
     let is_even = replicas.iter().all(|count| *count == fullest);
     let set = compact(object! {
@@ -33,7 +29,7 @@ fn stateful_set(group: &Group, volumes: &Volumes) -> Result<Tree, NameError> {
         "serviceName" => group.names.service(&group.name)?,
         // In parallel: members of a cluster wait for each other, and in sequence they would wait forever.
         "podManagementPolicy" => "Parallel",
-        "selector" => object! { "matchLabels" => selector },
+        "selector" => object! { "matchLabels" => group.selector() },
         "template" => pod::template(group, volumes, None),
         "volumeClaimTemplates" => volumes::claim_templates(group),
     });

@@ -6,26 +6,30 @@ use crate::process::Process;
 use boson_manifest::packages::PACKAGES;
 pub use boson_manifest::wrapper::{COPIER, HOME, IN_IMAGE, JOBS, LOGS, LOGS_CONTAINER, PROGRAM, VOLUME, install};
 
-/// The subject of a command.
-#[derive(Clone, Debug)]
-pub struct Wrapped {
-    flags: Vec<String>,
-}
-
 /// A command line.
 #[derive(Clone, Debug)]
 pub struct Command {
     words: Vec<String>,
 }
 
-/// `container-run <verb>` for this.
-pub fn command(verb: &str, wrapped: Wrapped) -> Command {
-    of_program(PROGRAM, verb, wrapped)
+/// `container-run <verb>` for all of the pod.
+pub fn command(verb: &str) -> Command {
+    of_program(PROGRAM, verb)
 }
 
 /// The same in a container of the operator's image, which needs no installed copy.
-pub fn command_in_image(verb: &str, wrapped: Wrapped) -> Command {
-    of_program(IN_IMAGE, verb, wrapped)
+pub fn command_in_image(verb: &str) -> Command {
+    of_program(IN_IMAGE, verb)
+}
+
+/// `container-run <verb>` for a job.
+pub fn command_of_job(verb: &str, job: &Job) -> Command {
+    command(verb).with("--job", &job.name)
+}
+
+/// `container-run <verb>` for a process of a job.
+pub fn command_of_process(verb: &str, job: &Job, process: &Process) -> Command {
+    command_of_job(verb, job).with("--process", &process.name)
 }
 
 /// Copies packages of the container's image to a volume.
@@ -35,38 +39,9 @@ pub fn copy_packages<'a>(target: &str, names: impl IntoIterator<Item = &'a &'a s
     words
 }
 
-fn of_program(program: &str, verb: &str, wrapped: Wrapped) -> Command {
-    let mut words = vec![program.to_string(), verb.to_string()];
-    words.extend(wrapped.flags);
+fn of_program(program: &str, verb: &str) -> Command {
+    let words = vec![program.to_string(), verb.to_string()];
     Command { words }
-}
-
-// === impl Wrapped ===
-
-impl Wrapped {
-    pub fn job(job: &Job) -> Self {
-        Self {
-            flags: vec!["--job".into(), job.name.clone()],
-        }
-    }
-
-    pub fn process(job: &Job, process: &Process) -> Self {
-        let mut wrapped = Self::job(job);
-        wrapped.flags.extend(["--process".into(), process.name.clone()]);
-        wrapped
-    }
-
-    /// No job: all of the pod.
-    pub fn pod() -> Self {
-        Self { flags: Vec::new() }
-    }
-
-    /// All of the pod, as long as one of these processes runs.
-    pub fn processes(all: &[String]) -> Self {
-        Self {
-            flags: vec!["--members".into(), all.join(",")],
-        }
-    }
 }
 
 // === impl Command ===

@@ -32,7 +32,7 @@ fn convert(
         document_name: "m.yml".into(),
         variables: variables.iter().enumerate().map(variable).collect(),
     };
-    convert::deployment(&request, &Tree::object())
+    convert::deployment(&request)
 }
 
 fn errors(reply: Result<Converted, Vec<Diagnostic>>) -> Vec<String> {

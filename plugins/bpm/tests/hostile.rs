@@ -126,7 +126,7 @@ fn counts_are_bounded() {
         document_name: "m".into(),
         variables: Vec::new(),
     };
-    assert!(convert::deployment(&request, &Tree::Null).is_ok());
+    assert!(convert::deployment(&request).is_ok());
 }
 
 #[test]
@@ -195,7 +195,7 @@ fn no_shape_panics() {
                 document_name: "m".into(),
                 variables: Vec::new(),
             };
-            let _ = convert::deployment(&request, &Tree::object());
+            let _ = convert::deployment(&request);
         }
     }
 }

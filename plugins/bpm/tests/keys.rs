@@ -34,7 +34,7 @@ fn of_manifest(document: &Tree) -> Vec<Diagnostic> {
         document_name: "m".into(),
         variables: Vec::new(),
     };
-    match convert::deployment(&request, &Tree::Null) {
+    match convert::deployment(&request) {
         Ok(converted) => converted.diagnostics,
         Err(diagnostics) => diagnostics,
     }

@@ -1,12 +1,12 @@
 //! Links that jobs consume, from the release and the manifest.
 
 use crate::codes;
+use crate::deployment::Deployment;
 use crate::group::Group;
 use crate::job::Job;
 use crate::provide::name_or_type;
 use crate::unused::unused;
-use crate::value::{class, hash, plain};
-use boson_contract::links::External;
+use crate::value::{class, plain};
 use boson_document::{Map, Place, Report, Tree};
 use boson_manifest::members::Members;
 use boson_manifest::spec::{Consumes, Specs};
@@ -74,23 +74,14 @@ const KEYS: [&str; 7] = [
     "address",
 ];
 
-/// The names of this deployment, and the others.
-#[derive(Clone, Copy, Debug)]
-pub struct Deployments<'d> {
-    /// Name of the resource.
-    pub name: &'d str,
-    /// The manifest's `name`.
-    pub manifest: Option<&'d str>,
-    /// The others, and what they share.
-    pub external: &'d External,
-}
-
-/// The links that all jobs of a group consume; errors are added to the report.
+/// The links that all jobs of a group consume; errors are added to the report. `name`: the manifest's, which may differ
+/// from the deployment's.
 pub fn consumed<'a>(
     number: usize,
     group: &Group<'a>,
     specs: &Specs<'a>,
-    deployments: Deployments<'_>,
+    deployment: &Deployment,
+    name: Option<&str>,
     report: &mut Report,
 ) -> Vec<Consumer> {
     let mut consumers = Vec::new();
@@ -100,7 +91,8 @@ pub fn consumed<'a>(
             job,
             number,
             index,
-            deployments,
+            deployment,
+            name,
             report,
         };
         let links = &specs.get(job.spec).consumes;
@@ -115,7 +107,8 @@ struct Reader<'r, 'a> {
     job: &'r Job<'a>,
     number: usize,
     index: usize,
-    deployments: Deployments<'r>,
+    deployment: &'r Deployment,
+    name: Option<&'r str>,
     report: &'r mut Report,
 }
 
@@ -171,7 +164,7 @@ impl<'r> Reader<'r, '_> {
             consumer.way = Way::Blocked;
             return Some(());
         }
-        if hash(given).is_none() {
+        if given.as_map().is_none() {
             let message = format!(
                 "Consumer '{link}' {} specified in the manifest should only be a hash or string 'nil'",
                 self.site()
@@ -183,13 +176,11 @@ impl<'r> Reader<'r, '_> {
         self.check(&members, &link)?;
         unused(&members, &KEYS, "a consumed link", self.report);
         if MANUAL.iter().any(|key| members.get(key).is_some()) {
-            let ignored: Vec<_> = ["deployment", "network", "ip_addresses"]
-                .into_iter()
-                .filter(|key| members.get(key).is_some())
-                .collect();
-            ignored
-                .into_iter()
-                .for_each(|key| self.without_effect(&members, key, &link));
+            for key in ["deployment", "network", "ip_addresses"] {
+                if members.get(key).is_some() {
+                    self.without_effect(&members, key, &link);
+                }
+            }
             consumer.way = Way::Manual(self.manual(&members)?);
             return Some(());
         }
@@ -203,22 +194,20 @@ impl<'r> Reader<'r, '_> {
 
     fn check(&mut self, members: &Members<'_>, link: &str) -> Option<()> {
         let has = |key: &str| members.get(key).is_some();
-        let (at, site) = (|key: &str| members.place.at(key), self.site());
-        let mut faults = Vec::new();
-        for key in ["instances", "properties"]
-            .into_iter()
-            .filter(|key| has(key) && has("from"))
-        {
-            faults.push((
-                at("from"),
-                format!("Cannot specify both '{key}' and 'from' keys for link '{link}' {site}."),
-            ));
+        let (site, mut sound) = (self.site(), true);
+        let mut fault = |key: &str, message: String| {
+            sound = false;
+            self.error(members.place.at(key), message);
+        };
+        for key in ["instances", "properties"] {
+            if has(key) && has("from") {
+                let message = format!("Cannot specify both '{key}' and 'from' keys for link '{link}' {site}.");
+                fault("from", message);
+            }
         }
         if has("properties") && !has("instances") {
-            faults.push((
-                at("properties"),
-                format!("Cannot specify 'properties' without 'instances' for link '{link}' {site}."),
-            ));
+            let message = format!("Cannot specify 'properties' without 'instances' for link '{link}' {site}.");
+            fault("properties", message);
         }
         if members
             .get("ip_addresses")
@@ -226,14 +215,10 @@ impl<'r> Reader<'r, '_> {
         {
             let message =
                 format!("Cannot specify non boolean values for 'ip_addresses' field for link '{link}' {site}.");
-            faults.push((at("ip_addresses"), message));
+            fault("ip_addresses", message);
         }
         if let Some(key) = ["name", "type"].into_iter().find(|key| has(key)) {
-            faults.push((at(key), name_or_type(link, &site)));
-        }
-        let sound = faults.is_empty();
-        for (at, message) in faults {
-            self.error(at, message);
+            fault(key, name_or_type(link, &site));
         }
         sound.then_some(())
     }
@@ -264,10 +249,10 @@ impl<'r> Reader<'r, '_> {
             return Some(());
         };
         let other = crate::value::text(value).unwrap_or_else(|| class(value).into());
-        if other == self.deployments.name || Some(other.as_str()) == self.deployments.manifest {
+        if other == self.deployment.name || Some(other.as_str()) == self.name {
             return Some(());
         }
-        if self.deployments.external.of_deployment(&other).is_some() {
+        if self.deployment.external.of_deployment(&other).is_some() {
             consumer.deployment = Some(other);
             return Some(());
         }
@@ -288,7 +273,7 @@ impl<'r> Reader<'r, '_> {
         self.report
             .error(codes::UNKNOWN_DEPLOYMENT, members.place.at("deployment"), message)
             .help(help)
-            .suggest(&other, self.deployments.external.names());
+            .suggest(&other, self.deployment.external.names());
         None
     }
 
@@ -308,7 +293,7 @@ impl<'r> Reader<'r, '_> {
                 .error(codes::WRONG_TYPE, members.place.at("instances"), message);
             return None;
         };
-        if let Some(index) = instances.iter().position(|instance| hash(instance).is_none()) {
+        if let Some(index) = instances.iter().position(|instance| instance.as_map().is_none()) {
             Members::of(
                 &instances[index],
                 members.place.at("instances").at(index),
@@ -316,35 +301,28 @@ impl<'r> Reader<'r, '_> {
                 self.report,
             )?;
         }
-        content.insert("deployment_name".into(), self.deployments.name.into());
+        content.insert("deployment_name".into(), self.deployment.name.as_str().into());
         Some(Tree::Object(content))
     }
 
     fn unknown(&mut self, links: &[Consumes]) {
+        let job = self.job;
         let known: HashSet<&str> = links.iter().map(|link| link.name.as_str()).collect();
-        let in_job = self.job.consumes.map(|map| (map, self.job.place.at("consumes")));
-        let in_quarks = self
-            .job
-            .quarks("consumes")
-            .and_then(|(links, at)| Some((hash(links)?, at)));
-        let mut unknown = Vec::new();
+        let in_job = job.consumes.map(|map| (map, job.place.at("consumes")));
+        let in_quarks = job.quarks("consumes");
+        let in_quarks = in_quarks.and_then(|(links, at)| Some((links.as_map()?, at)));
         for (map, at) in in_job.into_iter().chain(in_quarks) {
-            unknown.extend(
-                map.keys()
-                    .filter(|name| !known.contains(name.as_str()))
-                    .map(|name| (name.clone(), at.at(name))),
-            );
-        }
-        for (name, at) in unknown {
-            let message = format!(
-                "Job '{}' does not define link consumer '{}' in the release spec",
-                self.job.name,
-                plain(&name)
-            );
-            self.report
-                .warning(codes::UNKNOWN_LINK, at, message)
-                .help("check the link's name against the job's spec")
-                .suggest(&name, known.iter().copied());
+            for name in map.keys().filter(|name| !known.contains(name.as_str())) {
+                let message = format!(
+                    "Job '{}' does not define link consumer '{}' in the release spec",
+                    job.name,
+                    plain(name)
+                );
+                self.report
+                    .warning(codes::UNKNOWN_LINK, at.at(name), message)
+                    .help("check the link's name against the job's spec")
+                    .suggest(name, known.iter().copied());
+            }
         }
     }
 }

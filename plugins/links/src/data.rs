@@ -96,16 +96,11 @@ impl<'a> Gathering<'_, 'a> {
             Err(mismatches) => mismatches,
         };
         for mismatch in mismatches {
-            match mismatch.given {
-                Some(path) => {
-                    let at = job.properties.place.join(&path);
-                    self.report.error(codes::PROPERTY_TYPE, at, mismatch.message);
-                }
-                None => {
-                    let at = Place::new(spec.document, "/properties").at(&mismatch.property);
-                    self.report.error(codes::PROPERTY_TYPE, at, mismatch.message);
-                }
-            }
+            let at = match mismatch.given {
+                Some(path) => job.properties.place.join(&path),
+                None => Place::new(spec.document, "/properties").at(&mismatch.property),
+            };
+            self.report.error(codes::PROPERTY_TYPE, at, mismatch.message);
         }
         Map::new()
     }

@@ -4,7 +4,7 @@
 //! default where that is absent or null. Hashes are replaced as a whole and sorted by key. Undeclared properties are
 //! not visible to templates.
 
-use crate::value::{class, hash};
+use crate::value::class;
 use boson_document::{Map, Tree, escape};
 use boson_manifest::spec::Spec;
 use std::cmp::Ordering;
@@ -78,7 +78,7 @@ fn provided<'m>(given: &'m Map, pieces: &[&str]) -> Result<Option<&'m Tree>, (us
         match map.get(*piece) {
             None | Some(Tree::Null) => return Ok(None),
             found if index + 1 == pieces.len() => return Ok(found),
-            Some(value) => map = hash(value).ok_or((index + 1, class(value)))?,
+            Some(value) => map = value.as_map().ok_or((index + 1, class(value)))?,
         }
     }
     Ok(None)
@@ -129,7 +129,7 @@ fn by_key(one: &str, other: &str) -> Ordering {
 pub fn merged(under: &Map, over: &Map) -> Map {
     let mut map = under.clone();
     for (key, value) in over {
-        let value = match (map.get(key).and_then(hash), hash(value)) {
+        let value = match (map.get(key).and_then(Tree::as_map), value.as_map()) {
             (Some(under), Some(over)) => Tree::Object(merged(under, over)),
             _ => value.clone(),
         };
@@ -182,7 +182,7 @@ impl<'s> Known<'s> {
                 None => paths.push(path.clone()),
                 Some(node) if node.whole => {}
                 Some(node) => {
-                    if let Some(map) = hash(value) {
+                    if let Some(map) = value.as_map() {
                         node.walk(map, path, paths, limit);
                     }
                 }

@@ -5,7 +5,7 @@ use crate::group::Group;
 use crate::job::Job;
 use crate::properties::{pieces, place};
 use crate::unused::unused;
-use crate::value::{hash, plain};
+use crate::value::plain;
 use boson_document::{Map, Place, Report, Tree};
 use boson_manifest::members::Members;
 use boson_manifest::spec::{Provides, Spec, Specs, property_names};
@@ -150,7 +150,7 @@ impl<'a> Reader<'_, 'a> {
             provider.consumable = false;
             return Some(());
         }
-        if hash(given).is_none() {
+        if given.as_map().is_none() {
             let message = format!(
                 "Provider '{link}' {} specified in the manifest should only be a hash or string 'nil'",
                 self.site()
@@ -268,6 +268,8 @@ pub fn name_or_type(link: &str, place: &str) -> String {
 /// The value at a path; a null on the way ends it, a null at its end is a value.
 fn find<'m>(properties: &'m Map, path: &[&str]) -> Option<&'m Tree> {
     let (last, way) = path.split_last()?;
-    let map = way.iter().try_fold(properties, |map, piece| hash(map.get(*piece)?))?;
+    let map = way
+        .iter()
+        .try_fold(properties, |map, piece| map.get(*piece)?.as_map())?;
     map.get(*last)
 }

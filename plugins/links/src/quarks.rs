@@ -2,14 +2,16 @@
 
 use crate::codes;
 use crate::job::Job;
-use crate::value::hash;
 use boson_document::{Report, Tree};
 use boson_manifest::job::{self, QUARKS};
 use boson_manifest::members::Members;
 
 /// What the manifest has under `quarks`, over what it has under the older name.
 pub fn quarks(job: &Job<'_>) -> Tree {
-    let maps = QUARKS.iter().rev().filter_map(|name| hash(job.properties.get(*name)?));
+    let maps = QUARKS
+        .iter()
+        .rev()
+        .filter_map(|name| job.properties.get(*name)?.as_map());
     let members = maps.flatten().filter(|(key, _)| !COMPUTED.contains(&key.as_str()));
     members.map(|(key, value)| (key.clone(), value.clone())).collect()
 }

@@ -3,11 +3,22 @@
 use crate::codes;
 use crate::consume::{Asker, Consumer, Way};
 use crate::group::Group;
+use crate::manifest::Manifest;
 use crate::provide::{Provider, Source};
 use boson_contract::links::{External, ExternalLink};
 use boson_document::{Diagnostic, Pointer, Report};
+use boson_manifest::names::Names;
 use boson_manifest::redacted::plain;
 use std::collections::HashMap;
+
+/// The data before links are resolved.
+pub struct Plan<'a> {
+    pub manifest: Manifest<'a>,
+    pub names: Names,
+    pub providers: Vec<Provider>,
+    /// By instance group.
+    pub consumers: Vec<Vec<Consumer>>,
+}
 
 /// Origin of the content of a link.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -36,23 +47,18 @@ pub struct Providers<'p> {
 impl<'p> Providers<'p> {
     /// Sorts providers by type and name; those that cannot be consumed are left out.
     pub fn new(all: &'p [Provider], external: &'p External) -> Self {
-        let (mut by_kind, mut by_name) = (HashMap::new(), HashMap::new());
-        for (index, provider) in all.iter().enumerate().filter(|(_, provider)| provider.consumable) {
-            by_kind
-                .entry(provider.kind.as_str())
-                .or_insert_with(Vec::new)
-                .push(index);
-            by_name
-                .entry((provider.kind.as_str(), provider.name.as_str()))
-                .or_insert_with(Vec::new)
-                .push(index);
-        }
-        Self {
+        let mut providers = Self {
             all,
             external,
-            by_kind,
-            by_name,
+            by_kind: HashMap::new(),
+            by_name: HashMap::new(),
+        };
+        for (index, provider) in all.iter().enumerate().filter(|(_, provider)| provider.consumable) {
+            let (kind, name) = (provider.kind.as_str(), provider.name.as_str());
+            providers.by_kind.entry(kind).or_default().push(index);
+            providers.by_name.entry((kind, name)).or_default().push(index);
         }
+        providers
     }
 
     /// The only provider of a link; `None` if the link is optional or an error was added to the report.

@@ -6,7 +6,7 @@ use crate::group::Group;
 use crate::job::Job;
 use crate::manifest::Manifest;
 use crate::quarks::quarks;
-use crate::value::{depth, hash, plain};
+use crate::value::plain;
 use boson_contract::links::ResolvedGroup;
 use boson_document::{MAX_DEPTH, Map, Report, Tree};
 use boson_manifest::cloud::{self, CloudConfig};
@@ -68,7 +68,7 @@ impl<'m, 'a> Documents<'m, 'a> {
             if !waits.is_empty() {
                 document.set(waiting::RESOLVED_KEY, waits);
             }
-            if depth(&document) > MAX_DEPTH {
+            if document.depth() > MAX_DEPTH {
                 let message = format!(
                     "The resolved document of the instance group '{}' is nested too deep",
                     plain(group.name())
@@ -193,7 +193,7 @@ fn without_credentials(mut release: Tree) -> Tree {
 
 /// The group's `update` over the manifest's, key by key.
 fn update(top: Option<&Tree>, own: Option<&Tree>) -> Option<Tree> {
-    match (top.and_then(hash), own) {
+    match (top.and_then(Tree::as_map), own) {
         (Some(top), None) => Some(Tree::Object(top.clone())),
         (Some(top), Some(Tree::Object(own))) => {
             let mut update = top.clone();

@@ -1,12 +1,12 @@
 //! The stage as a whole.
 
-use crate::consume::{Consumer, Deployments, consumed};
+use crate::consume::{Consumer, consumed};
 use crate::content::{Content, Ids};
 use crate::data::Gathering;
 use crate::deployment::Deployment;
 use crate::manifest::Manifest;
 use crate::provide::{Provider, Source, provided};
-use crate::resolve::collected;
+use crate::resolve::{Plan, collected};
 use crate::resolved::Documents;
 use crate::value::plain;
 use crate::{addons, codes, limit, quarks, variables};
@@ -42,17 +42,8 @@ pub fn addresses(document: &Tree, deployment: &Deployment, jobs: &[JobSpec<'_>])
     let mut unchecked = limit::report();
     let mut report = limit::report();
     let specs = Specs::read(jobs, codes::JOB_SPEC, &mut unchecked);
-    let found = plan(document, deployment, &specs, &mut unchecked).and_then(|plan| {
-        let consumers = variables::consumed(document);
-        variables::addresses(
-            &consumers,
-            &plan.providers,
-            &plan.manifest.groups,
-            &plan.names,
-            deployment,
-            &mut report,
-        )
-    });
+    let found = plan(document, deployment, &specs, &mut unchecked)
+        .and_then(|plan| variables::addresses(document, &plan, deployment, &mut report));
     let reported = collected(limit::finish(report), &deployment.name);
     match found {
         Some(addresses) => Ok((addresses, reported)),
@@ -63,14 +54,6 @@ pub fn addresses(document: &Tree, deployment: &Deployment, jobs: &[JobSpec<'_>])
             Err(reported.into_iter().chain(errors).collect())
         }
     }
-}
-
-/// The data before links are resolved.
-struct Plan<'a> {
-    manifest: Manifest<'a>,
-    names: Names,
-    providers: Vec<Provider>,
-    consumers: Vec<Vec<Consumer>>,
 }
 
 fn plan<'a>(document: &'a Tree, deployment: &Deployment, specs: &Specs<'a>, report: &mut Report) -> Option<Plan<'a>> {
@@ -101,23 +84,17 @@ fn run(
     report: &mut Report,
 ) -> Option<Resolved> {
     let specs = Specs::read(jobs, codes::JOB_SPEC, report);
+    let plan = plan(document, deployment, &specs, report)?;
+    if report.failed() {
+        return None;
+    }
+    variables::addresses(document, &plan, deployment, report);
     let Plan {
         manifest,
         names,
         providers,
         consumers,
-    } = plan(document, deployment, &specs, report)?;
-    if report.failed() {
-        return None;
-    }
-    variables::addresses(
-        &variables::consumed(document),
-        &providers,
-        &manifest.groups,
-        &names,
-        deployment,
-        report,
-    );
+    } = plan;
     let content = Content::new(&deployment.name, &deployment.cluster_domain, &names, ids);
     let gathering = Gathering {
         manifest: &manifest,
@@ -193,18 +170,14 @@ fn declared(
     deployment: &Deployment,
     report: &mut Report,
 ) -> (Vec<Provider>, Vec<Vec<Consumer>>) {
-    let deployments = Deployments {
-        name: &deployment.name,
-        manifest: manifest.tree.str("name"),
-        external: &deployment.external,
-    };
+    let name = manifest.tree.str("name");
     let (mut providers, mut consumers) = (Vec::new(), Vec::new());
     for (number, group) in manifest.groups.iter().enumerate() {
         for job in &group.jobs {
             quarks::check(job, report);
         }
         providers.extend(provided(number, group, specs, report));
-        consumers.push(consumed(number, group, specs, deployments, report));
+        consumers.push(consumed(number, group, specs, deployment, name, report));
     }
     (providers, consumers)
 }

@@ -1,24 +1,10 @@
 //! Values of documents: their classes, names in messages, and their sizes.
 
-use boson_document::{Map, Tree};
-
-/// The members of an object that is a hash in YAML too (not an escaped number).
-pub fn hash(value: &Tree) -> Option<&Map> {
-    value.as_map()
-}
+use boson_document::Tree;
 
 pub use boson_document::ruby::{class, string as text};
 
 pub use boson_manifest::redacted::plain;
-
-/// How many levels a value is nested, scalars being 0.
-pub fn depth(value: &Tree) -> usize {
-    match value {
-        Tree::Array(items) => 1 + items.iter().map(depth).max().unwrap_or(0),
-        Tree::Object(map) => 1 + map.values().map(depth).max().unwrap_or(0),
-        _ => 0,
-    }
-}
 
 /// About how many bytes a value has as JSON text.
 pub fn weight(value: &Tree) -> usize {

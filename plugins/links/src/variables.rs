@@ -2,36 +2,35 @@
 
 use crate::consume::{Asker, Consumer, Way};
 use crate::deployment::Deployment;
-use crate::group::Group;
-use crate::provide::{Provider, Source};
-use crate::resolve::{Found, Providers};
-use crate::value::{hash, text};
+use crate::provide::Source;
+use crate::resolve::{Found, Plan, Providers};
+use crate::value::text;
 use boson_contract::links::Addresses;
 use boson_document::{Place, Pointer, Report, Tree};
-use boson_manifest::names::Names;
 
 /// Links that a certificate may consume.
 const CONSUMERS: [&str; 2] = ["alternative_name", "common_name"];
 
 /// A link of a variable.
-pub struct VariableLink {
+struct VariableLink {
     consumer: Consumer,
     variable: String,
     wildcard: bool,
 }
 
 /// The links that variables consume. The variables stage has checked them; what it refuses is skipped.
-pub fn consumed(document: &Tree) -> Vec<VariableLink> {
+fn consumed(document: &Tree) -> Vec<VariableLink> {
     let mut links = Vec::new();
     for (index, variable) in document.items("variables").iter().enumerate() {
-        let (Some(name), Some(consumes)) = (variable.str("name"), variable.get("consumes").and_then(hash)) else {
+        let consumes = variable.get("consumes").and_then(Tree::as_map);
+        let (Some(name), Some(consumes)) = (variable.str("name"), consumes) else {
             continue;
         };
         let place = Place::from(Pointer::root().at("variables").at(index).at("consumes"));
         for (original, entry) in consumes {
             if CONSUMERS.contains(&original.as_str())
                 && variable.str("type") == Some("certificate")
-                && hash(entry).is_some()
+                && entry.as_map().is_some()
             {
                 links.push(link(name, original, entry, place.at(original)));
             }
@@ -64,26 +63,21 @@ fn link(variable: &str, original: &str, entry: &Tree, place: Place) -> VariableL
     }
 }
 
-/// The addresses of the providers, for each variable; `None` if one was not found, which is reported.
-pub fn addresses(
-    links: &[VariableLink],
-    providers: &[Provider],
-    groups: &[Group<'_>],
-    names: &Names,
-    deployment: &Deployment,
-    report: &mut Report,
-) -> Option<Addresses> {
-    let index = Providers::new(providers, &deployment.external);
+/// The addresses of the providers of the links that variables consume, for each variable; `None` if one was not found,
+/// which is reported.
+pub fn addresses(document: &Tree, plan: &Plan<'_>, deployment: &Deployment, report: &mut Report) -> Option<Addresses> {
+    let groups = &plan.manifest.groups;
+    let index = Providers::new(&plan.providers, &deployment.external);
     let (mut addresses, mut complete) = (Addresses::new(), true);
-    for link in links {
+    for link in consumed(document) {
         let (address, instances): (_, Vec<String>) = match index.find(&link.consumer, groups, &deployment.name, report)
         {
             Some(Found::Provider(provider)) => {
-                let provider = &providers[provider];
+                let provider = &plan.providers[provider];
                 let group = &groups[provider.group];
                 let instances = group.instances.iter().map(|instance| instance.address.clone());
                 // As in BOSH, a disk has no address.
-                let address = names.group_address(group.name()).ok();
+                let address = plan.names.group_address(group.name()).ok();
                 (address.filter(|_| provider.source != Source::Disk), instances.collect())
             }
             Some(Found::External(link)) => (
@@ -96,7 +90,7 @@ pub fn addresses(
             }
         };
         let Some(address) = address else { continue };
-        let found = addresses.entry(link.variable.clone()).or_default();
+        let found = addresses.entry(link.variable).or_default();
         if link.consumer.original == "common_name" {
             found.common_name = Some(if link.wildcard { wildcard(&address) } else { address });
         } else {

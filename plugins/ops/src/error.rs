@@ -40,14 +40,9 @@ impl Error {
 
     /// The key is not in the map.
     pub fn missing_key(key: &str, at: Prefix<'_>, map: &Map) -> Self {
-        let keys = text_keys(map);
-        let found = if map.is_empty() {
-            "found no other map keys".to_string()
-        } else {
-            format!("found map keys: '{}'", keys.join("', '"))
-        };
-        let message = format!("Expected to find a map key '{key}' for path '{at}' ({found})");
-        Self::new(codes::MISSING_KEY, message).near(key, at, keys.iter().map(String::as_str))
+        let keys = escape::text_keys(map);
+        let names = keys.iter().map(String::as_str);
+        Self::new(codes::MISSING_KEY, go::missing_key(key, at, map)).near(key, at, names)
     }
 
     /// The value is not a map.
@@ -106,17 +101,4 @@ impl Error {
             format!("Expected to not find any modifiers after '{insertion}' modifier, but found modifier '{found}'");
         Self::new(codes::MODIFIER_NOT_ALLOWED, message)
     }
-}
-
-/// The keys that are strings, sorted by bytes: others cannot be addressed by a path.
-fn text_keys(map: &Map) -> Vec<String> {
-    let mut keys: Vec<_> = map
-        .keys()
-        .filter_map(|name| match escape::unkey(name) {
-            Tree::String(key) => Some(key),
-            _ => None,
-        })
-        .collect();
-    keys.sort_unstable();
-    keys
 }

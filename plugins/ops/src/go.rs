@@ -87,12 +87,3 @@ fn copied_number(number: Number) -> Number {
         _ => number,
     }
 }
-
-/// How many containers the value nests, as JSON text has it.
-pub fn nesting(value: &Tree) -> usize {
-    match value {
-        Tree::Array(items) => 1 + items.iter().map(nesting).max().unwrap_or(0),
-        Tree::Object(map) => 1 + map.values().map(nesting).max().unwrap_or(0),
-        _ => 0,
-    }
-}

@@ -15,7 +15,7 @@ pub fn replace((document, trace): Place<'_>, path: &Path, value: Tree, step: Ste
     let value = go::copied(value);
     // Each token is a level, existing or created. Without the check a chain of operations could nest the document until
     // its readers overflow their stacks.
-    if path.tokens().len() + go::nesting(&value) > MAX_DEPTH {
+    if path.tokens().len() + value.depth() > MAX_DEPTH {
         return Err(Error::new(
             codes::TOO_DEEP,
             format!("The document would be nested deeper than {MAX_DEPTH} levels"),
@@ -46,12 +46,8 @@ fn descend<'t>((tree, trace): Place<'t>, path: &Path, position: usize, step: Ste
                 if !optional {
                     return Err(Error::missing_key(key, at, map));
                 }
-                let created = created(path, position)?;
+                map.insert(name.to_string(), created(path, position)?);
                 *trace.member(&name) = Trace::operation(step, Part::Path);
-                return Ok((
-                    map.entry(name.into_owned()).or_insert(created),
-                    trace.member(&go::member(key)),
-                ));
             }
             let child = trace.member(&name);
             Ok((map.entry(name.into_owned()).or_default(), child))

@@ -2,7 +2,7 @@
 
 use crate::codes;
 use crate::error::Error;
-use boson_document::{Tree, escape, go};
+use boson_document::{Tree, go};
 
 /// One step of the path, by go-patch's rules. A placeholder's alphabet leaves only these of its tokens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,21 +23,15 @@ pub fn in_value<'v>(value: &'v Tree, keys: &[&str]) -> Result<&'v Tree, Error> {
         .enumerate()
         .map(|(index, key)| token(key, index == last))
         .collect();
-    if let Ok(found) = descend(value, &tokens, &path(&tokens)) {
+    let texts: Vec<_> = tokens.iter().map(|token| text(*token)).collect();
+    if let Ok(found) = descend(value, &tokens, &texts) {
         return Ok(found);
     }
-    let texts: Vec<_> = tokens.iter().map(|token| text(*token)).collect();
-    let as_keys = tokens.iter().zip(&texts);
-    let as_keys: Vec<_> = as_keys
-        .map(|(token, text)| {
-            if matches!(token, Token::Index(_)) {
-                Token::Key(text)
-            } else {
-                *token
-            }
-        })
-        .collect();
-    descend(value, &as_keys, &path(&as_keys))
+    let as_keys = tokens.iter().zip(&texts).map(|(token, text)| match token {
+        Token::Index(_) => Token::Key(text),
+        other => *other,
+    });
+    descend(value, &as_keys.collect::<Vec<_>>(), &texts)
 }
 
 /// Finds as the director does: maps only.
@@ -81,10 +75,6 @@ fn text(token: Token<'_>) -> String {
     }
 }
 
-fn path(tokens: &[Token<'_>]) -> Vec<String> {
-    tokens.iter().map(|token| text(*token)).collect()
-}
-
 fn descend<'v>(value: &'v Tree, tokens: &[Token<'_>], texts: &[String]) -> Result<&'v Tree, Error> {
     let mut found = value;
     for (depth, token) in tokens.iter().enumerate() {
@@ -107,21 +97,8 @@ fn member<'v>(value: &'v Tree, key: &str, path: impl Fn() -> String) -> Result<&
     let Some(map) = value.as_map() else {
         return Err(mismatch("a map", value, path));
     };
-    map.get(key).ok_or_else(|| {
-        let known = map.keys().filter_map(|name| match escape::unkey(name) {
-            Tree::String(key) => Some(key),
-            _ => None,
-        });
-        let mut known: Vec<_> = known.collect();
-        known.sort_unstable();
-        let known = if map.is_empty() {
-            "found no other map keys".to_string()
-        } else {
-            format!("found map keys: '{}'", known.join("', '"))
-        };
-        let message = format!("Expected to find a map key '{key}' for path '{}' ({known})", path());
-        Error::new(codes::MISSING_SUB_KEY, message)
-    })
+    let missing = || Error::new(codes::MISSING_SUB_KEY, go::missing_key(key, path(), map));
+    map.get(key).ok_or_else(missing)
 }
 
 fn item(value: &Tree, index: i64, path: impl Fn() -> String) -> Result<&Tree, Error> {

@@ -54,7 +54,7 @@ impl Walk<'_> {
 
     /// Puts a value in its place. It is not looked at again: its strings are no text of the document's.
     fn put(&mut self, tree: &mut Tree, value: Tree) {
-        if self.place.tokens().len() + height(&value) > MAX_DEPTH {
+        if self.place.tokens().len() + value.depth() > MAX_DEPTH {
             let message = format!("Expected the document with its values to be at most {MAX_DEPTH} levels deep");
             self.report.error(codes::TOO_DEEP, self.place.clone(), message);
             return;
@@ -120,14 +120,5 @@ impl Walk<'_> {
             }
         }
         map.extend(members.into_iter().map(|(name, (_, value))| (name, value)));
-    }
-}
-
-/// How many levels of lists and maps a value has.
-fn height(value: &Tree) -> usize {
-    match value {
-        Tree::Array(items) => 1 + items.iter().map(height).max().unwrap_or(0),
-        Tree::Object(map) => 1 + map.values().map(height).max().unwrap_or(0),
-        _ => 0,
     }
 }

@@ -36,7 +36,7 @@ pub struct CancelArguments {
 /// # Errors
 /// See [`ExitError`].
 pub fn cancel(arguments: &CancelArguments) -> Result<(), ExitError> {
-    let done = arguments.deployment.run(async |access, found| {
+    arguments.deployment.run(async |access, found| {
         let name = found.deployment.name_any();
         if !found.deployment.spec.paused && found.deployment.is("Ready") {
             bail!("deployment '{name}' has no rollout in progress; to hold later changes, set spec.paused");
@@ -45,19 +45,17 @@ pub fn cancel(arguments: &CancelArguments) -> Result<(), ExitError> {
         Ok(output::print(&format!(
             "deployment '{name}' is paused: updates of instances that have begun end, and no others begin\n"
         ))?)
-    });
-    Ok(done?)
+    })
 }
 
 /// # Errors
 /// See [`ExitError`].
 pub fn resume(arguments: &CancelArguments) -> Result<(), ExitError> {
-    let done = arguments.deployment.run(async |access, found| {
+    arguments.deployment.run(async |access, found| {
         let name = found.deployment.name_any();
         states::merge(&access, &name, MANAGER, resuming).await?;
         Ok(output::print(&format!("deployment '{name}' is not paused\n"))?)
-    });
-    Ok(done?)
+    })
 }
 
 /// None: it is paused. A pause that a user has set stays that of the user.

@@ -46,7 +46,7 @@ pub fn unignore(arguments: &IgnoreArguments) -> Result<(), ExitError> {
 
 fn run(arguments: &IgnoreArguments, change: Change) -> Result<(), ExitError> {
     let instance = &arguments.instance;
-    let done = arguments.deployment.run(async |access, found| {
+    arguments.deployment.run(async |access, found| {
         let Selection::Instance { .. } = instance else {
             bail!("'{instance}' is no instance: name it as GROUP/INDEX");
         };
@@ -62,6 +62,5 @@ fn run(arguments: &IgnoreArguments, change: Change) -> Result<(), ExitError> {
             "is no longer ignored"
         };
         Ok(output::print(&format!("instance '{instance}' {word}\n"))?)
-    });
-    Ok(done?)
+    })
 }

@@ -1,6 +1,8 @@
 //! `host rollback`: applies the inputs of an earlier deploy. The command line shows the differences.
 
-use super::deploy::{CLOUD_CONFIG, ChangeArguments, Content, File, MANIFEST, OPS, Present, RUNTIME_CONFIG, Revision};
+use super::deploy::{
+    CLOUD_CONFIG, ChangeArguments, Content, Document, File, MANIFEST, OPS, Present, RUNTIME_CONFIG, Revision,
+};
 use anyhow::{Context, bail};
 use boson_api::{ReferenceType, ResourceReference};
 use boson_look::access::Access;
@@ -64,17 +66,16 @@ impl Contents {
     /// One was deleted, or cannot be read.
     pub async fn read(access: &Access, revision: &Revision) -> anyhow::Result<Self> {
         let inputs = &revision.record.inputs;
-        let read = async |config_map: &str, file: &str, key: &str| -> anyhow::Result<File> {
-            let text = of_config_map(access, config_map, key).await?;
+        let read = async |document: &Document, key: &str| -> anyhow::Result<File> {
             Ok(File {
-                name: file.to_string(),
-                text,
+                name: document.file.clone(),
+                text: of_config_map(access, &document.config_map, key).await?,
             })
         };
-        let manifest = read(&inputs.manifest.config_map, &inputs.manifest.file, MANIFEST).await?;
+        let manifest = read(&inputs.manifest, MANIFEST).await?;
         let (mut ops, mut values) = (Vec::new(), BTreeMap::new());
         for document in &inputs.ops {
-            ops.push(read(&document.config_map, &document.file, OPS).await?);
+            ops.push(read(document, OPS).await?);
         }
         for variable in &inputs.vars {
             let secret = find::<Secret>(access, "Secret", &variable.secret).await?;
@@ -131,7 +132,6 @@ async fn of_config_map(access: &Access, name: &str, key: &str) -> anyhow::Result
 }
 
 async fn find<K: boson_cluster::client::Kind>(access: &Access, kind: &str, name: &str) -> anyhow::Result<K> {
-    let found = access.cluster.get::<K>(&access.namespace, name).await;
-    let found = found.map_err(|error| access.explained(error))?;
+    let found = access.get::<K>(name).await?;
     found.with_context(|| format!("there is no {kind} '{name}', which the deployment needs"))
 }

@@ -5,7 +5,6 @@ use crate::remote::{self, MAX_CONCURRENT_PROGRAMS};
 use crate::selection::{Selection, one_each};
 use crate::unpack::{pack, rewound, unpack};
 use anyhow::{Context, bail, ensure};
-use boson_cluster::client::Container;
 use boson_commands::exit::ExitError;
 use boson_commands::output;
 use boson_look::access::{Access, DeploymentArguments};
@@ -91,10 +90,8 @@ impl std::str::FromStr for Place {
 
 /// A local path for an instance.
 fn local(path: &str, instance: &Instance) -> PathBuf {
-    let index = instance
-        .index
-        .map_or_else(|| "?".to_string(), |index| index.to_string());
-    path.replace(INSTANCE_ID, &format!("{}-{index}", instance.group)).into()
+    let id = instance.to_string().replace('/', "-");
+    path.replace(INSTANCE_ID, &id).into()
 }
 
 pub fn run(arguments: &ScpArguments) -> Result<(), ExitError> {
@@ -116,8 +113,7 @@ pub fn run(arguments: &ScpArguments) -> Result<(), ExitError> {
             );
         }
         copy_all(&access, &instances, &direction, arguments).await
-    })?;
-    Ok(())
+    })
 }
 
 async fn copy_all(
@@ -157,12 +153,7 @@ async fn copy(
     direction: &Direction<'_>,
     arguments: &ScpArguments,
 ) -> anyhow::Result<Vec<String>> {
-    let pod = containers::pod(instance)?;
-    let container = Container {
-        namespace: &access.namespace,
-        pod: &instance.pod_name(),
-        name: containers::chosen(pod, arguments.container.as_deref())?,
-    };
+    let container = containers::of(access, instance, arguments.container.as_deref())?;
     match direction {
         Direction::Up { from, to } => {
             let archive = pack(&local(from, instance), arguments.recursive)?;

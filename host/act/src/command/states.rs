@@ -122,16 +122,6 @@ pub struct RecreateArguments {
     fix: bool,
 }
 
-/// What pods are to be replaced.
-#[derive(Clone, Copy)]
-struct Request {
-    verb: &'static str,
-    /// Only those that were created before this time.
-    before: Option<Timestamp>,
-    /// Whether pods on nodes that do not answer are deleted.
-    fixes: bool,
-}
-
 /// # Errors
 /// See [`ExitError`].
 pub fn stop(arguments: &StopArguments) -> Result<(), ExitError> {
@@ -147,23 +137,14 @@ pub fn start(arguments: &StartArguments) -> Result<(), ExitError> {
 /// # Errors
 /// See [`ExitError`].
 pub fn restart(arguments: &RestartArguments) -> Result<(), ExitError> {
-    let request = Request {
-        verb: "Restart",
-        before: None,
-        fixes: false,
-    };
-    replace(arguments, request)
+    replace(arguments, "Restart", None, false)
 }
 
 /// # Errors
 /// See [`ExitError`].
 pub fn recreate(arguments: &RecreateArguments) -> Result<(), ExitError> {
-    let request = Request {
-        verb: "Recreate",
-        before: arguments.vms_created_before,
-        fixes: arguments.fix,
-    };
-    replace(&arguments.restart, request)
+    let before = arguments.vms_created_before;
+    replace(&arguments.restart, "Recreate", before, arguments.fix)
 }
 
 fn stop_or_start(common: &Common, stops: bool, skips_drain: bool) -> Result<(), ExitError> {
@@ -185,9 +166,7 @@ fn stop_or_start(common: &Common, stops: bool, skips_drain: bool) -> Result<(), 
             bail!(refusal(&ignored.to_string(), &found));
         }
         let verb = if stops { "Stop" } else { "Start" };
-        if !common.confirmation.ask(&announcement(verb, &selection, &found))? {
-            return Ok(Err(ExitError::Input));
-        }
+        common.confirmation.ask(&announcement(verb, &selection, &found))?;
         if skips_drain {
             drain::skip(&access, &instances).await?;
         }
@@ -201,8 +180,9 @@ fn stop_or_start(common: &Common, stops: bool, skips_drain: bool) -> Result<(), 
             (Selection::Instance { group, index }, false) => instance(group, *index, Wanted::Running(None)),
             _ => Scope::Groups(groups),
         };
-        carry_out(&access, &found, &targets, change, scope, common.no_wait).await
-    })?
+        let written = states::write(&access, &found.deployment.name_any(), &targets, change).await?;
+        follow(&access, &written, scope, common.no_wait).await
+    })
 }
 
 fn instance(group: &str, index: usize, wanted: Wanted) -> Scope {
@@ -213,8 +193,8 @@ fn instance(group: &str, index: usize, wanted: Wanted) -> Scope {
     }
 }
 
-fn replace(arguments: &RestartArguments, request: Request) -> Result<(), ExitError> {
-    let Request { verb, before, fixes } = request;
+/// `before`: only pods that were created before this time. `fixes`: pods on nodes that do not answer are deleted.
+fn replace(arguments: &RestartArguments, verb: &str, before: Option<Timestamp>, fixes: bool) -> Result<(), ExitError> {
     let common = &arguments.common;
     let selection = common.selection.clone().unwrap_or_default();
     let is_one = matches!(selection, Selection::Instance { .. });
@@ -244,9 +224,7 @@ fn replace(arguments: &RestartArguments, request: Request) -> Result<(), ExitErr
         if !ignored.is_empty() {
             output::complain(&format!("ignored instances keep their pods: {}\n", ignored.join(", ")));
         }
-        if !common.confirmation.ask(&announcement(verb, &selection, &found))? {
-            return Ok(Err(ExitError::Input));
-        }
+        common.confirmation.ask(&announcement(verb, &selection, &found))?;
         let meant = |one: &&Instance| {
             let is_old = before.is_none_or(|before| created(one).is_some_and(|created| created < before));
             is_old && !spec.is_ignored(&one.to_string())
@@ -272,7 +250,7 @@ fn replace(arguments: &RestartArguments, request: Request) -> Result<(), ExitErr
         let written = states::write(&access, &found.deployment.name_any(), &targets, Change::Restart).await?;
         lost_if(fixes, &access, &replaced).await?;
         follow(&access, &written, scope, common.no_wait).await
-    })?
+    })
 }
 
 async fn lost_if(fixes: bool, access: &Access, instances: &[Instance]) -> anyhow::Result<()> {
@@ -282,27 +260,10 @@ async fn lost_if(fixes: bool, access: &Access, instances: &[Instance]) -> anyhow
     Ok(())
 }
 
-async fn carry_out(
-    access: &Access,
-    found: &Found,
-    targets: &[Target],
-    change: Change,
-    scope: Scope,
-    no_wait: bool,
-) -> anyhow::Result<Result<(), ExitError>> {
-    let written = states::write(access, &found.deployment.name_any(), targets, change).await?;
-    follow(access, &written, scope, no_wait).await
-}
-
 /// `written`: the deployment with the change.
-async fn follow(
-    access: &Access,
-    written: &BoshDeployment,
-    scope: Scope,
-    no_wait: bool,
-) -> anyhow::Result<Result<(), ExitError>> {
+async fn follow(access: &Access, written: &BoshDeployment, scope: Scope, no_wait: bool) -> anyhow::Result<()> {
     if no_wait {
-        return Ok(Ok(()));
+        return Ok(());
     }
     let name = written.name_any();
     let following = Following {
@@ -312,7 +273,7 @@ async fn follow(
         scope,
         timeout: None,
     };
-    Ok(following.run().await?.report(access, &name))
+    Ok(following.run().await?.report(access, &name)?)
 }
 
 /// The groups that exist.

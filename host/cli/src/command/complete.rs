@@ -4,6 +4,7 @@
 use super::called::Called;
 use boson_commands::exit::ExitError;
 use boson_commands::output;
+use clap::builder::StyledStr;
 use clap::{Arg, Command};
 
 /// The shell completes names of files where there are no candidates.
@@ -71,26 +72,24 @@ fn values(arg: &Arg) -> (Vec<String>, u8) {
     let values = arg.get_possible_values();
     let directive = if values.is_empty() { FILES } else { NO_FILES };
     let shown = values.iter().filter(|value| !value.is_hide_set());
-    let lines = shown.map(|value| line(value.get_name(), value.get_help().map(ToString::to_string)));
+    let lines = shown.map(|value| line(value.get_name(), value.get_help()));
     (lines.collect(), directive)
 }
 
 fn options(command: &Command) -> Vec<String> {
     let shown = command.get_arguments().filter(|option| !option.is_hide_set());
-    let named = shown.filter_map(|option| Some((option.get_long()?, option.get_help().map(ToString::to_string))));
+    let named = shown.filter_map(|option| Some((option.get_long()?, option.get_help())));
     named.map(|(name, help)| line(&format!("--{name}"), help)).collect()
 }
 
 fn subcommands(command: &Command) -> Vec<String> {
     let shown = command.get_subcommands().filter(|one| !one.is_hide_set());
-    shown
-        .map(|one| line(one.get_name(), one.get_about().map(ToString::to_string)))
-        .collect()
+    shown.map(|one| line(one.get_name(), one.get_about())).collect()
 }
 
 /// A candidate with its description.
-fn line(name: &str, help: Option<String>) -> String {
-    let help = help.unwrap_or_default();
+fn line(name: &str, help: Option<&StyledStr>) -> String {
+    let help = help.map(ToString::to_string).unwrap_or_default();
     match help.lines().next() {
         Some(first) => format!("{name}\t{first}"),
         None => name.into(),

@@ -172,20 +172,13 @@ impl From<TargetArgument> for Target {
 pub fn run(arguments: &ConvertArguments, color: Color) -> Result<(), ExitError> {
     let mut sources = Sources::within(memory::of_documents(arguments.plugins.max_memory));
     let mut warnings = Vec::new();
-    let mut arguments = match with_defaults(arguments, &mut sources, &mut warnings) {
-        Ok(arguments) => arguments,
-        Err(errors) => {
-            output::show(&errors, &sources, color);
-            return Err(ExitError::Input);
-        }
-    };
+    let mut arguments = with_defaults(arguments, &mut sources, &mut warnings)
+        .map_err(|errors| exit::refused(&errors, &sources, color))?;
     arguments.plugins.printed = tracing::enabled!(tracing::Level::INFO).then(Printed::default);
     let arguments = &arguments;
     let begin = |directory: &PathBuf| Recording::begin(directory, &arguments.record_stage).map(Arc::new);
-    let recording = arguments.record.as_ref().map(begin).transpose().map_err(|error| {
-        output::show(&[*error], &sources, color);
-        ExitError::Input
-    })?;
+    let recording = arguments.record.as_ref().map(begin).transpose();
+    let recording = recording.map_err(|error| exit::refused(&[*error], &sources, color))?;
     let progress = Progress::start();
     let watching = recording.as_ref().map_or(Watching::Nothing, Watching::Calls);
     let converted = convert(arguments, watching, &mut sources, &mut warnings, &progress);
@@ -201,10 +194,10 @@ pub fn run(arguments: &ConvertArguments, color: Color) -> Result<(), ExitError> 
     };
     let converted = converted.and_then(|done| {
         if arguments.strict && warnings.iter().any(|one| one.severity == Severity::Warning) {
-            Err(strict())
-        } else {
-            Ok(done)
+            let what = "the conversion has warnings, which --strict treats as errors";
+            return Err(vec![Diagnostic::error(codes::CONVERT_STRICT, what)]);
         }
+        Ok(done)
     });
     match converted {
         Ok(done) => {
@@ -237,13 +230,6 @@ pub fn with_defaults(
     }
 }
 
-fn strict() -> Vec<Diagnostic> {
-    vec![Diagnostic::error(
-        codes::CONVERT_STRICT,
-        "the conversion has warnings, which --strict treats as errors",
-    )]
-}
-
 fn deliver(arguments: &ConvertArguments, done: &Done, color: Color) -> Result<(), ExitError> {
     let Some(directory) = &arguments.out else {
         return Ok(output::print(&yaml::write_manifest(&done.objects))?);
@@ -260,10 +246,8 @@ fn deliver(arguments: &ConvertArguments, done: &Done, color: Color) -> Result<()
             Ok(())
         }
         Err(error) => {
-            let unwritable =
-                Diagnostic::error(boson_commands::codes::OUTPUT_UNWRITABLE, format!("{error:#}")).help("check --out");
-            output::show(&[unwritable], &Sources::default(), color);
-            Err(ExitError::Input)
+            let unwritable = files::unwritable(&error).help("check --out");
+            Err(exit::refused(&[unwritable], &Sources::default(), color))
         }
     }
 }

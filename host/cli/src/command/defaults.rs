@@ -7,9 +7,9 @@ use crate::command::releases;
 use boson_commands::inputs;
 use boson_document::Code;
 use boson_document::{Tree, go};
+use boson_pipeline::Diagnostic;
 use boson_pipeline::report::Sources;
 use boson_pipeline::yaml::Document;
-use boson_pipeline::{Diagnostic, Severity};
 use std::path::{Path, PathBuf};
 
 /// Name of the file.
@@ -70,15 +70,10 @@ pub fn read(path: &Path, sources: &mut Sources) -> Result<(Defaults, Diagnostic)
     let directory = path.parent().unwrap_or(Path::new(""));
     let (defaults, used) = defaults(&document, directory)?;
     let message = format!("using options from {FILE}: {}", used.join(", "));
-    let note = Diagnostic {
-        severity: Severity::Info,
-        ..Diagnostic::warning(codes::CONFIG_USED, message)
-    };
-    Ok((
-        defaults,
-        note.in_document(&document.name)
-            .help("ignore the file with --no-config"),
-    ))
+    let note = Diagnostic::info(codes::CONFIG_USED, message)
+        .in_document(&document.name)
+        .help("ignore the file with --no-config");
+    Ok((defaults, note))
 }
 
 fn defaults(document: &Document, directory: &Path) -> Result<(Defaults, Vec<String>), Vec<Diagnostic>> {

@@ -1,5 +1,6 @@
 //! `host deploy`: reads the inputs, shows what they change, and has [`boson_act`] apply them and follow the rollout.
 
+use crate::command::configs::AppliedConfigs;
 use crate::command::convert::{self, ConvertArguments};
 use crate::command::diff::{self, Before};
 use crate::command::instances::InstancesArgument;
@@ -8,21 +9,19 @@ use anyhow::Context;
 use boson_act::command::deploy::{DeployOptions, File, Inputs, Overrides, Present, RUNTIME_CONFIG, Stamp};
 use boson_act::command::rollback;
 use boson_api::deployment::{Conversion, ConversionMode, Instances};
-use boson_cluster::client::Cluster;
 use boson_commands::connection::ConnectionArguments;
-use boson_commands::exit::ExitError;
+use boson_commands::exit::{self, ExitError};
 use boson_commands::memory;
 use boson_commands::output::{self, Color};
 use boson_document::{Tree, json, placeholder};
 use boson_look::access::Access;
-use boson_look::applied::{Applied, AppliedError};
+use boson_look::applied::Applied;
 use boson_pipeline::Diagnostic;
 use boson_pipeline::report::Sources;
 use boson_pipeline::yaml::{self, Document};
 use clap::Args;
 use serde_json::{Map, Value};
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
 
 const EXAMPLES: &str = "\
 The command reads manifest, ops files, cloud configs, runtime configs and variables as `host convert` does, and shows what they change, as `host diff` does. With \
@@ -77,17 +76,9 @@ impl Found {
     /// # Errors
     /// There is no connection, or something cannot be read.
     pub async fn read(connection: &ConnectionArguments, namespace: Option<&str>, name: &str) -> anyhow::Result<Self> {
-        let client = connection.client().await?;
-        let access = Access {
-            namespace: namespace.unwrap_or(client.default_namespace()).to_string(),
-            cluster: Cluster::new(client, Arc::default()),
-        };
+        let access = Access::connect(connection, namespace).await?;
         let present = Present::read(&access, name).await?;
-        let applied = Applied::read(&access.cluster, &access.namespace, name).await;
-        let applied = applied.map_err(|error| match error {
-            AppliedError::Api(error) => access.explained(error),
-            error => error.into(),
-        })?;
+        let applied = Applied::read(&access, name).await?;
         let stamp = Stamp::now(&access).await;
         let before = Before {
             applied,
@@ -159,7 +150,7 @@ pub fn run(arguments: &DeployArguments, color: Color) -> Result<(), ExitError> {
         .get_or_insert_with(|| applied.filter_map(|one| one.cloud_config.clone()).collect());
     if configs.runtime.is_none() {
         let present = runtime.block_on(found.runtime_configs())?;
-        let read = documents(&present).map_err(|errors| shown(&errors, &Sources::default(), color))?;
+        let read = documents(&present).map_err(|errors| exit::refused(&errors, &Sources::default(), color))?;
         configs.runtime = Some(read);
     }
     let merged = convert::merged(&new, color)?;
@@ -172,14 +163,9 @@ pub fn run(arguments: &DeployArguments, color: Color) -> Result<(), ExitError> {
         let document = yaml::read(OVERRIDES, &text);
         given
             .ops
-            .push(document.map_err(|error| shown(&[error], &Sources::default(), color))?);
+            .push(document.map_err(|error| exit::refused(&[error], &Sources::default(), color))?);
     }
-    let inputs = Inputs {
-        cloud_configs: files(given.cloud),
-        runtime_configs: files(given.runtime),
-        conversion: conversion(&new, options),
-        ..inputs(&new, &merged)
-    };
+    let inputs = inputs(&new, given, &merged, options);
     convert_as(&found.present, &mut new);
     let preview = diff::preview(new, found.before, diff::properties(arguments.no_redact), color)?;
     output::print(&preview)?;
@@ -188,12 +174,6 @@ pub fn run(arguments: &DeployArguments, color: Color) -> Result<(), ExitError> {
         .change
         .carry_out(&found.access, &found.present, plan.as_ref(), &options.pods);
     runtime.block_on(change)
-}
-
-/// Shows errors.
-fn shown(errors: &[Diagnostic], sources: &Sources, color: Color) -> ExitError {
-    output::show(errors, sources, color);
-    ExitError::Input
 }
 
 /// Reads all files, each once: they may be pipes.
@@ -207,7 +187,7 @@ fn read(arguments: &ConvertArguments, color: Color) -> Result<ConvertArguments, 
         Ok(new)
     });
     output::show(&notes, &sources, color);
-    read.map_err(|errors| shown(&errors, &sources, color))
+    read.map_err(|errors| exit::refused(&errors, &sources, color))
 }
 
 /// As the BOSH CLI does, with its message.
@@ -221,17 +201,15 @@ fn check_name(merged: &Tree, arguments: &ConvertArguments, wanted: &str) -> anyh
         .and_then(|given| given.values.as_ref());
     let value = variable.and_then(|variable| values?.get(variable)?.as_str());
     let name = value.unwrap_or(name);
-    if name == wanted {
-        Ok(())
-    } else {
-        Err(anyhow::anyhow!(
-            "Expected manifest to specify deployment name '{wanted}' but was '{name}'"
-        ))
-    }
+    anyhow::ensure!(
+        name == wanted,
+        "Expected manifest to specify deployment name '{wanted}' but was '{name}'"
+    );
+    Ok(())
 }
 
-/// Manifest, ops files, and the values that the manifest refers to.
-fn inputs(arguments: &ConvertArguments, merged: &Tree) -> Inputs {
+/// Manifest, ops files, configs, and the values that the manifest refers to.
+fn inputs(arguments: &ConvertArguments, configs: AppliedConfigs, merged: &Tree, options: &DeployOptions) -> Inputs {
     let given = arguments.variables.given.as_ref();
     let used = used(merged);
     let values = given.and_then(|given| given.values.as_ref());
@@ -245,10 +223,10 @@ fn inputs(arguments: &ConvertArguments, merged: &Tree) -> Inputs {
     Inputs {
         manifest: given.map(|given| file(&given.manifest)).unwrap_or_default(),
         ops: given.iter().flat_map(|given| &given.ops).map(file).collect(),
-        cloud_configs: None,
-        runtime_configs: None,
+        cloud_configs: files(configs.cloud),
+        runtime_configs: files(configs.runtime),
         values: values.collect::<BTreeMap<_, _>>(),
-        conversion: Map::new(),
+        conversion: conversion(arguments, options),
     }
 }
 

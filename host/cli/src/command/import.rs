@@ -2,7 +2,7 @@
 
 use crate::command::variables::{self, VariableArguments};
 use boson_act::command::import::{Drafts, ImportOptions, Wanted};
-use boson_commands::exit::{self, ExitError};
+use boson_commands::exit::ExitError;
 use boson_commands::memory;
 use boson_commands::output::{self, Color};
 use boson_pipeline::report::Sources;
@@ -52,10 +52,7 @@ pub fn run(arguments: &ImportArguments, color: Color) -> Result<(), ExitError> {
             output::show(&warnings, &sources, color);
             arguments.options.carry_out(drafts, color)
         }
-        Err(diagnostics) => {
-            output::show(&diagnostics, &sources, color);
-            Err(exit::failed(&diagnostics, !arguments.plugins.replacements.is_empty()))
-        }
+        Err(diagnostics) => Err(arguments.plugins.failed(&diagnostics, &sources, color)),
     }
 }
 

@@ -2,7 +2,7 @@
 
 use crate::command::variables::{self, Asked, VariableArguments};
 use crate::printf::formatted;
-use boson_commands::exit::{self, ExitError};
+use boson_commands::exit::ExitError;
 use boson_commands::memory;
 use boson_commands::output::{self, Color};
 use boson_document::Tree;
@@ -58,8 +58,7 @@ pub fn run(arguments: &InterpolateArguments, color: Color) -> Result<(), ExitErr
             for error in diagnostics.iter_mut().filter(|one| one.is_error()) {
                 error.message = formatted(&error.message);
             }
-            output::show(&diagnostics, &sources, color);
-            Err(exit::failed(&diagnostics, !arguments.plugins.replacements.is_empty()))
+            Err(arguments.plugins.failed(&diagnostics, &sources, color))
         }
     }
 }

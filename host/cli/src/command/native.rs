@@ -7,6 +7,7 @@ use boson_document::{Pointer, Tree};
 use boson_pipeline::Diagnostic;
 use boson_pipeline::convert::shared_links::Others;
 use boson_pipeline::external::{self, NATIVE_LINK_LIMIT, NATIVE_LINK_UNUSED, Native, Object};
+use boson_pipeline::listing::first_of;
 use boson_pipeline::report::Sources;
 use boson_pipeline::stage::{Deployment, External};
 use boson_pipeline::yaml::Document;
@@ -20,11 +21,6 @@ const BEHIND: [&str; 3] = ["EndpointSlice", "Endpoints", "Pod"];
 /// How many objects without effect a warning names.
 const MAX_NAMED_OBJECTS: usize = 5;
 
-/// The documents of `--native`.
-pub struct NativeFiles {
-    documents: Vec<Document>,
-}
-
 /// The links in these files, and warnings.
 pub type Links = Result<(External, Vec<Diagnostic>), Vec<Diagnostic>>;
 
@@ -32,7 +28,7 @@ pub type Links = Result<(External, Vec<Diagnostic>), Vec<Diagnostic>>;
 ///
 /// # Errors
 /// All that cannot be read.
-pub fn read(paths: &[PathBuf], sources: &mut Sources) -> Result<NativeFiles, Vec<Diagnostic>> {
+pub fn read(paths: &[PathBuf], sources: &mut Sources) -> Result<Vec<Document>, Vec<Diagnostic>> {
     let (mut documents, mut errors) = (Vec::new(), Vec::new());
     for path in paths {
         match of_path(&files::expanded(path), sources) {
@@ -40,11 +36,7 @@ pub fn read(paths: &[PathBuf], sources: &mut Sources) -> Result<NativeFiles, Vec
             Err(more) => errors.extend(more),
         }
     }
-    if errors.is_empty() {
-        Ok(NativeFiles { documents })
-    } else {
-        Err(errors)
-    }
+    if errors.is_empty() { Ok(documents) } else { Err(errors) }
 }
 
 /// The documents of a file, or of all YAML and JSON files in a directory, in the order of their names.
@@ -113,38 +105,35 @@ fn parts(text: &str) -> Vec<Vec<u8>> {
     parts
 }
 
-// === impl NativeFiles ===
-
-impl NativeFiles {
-    /// The links that the objects provide to a deployment, and those of the other deployments that its manifest names.
-    pub fn links(&self, deployment: &Deployment, manifest: &Tree) -> Links {
-        let others = Others::of(manifest, deployment);
-        let (mut objects, mut diagnostics) = (Vec::new(), Vec::new());
-        for document in &self.documents {
-            let (used, unused) = of_document(document).into_iter().partition::<Vec<_>, _>(|object| {
-                is_here(object, deployment) && (is_used(object, deployment) || others.have(object))
-            });
-            diagnostics.extend(warning(document, &unused, deployment));
-            objects.extend(used);
-        }
-        let Native {
-            links,
-            diagnostics: reported,
-        } = external::native(&objects, &deployment.name);
-        diagnostics.extend(reported);
-        let deployments = others.deployments(&objects).unwrap_or_else(|errors| {
-            diagnostics.extend(errors);
-            Vec::new()
+/// The links that the objects in these documents provide to a deployment, and those of the other deployments that its
+/// manifest names.
+pub fn links(documents: &[Document], deployment: &Deployment, manifest: &Tree) -> Links {
+    let others = Others::of(manifest, deployment);
+    let (mut objects, mut diagnostics) = (Vec::new(), Vec::new());
+    for document in documents {
+        let (used, unused) = of_document(document).into_iter().partition::<Vec<_>, _>(|object| {
+            is_here(object, deployment) && (is_used(object, deployment) || others.have(object))
         });
-        if diagnostics.iter().any(Diagnostic::is_error) {
-            return Err(diagnostics);
-        }
-        let external = External {
-            native: links,
-            deployments,
-        };
-        Ok((external, diagnostics))
+        diagnostics.extend(warning(document, &unused, deployment));
+        objects.extend(used);
     }
+    let Native {
+        links,
+        diagnostics: reported,
+    } = external::native(&objects, &deployment.name);
+    diagnostics.extend(reported);
+    let deployments = others.deployments(&objects).unwrap_or_else(|errors| {
+        diagnostics.extend(errors);
+        Vec::new()
+    });
+    if diagnostics.iter().any(Diagnostic::is_error) {
+        return Err(diagnostics);
+    }
+    let external = External {
+        native: links,
+        deployments,
+    };
+    Ok((external, diagnostics))
 }
 
 /// The object of a document, or those of its List.
@@ -185,18 +174,14 @@ fn is_used(object: &Object<'_>, deployment: &Deployment) -> bool {
 /// One warning about all objects of a document that have no effect.
 fn warning(document: &Document, unused: &[Object<'_>], deployment: &Deployment) -> Option<Diagnostic> {
     let first = unused.first()?;
-    let names: Vec<String> = unused.iter().take(MAX_NAMED_OBJECTS).map(ToString::to_string).collect();
-    let more = match unused.len().saturating_sub(MAX_NAMED_OBJECTS) {
-        0 => String::new(),
-        more => format!(" and {more} more"),
-    };
+    let names: Vec<String> = unused.iter().map(ToString::to_string).collect();
     let verb = match unused.len() {
         1 => "has no effect: it provides",
         _ => "have no effect: they provide",
     };
     let message = format!(
-        "{}{more} {verb} no link to deployment '{}' in namespace '{}'",
-        names.join(", "),
+        "{} {verb} no link to deployment '{}' in namespace '{}'",
+        first_of(&names, MAX_NAMED_OBJECTS, " and "),
         deployment.name,
         deployment.namespace
     );

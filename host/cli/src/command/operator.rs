@@ -11,8 +11,8 @@ use boson_commands::connection::ConnectionArguments;
 use boson_commands::exit::{self, ExitError};
 use boson_commands::files;
 use boson_commands::memory;
-use boson_commands::output::{self, Color};
-use boson_commands::registries::{AuthorityArguments, WithoutTlsArguments};
+use boson_commands::output::Color;
+use boson_commands::registries::{self, AuthorityArguments, WithoutTlsArguments};
 use boson_controllers::admission::{self, Way};
 use boson_controllers::{Config, Conversion};
 use boson_pipeline::bundle::Permissions;
@@ -271,14 +271,11 @@ pub fn run(arguments: &OperatorArguments, color: Color) -> Result<(), ExitError>
     let signatures = Arc::new(arguments.signatures.read()?);
     let loaded = load(arguments, signatures.clone(), &budget, &mut sources);
     let loaded = loaded.and_then(|rules| Ok((rules, arguments.allowed.permissions()?)));
-    let (rules, permissions) = loaded.map_err(|diagnostics| {
-        output::show(&diagnostics, &sources, color);
-        exit::failed(&diagnostics, !arguments.plugins.replacements.is_empty())
-    })?;
+    let (rules, permissions) = loaded.map_err(|errors| arguments.plugins.failed(&errors, &sources, color))?;
     if arguments.pod_links && arguments.webhook_listen.0.is_none() {
         return Err(anyhow::anyhow!("--pod-links needs the webhook: set --webhook-listen, too").into());
     }
-    let authorities = arguments.authorities.read()?;
+    let settings = registries::settings(&arguments.without_tls, &arguments.authorities)?;
     let hosts = Hosts {
         allowed: arguments.document_hosts.iter().cloned().collect(),
         without_tls: arguments.document_hosts_without_tls.iter().cloned().collect(),
@@ -287,9 +284,8 @@ pub fn run(arguments: &OperatorArguments, color: Color) -> Result<(), ExitError>
     let images = RegistryImages::new(
         arguments.image_cache.clone(),
         &Settings {
-            without_tls: arguments.without_tls.registry_without_tls.clone(),
-            authorities,
             allowed: arguments.registry_allowed.clone(),
+            ..settings
         },
     );
     std::panic::set_hook(Box::new(|panic| {
@@ -297,10 +293,7 @@ pub fn run(arguments: &OperatorArguments, color: Color) -> Result<(), ExitError>
         let place = panic.location().map(ToString::to_string).unwrap_or_default();
         tracing::error!(place, "a defect: the operator panicked");
     }));
-    let images = images.map_err(|errors| {
-        output::show(&errors, &sources, color);
-        ExitError::Input
-    })?;
+    let images = images.map_err(|errors| exit::refused(&errors, &sources, color))?;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     let ended = runtime.block_on(operate(arguments, budget, rules, permissions, images, signatures, web));
     // The result of a conversion that still runs is not needed.

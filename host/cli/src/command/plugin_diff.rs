@@ -3,7 +3,7 @@
 use crate::codes;
 use crate::command::convert::{self, ConvertArguments, Done, Watching};
 use crate::command::variables::Kept;
-use boson_commands::exit::ExitError;
+use boson_commands::exit::{self, ExitError};
 use boson_commands::output::{self, Color};
 use boson_document::Tree;
 use boson_pipeline::changes::{Change, Changed, changes, gained};
@@ -78,10 +78,7 @@ impl Version<'_> {
 
 pub fn run(arguments: &DiffArguments, color: Color) -> Result<(), ExitError> {
     let old = Some(arguments.old.as_path()).filter(|path| *path != Path::new(NONE));
-    let fail = |error: Diagnostic| {
-        output::show(&[error], &Sources::default(), color);
-        ExitError::Input
-    };
+    let fail = |error: Diagnostic| exit::refused(&[error], &Sources::default(), color);
     if arguments.convert.manifest == Path::new("-") {
         let message = "the manifest is read twice, so it cannot be standard input";
         return Err(fail(

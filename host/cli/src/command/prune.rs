@@ -1,15 +1,13 @@
 //! `host prune`: deletes the values of variables that a deployment no longer has, and those that outlived their
 //! deployment.
 
-use boson_cluster::client::Cluster;
 use boson_commands::confirm::Confirmation;
 use boson_commands::connection::ConnectionArguments;
 use boson_commands::exit::ExitError;
 use boson_commands::output;
 use boson_controllers::prune::{Leftover, PruneError, Pruning};
-use boson_look::access::explained;
+use boson_look::access::Access;
 use clap::Args;
-use std::sync::Arc;
 
 const EXAMPLES: &str = "\
 The values of variables that were removed from a manifest are retained, so that adding them again restores the same passwords. The values of a \
@@ -44,13 +42,10 @@ pub fn run(arguments: &PruneArguments) -> Result<(), ExitError> {
 }
 
 async fn prune(arguments: &PruneArguments) -> Result<(), ExitError> {
-    let client = arguments.connection.client().await?;
-    let namespace = arguments.namespace.clone();
-    let namespace = namespace.unwrap_or_else(|| client.default_namespace().to_string());
-    let cluster = Cluster::new(client, Arc::default());
-    let found = Pruning::find(&cluster, &namespace, &arguments.deployment).await;
+    let access = Access::connect(&arguments.connection, arguments.namespace.as_deref()).await?;
+    let found = Pruning::find(&access.cluster, &access.namespace, &arguments.deployment).await;
     let found = found.map_err(|error| match error {
-        PruneError::Api(error) => explained(error, &namespace),
+        PruneError::Api(error) => access.explained(error),
         error => error.into(),
     })?;
     for (leftover, reader) in &found.keep {
@@ -73,15 +68,11 @@ async fn prune(arguments: &PruneArguments) -> Result<(), ExitError> {
     if arguments.dry_run {
         return Ok(());
     }
-    if !arguments
+    arguments
         .confirmation
-        .ask("These objects are deleted. Their values are lost.\n")?
-    {
-        return Err(ExitError::Input);
-    }
+        .ask("These objects are deleted. Their values are lost.\n")?;
     for leftover in &found.remove {
-        let deleted = Pruning::delete(&cluster, leftover).await;
-        deleted.map_err(|error| explained(error, &namespace))?;
+        access.call(Pruning::delete(&access.cluster, leftover)).await?;
         output::print(&format!("{} deleted\n", title(leftover)))?;
     }
     Ok(())

@@ -50,7 +50,7 @@ fn twice(release: &Release, other: &Release) -> Diagnostic {
 }
 
 /// `NAME=PATH`; an existing path may contain a `=`.
-fn named(text: &str) -> (Option<String>, PathBuf) {
+pub fn named(text: &str) -> (Option<String>, PathBuf) {
     if PathBuf::from(text).exists() {
         (None, text.into())
     } else {

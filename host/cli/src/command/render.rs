@@ -1,7 +1,8 @@
 //! `host render`: templates of one job, or a stream of single templates.
 
 use crate::codes;
-use boson_commands::exit::{self, ExitError};
+use boson_commands::exit::ExitError;
+use boson_commands::files;
 use boson_commands::inputs;
 use boson_commands::memory;
 use boson_commands::output::{self, Color};
@@ -62,54 +63,31 @@ pub struct RenderArguments {
 
 pub fn run(arguments: &RenderArguments, color: Color) -> Result<(), ExitError> {
     let mut sources = Sources::within(memory::of_documents(arguments.plugins.max_memory));
-    let foreign = !arguments.plugins.replacements.is_empty();
     let loaded = plugins::prepare(&arguments.plugins, &[Stage::Render], &mut sources);
-    let result = loaded.map_err(Error::from).and_then(|plugins| {
-        if arguments.batch {
-            batch(&plugins)
-        } else {
-            one_job(arguments, &plugins, &mut sources, color)
-        }
-    });
-    result.map_err(|error| match error {
-        Error::Input(diagnostics) => {
-            output::show(&diagnostics, &sources, color);
-            exit::failed(&diagnostics, foreign)
-        }
-        Error::Io(error) => error.into(),
-    })
-}
-
-enum Error {
-    Input(Vec<Diagnostic>),
-    Io(anyhow::Error),
-}
-
-impl From<Box<Diagnostic>> for Error {
-    fn from(diagnostic: Box<Diagnostic>) -> Self {
-        Self::Input(vec![*diagnostic])
+    let plugins = loaded.map_err(|errors| arguments.plugins.failed(&errors, &sources, color))?;
+    if arguments.batch {
+        return Ok(batch(&plugins)?);
     }
+    let text = one_job(arguments, &plugins, &mut sources, color);
+    let text = text.map_err(|errors| arguments.plugins.failed(&errors, &sources, color))?;
+    Ok(output::print(&text)?)
 }
 
-impl From<Vec<Diagnostic>> for Error {
-    fn from(diagnostics: Vec<Diagnostic>) -> Self {
-        Self::Input(diagnostics)
-    }
-}
-
-impl From<std::io::Error> for Error {
-    fn from(error: std::io::Error) -> Self {
-        Self::Io(error.into())
-    }
-}
-
-fn one_job(arguments: &RenderArguments, plugins: &Plugins, sources: &mut Sources, color: Color) -> Result<(), Error> {
+/// Renders the templates of a job. What is not written to a directory is returned.
+fn one_job(
+    arguments: &RenderArguments,
+    plugins: &Plugins,
+    sources: &mut Sources,
+    color: Color,
+) -> Result<String, Vec<Diagnostic>> {
     let (Some(path), Some(name), Some(context)) = (&arguments.release, &arguments.job, &arguments.context) else {
-        return Ok(());
+        return Ok(String::new());
     };
     let release = boson_releases::read_noting(path, None, sources, &mut |_| {})?;
     let job = job(&release, name)?;
-    let context = inputs::document(context, sources)?;
+    let context = inputs::secret_file(context, sources)
+        .map_err(|error| vec![*error])?
+        .tree;
     let wanted: Vec<_> = job
         .templates
         .iter()
@@ -125,48 +103,47 @@ fn one_job(arguments: &RenderArguments, plugins: &Plugins, sources: &mut Sources
         let error = Diagnostic::error(codes::RELEASE_NO_TEMPLATE, format!("job '{name}' has no such template"))
             .help(format!("it has: {}", names.join(", ")))
             .suggest(arguments.template.as_deref().unwrap_or_default(), names);
-        return Err(Box::new(error).into());
+        return Err(vec![error]);
     }
     // It is unknown which of its properties came from variables.
     let secrets = Secrets::suspected(&context);
     let filled = files_of(plugins, None, job, &wanted, &context, &secrets, sources);
     if filled.failed() {
-        return Err(with_collected(job, filled.diagnostics).into());
+        return Err(with_collected(job, filled.diagnostics));
     }
     output::show(&filled.diagnostics, sources, color);
-    write(arguments, &wanted, filled.files)
+    written(arguments, &wanted, filled.files)
 }
 
-/// Writes rendered files to the directory, or to standard output.
-fn write(arguments: &RenderArguments, wanted: &[&TemplateFile], rendered: Vec<Rendered>) -> Result<(), Error> {
+/// Writes rendered files to the directory, or returns their text.
+fn written(
+    arguments: &RenderArguments,
+    wanted: &[&TemplateFile],
+    rendered: Vec<Rendered>,
+) -> Result<String, Vec<Diagnostic>> {
     let files = wanted.iter().zip(rendered);
-    match &arguments.out {
-        Some(directory) => {
-            let below = files.map(|(file, rendered)| Below {
-                path: file.destination.clone(),
-                content: rendered.content,
-                mode: filling::mode(file),
-            });
-            let below: Vec<Below> = below.collect();
-            below::write(directory, &below).map_err(|error| {
-                let error = Diagnostic::error(boson_commands::codes::OUTPUT_UNWRITABLE, format!("{error:#}"));
-                Box::new(error.help("check --out: links in it must not lead out of it")).into()
-            })
-        }
-        None => {
-            let several = wanted.len() > 1;
-            let text: String = files
-                .map(|(file, rendered)| {
-                    if several {
-                        format!("==> {} <==\n{}\n", file.destination, rendered.content)
-                    } else {
-                        rendered.content
-                    }
-                })
-                .collect();
-            Ok(output::print(&text)?)
-        }
-    }
+    let Some(directory) = &arguments.out else {
+        let several = wanted.len() > 1;
+        let text = files.map(|(file, rendered)| {
+            if several {
+                format!("==> {} <==\n{}\n", file.destination, rendered.content)
+            } else {
+                rendered.content
+            }
+        });
+        return Ok(text.collect());
+    };
+    let below = files.map(|(file, rendered)| Below {
+        path: file.destination.clone(),
+        content: rendered.content,
+        mode: filling::mode(file),
+    });
+    let below: Vec<Below> = below.collect();
+    below::write(directory, &below).map_err(|error| {
+        let help = "check --out: links in it must not lead out of it";
+        vec![files::unwritable(&error).help(help)]
+    })?;
+    Ok(String::new())
 }
 
 /// Renders these templates of a job, in their order. The diagnostics name the files; after an error there may be no
@@ -200,22 +177,17 @@ fn with_collected(job: &Job, mut reported: Vec<Diagnostic>) -> Vec<Diagnostic> {
     reported
 }
 
-fn job<'r>(release: &'r Release, name: &str) -> Result<&'r Job, Box<Diagnostic>> {
+fn job<'r>(release: &'r Release, name: &str) -> Result<&'r Job, Vec<Diagnostic>> {
     release.job(name).ok_or_else(|| {
         let names: Vec<&str> = release.jobs.iter().map(|job| job.name.as_str()).collect();
-        Box::new(
-            Diagnostic::error(
-                codes::RELEASE_NO_JOB,
-                format!("Job '{name}' not found in release '{}'", release.name),
-            )
-            .help(format!("it has: {}", names.join(", ")))
-            .suggest(name, names),
-        )
+        let what = format!("Job '{name}' not found in release '{}'", release.name);
+        let error = Diagnostic::error(codes::RELEASE_NO_JOB, what);
+        vec![error.help(format!("it has: {}", names.join(", "))).suggest(name, names)]
     })
 }
 
 /// One line in, one line out, on every core.
-fn batch(plugins: &Plugins) -> Result<(), Error> {
+fn batch(plugins: &Plugins) -> std::io::Result<()> {
     let threads = std::thread::available_parallelism().map_or(1, usize::from);
     // Bounded, so that a long input is not held in memory while templates are slow.
     let (send, receive) = mpsc::sync_channel::<Vec<u8>>(threads * 4);
@@ -236,8 +208,7 @@ fn batch(plugins: &Plugins) -> Result<(), Error> {
         workers
             .into_iter()
             .try_for_each(|worker| worker.join().unwrap_or(Ok(())))
-    })?;
-    Ok(())
+    })
 }
 
 fn work(

@@ -8,7 +8,7 @@ use crate::command::variables::Given;
 use boson_act::command::deploy::PodOptions;
 use boson_act::command::rollback::{Contents, RollbackOptions};
 use boson_commands::connection::ConnectionArguments;
-use boson_commands::exit::ExitError;
+use boson_commands::exit::{self, ExitError};
 use boson_commands::output::{self, Color};
 use boson_pipeline::Diagnostic;
 use boson_pipeline::report::Sources;
@@ -58,10 +58,7 @@ pub fn run(arguments: &RollbackArguments, color: Color) -> Result<(), ExitError>
         anyhow::Ok((found, contents, plan))
     })?;
     let mut new = ConvertArguments::of_nothing().map_err(anyhow::Error::from)?;
-    let read = inputs(&contents).map_err(|errors| {
-        output::show(&errors, &Sources::default(), color);
-        ExitError::Input
-    });
+    let read = inputs(&contents).map_err(|errors| exit::refused(&errors, &Sources::default(), color));
     let (given, configs) = read?;
     new.variables.given = Some(given);
     new.configs.applied = configs;

@@ -10,13 +10,13 @@ use boson_commands::storage::vars_store::VarsStore;
 use boson_document::Tree;
 use boson_pipeline::convert::{self, Documents};
 use boson_pipeline::report::Sources as Shown;
-use boson_pipeline::scrub::{Filter, Secrets};
+use boson_pipeline::scrub::Secrets;
 use boson_pipeline::stage::{Named, Reply, Variable};
 use boson_pipeline::variables::{
     self, AskAddresses, CheckAhead, FilePath, Inputs, Interpolation, Options, Sources, Store, Table,
 };
 use boson_pipeline::yaml::Document;
-use boson_pipeline::{Diagnostic, Severity, StageError, Stages};
+use boson_pipeline::{Diagnostic, StageError, Stages};
 use clap::Args;
 use std::cell::RefCell;
 use std::path::{Path, PathBuf};
@@ -116,7 +116,8 @@ pub struct Manifest {
     pub variables: Vec<Variable>,
     /// The values.
     pub values: Tree,
-    secrets: Secrets,
+    /// What messages must not quote.
+    pub secrets: Secrets,
 }
 
 // === impl Manifest ===
@@ -126,28 +127,10 @@ impl Manifest {
         Named::new(&self.name, &self.document)
     }
 
-    /// Which texts messages may quote. `shown`: documents without secrets.
-    pub fn filter<'a>(&'a self, shown: &'a Shown) -> Filter<'a> {
-        Filter {
-            secrets: &self.secrets,
-            sources: shown,
-        }
-    }
-
-    /// The values, and what messages must not quote.
-    pub fn into_values(self) -> (Tree, Secrets) {
-        (self.values, self.secrets)
-    }
-
     /// Adds values that messages must not quote, except for names in the manifest.
     pub fn hide(&mut self, mut secrets: Secrets) {
         secrets.except_names(&self.document);
         self.secrets.add(secrets);
-    }
-
-    /// Diagnostics without the values of its variables. `shown`: documents without secrets.
-    pub fn scrub(&self, diagnostics: Vec<Diagnostic>, shown: &Shown) -> Vec<Diagnostic> {
-        self.secrets.scrub(diagnostics, shown)
     }
 }
 
@@ -382,17 +365,14 @@ impl Read {
         })?;
         let passwords = done.variables.iter().filter(|one| one.kind == PASSWORD);
         let passwords = passwords.filter_map(|one| Some((one.name.clone(), done.values.get(&one.name)?.clone())));
-        let mut secrets = self.secrets_of(&done.values);
+        let mut secrets = self.without_plain(Secrets::of(&done.values));
         secrets.add(self.without_plain(Secrets::generated(&passwords.collect())));
         secrets.except_names(&done.document);
         warnings.extend(secrets.scrub(reported, shown));
         if self.store_file.is_none() && self.store.changed() {
             let message = "Generated values are not stored: the next run generates others";
-            let note = Diagnostic::warning(codes::VARIABLES_NOT_KEPT, message).help("store them: --vars-store FILE");
-            warnings.push(Diagnostic {
-                severity: Severity::Info,
-                ..note
-            });
+            let note = Diagnostic::info(codes::VARIABLES_NOT_KEPT, message);
+            warnings.push(note.help("store them: --vars-store FILE"));
         }
         Ok(Manifest {
             name: self.manifest.name.clone(),
@@ -405,13 +385,9 @@ impl Read {
 
     /// The values that are given, stored, or generated so far.
     pub fn secrets(&self) -> Secrets {
-        let mut known = self.secrets_of(&self.table.to_tree());
+        let mut known = self.without_plain(Secrets::of(&self.table.to_tree()));
         known.add(self.without_plain(Secrets::generated(&self.store.to_tree())));
         known
-    }
-
-    fn secrets_of(&self, values: &Tree) -> Secrets {
-        self.without_plain(Secrets::of(values))
     }
 
     /// Without the words that were given on the command line.

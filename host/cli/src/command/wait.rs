@@ -1,16 +1,13 @@
 //! `host wait`: waits for a condition of a deployment that is current, also for its ConfigMaps and Secrets.
 
 use boson_api::ConditionStatus;
-use boson_cluster::client::Cluster;
-use boson_commands::connection::ConnectionArguments;
 use boson_commands::duration::duration;
 use boson_commands::exit::ExitError;
 use boson_commands::output;
 use boson_controllers::waiting::{End, WaitError, Waiting};
-use boson_look::access::explained;
+use boson_look::access::{Access, PlaceArguments};
 use clap::Args;
 use std::str::FromStr;
-use std::sync::Arc;
 use std::time::Duration;
 
 const EXAMPLES: &str = "\
@@ -38,11 +35,8 @@ pub struct WaitArguments {
     /// Maximum time to wait, such as 90s, 5m or 1h; 0 checks once
     #[arg(long, value_name = "TIME", default_value = "5m", value_parser = duration)]
     timeout: Duration,
-    /// Namespace of the deployment [default: that of the kubeconfig's context]
-    #[arg(short, long, value_name = "NAMESPACE")]
-    namespace: Option<String>,
     #[command(flatten)]
-    connection: ConnectionArguments,
+    place: PlaceArguments,
 }
 
 /// A condition, as kubectl wait takes it.
@@ -91,39 +85,35 @@ fn name(text: &str) -> Result<String, String> {
 }
 
 pub fn run(arguments: &WaitArguments) -> Result<(), ExitError> {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    runtime.block_on(wait(arguments))
+    arguments.place.run(async |access| wait(&access, arguments).await)
 }
 
-async fn wait(arguments: &WaitArguments) -> Result<(), ExitError> {
-    let client = arguments.connection.client().await?;
-    let namespace = arguments.namespace.clone();
+async fn wait(access: &Access, arguments: &WaitArguments) -> anyhow::Result<()> {
     let waiting = Waiting {
-        namespace: namespace.unwrap_or_else(|| client.default_namespace().to_string()),
+        namespace: access.namespace.clone(),
         deployment: arguments.deployment.clone(),
         condition: arguments.wanted.condition.clone(),
         status: arguments.wanted.status,
         timeout: arguments.timeout,
     };
-    let cluster = Cluster::new(client, Arc::default());
     let mut progress = |what: &str| output::complain(&format!("{what}\n"));
-    let end = waiting.run(&cluster, &mut progress).await;
+    let end = waiting.run(&access.cluster, &mut progress).await;
     let title = format!("boshdeployment.quarks.cloudfoundry.org/{}", arguments.deployment);
     let end = end.map_err(|error| match error {
-        WaitError::Api(error) => explained(error, &waiting.namespace),
+        WaitError::Api(error) => access.explained(error),
         error => error.into(),
     })?;
     match end {
         End::Met => Ok(output::print(&format!("{title} condition met\n"))?),
         End::Failed(why) => {
             output::complain(&format!("error: {title} has failed: {why}\n"));
-            Err(ExitError::Input)
+            Err(ExitError::Input.into())
         }
         End::TimedOut(what) => {
             output::complain(&format!(
                 "error: timed out waiting for the condition on {title}: {what}\n"
             ));
-            Err(ExitError::TimedOut)
+            Err(ExitError::TimedOut.into())
         }
     }
 }

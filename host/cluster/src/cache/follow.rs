@@ -6,10 +6,9 @@
 
 use super::selector::{SLICE, concerns, homes};
 use super::{Cache, Digest, Entry, Place, Reported};
-use crate::client::{Cluster, WatchBackoff, api, resource};
+use crate::client::{Cluster, WatchBackoff, api, resource_of};
 use boson_api::QuarksStatefulSet;
 use boson_manifest::labels;
-use boson_manifest::names::MAX_SUBDOMAIN_LENGTH;
 use boson_pipeline::bundle::kinds::{KINDS, Kind};
 use boson_pipeline::name_rule::NameRule;
 use futures::stream::{self, BoxStream};
@@ -29,7 +28,7 @@ const READ: [&str; 3] = ["ConfigMap", "Secret", "Service"];
 const SLICES: Kind = Kind {
     api_version: "discovery.k8s.io/v1",
     kind: SLICE,
-    names: NameRule::Subdomain(MAX_SUBDOMAIN_LENGTH),
+    names: NameRule::Subdomain,
     plural: None,
 };
 
@@ -92,10 +91,7 @@ fn objects(
     namespace: &Option<String>,
     config: watcher::Config,
 ) -> BoxStream<'static, watcher::Result<Event<Observed>>> {
-    let mut resource = resource(kind.api_version, kind.kind);
-    if let Some(plural) = kind.plural {
-        resource.plural = plural.to_string();
-    }
+    let resource = resource_of(kind);
     let api: Api<PartialObjectMeta<DynamicObject>> = match namespace {
         Some(namespace) => Api::namespaced_with(client.clone(), namespace, &resource),
         None => Api::all_with(client.clone(), &resource),

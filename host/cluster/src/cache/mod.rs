@@ -25,7 +25,7 @@ use std::time::Duration;
 use tokio::sync::watch;
 use tokio::time::timeout;
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Cache {
     tables: RwLock<Tables>,
     changed: watch::Sender<()>,
@@ -101,21 +101,16 @@ impl GroupProblem {
 impl Reported {
     /// The readiness of an instance group.
     pub fn of(set: &QuarksStatefulSet) -> Self {
+        let version = set.labels().get(labels::DEPLOYMENT_VERSION);
+        let group = set.labels().get(labels::INSTANCE_GROUP_NAME);
         let status = set.status.as_ref();
         let current = status.filter(|status| status.observed_generation == set.metadata.generation);
         Self {
             ready: current.is_some_and(|status| status.ready),
             problem: current.and_then(QuarksStatefulSetStatus::problem).map(GroupProblem::of),
             rollout: current.and_then(QuarksStatefulSetStatus::rollout).map(GroupProblem::of),
-            version: set
-                .labels()
-                .get(labels::DEPLOYMENT_VERSION)
-                .and_then(|version| version.parse().ok()),
-            post_deploy: set
-                .labels()
-                .get(labels::INSTANCE_GROUP_NAME)
-                .filter(|_| reads_post_deploy(set))
-                .cloned(),
+            version: version.and_then(|version| version.parse().ok()),
+            post_deploy: group.filter(|_| reads_post_deploy(set)).cloned(),
             serves_from_active_pod: set.metadata.generation.filter(|_| set.serves_from_active_pod()),
         }
     }
@@ -133,17 +128,6 @@ fn reads_post_deploy(set: &QuarksStatefulSet) -> bool {
 }
 
 // === impl Cache ===
-
-impl Default for Cache {
-    fn default() -> Self {
-        Self {
-            tables: RwLock::default(),
-            changed: watch::Sender::new(()),
-            open: watch::Sender::new(0),
-            waited: AtomicBool::new(false),
-        }
-    }
-}
 
 impl Cache {
     /// The present digests of all objects that match.

@@ -100,11 +100,7 @@ pub(super) fn active(group: &str) -> (String, String) {
 /// What an object belongs to.
 pub(super) fn homes(kind: &str, meta: &ObjectMeta) -> Vec<String> {
     let owners = meta.owner_references.iter().flatten().map(|owner| owner.uid.clone());
-    let label = meta
-        .labels
-        .as_ref()
-        .and_then(|labels| labels.get(labels::DEPLOYMENT_NAME));
-    let claim = label.filter(|_| kind == CLAIM);
+    let claim = label(meta, labels::DEPLOYMENT_NAME).filter(|_| kind == CLAIM);
     let namespace = meta.namespace.as_deref().unwrap_or_default();
     let claim = claim.map(|label| claims(namespace, label));
     let link = linked_to(kind, meta).map(|deployment| links(namespace, deployment));
@@ -117,28 +113,24 @@ fn linked_to<'m>(kind: &str, meta: &'m ObjectMeta) -> Option<&'m String> {
     let annotations = meta.annotations.as_ref();
     let is_native = ["Secret", "Service"].contains(&kind)
         && external::is_marked(|key| annotations.is_some_and(|all| all.contains_key(key)));
-    let maps = [annotations, meta.labels.as_ref()];
-    let mut values = maps
-        .into_iter()
-        .flatten()
-        .filter_map(|map| map.get(labels::DEPLOYMENT_NAME));
-    values.next().filter(|_| is_native)
+    let annotation = annotations.and_then(|all| all.get(labels::DEPLOYMENT_NAME));
+    let named = annotation.or(label(meta, labels::DEPLOYMENT_NAME));
+    named.filter(|_| is_native)
 }
 
 /// The Service of an EndpointSlice.
 fn service<'m>(kind: &str, meta: &'m ObjectMeta) -> Option<&'m String> {
-    let labels = meta.labels.as_ref().filter(|_| kind == SLICE)?;
-    labels.get(external::SERVICE)
+    label(meta, external::SERVICE).filter(|_| kind == SLICE)
+}
+
+fn label<'m>(meta: &'m ObjectMeta, key: &str) -> Option<&'m String> {
+    meta.labels.as_ref()?.get(key)
 }
 
 /// Whether an object of a kind that users create, too, may concern a deployment.
 pub(super) fn concerns(kind: &str, meta: &ObjectMeta) -> bool {
-    let has_label = || {
-        let labels = meta.labels.as_ref();
-        labels.is_some_and(|labels| labels.contains_key(labels::DEPLOYMENT_NAME))
-    };
     match kind {
-        "Service" => has_label() || linked_to(kind, meta).is_some(),
+        "Service" => label(meta, labels::DEPLOYMENT_NAME).is_some() || linked_to(kind, meta).is_some(),
         SLICE => service(kind, meta).is_some(),
         _ => true,
     }

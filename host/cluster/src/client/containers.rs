@@ -84,10 +84,7 @@ impl Cluster {
         let request = path::<Pod>(container.namespace).logs(container.pod, &query);
         let request = request.map_err(|error| failed("log", container, &kube::Error::BuildRequest(error)))?;
         match tokio::time::timeout(self.answer, self.client.request_stream(request)).await {
-            Ok(stream) => match stream {
-                Ok(stream) => Ok(Box::pin(stream)),
-                Err(error) => Err(failed("log", container, &error)),
-            },
+            Ok(stream) => stream.map(Box::pin).map_err(|error| failed("log", container, &error)),
             Err(_) => Err(self.no_answer("log", container)),
         }
     }

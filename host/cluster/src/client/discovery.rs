@@ -1,7 +1,7 @@
 //! Whether the API server has a kind, or a subresource.
 
 use super::error::Subject;
-use super::{Cluster, Error, Verb, resource};
+use super::{Cluster, Error, Verb, resource_of};
 use boson_pipeline::bundle::kinds::Kind;
 use hyper::Request;
 use k8s_openapi::api::core::v1::Pod;
@@ -32,10 +32,7 @@ impl Cluster {
     /// # Errors
     /// See [`Error`].
     pub async fn served(&self, kind: &Kind) -> Result<Served, Error> {
-        let mut known = resource(kind.api_version, kind.kind);
-        if let Some(plural) = kind.plural {
-            known.plural = plural.to_string();
-        }
+        let known = resource_of(kind);
         let request = Request::get(format!("/apis/{}", kind.api_version)).body(Vec::new());
         let request = request.map_err(RequestError::BuildRequest);
         let subject = Subject::of_resource(&known);

@@ -39,32 +39,44 @@ pub struct Error {
 }
 
 /// Why a call failed.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ErrorKind {
     /// The object does not exist.
+    #[error("it does not exist")]
     NotFound,
     /// The object exists already.
+    #[error("it exists already")]
     AlreadyExists,
     /// The object has changed since it was read, or is another one.
+    #[error("it has changed meanwhile")]
     Conflict,
     /// The operator lacks the permission.
+    #[error("the operator lacks the permission")]
     Forbidden,
     /// The server refuses the object; its message, if it may be shown.
+    #[error("the API server refuses it{}", after_colon(.0))]
     Refused(Option<String>),
     /// The server is overloaded; how long to wait, if it says so.
+    #[error("the API server is overloaded")]
     Busy(Option<Duration>),
     /// No connection, or it was lost.
+    #[error("no connection to the API server")]
     Connection,
     /// No answer within this time. Whether a write succeeded is unknown.
+    #[error("no answer from the API server within {} s", .0.as_secs())]
     NoAnswer(Duration),
     /// An answer that does not have the form of the kind.
+    #[error("the answer of the API server does not have the form of this kind")]
     Unreadable,
     /// Any other answer, by its HTTP code.
+    #[error("the API server answers with code {0}")]
     Other(u16),
     /// The operator itself failed; its log has the details.
+    #[error("a defect of the operator; see its log, and please report it")]
     Defect,
     /// The object lacks something that every such object has, which is a defect of the operator: what, as the end of a
     /// sentence.
+    #[error("it {0}: a defect of the operator ({code}); please report it", code = FLAWED.name)]
     Flawed(&'static str),
 }
 
@@ -108,10 +120,14 @@ impl Subject {
 
 impl Error {
     pub(super) fn of(subject: &Subject, verb: Verb, name: &str, kind: ErrorKind) -> Self {
+        Self::new(subject.clone(), verb.as_str(), name, kind)
+    }
+
+    fn new(subject: Subject, verb: &'static str, name: &str, kind: ErrorKind) -> Self {
         Self {
-            verb: verb.as_str(),
-            object_kind: subject.kind.clone(),
-            resource: subject.resource.clone(),
+            verb,
+            object_kind: subject.kind,
+            resource: subject.resource,
             name: name.into(),
             kind,
         }
@@ -144,56 +160,27 @@ impl Error {
             _ => return None,
         };
         let details = status.details.as_ref()?;
-        let Subject {
-            kind: object_kind,
-            resource,
-        } = Subject::named(&details.kind, &details.kind, &details.group);
+        let subject = Subject::named(&details.kind, &details.kind, &details.group);
         let kind = ErrorKind::from_status(status, false);
-        (kind == ErrorKind::Forbidden).then(|| Self {
-            verb,
-            object_kind,
-            resource,
-            name: String::new(),
-            kind,
-        })
+        (kind == ErrorKind::Forbidden).then(|| Self::new(subject, verb, "", kind))
     }
 
     /// A panic during the reconcile of an object.
     pub(crate) fn defect<K: Resource<DynamicType = ()>>(object: &K) -> Self {
         let name = object.meta().name.as_deref().unwrap_or_default();
-        let Subject {
-            kind: object_kind,
-            resource,
-        } = Subject::of::<K>();
-        Self {
-            verb: "reconcile",
-            object_kind,
-            resource,
-            name: name.into(),
-            kind: ErrorKind::Defect,
-        }
+        Self::new(Subject::of::<K>(), "reconcile", name, ErrorKind::Defect)
     }
 
     /// A defect of an object that was read or built. `what`: see [`ErrorKind::Flawed`].
     pub fn flawed(object_kind: &str, name: Option<&str>, what: &'static str) -> Self {
-        Self {
-            verb: "use",
-            object_kind: object_kind.into(),
-            resource: String::new(),
-            name: name.unwrap_or_default().into(),
-            kind: ErrorKind::Flawed(what),
-        }
+        let (subject, name) = (Subject::named(object_kind, "", ""), name.unwrap_or_default());
+        Self::new(subject, "use", name, ErrorKind::Flawed(what))
     }
 
     /// An object that was read does not have the form of its kind.
     pub(super) fn unreadable(object_kind: &str, name: &str) -> Self {
-        Self {
-            verb: "read",
-            object_kind: object_kind.into(),
-            resource: String::new(),
-            name: name.into(),
-            kind: ErrorKind::Unreadable,
-        }
+        let subject = Subject::named(object_kind, "", "");
+        Self::new(subject, "read", name, ErrorKind::Unreadable)
     }
 
     /// A required object is missing.
@@ -288,28 +275,9 @@ impl ErrorKind {
     }
 }
 
-impl fmt::Display for ErrorKind {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::NotFound => f.write_str("it does not exist"),
-            Self::AlreadyExists => f.write_str("it exists already"),
-            Self::Conflict => f.write_str("it has changed meanwhile"),
-            Self::Forbidden => f.write_str("the operator lacks the permission"),
-            Self::Refused(Some(words)) => write!(f, "the API server refuses it: {words}"),
-            Self::Refused(None) => f.write_str("the API server refuses it"),
-            Self::Busy(_) => f.write_str("the API server is overloaded"),
-            Self::Connection => f.write_str("no connection to the API server"),
-            Self::NoAnswer(limit) => write!(f, "no answer from the API server within {} s", limit.as_secs()),
-            Self::Unreadable => f.write_str("the answer of the API server does not have the form of this kind"),
-            Self::Other(code) => write!(f, "the API server answers with code {code}"),
-            Self::Defect => f.write_str("a defect of the operator; see its log, and please report it"),
-            Self::Flawed(what) => write!(
-                f,
-                "it {what}: a defect of the operator ({}); please report it",
-                FLAWED.name
-            ),
-        }
-    }
+fn after_colon(words: &Option<String>) -> String {
+    let text = words.as_ref().map(|words| format!(": {words}"));
+    text.unwrap_or_default()
 }
 
 /// The message of the server for a refused object. If that could hold a value: only the names of the wrong fields, or

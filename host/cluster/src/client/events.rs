@@ -41,6 +41,27 @@ pub struct Events {
     is_recorded: bool,
 }
 
+// === impl Notice ===
+
+impl Notice {
+    /// A user should act on it.
+    pub fn warning(reason: impl Into<Cow<'static, str>>, note: impl Into<String>) -> Self {
+        Self {
+            warning: true,
+            reason: reason.into(),
+            note: note.into(),
+        }
+    }
+
+    /// It only tells what happened.
+    pub fn normal(reason: impl Into<Cow<'static, str>>, note: impl Into<String>) -> Self {
+        Self {
+            warning: false,
+            ..Self::warning(reason, note)
+        }
+    }
+}
+
 // === impl Events ===
 
 impl Events {
@@ -128,12 +149,7 @@ impl Events {
     {
         for note in notes {
             tracing::info!(reason, "{note}");
-            let notice = Notice {
-                warning: true,
-                reason: reason.into(),
-                note: note.clone(),
-            };
-            self.emit_all(about, &[notice]).await;
+            self.emit_all(about, &[Notice::warning(reason, note)]).await;
         }
     }
 }
@@ -178,11 +194,7 @@ where
 
 /// At most this many bytes, whole characters.
 fn cut(text: &str, bytes: usize) -> &str {
-    let mut end = bytes.min(text.len());
-    while !text.is_char_boundary(end) {
-        end -= 1;
-    }
-    &text[..end]
+    &text[..text.floor_char_boundary(bytes)]
 }
 
 #[cfg(test)]
@@ -206,11 +218,7 @@ mod tests {
     }
 
     fn notice(note: &str) -> Notice {
-        Notice {
-            warning: true,
-            reason: "Waiting".into(),
-            note: note.into(),
-        }
+        Notice::warning("Waiting", note)
     }
 
     #[test]

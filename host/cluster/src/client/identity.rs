@@ -21,13 +21,10 @@ impl<'o> Identity<'o> {
     /// # Errors
     /// [`super::ErrorKind::Flawed`]: a part is missing.
     pub fn of<K: Kind>(object: &'o K) -> Result<Self, Error> {
-        let meta = object.meta();
-        let lacks = |what| move || Error::flawed(&K::kind(&()), meta.name.as_deref(), what);
-        Ok(Self {
-            namespace: meta.namespace.as_deref().ok_or_else(lacks("has no namespace"))?,
-            name: meta.name.as_deref().ok_or_else(lacks("has no name"))?,
-            uid: meta.uid.as_deref().ok_or_else(lacks("has no UID"))?,
-        })
+        let (namespace, name) = super::place(object)?;
+        let uid = object.meta().uid.as_deref();
+        let uid = uid.ok_or_else(|| Error::flawed(&K::kind(&()), Some(name), "has no UID"))?;
+        Ok(Self { namespace, name, uid })
     }
 }
 

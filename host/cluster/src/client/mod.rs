@@ -37,6 +37,7 @@ pub use managers::{OPERATOR, managers};
 pub use namespaced::{Kind, api, api_of_any};
 pub use object::{AnyObject, ManagedFields};
 pub use resource::resource;
+pub(crate) use resource::resource_of;
 pub use watch_backoff::WatchBackoff;
 
 use call::body;

@@ -1,5 +1,6 @@
 //! The resource of a kind.
 
+use boson_pipeline::bundle::kinds::Kind;
 use kube::core::{ApiResource, GroupVersionKind};
 
 /// The resource of an apiVersion and kind. The regular plural holds for all kinds that a conversion creates.
@@ -12,6 +13,15 @@ pub fn resource(api_version: &str, kind: &str) -> ApiResource {
         None => format!("{lower}s"),
     };
     ApiResource::from_gvk_with_plural(&GroupVersionKind::gvk(group, version, kind), &plural)
+}
+
+/// The resource of a kind that may have another plural.
+pub(crate) fn resource_of(kind: &Kind) -> ApiResource {
+    let mut resource = resource(kind.api_version, kind.kind);
+    if let Some(plural) = kind.plural {
+        resource.plural = plural.to_string();
+    }
+    resource
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 //! reconcile would find the status wrong again.
 
 use kube::api::ObjectMeta;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use serde_json::{Map, Value};
 
 /// Metadata and status of an object, and nothing else of it.
@@ -10,13 +10,6 @@ use serde_json::{Map, Value};
 pub struct StatusPatch {
     metadata: ObjectMeta,
     status: Map<String, Value>,
-}
-
-/// The status of an object of any kind.
-#[derive(Deserialize)]
-struct Old {
-    #[serde(default)]
-    status: Option<Map<String, Value>>,
 }
 
 /// The patch that sets the status of `object`. `metadata`: what the object must have, so that no other one is changed.
@@ -28,9 +21,9 @@ pub fn whole(
     metadata: ObjectMeta,
     status: &impl Serialize,
 ) -> Result<StatusPatch, serde_json::Error> {
-    let old: Old = serde_json::from_value(serde_json::to_value(object)?)?;
+    let old = serde_json::to_value(object)?;
     let mut status: Map<String, Value> = serde_json::from_value(serde_json::to_value(status)?)?;
-    for (key, _) in old.status.into_iter().flatten() {
+    for (key, _) in old["status"].as_object().into_iter().flatten() {
         status.entry(key).or_insert(Value::Null);
     }
     Ok(StatusPatch { metadata, status })

@@ -186,61 +186,42 @@ impl Election {
         observed.lease = found;
         let spec = observed.lease.as_ref().and_then(|lease| lease.spec.as_ref());
         let step = decide(&self.me, observed.lease.is_some(), spec, observed.changed.elapsed());
-        let now = MicroTime(Timestamp::now());
-        let written =
-            match step {
-                Step::Wait => return Ok(Turn::Theirs),
-                Step::Create => cluster
-                    .create(MANAGER, &self.lease(None, now, true, 0))
-                    .await
-                    .map(|created| match created {
-                        Created::Made(lease) => Some(lease),
-                        Created::Exists => None,
-                    }),
-                Step::Take { changes } => self.replace(cluster, observed, now, true, changes).await,
-                Step::Renew => self.replace(cluster, observed, now, false, 0).await,
-            };
+        let changes = match step {
+            Step::Wait => return Ok(Turn::Theirs),
+            Step::Create => Some(0),
+            Step::Take { changes } => Some(changes),
+            Step::Renew => None,
+        };
+        let lease = self.lease(observed.lease.as_ref(), changes);
+        let written = if step == Step::Create {
+            cluster.create(MANAGER, &lease).await
+        } else {
+            cluster.replace(MANAGER, &lease).await.map(Created::Made)
+        };
         match written {
-            Ok(Some(lease)) => {
+            Ok(Created::Made(lease)) => {
                 observed.lease = Some(lease);
                 observed.changed = Instant::now();
                 Ok(Turn::Mine)
             }
-            Ok(None) => Ok(Turn::Unclear),
+            Ok(Created::Exists) => Ok(Turn::Unclear),
             // Another process was faster.
             Err(error) if error.is_race() => Ok(Turn::Unclear),
             Err(error) => Err(error),
         }
     }
 
-    async fn replace(
-        &self,
-        cluster: &Cluster,
-        observed: &Observed,
-        now: MicroTime,
-        taken: bool,
-        changes: i32,
-    ) -> Result<Option<Lease>, Error> {
-        let lease = self.lease(observed.lease.as_ref(), now, taken, changes);
-        cluster.replace(MANAGER, &lease).await.map(Some)
-    }
-
     /// The lease to write, with the `resourceVersion` that was read, so that of two concurrent writes one fails.
-    fn lease(&self, old: Option<&Lease>, now: MicroTime, taken: bool, changes: i32) -> Lease {
+    /// `changes`: how often the holder has changed, if it is taken and not renewed.
+    fn lease(&self, old: Option<&Lease>, changes: Option<i32>) -> Lease {
+        let now = MicroTime(Timestamp::now());
         let old_spec = old.and_then(|lease| lease.spec.clone()).unwrap_or_default();
+        let taken = changes.map(|_| now.clone());
         let spec = LeaseSpec {
             holder_identity: Some(self.me.clone()),
             lease_duration_seconds: i32::try_from(LEASE_DURATION.as_secs()).ok(),
-            acquire_time: if taken {
-                Some(now.clone())
-            } else {
-                old_spec.acquire_time.clone()
-            },
-            lease_transitions: if taken {
-                Some(changes)
-            } else {
-                old_spec.lease_transitions
-            },
+            acquire_time: taken.or(old_spec.acquire_time),
+            lease_transitions: changes.or(old_spec.lease_transitions),
             renew_time: Some(now),
             ..old_spec
         };

@@ -75,22 +75,43 @@ pub struct Usage {
 
 // === impl PluginMetrics ===
 
-impl Default for PluginMetrics {
-    fn default() -> Self {
+impl PluginMetrics {
+    pub(super) fn new(registry: &mut Described) -> Self {
+        let seconds: fn() -> Histogram = || Histogram::new(SECONDS);
         Self {
             known: Mutex::default(),
-            calls: Family::default(),
-            errors: Family::default(),
-            fuel: Family::default(),
-            memory: Family::default(),
-            seconds: Family::new_with_constructor(|| Histogram::new(SECONDS)),
-            compile_seconds: Family::default(),
-            shadows: Family::default(),
+            calls: registry.add(
+                "plugin_calls",
+                "Calls of a plugin by stage, name and digest, also those of rules by wrappers",
+            ),
+            errors: registry.add(
+                "plugin_errors",
+                "Calls of a plugin without a usable reply, by the code of the error; diagnostics about the input are no errors",
+            ),
+            fuel: registry.add(
+                "plugin_fuel",
+                "Fuel that calls of a plugin have used; that of wrappers includes the rules that they call",
+            ),
+            memory: registry.add(
+                "plugin_memory_bytes",
+                "Highest memory of a call of a plugin so far, in bytes",
+            ),
+            seconds: registry.register(
+                "plugin_seconds",
+                "Duration of calls of a plugin, in seconds",
+                Family::new_with_constructor(seconds),
+            ),
+            compile_seconds: registry.add(
+                "plugin_compile_seconds",
+                "Duration of the compilation of a plugin, in seconds, if its machine code was not in the cache",
+            ),
+            shadows: registry.add(
+                "plugin_shadow_calls",
+                "Calls of a shadow plugin beside the plugin in use, by reply: same, different, failed, skipped",
+            ),
         }
     }
-}
 
-impl PluginMetrics {
     /// Begins to count for a version. `key`: its whole digest; the first of several names of a component is used.
     /// `compiled`: how long its compilation took, if it was not in the cache.
     pub fn add(&self, key: &str, version: Version, compiled: Option<Duration>) {
@@ -169,44 +190,6 @@ impl PluginMetrics {
 
     fn known(&self) -> MutexGuard<'_, Known> {
         self.known.lock()
-    }
-
-    pub(super) fn register(&self, registry: &mut Described) {
-        registry.register(
-            "plugin_calls",
-            "Calls of a plugin by stage, name and digest, also those of rules by wrappers",
-            self.calls.clone(),
-        );
-        registry.register(
-            "plugin_errors",
-            "Calls of a plugin without a usable reply, by the code of the error; diagnostics about the input are no errors",
-            self.errors.clone(),
-        );
-        registry.register(
-            "plugin_fuel",
-            "Fuel that calls of a plugin have used; that of wrappers includes the rules that they call",
-            self.fuel.clone(),
-        );
-        registry.register(
-            "plugin_memory_bytes",
-            "Highest memory of a call of a plugin so far, in bytes",
-            self.memory.clone(),
-        );
-        registry.register(
-            "plugin_seconds",
-            "Duration of calls of a plugin, in seconds",
-            self.seconds.clone(),
-        );
-        registry.register(
-            "plugin_compile_seconds",
-            "Duration of the compilation of a plugin, in seconds, if its machine code was not in the cache",
-            self.compile_seconds.clone(),
-        );
-        registry.register(
-            "plugin_shadow_calls",
-            "Calls of a shadow plugin beside the plugin in use, by reply: same, different, failed, skipped",
-            self.shadows.clone(),
-        );
     }
 }
 

@@ -17,14 +17,14 @@ pub struct Readiness {
 #[derive(Debug, Default)]
 pub struct Tally {
     known: Mutex<HashMap<String, bool>>,
-    pub(super) shown: Family<Readiness, Gauge>,
+    shown: Family<Readiness, Gauge>,
 }
 
 /// The earliest expiry of many objects.
 #[derive(Debug, Default)]
 pub struct Earliest {
     known: Mutex<HashMap<String, i64>>,
-    pub(super) shown: Family<Of, Gauge>,
+    shown: Family<Of, Gauge>,
 }
 
 /// Of what.
@@ -39,6 +39,11 @@ const DEPLOYMENTS: Of = Of { of: "deployments" };
 // === impl Tally ===
 
 impl Tally {
+    pub(super) fn new(shown: Family<Readiness, Gauge>) -> Self {
+        let known = Mutex::default();
+        Self { known, shown }
+    }
+
     /// Sets whether an object is ready; none: it is deleted.
     pub fn set(&self, key: &str, ready: Option<bool>) {
         let mut known = self.known.lock();
@@ -57,6 +62,11 @@ impl Tally {
 // === impl Earliest ===
 
 impl Earliest {
+    pub(super) fn new(shown: Family<Of, Gauge>) -> Self {
+        let known = Mutex::default();
+        Self { known, shown }
+    }
+
     /// Sets when an object expires, in seconds since 1970; none: it does not, or is deleted.
     pub fn set(&self, key: &str, end: Option<i64>) {
         let mut known = self.known.lock();

@@ -4,8 +4,10 @@
 pub mod account;
 pub mod conflicts;
 pub mod drift;
+mod metadata;
 mod plan;
 pub mod used;
 pub mod versioned;
 
-pub use plan::{DIGEST, Plan, TRIGGER, digest, has_owner, hexadecimal, names_owner, own, plan};
+pub use metadata::{annotation, label};
+pub use plan::{DIGEST, Plan, TRIGGER, digest, has_owner, hexadecimal, is_manual, names_owner, own, plan};

@@ -5,10 +5,12 @@
 
 use super::drift::{Drifted, Excess, Foreign, holds};
 use crate::client::AnyObject;
+use boson_api::QuarksJob;
+use boson_api::job::Strategy;
 use boson_manifest::labels;
 use data_encoding::HEXLOWER;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference};
-use kube::Resource;
+use kube::{Resource, ResourceExt};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 use std::collections::HashMap;
@@ -90,6 +92,17 @@ fn keep_trigger(object: &mut Value, found: Option<&Value>) {
         object.set_resource_version(found.resource_version());
     }
     object.set_annotation(TRIGGER, asked.as_deref());
+}
+
+/// Whether only a user starts an errand: by the annotation, because the trigger strategy itself changes during a run.
+pub fn is_manual(errand: &QuarksJob) -> bool {
+    match errand.annotations().get(TRIGGER) {
+        Some(asked) => asked == "manual",
+        None => matches!(
+            errand.spec.trigger.strategy,
+            Strategy::Manual | Strategy::Now | Strategy::Changed
+        ),
+    }
 }
 
 // === impl Plan ===

@@ -7,6 +7,7 @@ use boson_pipeline::encoding::{self, TooLarge};
 use k8s_openapi::ByteString;
 use k8s_openapi::api::core::v1::Secret;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference};
+use kube::ResourceExt;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The series of versions of one document.
@@ -85,13 +86,9 @@ impl Series {
         let Some((version, secret)) = there else {
             return Next::Make(1, Box::new(self.secret(1, content)));
         };
-        let same_labels = || {
-            let held = secret.metadata.labels.as_ref();
-            self.labels
-                .iter()
-                .all(|(key, value)| held.and_then(|held| held.get(key)) == Some(value))
-        };
-        if content.is_in(secret) && same_labels() && self.owns(&secret.metadata) {
+        let held = secret.labels();
+        let same_labels = self.labels.iter().all(|(key, value)| held.get(key) == Some(value));
+        if content.is_in(secret) && same_labels && self.owns(&secret.metadata) {
             return Next::Keep(version, Box::new(secret.clone()));
         }
         let version = version.saturating_add(1);

@@ -7,17 +7,9 @@
 use super::watches::Requeued;
 use crate::client::Kind;
 use futures::stream::{self, Stream, StreamExt};
-use kube::runtime::reflector::ObjectRef;
-use kube::runtime::watcher;
 use std::collections::HashSet;
 use std::time::Duration;
 use tokio::time::sleep;
-
-/// What is requeued in one window, each object once.
-struct Batch<K: Kind + 'static> {
-    objects: HashSet<ObjectRef<K>>,
-    errors: Vec<watcher::Error>,
-}
 
 /// Requeues each object once for all its events within a window. A window begins with the first event after the last
 /// one.
@@ -27,51 +19,31 @@ pub fn batched<K: Kind + Send + Sync + 'static>(
 ) -> impl Stream<Item = Requeued<K>> + Send {
     let queue = Box::pin(queue.fuse());
     let batches = stream::unfold(queue, move |mut queue| async move {
-        let mut batch = Batch::of(queue.next().await?);
+        let mut next = Some(queue.next().await?);
+        let (mut objects, mut errors) = (HashSet::new(), Vec::new());
         let mut end = std::pin::pin!(sleep(window));
-        loop {
-            tokio::select! {
-                () = &mut end => break,
-                next = queue.next() => match next {
-                    Some(requeued) => batch.add(requeued),
-                    None => break,
-                },
+        while let Some(requeued) = next {
+            match requeued {
+                Ok(object) => drop(objects.insert(object)),
+                Err(error) => errors.push(error),
             }
+            next = tokio::select! {
+                () = &mut end => None,
+                next = queue.next() => next,
+            };
         }
-        Some((stream::iter(batch.into_requeued()), queue))
+        let errors = errors.into_iter().map(Err);
+        Some((stream::iter(errors.chain(objects.into_iter().map(Ok))), queue))
     });
     batches.flatten()
-}
-
-// === impl Batch ===
-
-impl<K: Kind + 'static> Batch<K> {
-    fn of(first: Requeued<K>) -> Self {
-        let mut batch = Self {
-            objects: HashSet::new(),
-            errors: Vec::new(),
-        };
-        batch.add(first);
-        batch
-    }
-
-    fn add(&mut self, requeued: Requeued<K>) {
-        match requeued {
-            Ok(object) => drop(self.objects.insert(object)),
-            Err(error) => self.errors.push(error),
-        }
-    }
-
-    fn into_requeued(self) -> impl Iterator<Item = Requeued<K>> {
-        let errors = self.errors.into_iter().map(Err);
-        errors.chain(self.objects.into_iter().map(Ok))
-    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use k8s_openapi::api::core::v1::ConfigMap;
+    use kube::runtime::reflector::ObjectRef;
+    use kube::runtime::watcher;
     use std::future::pending;
 
     const BATCH_DELAY: Duration = Duration::from_millis(50);

@@ -132,7 +132,7 @@ impl Running {
                 Err(controller::Error::ObjectNotFound(object)) => {
                     let namespace = object.namespace.unwrap_or_default();
                     forget(&namespace, &object.name);
-                    self.deleted(name, &format!("{namespace}/{}", object.name));
+                    self.backoff.forget(&format!("{name} {namespace}/{}", object.name));
                 }
                 Err(controller::Error::QueueError(error)) => self.deaf(name, namespace, &error),
                 _ => {}
@@ -184,11 +184,6 @@ impl Running {
             }
             None => tracing::debug!(controller, %error, "a watch was interrupted"),
         }
-    }
-
-    /// The object is deleted.
-    fn deleted(&self, controller: &'static str, key: &str) {
-        self.backoff.forget(&format!("{controller} {key}"));
     }
 
     /// Ready as soon as the API server has listed its kind: the definition exists, and the operator may list it.

@@ -44,13 +44,16 @@ pub struct Watches<K: Kind + 'static> {
 // === impl Watches ===
 
 impl<K: Kind + Send + Sync + 'static> Watches<K> {
-    /// Watches the objects of the controller.
+    /// Watches the objects of the controller, each requeued when it changes. They are stored without their managed
+    /// fields, which are as large as the rest of an instance group: a reconcile that needs those reads the object.
     pub fn of(client: &Client, namespace: &Option<String>, config: watcher::Config) -> Self {
-        let (store, own) = stored(client, namespace, config);
+        let (store, writer) = reflector::store();
+        let events = watcher(api::<K>(client, namespace), config).backoff(WatchBackoff::default());
+        let trimmed = events.modify(|object: &mut K| object.meta_mut().managed_fields = None);
         Self {
             client: client.clone(),
             namespace: namespace.clone(),
-            all: vec![own.boxed()],
+            all: vec![own(store.clone(), trimmed.reflect(writer)).boxed()],
             store,
         }
     }
@@ -138,19 +141,6 @@ impl<K: Kind + Send + Sync + 'static> Watches<K> {
     }
 }
 
-/// The objects of a controller, each requeued when it changes. They are stored without their managed fields, which are
-/// as large as the rest of an instance group: a reconcile that needs those reads the object.
-pub fn stored<K: Kind + Send + Sync + 'static>(
-    client: &Client,
-    namespace: &Option<String>,
-    config: watcher::Config,
-) -> (Store<K>, impl Stream<Item = Requeued<K>> + Send + use<K>) {
-    let (store, writer) = reflector::store();
-    let events = watcher(api::<K>(client, namespace), config).backoff(WatchBackoff::default());
-    let trimmed = events.modify(|object: &mut K| object.meta_mut().managed_fields = None);
-    (store.clone(), own(store, trimmed.reflect(writer)))
-}
-
 /// Requeues an object each time that it changes. `events`: the watch events, after `store` was updated.
 fn own<K: Kind + Send + Sync + 'static>(
     store: Store<K>,
@@ -202,7 +192,8 @@ fn within<K: Kind + 'static>(here: &Option<String>, mut objects: Vec<ObjectRef<K
     objects
 }
 
-fn requeued<K: Kind + Send + 'static, E: Send>(
+/// Requeues those whom each event concerns.
+pub fn requeued<K: Kind + Send + 'static, E: Send>(
     events: impl Stream<Item = watcher::Result<E>> + Send,
     mut whom: impl FnMut(E) -> Vec<ObjectRef<K>> + Send,
 ) -> impl Stream<Item = Requeued<K>> + Send {
@@ -217,6 +208,13 @@ fn requeued<K: Kind + Send + 'static, E: Send>(
 fn known<K: Kind + 'static>(store: &Store<K>) -> HashSet<ObjectRef<K>> {
     let all = store.state();
     all.iter().map(|object| ObjectRef::from_obj(&**object)).collect()
+}
+
+/// The object of this name in this namespace, if both are known.
+pub fn named<K: Kind + 'static>(name: Option<&str>, namespace: Option<&str>) -> Vec<ObjectRef<K>> {
+    let both = name.zip(namespace).into_iter();
+    both.map(|(name, namespace)| ObjectRef::new(name).within(namespace))
+        .collect()
 }
 
 /// The owners of an object.

@@ -51,7 +51,7 @@ impl VarsStore {
     /// # Errors
     /// It cannot be read, or is not a map.
     pub fn read(&mut self, shown: &mut Sources) -> Result<Store, Box<Diagnostic>> {
-        self.content = self.bytes()?;
+        self.content = self.regular(&self.path)?;
         let Some(bytes) = self.content.clone() else {
             return Ok(Store::empty());
         };
@@ -96,7 +96,7 @@ impl VarsStore {
     /// # Errors
     /// It cannot be read.
     pub fn has_changed(&self) -> Result<bool, Box<Diagnostic>> {
-        Ok(self.bytes()? != self.content)
+        Ok(self.regular(&self.path)? != self.content)
     }
 
     /// Stores values and recipes, if there are new ones.
@@ -116,10 +116,6 @@ impl VarsStore {
             write(&self.recipes(), &store.recipes.to_tree())?;
         }
         Ok(())
-    }
-
-    fn bytes(&self) -> Result<Option<Vec<u8>>, Box<Diagnostic>> {
-        self.regular(&self.path)
     }
 
     fn regular(&self, path: &Path) -> Result<Option<Vec<u8>>, Box<Diagnostic>> {
@@ -143,12 +139,8 @@ impl VarsStore {
 
     /// Removes files with secrets that killed runs left.
     fn remove_leftovers(&self) -> Result<(), Box<Diagnostic>> {
-        let (values, recipes) = (self.path.clone(), self.recipes());
-        let ours = |name: &str| {
-            [&values, &recipes]
-                .iter()
-                .any(|path| path.file_name() == Some(name.as_ref()))
-        };
+        let all = [self.path.clone(), self.recipes()];
+        let ours = |name: &str| all.iter().any(|path| path.file_name() == Some(name.as_ref()));
         durable::remove_leftovers(durable::parent(&self.path), ours)
             .map_err(|error| self.unwritable(&format!("{error:#}")))
     }

@@ -5,15 +5,17 @@ mod memory;
 mod module;
 mod starter;
 
-use crate::Error;
-use crate::console;
+use crate::{Error, console, embed};
 use starter::Starter;
 use wit_component::{ComponentEncoder, DecodedWasm, StringEncoding, embed_component_metadata};
 use wit_parser::{Resolve, WorldId};
 
 /// Name of the function that the [`Starter`] calls.
 pub(crate) const STARTED: &str = "started";
-const EXPORTS_STARTED: &str = "package boson:wasi@1.0.0; world provider { export started: func(); }";
+const EXPORTS_STARTED: (&str, &str) = (
+    "wasi.wit",
+    "package boson:wasi@1.0.0; world provider { export started: func(); }",
+);
 
 /// The component that answers for WASI.
 pub(crate) struct Provider {
@@ -51,10 +53,10 @@ pub(crate) fn provider(mut resolve: Resolve, world: WorldId) -> Result<Provider,
     let mut wasm = made.wasm;
     embed_component_metadata(&mut wasm, &resolve, world, StringEncoding::UTF8).map_err(Error::unfit)?;
     if made.prints {
-        console::embed(&mut wasm)?;
+        embed(&mut wasm, &console::WORLD)?;
     }
     if made.starts {
-        embed(&mut wasm, EXPORTS_STARTED)?;
+        embed(&mut wasm, &[EXPORTS_STARTED])?;
     }
     Ok(Provider {
         component: encoded(&wasm)?,
@@ -63,14 +65,8 @@ pub(crate) fn provider(mut resolve: Resolve, world: WorldId) -> Result<Provider,
     })
 }
 
-fn embed(module: &mut Vec<u8>, wit: &str) -> Result<(), Error> {
-    let mut resolve = Resolve::default();
-    let package = resolve.push_str("wasi.wit", wit).map_err(Error::unfit)?;
-    let world = resolve.select_world(&[package], None).map_err(Error::unfit)?;
-    embed_component_metadata(module, &resolve, world, StringEncoding::UTF8).map_err(Error::unfit)
-}
-
-fn encoded(module: &[u8]) -> Result<Vec<u8>, Error> {
+/// The component of a module that holds its world.
+pub(crate) fn encoded(module: &[u8]) -> Result<Vec<u8>, Error> {
     let encoder = ComponentEncoder::default().validate(true).module(module);
     encoder.and_then(|mut encoder| encoder.encode()).map_err(Error::unfit)
 }

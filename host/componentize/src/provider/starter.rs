@@ -5,8 +5,8 @@
 //! asked for before: what the first call prepares is the same for each call of each instance.
 
 use super::memory::{Memory, RESULT};
-use super::{STARTED, embed, encoded};
-use crate::Error;
+use super::{STARTED, encoded};
+use crate::{Error, embed};
 use walrus::{FunctionBuilder, FunctionId, Module, ValType};
 use wit_component::{StringEncoding, embed_component_metadata};
 use wit_parser::abi::AbiVariant;
@@ -15,7 +15,10 @@ use wit_parser::{Function, Resolve, WorldId, WorldItem, WorldKey};
 /// The interface that all plugins export, without its version, and its function.
 const ABOUT: &str = "boson:types/about@";
 const DESCRIBE: &str = "describe";
-const WORLD: &str = "package boson:wasi@1.0.0; world starter { import started: func(); }";
+const WORLD: (&str, &str) = (
+    "wasi.wit",
+    "package boson:wasi@1.0.0; world starter { import started: func(); }",
+);
 
 pub(crate) struct Starter {
     pub(crate) component: Vec<u8>,
@@ -43,7 +46,7 @@ impl Starter {
             turned.imports.insert(key, item);
             embed_component_metadata(&mut wasm, &resolve, world, StringEncoding::UTF8).map_err(Error::unfit)?;
         }
-        embed(&mut wasm, WORLD)?;
+        embed(&mut wasm, &[WORLD])?;
         let component = encoded(&wasm)?;
         Ok(Self { component, about })
     }

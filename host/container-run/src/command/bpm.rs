@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use super::{write, write_error};
+use super::write;
 use crate::arguments::Flags;
 use crate::children;
 use crate::directories;
@@ -26,17 +26,7 @@ struct Call {
 }
 
 /// Runs the command. Error texts are BPM's.
-pub fn run(places: &Places, arguments: &[String]) -> u8 {
-    match dispatch(places, arguments) {
-        Ok(code) => code,
-        Err(failure) => {
-            write_error(&failure.text);
-            1
-        }
-    }
-}
-
-fn dispatch(places: &Places, arguments: &[String]) -> Result<u8> {
+pub fn run(places: &Places, arguments: &[String]) -> Result<u8> {
     let (verb, rest) = arguments.split_first().ok_or_else(|| Error::usage(USAGE))?;
     match verb.as_str() {
         "version" | "--version" => write(concat!(env!("CARGO_PKG_VERSION"), "\n")),
@@ -183,7 +173,7 @@ fn run_once(places: &Places, call: &Call) -> Result<u8> {
     service.start(&mut events)?;
     let mut stopping = false;
     loop {
-        service.tick(&mut events)?;
+        service.tick();
         if let Phase::Ended(code) = service.phase() {
             if !stopping {
                 events.last_output();

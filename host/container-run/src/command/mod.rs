@@ -5,6 +5,7 @@ pub mod bpm;
 pub mod chpst;
 pub mod monit;
 
+use crate::error::Result;
 use crate::output::container::Container;
 
 /// Writes to standard output; a closed pipe is ignored.
@@ -19,8 +20,11 @@ fn write(text: &str) {
     }
 }
 
-/// Writes `Error: <text>` to standard error, as BPM does.
-fn write_error(text: &str) {
-    let line = format!("Error: {text}\n");
-    let _ = rustix::io::write(Container::Error.fd(), line.as_bytes());
+/// The exit status of `bpm` or `monit`. An error is written to standard error as `Error: <text>`, as BPM does.
+pub fn status(result: Result<u8>) -> u8 {
+    result.unwrap_or_else(|failure| {
+        let line = format!("Error: {}\n", failure.text);
+        let _ = rustix::io::write(Container::Error.fd(), line.as_bytes());
+        1
+    })
 }

@@ -1,6 +1,6 @@
 //! `monit`, for the scripts that restart a sibling or wait for it.
 
-use super::{write, write_error};
+use super::write;
 use crate::error::{Error, Result};
 use crate::instance::State;
 use crate::instance::control::Request;
@@ -8,17 +8,7 @@ use crate::instance::known::{self, Known};
 use crate::places::Places;
 
 /// Runs the command. Unlike monit, it waits until the request is done, which harms no script.
-pub fn run(places: &Places, arguments: &[String]) -> u8 {
-    match dispatch(places, arguments) {
-        Ok(()) => 0,
-        Err(failure) => {
-            write_error(&failure.text);
-            1
-        }
-    }
-}
-
-fn dispatch(places: &Places, arguments: &[String]) -> Result<()> {
+pub fn run(places: &Places, arguments: &[String]) -> Result<u8> {
     let words = words(arguments);
     let (verb, name) = match words.as_slice() {
         [] => return Err(Error::new("monit runs no daemon in a pod: name a command")),
@@ -36,7 +26,7 @@ fn dispatch(places: &Places, arguments: &[String]) -> Result<()> {
         "unmonitor" => drop(select(places, name)?),
         _ => return Err(Error::new(format!("monit {verb} is not supported in a pod"))),
     }
-    Ok(())
+    Ok(0)
 }
 
 /// All but the flags; those of monit that have a value are `-c`, `-d`, `-g`, `-l`, `-p` and `-s`.

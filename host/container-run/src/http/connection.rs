@@ -72,7 +72,7 @@ impl Connection {
     }
 
     /// Reads and writes what is possible now. `answer` is called once, with the request.
-    pub fn proceed(&mut self, answer: impl FnOnce(&Parsed<'_>) -> Vec<u8>) {
+    pub fn proceed(&mut self, answer: impl FnOnce(Parsed<'_>) -> Vec<u8>) {
         let result = match self.phase {
             Phase::Reading => self.read(answer),
             Phase::Writing => self.write(),
@@ -87,7 +87,7 @@ impl Connection {
         }
     }
 
-    fn read(&mut self, answer: impl FnOnce(&Parsed<'_>) -> Vec<u8>) -> io::Result<()> {
+    fn read(&mut self, answer: impl FnOnce(Parsed<'_>) -> Vec<u8>) -> io::Result<()> {
         let mut piece = [0; MAX_REQUEST_BYTES];
         let room = MAX_REQUEST_BYTES - self.input.len();
         let count = self.stream.read(&mut piece[..room])?;
@@ -96,10 +96,10 @@ impl Connection {
             return Ok(());
         }
         self.input.extend_from_slice(&piece[..count]);
-        match parse(&self.input) {
-            Parsed::Incomplete => return Ok(()),
-            parsed => self.output = answer(&parsed),
-        }
+        let Some(parsed) = parse(&self.input) else {
+            return Ok(());
+        };
+        self.output = answer(parsed);
         self.input = Vec::new();
         self.phase = Phase::Writing;
         self.write()

@@ -72,7 +72,7 @@ impl Server {
     }
 
     /// Reads requests and writes answers, as far as that is possible now.
-    pub fn proceed(&mut self, mut answer: impl FnMut(&Parsed<'_>) -> Vec<u8>) {
+    pub fn proceed(&mut self, mut answer: impl FnMut(Parsed<'_>) -> Vec<u8>) {
         self.accept();
         for connection in &mut self.connections {
             connection.proceed(&mut answer);

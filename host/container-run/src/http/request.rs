@@ -44,24 +44,13 @@ pub struct Request<'a> {
     pub body: &'a str,
 }
 
-/// What the bytes are that have arrived so far.
-#[derive(Debug, PartialEq, Eq)]
-pub enum Parsed<'a> {
-    /// The beginning of a request.
-    Incomplete,
-    Request(Request<'a>),
-    /// No request.
-    Refused(Status),
-}
+/// A request, or the status with which it is refused.
+pub type Parsed<'a> = Result<Request<'a>, Status>;
 
-/// Reads a request.
-pub fn parse(bytes: &[u8]) -> Parsed<'_> {
-    match read(bytes) {
-        Ok(Some(request)) => Parsed::Request(request),
-        Ok(None) if bytes.len() >= MAX_REQUEST_BYTES => Parsed::Refused(TOO_LARGE),
-        Ok(None) => Parsed::Incomplete,
-        Err(status) => Parsed::Refused(status),
-    }
+/// Reads a request; none: only its beginning has arrived so far.
+pub fn parse(bytes: &[u8]) -> Option<Parsed<'_>> {
+    let is_full = bytes.len() >= MAX_REQUEST_BYTES;
+    read(bytes).transpose().or(is_full.then_some(Err(TOO_LARGE)))
 }
 
 fn read(bytes: &[u8]) -> Result<Option<Request<'_>>, Status> {
@@ -157,20 +146,20 @@ mod tests {
 
     #[test]
     fn requests_are_read_when_they_are_whole() {
-        let Parsed::Request(status) = parse(STATUS.as_bytes()) else {
+        let Some(Ok(status)) = parse(STATUS.as_bytes()) else {
             panic!()
         };
         assert_eq!((status.method, status.path), (Method::Get, "/_status"));
         assert_eq!(status.parameter("format"), Some("xml"));
         assert_eq!(status.authorization, Some("Basic eA=="));
-        let Parsed::Request(start) = parse(START.as_bytes()) else {
+        let Some(Ok(start)) = parse(START.as_bytes()) else {
             panic!()
         };
         assert_eq!((start.method, start.path), (Method::Post, "/nats"));
         assert_eq!(start.parameter("action"), Some("start"));
         for text in [STATUS, START] {
             for end in 0..text.len() {
-                assert_eq!(parse(&text.as_bytes()[..end]), Parsed::Incomplete, "{end}");
+                assert_eq!(parse(&text.as_bytes()[..end]), None, "{end}");
             }
         }
     }
@@ -199,10 +188,10 @@ mod tests {
             ("POST / HTTP/1.1\r\nContent-Length: 4090\r\n\r\na", TOO_LARGE),
             ("POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n", NOT_IMPLEMENTED),
         ] {
-            assert_eq!(parse(text.as_bytes()), Parsed::Refused(status), "{text:?}");
+            assert_eq!(parse(text.as_bytes()), Some(Err(status)), "{text:?}");
         }
         let endless = [b'a'; MAX_REQUEST_BYTES];
-        assert_eq!(parse(&endless[1..]), Parsed::Incomplete);
-        assert_eq!(parse(&endless), Parsed::Refused(TOO_LARGE));
+        assert_eq!(parse(&endless[1..]), None);
+        assert_eq!(parse(&endless), Some(Err(TOO_LARGE)));
     }
 }

@@ -1,10 +1,8 @@
 //! The processes of the pod: their descriptions, and the state that the container of each reports.
 
-use std::fs;
-
 use super::control::{Request, ask};
 use super::{Of, Record, State, live};
-use crate::description::{Description, Process};
+use crate::description::{Description, Process, jobs};
 use crate::error::{Error, Result};
 use crate::places::Places;
 
@@ -21,6 +19,12 @@ pub struct Known {
 // === impl Known ===
 
 impl Known {
+    fn of(places: &Places, job: &str, process: Process) -> Self {
+        let record = live(&places.instance(), Of::Process(job, &process.name));
+        let job = job.to_string();
+        Self { job, process, record }
+    }
+
     /// `J`, or `J.P` where its name is another than the job's.
     pub fn name(&self) -> String {
         if self.job == self.process.name {
@@ -60,34 +64,18 @@ impl Known {
 /// A process by the names of its job and its own.
 pub fn one(places: &Places, job: &str, name: &str) -> Result<Known> {
     let description = Description::read(places, job)?;
-    let process = description.process(name)?.clone();
-    let record = live(&places.instance(), Of::Process(job, name));
-    Ok(Known {
-        job: job.to_string(),
-        process,
-        record,
-    })
+    Ok(Known::of(places, job, description.process(name)?.clone()))
 }
 
 /// All processes of the pod, in the order of their jobs' names. Files that cannot be read are left out.
 pub fn all(places: &Places) -> Vec<Known> {
-    let entries = fs::read_dir(places.all_processes()).into_iter().flatten().flatten();
-    let names = entries.filter_map(|entry| {
-        let name = entry.file_name().into_string().ok()?;
-        name.strip_suffix(".json").map(str::to_string)
-    });
-    let mut jobs: Vec<String> = names.collect();
-    jobs.sort();
     let mut out = Vec::new();
-    for job in jobs {
+    for job in jobs(places) {
         let Ok(description) = Description::read(places, &job) else {
             continue;
         };
-        for process in description.processes {
-            let record = live(&places.instance(), Of::Process(&job, &process.name));
-            let job = job.clone();
-            out.push(Known { job, process, record });
-        }
+        let processes = description.processes.into_iter();
+        out.extend(processes.map(|process| Known::of(places, &job, process)));
     }
     out
 }

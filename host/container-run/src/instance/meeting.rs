@@ -17,8 +17,7 @@ const RESERVED_GRACE_PERIOD: Duration = Duration::from_secs(20);
 #[derive(Debug)]
 pub struct Pod<'a> {
     directory: &'a Path,
-    members: &'a [Member],
-    scripts: &'a [String],
+    flags: &'a Flags,
 }
 
 // === impl Pod ===
@@ -26,16 +25,13 @@ pub struct Pod<'a> {
 impl<'a> Pod<'a> {
     /// Creates a meeting with these flags, whose files are in this directory.
     pub fn new(directory: &'a Path, flags: &'a Flags) -> Self {
-        Self {
-            directory,
-            members: &flags.members,
-            scripts: &flags.scripts,
-        }
+        Self { directory, flags }
     }
 
     fn processes(&self) -> impl Iterator<Item = Option<Record>> + '_ {
         let of = |member: &'a Member| Of::Process(&member.job, &member.process);
-        self.members.iter().map(move |member| live(self.directory, of(member)))
+        let members = self.flags.members.iter();
+        members.map(move |member| live(self.directory, of(member)))
     }
 
     /// Whether every process of the pod runs.
@@ -74,10 +70,8 @@ impl<'a> Pod<'a> {
     /// A sidecar that does not run delays nothing. One that finished before this stop began has not started its scripts
     /// yet.
     fn sidecars(&self, since: u64, done: impl Fn(State) -> bool) -> bool {
-        let mut all = self
-            .scripts
-            .iter()
-            .filter_map(|job| live(self.directory, Of::Scripts(job)));
+        let scripts = self.flags.scripts.iter();
+        let mut all = scripts.filter_map(|job| live(self.directory, Of::Scripts(job)));
         all.all(|record| done(record.state) && record.since >= since)
     }
 }

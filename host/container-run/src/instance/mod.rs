@@ -12,9 +12,10 @@ use std::io::{self, Read};
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{FlockOperation, OFlags, flock};
+use rustix::fs::{FlockOperation, flock};
 
 use crate::error::{Doing, Result};
+use crate::files::open_shared;
 
 /// A record has this many bytes, so that one write replaces another whole.
 const RECORD_BYTES: usize = 64;
@@ -136,13 +137,11 @@ impl Record {
 
 /// The record of a container, if it runs.
 pub fn live(directory: &Path, of: Of<'_>) -> Option<Record> {
-    let mut file = open(OpenOptions::new().read(true), &of.file(directory)).ok()?;
+    let file = open(OpenOptions::new().read(true), &of.file(directory)).ok()?;
     if flock(&file, FlockOperation::NonBlockingLockShared).is_ok() {
         return None;
     }
-    let mut text = String::new();
-    file.by_ref().take(RECORD_BYTES as u64).read_to_string(&mut text).ok()?;
-    Record::decode(&text)
+    Record::decode(&io::read_to_string(file.take(RECORD_BYTES as u64)).ok()?)
 }
 
 /// Locks a file of this name until the result is dropped; nothing while another container has it.
@@ -171,9 +170,7 @@ pub fn write(directory: &Path, what: &str, text: &str) -> Result<()> {
 /// A short text that was written.
 pub fn read_short(directory: &Path, what: &str) -> Option<String> {
     let file = open(OpenOptions::new().read(true), &directory.join(what)).ok()?;
-    let mut text = String::new();
-    file.take(RECORD_BYTES as u64).read_to_string(&mut text).ok()?;
-    Some(text)
+    io::read_to_string(file.take(RECORD_BYTES as u64)).ok()
 }
 
 /// Whether it was done.
@@ -181,13 +178,8 @@ pub fn is_marked(directory: &Path, what: &str) -> bool {
     fs::symlink_metadata(directory.join(what)).is_ok()
 }
 
-/// Others write to the directory, too: a link there must not be followed.
 fn open(options: &mut OpenOptions, path: &Path) -> io::Result<File> {
-    let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY;
-    options
-        .mode(0o644)
-        .custom_flags(i32::try_from(flags.bits()).unwrap_or_default())
-        .open(path)
+    open_shared(options.mode(0o644), path)
 }
 
 /// Nanoseconds of the machine's monotonic clock.

@@ -2,11 +2,10 @@
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Seek, SeekFrom};
-use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
-use std::path::PathBuf;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
 
-use rustix::fs::OFlags;
-
+use crate::files::open_shared;
 use crate::output::logfile::{Rotation, copy_and_empty};
 
 /// What is read of a file at once: the others have their turn, too.
@@ -118,12 +117,8 @@ impl Followed {
     }
 }
 
-fn open(path: &PathBuf) -> io::Result<(File, u64)> {
-    let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK;
-    let file = OpenOptions::new()
-        .read(true)
-        .custom_flags(i32::try_from(flags.bits()).unwrap_or_default())
-        .open(path)?;
+fn open(path: &Path) -> io::Result<(File, u64)> {
+    let file = open_shared(OpenOptions::new().read(true), path)?;
     let inode = file.metadata()?.ino();
     Ok((file, inode))
 }

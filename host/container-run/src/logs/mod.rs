@@ -18,7 +18,6 @@ use crate::events::Events;
 use crate::instance::meeting::Pod;
 use crate::instance::{is_marked, mark};
 use crate::output::container::{Container, Offered, offer};
-use crate::output::logfile::Rotation;
 use crate::output::say::say;
 use crate::places::Places;
 
@@ -34,8 +33,8 @@ const MARK: &str = "sent";
 struct Logs<'a> {
     pod: Pod<'a>,
     root: PathBuf,
+    flags: &'a Flags,
     names: Names,
-    rotation: Rotation,
     files: BTreeMap<String, Followed>,
     /// Whether files are read from their end, because an earlier container sent their content.
     again: bool,
@@ -53,11 +52,8 @@ pub fn run(places: &Places, flags: &Flags) -> Result<u8> {
     let mut logs = Logs {
         pod: Pod::new(&instance, flags),
         root: places.vcap("sys/log"),
+        flags,
         names: Names::new(places),
-        rotation: Rotation {
-            size: flags.log_size,
-            files: flags.log_files,
-        },
         files: BTreeMap::new(),
         again: is_marked(&state, MARK),
         full: false,
@@ -119,7 +115,7 @@ impl Logs<'_> {
             }
         }
         for file in files.values_mut() {
-            file.rotate(self.rotation);
+            file.rotate(self.flags.rotation);
         }
         self.files = files;
         Ok(())

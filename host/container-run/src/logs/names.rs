@@ -3,9 +3,9 @@
 
 use std::collections::BTreeSet;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use crate::description::Description;
+use crate::description::{Description, jobs};
 use crate::places::Places;
 
 /// How deep directories are searched.
@@ -14,10 +14,9 @@ const MAX_DEPTH: usize = 3;
 const SCRIPTS: [&str; 5] = ["pre-start", "post-start", "pre-stop", "post-stop", "post-deploy"];
 
 /// The names of files whose content other containers send.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Names {
-    descriptions: PathBuf,
-    places: Option<Places>,
+    places: Places,
     /// Jobs whose description was read.
     jobs: BTreeSet<String>,
     sent: BTreeSet<String>,
@@ -30,9 +29,9 @@ impl Names {
     /// process starts.
     pub fn new(places: &Places) -> Self {
         Self {
-            descriptions: places.all_processes(),
-            places: Some(places.clone()),
-            ..Self::default()
+            places: places.clone(),
+            jobs: BTreeSet::new(),
+            sent: BTreeSet::new(),
         }
     }
 
@@ -45,26 +44,21 @@ impl Names {
     }
 
     fn read_descriptions(&mut self) {
-        let Some(places) = &self.places else { return };
-        for entry in fs::read_dir(&self.descriptions).into_iter().flatten().flatten() {
-            let name = entry.file_name().to_string_lossy().into_owned();
-            let Some(job) = name.strip_suffix(".json") else {
-                continue;
-            };
-            if self.jobs.contains(job) {
+        for job in jobs(&self.places) {
+            if self.jobs.contains(&job) {
                 continue;
             }
             // One that is not complete yet is read again.
-            let Ok(description) = Description::read(places, job) else {
+            let Ok(description) = Description::read(&self.places, &job) else {
                 continue;
             };
-            self.jobs.insert(job.to_string());
             let by_bpm = description.processes.iter().filter(|process| process.monit.is_none());
             let processes = by_bpm.map(|process| process.name.as_str());
             for program in processes.chain(SCRIPTS) {
                 self.sent
                     .extend(["stdout", "stderr"].map(|word| format!("{job}/{program}.{word}.log")));
             }
+            self.jobs.insert(job);
         }
     }
 
@@ -108,7 +102,7 @@ mod tests {
         std::os::unix::fs::symlink(root, root.join("a/self")).unwrap();
         let mut names = Names {
             sent: BTreeSet::from(["a/a.stdout.log".to_string()]),
-            ..Names::default()
+            ..Names::new(&Places::new())
         };
         let found: Vec<String> = names.find(root).into_iter().collect();
         assert_eq!(found, ["a/.hidden.log", "a/b/two.log", "a/one.log", "top.log"]);

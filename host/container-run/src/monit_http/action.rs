@@ -114,20 +114,18 @@ impl Pending {
 fn carry_out(directory: &Path, job: &str, process: &str, request: Request) -> Result<()> {
     let until = Instant::now() + STOP_TIMEOUT;
     loop {
-        let lives = live(directory, Of::Process(job, process)).is_some();
         let is_late = Instant::now() >= until;
-        match ask_living(directory, job, process, request, lives) {
+        let result = if live(directory, Of::Process(job, process)).is_some() {
+            ask(directory, job, process, request)
+        } else if request == Request::Stop {
+            Err(Error::new(format!("the container of {job}/{process} does not run")))
+        } else {
+            Ok(())
+        };
+        match result {
             // The process may have ended just now.
             Err(_) if request == Request::Stop && !is_late => thread::sleep(POLL_INTERVAL),
             result => return result,
         }
-    }
-}
-
-fn ask_living(directory: &Path, job: &str, process: &str, request: Request, lives: bool) -> Result<()> {
-    match request {
-        _ if lives => ask(directory, job, process, request),
-        Request::Stop => Err(Error::new(format!("the container of {job}/{process} does not run"))),
-        Request::Start | Request::Restart => Ok(()),
     }
 }

@@ -61,12 +61,11 @@ pub fn run(places: &Places, flags: &Flags) -> Result<u8> {
 // === impl Monit ===
 
 impl Monit<'_> {
-    fn answer(&mut self, parsed: &Parsed<'_>) -> Vec<u8> {
+    fn answer(&mut self, parsed: Parsed<'_>) -> Vec<u8> {
         let incarnation = self.incarnation;
-        let request = match parsed {
-            Parsed::Request(request) => request,
-            Parsed::Refused(status) => return refusal(*status, status.1),
-            Parsed::Incomplete => return refusal(request::BAD, request::BAD.1),
+        let request = match &parsed {
+            Ok(request) => request,
+            Err(status) => return refusal(*status, status.1),
         };
         if !is_authorized(request) {
             return refusal(request::UNAUTHORIZED, "You are not authorized to access monit");

@@ -9,12 +9,13 @@ use std::time::{Duration, Instant};
 use rustix::fs::OFlags;
 
 use super::say::say;
+use crate::files::open_shared;
 
 /// How often a file that could not be opened is tried again.
 const OPEN_RETRY_INTERVAL: Duration = Duration::from_secs(10);
 
 /// When files are rotated.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub struct Rotation {
     /// A file is at most this large, in bytes.
     pub size: u64,
@@ -130,15 +131,10 @@ impl LogFile {
     }
 }
 
-/// Follows no link, so that a process cannot make root write elsewhere; waits for no reader of a named pipe.
+/// A process must not make root write elsewhere.
 fn open(path: &Path, access: Access) -> io::Result<File> {
-    let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY;
-    let file = OpenOptions::new()
-        .append(true)
-        .create(true)
-        .mode(access.mode)
-        .custom_flags(i32::try_from(flags.bits()).unwrap_or_default())
-        .open(path)?;
+    let mut options = OpenOptions::new();
+    let file = open_shared(options.append(true).create(true).mode(access.mode), path)?;
     let metadata = file.metadata()?;
     if !metadata.is_file() {
         return Err(io::Error::other("not a regular file"));

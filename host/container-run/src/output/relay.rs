@@ -7,6 +7,8 @@ use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::time::{Duration, Instant};
 
+use rustix::event::PollFlags;
+
 use super::container::{Container, Offered, offer};
 use super::logfile::LogFile;
 
@@ -57,16 +59,11 @@ impl Relay {
         })
     }
 
-    /// The pipe, if the buffer has space.
-    pub fn source(&self) -> Option<BorrowedFd<'_>> {
-        self.from.as_ref().filter(|_| self.pending.is_empty()).map(AsFd::as_fd)
-    }
-
-    /// The container's log, if the buffer has output for it.
-    pub fn target(&self) -> Option<BorrowedFd<'static>> {
+    /// What to poll for: the container's log if the buffer has output for it, else the pipe.
+    pub fn interest(&self) -> Option<(BorrowedFd<'_>, PollFlags)> {
         match self.copy {
-            Copy::Container(to) if !self.pending.is_empty() => Some(to.fd()),
-            _ => None,
+            Copy::Container(to) if !self.pending.is_empty() => Some((to.fd(), PollFlags::OUT)),
+            _ => self.from.as_ref().map(|from| (from.as_fd(), PollFlags::IN)),
         }
     }
 

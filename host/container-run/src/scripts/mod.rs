@@ -10,8 +10,6 @@ pub mod ready;
 pub mod sidecar;
 pub mod skip_drain;
 
-use std::os::fd::OwnedFd;
-
 use rustix::process::Pid;
 
 use crate::arguments::Flags;
@@ -22,7 +20,7 @@ use crate::events::Events;
 use crate::exec_as::Changes;
 use crate::launch::{Launch, Outputs};
 use crate::output::container::Container;
-use crate::output::logfile::{Access, LogFile, Rotation};
+use crate::output::logfile::{Access, LogFile};
 use crate::output::relay::{Copy, Relay};
 use crate::places::Places;
 
@@ -83,35 +81,26 @@ impl<'a> Script<'a> {
                 .into_owned(),
             arguments: arguments.iter().map(|text| (*text).to_string()).collect(),
             environment: environment::of_script(self.places, &self.flags.env, more),
-            directory: None,
             changes: Changes {
                 nice,
                 ..Changes::default()
             },
+            ..Launch::default()
         };
         let outputs = if record == Record::Container {
             Outputs::Inherited
         } else {
             Outputs::Pipes
         };
-        let mut running = launch.start(outputs)?;
-        if let Some(pipes) = running.pipes.take() {
-            self.connect(pipes, record, events)?;
+        let running = launch.start(outputs)?;
+        match running.pipes {
+            Some((output, error)) if record == Record::Answer => events.relay([
+                Relay::new(output, None, Copy::Memory(Vec::new(), MAX_ANSWER_BYTES)).while_("reading output")?,
+                Relay::new(error, None, Copy::Container(Container::Error)).while_("reading output")?,
+            ]),
+            pipes => events.relay_program(pipes, |word| Some(self.log(word)))?,
         }
         Ok(running.pid)
-    }
-
-    fn connect(&self, pipes: (OwnedFd, OwnedFd), record: Record, events: &mut Events) -> Result<()> {
-        let (output, log) = match record {
-            Record::Answer => (Copy::Memory(Vec::new(), MAX_ANSWER_BYTES), None),
-            _ => (Copy::Container(Container::Output), Some(self.log("stdout"))),
-        };
-        let error = (record == Record::Files).then(|| self.log("stderr"));
-        events.relay([
-            Relay::new(pipes.0, log, output).while_("reading output")?,
-            Relay::new(pipes.1, error, Copy::Container(Container::Error)).while_("reading output")?,
-        ]);
-        Ok(())
     }
 
     /// The group is vcap's (root's under BOSH), so that the sidecar for logs, which does not run as root, can read it.
@@ -126,10 +115,7 @@ impl<'a> Script<'a> {
             mode: 0o640,
             owner: root.then_some((0, VCAP.1)),
         };
-        let rotation = Rotation {
-            size: self.flags.log_size,
-            files: self.flags.log_files,
-        };
-        LogFile::open(directory.join(format!("{}.{word}.log", self.name)), access, rotation)
+        let path = directory.join(format!("{}.{word}.log", self.name));
+        LogFile::open(path, access, self.flags.rotation)
     }
 }

@@ -14,7 +14,6 @@ use crate::children;
 use crate::environment;
 use crate::error::{Doing, Result};
 use crate::events::{Events, LAST_OUTPUT_TIMEOUT};
-use crate::exec_as::Changes;
 use crate::files::{copy, empty, entries};
 use crate::launch::{Launch, Outputs};
 use crate::output::say::say;
@@ -57,7 +56,7 @@ pub fn run(places: &Places, flags: &Flags) -> Result<u8> {
                 &[("TMPDIR", temporary.to_string_lossy().into_owned())],
             ),
             directory: Some(sources.volume.clone()),
-            changes: Changes::default(),
+            ..Launch::default()
         };
         let code = finish(launch.start(Outputs::Inherited)?.pid, &mut events)?.code;
         children::await_writers(LAST_OUTPUT_TIMEOUT);

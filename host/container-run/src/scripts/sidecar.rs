@@ -16,7 +16,6 @@ use crate::description::Description;
 use crate::environment;
 use crate::error::{Error, Result};
 use crate::events::{Events, Happened};
-use crate::exec_as::Changes;
 use crate::instance::meeting::{Pod, time_for_scripts};
 use crate::instance::{Of, Seat, State, is_marked, mark};
 use crate::launch::{Launch, Outputs};
@@ -181,8 +180,7 @@ impl Sidecar<'_> {
             program: program.clone(),
             arguments: arguments.to_vec(),
             environment: environment::of_script(self.places, &self.flags.env, &[]),
-            directory: None,
-            changes: Changes::default(),
+            ..Launch::default()
         };
         self.course = match launch.start(Outputs::Inherited) {
             Ok(running) => Course::Trying(running.pid),

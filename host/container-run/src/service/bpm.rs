@@ -18,9 +18,7 @@ use crate::error::{Doing, Error, Result};
 use crate::events::Events;
 use crate::exec_as::Changes;
 use crate::launch::{Launch, Outputs};
-use crate::output::container::Container;
 use crate::output::logfile::{Access, LogFile, Rotation};
-use crate::output::relay::{Copy, Relay};
 use crate::output::say::say;
 use crate::places::Places;
 
@@ -81,10 +79,8 @@ impl BpmProcess {
         };
         let hook = process.pre_start.as_ref().map(|path| Launch {
             program: path.clone(),
-            arguments: Vec::new(),
             environment,
-            directory: None,
-            changes: Changes::default(),
+            ..Launch::default()
         });
         Ok(Self {
             places: places.clone(),
@@ -93,10 +89,7 @@ impl BpmProcess {
             root,
             hook,
             launch,
-            rotation: Rotation {
-                size: flags.log_size,
-                files: flags.log_files,
-            },
+            rotation: flags.rotation,
             has_pid_file: true,
             step: Step::Idle,
         })
@@ -115,18 +108,18 @@ impl BpmProcess {
 
     fn launch_hook(&mut self, hook: &Launch, events: &mut Events) -> Result<()> {
         let started = hook.start(Outputs::Pipes);
-        let mut running = started.map_err(|failure| Error {
+        let running = started.map_err(|failure| Error {
             text: format!("prestart hook failed: {}", failure.text),
             ..failure
         })?;
-        self.connect(running.pipes.take(), events)?;
+        events.relay_program(running.pipes, |word| Some(self.log(word)))?;
         self.step = Step::Hook(running.pid);
         Ok(())
     }
 
     fn launch_process(&mut self, events: &mut Events) -> Result<()> {
-        let mut running = self.launch.start(Outputs::Pipes)?;
-        self.connect(running.pipes.take(), events)?;
+        let running = self.launch.start(Outputs::Pipes)?;
+        events.relay_program(running.pipes, |word| Some(self.log(word)))?;
         self.step = Step::Run(running.pid);
         // Scripts read it as soon as the container counts as started.
         if self.has_pid_file
@@ -137,26 +130,14 @@ impl BpmProcess {
         Ok(())
     }
 
-    fn connect(&self, pipes: Option<(std::os::fd::OwnedFd, std::os::fd::OwnedFd)>, events: &mut Events) -> Result<()> {
-        let Some((output, error)) = pipes else { return Ok(()) };
-        let relays = [
-            (output, "stdout", Container::Output),
-            (error, "stderr", Container::Error),
-        ];
-        for (from, word, to) in relays {
-            let path = self
-                .places
-                .logs(&self.job)
-                .join(format!("{}.{word}.log", self.process.name));
-            let access = Access {
-                mode: 0o600,
-                owner: self.root.then_some(VCAP),
-            };
-            let log = LogFile::open(path, access, self.rotation);
-            let relay = Relay::new(from, Some(log), Copy::Container(to)).while_("reading output")?;
-            events.relay([relay]);
-        }
-        Ok(())
+    fn log(&self, word: &str) -> LogFile {
+        let directory = self.places.logs(&self.job);
+        let access = Access {
+            mode: 0o600,
+            owner: self.root.then_some(VCAP),
+        };
+        let path = directory.join(format!("{}.{word}.log", self.process.name));
+        LogFile::open(path, access, self.rotation)
     }
 
     /// A new file each time: the old one may have been replaced by a link.
@@ -224,7 +205,7 @@ impl Service for BpmProcess {
         Ok(())
     }
 
-    fn tick(&mut self, _events: &mut Events) -> Result<()> {
+    fn tick(&mut self) {
         let now = Instant::now();
         match self.step {
             Step::Asked(pid, until) if until <= now => {
@@ -239,7 +220,6 @@ impl Service for BpmProcess {
             }
             _ => {}
         }
-        Ok(())
     }
 
     fn deadline(&self) -> Option<Instant> {
@@ -293,7 +273,7 @@ fn changes(process: &Process, root: bool) -> Changes {
         no_new_privileges: !process.privileged,
         open_files: process.limits.open_files,
         usual_open_files: process.limits.open_files.is_none(),
+        core: process.limits.core_file_size,
         ..Changes::default()
     }
-    .core(process.limits.core_file_size)
 }

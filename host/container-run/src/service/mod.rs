@@ -32,7 +32,7 @@ pub trait Service {
     /// A child has ended: perhaps its own.
     fn ended(&mut self, ended: Ended, events: &mut Events) -> Result<()>;
     /// Does what has become due.
-    fn tick(&mut self, events: &mut Events) -> Result<()>;
+    fn tick(&mut self);
     /// When something becomes due.
     fn deadline(&self) -> Option<Instant>;
     /// Passes a signal on.

@@ -5,8 +5,7 @@
 //! which process is followed.
 
 use std::fs;
-use std::io::Read;
-use std::os::fd::OwnedFd;
+use std::io::{self, Read};
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
@@ -17,12 +16,10 @@ use crate::arguments::Flags;
 use crate::children::{self, Ended};
 use crate::description::Monit;
 use crate::environment;
-use crate::error::{Doing, Error, Result};
+use crate::error::{Error, Result};
 use crate::events::Events;
 use crate::exec_as::Changes;
 use crate::launch::{Launch, Outputs};
-use crate::output::container::Container;
-use crate::output::relay::{Copy, Relay};
 use crate::output::say::say;
 use crate::places::Places;
 use crate::users;
@@ -84,9 +81,8 @@ impl MonitProcess {
 
     /// The process that the pid file names, where it lives.
     fn followed(&self) -> Option<Pid> {
-        let mut text = String::new();
         let file = fs::File::open(&self.pid_file).ok()?;
-        file.take(32).read_to_string(&mut text).ok()?;
+        let text = io::read_to_string(file.take(32)).ok()?;
         let pid = Pid::from_raw(text.trim().parse().ok()?)?;
         (children::lives(pid) && pid != rustix::process::getpid()).then_some(pid)
     }
@@ -153,8 +149,9 @@ impl Service for MonitProcess {
     fn start(&mut self, events: &mut Events) -> Result<()> {
         self.clean();
         self.last = None;
-        let mut running = self.start.start(Outputs::Pipes)?;
-        connect(running.pipes.take(), events)?;
+        let running = self.start.start(Outputs::Pipes)?;
+        // monit discards this output; here it is logged to show why a start fails.
+        events.relay_program(running.pipes, |_| None)?;
         self.step = Step::Starting {
             program: running.pid,
             until: Instant::now() + Duration::from_secs(self.monit.start_timeout),
@@ -170,7 +167,7 @@ impl Service for MonitProcess {
         };
         match &self.stop {
             Some(stop) => match stop.start(Outputs::Pipes) {
-                Ok(mut running) => connect(running.pipes.take(), events)?,
+                Ok(running) => events.relay_program(running.pipes, |_| None)?,
                 Err(failure) => say(&failure.text),
             },
             None => pid.into_iter().for_each(|pid| children::send(pid, Signal::TERM)),
@@ -191,14 +188,13 @@ impl Service for MonitProcess {
         Ok(())
     }
 
-    fn tick(&mut self, _events: &mut Events) -> Result<()> {
+    fn tick(&mut self) {
         match self.step {
             Step::Starting { program, until } => self.check_start(program, until),
             Step::Running(pid) => self.check_run(pid),
             Step::Stopping { pid, until } => self.check_stop(pid, until),
             Step::Idle | Step::Ended(_) => {}
         }
-        Ok(())
     }
 
     fn deadline(&self) -> Option<Instant> {
@@ -228,13 +224,4 @@ impl Service for MonitProcess {
     fn clean(&self) {
         drop(fs::remove_file(&self.pid_file));
     }
-}
-
-/// monit discards this output; here it is logged to show why a start fails.
-fn connect(pipes: Option<(OwnedFd, OwnedFd)>, events: &mut Events) -> Result<()> {
-    let Some((output, error)) = pipes else { return Ok(()) };
-    for (from, to) in [(output, Container::Output), (error, Container::Error)] {
-        events.relay([Relay::new(from, None, Copy::Container(to)).while_("reading output")?]);
-    }
-    Ok(())
 }

@@ -44,6 +44,12 @@ impl Answer {
         }
     }
 
+    /// Allows what was checked.
+    pub fn reviewed(warnings: Vec<String>) -> Self {
+        let outcome = if warnings.is_empty() { "allowed" } else { "warned" };
+        Self::allow(outcome, warnings)
+    }
+
     /// Denies the request.
     pub fn deny(outcome: &'static str, message: String, is_temporary: bool) -> Self {
         Self {

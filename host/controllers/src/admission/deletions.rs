@@ -57,8 +57,7 @@ impl DeletionReviewer {
         let old = request.old_object.as_ref().and_then(|old| old.metadata.name.as_deref());
         let name = old.unwrap_or(&request.name);
         match tokio::time::timeout(REVIEW_TIMEOUT, self.warnings(namespace, name)).await {
-            Ok(Ok(warnings)) if warnings.is_empty() => Answer::allow("allowed", warnings),
-            Ok(Ok(warnings)) => Answer::allow("warned", warnings),
+            Ok(Ok(warnings)) => Answer::reviewed(warnings),
             Ok(Err(error)) => Answer::allow("failed", vec![unchecked(&error.to_string())]),
             Err(_) => Answer::allow("late", vec![unchecked("that would have taken too long")]),
         }

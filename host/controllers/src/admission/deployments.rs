@@ -1,12 +1,11 @@
 //! Reviews of BOSHDeployments: a request of the API server becomes a check, and its result the answer. A deployment
 //! that cannot be checked in time is allowed, with a warning.
 
-use super::answer::{Answer, Refusal};
+use super::answer::Answer;
 use super::configuration::REVIEW_TIMEOUT_SECONDS;
 use crate::deployment::{Checked, Context};
 use crate::slots::Slots;
 use boson_api::BoshDeployment;
-use boson_cluster::metrics::Outcome;
 use boson_cluster::namespaces::Namespaces;
 use kube::core::DynamicObject;
 use kube::core::admission::AdmissionRequest;
@@ -45,17 +44,12 @@ impl DeploymentReviewer {
         if !super::serves(&self.served, &namespace) {
             return unchecked("elsewhere", "this operator does not serve the namespace");
         }
-        let object = request
-            .object
-            .as_ref()
-            .and_then(|object| serde_json::to_value(object).ok());
-        let Some(object) = object.and_then(|object| serde_json::from_value::<BoshDeployment>(object).ok()) else {
+        let object = request.object.clone().map(DynamicObject::try_parse::<BoshDeployment>);
+        let Some(Ok(object)) = object else {
             return unchecked("unreadable", "its version does not match the operator");
         };
-        match tokio::time::timeout(CHECK_TIMEOUT, self.check(object, namespace)).await {
-            Ok(answer) => answer,
-            Err(_) => unchecked("late", "that would have taken too long"),
-        }
+        let answer = tokio::time::timeout(CHECK_TIMEOUT, self.check(object, namespace)).await;
+        answer.unwrap_or_else(|_| unchecked("late", "that would have taken too long"))
     }
 
     async fn check(&self, object: BoshDeployment, namespace: String) -> Answer {
@@ -82,21 +76,10 @@ fn unchecked(outcome: &'static str, why: &str) -> Answer {
 }
 
 fn answer(checked: Checked) -> Answer {
-    let outcome = match (&checked.wrong, checked.warnings.as_slice()) {
-        (Some(_), _) => "denied",
-        (None, []) => "allowed",
-        (None, _) => "warned",
-    };
-    let refusal = checked.wrong.map(|wrong| Refusal {
+    match checked {
         // Without the leading line break, kubectl appends the first error to its own message.
-        message: format!("\n{wrong}"),
-        is_temporary: false,
-    });
-    Answer {
-        outcome: Outcome(outcome),
-        refusal,
-        warnings: checked.warnings,
-        patch: Vec::new(),
+        Checked::Wrong(wrong) => Answer::deny("denied", format!("\n{wrong}"), false),
+        Checked::Right(warnings) => Answer::reviewed(warnings),
     }
 }
 
@@ -106,16 +89,12 @@ mod tests {
 
     #[test]
     fn the_result_of_a_check_is_counted_by_one_word() {
-        let word = |wrong: Option<&str>, warnings: &[&str]| {
-            let checked = Checked {
-                wrong: wrong.map(str::to_string),
-                warnings: warnings.iter().map(|text| (*text).to_string()).collect(),
-            };
-            answer(checked).outcome.0
-        };
-        assert_eq!(
-            [word(Some("x"), &[]), word(None, &[]), word(None, &["y"])],
-            ["denied", "allowed", "warned"]
-        );
+        for (checked, word) in [
+            (Checked::Wrong("x".into()), "denied"),
+            (Checked::Right(Vec::new()), "allowed"),
+            (Checked::Right(vec!["y".into()]), "warned"),
+        ] {
+            assert_eq!(answer(checked).outcome.0, word);
+        }
     }
 }

@@ -12,6 +12,7 @@ use k8s_openapi::api::admissionregistration::v1::{MutatingWebhookConfiguration, 
 use k8s_openapi::api::core::v1::{Namespace, Secret};
 use k8s_openapi::api::rbac::v1::ClusterRole;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
+use kube::Resource;
 use kube::api::{Api, ObjectMeta};
 use kube::runtime::WatchStreamExt;
 use kube::runtime::watcher::watch_object;
@@ -90,13 +91,8 @@ impl Keeper {
         let api: Api<Secret> = Api::namespaced(self.cluster.client(), &self.namespace);
         let secrets = watch_object(api, SECRET).backoff(WatchBackoff::default());
         secrets.filter_map(|event| {
-            ready(match event {
-                Ok(secret) => Some(secret),
-                Err(error) => {
-                    tracing::warn!(%error, "cannot watch the Secret of the webhook");
-                    None
-                }
-            })
+            let event = event.inspect_err(|error| tracing::warn!(%error, "cannot watch the Secret of the webhook"));
+            ready(event.ok())
         })
     }
 
@@ -197,7 +193,7 @@ impl Keeper {
             return Ok(owner);
         }
         let found: Option<Namespace> = self.cluster.get_global(&self.namespace).await?;
-        let owner = found.as_ref().and_then(owner::namespace);
+        let owner = found.and_then(|found| found.owner_ref(&()));
         owner.ok_or_else(|| Error::missing::<Namespace>(&self.namespace))
     }
 

@@ -7,7 +7,7 @@
 
 use crate::secret::member;
 use boson_credentials::{ErrorKind, Issued, KeySize, Request, RsaKey, Source, System, generate};
-use boson_document::{Number, Tree};
+use boson_document::Tree;
 use data_encoding::HEXLOWER;
 use k8s_openapi::ByteString;
 use k8s_openapi::api::core::v1::Secret;
@@ -158,7 +158,7 @@ fn renewed(old: Material, names: &[String], now: SystemTime) -> Result<Material,
 }
 
 fn authority() -> Result<Pair, String> {
-    let options = options("boson webhook authority", AUTHORITY_DAYS).with("is_ca", Tree::Bool(true));
+    let options = options("boson webhook authority", AUTHORITY_DAYS).with("is_ca", true);
     pair(&options, None)
 }
 
@@ -174,12 +174,11 @@ fn leaf(authority: &Pair, names: &[String]) -> Result<Pair, String> {
 }
 
 fn options(name: &str, days: u32) -> Tree {
-    let number = |number: u32| Number::new(&number.to_string()).map_or(Tree::Null, Tree::Number);
     Tree::object()
         .with("common_name", name)
         .with("organization", "Boson")
-        .with("key_length", number(2048))
-        .with("duration", number(days))
+        .with("key_length", 2048_u32)
+        .with("duration", days)
 }
 
 fn pair(options: &Tree, signer: Option<&Tree>) -> Result<Pair, String> {

@@ -176,7 +176,7 @@ async fn accept(listener: TcpListener, current: &Shared, reviewers: &Arc<Reviewe
 /// One connection. It keeps its first certificate, but the path is checked for each request. `known` is set by the
 /// first request with the path, and without one the connection is closed soon.
 async fn converse(stream: TcpStream, current: Shared, reviewers: Arc<Reviewers>, known: Known) {
-    let Some(tls) = now(&current).map(|current| current.tls) else {
+    let Some(Current { tls, .. }) = current.read().clone() else {
         return;
     };
     let Ok(Ok(stream)) = timeout(REQUEST_TIMEOUT, tls.accept(stream)).await else {
@@ -199,10 +199,6 @@ async fn converse(stream: TcpStream, current: Shared, reviewers: Arc<Reviewers>,
     }
 }
 
-fn now(current: &Shared) -> Option<Current> {
-    current.read().clone()
-}
-
 async fn respond(
     request: Request<Incoming>,
     current: &Shared,
@@ -210,7 +206,7 @@ async fn respond(
     known: &Known,
 ) -> Response<Full<Bytes>> {
     // A client without the path learns nothing, not even that the path exists.
-    let asked = now(current).and_then(|current| {
+    let asked = current.read().as_ref().and_then(|current| {
         let what = request.uri().path().strip_prefix(&current.path)?.strip_prefix('/')?;
         Some(what.to_string())
     });

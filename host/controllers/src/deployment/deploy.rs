@@ -3,7 +3,7 @@
 
 use super::act;
 use super::conversion::variables::{Depth, asked};
-use super::conversion::{self, Rendered, Work, traced};
+use super::conversion::{self, Work, traced};
 use super::inputs;
 use super::manifest::Manifest;
 use super::observe;
@@ -58,17 +58,15 @@ pub async fn deploy(run: &Reconcile<'_>) -> Result<Done, Stop> {
 
 /// What shadow plugins would change: counted, and without values.
 fn shadows(run: &Reconcile<'_>, manifest: &Manifest) -> Vec<ShadowResult> {
-    let (mut agree, mut texts) = (Vec::new(), Vec::new());
-    for shadow in run.plugins.shadows.iter() {
+    let results = run.plugins.shadows.iter().map(|shadow| {
         let report = shadow.report();
         run.context.cluster.metrics().plugins.shadowed(
             &shadow.digest,
             [report.same, report.different, report.failed, report.skipped].map(u64::from),
         );
-        let (agrees, text) = shadow_result(shadow, &report);
-        agree.push(agrees);
-        texts.push(text);
-    }
+        shadow_result(shadow, &report)
+    });
+    let (agree, texts): (Vec<bool>, Vec<_>) = results.unzip();
     let texts = manifest.secrets.scrub(texts, &manifest.sources);
     let results = agree.into_iter().zip(texts);
     results
@@ -84,13 +82,14 @@ async fn prepare(run: &Reconcile<'_>) -> Result<Work, Stop> {
     let stages = traced(run.plugins.stages.clone());
     let documents = inputs::documents(run).await?;
     let mut manifest = conversion::merge(stages.clone(), documents, run.deployment.name.clone()).await?;
-    run.progress.counted(services(&manifest.tree));
+    run.progress.known().groups = Some(services(&manifest.tree));
     let without_values = if boson_pipeline::convert::has_hooks(&*stages) {
         manifest.tree.clone()
     } else {
         Arc::default()
     };
-    let mut held = inputs::given(run, stages.clone(), &manifest).await?;
+    let (mut held, errors) = inputs::given(run, stages.clone(), &manifest).await?;
+    manifest.all_right(errors)?;
     let given = Values::of(&held).map_err(|errors| manifest.fail(errors))?.given;
     act::documents::store_manifest(run, &manifest).await?;
     let asked = asked(run, stages.clone(), &mut manifest, &given, Depth::Releases).await?;
@@ -119,7 +118,7 @@ async fn prepare(run: &Reconcile<'_>) -> Result<Work, Stop> {
     conversion::interpolate(run, &mut work).await?;
     let manifest = &mut work.manifest;
     Arc::make_mut(&mut manifest.secrets).except_names(&manifest.tree);
-    run.progress.done(1);
+    run.progress.known().steps = 1;
     Ok(work)
 }
 
@@ -128,23 +127,19 @@ async fn convert(run: &Reconcile<'_>, work: &mut Work) -> Result<Desired, Stop> 
     let (gathered, providers) = conversion::gather(run, work).await?;
     // Links that cannot be stored are reported before minutes of rendering.
     let links = conversion::links::secrets(run, &mut work.manifest, &providers)?;
-    run.progress.done(2);
-    let Rendered {
-        groups,
-        sources,
-        revisions,
-    } = conversion::render(run, work, gathered).await?;
-    run.progress.done(3);
-    let objects = conversion::objects(run, work, groups).await?;
+    run.progress.known().steps = 2;
+    let rendered = conversion::render(run, work, gathered).await?;
+    run.progress.known().steps = 3;
+    let objects = conversion::objects(run, work, rendered.groups).await?;
     let mut objects = conversion::links::add(run, work, objects, links)?;
-    for (group, revisions) in revisions {
+    for (group, revisions) in rendered.revisions {
         revisions.give(&group, &mut objects);
     }
     plan::serial::give(&plan::serial::update_after(&work.manifest.tree), &mut objects);
     Ok(Desired {
         objects,
         manifest: mem::take(&mut work.desired),
-        sources,
+        sources: rendered.sources,
         held_back: mem::take(&mut work.held_back),
     })
 }
@@ -152,15 +147,12 @@ async fn convert(run: &Reconcile<'_>, work: &mut Work) -> Result<Desired, Stop> 
 /// Observes the objects in the cluster, plans the way to the desired ones, and acts. Returns what was done.
 async fn apply(run: &Reconcile<'_>, desired: &Desired, manifest: &Manifest) -> Result<Applying, Stop> {
     let mut live = observe::live(run, &desired.objects).await?;
-    let plan = match settled(run, desired, &mut live).await? {
-        Plan::Retain(retaining) => return Err(act::retain(run, &retaining).await?),
-        Plan::Apply(plan) if has_place(run, &plan) => plan,
-        Plan::Apply(_) => {
-            live.may_roll = false;
-            match settled(run, desired, &mut live).await? {
-                Plan::Retain(retaining) => return Err(act::retain(run, &retaining).await?),
-                Plan::Apply(plan) => plan,
-            }
+    let plan = loop {
+        match settled(run, desired, &mut live).await? {
+            Plan::Retain(retaining) => return Err(act::retain(run, &retaining).await?),
+            Plan::Apply(plan) if has_place(run, &plan) => break plan,
+            // Then no group rolls, which needs no place.
+            Plan::Apply(_) => live.may_roll = false,
         }
     };
     let live: Vec<Value> = live
@@ -187,7 +179,7 @@ async fn settled(run: &Reconcile<'_>, desired: &Desired, live: &mut Live) -> Res
         causes: Causes {
             status: run.object.status.as_ref(),
             generation: run.object.metadata.generation,
-            inputs: run.progress.inputs(),
+            inputs: run.progress.known().inputs.iter().cloned().collect(),
             plugins: &run.plugins.uses,
         },
     };
@@ -201,11 +193,9 @@ async fn settled(run: &Reconcile<'_>, desired: &Desired, live: &mut Live) -> Res
 
 /// The desired states of its instances.
 fn states<'r>(run: &'r Reconcile<'_>) -> InstanceStates<'r> {
-    let spec = &run.object.spec;
-    let instances = spec.conversion.as_ref().map(|conversion| conversion.instances);
     InstanceStates {
-        all: &spec.instances,
-        spread: instances.unwrap_or_default().into(),
+        all: &run.object.spec.instances,
+        spread: run.deployment.spread,
     }
 }
 

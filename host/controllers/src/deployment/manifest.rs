@@ -66,6 +66,15 @@ impl Manifest {
         Stop::Wrong(self.wrong_with(errors))
     }
 
+    /// Fails with these errors, if there are any.
+    pub fn all_right(&self, errors: Vec<Diagnostic>) -> Result<(), Stop> {
+        if errors.is_empty() {
+            Ok(())
+        } else {
+            Err(self.fail(errors))
+        }
+    }
+
     /// These errors, as [`Self::fail`] has them, where they do not stop the whole deployment.
     pub fn wrong_with(&self, errors: Vec<Diagnostic>) -> Problem {
         Problem::of(self.secrets.scrub(errors, &self.sources), &self.sources)

@@ -85,22 +85,13 @@ pub enum Ended {
 }
 
 /// The end of a conversion, or of a reconcile that needed none.
+#[derive(Default)]
 struct Converted {
     observed: Observed,
     /// When to retry without a watch event.
     retry: Option<Duration>,
     /// What the cache shows once it has the events of our own writes.
     expected: Option<Snapshot>,
-}
-
-impl From<Observed> for Converted {
-    fn from(observed: Observed) -> Self {
-        Self {
-            observed,
-            retry: None,
-            expected: None,
-        }
-    }
 }
 
 impl Controller for Context {
@@ -174,10 +165,7 @@ impl Controller for Context {
 
     async fn act(&self, object: &Arc<BoshDeployment>, observed: Option<Changes>, due: Due) -> Result<Ended, Error> {
         let key = key(object);
-        let Some(Changes {
-            resolution, snapshot, ..
-        }) = observed
-        else {
+        let Some(changes) = observed else {
             let written = act::status::created(self, object).await?;
             return Ok(Ended::New(written.map(Arc::new)));
         };
@@ -185,19 +173,23 @@ impl Controller for Context {
             // The events of these writes requeue it.
             return Ok(Ended::Postponed(EVENT_DELAY));
         }
-        let Converted {
-            mut observed,
-            retry,
-            expected,
-        } = match due {
-            Due::Nothing => observe::unchanged(self, object, &key.0, resolution).await?.into(),
+        let mut ended = match due {
+            Due::Nothing => Converted {
+                observed: observe::unchanged(self, object, &key, changes.resolution).await?,
+                ..Converted::default()
+            },
             Due::In(pause) => return Ok(Ended::Postponed(pause)),
             Due::Now => {
-                let plugin_problems = self.memory.with_failed(&key, resolution.plugin_problems.clone());
-                match self.in_slot(object, &key, snapshot, resolution).await {
-                    Ok(Some(converted)) => converted,
+                let plugin_problems = changes.resolution.plugin_problems.clone();
+                let plugin_problems = self.memory.with_failed(&key, plugin_problems);
+                let Some(slot) = self.slots.acquire(&key.0, Instant::now()) else {
                     // It is converted as soon as another one of its namespace is done.
-                    Ok(None) => return Ok(Ended::Postponed(PLACE_RETRY_DELAY)),
+                    return Ok(Ended::Postponed(PLACE_RETRY_DELAY));
+                };
+                let converted = self.converted(object, &key, changes.snapshot, changes.resolution).await;
+                drop(slot);
+                match converted {
+                    Ok(converted) => converted,
                     Err(error) => {
                         if !error.is_race() {
                             act::status::delayed(self, object, &error, plugin_problems).await;
@@ -207,14 +199,15 @@ impl Controller for Context {
                 }
             }
         };
-        if let Some(expected) = expected {
+        if let Some(expected) = ended.expected {
             // Else the watch events of our own writes would count as changes.
             self.cache
                 .wait_for(&expected.selector, &expected.digests, EVENT_DELAY)
                 .await;
         }
-        observed.post_deploy = act::post_deploy::start(self, object, &observed, &key.0).await?;
-        Ok(Ended::Observed(Box::new(observed), self.requeue(object, &key, retry)))
+        ended.observed.post_deploy = act::post_deploy::start(self, object, &ended.observed, &key.0).await?;
+        let next = self.requeue(object, &key, ended.retry);
+        Ok(Ended::Observed(Box::new(ended.observed), next))
     }
 
     fn status(object: &BoshDeployment, ended: Ended, now: Timestamp) -> Report<Self> {
@@ -257,28 +250,12 @@ impl Context {
     fn requeue(&self, object: &BoshDeployment, key: &Key, retry: Option<Duration>) -> Action {
         match (retry, observe::snapshot::on_the_web(&object.spec)) {
             (Some(retry), _) => Action::requeue(retry),
-            (None, _) if self.has_postponed(object, key) => Action::requeue(FALLBACK_INTERVAL),
+            // No event announces that garbage can be collected, or that a group can roll.
+            (None, _) if self.memory.postponed.of(key) || observe::rollouts::rolls_later(self, object) => {
+                Action::requeue(FALLBACK_INTERVAL)
+            }
             (None, true) => Action::requeue(DOCUMENT_REREAD_INTERVAL),
             (None, false) => Action::await_change(),
-        }
-    }
-
-    /// Whether something is left to do that no event announces.
-    fn has_postponed(&self, object: &BoshDeployment, key: &Key) -> bool {
-        self.memory.postponed.of(key) || observe::rollouts::rolls_later(self, object)
-    }
-
-    /// Converts, if its namespace has a free slot.
-    async fn in_slot(
-        &self,
-        object: &BoshDeployment,
-        key: &Key,
-        snapshot: Option<Snapshot>,
-        resolution: Resolution,
-    ) -> Result<Option<Converted>, Error> {
-        match self.slots.acquire(&key.0, Instant::now()) {
-            Some(_slot) => self.converted(object, key, snapshot, resolution).await.map(Some),
-            None => Ok(None),
         }
     }
 
@@ -299,7 +276,8 @@ impl Context {
                 schedule.open(key);
                 return observed.map(|observed| Converted {
                     retry: (observed.outcome != Outcome::Applied).then_some(FALLBACK_INTERVAL),
-                    ..observed.into()
+                    observed,
+                    expected: None,
                 });
             }
         };
@@ -320,16 +298,11 @@ impl Context {
     /// Converts the deployment, and observes the result.
     async fn deployed(&self, object: &BoshDeployment, key: &Key, resolution: Resolution) -> Result<Observed, Error> {
         let (progress, namespace) = (Progress::default(), key.0.as_str());
-        let Resolution {
-            plugin_problems,
-            loading,
-            active,
-        } = resolution;
-        let plugins = active
-            .as_ref()
-            .map(|active| active.resolved.uses.clone())
-            .unwrap_or_default();
-        let picks = active.as_ref().map(|active| active.picks.clone()).unwrap_or_default();
+        let active = resolution.active;
+        let (plugins, picks) = match &active {
+            Ok(active) => (active.resolved.uses.clone(), active.picks.clone()),
+            Err(_) => (Vec::new(), Vec::new()),
+        };
         let result = match active.and_then(|active| Reconcile::new(self, object, namespace, active, &progress)) {
             Ok(run) => deploy(&run).await,
             Err(stop) => Err(stop),
@@ -339,7 +312,7 @@ impl Context {
             Ok(done) => act::events::warn(self, object, &done.warnings).await,
             Err(_) => object.status.as_ref().and_then(|status| status.warned.clone()),
         };
-        let observed = Observed::after(object.meta().generation, result, &progress)?;
+        let observed = Observed::after(object.meta().generation, result, &progress.known())?;
         let groups = observe::groups(self, object, namespace).await?;
         Ok(Observed {
             wrote: written::any(),
@@ -349,8 +322,8 @@ impl Context {
             errands: Some(observe::errands(self, object, namespace).await?),
             warned,
             plugins,
-            plugin_problems: self.memory.with_failed(key, plugin_problems),
-            loading,
+            plugin_problems: self.memory.with_failed(key, resolution.plugin_problems),
+            loading: resolution.loading,
             ..observed
         })
     }

@@ -99,9 +99,7 @@ impl<'a> Reconcile<'a> {
             progress,
         })
     }
-}
 
-impl Reconcile<'_> {
     /// The owner and the names of its Secrets.
     pub fn whose(&self) -> Whose<'_> {
         Whose {

@@ -55,8 +55,8 @@ impl Stop {
     }
 
     /// Something in the cluster is in the way.
-    pub fn conflict(errors: Vec<Diagnostic>, sources: &Sources) -> Self {
-        Self::Refused(Problem::of(errors, sources))
+    pub fn conflict(errors: Vec<Diagnostic>) -> Self {
+        Self::Refused(Problem::of(errors, &Sources::default()))
     }
 }
 

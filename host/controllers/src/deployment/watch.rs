@@ -9,9 +9,9 @@ use crate::controller::Watched;
 use boson_api::BoshDeployment;
 use boson_cluster::cache::{Touched, follow};
 use boson_cluster::client::{Kind, WatchBackoff, api};
-use boson_cluster::reconcile::watches::{self, stored};
+use boson_cluster::reconcile::watches::{self, Watches, requeued};
 use boson_manifest::labels;
-use futures::stream::{self, Stream, StreamExt};
+use futures::stream::{self, Stream};
 use k8s_openapi::api::core::v1::{Pod, ServiceAccount};
 use kube::ResourceExt;
 use kube::core::PartialObjectMeta;
@@ -23,7 +23,7 @@ use std::sync::Arc;
 type Requeued = watches::Requeued<BoshDeployment>;
 
 pub fn watch(context: &Arc<Context>, namespace: &Option<String>) -> Watched<BoshDeployment> {
-    let (store, objects) = stored::<BoshDeployment>(&context.cluster.client(), namespace, watcher::Config::default());
+    let (store, objects) = Watches::of(&context.cluster.client(), namespace, watcher::Config::default()).queue();
     let touched = touched(context, namespace, store.clone());
     // Each reconcile resolves which plugins it uses.
     let all = watches::all(&context.plugins.changes, store.clone());
@@ -42,20 +42,14 @@ fn touched(
 ) -> impl Stream<Item = Requeued> + Send + use<> {
     let touched = follow(&context.cache, &context.cluster, namespace);
     let context = context.clone();
-    touched.flat_map(move |touched| {
-        let requeued = match touched {
-            Ok(touched) => {
-                let mut requeued = concerned(&context, &store.state(), &touched);
-                if touched.place.kind == "Secret" {
-                    let place = touched.place;
-                    let source = Source::Secret(place.name);
-                    requeued.extend(pulling(&context, Some(place.namespace), &source));
-                }
-                requeued.into_iter().map(Ok).collect()
-            }
-            Err(error) => vec![Err(error)],
-        };
-        stream::iter(requeued)
+    requeued(touched, move |touched| {
+        let mut all = concerned(&context, &store.state(), &touched);
+        if touched.place.kind == "Secret" {
+            let place = touched.place;
+            let source = Source::Secret(place.name);
+            all.extend(pulling(&context, Some(place.namespace), &source));
+        }
+        all
     })
 }
 
@@ -91,18 +85,12 @@ fn others(context: &Arc<Context>, namespace: &Option<String>) -> impl Stream<Ite
     let client = context.cluster.client();
     let ours = watcher::Config::default().labels(labels::QUARKS_JOB_NAME);
     let pods = changes::<PartialObjectMeta<Pod>>(&client, namespace, ours);
+    let pods = requeued(pods, |pod| of_pod(&pod).into_iter().collect());
     let accounts = changes::<PartialObjectMeta<ServiceAccount>>(&client, namespace, watcher::Config::default());
-    let pods = pods.filter_map(|pod| std::future::ready(pod.map(|pod| of_pod(&pod)).transpose()));
     let context = context.clone();
-    let accounts = accounts.flat_map(move |account| {
-        let users = account.map(|account| {
-            let source = Source::Account(account.name_any());
-            pulling(&context, account.namespace(), &source)
-        });
-        stream::iter(match users {
-            Ok(users) => users.into_iter().map(Ok).collect(),
-            Err(error) => vec![Err(error)],
-        })
+    let accounts = requeued(accounts, move |account| {
+        let source = Source::Account(account.name_any());
+        pulling(&context, account.namespace(), &source)
     });
     stream::select(pods, accounts)
 }

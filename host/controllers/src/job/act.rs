@@ -1,7 +1,7 @@
 //! Carries out the plan: one write per step.
 
 use super::account::{self, Account};
-use super::desired::{Setting, desired, name};
+use super::desired::{Setting, desired, kept, name};
 use super::error::JobError;
 use super::marks::{STARTED, TRIGGER_RESET};
 use super::observe::{Config, Observed, is_renewed};
@@ -24,30 +24,15 @@ pub(super) const MANAGER: FieldManager = FieldManager("boson-job");
 /// Requeue interval if no watch event announces a change.
 const REQUEUE_INTERVAL: Duration = Duration::from_secs(15);
 
-/// What a pass did.
-pub(super) enum Outcome {
-    /// It wrote something; the status stays.
-    Written,
-    /// The QuarksJob is in this state.
-    Reached {
-        state: State,
-        /// Changes the rest of the status.
-        change: Box<dyn FnOnce(&mut QuarksJobStatus) + Send>,
-        next: Next<QuarksJob>,
-    },
-}
+/// What a pass has reached. None: it wrote something; the status stays.
+pub(super) type Outcome = Option<Reached>;
 
-// === impl Outcome ===
-
-impl Outcome {
-    fn reached(
-        state: State,
-        next: Next<QuarksJob>,
-        change: impl FnOnce(&mut QuarksJobStatus) + Send + 'static,
-    ) -> Self {
-        let change = Box::new(change);
-        Self::Reached { state, change, next }
-    }
+/// The QuarksJob is in this state.
+pub(super) struct Reached {
+    pub state: State,
+    /// The status before, with the numbers and the configuration of now.
+    pub status: QuarksJobStatus,
+    pub next: Next<QuarksJob>,
 }
 
 /// Carries out a step.
@@ -61,42 +46,47 @@ pub(super) async fn act(
     step: Step,
 ) -> Result<Outcome, Error> {
     let cluster = &context.cluster;
-    let digest = observed.config.as_ref().and_then(|config| config.digest.clone());
-    match step {
-        Step::Create(number) => return begin(context, object, observed, number).await,
-        Step::ResetTrigger(strategy, number) => reset_trigger(cluster, object, strategy, number).await?,
-        Step::Begin(number, digest) => {
-            let count = move |status: &mut QuarksJobStatus| {
-                status.runs = number;
-                status.config_digest = digest;
-            };
-            return Ok(Outcome::reached(State::Running(None), Next::Pass(None), count));
+    let mut status = object.status.clone().unwrap_or_default();
+    let reached = match step {
+        Step::Create(number) => begin(context, object, observed, number).await?,
+        Step::ResetTrigger(strategy, number) => {
+            reset_trigger(cluster, object, strategy, number).await?;
+            None
         }
-        Step::Start(job) => start(cluster, object, &job).await?,
+        Step::Begin(number, digest) => {
+            status.runs = number;
+            status.config_digest = digest;
+            Some((State::Running(None), Next::Pass(None)))
+        }
+        Step::Start(job) => {
+            start(cluster, object, &job).await?;
+            None
+        }
         Step::Skip(generation) => {
-            let skip = move |status: &mut QuarksJobStatus| status.skipped_generation = Some(generation);
-            return Ok(Outcome::reached(State::Idle, Next::Pass(None), skip));
+            status.skipped_generation = Some(generation);
+            Some((State::Idle, Next::Pass(None)))
         }
         Step::End(state) => {
             if state == State::Succeeded {
                 collect_garbage(context, object).await;
             }
-            let end = |status: &mut QuarksJobStatus| status.ended_runs = status.runs;
-            return Ok(Outcome::reached(state, Next::Pass(None), end));
+            status.ended_runs = status.runs;
+            Some((state, Next::Pass(None)))
         }
-        Step::Delete(job) => cluster.delete(&*job).await?,
+        Step::Delete(job) => {
+            cluster.delete(&*job).await?;
+            None
+        }
         Step::Rest(state) => {
             // The digest that later changes are compared with, if no run has recorded it.
             let is_compared = object.spec.trigger.strategy == Strategy::Done && is_renewed(object);
-            let baseline = move |status: &mut QuarksJobStatus| {
-                if is_compared && status.config_digest.is_none() {
-                    status.config_digest = digest;
-                }
-            };
-            return Ok(Outcome::reached(state, Next::Wait(Action::await_change()), baseline));
+            if is_compared && status.config_digest.is_none() {
+                status.config_digest = observed.config.as_ref().and_then(|config| config.digest.clone());
+            }
+            Some((state, Next::Wait(Action::await_change())))
         }
-    }
-    Ok(Outcome::Written)
+    };
+    Ok(reached.map(|(state, next)| Reached { state, status, next }))
 }
 
 /// Runs before the end is recorded, so that a crash in between leaves nothing undone.
@@ -107,21 +97,28 @@ async fn collect_garbage(context: &Context, object: &QuarksJob) {
     }
 }
 
-async fn begin(context: &Context, object: &QuarksJob, observed: &Observed, number: i64) -> Result<Outcome, Error> {
+/// None: the Job of the run exists.
+async fn begin(
+    context: &Context,
+    object: &QuarksJob,
+    observed: &Observed,
+    number: i64,
+) -> Result<Option<(State, Next<QuarksJob>)>, Error> {
     let Some(config) = &observed.config else {
-        return Ok(Outcome::Written);
+        return Ok(None);
     };
-    let (state, next) = match create(&context.cluster, object, config, number, &context.operator_image).await {
-        Ok(None) => return Ok(Outcome::Written),
-        Ok(Some(state @ State::Waiting(_))) => (state, Next::Wait(Action::requeue(REQUEUE_INTERVAL))),
-        Ok(Some(state)) => (state, Next::Wait(Action::await_change())),
-        // The cause may be the template, a quota, a policy or the operator's role: retry later.
-        Err(error) if matches!(error.kind, ErrorKind::Refused(_) | ErrorKind::Forbidden) => {
-            (State::Refused(error.to_string()), Next::Fail(error))
-        }
-        Err(error) => return Err(error),
-    };
-    Ok(Outcome::reached(state, next, |_| {}))
+    Ok(
+        match create(&context.cluster, object, config, number, &context.operator_image).await {
+            Ok(None) => None,
+            Ok(Some(state @ State::Waiting(_))) => Some((state, Next::Wait(Action::requeue(REQUEUE_INTERVAL)))),
+            Ok(Some(state)) => Some((state, Next::Wait(Action::await_change()))),
+            // The cause may be the template, a quota, a policy or the operator's role: retry later.
+            Err(error) if matches!(error.kind, ErrorKind::Refused(_) | ErrorKind::Forbidden) => {
+                Some((State::Refused(error.to_string()), Next::Fail(error)))
+            }
+            Err(error) => return Err(error),
+        },
+    )
 }
 
 /// Creates the suspended Job of a run. Returns why it cannot be created yet or from this template; none: it exists.
@@ -136,12 +133,7 @@ async fn create(
     operator_image: &str,
 ) -> Result<Option<State>, Error> {
     let Identity { namespace, uid, .. } = Identity::of(object)?;
-    let output = object
-        .spec
-        .output
-        .as_ref()
-        .is_some_and(|output| !output.output_map.is_empty());
-    let account = if output {
+    let account = if kept(object).is_some() {
         match account::account(cluster, MANAGER, namespace).await? {
             Account::Named(name) => Some(name),
             Account::Missing(name) => {

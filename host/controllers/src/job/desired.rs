@@ -7,6 +7,7 @@ use super::error::JobError;
 use super::marks::{CONFIG, QUARKS_JOB, RUN, STARTED, TRIGGER_RESET};
 use super::output;
 use super::template::{Pod, Template};
+use boson_api::job::Output;
 use boson_api::{BoshDeployment, QuarksJob};
 use boson_cluster::client::{AnyObject, Error, Identity};
 use boson_cluster::objects;
@@ -86,11 +87,7 @@ fn made(object: &QuarksJob, template: Template, number: i64) -> Result<Value, Jo
 /// Prepares the pod: no token unless requested, and with output the container that stores it.
 fn prepare(object: &QuarksJob, pod: &mut Pod, owner: &OwnerReference, setting: &Setting<'_>) -> Result<(), JobError> {
     let own = pod.service_account_name.is_some() || pod.service_account.is_some();
-    let kept = object
-        .spec
-        .output
-        .as_ref()
-        .filter(|output| !output.output_map.is_empty());
+    let kept = kept(object);
     if pod.automount_service_account_token.is_none() && (kept.is_some() || !own) {
         pod.automount_service_account_token = Some(false);
     }
@@ -107,6 +104,12 @@ fn prepare(object: &QuarksJob, pod: &mut Pod, owner: &OwnerReference, setting: &
         output::add(pod, &asked, above(object).unwrap_or(owner), setting.operator_image)?;
     }
     Ok(())
+}
+
+/// The output to store, if any.
+pub(super) fn kept(object: &QuarksJob) -> Option<&Output> {
+    let output = object.spec.output.as_ref()?;
+    (!output.output_map.is_empty()).then_some(output)
 }
 
 /// The owner of the QuarksJob, which owns its output, too.

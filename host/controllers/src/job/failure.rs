@@ -31,11 +31,8 @@ pub(super) fn of_job(job: &Job, pods: &[Pod], operator_image: &str) -> (Cow<'sta
         }
     }
     texts.truncate(MAX_NAMED_CONTAINERS);
-    let message = if texts.is_empty() {
-        format!("the Job '{}' failed: {detail}", job.name_any())
-    } else {
-        format!("the Job '{}' failed: {}", job.name_any(), texts.join("; "))
-    };
+    let why = if texts.is_empty() { detail } else { texts.join("; ") };
+    let message = format!("the Job '{}' failed: {why}", job.name_any());
     (reason.map_or("JobFailed".into(), Cow::Owned), message)
 }
 
@@ -62,7 +59,7 @@ pub(super) fn waits(pods: &[Pod], job: &Job) -> Option<String> {
 }
 
 /// Whether its containers may still do something.
-pub(super) fn is_alive(pod: &Pod) -> bool {
+pub(crate) fn is_alive(pod: &Pod) -> bool {
     let phase = pod.status.as_ref().and_then(|status| status.phase.as_deref());
     !matches!(phase, Some("Succeeded" | "Failed"))
 }

@@ -2,10 +2,10 @@
 
 use super::desired::{above, of_conversion};
 use boson_api::QuarksJob;
-use boson_api::job::{Output, PersistenceMethod};
+use boson_api::job::{Output, OutputSecret, PersistenceMethod};
 use boson_cluster::client::{Cluster, Error, Identity};
 use boson_cluster::objects::used::Used;
-use boson_cluster::objects::versioned;
+use boson_cluster::objects::{label, versioned};
 use boson_manifest::labels::{self, secret_kind};
 use k8s_openapi::api::core::v1::Secret;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
@@ -17,18 +17,16 @@ use std::collections::BTreeSet;
 /// # Errors
 /// See [`Error`].
 pub(super) async fn collect(cluster: &Cluster, object: &QuarksJob, keep: usize) -> Result<(), Error> {
-    let Some(output) = object.spec.output.as_ref().filter(|output| is_versioned(output)) else {
-        return Ok(());
-    };
+    let asked = object.spec.output.as_ref().map(versioned_secrets).unwrap_or_default();
     // The deployment deletes old documents of its conversion itself.
-    if of_conversion(object) {
+    if asked.is_empty() || of_conversion(object) {
         return Ok(());
     }
     let Identity { namespace, uid, .. } = Identity::of(object)?;
     let owner = above(object).map_or(uid, |above| above.uid.as_str());
     let label = format!("{}={}", labels::SECRET_KIND, secret_kind::VERSIONED);
     let mut there = cluster.list_metadata::<Secret>(namespace, &label).await?;
-    let series = series(output, &there);
+    let series = series(&asked, &there);
     there.retain(|meta| name(meta).is_some_and(|name| series.contains(name)));
     let garbage = versioned::garbage(&there, owner, &series, keep, |_| false);
     if garbage.is_empty() {
@@ -47,19 +45,14 @@ pub(super) async fn collect(cluster: &Cluster, object: &QuarksJob, keep: usize) 
     Ok(())
 }
 
-fn is_versioned(output: &Output) -> bool {
-    let mut files = output.output_map.values().flat_map(|files| files.values());
-    files.any(|asked| asked.versioned)
+fn versioned_secrets(output: &Output) -> Vec<&OutputSecret> {
+    let files = output.output_map.values().flat_map(|files| files.values());
+    files.filter(|asked| asked.versioned).collect()
 }
 
 /// The series of its output, of those that exist. Documents of a deployment are never output, whatever their names.
-fn series(output: &Output, there: &[ObjectMeta]) -> BTreeSet<String> {
-    let is_document = |meta: &&ObjectMeta| {
-        let labels = meta.labels.as_ref();
-        labels.is_some_and(|labels| labels.contains_key(labels::SECRET_TYPE))
-    };
-    let files = output.output_map.values().flat_map(|files| files.values());
-    let asked: Vec<_> = files.filter(|asked| asked.versioned).collect();
+fn series(asked: &[&OutputSecret], there: &[ObjectMeta]) -> BTreeSet<String> {
+    let is_document = |meta: &&ObjectMeta| label(meta, labels::SECRET_TYPE).is_some();
     let is_output = |name: &&str| {
         let mut asked = asked.iter();
         asked.any(|asked| match asked.persistence_method {
@@ -87,7 +80,8 @@ mod tests {
             "f": {"name": "one", "versioned": true}, "g": {"name": "fan", "versioned": true, "persistencemethod": "fan-out"},
             "h": {"name": "plain"}}}});
         let output: Output = serde_json::from_value(output).unwrap();
-        assert!(is_versioned(&output) && !is_versioned(&Output::default()));
+        let asked = versioned_secrets(&output);
+        assert_eq!((asked.len(), versioned_secrets(&Output::default()).len()), (2, 0));
         let meta = |name: &str| ObjectMeta {
             name: Some(name.into()),
             ..ObjectMeta::default()
@@ -104,7 +98,7 @@ mod tests {
         ]
         .map(meta);
         there[7].labels = Some([(labels::SECRET_TYPE.to_string(), "bpm".to_string())].into());
-        let found: Vec<String> = series(&output, &there).into_iter().collect();
+        let found: Vec<String> = series(&asked, &there).into_iter().collect();
         assert_eq!(found, ["fan-a", "fan-b", "one"]);
     }
 }

@@ -20,8 +20,11 @@ mod made;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use failure::is_alive;
+pub(crate) use plan::ending;
+
 use crate::controller::{AnyController, Controller, Next, Planned, Report, Watched};
-use act::{MANAGER, Outcome};
+use act::{MANAGER, Outcome, Reached};
 use boson_api::QuarksJob;
 use boson_api::job::QuarksJobStatus;
 use boson_cluster::client::{Cluster, Error, Events, Identity};
@@ -100,10 +103,10 @@ impl Controller for Context {
     }
 
     fn status(object: &QuarksJob, outcome: Outcome, now: Timestamp) -> Report<Self> {
-        let Outcome::Reached { state, change, next } = outcome else {
+        let Some(Reached { state, status, next }) = outcome else {
             return Report::next(Next::Pass(None));
         };
-        let (status, events_after) = status::status(object, &state, change, &Time(now)).unzip();
+        let (status, events_after) = status::status(object, &state, status, &Time(now)).unzip();
         Report {
             status,
             events_after: events_after.unwrap_or_default(),

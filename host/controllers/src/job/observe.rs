@@ -178,12 +178,9 @@ struct Whole {
 
 impl Whole {
     fn new(object: &QuarksJob, template: &Map<String, Value>) -> Self {
-        let head = json!([
-            object.uid(),
-            sorted(&Value::Object(template.clone())),
-            object.spec.output
-        ])
-        .to_string();
+        let mut template = Value::Object(template.clone());
+        template.sort_all_objects();
+        let head = json!([object.uid(), template, object.spec.output]).to_string();
         let mut bytes = Sha256::new();
         bytes.update(head.strip_suffix(']').unwrap_or(&head));
         bytes.update(",[");
@@ -218,21 +215,6 @@ async fn content(cluster: &Cluster, namespace: &str, reference: &Reference) -> R
     })
 }
 
-/// Sorts all members.
-fn sorted(value: &Value) -> Value {
-    match value {
-        Value::Object(members) => {
-            let members: BTreeMap<_, _> = members
-                .iter()
-                .map(|(key, value)| (key.clone(), sorted(value)))
-                .collect();
-            Value::Object(members.into_iter().collect())
-        }
-        Value::Array(items) => Value::Array(items.iter().map(sorted).collect()),
-        other => other.clone(),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::super::made::asked;
@@ -249,12 +231,9 @@ mod tests {
         ] {
             let mut whole = Whole::new(&object, template);
             contents.as_array().unwrap().iter().for_each(|one| whole.add(one));
-            let list = json!([
-                "uid-a",
-                sorted(&Value::Object(template.clone())),
-                object.spec.output,
-                contents
-            ]);
+            let mut sorted = Value::Object(template.clone());
+            sorted.sort_all_objects();
+            let list = json!(["uid-a", sorted, object.spec.output, contents]);
             assert_eq!(whole.digest(), objects::digest(&list));
         }
     }

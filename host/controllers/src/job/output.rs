@@ -1,22 +1,15 @@
 //! The container that stores the output of the others, and its volumes. Pure.
 
 use super::error::JobError;
-use super::template::Pod;
+use super::template::{Container, Pod};
 use boson_api::job::Output;
 use boson_cluster::client::Error;
 use boson_manifest::names::{self, MAX_LABEL_LENGTH};
+use boson_manifest::syntax::is_label_value;
 use boson_manifest::{contract, labels};
 use boson_output::{CONTAINER, DIRECTORY, ORDER, Order};
-use k8s_openapi::api::core::v1::{
-    Capabilities, ConfigMapProjection, Container, DownwardAPIProjection, DownwardAPIVolumeFile, EmptyDirVolumeSource,
-    EnvVar, EnvVarSource, KeyToPath, ObjectFieldSelector, ProjectedVolumeSource, ResourceRequirements, SeccompProfile,
-    SecurityContext, ServiceAccountTokenProjection, Volume, VolumeMount, VolumeProjection,
-};
-use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
-use serde::Serialize;
-use serde::de::DeserializeOwned;
-use std::collections::BTreeMap;
+use serde_json::{Value, json};
 
 /// Volume with the token, which only this container mounts.
 const TOKEN: &str = "output-persist-token";
@@ -51,14 +44,7 @@ fn remote_id(pod: &Pod, container: &str) -> Option<String> {
     let found = pod.containers.iter().find(|one| one.name == container)?;
     let variable = found.env.as_ref()?.iter().find(|one| one.name == REMOTE_ID)?;
     let value = variable.value.as_ref()?.as_str()?;
-    let inner = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.');
-    let outer = |byte: Option<&u8>| byte.is_some_and(u8::is_ascii_alphanumeric);
-    let bytes = value.as_bytes();
-    if bytes.len() <= MAX_LABEL_LENGTH
-        && bytes.iter().copied().all(inner)
-        && outer(bytes.first())
-        && outer(bytes.last())
-    {
+    if !value.is_empty() && is_label_value(value) {
         return Some(value.to_string());
     }
     Some(names::cut(&names::label(value), "", MAX_LABEL_LENGTH)).filter(|label| !label.is_empty())
@@ -80,164 +66,72 @@ pub(super) fn add(pod: &mut Pod, output: &Output, owner: &OwnerReference, image:
             ))
         })?;
         let own = found.volume_mounts.get_or_insert_default();
-        own.push(payload(&mount(&volume, DIRECTORY, None))?);
-        mounts.push(mount(&volume, &format!("{DIRECTORY}/{container}"), Some(true)));
-        volumes.push(Volume {
-            name: volume,
-            empty_dir: Some(EmptyDirVolumeSource::default()),
-            ..Volume::default()
-        });
+        own.push(json!({"mountPath": DIRECTORY, "name": volume}));
+        let directory = format!("{DIRECTORY}/{container}");
+        mounts.push(json!({"mountPath": directory, "name": volume, "readOnly": true}));
+        volumes.push(json!({"emptyDir": {}, "name": volume}));
     }
     if pod.container(CONTAINER).is_some() {
         return Err(JobError::Template(format!(
             "spec.template has a container '{CONTAINER}', a name that the operator reserves"
         )));
     }
-    mounts.push(mount(TOKEN, TOKEN_DIRECTORY, Some(true)));
+    mounts.push(json!({"mountPath": TOKEN_DIRECTORY, "name": TOKEN, "readOnly": true}));
     volumes.push(token());
     let order = Order {
         owner: owner.clone(),
         output: output.clone(),
         restarts,
     };
-    pod.containers.push(payload(&container(&order, image, mounts)?)?);
-    for volume in &volumes {
-        pod.volumes.get_or_insert_default().push(payload(volume)?);
-    }
+    pod.containers.push(container(&order, image, &mounts)?);
+    pod.volumes.get_or_insert_default().extend(volumes);
     Ok(())
 }
 
-/// A part of a pod in the form of the template.
-fn payload<T: DeserializeOwned>(part: &impl Serialize) -> Result<T, Error> {
-    let part = serde_json::to_value(part).and_then(serde_json::from_value);
-    part.map_err(|_| Error::flawed("Job", None, "is not JSON"))
-}
-
-fn container(order: &Order, image: &str, mounts: Vec<VolumeMount>) -> Result<Container, Error> {
+fn container(order: &Order, image: &str, mounts: &[Value]) -> Result<Container, Error> {
     let order = serde_json::to_string(order).map_err(|_| Error::flawed("Job", None, "has no order for its output"))?;
-    let variable = |name: &str, value: String| EnvVar {
-        name: name.into(),
-        value: Some(value),
-        ..EnvVar::default()
-    };
-    let from = |name: &str, path: &str| EnvVar {
-        name: name.into(),
-        value_from: Some(EnvVarSource {
-            field_ref: Some(field(path)),
-            ..EnvVarSource::default()
-        }),
-        ..EnvVar::default()
-    };
-    Ok(Container {
-        name: CONTAINER.into(),
-        image: Some(image.into()),
-        command: Some(["host", "util", "persist-output"].map(String::from).into()),
-        env: Some(vec![
-            variable(ORDER, order),
-            from("NAMESPACE", "metadata.namespace"),
-            from("POD_NAME", "metadata.name"),
-            variable(contract::VARIABLE, contract::COMMON.to_string()),
-        ]),
-        volume_mounts: Some(mounts),
+    let container = json!({
+        "name": CONTAINER,
+        "env": [
+            {"name": ORDER, "value": order},
+            {"name": "NAMESPACE", "valueFrom": {"fieldRef": {"fieldPath": "metadata.namespace"}}},
+            {"name": "POD_NAME", "valueFrom": {"fieldRef": {"fieldPath": "metadata.name"}}},
+            {"name": contract::VARIABLE, "value": contract::COMMON.to_string()},
+        ],
+        "volumeMounts": mounts,
+        "command": ["host", "util", "persist-output"],
+        "image": image,
         // A file has at most 32 MiB, and its parts are held a few times.
-        resources: Some(ResourceRequirements {
-            requests: Some(quantities("10m", "32Mi")),
-            limits: Some(quantities("1", "256Mi")),
-            ..ResourceRequirements::default()
-        }),
-        security_context: Some(confined()),
-        ..Container::default()
-    })
-}
-
-fn mount(volume: &str, path: &str, read_only: Option<bool>) -> VolumeMount {
-    VolumeMount {
-        name: volume.into(),
-        mount_path: path.into(),
-        read_only,
-        ..VolumeMount::default()
-    }
-}
-
-fn field(path: &str) -> ObjectFieldSelector {
-    ObjectFieldSelector {
-        field_path: path.into(),
-        ..ObjectFieldSelector::default()
-    }
-}
-
-fn quantities(cpu: &str, memory: &str) -> BTreeMap<String, Quantity> {
-    [("cpu", cpu), ("memory", memory)]
-        .map(|(name, quantity)| (name.to_string(), Quantity(quantity.into())))
-        .into()
-}
-
-fn confined() -> SecurityContext {
-    SecurityContext {
-        run_as_non_root: Some(true),
-        run_as_user: Some(USER_ID),
-        run_as_group: Some(USER_ID),
-        allow_privilege_escalation: Some(false),
-        read_only_root_filesystem: Some(true),
-        privileged: Some(false),
-        capabilities: Some(Capabilities {
-            drop: Some(vec!["ALL".into()]),
-            ..Capabilities::default()
-        }),
-        seccomp_profile: Some(SeccompProfile {
-            type_: "RuntimeDefault".into(),
-            ..SeccompProfile::default()
-        }),
-        ..SecurityContext::default()
-    }
+        "resources": {
+            "limits": {"cpu": "1", "memory": "256Mi"},
+            "requests": {"cpu": "10m", "memory": "32Mi"},
+        },
+        "securityContext": {
+            "allowPrivilegeEscalation": false,
+            "capabilities": {"drop": ["ALL"]},
+            "privileged": false,
+            "readOnlyRootFilesystem": true,
+            "runAsGroup": USER_ID,
+            "runAsNonRoot": true,
+            "runAsUser": USER_ID,
+            "seccompProfile": {"type": "RuntimeDefault"},
+        },
+    });
+    serde_json::from_value(container).map_err(|_| Error::flawed("Job", None, "is not JSON"))
 }
 
 /// The token volume, as the kubelet would mount it for all containers.
-fn token() -> Volume {
-    let token = VolumeProjection {
-        service_account_token: Some(ServiceAccountTokenProjection {
-            path: "token".into(),
-            expiration_seconds: Some(TOKEN_SECONDS),
-            ..ServiceAccountTokenProjection::default()
-        }),
-        ..VolumeProjection::default()
-    };
-    let authority = VolumeProjection {
-        config_map: Some(ConfigMapProjection {
-            name: "kube-root-ca.crt".into(),
-            items: Some(vec![KeyToPath {
-                key: "ca.crt".into(),
-                path: "ca.crt".into(),
-                ..KeyToPath::default()
-            }]),
-            ..ConfigMapProjection::default()
-        }),
-        ..VolumeProjection::default()
-    };
-    let namespace = VolumeProjection {
-        downward_api: Some(DownwardAPIProjection {
-            items: Some(vec![DownwardAPIVolumeFile {
-                path: "namespace".into(),
-                field_ref: Some(field("metadata.namespace")),
-                ..DownwardAPIVolumeFile::default()
-            }]),
-        }),
-        ..VolumeProjection::default()
-    };
-    Volume {
-        name: TOKEN.into(),
-        projected: Some(ProjectedVolumeSource {
-            sources: Some(vec![token, authority, namespace]),
-            ..ProjectedVolumeSource::default()
-        }),
-        ..Volume::default()
-    }
+fn token() -> Value {
+    json!({"name": TOKEN, "projected": {"sources": [
+        {"serviceAccountToken": {"expirationSeconds": TOKEN_SECONDS, "path": "token"}},
+        {"configMap": {"items": [{"key": "ca.crt", "path": "ca.crt"}], "name": "kube-root-ca.crt"}},
+        {"downwardAPI": {"items": [{"fieldRef": {"fieldPath": "metadata.namespace"}, "path": "namespace"}]}},
+    ]}})
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use serde_json::json;
 
     #[test]
     fn output_says_which_container_it_is_of_and_what_it_is_about() {

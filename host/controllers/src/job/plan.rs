@@ -14,6 +14,7 @@ use super::status::State;
 use boson_api::QuarksJob;
 use boson_api::job::{QuarksJobStatus, Strategy};
 use boson_cluster::client::Error;
+use boson_cluster::objects::label;
 use k8s_openapi::api::batch::v1::Job;
 use kube::ResourceExt;
 
@@ -40,7 +41,7 @@ pub(super) enum Step {
 
 /// How a Job ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Ending {
+pub(crate) enum Ending {
     Complete,
     Failed,
 }
@@ -147,7 +148,8 @@ fn idle(object: &QuarksJob, observed: &Observed, status: &QuarksJobStatus) -> Re
     Ok(Step::Create(next))
 }
 
-fn ending(job: &Job) -> Option<Ending> {
+/// How a Job ended, if it has.
+pub(crate) fn ending(job: &Job) -> Option<Ending> {
     let conditions = job.status.iter().flat_map(|status| &status.conditions).flatten();
     let mut holding = conditions.filter(|condition| condition.status == "True");
     holding.find_map(|condition| match condition.type_.as_str() {
@@ -159,6 +161,5 @@ fn ending(job: &Job) -> Option<Ending> {
 
 fn is_deleted_after_success(job: &Job) -> bool {
     let template = job.spec.as_ref().and_then(|spec| spec.template.metadata.as_ref());
-    let labels = template.and_then(|metadata| metadata.labels.as_ref());
-    labels.and_then(|labels| labels.get(DELETE.0)).map(String::as_str) == Some(DELETE.1)
+    template.and_then(|metadata| label(metadata, DELETE.0)) == Some(DELETE.1)
 }

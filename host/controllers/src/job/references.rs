@@ -88,29 +88,21 @@ fn each(template: &mut Map<String, Value>, visit: &mut Visitor<'_>) {
         return;
     };
     for volume in items(pod, "volumes") {
-        one(volume.get_mut("secret"), "secretName", Kind::Secret, visit);
-        one(volume.get_mut("configMap"), "name", Kind::ConfigMap, visit);
-        for source in volume
-            .get_mut("projected")
-            .into_iter()
-            .flat_map(|all| items(all, "sources"))
-        {
-            one(source.get_mut("secret"), "name", Kind::Secret, visit);
-            one(source.get_mut("configMap"), "name", Kind::ConfigMap, visit);
+        both(volume, [("secret", "secretName"), ("configMap", "name")], visit);
+        let projected = volume.get_mut("projected").into_iter();
+        for source in projected.flat_map(|all| items(all, "sources")) {
+            both(source, [("secret", "name"), ("configMap", "name")], visit);
         }
     }
     for list in ["initContainers", "containers"] {
         for container in items(pod, list) {
             for variable in items(container, "env") {
-                let Some(from) = variable.get_mut("valueFrom") else {
-                    continue;
-                };
-                one(from.get_mut("secretKeyRef"), "name", Kind::Secret, visit);
-                one(from.get_mut("configMapKeyRef"), "name", Kind::ConfigMap, visit);
+                if let Some(from) = variable.get_mut("valueFrom") {
+                    both(from, [("secretKeyRef", "name"), ("configMapKeyRef", "name")], visit);
+                }
             }
             for from in items(container, "envFrom") {
-                one(from.get_mut("secretRef"), "name", Kind::Secret, visit);
-                one(from.get_mut("configMapRef"), "name", Kind::ConfigMap, visit);
+                both(from, [("secretRef", "name"), ("configMapRef", "name")], visit);
             }
         }
     }
@@ -124,11 +116,14 @@ fn items<'v>(value: &'v mut Value, member: &str) -> impl Iterator<Item = &'v mut
         .flatten()
 }
 
-fn one(source: Option<&mut Value>, member: &str, kind: Kind, visit: &mut Visitor<'_>) {
-    let Some(source) = source else { return };
-    let optional = source.get("optional").and_then(Value::as_bool).unwrap_or(false);
-    if let Some(Value::String(name)) = source.get_mut(member) {
-        visit(kind, name, optional);
+/// `members`: what refers to a Secret, and what refers to a ConfigMap, each with its member that names it.
+fn both(value: &mut Value, members: [(&str, &str); 2], visit: &mut Visitor<'_>) {
+    for (kind, (member, name)) in [Kind::Secret, Kind::ConfigMap].into_iter().zip(members) {
+        let Some(source) = value.get_mut(member) else { continue };
+        let optional = source.get("optional").and_then(Value::as_bool).unwrap_or(false);
+        if let Some(Value::String(name)) = source.get_mut(name) {
+            visit(kind, name, optional);
+        }
     }
 }
 

@@ -32,21 +32,19 @@ pub(super) enum State {
     Refused(String),
 }
 
-/// The new status and its events; the time of the last reconcile changes only with something else.
+/// The new status and its events; the time of the last reconcile changes only with something else. `next`: what else is
+/// new in it.
 pub(super) fn status(
     object: &QuarksJob,
     state: &State,
-    change: impl FnOnce(&mut QuarksJobStatus),
+    mut next: QuarksJobStatus,
     now: &Time,
 ) -> Option<(QuarksJobStatus, Vec<Notice>)> {
     let before = object.status.clone().unwrap_or_default();
-    let mut next = before.clone();
-    change(&mut next);
     let mut notices = Vec::new();
     match state {
-        State::Running(_) | State::Superseded => next.completed = false,
+        State::Running(_) | State::Superseded | State::Failed(..) => next.completed = false,
         State::Succeeded => next.completed = true,
-        State::Failed(..) => next.completed = false,
         State::Idle | State::Waiting(_) | State::Refused(_) => {}
     }
     let generation = object.metadata.generation;
@@ -143,11 +141,6 @@ fn idle(status: &QuarksJobStatus) -> Vec<Finding> {
 }
 
 fn both(complete: bool, failed: bool, reason: &str, message: &str) -> Vec<Finding> {
-    let one = |kind: &'static str, holds: bool| Finding {
-        kind,
-        status: holds.into(),
-        reason: reason.to_string().into(),
-        message: message.to_string(),
-    };
+    let one = |kind, holds: bool| Finding::new(kind, holds, reason.to_string(), message);
     vec![one(COMPLETE, complete), one(FAILED, failed)]
 }

@@ -105,15 +105,14 @@ impl World {
             Step::Skip(generation) => Some(*generation),
             _ => None,
         };
-        let change = |status: &mut boson_api::job::QuarksJobStatus| {
-            status.skipped_generation = skipped.or(status.skipped_generation);
-            status.runs = counted.unwrap_or(status.runs);
-            status.config_digest = digest.or(status.config_digest.take());
-            if ends {
-                status.ended_runs = status.runs;
-            }
-        };
-        let Some((status, _)) = status(object, state, change, &Time(Timestamp::UNIX_EPOCH)) else {
+        let mut next = object.status.clone().unwrap_or_default();
+        next.skipped_generation = skipped.or(next.skipped_generation);
+        next.runs = counted.unwrap_or(next.runs);
+        next.config_digest = digest.or(next.config_digest.take());
+        if ends {
+            next.ended_runs = next.runs;
+        }
+        let Some((status, _)) = status(object, state, next, &Time(Timestamp::UNIX_EPOCH)) else {
             return false;
         };
         self.object.status = Some(status);

@@ -5,7 +5,8 @@ use super::marks::QUARKS_JOB;
 use super::references::{Kind, topic};
 use crate::controller::Watched;
 use boson_api::QuarksJob;
-use boson_cluster::reconcile::watches::{Watches, owners};
+use boson_cluster::objects::annotation;
+use boson_cluster::reconcile::watches::{Watches, named, owners};
 use boson_manifest::labels;
 use k8s_openapi::api::batch::v1::Job;
 use k8s_openapi::api::core::v1::{ConfigMap, Pod, Secret};
@@ -19,18 +20,11 @@ pub(super) fn watch(context: &Arc<Context>, namespace: &Option<String>) -> Watch
     let runs = Config::default().labels(labels::QUARKS_JOB_NAME);
     let watches = Watches::<QuarksJob>::of(&context.cluster.client(), namespace, everything())
         .and::<Job>(everything(), owners)
-        .and::<Pod>(runs, owner)
+        .and::<Pod>(runs, |pod| named(annotation(pod, QUARKS_JOB), pod.namespace.as_deref()))
         .and::<ConfigMap>(everything(), users(context, Kind::ConfigMap))
         .and::<Secret>(everything(), users(context, Kind::Secret));
     let (store, queue) = watches.queue();
     Watched::new(store, queue)
-}
-
-fn owner(pod: &ObjectMeta) -> Vec<ObjectRef<QuarksJob>> {
-    let name = pod.annotations.as_ref().and_then(|all| all.get(QUARKS_JOB));
-    let owner = name.zip(pod.namespace.as_ref());
-    let owner = owner.map(|(name, namespace)| ObjectRef::new(name).within(namespace));
-    owner.into_iter().collect()
 }
 
 fn users(context: &Arc<Context>, kind: Kind) -> impl Fn(&ObjectMeta) -> Vec<ObjectRef<QuarksJob>> + Send + 'static {

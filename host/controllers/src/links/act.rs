@@ -1,7 +1,7 @@
 //! Rolls workloads, and reports pods that no workload replaces.
 
 use super::memory::Known;
-use super::plan::{Outdated, Owner, Plan, Step, step};
+use super::plan::{Outdated, Plan, Workload, owner, step};
 use super::stores::PodMeta;
 use super::{Context, DeploymentMeta, MANAGER};
 use boson_cluster::client::{Error, Identity, Kind, Notice};
@@ -9,7 +9,11 @@ use k8s_openapi::api::apps::v1::{DaemonSet, Deployment, ReplicaSet, StatefulSet}
 use k8s_openapi::api::core::v1::PodTemplateSpec;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::core::PartialObjectMeta;
+use serde_json::Value;
 use std::time::Instant;
+
+/// Reason of the events about a link.
+const LINK_CHANGED: &str = "LinkChanged";
 
 /// Carries out the plan, and remembers what is done. Returns whether there is anything to check again.
 ///
@@ -40,20 +44,17 @@ async fn roll(
 ) -> Result<(), Error> {
     let mut failed = None;
     for one in due {
-        let Some(owner) = &one.owner else {
-            report(context, &one.pod).await;
-            known.settle(one.uid().to_string(), one.digest, Instant::now());
-            continue;
-        };
         let contents = &known.contents;
-        let rolled = workload(context, namespace, owner, &one.pod, |template| {
+        let workload = one.workload;
+        let rolled = roll_one(context, namespace, &workload, &one.pod, |template| {
             step(template, deployment, contents, &context.key)
         });
         match rolled.await {
-            Ok(true) => known.settle(owner.uid.clone(), one.digest, Instant::now()),
+            Ok(true) => known.settle(workload.uid, one.digest, Instant::now()),
             Ok(false) => {}
             Err(error) => {
-                tracing::warn!(kind = owner.kind, name = owner.name, %error, "cannot roll a workload whose links have changed");
+                let Workload { kind, name, .. } = workload;
+                tracing::warn!(kind, name, %error, "cannot roll a workload whose links have changed");
                 failed = Some(error);
             }
         }
@@ -61,22 +62,22 @@ async fn roll(
     failed.map_or(Ok(()), Err)
 }
 
-/// Rolls the workload of a pod. Returns whether that is done: an owner that is not found may be found later.
-async fn workload(
+/// Rolls the workload of a pod. Returns whether that is done: a workload that is not found may be found later.
+async fn roll_one(
     context: &Context,
     namespace: &str,
-    owner: &Owner,
+    workload: &Workload,
     pod: &PodMeta,
-    step: impl Fn(Option<&ObjectMeta>) -> Step,
+    step: impl Fn(&ObjectMeta) -> Option<Value>,
 ) -> Result<bool, Error> {
-    let template = |template: Option<&PodTemplateSpec>| step(template.and_then(|template| template.metadata.as_ref()));
-    match owner.kind.as_str() {
+    let template = |template: Option<&PodTemplateSpec>| step(template?.metadata.as_ref()?);
+    match workload.kind.as_str() {
         "ReplicaSet" => {
-            let set: Option<PartialObjectMeta<ReplicaSet>> = context.cluster.get(namespace, &owner.name).await?;
-            let Some(set) = set.filter(|set| set.metadata.uid.as_deref() == Some(&owner.uid)) else {
+            let set: Option<PartialObjectMeta<ReplicaSet>> = context.cluster.get(namespace, &workload.name).await?;
+            let Some(set) = set.filter(|set| set.metadata.uid.as_deref() == Some(&workload.uid)) else {
                 return Ok(false);
             };
-            match super::plan::owner(&set.metadata).filter(|owner| owner.kind == "Deployment") {
+            match owner(&set.metadata).filter(|owner| owner.kind == "Deployment") {
                 Some(owner) => {
                     let of = |one: &Deployment| template(one.spec.as_ref().map(|spec| &spec.template));
                     one(context, namespace, &owner, of).await
@@ -89,11 +90,11 @@ async fn workload(
         }
         "StatefulSet" => {
             let of = |one: &StatefulSet| template(one.spec.as_ref().map(|spec| &spec.template));
-            one(context, namespace, owner, of).await
+            one(context, namespace, workload, of).await
         }
         "DaemonSet" => {
             let of = |one: &DaemonSet| template(one.spec.as_ref().map(|spec| &spec.template));
-            one(context, namespace, owner, of).await
+            one(context, namespace, workload, of).await
         }
         _ => {
             report(context, pod).await;
@@ -106,42 +107,34 @@ async fn workload(
 async fn one<K: Kind>(
     context: &Context,
     namespace: &str,
-    owner: &Owner,
-    step: impl Fn(&K) -> Step,
+    workload: &Workload,
+    step: impl Fn(&K) -> Option<Value>,
 ) -> Result<bool, Error> {
-    let found: Option<K> = context.cluster.get(namespace, &owner.name).await?;
-    let found = found.filter(|found| found.meta().uid.as_deref() == Some(&owner.uid));
+    let found: Option<K> = context.cluster.get(namespace, &workload.name).await?;
+    let found = found.filter(|found| found.meta().uid.as_deref() == Some(&workload.uid));
     let Some(found) = found.filter(|found| found.meta().deletion_timestamp.is_none()) else {
         return Ok(false);
     };
-    let Step::Roll(members) = step(&found) else {
+    let Some(members) = step(&found) else {
         return Ok(true);
     };
     context.cluster.merge(MANAGER, &found, members).await?;
     context.cluster.metrics().link_rolls.inc();
     tracing::info!(
-        kind = owner.kind,
-        name = owner.name,
+        kind = workload.kind,
+        name = workload.name,
         "rolled a workload whose links have changed"
     );
-    let notice = Notice {
-        warning: false,
-        reason: "LinkChanged".into(),
-        note: "its pods are replaced, because the content of a link that they consume has changed".into(),
-    };
+    let note = "its pods are replaced, because the content of a link that they consume has changed";
+    let notice = Notice::normal(LINK_CHANGED, note);
     context.events.emit_all(&found, &[notice]).await;
     Ok(true)
 }
 
 /// Reports a pod that no workload replaces.
 async fn report(context: &Context, pod: &PodMeta) {
-    let notice = Notice {
-        warning: true,
-        reason: "LinkChanged".into(),
-        note:
-            "the content of a link that it consumes has changed; delete it and create it again to get the new values: \
-               only the pods of Deployments, StatefulSets and DaemonSets are replaced automatically"
-                .into(),
-    };
+    let note = "the content of a link that it consumes has changed; delete it and create it again to get the new \
+                values: only the pods of Deployments, StatefulSets and DaemonSets are replaced automatically";
+    let notice = Notice::warning(LINK_CHANGED, note);
     context.events.emit_all(pod, &[notice]).await;
 }

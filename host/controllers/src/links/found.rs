@@ -3,8 +3,9 @@
 
 use super::consumed::{Consumed, LinkName};
 use super::digest::of_parts;
-use crate::listing::first_of;
+use boson_cluster::objects::{annotation, label};
 use boson_manifest::labels::{self, DEPLOYMENT_NAME, ENTANGLEMENT, LINK};
+use boson_pipeline::listing::first_of;
 use k8s_openapi::api::core::v1::Secret;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 
@@ -63,20 +64,19 @@ impl Link {
 
 /// The link that the Secret with this metadata holds for this deployment.
 pub(crate) fn provided(meta: &ObjectMeta, deployment: &str) -> Option<LinkName> {
-    let is_marked = meta.labels.as_ref()?.get(ENTANGLEMENT).map(String::as_str) == Some("true");
-    let is_owned = owner(meta).as_deref() == Some(deployment);
+    let is_marked = label(meta, ENTANGLEMENT) == Some("true");
+    let is_owned = owner(meta) == Some(deployment);
     if !is_marked || !is_owned || meta.deletion_timestamp.is_some() {
         return None;
     }
-    let link = meta.annotations.as_ref()?.get(LINK)?;
-    LinkName::of(&serde_json::from_str(link).ok()?).ok()
+    LinkName::of(&serde_json::from_str(annotation(meta, LINK)?).ok()?).ok()
 }
 
 /// The BOSHDeployment that owns the Secret with this metadata.
-pub(crate) fn owner(meta: &ObjectMeta) -> Option<String> {
+pub(crate) fn owner(meta: &ObjectMeta) -> Option<&str> {
     let owners = meta.owner_references.iter().flatten();
     let mut ours = owners.filter(|owner| owner.kind == "BOSHDeployment" && owner.api_version == labels::API_VERSION);
-    ours.next().map(|owner| owner.name.clone())
+    ours.next().map(|owner| owner.name.as_str())
 }
 
 /// The selector of the Secrets of a deployment's links.

@@ -2,7 +2,6 @@
 //! request. Nothing is lost with it: an operator that starts reads each Secret and checks each workload once.
 
 use super::consumed::LinkName;
-use super::found::Link;
 use parking_lot::Mutex;
 use std::collections::{BTreeMap, HashMap};
 use std::time::{Duration, Instant};
@@ -37,18 +36,6 @@ pub(super) struct Known {
 /// What is remembered of all deployments, by namespace and name.
 #[derive(Debug, Default)]
 pub(super) struct Memory(Mutex<HashMap<(String, String), Known>>);
-
-// === impl Content ===
-
-impl Content {
-    /// That of a Secret that was read.
-    pub fn of(link: &Link) -> Self {
-        Self {
-            version: link.version.clone(),
-            digest: link.content,
-        }
-    }
-}
 
 // === impl Known ===
 

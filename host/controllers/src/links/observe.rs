@@ -1,6 +1,7 @@
 //! Reads the Secrets of links that have changed. What else the plan depends on is in the stores that the watches fill.
 
 use super::consumed::LinkName;
+use super::found::Link;
 use super::memory::{Content, Known};
 use super::plan::{self, Observed};
 use super::stores::{PodMeta, Stores};
@@ -62,7 +63,13 @@ async fn read(
     let wanted = plan::wanted(pods, name);
     for link in plan::to_read(&wanted, name, &mut known.contents, secret) {
         match find::of_name(&context.cluster, namespace, name, &link, names).await? {
-            Some(found) => drop(known.contents.insert(link, Content::of(&found))),
+            Some(Link {
+                version,
+                content: digest,
+                ..
+            }) => {
+                known.contents.insert(link, Content { version, digest });
+            }
             None => drop(known.contents.remove(&link)),
         }
     }

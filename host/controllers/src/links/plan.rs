@@ -11,9 +11,9 @@ use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-/// The owner of a pod: its kind and name.
+/// The controller of a pod, or a pod that stands alone.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Owner {
+pub(super) struct Workload {
     pub kind: String,
     pub name: String,
     pub uid: String,
@@ -36,25 +36,14 @@ pub(super) struct Plan {
     pub settled: Settled,
 }
 
-/// Pods of one owner, or a pod that stands alone, that run with another content of their links than the present one.
+/// Pods of one workload that run with another content of their links than the present one.
 #[derive(Clone, Debug)]
 pub(super) struct Outdated {
-    pub owner: Option<Owner>,
+    pub workload: Workload,
     /// One of the pods.
     pub pod: Arc<PodMeta>,
     /// The present content.
     pub digest: String,
-}
-
-/// What to do about a workload.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Step {
-    /// Merge these members into it: its pods are replaced.
-    Roll(Value),
-    /// It rolls already.
-    Rolls,
-    /// Its template asks for no link of this deployment that exists: another change is about to replace its pods.
-    Nothing,
 }
 
 pub(super) fn plan(deployment: &str, observed: &Observed) -> Plan {
@@ -95,67 +84,69 @@ pub(super) fn to_read(
     unread
 }
 
-/// The pods that run with another content of their links than the present one, by their owner. Pods that are about to
-/// end do not count.
+/// The pods that run with another content of their links than the present one, by their workload. Pods that are about
+/// to end do not count.
 fn outdated(pods: &[Arc<PodMeta>], deployment: &str, links: &Contents, key: &DigestKey) -> Vec<Outdated> {
     let mut found: BTreeMap<String, Outdated> = BTreeMap::new();
     for pod in pods.iter().filter(|pod| pod.metadata.deletion_timestamp.is_none()) {
         let consumed = consumed(&pod.metadata, deployment);
-        let Some(digest) = consumed.and_then(|consumed| digest(&consumed, links, key)) else {
+        let digest = consumed.and_then(|consumed| digest(&consumed, links, key));
+        let Some((digest, workload)) = digest.zip(workload(&pod.metadata)) else {
             continue;
         };
         if recorded(&pod.metadata) == Some(&digest) {
             continue;
         }
-        let one = Outdated {
-            owner: owner(&pod.metadata),
+        found.entry(workload.uid.clone()).or_insert_with(|| Outdated {
+            workload,
             pod: pod.clone(),
             digest,
-        };
-        found.entry(one.uid().to_string()).or_insert(one);
+        });
     }
     found.into_values().collect()
 }
 
 /// Those that nothing was done about since the content changed. Forgets workloads without outdated pods.
 fn due(mut outdated: Vec<Outdated>, settled: &mut Settled) -> Vec<Outdated> {
-    settled.retain(|uid, digest| outdated.iter().any(|one| one.uid() == uid && one.digest == *digest));
-    outdated.retain(|one| !settled.contains_key(one.uid()));
+    settled.retain(|uid, digest| {
+        let mut outdated = outdated.iter();
+        outdated.any(|one| one.workload.uid == *uid && one.digest == *digest)
+    });
+    outdated.retain(|one| !settled.contains_key(&one.workload.uid));
     outdated
 }
 
-// === impl Outdated ===
-
-impl Outdated {
-    /// The UID of the owner, or of the pod that stands alone.
-    pub fn uid(&self) -> &str {
-        let owner = self.owner.as_ref().map(|owner| owner.uid.as_str());
-        owner.or(self.pod.metadata.uid.as_deref()).unwrap_or_default()
-    }
+/// The workload of a pod.
+pub(super) fn workload(pod: &ObjectMeta) -> Option<Workload> {
+    owner(pod).or_else(|| {
+        Some(Workload {
+            kind: "Pod".into(),
+            name: pod.name.clone()?,
+            uid: pod.uid.clone()?,
+        })
+    })
 }
 
 /// The controller of an object; none if it stands alone.
-pub(super) fn owner(meta: &ObjectMeta) -> Option<Owner> {
+pub(super) fn owner(meta: &ObjectMeta) -> Option<Workload> {
     let mut owners = meta.owner_references.iter().flatten();
     let owner = owners.find(|owner| owner.controller == Some(true))?;
-    Some(Owner {
+    Some(Workload {
         kind: owner.kind.clone(),
         name: owner.name.clone(),
         uid: owner.uid.clone(),
     })
 }
 
-/// What to do about a workload with outdated pods. `template`: the metadata of its pod template.
-pub(super) fn step(template: Option<&ObjectMeta>, deployment: &str, links: &Contents, key: &DigestKey) -> Step {
-    let Some(template) = template else { return Step::Nothing };
-    let consumed = consumed(template, deployment);
-    match consumed.and_then(|consumed| digest(&consumed, links, key)) {
-        None => Step::Nothing,
-        Some(digest) if recorded(template) == Some(&digest) => Step::Rolls,
-        Some(digest) => {
-            Step::Roll(json!({"spec": {"template": {"metadata": {"annotations": {LINKS_DIGEST: digest}}}}}))
-        }
+/// The members to merge into a workload with outdated pods, so that these are replaced. None: it rolls already, or its
+/// template asks for no link of this deployment that exists: another change is about to replace its pods. `template`:
+/// the metadata of its pod template.
+pub(super) fn step(template: &ObjectMeta, deployment: &str, links: &Contents, key: &DigestKey) -> Option<Value> {
+    let digest = digest(&consumed(template, deployment)?, links, key)?;
+    if recorded(template) == Some(&digest) {
+        return None;
     }
+    Some(json!({"spec": {"template": {"metadata": {"annotations": {LINKS_DIGEST: digest}}}}}))
 }
 
 /// The links of this deployment that the annotations ask for.
@@ -276,7 +267,7 @@ mod tests {
             }
             for one in due(outdated(&pods, "cf", &known, &key()), &mut settled) {
                 rolls += 1;
-                settled.insert(one.uid().to_string(), one.digest);
+                settled.insert(one.workload.uid, one.digest);
             }
         }
         assert_eq!((reads, rolls), (1, 64));
@@ -318,22 +309,19 @@ mod tests {
     fn a_workload_rolls_once_for_a_content() {
         let step = |template: Value| {
             let template: ObjectMeta = serde_json::from_value(template).unwrap();
-            step(Some(&template), "cf", &contents(2), &key())
+            step(&template, "cf", &contents(2), &key())
         };
-        let Step::Roll(members) = step(meta("a", Some(&now(1)))) else {
-            unreachable!()
-        };
+        let members = step(meta("a", Some(&now(1)))).unwrap();
         assert_eq!(
             members["spec"]["template"]["metadata"]["annotations"],
             json!({LINKS_DIGEST: now(2)})
         );
-        assert_eq!(step(meta("a", Some(&now(2)))), Step::Rolls);
-        assert_eq!(step(meta("gone", None)), Step::Nothing);
+        assert_eq!(step(meta("a", Some(&now(2)))), None);
+        assert_eq!(step(meta("gone", None)), None);
         assert_eq!(
             step(json!({"name": "a user's"})),
-            Step::Nothing,
+            None,
             "a workload that the webhook has not marked is not rolled"
         );
-        assert_eq!(super::step(None, "cf", &contents(2), &key()), Step::Nothing);
     }
 }

@@ -1,6 +1,7 @@
 //! The metadata of the pods that consume links, and of the Secrets of links, so that a reconcile costs no request. The
 //! watches of the controller update both stores before they requeue a deployment.
 
+use boson_cluster::objects;
 use boson_manifest::labels::{CONSUMER, CONSUMES, DEPLOYMENT, ENTANGLEMENT, LINK, LINKS_DIGEST};
 use k8s_openapi::api::core::v1::{Pod, Secret};
 use kube::api::ObjectMeta;
@@ -28,8 +29,7 @@ impl Stores {
     pub fn pods(&self, namespace: &str, label: &str) -> Vec<Arc<PodMeta>> {
         self.pods.state_filter(|pod| {
             let meta = &pod.metadata;
-            let consumer = meta.labels.as_ref().and_then(|labels| labels.get(CONSUMER));
-            meta.namespace.as_deref() == Some(namespace) && consumer.map(String::as_str) == Some(label)
+            meta.namespace.as_deref() == Some(namespace) && objects::label(meta, CONSUMER) == Some(label)
         })
     }
 

@@ -1,6 +1,6 @@
 //! Reports workloads whose pods consume links of a deployment that does not exist any more.
 
-use super::plan::owner;
+use super::plan::{Workload, owner, workload};
 use super::stores::{PodMeta, Stores};
 use super::{Context, DeploymentMeta};
 use crate::orphans::{Namers, Naming, is_in, report};
@@ -20,14 +20,6 @@ struct Consumers<'c> {
     context: &'c Context,
     stores: &'c Stores,
     deployments: &'c Store<DeploymentMeta>,
-}
-
-/// The controller of a pod, or the pod itself.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct Workload {
-    kind: String,
-    name: String,
-    uid: String,
 }
 
 /// Checks from time to time, for ever.
@@ -58,21 +50,20 @@ impl Namers for Consumers<'_> {
     }
 
     async fn emit(&self, one: &Naming<Workload>, notice: &Notice) -> Result<(), Error> {
-        let context = self.context;
-        let (namespace, Workload { kind, name, uid }) = (one.namespace.as_str(), &one.what);
-        match kind.as_str() {
+        let (context, namespace, workload) = (self.context, one.namespace.as_str(), &one.what);
+        match workload.kind.as_str() {
             "ReplicaSet" => {
-                let set: Option<PartialObjectMeta<ReplicaSet>> = context.cluster.get(namespace, name).await?;
+                let set: Option<PartialObjectMeta<ReplicaSet>> = context.cluster.get(namespace, &workload.name).await?;
                 let owner = set.as_ref().and_then(|set| owner(&set.metadata));
                 match owner.filter(|owner| owner.kind == "Deployment") {
-                    Some(owner) => emit_about::<Deployment>(context, namespace, &owner.name, &owner.uid, notice).await,
-                    None => emit_about::<ReplicaSet>(context, namespace, name, uid, notice).await,
+                    Some(owner) => emit_about::<Deployment>(context, namespace, &owner, notice).await,
+                    None => emit_about::<ReplicaSet>(context, namespace, workload, notice).await,
                 }
             }
-            "StatefulSet" => emit_about::<StatefulSet>(context, namespace, name, uid, notice).await,
-            "DaemonSet" => emit_about::<DaemonSet>(context, namespace, name, uid, notice).await,
-            "Job" => emit_about::<Job>(context, namespace, name, uid, notice).await,
-            "Pod" => emit_about::<Pod>(context, namespace, name, uid, notice).await,
+            "StatefulSet" => emit_about::<StatefulSet>(context, namespace, workload, notice).await,
+            "DaemonSet" => emit_about::<DaemonSet>(context, namespace, workload, notice).await,
+            "Job" => emit_about::<Job>(context, namespace, workload, notice).await,
+            "Pod" => emit_about::<Pod>(context, namespace, workload, notice).await,
             // An object of another kind may be in a group that the operator does not know.
             _ => Ok(()),
         }
@@ -82,14 +73,10 @@ impl Namers for Consumers<'_> {
 /// The workload of a pod, and the deployment that the pod names.
 fn naming(pod: &PodMeta) -> Option<Naming<Workload>> {
     let meta = &pod.metadata;
-    let (kind, name, uid) = match owner(meta) {
-        Some(owner) => (owner.kind, owner.name, owner.uid),
-        None => ("Pod".to_string(), meta.name.clone()?, meta.uid.clone()?),
-    };
     Some(Naming {
         namespace: meta.namespace.clone()?,
         deployment: meta.annotations.as_ref()?.get(DEPLOYMENT)?.clone(),
-        what: Workload { kind, name, uid },
+        what: workload(meta)?,
     })
 }
 
@@ -97,16 +84,15 @@ fn naming(pod: &PodMeta) -> Option<Naming<Workload>> {
 async fn emit_about<K: Kind + Send + Sync>(
     context: &Context,
     namespace: &str,
-    name: &str,
-    uid: &str,
+    workload: &Workload,
     notice: &Notice,
 ) -> Result<(), Error> {
     let object = PartialObjectMeta::<K> {
         types: None,
         metadata: ObjectMeta {
-            name: Some(name.into()),
+            name: Some(workload.name.clone()),
             namespace: Some(namespace.into()),
-            uid: Some(uid.into()),
+            uid: Some(workload.uid.clone()),
             ..ObjectMeta::default()
         },
         _phantom: PhantomData,

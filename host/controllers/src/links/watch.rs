@@ -5,12 +5,11 @@ use super::found;
 use super::stores::{self, Stores};
 use super::{Context, DeploymentMeta, unknown};
 use crate::controller::Watched;
+use boson_cluster::objects::annotation;
 use boson_cluster::reconcile::batched;
-use boson_cluster::reconcile::watches::Watches;
+use boson_cluster::reconcile::watches::{Watches, named};
 use boson_manifest::labels::{CONSUMER, DEPLOYMENT, ENTANGLEMENT};
 use k8s_openapi::api::core::v1::{Pod, Secret};
-use kube::api::ObjectMeta;
-use kube::runtime::reflector::ObjectRef;
 use kube::runtime::watcher::Config;
 use std::sync::Arc;
 use std::time::Duration;
@@ -22,12 +21,12 @@ pub(super) fn watch(context: &Arc<Context>, namespace: &Option<String>) -> Watch
     let links = Config::default().labels(&format!("{ENTANGLEMENT}=true"));
     let consumers = Config::default().labels(CONSUMER).fields(stores::NOT_ENDED);
     let watches = Watches::<DeploymentMeta>::of(&context.cluster.client(), namespace, Config::default());
-    let (watches, secrets) =
-        watches.and_stored::<Secret>(links, stores::trim_secret, |meta| named(meta, found::owner(meta)));
+    let (watches, secrets) = watches.and_stored::<Secret>(links, stores::trim_secret, |meta| {
+        named(found::owner(meta), meta.namespace.as_deref())
+    });
     // A pod that was admitted before a link changed may be stored after the reconcile of that change.
     let (watches, pods) = watches.and_stored::<Pod>(consumers, stores::trim_pod, |meta| {
-        let name = meta.annotations.as_ref().and_then(|all| all.get(DEPLOYMENT));
-        named(meta, name.cloned())
+        named(annotation(meta, DEPLOYMENT), meta.namespace.as_deref())
     });
     let stores = Stores { pods, secrets };
     context.stores.write().insert(namespace.clone(), stores.clone());
@@ -35,11 +34,4 @@ pub(super) fn watch(context: &Arc<Context>, namespace: &Option<String>) -> Watch
     let (context, deployments) = (context.clone(), store.clone());
     let orphans = async move { unknown::report_orphans(&context, &stores, &deployments).await };
     Watched::new(store, batched(queue, EVENT_BATCH_DELAY)).beside(orphans)
-}
-
-/// The deployment of this name in the namespace of the object.
-fn named(meta: &ObjectMeta, deployment: Option<String>) -> Vec<ObjectRef<DeploymentMeta>> {
-    let found = deployment.zip(meta.namespace.as_deref());
-    let found = found.map(|(name, namespace)| ObjectRef::new(&name).within(namespace));
-    found.into_iter().collect()
 }

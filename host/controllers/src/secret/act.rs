@@ -6,7 +6,7 @@
 
 use super::draft::{Draft, Value};
 use super::generate::{generated, text};
-use super::keys::Keys;
+use super::keys::{KEY_GENERATION_DELAY, Keys};
 use super::plan::{Plan, Step};
 use super::recipe::Recipe;
 use super::{ActError, Context, MANAGER, certify, copies::CopyStep, desired, image, marks, position, status};
@@ -158,16 +158,13 @@ fn counted(cluster: &Cluster, draft: &Draft, object: &QuarksSecret) {
 /// The Secret, with a value.
 async fn made(keys: &Arc<Keys>, object: &Arc<QuarksSecret>, draft: &Draft) -> Result<Secret, ActError> {
     let (source, object, draft) = (keys.clone(), object.clone(), draft.clone());
-    // A key of 4096 bits takes a second or more, which would block the runtime.
-    let made = tokio::task::spawn_blocking(move || {
+    let made = certify::blocking(move || {
         let value = value(source.source(), &object.spec.secret_name, &draft.value)?;
         desired::filled(&object, &value, &draft.marks)
     });
-    let made = made
-        .await
-        .map_err(|_| ActError::Request("generating was interrupted".into()))?;
-    keys.refill();
-    made.map_err(ActError::Request)
+    let made = made.await;
+    keys.fill_after(KEY_GENERATION_DELAY);
+    made
 }
 
 fn value(source: &System, name: &str, value: &Value) -> Result<Tree, String> {
@@ -179,22 +176,13 @@ fn value(source: &System, name: &str, value: &Value) -> Result<Tree, String> {
             username,
             password,
         } => {
+            let recipe = Recipe::new("password", Tree::Null);
             let given = |given: &Option<String>| match given {
                 Some(given) => Ok(given.clone()),
-                None => generated(source, name, &password_recipe()).and_then(|value| text(&value)),
+                None => generated(source, name, &recipe).and_then(|value| text(&value)),
             };
             let file = image::file(asked, &given(username)?, &given(password)?)?;
             Ok(Tree::object().with(image::KEY, file))
         }
-    }
-}
-
-fn password_recipe() -> Recipe {
-    Recipe {
-        kind: "password",
-        options: Tree::Null,
-        signer: None,
-        trusted: None,
-        kept_key: None,
     }
 }

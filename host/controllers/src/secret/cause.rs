@@ -49,19 +49,23 @@ impl Cause {
 // === impl Problem ===
 
 impl Problem {
+    pub fn new(reason: &'static str, message: impl Into<String>) -> Self {
+        let message = message.into();
+        Self { reason, message }
+    }
+
     /// A defect of the operator.
     pub fn defect(error: impl ToString) -> Self {
-        Self {
-            reason: "Defect",
-            message: error.to_string(),
-        }
+        Self::new("Defect", error.to_string())
     }
 
     /// The request itself is wrong.
     pub fn bad_request(message: &str) -> Self {
-        Self {
-            reason: "BadRequest",
-            message: message.to_string(),
-        }
+        Self::new("BadRequest", message)
+    }
+
+    /// Something is missing that may come.
+    pub fn waiting(message: impl Into<String>) -> Self {
+        Self::new("Waiting", message)
     }
 }

@@ -45,13 +45,7 @@ pub(super) async fn act(
 
 async fn keep_authority(cluster: &Cluster, signer: &Signer, old: Option<&Secret>) -> Result<(), ActError> {
     let options = json::parse(AUTHORITY_OPTIONS).map_err(|error| ActError::Request(error.to_string()))?;
-    let recipe = Recipe {
-        kind: "certificate",
-        options,
-        signer: None,
-        kept_key: None,
-        trusted: None,
-    };
+    let recipe = Recipe::new("certificate", options);
     let made = blocking(move || generated(&System::new(), OWN_SIGNER, &recipe)).await?;
     let text = |key: &str| member(&made, key).map_err(ActError::Request);
     let [certificate, key] = AUTHORITY;
@@ -150,8 +144,10 @@ fn holding(namespace: &str, name: &str, entries: &[(&str, String)]) -> Secret {
     }
 }
 
-/// Runs outside the threads of the runtime: a key takes a second or more.
-async fn blocking<T: Send + 'static>(work: impl FnOnce() -> Result<T, String> + Send + 'static) -> Result<T, ActError> {
+/// Runs outside the threads of the runtime: a key of 4096 bits takes a second or more.
+pub(super) async fn blocking<T: Send + 'static>(
+    work: impl FnOnce() -> Result<T, String> + Send + 'static,
+) -> Result<T, ActError> {
     let done = tokio::task::spawn_blocking(work).await;
     done.map_err(|_| ActError::Request("generating was interrupted".into()))?
         .map_err(ActError::Request)

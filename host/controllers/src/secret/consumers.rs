@@ -4,7 +4,7 @@
 use super::desired::{self, Owner};
 use super::entry::entry;
 use super::position::{self, Position};
-use boson_api::request::SignerType;
+use super::signer::local_ca;
 use boson_api::secret::Copy;
 use boson_api::{BoshDeployment, QuarksSecret};
 use boson_cluster::client::{Cluster, Error, ErrorKind, Identity};
@@ -56,17 +56,14 @@ pub async fn read(cluster: &Cluster, object: &QuarksSecret) -> Result<Consumers,
         }
     }
     let Found { leaves, used } = found;
-    let mut consumers = Consumers {
-        leaves,
-        ..Consumers::default()
-    };
+    let mut lags = Vec::new();
     for (at, secrets) in &used {
         match waiting(cluster, at, secrets).await {
             Err(error) if error.kind == ErrorKind::Forbidden && at != namespace => {}
-            other => consumers.lags.extend(other?),
+            other => lags.extend(other?),
         }
     }
-    Ok(consumers)
+    Ok(Consumers { leaves, lags })
 }
 
 /// Namespaces and names.
@@ -113,13 +110,8 @@ async fn waiting(cluster: &Cluster, namespace: &str, secrets: &Versions) -> Resu
 
 /// The Secret with the CA of a certificate that is signed here.
 fn signer(object: &QuarksSecret) -> Option<&str> {
-    let asked = object.spec.request.as_ref()?.certificate.as_ref()?;
     desired::certificate_keys(object.spec.kind)?;
-    let reference = asked
-        .ca_ref
-        .as_ref()
-        .filter(|_| asked.signer_type == SignerType::Local)?;
-    Some(&reference.name)
+    Some(&local_ca(object)?.name)
 }
 
 // === impl Found ===

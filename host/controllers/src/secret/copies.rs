@@ -7,13 +7,13 @@
 
 use super::desired::reference;
 use super::observe::{Observed, ObservedCopy};
+use boson_api::QuarksSecret;
 use boson_api::conditions::Finding;
 use boson_api::secret::{Copy, SecretType};
-use boson_api::{ConditionStatus, QuarksSecret};
 use boson_cluster::client::{Error, Identity};
+use boson_cluster::objects::annotation;
 use boson_manifest::labels;
 use k8s_openapi::api::core::v1::Secret;
-use std::collections::BTreeMap;
 
 /// The same message whether a Secret of that name exists or not.
 const NOT_ALLOWED: &str = "the namespace does not allow the copy: see 'kubectl explain quarkssecret.spec.copies'";
@@ -36,18 +36,10 @@ pub fn plan(object: &QuarksSecret, observed: &Observed, secret: &Secret) -> (Vec
             Err(why) => missing.push(format!("{}/{}: {why}", copy.namespace, copy.name)),
         }
     }
-    let finding = |status, reason: &'static str, message| {
-        Some(Finding {
-            kind: "Copied",
-            status,
-            reason: reason.into(),
-            message,
-        })
-    };
     let finding = match (object.spec.copies.len(), missing.is_empty()) {
         (0, _) => None,
-        (number, true) => finding(ConditionStatus::True, "Copied", format!("{number} copies")),
-        (_, false) => finding(ConditionStatus::False, "NotAgreed", missing.join("; ")),
+        (number, true) => Some(Finding::new("Copied", true, "Copied", format!("{number} copies"))),
+        (_, false) => Some(Finding::new("Copied", false, "NotAgreed", missing.join("; "))),
     };
     (steps, finding)
 }
@@ -57,15 +49,13 @@ fn one(object: &QuarksSecret, secret: &Secret, copy: &Copy, there: &ObservedCopy
         return Err(why.clone());
     }
     let source = source(object).map_err(|error| error.to_string())?;
-    let says = |annotations: Option<&BTreeMap<String, String>>| {
-        annotations.and_then(|annotations| annotations.get(labels::SECRET_COPY_OF)) == Some(&source)
-    };
+    let says = |metadata| annotation(metadata, labels::SECRET_COPY_OF) == Some(source.as_str());
     let consent = there
         .consent
         .as_ref()
-        .filter(|consent| consent.spec.kind == SecretType::Copy && says(consent.metadata.annotations.as_ref()));
+        .filter(|consent| consent.spec.kind == SecretType::Copy && says(&consent.metadata));
     let old = there.secret.as_ref();
-    let agreed = old.filter(|old| says(old.metadata.annotations.as_ref()));
+    let agreed = old.filter(|old| says(&old.metadata));
     let old = match (agreed, consent, old) {
         (Some(old), ..) => old,
         (None, None, _) => return Err(NOT_ALLOWED.into()),

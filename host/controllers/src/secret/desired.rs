@@ -4,6 +4,7 @@ use super::marks;
 use boson_api::QuarksSecret;
 use boson_api::secret::{ReclaimPolicy, SecretType};
 use boson_cluster::client::{Error, Identity, owner as owner_reference};
+use boson_cluster::objects::{annotation, label};
 use boson_document::{Tree, json};
 use boson_manifest::labels;
 use boson_pipeline::plain;
@@ -96,8 +97,7 @@ pub fn owner(object: &QuarksSecret, secret: &Secret) -> Owner {
     if meta.deletion_timestamp.is_some() {
         return Owner::Leaving;
     }
-    let label = meta.labels.as_ref().and_then(|map| map.get(labels::SECRET_KIND));
-    if label.map(String::as_str) != Some(labels::secret_kind::GENERATED) {
+    if label(meta, labels::SECRET_KIND) != Some(labels::secret_kind::GENERATED) {
         return Owner::User;
     }
     let owners = meta.owner_references.iter().flatten();
@@ -210,8 +210,8 @@ fn overlaid(
 
 /// The QuarksSecret that retained a Secret without an owner.
 pub(crate) fn retained_by(meta: &ObjectMeta) -> Option<&str> {
-    let by = meta.annotations.as_ref()?.get(labels::RETAINED_BY)?;
-    Some(by.split_once('/').map_or(by.as_str(), |(name, _)| name))
+    let by = annotation(meta, labels::RETAINED_BY)?;
+    Some(by.split_once('/').map_or(by, |(name, _)| name))
 }
 
 /// Sets the owner reference, or the annotation of a retained Secret. Its UID makes every adoption a write, so that a

@@ -6,6 +6,7 @@ use super::entry::entry;
 use super::marks::digest;
 use super::observe::Observed;
 use super::recipe::{self, Recipe, recipe, request_digest};
+use super::signer::certificate;
 use super::signing::{self, Prior};
 use super::template::{self, Budget, Values};
 use super::{image, own_names, transition};
@@ -74,10 +75,6 @@ pub fn derived(object: &QuarksSecret, observed: &Observed, secret: &Secret) -> R
 
 /// The draft, or what is missing for it. `old`: the Secret to replace.
 pub fn draft(object: &QuarksSecret, observed: &Observed, cause: Cause, old: Option<&Secret>) -> Result<Draft, Problem> {
-    let waiting = |message| Problem {
-        reason: "Waiting",
-        message,
-    };
     let request = object.spec.request.clone().unwrap_or_default();
     let value = match (object.spec.kind, &request.image_credentials, &request.templated_config) {
         (SecretType::DockerConfigJson, Some(asked), _) => {
@@ -88,8 +85,8 @@ pub fn draft(object: &QuarksSecret, observed: &Observed, cause: Cause, old: Opti
             let given =
                 |reference: &Option<_>| reference.as_ref().map(|reference| observed.text(reference)).transpose();
             Value::Image {
-                username: given(&asked.username).map_err(waiting)?.or(known.0),
-                password: given(&asked.password).map_err(waiting)?.or(known.1),
+                username: given(&asked.username).map_err(Problem::waiting)?.or(known.0),
+                password: given(&asked.password).map_err(Problem::waiting)?.or(known.1),
                 asked: asked.clone(),
             }
         }
@@ -105,13 +102,12 @@ pub fn draft(object: &QuarksSecret, observed: &Observed, cause: Cause, old: Opti
 
 /// Renders all templates with one budget.
 fn rendered(asked: &TemplatedConfig, observed: &Observed) -> Result<Tree, Problem> {
-    let problem = |reason| move |message| Problem { reason, message };
-    let (waiting, bad) = (problem("Waiting"), problem("BadTemplate"));
+    let bad = |message| Problem::new("BadTemplate", message);
     let mut budget = Budget::new();
     let mut values = Values::new();
     for (name, reference) in &asked.values {
         // Many references may name the same large entry.
-        let value = observed.str(reference).map_err(waiting)?;
+        let value = observed.str(reference).map_err(Problem::waiting)?;
         budget.spend(value.len()).map_err(bad)?;
         values.insert(name, value);
     }
@@ -148,35 +144,28 @@ fn certified(
     cause: Cause,
     old: Option<&Secret>,
 ) -> Result<Recipe, Problem> {
-    let problem = |reason, message: String| Problem { reason, message };
     let Some(mut recipe) = recipe(&object.spec) else {
-        return Err(problem(
-            "BadRequest",
-            "the request lacks the options of its type".into(),
-        ));
+        return Err(Problem::bad_request("the request lacks the options of its type"));
     };
-    let Some(asked) = object
-        .spec
-        .request
-        .as_ref()
-        .and_then(|request| request.certificate.as_ref())
-    else {
+    let Some(asked) = certificate(object) else {
         return Ok(recipe);
     };
     if let Some((name, _)) = observed.services.iter().find(|(_, service)| service.is_none()) {
-        return Err(problem("Waiting", format!("there is no Service '{name}'")));
+        return Err(Problem::waiting(format!("there is no Service '{name}'")));
     }
     recipe::add_names(&mut recipe.options, &service_names(observed));
     if asked.activate_eks_workaround_for_san {
-        let address = first_address(observed).map_err(|message| problem("Waiting", message))?;
-        recipe.options.set("common_name", address);
+        let first = observed.services.first();
+        let address = first.and_then(|(_, service)| own_names::cluster_ip(service.as_ref()?));
+        let lacks = || Problem::waiting("the first Service has no address for the common name");
+        recipe.options.set("common_name", address.ok_or_else(lacks)?);
     }
     if asked.signer_type == SignerType::Cluster {
         return Ok(recipe);
     }
     recipe.trusted = transition::trusted(object, observed);
     if let (Some(ca), Some(key)) = (&asked.ca_ref, &asked.ca_key_ref) {
-        let text = |reference| observed.text(reference).map_err(|message| problem("Waiting", message));
+        let text = |reference| observed.text(reference).map_err(Problem::waiting);
         let signer = Tree::object()
             .with("certificate", text(ca)?)
             .with("private_key", text(key)?);
@@ -189,30 +178,18 @@ fn certified(
     Ok(recipe)
 }
 
-/// The address of the first Service.
-fn first_address(observed: &Observed) -> Result<String, String> {
-    let (_, service) = observed.services.first().cloned().unzip();
-    let address = service.flatten().and_then(|service| service.spec?.cluster_ip);
-    let address = address.filter(|address| !address.is_empty() && address != "None");
-    address.ok_or_else(|| "the first Service has no address for the common name".to_string())
-}
-
 fn service_names(observed: &Observed) -> Vec<String> {
-    let services: Vec<_> = observed
-        .services
-        .iter()
-        .filter_map(|(_, service)| service.clone())
-        .collect();
+    let services = observed.services.iter().filter_map(|(_, service)| service.as_ref());
     match observed.request.as_ref().filter(|request| request.signer.is_built_in()) {
-        Some(request) => own_names::of_services(&services, &request.signer.cluster_domain),
-        None => recipe::service_names(&services),
+        Some(request) => own_names::of_services(services, &request.signer.cluster_domain),
+        None => recipe::service_names(services),
     }
 }
 
 /// Digest of the CA and of the names from Services; none if neither is used, or if something is missing. A missing
 /// built-in authority counts as a new one: deleting it requests another.
 pub fn signature(object: &QuarksSecret, observed: &Observed) -> Option<String> {
-    let asked = object.spec.request.as_ref()?.certificate.as_ref()?;
+    let asked = certificate(object)?;
     let by_us = observed.request.as_ref().and_then(signing::fingerprint);
     if asked.ca_ref.is_none() && asked.service_ref.is_empty() && by_us.is_none() {
         return None;

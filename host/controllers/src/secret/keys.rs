@@ -8,7 +8,7 @@ use std::time::Duration;
 /// The default key size of certificates.
 const SIZE: KeySize = KeySize::Rsa3072;
 /// Pause after a key was taken: the work that needs it uses all cores.
-const KEY_GENERATION_DELAY: Duration = Duration::from_secs(20);
+pub(super) const KEY_GENERATION_DELAY: Duration = Duration::from_secs(20);
 
 /// Where new keys come from.
 #[derive(Debug)]
@@ -35,17 +35,8 @@ impl Keys {
         &self.source
     }
 
-    /// Generates missing keys in the background, one after the other.
-    pub fn fill(self: &Arc<Self>) {
-        self.fill_after(Duration::ZERO);
-    }
-
-    /// Generates missing keys after a pause.
-    pub fn refill(self: &Arc<Self>) {
-        self.fill_after(KEY_GENERATION_DELAY);
-    }
-
-    fn fill_after(self: &Arc<Self>, pause: Duration) {
+    /// Generates missing keys in the background after a pause, one after the other.
+    pub fn fill_after(self: &Arc<Self>, pause: Duration) {
         if !self.lacks() || self.filling.swap(true, Ordering::Relaxed) {
             return;
         }
@@ -85,13 +76,13 @@ mod tests {
         };
         let mut observed = BTreeSet::new();
         for _ in 0..2 {
-            keys.fill();
+            keys.fill_after(Duration::ZERO);
             ready().await;
             observed.insert(keys.source().key(SIZE).unwrap().private_pem());
         }
         assert_eq!(observed.len(), 2);
         let none = Arc::new(Keys::new(0));
-        none.fill();
+        none.fill_after(Duration::ZERO);
         assert_eq!((none.lacks(), none.source.spare(SIZE)), (false, 0));
     }
 }

@@ -49,7 +49,7 @@ use plan::Plan;
 use std::convert::Infallible;
 use std::ops::ControlFlow;
 use std::sync::Arc;
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 pub(crate) use desired::retained_by;
 pub(crate) use generate::member;
@@ -88,7 +88,7 @@ pub(crate) fn controller(
     instance: &str,
 ) -> Arc<dyn AnyController> {
     let keys = Arc::new(Keys::new(spare_keys));
-    keys.fill();
+    keys.fill_after(Duration::ZERO);
     Arc::new(Context {
         events: Events::new(cluster.clone(), MANAGER, instance),
         interest: Interest::default(),

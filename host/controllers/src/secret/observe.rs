@@ -193,8 +193,7 @@ pub fn references(object: &QuarksSecret) -> Vec<KeyReference> {
 }
 
 fn services(object: &QuarksSecret) -> Vec<String> {
-    let request = object.spec.request.as_ref();
-    let certificate = request.and_then(|request| request.certificate.as_ref());
+    let certificate = signer::certificate(object);
     let services = certificate.into_iter().flat_map(|certificate| &certificate.service_ref);
     services.map(|service| service.name.clone()).collect()
 }

@@ -13,7 +13,7 @@ use k8s_openapi::api::core::v1::Service;
 
 /// Names of Services, and their cluster IPs. Kubernetes assigns cluster IPs; other addresses of a Service are whatever
 /// its author writes.
-pub fn of_services(services: &[Service], cluster_domain: &str) -> Vec<String> {
+pub fn of_services<'s>(services: impl IntoIterator<Item = &'s Service>, cluster_domain: &str) -> Vec<String> {
     let mut out = Vec::new();
     for service in services {
         let meta = &service.metadata;
@@ -57,10 +57,7 @@ pub fn check(object: &QuarksSecret, observed: &Observed, options: &Tree, cluster
                 "the built-in signer does not sign '{name}': it signs names that end in '{short}' or '{full}', and cluster IPs of \
                  Services in serviceRef"
             );
-            Err(Problem {
-                reason: "NameRefused",
-                message,
-            })
+            Err(Problem::new("NameRefused", message))
         }
     }
 }
@@ -74,7 +71,7 @@ fn suffixes(namespace: &str, cluster_domain: &str) -> [String; 2] {
     ]
 }
 
-fn cluster_ip(service: &Service) -> Option<String> {
+pub fn cluster_ip(service: &Service) -> Option<String> {
     let address = service.spec.as_ref()?.cluster_ip.clone()?;
     (!address.is_empty() && address != "None").then_some(address)
 }

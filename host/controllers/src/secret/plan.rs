@@ -19,6 +19,7 @@ use super::transition;
 use boson_api::conditions::Finding;
 use boson_api::secret::SecretType;
 use boson_api::{ConditionStatus, QuarksSecret};
+use boson_cluster::objects::annotation;
 use boson_credentials::Issued;
 use boson_manifest::labels;
 use k8s_openapi::api::core::v1::Secret;
@@ -236,15 +237,10 @@ fn begins(object: &QuarksSecret, old: &Secret, cause: Cause) -> bool {
 }
 
 fn generated_message(object: &QuarksSecret) -> String {
-    let ignored = recipe::ignored(&object.spec);
-    if ignored.is_empty() {
-        format!("Secret '{}' is generated", object.spec.secret_name)
-    } else {
-        format!(
-            "Secret '{}' is generated; without effect: {}",
-            object.spec.secret_name,
-            ignored.join(", ")
-        )
+    let generated = format!("Secret '{}' is generated", object.spec.secret_name);
+    match recipe::ignored(&object.spec).as_slice() {
+        [] => generated,
+        ignored => format!("{generated}; without effect: {}", ignored.join(", ")),
     }
 }
 
@@ -256,22 +252,15 @@ fn cause(
     renew: Option<SystemTime>,
     now: SystemTime,
 ) -> Option<Cause> {
-    let wanted = object.metadata.annotations.as_ref();
-    let wanted = |key: &str| wanted.and_then(|annotations| annotations.get(key));
-    let marked = |key: &str| {
-        secret
-            .metadata
-            .annotations
-            .as_ref()
-            .and_then(|annotations| annotations.get(key))
-    };
+    let wanted = |key: &str| annotation(&object.metadata, key);
+    let marked = |key: &str| annotation(&secret.metadata, key);
     if wanted(marks::ROTATION).is_some_and(|rotation| marked(marks::ROTATION) != Some(rotation)) {
         return Some(Cause::Rotation);
     }
     // A value of another type has other members, so that keeping it would help nobody.
     let frozen = wanted(labels::UPDATE_MODE).is_some_and(|mode| mode == "no-overwrite")
         && desired::type_of_value(secret).is_none_or(|kind| kind == object.spec.kind);
-    let other = |mark: &str, now: String| marked(mark).is_some_and(|before| *before != now);
+    let other = |mark: &str, now: String| marked(mark).is_some_and(|before| before != now);
     if !frozen && other(marks::REQUEST, request_digest(object)) {
         return Some(Cause::Request);
     }
@@ -351,21 +340,15 @@ fn kept(object: &QuarksSecret, observed: &Observed, secret: &Secret, step: Step,
 
 fn about(secret: &Secret) -> Option<About> {
     let meta = &secret.metadata;
-    let annotations = meta.annotations.as_ref();
-    let again = annotations.is_some_and(|all| all.contains_key(marks::GENERATED_AGAIN));
+    let again = annotation(meta, marks::GENERATED_AGAIN).is_some();
     let since = meta.creation_timestamp.as_ref();
     Some(About {
         uid: meta.uid.clone()?,
-        rotation: annotations.and_then(|all| all.get(marks::ROTATION)).cloned(),
+        rotation: annotation(meta, marks::ROTATION).map(str::to_string),
         again: again.then(|| since.map(|since| since.0.to_string()).unwrap_or_default()),
     })
 }
 
 fn ready(holds: bool, reason: &'static str, message: String) -> Finding {
-    Finding {
-        kind: "Ready",
-        status: holds.into(),
-        reason: reason.into(),
-        message,
-    }
+    Finding::new("Ready", holds, reason, message)
 }

@@ -2,6 +2,7 @@
 
 use super::desired::{self, CertificateKeys, Marks};
 use super::entry::entry;
+use super::signer::certificate;
 use boson_api::QuarksSecret;
 use boson_api::request::SignerType;
 use boson_credentials::{Issued, belongs};
@@ -32,7 +33,7 @@ fn private_key() -> String {
 
 /// The keys of a CA that is signed here; none for other objects. Only such a CA is rotated in steps.
 pub fn authority(object: &QuarksSecret) -> Option<CertificateKeys> {
-    let asked = object.spec.request.as_ref()?.certificate.as_ref()?;
+    let asked = certificate(object)?;
     let is_authority = asked.is_ca && asked.signer_type == SignerType::Local;
     desired::certificate_keys(object.spec.kind).filter(|_| is_authority)
 }

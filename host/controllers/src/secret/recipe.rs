@@ -22,6 +22,21 @@ pub struct Recipe {
     pub kept_key: Option<String>,
 }
 
+// === impl Recipe ===
+
+impl Recipe {
+    /// A value with its own key, and its own CA.
+    pub fn new(kind: &'static str, options: Tree) -> Self {
+        Self {
+            kind,
+            options,
+            signer: None,
+            trusted: None,
+            kept_key: None,
+        }
+    }
+}
+
 /// Name of the type.
 pub fn type_name(kind: SecretType) -> &'static str {
     match kind {
@@ -41,74 +56,66 @@ pub fn type_name(kind: SecretType) -> &'static str {
 /// The generator's type and options, for types that it knows. Services' names are not among the options yet.
 pub fn recipe(spec: &QuarksSecretSpec) -> Option<Recipe> {
     let request = spec.request.clone().unwrap_or_default();
-    let none = Tree::object;
     let (kind, options) = match spec.kind {
         SecretType::Password => {
             let length = request.password.and_then(|password| password.length);
-            ("password", with(none(), "length", length.map(number)))
+            ("password", given([("length", length.map(Tree::from))]))
         }
         SecretType::User => {
             let user = request.user.unwrap_or_default();
-            let named = with(none(), "username", user.username.map(Tree::from));
-            ("user", with(named, "length", user.length.map(number)))
+            let (name, length) = (user.username.map(Tree::from), user.length.map(Tree::from));
+            ("user", given([("username", name), ("length", length)]))
         }
         SecretType::BasicAuth => {
             let name = request.basic_auth.and_then(|basic| basic.username);
-            ("user", with(none(), "username", name.map(Tree::from)))
+            ("user", given([("username", name.map(Tree::from))]))
         }
         SecretType::Rsa => ("rsa", key(&request.rsa.unwrap_or_default())),
         SecretType::Ssh => ("ssh", key(&request.ssh.unwrap_or_default())),
         SecretType::Certificate | SecretType::Tls => ("certificate", certificate(&request.certificate?)),
         SecretType::DockerConfigJson | SecretType::TemplatedConfig | SecretType::Copy => return None,
     };
-    Some(Recipe {
-        kind,
-        options,
-        signer: None,
-        trusted: None,
-        kept_key: None,
-    })
+    Some(Recipe::new(kind, options))
 }
 
 /// The default length is omitted: it gives the same key.
 fn key(request: &KeyRequest) -> Tree {
     let length = request.key_length.filter(|bits| *bits != 2048);
-    let options = with(Tree::object(), "key_length", length.map(number));
-    with(options, "ssh_comment", request.comment.as_deref().map(Tree::from))
+    given([
+        ("key_length", length.map(Tree::from)),
+        ("ssh_comment", request.comment.as_deref().map(Tree::from)),
+    ])
 }
 
 /// Only options that are set: a new option of a later version must not change the digest of requests without it.
 fn certificate(request: &CertificateRequest) -> Tree {
     let text = |text: &str| (!text.is_empty()).then(|| Tree::from(text));
-    let list = |list: Vec<Tree>| (!list.is_empty()).then_some(Tree::Array(list));
-    let names = request
-        .alternative_names
-        .iter()
-        .map(|name| name.as_str().into())
-        .collect();
-    let usages = request
-        .usages
-        .iter()
-        .filter_map(|usage| extended(*usage))
-        .map(Tree::from)
-        .collect();
-    let options = with(Tree::object(), "common_name", text(&request.common_name));
-    let options = with(options, "alternative_names", list(names));
-    let options = with(options, "is_ca", request.is_ca.then_some(Tree::Bool(true)));
-    // The name is only for messages: the value is in the recipe.
-    let options = with(options, "ca", request.ca_ref.as_ref().map(|ca| ca.name.as_str().into()));
-    let options = with(options, "extended_key_usage", list(usages));
-    let options = with(options, "duration", request.duration.map(number));
-    let options = with(options, "key_length", request.key_length.map(number));
     let optional = |value: &Option<String>| text(value.as_deref().unwrap_or_default());
-    let options = with(options, "organization", optional(&request.organization));
-    let options = with(options, "organization_unit", optional(&request.organization_unit));
-    let options = with(options, "country", optional(&request.country));
-    let options = with(options, "state", optional(&request.state));
-    let options = with(options, "locality", optional(&request.locality));
-    let options = with(options, "self_sign", request.self_sign.then_some(Tree::Bool(true)));
-    let of_key = request.key_usage.iter().map(|usage| usage.name().into()).collect();
-    with(options, "key_usage", list(of_key))
+    let names = request.alternative_names.iter().map(String::as_str);
+    let usages = request.usages.iter().filter_map(|usage| extended(*usage));
+    let of_key = request.key_usage.iter().map(|usage| usage.name());
+    given([
+        ("common_name", text(&request.common_name)),
+        ("alternative_names", list(names)),
+        ("is_ca", request.is_ca.then_some(Tree::Bool(true))),
+        // The name is only for messages: the value is in the recipe.
+        ("ca", request.ca_ref.as_ref().map(|ca| ca.name.as_str().into())),
+        ("extended_key_usage", list(usages)),
+        ("duration", request.duration.map(Tree::from)),
+        ("key_length", request.key_length.map(Tree::from)),
+        ("organization", optional(&request.organization)),
+        ("organization_unit", optional(&request.organization_unit)),
+        ("country", optional(&request.country)),
+        ("state", optional(&request.state)),
+        ("locality", optional(&request.locality)),
+        ("self_sign", request.self_sign.then_some(Tree::Bool(true))),
+        ("key_usage", list(of_key)),
+    ])
+}
+
+fn list<'t>(texts: impl Iterator<Item = &'t str>) -> Option<Tree> {
+    let texts: Vec<Tree> = texts.map(Tree::from).collect();
+    (!texts.is_empty()).then_some(Tree::Array(texts))
 }
 
 /// The usages that BOSH's generator knows; the others are implied by a leaf or a CA, or have no effect.
@@ -146,7 +153,7 @@ pub fn ignored(spec: &QuarksSecretSpec) -> Vec<&'static str> {
 }
 
 /// Names and addresses of Services, as the certificate's alternative names.
-pub fn service_names(services: &[Service]) -> Vec<String> {
+pub fn service_names<'s>(services: impl IntoIterator<Item = &'s Service>) -> Vec<String> {
     let mut out = Vec::new();
     for service in services {
         let meta = &service.metadata;
@@ -200,15 +207,10 @@ pub fn request_digest(object: &QuarksSecret) -> String {
     }
 }
 
-fn with(mut tree: Tree, key: &str, value: Option<Tree>) -> Tree {
-    if let Some(value) = value {
-        tree.set(key, value);
-    }
-    tree
-}
-
-fn number(number: i64) -> Tree {
-    boson_document::Number::new(&number.to_string()).map_or(Tree::Null, Tree::Number)
+/// The options that have a value.
+fn given<const N: usize>(options: [(&str, Option<Tree>); N]) -> Tree {
+    let options = options.into_iter();
+    options.filter_map(|(key, value)| Some((key, value?))).collect()
 }
 
 #[cfg(test)]

@@ -5,6 +5,7 @@ use super::marks;
 use boson_api::QuarksSecret;
 use boson_api::request::{CertificateRequest, Usage};
 use boson_cluster::client::{Error, Identity};
+use boson_cluster::objects::annotation;
 use boson_credentials::signing_request;
 use boson_document::Tree;
 use boson_pipeline::bundle::{MANAGED_BY, MANAGER as BOSON};
@@ -81,10 +82,9 @@ pub fn asks_the_same(one: &CertificateSigningRequest, other: &CertificateSigning
 
 /// Whether it was created by us for exactly this object.
 pub fn is_ours(object: &QuarksSecret, request: &CertificateSigningRequest) -> bool {
-    let annotations = request.metadata.annotations.as_ref();
-    let says = |key: &str| annotations.and_then(|all| all.get(key));
-    says(marks::REQUEST_NAMESPACE) == object.metadata.namespace.as_ref()
-        && says(marks::REQUEST_NAME) == object.metadata.name.as_ref()
+    let says = |key| annotation(&request.metadata, key);
+    says(marks::REQUEST_NAMESPACE) == object.metadata.namespace.as_deref()
+        && says(marks::REQUEST_NAME) == object.metadata.name.as_deref()
 }
 
 /// Why it was approved or denied, or why it failed, if it was: one line.
@@ -120,28 +120,19 @@ pub fn words(asked: &CertificateRequest) -> String {
 
 fn usages(asked: &CertificateRequest) -> Vec<String> {
     let of_key = asked.key_usage.iter().map(|usage| usage.requested());
-    let all = asked.usages.iter().copied().chain(of_key);
-    let words = all.filter_map(|usage| serde_json::to_value(usage).ok());
-    let mut words: Vec<String> = words.filter_map(|word| word.as_str().map(str::to_string)).collect();
-    if asked.usages.is_empty() && !words.is_empty() {
+    let mut usages: Vec<Usage> = asked.usages.iter().copied().chain(of_key).collect();
+    let given = |usage: Usage| asked.usages.contains(&usage);
+    let is_tls = usages.is_empty() || given(Usage::ServerAuth) || given(Usage::ClientAuth);
+    if asked.usages.is_empty() {
         // Key usages do not tell the purpose of the certificate.
-        words.push("server auth".to_string());
+        usages.push(Usage::ServerAuth);
     }
-    let given = |word: Usage| asked.usages.contains(&word);
-    match words.is_empty() {
-        true => ["digital signature", "key encipherment", "server auth"]
-            .map(str::to_string)
-            .into(),
+    if is_tls {
         // A TLS certificate is useless without these, and signers of Kubernetes require them.
-        false if given(Usage::ServerAuth) || given(Usage::ClientAuth) => {
-            let mut all = vec!["digital signature".to_string(), "key encipherment".to_string()];
-            all.extend(
-                words
-                    .into_iter()
-                    .filter(|word| word != "digital signature" && word != "key encipherment"),
-            );
-            all
-        }
-        false => words,
+        let required = [Usage::DigitalSignature, Usage::KeyEncipherment];
+        usages.retain(|usage| !required.contains(usage));
+        usages.splice(0..0, required);
     }
+    let words = usages.into_iter().filter_map(|usage| serde_json::to_value(usage).ok());
+    words.filter_map(|word| word.as_str().map(str::to_string)).collect()
 }

@@ -9,10 +9,11 @@ use super::marks::{self, digest};
 use crate::controller::{AnyController, Controller, Next, Planned, Report, Watched};
 use boson_api::QuarksSecret;
 use boson_cluster::client::{Cluster, Error, ErrorKind, Events, Identity, Notice};
+use boson_cluster::objects::annotation;
 use boson_cluster::reconcile::watches::Watches;
 use boson_manifest::labels;
 use boson_manifest::names::MAX_SUBDOMAIN_LENGTH;
-use boson_pipeline::name_rule::NameRule;
+use boson_manifest::syntax::is_subdomain;
 use k8s_openapi::api::core::v1::ConfigMap;
 use k8s_openapi::jiff::Timestamp;
 use kube::runtime::controller::Action;
@@ -55,12 +56,8 @@ pub fn asked(map: &ConfigMap, uid: &str) -> Asked {
         return Asked::Nothing;
     };
     let id = digest(&[uid, list]);
-    let done = map
-        .metadata
-        .annotations
-        .as_ref()
-        .and_then(|annotations| annotations.get(marks::ROTATED));
-    if done == Some(&id) || map.metadata.deletion_timestamp.is_some() {
+    let done = annotation(&map.metadata, marks::ROTATED);
+    if done == Some(id.as_str()) || map.metadata.deletion_timestamp.is_some() {
         return Asked::Nothing;
     }
     match names(list) {
@@ -80,8 +77,7 @@ fn names(list: &str) -> Result<BTreeSet<String>, String> {
         ));
     }
     // Names become part of a URL path.
-    let rule = NameRule::Subdomain(MAX_SUBDOMAIN_LENGTH);
-    if let Some(bad) = names.iter().find(|name| rule.check(name).is_err()) {
+    if let Some(bad) = names.iter().find(|name| !is_subdomain(name)) {
         let shown: String = bad.chars().take(MAX_SUBDOMAIN_LENGTH).collect();
         return Err(format!("{shown:?} is not a name of a QuarksSecret; nothing is rotated"));
     }
@@ -143,15 +139,10 @@ impl Controller for Rotations {
 /// # Errors
 /// See [`Error`].
 async fn rotate(cluster: &Cluster, map: &ConfigMap, asked: Asked) -> Result<Option<Notice>, Error> {
-    let notice = |warning, reason: &'static str, note| Notice {
-        warning,
-        reason: reason.into(),
-        note,
-    };
     let namespace = Identity::of(map)?.namespace;
     let (id, names) = match asked {
         Asked::Nothing => return Ok(None),
-        Asked::Refused(why) => return Ok(Some(notice(true, "BadRotation", why))),
+        Asked::Refused(why) => return Ok(Some(Notice::warning("BadRotation", why))),
         Asked::Rotation { id, names } => (id, names),
     };
     let mut missing = Vec::new();
@@ -164,13 +155,9 @@ async fn rotate(cluster: &Cluster, map: &ConfigMap, asked: Asked) -> Result<Opti
     let annotation = json!({ "metadata": { "annotations": { marks::ROTATED: id } } });
     cluster.merge(MANAGER, map, annotation).await?;
     Ok(Some(if missing.is_empty() {
-        notice(false, "Rotated", format!("{} secrets get new values", names.len()))
+        Notice::normal("Rotated", format!("{} secrets get new values", names.len()))
     } else {
-        notice(
-            true,
-            "NotFound",
-            format!("there is no QuarksSecret {}", missing.join(", ")),
-        )
+        Notice::warning("NotFound", format!("there is no QuarksSecret {}", missing.join(", ")))
     }))
 }
 
@@ -179,12 +166,7 @@ async fn mark(cluster: &Cluster, namespace: &str, name: &str, id: &str) -> Resul
     let Some(object) = object else {
         return Err(Error::missing::<QuarksSecret>(name));
     };
-    let annotations = object.metadata.annotations.as_ref();
-    if annotations
-        .and_then(|annotations| annotations.get(marks::ROTATION))
-        .map(String::as_str)
-        == Some(id)
-    {
+    if annotation(&object.metadata, marks::ROTATION) == Some(id) {
         return Ok(());
     }
     let annotation = json!({ "metadata": { "annotations": { marks::ROTATION: id } } });

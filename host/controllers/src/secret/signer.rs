@@ -2,7 +2,7 @@
 
 use super::desired;
 use boson_api::QuarksSecret;
-use boson_api::request::{CertificateRequest, SignerType};
+use boson_api::request::{CertificateRequest, KeyReference, SignerType};
 
 /// Name of the built-in signer.
 pub const OWN_SIGNER: &str = "quarks.cloudfoundry.org/boson";
@@ -28,9 +28,21 @@ impl Signer {
     }
 }
 
+/// The certificate request.
+pub fn certificate(object: &QuarksSecret) -> Option<&CertificateRequest> {
+    object.spec.request.as_ref()?.certificate.as_ref()
+}
+
+/// The CA of the certificate request, if it has `signerType: local`.
+pub fn local_ca(object: &QuarksSecret) -> Option<&KeyReference> {
+    let asked = certificate(object)?;
+    let ca = asked.ca_ref.as_ref();
+    ca.filter(|_| asked.signer_type == SignerType::Local)
+}
+
 /// The certificate request, if it has `signerType: cluster`.
 pub fn asked(object: &QuarksSecret) -> Option<&CertificateRequest> {
-    let asked = object.spec.request.as_ref()?.certificate.as_ref()?;
+    let asked = certificate(object)?;
     let certified = desired::certificate_keys(object.spec.kind).is_some();
     (certified && asked.signer_type == SignerType::Cluster).then_some(asked)
 }

@@ -63,7 +63,7 @@ pub fn prior(
 ) -> Result<Option<Prior>, Problem> {
     let Some(asked) = asked(object) else { return Ok(None) };
     let Some(signer) = &observed.signer.name else {
-        return Err(problem("NoSigner", NO_SIGNER.into()));
+        return Err(Problem::new("NoSigner", NO_SIGNER));
     };
     if asked.is_ca {
         return Err(Problem::bad_request(
@@ -79,7 +79,7 @@ pub fn prior(
             "CertificateSigningRequest '{}' is not owned by this QuarksSecret",
             request::name(object).map_err(Problem::defect)?
         );
-        return Err(problem("NameConflict", message));
+        return Err(Problem::new("NameConflict", message));
     }
     if is_spent(object, observed, old) {
         return Ok(Some(Prior::Clear { key: true }));
@@ -127,7 +127,7 @@ fn signed(
     now: SystemTime,
 ) -> Result<Option<Prior>, Problem> {
     let name = request.metadata.name.clone().unwrap_or_default();
-    let about = |reason, what: String| problem(reason, format!("CertificateSigningRequest '{name}' {what}"));
+    let about = |reason, what: String| Problem::new(reason, format!("CertificateSigningRequest '{name}' {what}"));
     if let Some(certificate) = certificate(request) {
         return if belongs(&certificate, key) {
             Ok(None)
@@ -226,8 +226,4 @@ fn lasts(certificate: &str, now: SystemTime) -> bool {
 fn size(asked: &CertificateRequest) -> Result<KeySize, Problem> {
     let bits = asked.key_length.filter(|bits| *bits != 0).unwrap_or(3072);
     KeySize::from_bits(bits).ok_or_else(|| Problem::bad_request("a key must have 2048, 3072 or 4096 bits"))
-}
-
-fn problem(reason: &'static str, message: String) -> Problem {
-    Problem { reason, message }
 }

@@ -7,6 +7,7 @@ use boson_api::conditions;
 use boson_api::secret::{QuarksSecretStatus, ROTATING};
 use boson_api::{ConditionStatus, QuarksSecret};
 use boson_cluster::client::Notice;
+use boson_cluster::objects::annotation;
 use boson_manifest::labels;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use k8s_openapi::jiff::Timestamp;
@@ -74,14 +75,10 @@ pub fn again(object: &QuarksSecret, plan: &Plan) -> Option<Notice> {
     let reported = object.status.as_ref().and_then(|status| status.secret_uid.as_ref());
     let since = about.again.as_ref().filter(|_| reported != Some(&about.uid))?;
     let name = &object.spec.secret_name;
-    let annotations = object.metadata.annotations.as_ref();
-    let variable = annotations.and_then(|all| all.get(labels::VARIABLE));
+    let variable = annotation(&object.metadata, labels::VARIABLE);
     let value = variable.map_or_else(|| "its value".into(), |variable| format!("variable '{variable}'"));
-    Some(Notice {
-        warning: true,
-        reason: "GeneratedAgain".into(),
-        note: format!("Secret '{name}' was deleted; {value} was generated again at {since} and has changed"),
-    })
+    let note = format!("Secret '{name}' was deleted; {value} was generated again at {since} and has changed");
+    Some(Notice::warning("GeneratedAgain", note))
 }
 
 /// Whole seconds: Kubernetes drops fractions, which would look like a change.

@@ -17,12 +17,13 @@ use super::entry::entry;
 use super::marks;
 use super::observe::Observed;
 use super::position::{Position, TRUSTED, beside, position};
-use crate::listing::first_of;
+use super::signer::{certificate, local_ca};
 use boson_api::QuarksSecret;
 use boson_api::conditions::Finding;
-use boson_api::request::SignerType;
-use boson_api::{ConditionStatus, secret::ROTATING};
+use boson_api::secret::ROTATING;
+use boson_cluster::objects::annotation;
 use boson_credentials::{Issued, concatenated, contains, verifies};
+use boson_pipeline::listing::first_of;
 use k8s_openapi::ByteString;
 use k8s_openapi::api::core::v1::Secret;
 use std::time::SystemTime;
@@ -64,28 +65,19 @@ pub fn finding(position: Position, waits: &[String]) -> Option<Finding> {
             "step 2 of 3: the new CA signs, and the old one is still trusted",
         ),
     };
-    Some(Finding {
-        kind: ROTATING,
-        status: ConditionStatus::True,
-        reason: reason.into(),
-        message: format!("{step}; waiting for {}", first_of(waits, MAX_LISTED, ", and ")),
-    })
+    let message = format!("{step}; waiting for {}", first_of(waits, MAX_LISTED, ", and "));
+    Some(Finding::new(ROTATING, true, reason, message))
 }
 
 /// The CA that signs this certificate.
 fn signing<'o>(object: &QuarksSecret, observed: &'o Observed) -> Option<&'o str> {
-    let asked = object.spec.request.as_ref()?.certificate.as_ref()?;
-    observed.str(asked.ca_ref.as_ref()?).ok()
+    observed.str(certificate(object)?.ca_ref.as_ref()?).ok()
 }
 
 /// The CA beside the one that signs this certificate, if that is being rotated.
 pub fn trusted(object: &QuarksSecret, observed: &Observed) -> Option<String> {
-    let asked = object.spec.request.as_ref()?.certificate.as_ref()?;
-    let reference = asked
-        .ca_ref
-        .as_ref()
-        .filter(|_| asked.signer_type == SignerType::Local)?;
-    beside(observed.referred.get(&reference.name)?.as_ref()?)
+    let ca = local_ca(object)?;
+    beside(observed.referred.get(&ca.name)?.as_ref()?)
 }
 
 /// Fingerprint of this CA.
@@ -100,8 +92,7 @@ pub fn trusting(object: &QuarksSecret, observed: &Observed, secret: &Secret) -> 
     let keys = desired::certificate_keys(object.spec.kind)?;
     let trusted = trusted(object, observed);
     let wanted = fingerprint(trusted.as_ref());
-    let annotations = secret.metadata.annotations.as_ref();
-    if annotations.and_then(|all| all.get(marks::TRUSTED)) == wanted.as_ref() {
+    if annotation(&secret.metadata, marks::TRUSTED) == wanted.as_deref() {
         return None;
     }
     // The first one is that of the certificate. It is another one than the present CA if the value was imported so. The

@@ -3,7 +3,8 @@
 use super::{Context, marks};
 use crate::controller::Watched;
 use boson_api::QuarksSecret;
-use boson_cluster::reconcile::watches::Watches;
+use boson_cluster::objects::annotation;
+use boson_cluster::reconcile::watches::{Watches, named};
 use boson_pipeline::bundle::{MANAGED_BY, MANAGER as BOSON};
 use k8s_openapi::api::certificates::v1::CertificateSigningRequest;
 use k8s_openapi::api::core::v1::{Secret, Service};
@@ -41,8 +42,6 @@ pub(super) fn watch(context: &Arc<Context>, namespace: &Option<String>) -> Watch
 
 /// The QuarksSecret that a CertificateSigningRequest is for.
 fn asker(meta: &ObjectMeta) -> Vec<ObjectRef<QuarksSecret>> {
-    let annotation = |key: &str| meta.annotations.as_ref().and_then(|all| all.get(key));
-    let asker = annotation(marks::REQUEST_NAME).zip(annotation(marks::REQUEST_NAMESPACE));
-    let asker = asker.map(|(name, namespace)| ObjectRef::new(name).within(namespace));
-    asker.into_iter().collect()
+    let of = |key| annotation(meta, key);
+    named(of(marks::REQUEST_NAME), of(marks::REQUEST_NAMESPACE))
 }

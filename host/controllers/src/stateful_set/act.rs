@@ -5,11 +5,8 @@ use super::observe::Observed;
 use super::plan::{Plan, Seen};
 use super::resize::{self, RESIZE, Resize};
 use super::set_back::SetBack;
-use super::states::States;
-use super::{
-    Context, Counts, Done, MANAGER, NAME_CONFLICT, Outcome, PlanError, Problem, WAITING, inspect, labelled, trail,
-};
-use boson_api::{PodProblem, QuarksStatefulSet};
+use super::{Context, Counts, Done, MANAGER, NAME_CONFLICT, Outcome, Problem, WAITING, inspect, labelled, trail};
+use boson_api::QuarksStatefulSet;
 use boson_cluster::client::{AnyObject, Error, ErrorKind, Identity};
 use boson_cluster::objects::conflicts::Conflicts;
 use boson_cluster::objects::drift;
@@ -32,17 +29,16 @@ impl Context {
         plan: Result<Plan, Problem>,
     ) -> Result<Outcome, Error> {
         let (place, seen) = (Identity::of(set)?, &observed.seen);
-        let of_plan = |plan: &Plan| {
-            plan.apply
-                .iter()
-                .filter_map(|one| one.name().map(str::to_string))
-                .collect()
-        };
-        let written: Vec<String> = plan.as_ref().map(of_plan).unwrap_or_default();
+        let written = plan.iter().flat_map(|plan| &plan.apply).filter_map(|one| one.name());
+        let written: Vec<String> = written.map(str::to_string).collect();
         let done = match plan {
             Ok(plan) => match self.carry_out(set, place, &plan, seen, &observed.owner).await {
-                Ok(done) => Ok(self.explained(set, done, &plan, seen).await?),
-                Err(failure) => Err(failure.problem()?),
+                Ok(Ok(mut done)) => {
+                    self.explain(set, &mut done, &plan, seen).await?;
+                    Ok(done)
+                }
+                Ok(Err(problem)) => Err(problem),
+                Err(error) => Err(Problem::of(error)?),
             },
             Err(problem) => Err(problem),
         };
@@ -62,14 +58,14 @@ impl Context {
         plan: &Plan,
         seen: &Seen,
         owner: &OwnerReference,
-    ) -> Result<Done, PlanError> {
+    ) -> Result<Result<Done, Problem>, Error> {
         let conflicts = Conflicts::find(&self.cluster, place.namespace, plan.new_objects.iter(), owner).await?;
         if let Some(complaint) = conflicts.complaint() {
-            return Err(PlanError::Problem(Problem(NAME_CONFLICT, complaint)));
+            return Ok(Err(Problem(NAME_CONFLICT, complaint)));
         }
         if !conflicts.leaving.is_empty() {
             let waiting = format!("waiting for {} to be deleted", conflicts.leaving.join(", "));
-            return Err(PlanError::Problem(Problem(WAITING, waiting)));
+            return Ok(Err(Problem(WAITING, waiting)));
         }
         // Before the first pod of a new StatefulSet.
         let wanted = plan.wanted.iter().filter_map(|one| one.name());
@@ -103,10 +99,10 @@ impl Context {
             self.events.record(set, event);
         }
         if let Some(error) = unresolved {
-            return Err(error.into());
+            return Err(error);
         }
         let written = [&plan.apply, &plan.delete].iter().any(|some| !some.is_empty());
-        Ok(Done {
+        Ok(Ok(Done {
             written: written
                 || !plan.resize.is_empty()
                 || !plan.renew.is_empty()
@@ -128,7 +124,7 @@ impl Context {
             rollout: plan.rollout.clone(),
             deferred: plan.resizes.deferred.clone(),
             counts: Counts::of(plan, seen),
-        })
+        }))
     }
 
     /// Gives pods other resources. Returns what a user has to resolve, if anything, when the others have theirs.
@@ -218,30 +214,6 @@ impl Context {
             ..error
         })?;
         self.cluster.delete_alone(old).await
-    }
-
-    /// Adds why pods of the newest version are not ready.
-    async fn explained(&self, set: &QuarksStatefulSet, done: Done, plan: &Plan, seen: &Seen) -> Result<Done, Error> {
-        if done.ready {
-            return Ok(done);
-        }
-        let is_wanted = |one: &&StatefulSet| plan.wanted.iter().any(|wanted| inspect::is_named(one, wanted));
-        let newest: Vec<&StatefulSet> = seen.live.sets.iter().filter(is_wanted).collect();
-        let (namespace, states) = (Identity::of(set)?.namespace, States::shown(set));
-        let explained = self.explain(&newest, seen.pods.as_deref(), namespace, states);
-        let mut explanation = explained.await?;
-        // Those that were just deleted have none any more.
-        let is_left = |pod: &PodProblem| {
-            plan.replace
-                .iter()
-                .all(|gone| gone.metadata.name.as_ref() != Some(&pod.pod))
-        };
-        explanation.problems.retain(is_left);
-        Ok(Done {
-            problems: explanation.problems,
-            missing: explanation.missing,
-            ..done
-        })
     }
 
     /// Labels the pods of these StatefulSets that lack labels. Whether the next reconcile must look again, though no

@@ -5,7 +5,7 @@ use crate::resources;
 use boson_cluster::objects;
 use serde_json::Value;
 
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Digest {
     /// Of all zones.
     text: String,
@@ -46,20 +46,10 @@ impl Digest {
                 resizes: false,
             };
         }
-        if let Some(inner) = spec.pointer_mut("/template/spec").and_then(Value::as_object_mut) {
-            inner.shift_remove("replicas");
-        }
-        if let Some(members) = spec.as_object_mut() {
-            members.shift_remove("zoneReplicas");
-            members.shift_remove("paused");
-            members.shift_remove("instances");
-        }
+        instance_revisions::remove_scale(&mut spec);
         Self {
             text: objects::digest(&spec),
-            zones: Vec::new(),
-            revisions: None,
-            resources: None,
-            resizes: false,
+            ..Self::default()
         }
     }
 
@@ -106,10 +96,7 @@ impl From<&str> for Digest {
     fn from(text: &str) -> Self {
         Self {
             text: text.into(),
-            zones: Vec::new(),
-            revisions: None,
-            resources: None,
-            resizes: false,
+            ..Self::default()
         }
     }
 }

@@ -10,51 +10,10 @@ use k8s_openapi::api::core::v1::{PersistentVolumeClaim, PersistentVolumeClaimSpe
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 use kube::ResourceExt;
 use kube::api::ObjectMeta;
-use serde::Deserialize;
 use serde_json::Value;
 
 /// The resource that a claim requests.
 const STORAGE: &str = "storage";
-
-/// The claim templates of a desired StatefulSet. Its user wrote them, so they may have any form; the API server reports
-/// what is wrong.
-#[derive(Deserialize)]
-struct Desired {
-    spec: DesiredSpec,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct DesiredSpec {
-    #[serde(default)]
-    volume_claim_templates: Vec<Template>,
-}
-
-/// A claim template.
-#[derive(Deserialize)]
-struct Template {
-    metadata: ObjectMeta,
-    #[serde(default)]
-    spec: TemplateSpec,
-}
-
-#[derive(Default, Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct TemplateSpec {
-    storage_class_name: Option<String>,
-    resources: Option<Resources>,
-}
-
-#[derive(Deserialize)]
-struct Resources {
-    requests: Option<Requests>,
-}
-
-#[derive(Deserialize)]
-struct Requests {
-    /// A quantity may be a number, too.
-    storage: Option<Value>,
-}
 
 /// How the existing claims differ from the desired ones.
 #[derive(Debug, Default, PartialEq)]
@@ -75,7 +34,7 @@ impl Disks {
         let mut disks = Self::default();
         for set in wanted {
             for template in templates(set) {
-                let Some((set, template_name)) = set.name().zip(template.metadata.name.as_deref()) else {
+                let Some((set, template_name)) = set.name().zip(template.name()) else {
                     continue;
                 };
                 let start = format!("{template_name}-{set}-");
@@ -86,16 +45,18 @@ impl Disks {
                         && claim.metadata.deletion_timestamp.is_none()
                 });
                 for claim in made {
-                    disks.compare(&template.spec, claim);
+                    disks.compare(template, claim);
                 }
             }
         }
         disks
     }
 
-    fn compare(&mut self, wanted: &TemplateSpec, claim: &PersistentVolumeClaim) {
+    /// `wanted`: the claim template.
+    fn compare(&mut self, wanted: &Value, claim: &PersistentVolumeClaim) {
         let Some(spec) = &claim.spec else { return };
-        let (ours, theirs) = (wanted.storage_class_name.as_deref(), spec.storage_class_name.as_deref());
+        let wanted = |at| wanted.pointer(at).and_then(Value::as_str);
+        let (ours, theirs) = (wanted("/spec/storageClassName"), spec.storage_class_name.as_deref());
         let name = claim.name_any();
         // No class means the default of the cluster, which the claim may have.
         if let (Some(ours), Some(theirs)) = (ours, theirs)
@@ -105,7 +66,7 @@ impl Disks {
                 format!("'{name}' stays in StorageClass '{theirs}': a claim cannot move to another class ('{ours}')");
             self.mismatches.push(text);
         }
-        let (Some(ours), Some(theirs)) = (wanted.storage(), requested(spec)) else {
+        let (Some(ours), Some(theirs)) = (wanted("/spec/resources/requests/storage"), requested(spec)) else {
             return;
         };
         let (Some(new), Some(old)) = (drift::quantity(ours), drift::quantity(theirs)) else {
@@ -124,17 +85,11 @@ impl Disks {
     }
 }
 
-// === impl TemplateSpec ===
-
-impl TemplateSpec {
-    fn storage(&self) -> Option<&str> {
-        let requests = self.resources.as_ref()?.requests.as_ref()?;
-        requests.storage.as_ref()?.as_str()
-    }
-}
-
-fn templates(wanted: &Value) -> Vec<Template> {
-    Desired::deserialize(wanted).map_or_else(|_| Vec::new(), |desired| desired.spec.volume_claim_templates)
+/// The claim templates of a desired StatefulSet. Its user wrote them, so they may have any form; the API server reports
+/// what is wrong.
+fn templates(wanted: &Value) -> &[Value] {
+    let templates = wanted.pointer("/spec/volumeClaimTemplates").and_then(Value::as_array);
+    templates.map_or(&[], Vec::as_slice)
 }
 
 /// Whether the pods of a desired StatefulSet have claims.

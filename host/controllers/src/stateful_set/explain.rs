@@ -1,10 +1,11 @@
 //! Why the pods of a QuarksStatefulSet are not ready. For existing pods their status says it; for missing ones the
 //! reason of the API server is only in events.
 
+use super::plan::{Plan, Seen};
 use super::states::States;
-use super::{Context, inspect};
+use super::{Context, Done, inspect};
 use crate::pod_problems;
-use boson_api::PodProblem;
+use boson_api::{PodProblem, QuarksStatefulSet};
 use boson_cluster::client::{Error, Identity};
 use boson_manifest::labels;
 use k8s_openapi::api::apps::v1::StatefulSet;
@@ -26,30 +27,27 @@ const HARMLESS: [&str; 5] = [
     "no PriorityClass ",
 ];
 
-/// The problems of the pods.
-#[derive(Debug, Default)]
-pub(super) struct Explanation {
-    pub problems: Vec<PodProblem>,
-    /// Whether pods are missing: no watch event announces when they can be created.
-    pub missing: bool,
-}
-
 // === impl Context ===
 
 impl Context {
-    /// Explains these StatefulSets. `listed`: their pods, if they were listed. Nothing waits for those that are ignored
-    /// or stopped, so their problems explain nothing.
+    /// Adds why pods of the newest version are not ready. Nothing waits for those that are ignored or stopped, so their
+    /// problems explain nothing.
     pub(super) async fn explain(
         &self,
-        live: &[&StatefulSet],
-        listed: Option<&[Pod]>,
-        namespace: &str,
-        states: States<'_>,
-    ) -> Result<Explanation, Error> {
-        let mut found = Explanation::default();
-        for set in live.iter().filter(|set| !inspect::is_ready(set)) {
-            let Identity { name, uid, .. } = Identity::of(*set)?;
-            let pods: Vec<Pod> = match listed {
+        set: &QuarksStatefulSet,
+        done: &mut Done,
+        plan: &Plan,
+        seen: &Seen,
+    ) -> Result<(), Error> {
+        if done.ready {
+            return Ok(());
+        }
+        let is_wanted = |one: &&StatefulSet| plan.wanted.iter().any(|wanted| inspect::is_named(one, wanted));
+        let newest: Vec<&StatefulSet> = seen.live.sets.iter().filter(is_wanted).collect();
+        let (namespace, states) = (Identity::of(set)?.namespace, States::shown(set));
+        for set in newest.into_iter().filter(|set| !inspect::is_ready(set)) {
+            let Identity { name, uid, .. } = Identity::of(set)?;
+            let pods: Vec<Pod> = match &seen.pods {
                 Some(listed) => listed.iter().filter(|pod| inspect::is_of(pod, name)).cloned().collect(),
                 None => {
                     let selector = format!("{}={name}", labels::STATEFUL_SET_NAME);
@@ -57,16 +55,23 @@ impl Context {
                 }
             };
             let problems = pod_problems::of_pods(&states.counted(set, &pods), &self.operator_image, Timestamp::now());
-            found.problems.extend(problems);
+            done.problems.extend(problems);
             if i32::try_from(pods.len()).is_ok_and(|count| count < inspect::replicas(set)) {
-                found.missing = true;
+                done.missing = true;
                 let fields = format!("regarding.uid={uid},reason={FAILED_CREATE}");
                 let events: Vec<Event> = self.cluster.list_with_fields(namespace, &fields).await?;
-                found.problems.extend(refused(&events));
+                done.problems.extend(refused(&events));
             }
         }
-        found.problems.truncate(MAX_PROBLEMS);
-        Ok(found)
+        done.problems.truncate(MAX_PROBLEMS);
+        // Those that were just deleted have none any more.
+        let is_gone = |name: &String| {
+            plan.replace
+                .iter()
+                .any(|gone| gone.metadata.name.as_ref() == Some(name))
+        };
+        done.problems.retain(|problem| !is_gone(&problem.pod));
+        Ok(())
     }
 }
 

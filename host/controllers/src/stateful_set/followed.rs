@@ -72,7 +72,7 @@ struct Group {
 }
 
 /// The objects of one kind, by name.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct Objects<O> {
     all: BTreeMap<String, O>,
     is_listed: bool,
@@ -195,37 +195,28 @@ impl Followed {
 
     /// An event of the watch of StatefulSets; none: it was interrupted.
     pub fn see_set(&self, watch: &Watch, event: Option<&Event<DynamicObject>>, key: impl Fn(&ObjectMeta) -> Vec<Key>) {
-        let has = |group: &Group, name: &str| group.sets.all.contains_key(name);
-        self.see(watch, event, key, has, |group, set, is_deleted| {
-            if is_deleted {
-                group.sets.remove(&set.name_any(), set.metadata.uid.clone());
-            } else if let Ok(set) = serde_json::to_value(set) {
-                group.sets.put(set);
-            }
-        });
+        let kept = |set: &DynamicObject| serde_json::to_value(set).ok();
+        self.see(watch, event, key, kept, |group| &mut group.sets);
     }
 
     /// An event of the watch of pods; none: it was interrupted.
     pub fn see_pod(&self, watch: &Watch, event: Option<&Event<Pod>>, keys: impl Fn(&ObjectMeta) -> Vec<Key>) {
-        let has = |group: &Group, name: &str| group.pods.all.contains_key(name);
-        self.see(watch, event, keys, has, |group, pod, is_deleted| {
-            if is_deleted {
-                group.pods.remove(&pod.name_any(), pod.metadata.uid.clone());
-            } else {
-                let mut pod = pod.clone();
-                pod.metadata.managed_fields = None;
-                group.pods.put(pod);
-            }
-        });
+        let kept = |pod: &Pod| {
+            let mut pod = pod.clone();
+            pod.metadata.managed_fields = None;
+            Some(pod)
+        };
+        self.see(watch, event, keys, kept, |group| &mut group.pods);
     }
 
-    fn see<O: Resource>(
+    /// `kept`: what is kept of an object. `objects`: those of a group that the watch is of.
+    fn see<O: Resource, K: Followable + Clone>(
         &self,
         watch: &Watch,
         event: Option<&Event<O>>,
         keys: impl Fn(&ObjectMeta) -> Vec<Key>,
-        has: impl Fn(&Group, &str) -> bool,
-        mut change: impl FnMut(&mut Group, &O, bool),
+        kept: impl Fn(&O) -> Option<K>,
+        objects: impl Fn(&mut Group) -> &mut Objects<K>,
     ) {
         let mut tables = self.0.lock();
         let (object, is_deleted) = match event {
@@ -242,12 +233,19 @@ impl Followed {
         if tables.groups.is_empty() {
             return;
         }
-        let (concerned, name) = (keys(object.meta()), object.name_any());
+        let (meta, name) = (object.meta(), object.name_any());
+        let concerned = keys(meta);
         for (key, group) in &mut tables.groups {
+            let objects = objects(group);
             // A set that has lost its owner, and a pod whose set is deleted, have no owner here any more.
-            let is_known = object.meta().namespace.as_ref() == Some(&key.0) && has(group, &name);
-            if is_known || concerned.contains(key) {
-                change(group, object, is_deleted);
+            let is_known = meta.namespace.as_ref() == Some(&key.0) && objects.all.contains_key(&name);
+            if !is_known && !concerned.contains(key) {
+                continue;
+            }
+            if is_deleted {
+                objects.remove(&name, meta.uid.clone());
+            } else if let Some(object) = kept(object) {
+                objects.put(object);
             }
         }
     }
@@ -291,17 +289,6 @@ impl Group {
 }
 
 // === impl Objects ===
-
-impl<O> Default for Objects<O> {
-    fn default() -> Self {
-        Self {
-            all: BTreeMap::new(),
-            is_listed: false,
-            deleted: HashSet::new(),
-            expected: Vec::new(),
-        }
-    }
-}
 
 impl<O: Followable + Clone> Objects<O> {
     /// Keeps the newer one.

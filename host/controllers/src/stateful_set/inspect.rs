@@ -3,6 +3,7 @@
 use super::digest::Digest;
 use crate::instance_revisions::{self, ByInstance};
 use boson_cluster::client::{AnyObject, Error};
+use boson_cluster::objects::annotation;
 use boson_cluster::pods;
 use boson_manifest::labels;
 use k8s_openapi::api::apps::v1::StatefulSet;
@@ -66,11 +67,6 @@ pub(super) fn is_of_template(set: &StatefulSet, digest: &Digest) -> bool {
     let found = || pods().and_then(revisions);
     let agree = |wanted: &ByInstance| found().is_some_and(|found| instance_revisions::agree(&found, wanted));
     is_of_shape && digest.revisions.as_ref().is_none_or(agree)
-}
-
-/// An annotation of a pod or pod template.
-pub(super) fn annotation<'m>(metadata: &'m ObjectMeta, key: &str) -> Option<&'m str> {
-    metadata.annotations.as_ref()?.get(key).map(String::as_str)
 }
 
 /// The revisions of instances on a pod or pod template.

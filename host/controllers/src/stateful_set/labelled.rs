@@ -3,9 +3,11 @@
 //! differ between pods, or replace all pods at each change of the manifest. And labels and annotations of the template
 //! that pods of an earlier one lack: tags of a manifest replace no pod. Pure, but for the memory of what is labelled.
 
+use super::followed::Key;
 use super::inspect::{REVISION, is_observed, is_updated_in_place};
 use super::set_back::set_back_from;
 use boson_cluster::client::pod_identity;
+use boson_cluster::objects::{annotation, label};
 use boson_manifest::labels;
 use k8s_openapi::api::apps::v1::StatefulSet;
 use k8s_openapi::api::core::v1::Pod;
@@ -13,9 +15,6 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::ResourceExt;
 use parking_lot::Mutex;
 use std::collections::{BTreeMap, HashMap, HashSet};
-
-/// Namespace and name of a QuarksStatefulSet.
-type Key = (String, String);
 
 /// The StatefulSets whose pods have all labels, by QuarksStatefulSet: their pods need not be listed again before one of
 /// them is created.
@@ -111,8 +110,7 @@ pub(super) fn step(set: &StatefulSet, pods: &[ObjectMeta]) -> Step {
 }
 
 fn has_revisions(metadata: &ObjectMeta) -> bool {
-    let annotations = metadata.annotations.as_ref();
-    annotations.is_some_and(|all| all.contains_key(labels::INSTANCE_REVISIONS))
+    annotation(metadata, labels::INSTANCE_REVISIONS).is_some()
 }
 
 /// Whether a user can set it in a manifest. The others tell what a pod was made from, as that of `kubectl rollout
@@ -135,10 +133,6 @@ fn is_of_template(set: &StatefulSet, pod: &ObjectMeta) -> Option<bool> {
 fn ordinal(pod: &ObjectMeta) -> Option<&str> {
     let name = pod.name.as_deref().and_then(|name| name.rsplit_once('-'));
     label(pod, labels::KUBERNETES_POD_INDEX).or(name.map(|(_, ordinal)| ordinal))
-}
-
-fn label<'p>(pod: &'p ObjectMeta, name: &str) -> Option<&'p str> {
-    pod.labels.as_ref()?.get(name).map(String::as_str)
 }
 
 #[cfg(test)]

@@ -27,7 +27,6 @@ use boson_cluster::client::{Cluster, Error, Events, FieldManager, Identity, owne
 use boson_cluster::namespaces::Scope;
 use boson_cluster::objects::drift::{Drifted, Excess};
 use boson_cluster::reconcile::{self, Interest};
-use boson_pipeline::Diagnostic;
 use followed::Followed;
 use inspect::Live;
 use k8s_openapi::api::apps::v1::StatefulSet;
@@ -97,7 +96,7 @@ struct Done {
     disks: Option<Vec<String>>,
     /// Why pods are not ready.
     problems: Vec<PodProblem>,
-    /// Whether pods do not even exist.
+    /// Whether pods do not even exist: no watch event announces when they can be created.
     missing: bool,
     /// How far the rollout is.
     rollout: Rollout,
@@ -132,24 +131,6 @@ struct Counts {
     ready: i32,
 }
 
-/// Why a plan was not carried out.
-enum PlanError {
-    Api(Error),
-    Problem(Problem),
-}
-
-impl From<Error> for PlanError {
-    fn from(error: Error) -> Self {
-        Self::Api(error)
-    }
-}
-
-impl From<Box<Diagnostic>> for PlanError {
-    fn from(error: Box<Diagnostic>) -> Self {
-        Self::Problem(Problem(INVALID, error.message))
-    }
-}
-
 /// What a reconcile decides from the objects in the cluster, without requests; `make bench` measures it.
 #[derive(Debug)]
 pub struct Decision {
@@ -171,8 +152,8 @@ pub fn decide(set: &QuarksStatefulSet, live: Vec<Value>, pods: Vec<Pod>) -> Resu
     };
     match plan::plan(set, &seen, &owner(set)?, Timestamp::now()) {
         Ok(Plan { apply, replace, .. }) => Ok(Decision { apply, replace }),
-        Err(Unplanned::Failed(PlanError::Api(error))) => Err(error),
-        Err(Unplanned::Failed(PlanError::Problem(_)) | Unplanned::NeedsPods) => Err(Error::flawed(
+        Err(Unplanned::Api(error)) => Err(error),
+        Err(Unplanned::Problem(_) | Unplanned::NeedsPods) => Err(Error::flawed(
             &QuarksStatefulSet::kind(&()),
             set.meta().name.as_deref(),
             "has no plan",
@@ -209,18 +190,18 @@ impl Counts {
     }
 }
 
-// === impl PlanError ===
+// === impl Problem ===
 
-impl PlanError {
+impl Problem {
     /// What a user has to resolve.
     ///
     /// # Errors
     /// It is anything else.
-    fn problem(self) -> Result<Problem, Error> {
-        match self {
-            Self::Api(error) if error.is_lasting() => Ok(Problem(REFUSED, error.to_string())),
-            Self::Api(error) => Err(error),
-            Self::Problem(problem) => Ok(problem),
+    fn of(error: Error) -> Result<Self, Error> {
+        if error.is_lasting() {
+            Ok(Self(REFUSED, error.to_string()))
+        } else {
+            Err(error)
         }
     }
 }
@@ -278,7 +259,8 @@ impl Controller for Context {
         let mut plan = match plan::plan(set, &observed.seen, &observed.owner, now) {
             Ok(plan) => plan,
             Err(Unplanned::NeedsPods) => return Ok(Planned::Observe(Need::Pods)),
-            Err(Unplanned::Failed(failure)) => return Ok(Planned::Act(Err(failure.problem()?))),
+            Err(Unplanned::Problem(problem)) => return Ok(Planned::Act(Err(problem))),
+            Err(Unplanned::Api(error)) => return Ok(Planned::Act(Err(Problem::of(error)?))),
         };
         match &observed.found_before_dry_runs {
             Some(excess) => plan.excess.clone_from(excess),

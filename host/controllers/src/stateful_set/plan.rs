@@ -27,7 +27,7 @@ use super::set_back::{SetBack, set_back_from};
 use super::states::States;
 use super::superseded::{self, Generations, GivenBack, Pace, Resized, Returning, Superseded, TakenOver};
 use super::versions::Versions;
-use super::{INVALID, PlanError, Problem, disks};
+use super::{INVALID, Problem, disks};
 use boson_api::QuarksStatefulSet;
 use boson_api::instances::STOPPED;
 use boson_cluster::client::{AnyObject, Error};
@@ -144,12 +144,13 @@ struct InPlace {
 pub(super) enum Unplanned {
     /// The decision needs the pods.
     NeedsPods,
-    Failed(PlanError),
+    Api(Error),
+    Problem(Problem),
 }
 
-impl<E: Into<PlanError>> From<E> for Unplanned {
-    fn from(error: E) -> Self {
-        Self::Failed(error.into())
+impl From<Error> for Unplanned {
+    fn from(error: Error) -> Self {
+        Self::Api(error)
     }
 }
 
@@ -192,12 +193,12 @@ pub(super) fn plan(
         .flatten();
     let in_place = is_delete_create(&tree);
     let version = Versions::wanted(set, &live.sets, claimed, &digest, in_place);
-    let wanted = stateful_sets(&tree, version)?;
+    let wanted = stateful_sets(&tree, version).map_err(|error| invalid(error.message))?;
     let wanted = wanted.iter().enumerate();
     let wanted = wanted.map(|(zone, made)| finish(zone, made, set, &digest, &live.sets, owner));
     let mut wanted = wanted.collect::<Result<Vec<Value>, Error>>()?;
     if states.is_stopped() {
-        wanted.iter_mut().for_each(stop);
+        wanted.iter_mut().for_each(|object| set_replicas(object, 0));
     }
     let all: usize = wanted.iter().map(replicas).sum();
     let last = Versions::last_ready(set, &live.sets);
@@ -290,11 +291,7 @@ pub(super) fn plan(
             Some(superseded) => superseded,
             None => group.superseded(&wanted, &[])?,
         };
-        let is_superseded = |one: &Value| {
-            one.name()
-                .is_some_and(|name| superseded.delete.iter().any(|gone| gone == name))
-        };
-        delete.retain(is_superseded);
+        delete.retain(|one| superseded.delete.iter().any(|gone| one.name() == Some(gone)));
         // Those that lose instances first: pods need their quota.
         resize.splice(0..0, superseded.resize);
     }
@@ -486,9 +483,7 @@ impl Group<'_> {
         for (object, count) in wanted.iter_mut().zip(started) {
             if count < replicas(object) {
                 object.set_annotation(INCOMPLETE, Some("true"));
-                if let Some(spec) = object.get_mut("spec") {
-                    spec["replicas"] = count.into();
-                }
+                set_replicas(object, count);
             }
         }
         Ok(handed_over)
@@ -499,11 +494,10 @@ impl Group<'_> {
         let pods = self.pods()?;
         let zones = self.zones(wanted);
         let is_stopping: Vec<bool> = zones.iter().map(|zone| zone.is_stopping(pods)).collect();
-        for (object, _) in wanted
-            .iter_mut()
-            .zip(is_stopping)
-            .filter(|(_, is_stopping)| *is_stopping)
-        {
+        for (object, is_stopping) in wanted.iter_mut().zip(is_stopping) {
+            if !is_stopping {
+                continue;
+            }
             if let Some(pod) = object.pointer_mut("/spec/template/spec") {
                 pod["schedulingGates"] = json!([{"name": STOPPED}]);
             }
@@ -583,16 +577,9 @@ impl Group<'_> {
                 let newest = pods.max_by_key(|pod| pod.metadata.creation_timestamp.clone());
                 let revision = newest.and_then(|pod| pod.labels().get(REVISION));
                 // Of the present one if these are only to be created again.
-                let is_present = |revision: &&String, live: &StatefulSet| {
-                    let present = live.status.as_ref().and_then(|status| status.update_revision.as_ref());
-                    present == Some(*revision)
-                };
-                let of = revision
-                    .zip(zone.live)
-                    .filter(|(revision, live)| !is_present(revision, live));
-                in_place
-                    .set_back
-                    .extend(of.and_then(|(revision, live)| SetBack::new(live, object, revision)));
+                let set_back = revision.zip(zone.live);
+                let set_back = set_back.and_then(|(revision, live)| SetBack::new(live, object, revision));
+                in_place.set_back.extend(set_back);
             }
         }
         Ok(in_place)
@@ -600,7 +587,7 @@ impl Group<'_> {
 }
 
 /// Versions hand instances over by the ordinals of their StatefulSets.
-fn refuse_ordinals(set: &Tree) -> Result<(), PlanError> {
+fn refuse_ordinals(set: &Tree) -> Result<(), Unplanned> {
     let inner = set.get("spec").and_then(|spec| spec.get("template")?.get("spec"));
     let ordinals = inner.and_then(|inner| inner.get("ordinals"));
     if ordinals.is_none_or(Tree::is_null) {
@@ -608,17 +595,18 @@ fn refuse_ordinals(set: &Tree) -> Result<(), PlanError> {
     }
     let message = "spec.template.spec.ordinals cannot be set: instances have numbers from 0, and versions hand them \
                    over by this member";
-    Err(PlanError::Problem(Problem(INVALID, message.into())))
+    Err(invalid(message.into()))
+}
+
+fn invalid(message: String) -> Unplanned {
+    Unplanned::Problem(Problem(INVALID, message))
 }
 
 /// Whether the update block has limits. Without any, all instances start at once.
 fn has_limits(wanted: &[Value]) -> bool {
-    let limits = |one: &Value| {
-        one.annotation(labels::CANARIES)
-            .or(one.annotation(labels::MAX_IN_FLIGHT))
-            .is_some()
-    };
-    wanted.iter().any(limits)
+    let limits = [labels::CANARIES, labels::MAX_IN_FLIGHT];
+    let has_limit = |one: &Value| limits.iter().any(|key| one.annotation(key).is_some());
+    wanted.iter().any(has_limit)
 }
 
 /// The update block. `limit`: instances at a time if it has no limit.
@@ -636,10 +624,9 @@ fn replicas(object: &Value) -> usize {
         .unwrap_or(1)
 }
 
-/// Without pods.
-fn stop(object: &mut Value) {
+fn set_replicas(object: &mut Value, count: usize) {
     if let Some(spec) = object.get_mut("spec") {
-        spec["replicas"] = 0.into();
+        spec["replicas"] = count.into();
     }
 }
 

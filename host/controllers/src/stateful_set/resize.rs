@@ -10,12 +10,13 @@
 //! tells.
 
 use super::digest::{Digest, Resources};
-use super::inspect::annotation;
 use super::resized::{DEFERRED, is_refused, pending};
 use super::rollout::instances::LiveZone;
 use super::states::is_gated;
 use boson_cluster::client::{Error, ErrorKind};
+use boson_cluster::objects::annotation;
 use boson_manifest::labels;
+use boson_pipeline::listing::first_of;
 use k8s_openapi::api::apps::v1::StatefulSet;
 use k8s_openapi::api::core::v1::Pod;
 use kube::ResourceExt;
@@ -127,12 +128,12 @@ impl Resizes {
 
     /// That these pods wait for their nodes.
     pub fn text(deferred: &[String]) -> Option<String> {
-        let first = deferred.first()?;
-        let more = match deferred.len() - 1 {
-            0 => String::new(),
-            more => format!(" and {more} more"),
-        };
-        Some(format!("the resize of '{first}'{more} waits for room on the node"))
+        let names: Vec<String> = deferred.iter().map(|name| format!("'{name}'")).collect();
+        let text = format!(
+            "the resize of {} waits for room on the node",
+            first_of(&names, 1, " and ")
+        );
+        (!names.is_empty()).then_some(text)
     }
 }
 

@@ -1,8 +1,7 @@
 //! Whether a pod has the CPU and memory that it was last resized to. Pure.
 
 use super::digest::Digest;
-use super::inspect::annotation;
-use boson_cluster::objects::drift;
+use boson_cluster::objects::{annotation, drift};
 use boson_cluster::pods::condition;
 use boson_manifest::labels;
 use k8s_openapi::api::core::v1::Pod;

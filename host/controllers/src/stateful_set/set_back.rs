@@ -28,9 +28,13 @@ pub(super) fn set_back_from(set: &StatefulSet) -> Option<&String> {
 // === impl SetBack ===
 
 impl SetBack {
-    /// None: its pods are not replaced, so they need no earlier template.
+    /// None: its pods are not replaced, so they need no earlier template; or the revision is the present one.
     pub fn new(live: &StatefulSet, wanted: &Value, revision: &str) -> Option<Self> {
-        is_updated_in_place(live).then(|| Self {
+        let present = live
+            .status
+            .as_ref()
+            .and_then(|status| status.update_revision.as_deref());
+        (is_updated_in_place(live) && present != Some(revision)).then(|| Self {
             live: live.clone(),
             wanted: wanted.clone(),
             revision: revision.into(),

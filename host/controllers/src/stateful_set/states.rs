@@ -6,9 +6,9 @@
 
 use super::inspect::{self, is_observed, ordinal, ordinals, ready_ordinals, zone};
 use crate::instance_revisions;
-use crate::listing::first_of;
 use boson_api::instances::STOPPED;
 use boson_api::{PodState, QuarksStatefulSet};
+use boson_pipeline::listing::first_of;
 use k8s_openapi::api::apps::v1::StatefulSet;
 use k8s_openapi::api::core::v1::Pod;
 use k8s_openapi::jiff::Timestamp;

@@ -49,11 +49,7 @@ pub(crate) fn is_refusal(reason: &str) -> bool {
 
 /// The events to emit.
 fn notices(set: &QuarksStatefulSet, status: &QuarksStatefulSetStatus, done: &Result<Done, Problem>) -> Vec<Notice> {
-    let warning = |reason: &str, note: &str| Notice {
-        warning: true,
-        reason: reason.to_string().into(),
-        note: note.into(),
-    };
+    let warning = |reason: &str, note: &str| Notice::warning(reason.to_string(), note);
     let before = set.status.as_ref().and_then(|status| status.waived_rule.as_ref());
     let waived = status.waived_rule.as_ref().filter(|rule| before != Some(*rule));
     let waived = waived.map(|rule| {
@@ -96,19 +92,18 @@ fn disks(conditions: &[Condition]) -> Option<&Condition> {
 fn status(set: &QuarksStatefulSet, done: &Result<Done, Problem>, now: &Time) -> QuarksStatefulSetStatus {
     let mut status = set.status.clone().unwrap_or_default();
     let generation = set.meta().generation;
-    status.ready = matches!(done, Ok(Done { ready: true, .. }));
     status.observed_generation = generation;
-    if matches!(done, Ok(Done { written: true, .. })) {
-        status.last_reconcile = Some(now.clone());
-    }
-    status.problems = done.as_ref().map(|done| done.problems.clone()).unwrap_or_default();
+    status.ready = false;
+    status.problems = Vec::new();
     // Refused, it waits for no rule.
-    status.held_by = done
-        .as_ref()
-        .ok()
-        .and_then(|done| done.rollout.held_by)
-        .map(|rule| rule.name().into());
+    status.held_by = None;
     if let Ok(done) = done {
+        status.ready = done.ready;
+        if done.written {
+            status.last_reconcile = Some(now.clone());
+        }
+        status.problems.clone_from(&done.problems);
+        status.held_by = done.rollout.held_by.map(|rule| rule.name().into());
         let Versions {
             newest, digest, ready, ..
         } = &done.versions;
@@ -120,10 +115,8 @@ fn status(set: &QuarksStatefulSet, done: &Result<Done, Problem>, now: &Time) -> 
         status.ready_replicas = Some(done.counts.ready);
     }
     let waiver = Waiver::of(set);
-    status.waived_rule = waiver
-        .as_ref()
-        .ok()
-        .and_then(|waiver| Some((*waiver)?.text.to_string()));
+    let waived = waiver.as_ref().ok().copied().flatten();
+    status.waived_rule = waived.map(|waiver| waiver.text.to_string());
     let was_rolled_out = set.status.as_ref().is_some_and(|status| status.rollout().is_none());
     // None of these holds instances back.
     let deferred = done.as_ref().ok().and_then(|done| Resizes::text(&done.deferred));
@@ -145,17 +138,11 @@ fn status(set: &QuarksStatefulSet, done: &Result<Done, Problem>, now: &Time) -> 
 
 /// `was_rolled_out`: whether the last change was, when the status was last written.
 fn findings(done: &Result<Done, Problem>, was_rolled_out: bool) -> Vec<Finding> {
-    let finding = |kind, holds: bool, reason: &'static str, message: String| Finding {
-        kind,
-        status: holds.into(),
-        reason: reason.into(),
-        message,
-    };
     let done = match done {
         Err(Problem(reason, why)) => {
             return vec![
-                finding("Ready", false, reason, why.clone()),
-                finding(PROGRESSING, false, reason, why.clone()),
+                Finding::new("Ready", false, *reason, why),
+                Finding::new(PROGRESSING, false, *reason, why),
             ];
         }
         Ok(done) => done,
@@ -166,41 +153,27 @@ fn findings(done: &Result<Done, Problem>, was_rolled_out: bool) -> Vec<Finding> 
         waiting.map_or(cause.clone(), |waiting| format!("{cause}; {waiting}"))
     };
     let ready = match (done.ready, done.problems.first()) {
-        (true, _) => finding(
-            "Ready",
-            true,
-            PODS_READY,
-            "all pods of the newest version are ready".into(),
-        ),
-        (false, None) => finding(
+        (true, _) => Finding::new("Ready", true, PODS_READY, "all pods of the newest version are ready"),
+        (false, None) => Finding::new(
             "Ready",
             false,
             done.rollout.failure().unwrap_or(PODS_NOT_READY),
             why("not all pods of the newest version are ready".into()),
         ),
-        (false, Some(first)) => Finding {
-            kind: "Ready",
-            status: ConditionStatus::False,
-            reason: done.rollout.failure().unwrap_or(word(&first.reason)).to_string().into(),
-            message: why(described(&done.problems)),
-        },
+        (false, Some(first)) => Finding::new(
+            "Ready",
+            false,
+            done.rollout.failure().unwrap_or(word(&first.reason)).to_string(),
+            why(described(&done.problems)),
+        ),
     };
     let mut all = vec![ready, progressing(done, was_rolled_out)];
     all.extend(done.disks.as_ref().map(|mismatches| {
         if mismatches.is_empty() {
-            finding(
-                DISKS,
-                true,
-                "AsAsked",
-                "claims have the requested size and class".into(),
-            )
+            Finding::new(DISKS, true, "AsAsked", "claims have the requested size and class")
         } else {
-            finding(
-                DISKS,
-                false,
-                "Kept",
-                format!("claims that differ from the request: {}", mismatches.join("; ")),
-            )
+            let message = format!("claims that differ from the request: {}", mismatches.join("; "));
+            Finding::new(DISKS, false, "Kept", message)
         }
     }));
     all
@@ -224,12 +197,7 @@ fn progressing(done: &Done, was_rolled_out: bool) -> Finding {
             (ConditionStatus::True, UPDATING, text.into())
         }
     };
-    Finding {
-        kind: PROGRESSING,
-        status,
-        reason: reason.into(),
-        message,
-    }
+    Finding::new(PROGRESSING, status, reason, message)
 }
 
 /// `pod 'p-0', container 'c': CrashLoopBackOff: it ended with code 1`.

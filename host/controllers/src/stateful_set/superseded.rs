@@ -214,10 +214,8 @@ impl Generations<'_> {
         let last = others.iter().find(|one| version(one) == self.last);
         let first_of_last = last.map_or(0, |last| ordinals(last).start);
         let ready = |set: &StatefulSet| ready_ordinals(set, self.pods).collect::<BTreeSet<usize>>();
-        let (own, elsewhere) = (
-            ready(set),
-            others.iter().flat_map(|one| ready(one)).collect::<BTreeSet<_>>(),
-        );
+        let own = ready(set);
+        let elsewhere: BTreeSet<usize> = others.iter().flat_map(|one| ready(one)).collect();
         let is_needed = |at: &usize| {
             if own.contains(at) {
                 !elsewhere.contains(at)

@@ -7,6 +7,7 @@ use super::{Context, active};
 use crate::controller::Watched;
 use boson_api::QuarksStatefulSet;
 use boson_cluster::client::{api, api_of_any, resource};
+use boson_cluster::objects::label;
 use boson_cluster::reconcile::batched;
 use boson_cluster::reconcile::watches::{Watches, owners};
 use boson_manifest::labels;
@@ -76,9 +77,7 @@ fn of_pod(context: &Context, pod: &ObjectMeta) -> Vec<ObjectRef<QuarksStatefulSe
 
 /// The name of its StatefulSet.
 fn set_name(pod: &ObjectMeta) -> &str {
-    let all = pod.labels.as_ref();
-    let name = all.and_then(|all| all.get(labels::STATEFUL_SET_NAME));
-    name.map_or("", String::as_str)
+    label(pod, labels::STATEFUL_SET_NAME).unwrap_or_default()
 }
 
 fn keys(all: Vec<ObjectRef<QuarksStatefulSet>>) -> Vec<Key> {

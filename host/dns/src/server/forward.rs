@@ -5,11 +5,12 @@
 
 use super::framing::{read, write};
 use super::{State, over_http};
+use crate::lookup::any_port;
 use crate::resolv_conf;
 use crate::wire::{Forward, Way, given};
 use crate::zone::Upstream;
 use std::hash::{BuildHasher, RandomState};
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -121,12 +122,8 @@ impl Forwarder {
             let answer = read(&mut stream).await?.filter(|answer| answers(answer, &question));
             return answer.ok_or_else(|| std::io::ErrorKind::InvalidData.into());
         }
-        let any: IpAddr = match server {
-            SocketAddr::V4(_) => Ipv4Addr::UNSPECIFIED.into(),
-            SocketAddr::V6(_) => Ipv6Addr::UNSPECIFIED.into(),
-        };
         // A new port for each question, connected so that only this server's answers arrive.
-        let socket = UdpSocket::bind((any, 0)).await?;
+        let socket = UdpSocket::bind(any_port(server)).await?;
         socket.connect(server).await?;
         socket.send(&question).await?;
         let mut buffer = vec![0; MAX_ANSWER_BYTES];

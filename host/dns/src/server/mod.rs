@@ -175,6 +175,14 @@ impl State {
     }
 }
 
+/// The sockets at which questions arrive.
+async fn sockets(address: SocketAddr) -> Result<(UdpSocket, TcpListener), ServeError> {
+    let refused = |error| ServeError::Listen(address, error);
+    let udp = UdpSocket::bind(address).await.map_err(refused)?;
+    let tcp = TcpListener::bind(address).await.map_err(refused)?;
+    Ok((udp, tcp))
+}
+
 /// Runs until one of its tasks ends, which only happens on an error.
 ///
 /// # Errors
@@ -190,16 +198,9 @@ pub async fn serve(settings: Settings, client: kube::Client) -> Result<(), Serve
     let label = zone.deployment.clone();
     let namespace = zone.namespace.clone();
     let state = Arc::new(State::new(zone));
-    let refused = |address: SocketAddr| move |error| ServeError::Listen(address, error);
-    let udp = UdpSocket::bind(settings.listen)
-        .await
-        .map_err(refused(settings.listen))?;
-    let tcp = TcpListener::bind(settings.listen)
-        .await
-        .map_err(refused(settings.listen))?;
-    let probe = TcpListener::bind(settings.probe)
-        .await
-        .map_err(refused(settings.probe))?;
+    let (udp, tcp) = sockets(settings.listen).await?;
+    let probe = TcpListener::bind(settings.probe).await;
+    let probe = probe.map_err(|error| ServeError::Listen(settings.probe, error))?;
     let forwarder = Arc::new(Forwarder::new(settings.resolv_conf.clone()));
     tokio::select! {
         () = serve_udp(Arc::new(udp), state.clone(), forwarder.clone()) => {}

@@ -2,17 +2,14 @@
 //! files of the pod's jobs name another server, often one in the same pod, and asks the servers of the pod about the
 //! others.
 
-use super::reload::MAX_FILE_BYTES;
-use super::{Forwarder, ServeError, State, link_local, serve_tcp, serve_udp};
+use super::{Forwarder, ServeError, State, link_local, reload, serve_tcp, serve_udp, sockets};
 use crate::zone::Zone;
 use boson_manifest::dns::{HANDLER_FILE, Handler};
 use futures::future::{BoxFuture, FutureExt, select_all};
 use std::collections::HashMap;
-use std::io::Read;
-use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use tokio::net::{TcpListener, UdpSocket};
 
 /// How the server of a pod runs.
 #[derive(Clone, Debug)]
@@ -40,10 +37,7 @@ pub async fn serve(settings: PodSettings) -> Result<(), ServeError> {
     let mut tasks: Vec<BoxFuture<'static, ()>> = Vec::new();
     for address in settings.addresses {
         link_local::add(address).map_err(|error| ServeError::Address(address, error))?;
-        let address = SocketAddr::from((address, settings.port));
-        let refused = |error| ServeError::Listen(address, error);
-        let udp = UdpSocket::bind(address).await.map_err(refused)?;
-        let tcp = TcpListener::bind(address).await.map_err(refused)?;
+        let (udp, tcp) = sockets((address, settings.port).into()).await?;
         tasks.push(serve_udp(Arc::new(udp), state.clone(), forwarder.clone()).boxed());
         tasks.push(serve_tcp(tcp, state.clone(), forwarder.clone()).boxed());
     }
@@ -69,11 +63,7 @@ pub fn zone(settings: &PodSettings) -> Result<Zone, ServeError> {
     jobs.sort();
     let mut all = Vec::new();
     for path in jobs.iter().filter(|path| path.is_file()) {
-        let mut text = String::new();
-        let file = std::fs::File::open(path).map_err(failed(path))?;
-        file.take(MAX_FILE_BYTES)
-            .read_to_string(&mut text)
-            .map_err(failed(path))?;
+        let text = reload::text(path).map_err(failed(path))?;
         all.extend(Handler::file(&text).map_err(|why| ServeError::Handlers(path.clone(), why))?);
     }
     Ok(Zone::of_pod(

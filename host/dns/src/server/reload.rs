@@ -4,8 +4,9 @@ use super::State;
 use crate::zone::{AliasFiles, Zone, ZoneError};
 use boson_manifest::dns::{ZONE_KEY, alias_fault};
 use std::collections::BTreeMap;
+use std::fs::File;
 use std::hash::{DefaultHasher, Hash, Hasher};
-use std::io::Read;
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -14,7 +15,7 @@ use std::time::Duration;
 /// How often the files are read. The kubelet takes about a minute to update them.
 const READ_INTERVAL: Duration = Duration::from_secs(2);
 /// Largest file: what a ConfigMap can hold.
-pub(super) const MAX_FILE_BYTES: u64 = 2 << 20;
+const MAX_FILE_BYTES: u64 = 2 << 20;
 /// Ending of the keys with alias files of a group's jobs.
 const ALIASES: &str = ".aliases.json";
 
@@ -22,7 +23,7 @@ const ALIASES: &str = ".aliases.json";
 #[derive(Debug, thiserror::Error)]
 pub enum ConfigError {
     #[error("cannot read '{0}': {1}")]
-    File(PathBuf, std::io::Error),
+    File(PathBuf, io::Error),
     #[error("'{0}': {1}")]
     Zone(PathBuf, ZoneError),
 }
@@ -57,6 +58,11 @@ fn sound(aliases: BTreeMap<String, Vec<String>>) -> BTreeMap<String, Vec<String>
     good.collect()
 }
 
+/// The text of a file.
+pub(super) fn text(path: &Path) -> io::Result<String> {
+    io::read_to_string(File::open(path)?.take(MAX_FILE_BYTES))
+}
+
 /// All files by their names.
 fn texts(directory: &Path) -> Result<BTreeMap<String, String>, ConfigError> {
     let fault = |path: &Path| {
@@ -72,12 +78,7 @@ fn texts(directory: &Path) -> Result<BTreeMap<String, String>, ConfigError> {
             .unwrap_or_default()
             .to_string();
         if name.ends_with(".json") && path.is_file() {
-            let mut text = String::new();
-            let file = std::fs::File::open(&path).map_err(fault(&path))?;
-            file.take(MAX_FILE_BYTES)
-                .read_to_string(&mut text)
-                .map_err(fault(&path))?;
-            texts.insert(name, text);
+            texts.insert(name, text(&path).map_err(fault(&path))?);
         }
     }
     Ok(texts)

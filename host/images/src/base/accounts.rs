@@ -41,10 +41,7 @@ pub(crate) struct Accounts {
 impl Accounts {
     /// Finds them in the layers of the image `name`.
     pub(crate) fn find(name: &str, layers: &[Layer]) -> Result<Self, Diagnostic> {
-        let budget = Budget::new(Limits {
-            scanned: 64 << 30,
-            ..Limits::usual()
-        });
+        let budget = Budget::new(Limits::scanning(64 << 30));
         let mut known = Self::default();
         for layer in layers.iter().rev() {
             if known.passwd != Found::Unknown && known.group != Found::Unknown {

@@ -57,10 +57,7 @@ pub(super) fn archive(path: &Path, name: &str) -> Result<Parts, Diagnostic> {
 
 fn places(name: &str, reader: impl Read) -> Result<BTreeMap<String, Place>, Diagnostic> {
     let mut places = BTreeMap::new();
-    let budget = Budget::new(Limits {
-        scanned: 64 << 30,
-        ..Limits::usual()
-    });
+    let budget = Budget::new(Limits::scanning(64 << 30));
     each(name, reader, &budget, &mut |_| {}, &mut |item, _| {
         let Ok(path) = clean(&item.path) else {
             return Err(bad(name, "has paths outside the archive"));

@@ -3,8 +3,8 @@
 use crate::access::{Access, PlaceArguments, forbidden};
 use crate::applied;
 use crate::table::{Cell, Table, TableArguments};
+use boson_api::BoshDeployment;
 use boson_api::stateful_set::PROGRESSING;
-use boson_api::{BoshDeployment, BoshDeploymentStatus};
 use boson_cluster::client::ErrorKind;
 use boson_commands::exit::ExitError;
 use boson_commands::output::Color;
@@ -81,35 +81,21 @@ impl Used {
 /// `used`: by the name of the Secret with the manifest.
 fn table(deployments: &[Listed], used: &BTreeMap<String, Used>) -> Table {
     let row = |one: &Listed| {
-        let status = one.deployment.status.as_ref();
+        let status = one.deployment.status.clone().unwrap_or_default();
         let used = used.get(&one.secret).cloned().unwrap_or_default();
+        let ready = status.deployed_instance_groups.unwrap_or(0);
+        let groups = status.total_instance_groups.map(|all| format!("{ready}/{all}"));
+        let progressing = status.conditions.iter().find(|one| one.kind == PROGRESSING);
         vec![
             one.deployment.name_any().into(),
             Cell::lines(&used.releases),
             Cell::lines(&used.stemcells),
-            state(status).into(),
-            groups(status).unwrap_or_default().into(),
-            status.and_then(rollout).unwrap_or_default().into(),
+            json!(status.state).as_str().unwrap_or_default().into(),
+            groups.unwrap_or_default().into(),
+            progressing.map_or("", |one| &one.reason).into(),
         ]
     };
     Table::new("deployments", &HEADER, deployments.iter().map(row).collect())
-}
-
-fn state(status: Option<&BoshDeploymentStatus>) -> String {
-    let state = status.and_then(|status| status.state);
-    json!(state).as_str().unwrap_or_default().to_string()
-}
-
-fn groups(status: Option<&BoshDeploymentStatus>) -> Option<String> {
-    let status = status?;
-    let all = status.total_instance_groups?;
-    Some(format!("{}/{all}", status.deployed_instance_groups.unwrap_or(0)))
-}
-
-fn rollout(status: &BoshDeploymentStatus) -> Option<String> {
-    let mut conditions = status.conditions.iter();
-    let progressing = conditions.find(|one| one.kind == PROGRESSING)?;
-    Some(progressing.reason.clone())
 }
 
 pub fn run(arguments: &DeploymentsArguments, color: Color) -> Result<(), ExitError> {

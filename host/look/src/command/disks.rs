@@ -4,6 +4,7 @@ use crate::access::{Access, PlaceArguments};
 use crate::instances::{self, Group, Instance, label};
 use crate::table::{Cell, Table, TableArguments};
 use boson_api::{BoshDeployment, QuarksJob, QuarksStatefulSet};
+use boson_cluster::pods::claims;
 use boson_commands::exit::ExitError;
 use boson_commands::output::Color;
 use boson_manifest::instances::Spread;
@@ -82,26 +83,17 @@ struct Place<'o> {
     stateful_set: &'o str,
 }
 
-/// A disk of a namespace, for commands that act on disks.
-#[derive(Clone, Debug)]
-pub struct KnownDisk {
+/// A disk of a namespace.
+pub struct Disk {
     pub claim: PersistentVolumeClaim,
     /// The name of its deployment, or nothing.
     pub deployment: String,
-    /// As [`Instance`] is shown; none if it is not of an instance.
-    pub instance: Option<String>,
-    pub is_orphaned: bool,
-}
-
-/// A disk.
-struct Disk<'o> {
-    claim: &'o PersistentVolumeClaim,
     /// The label of its deployment.
-    deployment: &'o str,
+    label: String,
     /// None if no instance group is known.
     instance: Option<Instance>,
     is_of_errand: bool,
-    is_orphaned: bool,
+    pub is_orphaned: bool,
 }
 
 // === impl Place ===
@@ -146,7 +138,7 @@ impl<'o> Place<'o> {
 // === impl Seen ===
 
 impl Seen {
-    fn disks(&self) -> Vec<Disk<'_>> {
+    fn disks(&self) -> Vec<Disk> {
         let used = self.used();
         let newest = self.newest_versions();
         let disks = self.claims.iter().filter_map(|claim| {
@@ -154,11 +146,11 @@ impl Seen {
             disk.is_orphaned &= !used.contains(&claim.name_any());
             Some(disk)
         });
-        let mut disks: Vec<Disk<'_>> = disks.collect();
+        let mut disks: Vec<Disk> = disks.collect();
         disks.sort_by_key(|disk| {
             let instance = disk.instance.as_ref();
             let place = instance.map(|instance| (instance.group.clone(), instance.index));
-            (disk.deployment, place, disk.claim.name_any())
+            (disk.label.clone(), place, disk.claim.name_any())
         });
         disks
     }
@@ -169,10 +161,8 @@ impl Seen {
             let phase = pod.status.as_ref().and_then(|status| status.phase.as_deref());
             matches!(phase, Some("Succeeded" | "Failed"))
         };
-        let of_pods = self.pods.iter().filter(|pod| !is_over(pod)).flat_map(|pod| {
-            let volumes = pod.spec.iter().flat_map(|spec| &spec.volumes).flatten();
-            volumes.filter_map(|volume| Some(volume.persistent_volume_claim.as_ref()?.claim_name.clone()))
-        });
+        let active = self.pods.iter().filter(|pod| !is_over(pod));
+        let of_pods = active.flat_map(claims).map(String::from);
         of_pods.chain(self.jobs.iter().flat_map(errand_claims)).collect()
     }
 
@@ -200,10 +190,22 @@ impl Seen {
     }
 
     /// None: it is not a claim of a deployment.
-    fn disk<'o>(&'o self, claim: &'o PersistentVolumeClaim, newest: &BTreeMap<String, u32>) -> Option<Disk<'o>> {
-        if let Some((set, place)) = self.group(claim) {
-            let deployment = label(set, labels::DEPLOYMENT_NAME);
-            let known = self.deployments.iter().find(|known| known.label == deployment);
+    fn disk(&self, claim: &PersistentVolumeClaim, newest: &BTreeMap<String, u32>) -> Option<Disk> {
+        let found = self.group(claim);
+        let deployment = match &found {
+            Some((set, _)) => label(*set, labels::DEPLOYMENT_NAME),
+            None => label(claim, labels::DEPLOYMENT_NAME),
+        };
+        let known = self.deployments.iter().find(|known| known.label == deployment);
+        let disk = |instance: Option<Instance>, is_orphaned: bool| Disk {
+            claim: claim.clone(),
+            deployment: known.map_or(deployment, |known| &known.name).to_string(),
+            label: deployment.to_string(),
+            instance,
+            is_of_errand: false,
+            is_orphaned,
+        };
+        if let Some((set, place)) = found {
             let group = Group::of(set, known.map_or_else(Spread::default, |known| known.spread));
             let has_zone = place.has_zone(set);
             let will_use = has_zone
@@ -213,68 +215,66 @@ impl Seen {
                 && orphaned_from(claim).is_none();
             let az = if has_zone { group.az(place.zone) } else { "" };
             let index = has_zone.then(|| group.index_of_any(place.zone, place.ordinal));
-            return Some(Disk {
-                claim,
-                deployment,
-                instance: Some(Instance {
-                    group: group.name().into(),
-                    index: index.flatten(),
-                    az: az.into(),
-                    pod: None,
-                }),
-                is_of_errand: false,
-                is_orphaned: !will_use,
-            });
+            let instance = Instance {
+                group: group.name.into(),
+                index: index.flatten(),
+                az: az.into(),
+                pod: None,
+            };
+            return Some(disk(Some(instance), !will_use));
         }
-        let deployment = label(claim, labels::DEPLOYMENT_NAME);
         let group = label(claim, labels::INSTANCE_GROUP_NAME);
         let is_of_errand = label(claim, labels::STATEFUL_SET_NAME).is_empty();
         if is_of_errand && (deployment.is_empty() || group.is_empty()) {
             return None;
         }
+        let instance = (!group.is_empty()).then(|| Instance {
+            group: group.into(),
+            index: None,
+            az: String::new(),
+            pod: None,
+        });
         Some(Disk {
-            claim,
-            deployment,
-            instance: (!group.is_empty()).then(|| Instance {
-                group: group.into(),
-                index: None,
-                az: String::new(),
-                pod: None,
-            }),
             is_of_errand,
-            is_orphaned: true,
+            ..disk(instance, true)
         })
     }
 
     /// `deployment`: the label of the only one that is shown.
     fn table(&self, deployment: Option<&str>, only_orphaned: bool) -> Table {
-        let disks = self.disks().into_iter().filter(|disk| {
-            deployment.is_none_or(|label| disk.deployment == label) && (disk.is_orphaned || !only_orphaned)
-        });
-        Table::new("disks", &HEADER, disks.map(|disk| self.row(&disk)).collect())
+        let disks = self
+            .disks()
+            .into_iter()
+            .filter(|disk| deployment.is_none_or(|label| disk.label == label) && (disk.is_orphaned || !only_orphaned));
+        Table::new("disks", &HEADER, disks.map(|disk| disk.row()).collect())
+    }
+}
+
+// === impl Disk ===
+
+impl Disk {
+    /// Its instance, or the instance group of its errand, or nothing.
+    pub fn instance(&self) -> String {
+        match &self.instance {
+            Some(instance) if self.is_of_errand => instance.group.clone(),
+            Some(instance) => instance.to_string(),
+            None => String::new(),
+        }
     }
 
-    fn row(&self, disk: &Disk<'_>) -> Vec<Cell> {
-        let known = self.deployments.iter().find(|known| known.label == disk.deployment);
-        let instance = disk.instance.as_ref().map(|instance| {
-            if disk.is_of_errand {
-                instance.group.clone()
-            } else {
-                instance.to_string()
-            }
-        });
-        let az = disk.instance.as_ref().map_or("", |instance| instance.az.as_str());
-        let spec = disk.claim.spec.as_ref();
+    fn row(&self) -> Vec<Cell> {
+        let az = self.instance.as_ref().map_or("", |instance| instance.az.as_str());
+        let spec = self.claim.spec.as_ref();
         let class = spec.and_then(|spec| spec.storage_class_name.as_deref());
         vec![
-            disk.claim.name_any().into(),
-            size(disk.claim).into(),
-            known.map_or(disk.deployment, |known| &known.name).into(),
-            instance.unwrap_or_default().into(),
+            self.claim.name_any().into(),
+            size(&self.claim).into(),
+            self.deployment.as_str().into(),
+            self.instance().into(),
             az.into(),
             class.unwrap_or_default().into(),
-            state(disk.claim),
-            disk.is_orphaned.to_string().into(),
+            state(&self.claim),
+            self.is_orphaned.to_string().into(),
         ]
     }
 }
@@ -346,19 +346,9 @@ async fn table(access: &Access, arguments: &DisksArguments) -> anyhow::Result<Ta
 ///
 /// # Errors
 /// Something cannot be listed.
-pub async fn known(access: &Access) -> anyhow::Result<Vec<KnownDisk>> {
+pub async fn known(access: &Access) -> anyhow::Result<Vec<Disk>> {
     let seen = seen(access, access.list("").await?).await?;
-    let known = |disk: &Disk<'_>| {
-        let deployment = seen.deployments.iter().find(|known| known.label == disk.deployment);
-        let instance = disk.instance.as_ref().filter(|_| !disk.is_of_errand);
-        KnownDisk {
-            claim: disk.claim.clone(),
-            deployment: deployment.map_or(disk.deployment, |known| &known.name).to_string(),
-            instance: instance.map(ToString::to_string),
-            is_orphaned: disk.is_orphaned,
-        }
-    };
-    Ok(seen.disks().iter().map(known).collect())
+    Ok(seen.disks())
 }
 
 async fn seen(access: &Access, deployments: Vec<BoshDeployment>) -> anyhow::Result<Seen> {
@@ -387,8 +377,7 @@ async fn deployments(access: &Access, arguments: &DisksArguments) -> anyhow::Res
     if !arguments.orphaned {
         return Ok(vec![access.deployment(name).await?.deployment]);
     }
-    let found = access.cluster.get(&access.namespace, name).await;
-    Ok(found.map_err(|error| access.explained(error))?.into_iter().collect())
+    Ok(access.get(name).await?.into_iter().collect())
 }
 
 #[cfg(test)]

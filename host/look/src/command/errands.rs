@@ -2,9 +2,8 @@
 
 use crate::access::DeploymentArguments;
 use crate::table::{Cell, Table, TableArguments};
-use boson_api::job::Strategy;
-use boson_api::{ConditionStatus, QuarksJob, instance_group};
-use boson_cluster::objects::TRIGGER;
+use boson_api::{QuarksJob, instance_group};
+use boson_cluster::objects::is_manual;
 use boson_commands::exit::ExitError;
 use boson_commands::output::Color;
 use boson_manifest::names::Names;
@@ -38,6 +37,7 @@ fn table(jobs: &[QuarksJob], names: &Names) -> Table {
 
 fn row(job: &QuarksJob) -> Vec<Cell> {
     let runs = job.status.as_ref().map_or(0, |status| status.runs);
+    let lifecycle = if is_manual(job) { "errand" } else { "auto-errand" };
     let (word, message) = last_run(job);
     let word = match word {
         "never" | "running" => word.into(),
@@ -45,7 +45,7 @@ fn row(job: &QuarksJob) -> Vec<Cell> {
     };
     vec![
         instance_group(job).into(),
-        lifecycle(job).into(),
+        lifecycle.into(),
         job.name_any().into(),
         runs.to_string().into(),
         word,
@@ -53,26 +53,12 @@ fn row(job: &QuarksJob) -> Vec<Cell> {
     ]
 }
 
-/// By the annotation from the manifest: the strategy itself changes during a run.
-fn lifecycle(job: &QuarksJob) -> &'static str {
-    let is_manual = match job.annotations().get(TRIGGER) {
-        Some(asked) => asked == "manual",
-        None => matches!(
-            job.spec.trigger.strategy,
-            Strategy::Manual | Strategy::Now | Strategy::Changed
-        ),
-    };
-    if is_manual { "errand" } else { "auto-errand" }
-}
-
 /// The result of the last run, and why it failed.
 fn last_run(job: &QuarksJob) -> (&'static str, &str) {
     let Some(status) = &job.status else {
         return ("never", "");
     };
-    let mut conditions = status.conditions.iter();
-    let failed = conditions.find(|one| one.kind == "Failed" && one.status == ConditionStatus::True);
-    match failed {
+    match status.failure() {
         _ if status.runs > status.ended_runs => ("running", ""),
         Some(failed) => ("failed", failed.message.as_str()),
         None if status.completed => ("succeeded", ""),
@@ -92,6 +78,7 @@ pub fn run(arguments: &ErrandsArguments, color: Color) -> Result<(), ExitError> 
 mod tests {
     use super::*;
     use crate::table::forms::{in_json, on_terminal};
+    use boson_cluster::objects::TRIGGER;
     use boson_manifest::labels;
     use serde_json::{Value, json};
 

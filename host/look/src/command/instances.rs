@@ -1,13 +1,13 @@
 //! `host instances`: the instances of deployments, each with its pod.
 
 use crate::access::{Access, PlaceArguments};
-use crate::instances::{self, Group, Instance, label};
+use crate::instances::{self, Instance, label};
 use crate::state::State;
 use crate::table::{Cell, Table, TableArguments};
 use crate::time;
 use crate::usage::{NO_METRICS, Usage, Usages, usages, vitals};
 use boson_api::{BoshDeployment, BoshDeploymentSpec, QuarksStatefulSet};
-use boson_cluster::pods::main_statuses;
+use boson_cluster::pods::{claims, main_statuses};
 use boson_commands::exit::ExitError;
 use boson_commands::output::Color;
 use boson_manifest::labels;
@@ -77,8 +77,7 @@ impl Listed<'_> {
         let (mut rows, mut count) = (Vec::new(), 0);
         for instance in &self.instances {
             let state = instance.pod.as_ref().map_or(State::Stopped, State::of_pod);
-            let is_stopped = is_stopped(instance, self.spec);
-            if shown.failing && (state == State::Running || is_stopped) {
+            if shown.failing && (state == State::Running || instance.is_stopped(self.spec)) {
                 continue;
             }
             count += 1;
@@ -123,13 +122,8 @@ impl Listed<'_> {
     }
 }
 
-/// Whether it, or its group, is to be stopped.
-fn is_stopped(instance: &Instance, spec: &BoshDeploymentSpec) -> bool {
-    spec.is_stopped(&instance.group) || spec.is_stopped(&instance.to_string())
-}
-
 fn details(instance: &Instance, spec: &BoshDeploymentSpec) -> [Cell; 9] {
-    let state = if is_stopped(instance, spec) {
+    let state = if instance.is_stopped(spec) {
         "stopped"
     } else {
         "started"
@@ -137,8 +131,7 @@ fn details(instance: &Instance, spec: &BoshDeploymentSpec) -> [Cell; 9] {
     let is_ignored = spec.is_ignored(&instance.to_string());
     let pod = instance.pod.as_ref();
     let pod_spec = pod.and_then(|pod| pod.spec.as_ref());
-    let volumes = pod_spec.iter().flat_map(|spec| &spec.volumes).flatten();
-    let claims = volumes.filter_map(|volume| Some(volume.persistent_volume_claim.as_ref()?.claim_name.clone()));
+    let claims: Vec<String> = pod.into_iter().flat_map(claims).map(String::from).collect();
     let created = pod.and_then(|pod| pod.metadata.creation_timestamp.as_ref());
     let restarts: i32 = pod
         .into_iter()
@@ -151,7 +144,7 @@ fn details(instance: &Instance, spec: &BoshDeploymentSpec) -> [Cell; 9] {
         text(instance.index.map(|index| index.to_string())),
         text(instance.index.map(|index| (index == 0).to_string())),
         is_ignored.to_string().into(),
-        Cell::lines(&claims.collect::<Vec<_>>()),
+        Cell::lines(&claims),
         text(pod_spec.and_then(|spec| spec.node_name.clone())),
         text(created.map(|created| time::shown(created.0))),
         text(pod.map(|pod| label(pod, labels::DEPLOYMENT_VERSION).to_string())),
@@ -244,12 +237,10 @@ async fn tables(access: &Access, arguments: &InstancesArguments) -> anyhow::Resu
     for deployment in &deployments {
         let name = deployment.name_any();
         let value = access.names(&name)?.deployment();
-        let spread = instances::spread(deployment);
         let is_ours = |labelled: &str| labelled == value;
         let groups = groups
             .iter()
             .filter(|one| is_ours(label(*one, labels::DEPLOYMENT_NAME)));
-        let groups: Vec<Group<'_>> = groups.map(|one| Group::of(one, spread)).collect();
         let (ours, others) = pods
             .into_iter()
             .partition(|pod| is_ours(label(pod, labels::DEPLOYMENT_NAME)));
@@ -257,7 +248,7 @@ async fn tables(access: &Access, arguments: &InstancesArguments) -> anyhow::Resu
         let listed = Listed {
             deployment: &name,
             spec: &deployment.spec,
-            instances: Instance::of(&groups, ours),
+            instances: Instance::among(deployment, groups, ours),
         };
         let mut table = listed.table(
             arguments.shown,
@@ -276,7 +267,6 @@ async fn tables(access: &Access, arguments: &InstancesArguments) -> anyhow::Resu
 mod tests {
     use super::*;
     use crate::table::forms::{in_json, on_terminal};
-    use boson_manifest::instances::Spread;
     use serde_json::{Value, json};
 
     fn group(name: &str, zones: &[&str], zone_replicas: &[u32], replicas: u32) -> QuarksStatefulSet {
@@ -322,11 +312,14 @@ mod tests {
     fn table(groups: &[QuarksStatefulSet], pods: &[Pod], shown: Shown) -> Table {
         let spec = json!({"manifest": {"type": "configmap", "name": "m"}, "instances": [
             {"name": "web", "stopped": true}, {"name": "nats/1", "ignored": true}]});
-        let groups: Vec<Group<'_>> = groups.iter().map(|one| Group::of(one, Spread::Total)).collect();
+        let deployment: BoshDeployment = serde_json::from_value(json!({
+            "apiVersion": labels::API_VERSION, "kind": "BOSHDeployment", "metadata": {"name": "nats"}, "spec": spec,
+        }))
+        .unwrap();
         let listed = Listed {
             deployment: "nats",
-            spec: &serde_json::from_value(spec).unwrap(),
-            instances: Instance::of(&groups, pods.to_vec()),
+            spec: &deployment.spec,
+            instances: Instance::among(&deployment, groups, pods.to_vec()),
         };
         let usage = Usage {
             cpu_millis: 250,

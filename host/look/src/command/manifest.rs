@@ -1,7 +1,7 @@
 //! `host manifest`: the manifest that the operator has stored.
 
 use crate::access::{Access, DeploymentArguments, Found};
-use crate::applied::{Applied, AppliedError};
+use crate::applied::Applied;
 use crate::table::json_text;
 use anyhow::Context;
 use boson_commands::exit::ExitError;
@@ -30,11 +30,7 @@ pub struct ManifestArguments {
 /// The stored manifest of a deployment.
 pub(super) async fn applied(access: &Access, found: &Found) -> anyhow::Result<Applied> {
     let name = found.deployment.name_any();
-    let applied = Applied::read(&access.cluster, &access.namespace, &name).await;
-    let applied = applied.map_err(|error| match error {
-        AppliedError::Api(error) => access.explained(error),
-        error => error.into(),
-    })?;
+    let applied = Applied::read(access, &name).await?;
     applied.with_context(|| format!("BOSHDeployment '{name}' has no manifest yet: see its conditions"))
 }
 

@@ -70,6 +70,7 @@ struct Expiring<'d> {
 }
 
 /// A variable.
+#[derive(Default)]
 struct Variable {
     name: String,
     kind: String,
@@ -96,16 +97,13 @@ fn table(deployment: &BoshDeployment, asked: &[QuarksSecret], secrets: &[ObjectM
     };
     let unknown = |name: &str| Variable {
         name: name.into(),
-        kind: String::new(),
-        source: "",
-        expires: String::new(),
+        ..Variable::default()
     };
     for one in asked.iter().filter(|one| names.is_variable(&one.spec.secret_name)) {
         let name = name(&one.metadata);
-        let expires = one.status.as_ref().and_then(|status| status.not_after.as_ref());
         let variable = Variable {
             kind: json!(one.spec.kind).as_str().unwrap_or_default().to_string(),
-            expires: expires.map(|time| time.0.to_string()).unwrap_or_default(),
+            expires: expires(one).map(|time| time.to_string()).unwrap_or_default(),
             ..unknown(&name)
         };
         let meta = secrets.get(one.spec.secret_name.as_str());
@@ -128,19 +126,18 @@ fn table(deployment: &BoshDeployment, asked: &[QuarksSecret], secrets: &[ObjectM
     }
     let mut all: Vec<(String, Variable)> = all.into_iter().collect();
     all.sort_by(|(_, a), (_, b)| a.name.cmp(&b.name));
-    let row = |(secret, variable): (String, Variable)| {
-        let Variable {
-            name,
-            kind,
-            source,
-            expires,
-        } = variable;
-        let source = if source == "missing" {
-            Cell::state(source, false)
-        } else {
-            source.into()
+    let row = |(secret, one): (String, Variable)| {
+        let source = match one.source {
+            "missing" => Cell::state("missing", false),
+            source => source.into(),
         };
-        vec![secret.into(), name.into(), kind.into(), source, expires.into()]
+        vec![
+            secret.into(),
+            one.name.into(),
+            one.kind.into(),
+            source,
+            one.expires.into(),
+        ]
     };
     Table::new("variables", &HEADER[..COLUMNS], all.into_iter().map(row).collect())
 }
@@ -150,6 +147,11 @@ pub fn name(meta: &ObjectMeta) -> String {
     let annotation = meta.annotations.as_ref().and_then(|all| all.get(labels::VARIABLE));
     let label = meta.labels.as_ref().and_then(|all| all.get(labels::VARIABLE_NAME));
     annotation.or(label).or(meta.name.as_ref()).cloned().unwrap_or_default()
+}
+
+/// When a certificate expires.
+pub fn expires(object: &QuarksSecret) -> Option<Timestamp> {
+    Some(object.status.as_ref()?.not_after.as_ref()?.0)
 }
 
 fn is_generated(meta: &ObjectMeta) -> bool {
@@ -167,24 +169,17 @@ impl Expiring<'_> {
                 .iter()
                 .find(|one| row.first() == Some(&one.spec.secret_name.as_str().into()))
         };
-        let is_due = |one: &QuarksSecret| {
-            let end = one.status.as_ref().and_then(|status| status.not_after.as_ref());
-            end.is_some_and(|end| end.0 <= self.until)
-        };
+        let is_due = |one: &&QuarksSecret| expires(one).is_some_and(|end| end <= self.until);
         let row = |row: Vec<Cell>| {
-            let one = of(&row).filter(|one| is_due(one))?;
+            let one = of(&row).filter(is_due)?;
             Some(row.into_iter().chain(self.more(one, asked)).collect())
         };
         Table::new("variables", &HEADER, all.rows.into_iter().filter_map(row).collect())
     }
 
     fn more(&self, one: &QuarksSecret, asked: &[QuarksSecret]) -> [Cell; 3] {
-        let request = one
-            .spec
-            .request
-            .as_ref()
-            .and_then(|request| request.certificate.as_ref());
-        let ca = request.and_then(|asked| asked.ca_ref.as_ref());
+        let request = one.spec.request.as_ref();
+        let ca = request.and_then(|request| request.certificate.as_ref()?.ca_ref.as_ref());
         let named = |ca: &KeyReference| {
             let known = asked.iter().find(|other| other.spec.secret_name == ca.name);
             known.map_or_else(|| ca.name.clone(), |other| name(&other.metadata))
@@ -197,10 +192,7 @@ impl Expiring<'_> {
         [
             ca.map(named).unwrap_or_default().into(),
             Cell::lines(&users),
-            rotating
-                .map(|condition| condition.message.clone())
-                .unwrap_or_default()
-                .into(),
+            rotating.map_or("", |condition| &condition.message).into(),
         ]
     }
 }

@@ -1,6 +1,7 @@
 //! Which parts of an input determine a value. The same call with the same input gives the same reply, so a part
 //! determines the value if the value changes with it: each part is changed, and the call repeated.
 
+use crate::bundle::patch;
 use boson_document::{Number, Pointer, Tree};
 
 /// Limit on the calls for one value. A group of cf-deployment needs less than half of it.
@@ -93,12 +94,12 @@ impl Search<'_> {
             return Effect::Nothing;
         }
         self.left -= 1;
-        let Some(slot) = find(&mut self.input, place.tokens()) else {
+        let Ok(slot) = patch::find(&mut self.input, place) else {
             return Effect::Nothing;
         };
         let before = std::mem::replace(slot, other);
         let value = (self.call)(&self.input);
-        if let Some(slot) = find(&mut self.input, place.tokens()) {
+        if let Ok(slot) = patch::find(&mut self.input, place) {
             *slot = before;
         }
         match value {
@@ -107,14 +108,6 @@ impl Search<'_> {
             Some(_) => Effect::OtherValue,
         }
     }
-}
-
-fn find<'t>(tree: &'t mut Tree, tokens: &[String]) -> Option<&'t mut Tree> {
-    tokens.iter().try_fold(tree, |tree, token| match tree {
-        Tree::Object(map) => map.get_mut(token),
-        Tree::Array(items) => items.get_mut(token.parse::<usize>().ok()?),
-        _ => None,
-    })
 }
 
 /// The same with all of its leaves changed.

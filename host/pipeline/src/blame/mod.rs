@@ -16,8 +16,10 @@ mod origins;
 
 pub use codes::ALL as CODES;
 
+use crate::changes::identity;
 use crate::convert::{self, Conversion, Inputs};
 use crate::diagnostic::{Diagnostic, Place};
+use crate::listing::first_of;
 use crate::plain;
 use crate::stage::PluginRef;
 use crate::{Stage, Stages, object, resolved_document};
@@ -99,11 +101,12 @@ fn answer(
     question: &Question,
 ) -> Result<Vec<Blame>, Box<Diagnostic>> {
     let tracing = Tracing { stages, inputs, calls };
-    let asked = objects.iter().filter(|object| question.is_about(object));
+    let asked: Vec<&Tree> = objects.iter().filter(|object| question.is_about(object)).collect();
+    let Some(first) = asked.first() else {
+        return Err(no_object(objects, question));
+    };
     let mut blames = Vec::new();
-    let mut has_object = false;
-    for object in asked {
-        has_object = true;
+    for object in &asked {
         for field in field::fields(object, &question.field) {
             if blames.len() == MAX_FIELDS {
                 let message = format!("the question is about more than {MAX_FIELDS} fields");
@@ -112,37 +115,26 @@ fn answer(
             blames.extend(tracing.blame(object, field));
         }
     }
-    match (has_object, blames.is_empty()) {
-        (false, _) => Err(no_object(objects, question)),
-        (true, true) => Err(no_field(objects, question)),
-        (true, false) => Ok(blames),
+    if blames.is_empty() {
+        Err(no_field(first, question))
+    } else {
+        Ok(blames)
     }
 }
 
 fn no_object(objects: &[Tree], question: &Question) -> Box<Diagnostic> {
     let message = format!("the conversion has no object '{}'", question.object());
-    let similar = objects.iter().filter(|object| {
-        let is_kind = |kind: &String| object.str("kind").is_some_and(|of| of.eq_ignore_ascii_case(kind));
-        question.kind.as_ref().is_none_or(is_kind)
-    });
-    let mut names: Vec<String> = similar.map(called).collect();
+    let similar = objects.iter().filter(|object| question.is_of_kind(object));
+    let mut names: Vec<String> = similar.map(identity).collect();
     if names.is_empty() {
-        names = objects.iter().map(called).collect();
+        names = objects.iter().map(identity).collect();
     }
-    let more = names.len().saturating_sub(MAX_FIELDS);
-    names.truncate(MAX_FIELDS);
-    let more = if more > 0 {
-        format!(" and {more} more")
-    } else {
-        String::new()
-    };
     let error = Diagnostic::error(codes::BLAME_NO_OBJECT, message);
-    Box::new(error.help(format!("there are: {}{more}", names.join(", "))))
+    Box::new(error.help(format!("there are: {}", first_of(&names, MAX_FIELDS, " and "))))
 }
 
-fn no_field(objects: &[Tree], question: &Question) -> Box<Diagnostic> {
-    let object = objects.iter().find(|object| question.is_about(object));
-    let members = object.and_then(Tree::as_object).into_iter().flatten();
+fn no_field(object: &Tree, question: &Question) -> Box<Diagnostic> {
+    let members = object.as_object().into_iter().flatten();
     let members: Vec<&str> = members.map(|(name, _)| name.as_str()).collect();
     let message = format!("{} has no field '{}'", question.object(), question.field);
     let error = Diagnostic::error(codes::BLAME_NO_FIELD, message);
@@ -150,11 +142,6 @@ fn no_field(objects: &[Tree], question: &Question) -> Box<Diagnostic> {
         "name it as in the object: its members are {}; `*` stands for any part of a name",
         members.join(", ")
     )))
-}
-
-/// `StatefulSet/nats-broker-v1`
-fn called(object: &Tree) -> String {
-    format!("{}/{}", object.str("kind").unwrap_or_default(), object::name(object))
 }
 
 fn is_same(one: &Tree, other: &Tree) -> bool {
@@ -192,8 +179,12 @@ impl Question {
     }
 
     fn is_about(&self, object: &Tree) -> bool {
+        object::name(object) == self.name && self.is_of_kind(object)
+    }
+
+    fn is_of_kind(&self, object: &Tree) -> bool {
         let is_kind = |kind: &String| object.str("kind").is_some_and(|of| of.eq_ignore_ascii_case(kind));
-        object::name(object) == self.name && self.kind.as_ref().is_none_or(is_kind)
+        self.kind.as_ref().is_none_or(is_kind)
     }
 }
 
@@ -220,7 +211,7 @@ impl Tracing<'_> {
             steps.push(self.writer(object, field));
         }
         Some(Blame {
-            object: called(object),
+            object: identity(object),
             field,
             value,
             steps,
@@ -251,7 +242,7 @@ impl Tracing<'_> {
             step.unknown.push("which inputs it comes from".into());
             return (step, Vec::new());
         };
-        step.what = format!("made {} from {}", called(object), called(source));
+        step.what = format!("made {} from {}", identity(object), identity(source));
         let found = influences(source, &|source| field.find(&lowered(source)?).cloned());
         if let Some(variable) = plain::secret::variable(source) {
             step.what
@@ -268,7 +259,7 @@ impl Tracing<'_> {
         step.inputs = fields
             .clone()
             .map(|field| Input {
-                of: called(source),
+                of: identity(source),
                 pointer: Some(field.clone()),
                 place: None,
             })
@@ -328,7 +319,7 @@ impl Tracing<'_> {
             }
             _ => Step {
                 by: "host".into(),
-                what: format!("added {field} to {}, as to every object", called(object)),
+                what: format!("added {field} to {}, as to every object", identity(object)),
                 ..Step::default()
             },
         }
@@ -339,9 +330,9 @@ impl Tracing<'_> {
 fn change(before: &[Tree], object: &Tree, field: &Pointer) -> String {
     let is_new = !before.iter().any(|one| is_same(one, object));
     match (is_new, value_in(before, object, field).is_some()) {
-        (true, _) => format!("added {}", called(object)),
-        (false, false) => format!("added {field} to {}", called(object)),
-        (false, true) => format!("changed {field} of {}", called(object)),
+        (true, _) => format!("added {}", identity(object)),
+        (false, false) => format!("added {field} to {}", identity(object)),
+        (false, true) => format!("changed {field} of {}", identity(object)),
     }
 }
 

@@ -5,7 +5,7 @@ use crate::convert::Inputs;
 use crate::schema::SettingsError;
 use crate::stage::{Answer, Call, GroupRequest, GroupSummary, JobFiles, PluginInfo, PluginRef, Reply, Stage, Stages};
 use boson_document::Tree;
-use parking_lot::{Mutex, MutexGuard};
+use parking_lot::Mutex;
 
 /// Stages that remember calls. An additional check, which reports nothing, sees the final objects.
 pub struct Observed<'s> {
@@ -69,10 +69,6 @@ impl<'s> Observed<'s> {
     pub fn into_calls(self) -> Calls {
         self.calls.into_inner()
     }
-
-    fn calls(&self) -> MutexGuard<'_, Calls> {
-        self.calls.lock()
-    }
 }
 
 impl Stages for Observed<'_> {
@@ -80,12 +76,12 @@ impl Stages for Observed<'_> {
         match call {
             Call::Transform(hook) => {
                 let author = self.stages.author(call.plugin());
-                let mut calls = self.calls();
+                let mut calls = self.calls.lock();
                 calls.transforms.push((author, hook.view.objects.to_vec()));
                 calls.summaries = hook.view.groups.to_vec();
             }
             Call::Check(hook) if self.stages.info(call.plugin()).is_none() => {
-                self.calls().last = hook.view.objects.to_vec();
+                self.calls.lock().last = hook.view.objects.to_vec();
                 return Ok((Answer::Checked(()), Vec::new()));
             }
             _ => {}
@@ -93,14 +89,14 @@ impl Stages for Observed<'_> {
         let reply = self.stages.call(call);
         if let Ok((Answer::Objects(objects), _)) = &reply {
             match call {
-                Call::ConvertGroup(request) => self.calls().groups.push(GroupCall {
+                Call::ConvertGroup(request) => self.calls.lock().groups.push(GroupCall {
                     group: request.group.clone(),
                     pointer: request.pointer.to_string(),
                     jobs: request.jobs.clone(),
                     resolved_secret: request.resolved_secret.to_string(),
                     objects: objects.clone(),
                 }),
-                _ => self.calls().of_deployment.clone_from(objects),
+                _ => self.calls.lock().of_deployment.clone_from(objects),
             }
         }
         reply

@@ -3,8 +3,9 @@
 
 use super::influence::{Influences, MAX_CALLS, influences};
 use super::observed::{Calls, GroupCall};
-use super::{Input, MAX_FIELDS, Step, called, value_in};
+use super::{Input, MAX_FIELDS, Step, value_in};
 use crate::bundle::{Bundle, Writer};
+use crate::changes::identity;
 use crate::convert::{Inputs, places};
 use crate::diagnostic::{Diagnostic, Place};
 use crate::resolved_document;
@@ -19,7 +20,8 @@ pub fn of_group(stages: &dyn Stages, inputs: &Inputs<'_>, call: &GroupCall, obje
         .with("group", call.group.clone())
         .with("bpm", Tree::Array(call.jobs.iter().map(bpm).collect()))
         .with("options", options(inputs.deployment));
-    let plugin = PluginRef::Rule(Stage::Bpm, Some(resolved_document::name(&call.group)));
+    let group = resolved_document::name(&call.group);
+    let plugin = PluginRef::Rule(Stage::Bpm, Some(group));
     let (input, settings) = with_settings(input, stages, plugin);
     let found = influences(&input, &|input| {
         let deployment = with_options(inputs.deployment, input.get("options")?);
@@ -33,12 +35,10 @@ pub fn of_group(stages: &dyn Stages, inputs: &Inputs<'_>, call: &GroupCall, obje
         let stages = changed.as_deref().unwrap_or(stages);
         value_in(&stages.convert_group(&request).ok()?.0, object, field)
     });
-    let group = call.group.items("instance_groups").first();
-    let group = group.and_then(|group| group.str("name")).unwrap_or_default();
     let container = container(object, field).map(|name| format!(", container '{name}',"));
     let container = container.unwrap_or_default();
     step(
-        format!("made {}{container} from the instance group '{group}'", called(object)),
+        format!("made {}{container} from the instance group '{group}'", identity(object)),
         &found,
         &|place| of_settings(&settings, place.tokens()).or_else(|| input_of_group(inputs, call, place)),
     )
@@ -87,7 +87,7 @@ pub fn of_deployment(stages: &dyn Stages, inputs: &Inputs<'_>, object: &Tree, fi
         value_in(&made, object, field)
     });
     step(
-        format!("made {} for the deployment", called(object)),
+        format!("made {} for the deployment", identity(object)),
         &found,
         &|place| {
             let (first, rest) = place.tokens().split_first()?;
@@ -181,11 +181,7 @@ fn of_settings(settings: &Option<Settings>, tokens: &[String]) -> Option<Input> 
     let document = settings.as_ref()?.document.clone();
     Some(Input {
         of: format!("the {first} of the plugin"),
-        place: document.map(|document| Place {
-            document: Some(document),
-            pointer: Some(pointer.to_string()),
-            ..Place::default()
-        }),
+        place: document.map(|document| Place::new(document, &pointer)),
         pointer: Some(pointer),
     })
 }
@@ -228,11 +224,7 @@ fn input_of_group(inputs: &Inputs<'_>, call: &GroupCall, place: &Pointer) -> Opt
                     "the rendered bpm.yml of the job '{}' of the release '{}'",
                     job.job, job.release
                 ),
-                place: Some(Place {
-                    document: Some(copy.document_name.clone()),
-                    pointer: Some(pointer.to_string()),
-                    ..Place::default()
-                }),
+                place: Some(Place::new(&copy.document_name, &pointer)),
                 pointer: Some(pointer),
             })
         }
@@ -275,7 +267,7 @@ fn in_resolved(inputs: &Inputs<'_>, call: &GroupCall, tokens: &[String]) -> Inpu
 /// As diagnostics about the resolved document are moved to the manifest.
 fn as_written(inputs: &Inputs<'_>, call: &GroupCall, pointer: &Pointer) -> Pointer {
     let manifest = inputs.manifest;
-    let entry = call.group.items("instance_groups").first().unwrap_or(&Tree::Null);
+    let entry = resolved_document::group(&call.group);
     let mut one = [Diagnostic::reported_warning("blame", "")
         .in_document(manifest.name)
         .at(pointer.to_string())];
@@ -290,11 +282,7 @@ pub fn in_manifest(inputs: &Inputs<'_>, pointer: &Pointer) -> Input {
     Input {
         of: "the manifest".into(),
         pointer: Some(pointer.clone()),
-        place: Some(Place {
-            document: Some(inputs.manifest.name.to_string()),
-            pointer: Some(pointer.to_string()),
-            ..Place::default()
-        }),
+        place: Some(Place::new(inputs.manifest.name, pointer)),
     }
 }
 

@@ -8,7 +8,8 @@ use crate::name_rule::NameRule;
 use crate::object::{fault, name};
 use boson_document::Tree;
 use boson_manifest::labels;
-use boson_manifest::names::{MAX_LABEL_LENGTH, MAX_STATEFUL_SET_LENGTH, MAX_SUBDOMAIN_LENGTH};
+use boson_manifest::names::{MAX_LABEL_LENGTH, MAX_STATEFUL_SET_LENGTH};
+use boson_manifest::syntax::{is_label, is_subdomain};
 use std::fmt;
 use std::str::FromStr;
 
@@ -44,55 +45,27 @@ pub const KINDS: &[Kind] = &[
         NameRule::Label(MAX_LABEL_LENGTH),
     ),
     kind(labels::API_VERSION, "QuarksJob", NameRule::Label(MAX_LABEL_LENGTH)),
-    kind(
-        labels::API_VERSION,
-        "QuarksSecret",
-        NameRule::Subdomain(MAX_SUBDOMAIN_LENGTH),
-    ),
-    kind("v1", "Secret", NameRule::Subdomain(MAX_SUBDOMAIN_LENGTH)),
-    kind("v1", "ConfigMap", NameRule::Subdomain(MAX_SUBDOMAIN_LENGTH)),
+    kind(labels::API_VERSION, "QuarksSecret", NameRule::Subdomain),
+    kind("v1", "Secret", NameRule::Subdomain),
+    kind("v1", "ConfigMap", NameRule::Subdomain),
     kind("v1", "Service", NameRule::Service),
-    kind("v1", "PersistentVolumeClaim", NameRule::Subdomain(MAX_SUBDOMAIN_LENGTH)),
+    kind("v1", "PersistentVolumeClaim", NameRule::Subdomain),
     // Kubernetes accepts longer names but then creates no pods: name and revision go into one label.
     kind("apps/v1", "StatefulSet", NameRule::Label(MAX_STATEFUL_SET_LENGTH)),
     kind("apps/v1", "Deployment", NameRule::Label(MAX_LABEL_LENGTH)),
     kind("batch/v1", "Job", NameRule::Label(MAX_LABEL_LENGTH)),
     kind("batch/v1", "CronJob", NameRule::Label(52)),
-    kind(
-        "policy/v1",
-        "PodDisruptionBudget",
-        NameRule::Subdomain(MAX_SUBDOMAIN_LENGTH),
-    ),
-    kind(
-        "autoscaling/v2",
-        "HorizontalPodAutoscaler",
-        NameRule::Subdomain(MAX_SUBDOMAIN_LENGTH),
-    ),
-    kind(
-        "networking.k8s.io/v1",
-        "NetworkPolicy",
-        NameRule::Subdomain(MAX_SUBDOMAIN_LENGTH),
-    ),
-    kind(
-        "networking.k8s.io/v1",
-        "Ingress",
-        NameRule::Subdomain(MAX_SUBDOMAIN_LENGTH),
-    ),
+    kind("policy/v1", "PodDisruptionBudget", NameRule::Subdomain),
+    kind("autoscaling/v2", "HorizontalPodAutoscaler", NameRule::Subdomain),
+    kind("networking.k8s.io/v1", "NetworkPolicy", NameRule::Subdomain),
+    kind("networking.k8s.io/v1", "Ingress", NameRule::Subdomain),
 ];
 
 /// Kinds that only the host creates: the account of the DNS servers, for clusters without the operator.
 const KINDS_OF_HOST: &[Kind] = &[
-    kind("v1", "ServiceAccount", NameRule::Subdomain(MAX_SUBDOMAIN_LENGTH)),
-    kind(
-        "rbac.authorization.k8s.io/v1",
-        "Role",
-        NameRule::Subdomain(MAX_SUBDOMAIN_LENGTH),
-    ),
-    kind(
-        "rbac.authorization.k8s.io/v1",
-        "RoleBinding",
-        NameRule::Subdomain(MAX_SUBDOMAIN_LENGTH),
-    ),
+    kind("v1", "ServiceAccount", NameRule::Subdomain),
+    kind("rbac.authorization.k8s.io/v1", "Role", NameRule::Subdomain),
+    kind("rbac.authorization.k8s.io/v1", "RoleBinding", NameRule::Subdomain),
 ];
 
 /// Names that a custom resource must not have besides those of the other kinds: events, metrics and messages name a
@@ -151,63 +124,41 @@ impl FromStr for Kind {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let CustomResource {
-            group,
-            version,
-            kind,
-            plural,
-        } = CustomResource::parse(text)?;
+        let (api_version, kind, plural) = custom_resource(text)?;
         // Part of the configuration: it lives as long as the process.
         Ok(Self {
-            api_version: format!("{group}/{version}").leak(),
+            api_version: api_version.to_string().leak(),
             kind: kind.to_string().leak(),
-            names: NameRule::Subdomain(MAX_SUBDOMAIN_LENGTH),
+            names: NameRule::Subdomain,
             plural: plural.map(|plural| &*plural.to_string().leak()),
         })
     }
 }
 
-/// The parts of the name of a custom resource.
-struct CustomResource<'t> {
-    group: &'t str,
-    version: &'t str,
-    kind: &'t str,
-    plural: Option<&'t str>,
-}
-
-// === impl CustomResource ===
-
-impl<'t> CustomResource<'t> {
-    /// Reads the name of a kind that an administrator may allow.
-    fn parse(text: &'t str) -> Result<Self, String> {
-        let (kind, plural) = match text.split_once('=') {
-            Some((kind, plural)) => (kind, Some(plural)),
-            None => (text, None),
-        };
-        let parts: Vec<&str> = kind.split('/').collect();
-        let [group, version, kind] = parts[..] else {
-            return Err("expected GROUP/VERSION/Kind, such as external-secrets.io/v1/ExternalSecret".into());
-        };
-        let is_lower = |name: &str| NameRule::Label(MAX_LABEL_LENGTH).check(name).is_ok();
-        let is_kind = kind.starts_with(|c: char| c.is_ascii_uppercase()) && is_lower(&kind.to_ascii_lowercase());
-        if !is_kind || !is_lower(version) || !plural.is_none_or(is_lower) {
-            return Err(format!(
-                "expected GROUP/VERSION/Kind with the kind in upper camel case, but found '{kind}' of '{version}'"
-            ));
-        }
-        additional(group, kind)?;
-        Ok(Self {
-            group,
-            version,
-            kind,
-            plural,
-        })
+/// Reads the name of a kind that an administrator may allow: `apiVersion`, kind, and plural.
+fn custom_resource(text: &str) -> Result<(&str, &str, Option<&str>), String> {
+    let (name, plural) = match text.split_once('=') {
+        Some((name, plural)) => (name, Some(plural)),
+        None => (text, None),
+    };
+    let parts: Vec<&str> = name.split('/').collect();
+    let [group, version, kind] = parts[..] else {
+        return Err("expected GROUP/VERSION/Kind, such as external-secrets.io/v1/ExternalSecret".into());
+    };
+    let is_kind = kind.starts_with(|c: char| c.is_ascii_uppercase()) && is_label(&kind.to_ascii_lowercase());
+    if !is_kind || !is_label(version) || !plural.is_none_or(is_label) {
+        return Err(format!(
+            "expected GROUP/VERSION/Kind with the kind in upper camel case, but found '{kind}' of '{version}'"
+        ));
     }
+    additional(group, kind)?;
+    let api_version = &name[..name.len() - kind.len() - 1];
+    Ok((api_version, kind, plural))
 }
 
 /// Whether objects of this kind need an administrator's permission and can get it.
 pub fn can_be_allowed(api_version: &str, kind: &str) -> bool {
-    CustomResource::parse(&format!("{api_version}/{kind}")).is_ok()
+    custom_resource(&format!("{api_version}/{kind}")).is_ok()
 }
 
 /// Whether an administrator may allow this kind.
@@ -222,7 +173,7 @@ fn additional(group: &str, kind: &str) -> Result<(), String> {
                 .into(),
         );
     }
-    if NameRule::Subdomain(MAX_SUBDOMAIN_LENGTH).check(group).is_err() {
+    if !is_subdomain(group) {
         return Err(format!("'{group}' is not an API group"));
     }
     let mut known = KINDS.iter().chain(KINDS_OF_HOST).map(|known| known.kind);

@@ -2,10 +2,11 @@
 
 use crate::Diagnostic;
 use crate::bundle::codes;
-use crate::object::{fault, is_label_value, is_qualified, map};
+use crate::object::{fault, map};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use boson_document::{Tree, json};
+use boson_manifest::syntax::{is_data_key, is_label_value, is_qualified};
 
 /// Limit on all values of a Secret or ConfigMap together, in bytes, as in Kubernetes.
 pub const MAX_DATA_BYTES: usize = 1 << 20;
@@ -105,11 +106,4 @@ fn data_size(object: &Tree, kind: &str) -> Result<usize, Box<Diagnostic>> {
         }
     }
     Ok(size)
-}
-
-/// Whether a Secret can have this key: at most 253 letters, digits, `-`, `_`, `.`, and not beginning with `..`, nor
-/// `.`.
-pub(crate) fn is_data_key(key: &str) -> bool {
-    let inside = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.');
-    (1..=253).contains(&key.len()) && key.bytes().all(inside) && key != "." && !key.starts_with("..")
 }

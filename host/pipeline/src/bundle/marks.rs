@@ -5,7 +5,6 @@
 use super::permissions::{KeyPattern, Rights};
 use super::{MANAGED_BY, PART_OF};
 use crate::Diagnostic;
-use crate::author::Author;
 use crate::bundle::codes;
 use crate::object::fault;
 use boson_document::Tree;
@@ -40,8 +39,7 @@ pub(crate) fn check(object: &Tree, deployment: &str) -> Result<(), Box<Diagnosti
 pub(crate) fn check_allowed(
     object: &Tree,
     before: Option<&Tree>,
-    author: &Author,
-    rights: &Rights,
+    rights: &Rights<'_>,
     requested: &BTreeSet<String>,
 ) -> Result<(), Box<Diagnostic>> {
     if rights.labels.is_none() && rights.annotations.is_none() {
@@ -69,7 +67,7 @@ pub(crate) fn check_allowed(
         let error = fault(object, codes::BUNDLE_KEY_NOT_ALLOWED, &why);
         let help = format!(
             "an administrator can allow it with --allow-{what} {}{}",
-            author.prefix(),
+            rights.author.prefix(),
             mark.key
         );
         return Err(Box::new(error.help(help)));

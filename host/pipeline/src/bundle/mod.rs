@@ -22,7 +22,7 @@ pub use writers::Writer;
 
 use crate::Diagnostic;
 use crate::author::Author;
-use crate::object::{fault, name};
+use crate::object::{fault, map, name};
 use crate::stage::{Deployment, Edit, ObjectReference};
 use boson_document::{Map, Tree};
 use boson_manifest::labels;
@@ -77,12 +77,10 @@ type Identity = (String, String, String);
 impl Bundle {
     /// An empty bundle whose pods get no extra privileges.
     pub fn new(deployment: &Deployment) -> Self {
-        Self::with_rules(
-            deployment,
-            GrantedPrivileges::default(),
-            &Permissions::default(),
-            &Tree::Null,
-        )
+        Self {
+            rules: Some(Rules::default()),
+            ..Self::of_host(deployment)
+        }
     }
 
     /// An empty bundle whose pods may have the privileges that the deployment requests, and whose plugins may do what
@@ -147,7 +145,7 @@ impl Bundle {
         let rights = self.rights(&author);
         let errors = objects
             .into_iter()
-            .filter_map(|object| self.add_one(object, &author, &rights).err());
+            .filter_map(|object| self.add_one(object, &rights).err());
         let errors: Vec<_> = errors
             .map(|error| by(*error, &author.called))
             .take(MAX_FAULTS)
@@ -170,8 +168,7 @@ impl Bundle {
         let mut removed = BTreeSet::new();
         let (mut touched, mut errors) = (BTreeSet::new(), Vec::new());
         let mut budget = patch::Budget::default();
-        let author = writer.author;
-        let rights = &self.rights(author);
+        let rights = &self.rights(writer.author);
         for edit in edits {
             if errors.len() >= MAX_FAULTS {
                 break;
@@ -182,13 +179,13 @@ impl Bundle {
             });
             let outcome = match edit {
                 Edit::JsonPatch(object, patch) => {
-                    edited.patch(&object, author, rights, |tree| patch::apply(tree, &patch, &mut budget))
+                    edited.patch(&object, rights, |tree| patch::apply(tree, &patch, &mut budget))
                 }
                 Edit::MergePatch(object, patch) => {
-                    edited.patch(&object, author, rights, |tree| patch::merge(tree, &patch, &mut budget))
+                    edited.patch(&object, rights, |tree| patch::merge(tree, &patch, &mut budget))
                 }
-                Edit::Add(object) => edited.add_one(object, author, rights),
-                Edit::Remove(object) => edited.remove(&object, author, rights).map(|at| {
+                Edit::Add(object) => edited.add_one(object, rights),
+                Edit::Remove(object) => edited.remove(&object, rights).map(|at| {
                     removed.insert(at);
                 }),
             };
@@ -235,8 +232,8 @@ impl Bundle {
         self.index.get(object).and_then(|at| self.objects.get(*at))
     }
 
-    fn add_one(&mut self, mut object: Tree, author: &Author, rights: &Rights) -> Result<(), Box<Diagnostic>> {
-        self.accept(&mut object, None, author, rights)?;
+    fn add_one(&mut self, mut object: Tree, rights: &Rights<'_>) -> Result<(), Box<Diagnostic>> {
+        self.accept(&mut object, None, rights)?;
         if self.objects.len() >= limits::MAX_OBJECTS {
             return Err(fault(
                 &object,
@@ -260,8 +257,7 @@ impl Bundle {
     fn patch(
         &mut self,
         reference: &ObjectReference,
-        author: &Author,
-        rights: &Rights,
+        rights: &Rights<'_>,
         apply: impl FnOnce(&mut Tree) -> Result<(), patch::Error>,
     ) -> Result<(), Box<Diagnostic>> {
         let at = self.find(reference)?;
@@ -275,48 +271,39 @@ impl Bundle {
             );
             return Err(Box::new(error.help("remove the object and add another one")));
         }
-        self.accept(&mut object, Some(&self.objects[at]), author, rights)?;
+        self.accept(&mut object, Some(&self.objects[at]), rights)?;
         self.objects[at] = object;
         Ok(())
     }
 
     /// Removes an object from the index, and returns its position. A plugin may not remove an object of a kind that it
     /// may not create.
-    fn remove(
-        &mut self,
-        reference: &ObjectReference,
-        author: &Author,
-        rights: &Rights,
-    ) -> Result<usize, Box<Diagnostic>> {
+    fn remove(&mut self, reference: &ObjectReference, rights: &Rights<'_>) -> Result<usize, Box<Diagnostic>> {
         let at = self.find(reference)?;
-        kinds::check(&self.objects[at], Some(author), &rights.kinds)?;
+        kinds::check(&self.objects[at], Some(rights.author), &rights.kinds)?;
         self.index.remove(&referred(reference));
         Ok(at)
     }
 
     /// What an administrator allows a plugin.
-    fn rights(&self, author: &Author) -> Rights {
-        let rules = self.rules.as_ref();
-        rules.map(|rules| rules.permissions.of(author)).unwrap_or_default()
+    fn rights<'a>(&self, author: &'a Author) -> Rights<'a> {
+        match &self.rules {
+            Some(rules) => rules.permissions.of(author),
+            None => Permissions::default().of(author),
+        }
     }
 
     /// Checks one object that a plugin added, or changed from `before`; adds the deployment's namespace and labels.
-    fn accept(
-        &self,
-        object: &mut Tree,
-        before: Option<&Tree>,
-        author: &Author,
-        rights: &Rights,
-    ) -> Result<(), Box<Diagnostic>> {
+    fn accept(&self, object: &mut Tree, before: Option<&Tree>, rights: &Rights<'_>) -> Result<(), Box<Diagnostic>> {
         match self.rules {
-            Some(_) => kinds::check(object, Some(author), &rights.kinds)?,
+            Some(_) => kinds::check(object, Some(rights.author), &rights.kinds)?,
             None => kinds::check(object, None, &self.additional)?,
         }
         self.own(object)?;
         if let Some(rules) = &self.rules {
             marks::check(object, &self.deployment)?;
-            marks::check_allowed(object, before, author, rights, &rules.requested)?;
-            rules.granted.check(object, before, author, &rights.privileges)?;
+            marks::check_allowed(object, before, rights, &rules.requested)?;
+            rules.granted.check(object, before, rights.author, &rights.privileges)?;
         }
         limits::check(object)?;
         fields::check(object)
@@ -365,11 +352,7 @@ impl Bundle {
             Tree::String(namespace) if *namespace == self.namespace => {}
             _ => return foreign("it is in another namespace than the deployment"),
         }
-        let mut labels = metadata
-            .get("labels")
-            .filter(|l| l.as_object().is_some())
-            .cloned()
-            .unwrap_or_else(Tree::object);
+        let mut labels = map(object, "labels");
         match labels.get(labels::DEPLOYMENT_NAME).unwrap_or(&Tree::Null) {
             Tree::Null => {}
             Tree::String(name) if *name == self.deployment => {}

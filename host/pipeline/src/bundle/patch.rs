@@ -3,7 +3,6 @@
 //! Written by hand instead of using json-patch, which the tests compare with: see docs/decisions/0035-json-patch.md.
 
 use boson_document::{MAX_DEPTH, Map, Pointer, Tree, json};
-use std::fmt;
 
 /// Limit on the operations in one patch.
 const MAX_OPERATIONS: usize = 10_000;
@@ -34,7 +33,8 @@ impl Default for Budget {
 }
 
 /// Why a patch does not apply.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("operation {operation} of its patch, at '{path}': {reason}")]
 pub struct Error {
     /// Which operation, from 0.
     pub operation: usize,
@@ -43,18 +43,6 @@ pub struct Error {
     /// Its path, as far as it had one.
     pub path: String,
 }
-
-impl fmt::Display for Error {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            f,
-            "operation {} of its patch, at '{}': {}",
-            self.operation, self.path, self.reason
-        )
-    }
-}
-
-impl std::error::Error for Error {}
 
 /// Applies a patch: a list of operations.
 ///
@@ -168,7 +156,7 @@ impl Budget {
             .growth
             .checked_sub(size)
             .ok_or("the patch makes the object too large")?;
-        if path.tokens().len() + depth(&value) > MAX_DEPTH {
+        if path.tokens().len() + value.depth() > MAX_DEPTH {
             Err("the result is nested too deeply")
         } else {
             Ok(value)
@@ -195,17 +183,10 @@ impl Budget {
     }
 }
 
-fn depth(tree: &Tree) -> usize {
-    match tree {
-        Tree::Array(items) => 1 + items.iter().map(depth).max().unwrap_or(0),
-        Tree::Object(map) => 1 + map.values().map(depth).max().unwrap_or(0),
-        _ => 0,
-    }
-}
-
 const NOTHING: &str = "there is no value at this place";
 
-fn find<'t>(tree: &'t mut Tree, path: &Pointer) -> Result<&'t mut Tree, &'static str> {
+/// The value at a place.
+pub(crate) fn find<'t>(tree: &'t mut Tree, path: &Pointer) -> Result<&'t mut Tree, &'static str> {
     path.tokens()
         .iter()
         .try_fold(tree, |tree, token| match tree {

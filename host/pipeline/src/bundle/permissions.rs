@@ -8,7 +8,6 @@
 use super::kinds::Kind;
 use super::privileges::{Privilege, Privileges};
 use crate::author::{Author, Installer};
-use std::fmt;
 use std::str::FromStr;
 
 /// Stands for every name.
@@ -48,8 +47,9 @@ pub struct Permissions {
 }
 
 /// The permissions of one plugin.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Rights {
+#[derive(Clone, Debug)]
+pub(crate) struct Rights<'a> {
+    pub author: &'a Author,
     /// Additional kinds.
     pub kinds: Vec<Kind>,
     /// Privileges of pods.
@@ -67,25 +67,17 @@ impl<T: FromStr<Err = String>> FromStr for Grant<T> {
 
     fn from_str(text: &str) -> Result<Self, String> {
         // A value may contain a colon, but it comes after the equals sign: `hostPath=/dev/a:b`.
-        let before_value = text.split('=').next().unwrap_or_default();
-        let Some((to, _)) = before_value.split_once(':') else {
-            let what = text.parse()?;
-            return Ok(Self { to: None, what });
+        let (to, what) = match text.split_once(':') {
+            Some((to, what)) if !to.contains('=') => (Some(to), what),
+            _ => (None, text),
         };
-        let what = text.get(to.len() + 1..).unwrap_or_default().parse()?;
-        Ok(Self {
-            to: Some(to.parse()?),
-            what,
-        })
+        let what = what.parse()?;
+        let to = to.map(str::parse::<Grantee>).transpose()?;
+        Ok(Self { to, what })
     }
 }
 
 impl<T> Grant<T> {
-    /// What is granted.
-    pub fn what(&self) -> &T {
-        &self.what
-    }
-
     fn applies_to(&self, author: &Author) -> bool {
         self.to.as_ref().is_none_or(|grantee| grantee.is(author))
     }
@@ -215,13 +207,14 @@ impl Permissions {
     }
 
     /// The permissions of this plugin.
-    pub(crate) fn of(&self, author: &Author) -> Rights {
+    pub(crate) fn of<'a>(&self, author: &'a Author) -> Rights<'a> {
         // Built-in plugins set what the manifest requests.
         let keys = |grants: &Option<Vec<Grant<KeyPattern>>>| {
             let grants = grants.as_ref().filter(|_| !author.is_built_in());
             grants.map(|grants| for_author(grants, author))
         };
         Rights {
+            author,
             kinds: for_author(&self.kinds, author),
             privileges: for_author(&self.privileges, author).into_iter().collect(),
             labels: keys(&self.labels),
@@ -236,20 +229,9 @@ fn for_author<T: Clone>(grants: &[Grant<T>], author: &Author) -> Vec<T> {
 }
 
 /// Two additional kinds of one name. Events, metrics and messages name an object by kind and name.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("'{}' and '{}' have the same name: only one of them can be allowed", .0[0], .0[1])]
 pub struct ConflictingKinds(Box<[Kind; 2]>);
-
-impl fmt::Display for ConflictingKinds {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let [one, other] = &*self.0;
-        write!(
-            f,
-            "'{one}' and '{other}' have the same name: only one of them can be allowed"
-        )
-    }
-}
-
-impl std::error::Error for ConflictingKinds {}
 
 #[cfg(test)]
 mod tests {

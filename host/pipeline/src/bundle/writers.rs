@@ -125,10 +125,8 @@ type Fields<'t> = IndexMap<String, &'t Tree>;
 fn members(before: &Fields<'_>, after: &Fields<'_>, place: &mut Pointer, found: &mut Vec<(Pointer, Option<Tree>)>) {
     for (name, value) in after {
         place.push(name);
-        match before.get(name) {
-            Some(before) => compare(before, value, place, found),
-            None => compare(&Tree::Null, value, place, found),
-        }
+        let before = before.get(name).copied().unwrap_or(&Tree::Null);
+        compare(before, value, place, found);
         place.pop();
     }
     for (name, value) in before.iter().filter(|(name, _)| !after.contains_key(*name)) {

@@ -29,10 +29,9 @@ pub struct BpmDocument {
 /// The document of these jobs and instances.
 pub fn write(jobs: &[JobFiles], instances: &InstanceDigests) -> Tree {
     let zone = |(zone, digests): (&String, &Vec<String>)| {
-        let digests = digests.iter().map(|digest| Tree::from(digest.as_str()));
         Tree::object()
             .with("zone", zone.as_str())
-            .with("digests", digests.collect::<Vec<_>>())
+            .with("digests", digests.clone())
     };
     Tree::object()
         .with("jobs", jobs.iter().map(job).collect::<Vec<_>>())
@@ -66,11 +65,10 @@ fn read_zone(tree: &Tree) -> Option<(String, Vec<String>)> {
 }
 
 fn job(job: &JobFiles) -> Tree {
-    let templates = job.templates.iter().map(|path| Tree::from(path.as_str()));
     let mut tree = Tree::object()
         .with("name", job.job.as_str())
         .with("release", job.release.as_str())
-        .with("templates", templates.collect::<Vec<_>>())
+        .with("templates", job.templates.clone())
         .with("monitored", job.monitored)
         .with("bpm", job.bpm.iter().map(copy).collect::<Vec<_>>());
     if let Some(program) = &job.start_program {
@@ -92,10 +90,9 @@ fn job(job: &JobFiles) -> Tree {
 }
 
 fn copy(copy: &BpmCopy) -> Tree {
-    let instances = copy.instances.iter().map(|index| Tree::from(i64::from(*index)));
     Tree::object()
         .with("document", copy.document_name.as_str())
-        .with("instances", instances.collect::<Vec<_>>())
+        .with("instances", copy.instances.clone())
         .with("content", &*copy.text)
 }
 

@@ -1,7 +1,7 @@
 //! All errors of rendering as one text, nested as BOSH's director prints it.
 
 use crate::convert::codes;
-use crate::diagnostic::{Diagnostic, Severity};
+use crate::diagnostic::Diagnostic;
 use crate::release::Job;
 
 /// Errors of the templates of one job.
@@ -31,11 +31,7 @@ pub fn of_job(failed: &JobErrors<'_>) -> Diagnostic {
 
 /// Creates a note, because each error has its own diagnostic.
 fn note(text: String) -> Diagnostic {
-    let text = text.strip_prefix("- ").unwrap_or(&text);
-    Diagnostic {
-        severity: Severity::Info,
-        ..Diagnostic::error(codes::RENDER_FAILED, text)
-    }
+    Diagnostic::info(codes::RENDER_FAILED, text.strip_prefix("- ").unwrap_or(&text))
 }
 
 /// The errors of one group, as one entry of the director's list.

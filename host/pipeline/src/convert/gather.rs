@@ -3,7 +3,6 @@
 use super::{needed, pre_render_ops};
 use crate::release::Release;
 use crate::stage::{Deployment, External, LinksRequest, Named, Reply, Resolved, ResolvedGroup, StageError, Stages};
-use boson_document::Tree;
 
 /// The resolved document of every group: its part of the manifest, bound properties, links, instances. And the links
 /// that the deployment provides.
@@ -51,15 +50,10 @@ pub fn gather(
 
 /// Sets `quarks.monit: true` for all jobs of a group; a job's own setting wins.
 fn by_monit(group: &mut ResolvedGroup) {
-    let groups = group.document.get_mut("instance_groups").and_then(Tree::as_array_mut);
-    for job in groups.into_iter().flatten().filter_map(|group| group.get_mut("jobs")) {
-        for quarks in job
-            .as_array_mut()
-            .into_iter()
-            .flatten()
-            .filter_map(|job| job.get_mut("properties")?.get_mut("quarks"))
-        {
-            if quarks.get("monit").is_none() {
+    for group in group.document.items_mut("instance_groups") {
+        for job in group.items_mut("jobs") {
+            let quarks = job.get_mut("properties").and_then(|all| all.get_mut("quarks"));
+            if let Some(quarks) = quarks.filter(|quarks| quarks.get("monit").is_none()) {
                 quarks.set("monit", true);
             }
         }

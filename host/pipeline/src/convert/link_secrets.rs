@@ -2,10 +2,10 @@
 //! from them. A key for each property, with dots between its parts; a text as it is, anything else as JSON, and nothing
 //! for a property without a value. A map with a member whose name a Secret cannot have, such as a path, is JSON too.
 
-use crate::bundle::limits::{MAX_DATA_BYTES, is_data_key, is_json};
+use crate::bundle::limits::{MAX_DATA_BYTES, is_json};
 use crate::convert::{codes, places};
 use crate::diagnostic::Diagnostic;
-use crate::object::metadata;
+use crate::object::{metadata, new_object};
 use crate::plain;
 use crate::stage::{Named, Provider};
 use base64::Engine;
@@ -13,6 +13,7 @@ use base64::engine::general_purpose::STANDARD;
 use boson_document::{Tree, json};
 use boson_manifest::labels;
 use boson_manifest::names::{NameClaims, Names, label, label_value};
+use boson_manifest::syntax::is_data_key;
 use std::collections::BTreeMap;
 
 /// The properties of a link by their dotted names.
@@ -152,13 +153,8 @@ impl<'p> Link<'p> {
         let tags: Tree = plain::tags(manifest, Some(&provider.group)).into_iter().collect();
         let data = self.data.iter();
         let data: Tree = data.map(|(key, value)| (key.clone(), STANDARD.encode(value))).collect();
-        Tree::object()
-            .with("apiVersion", "v1")
-            .with("kind", "Secret")
-            .with(
-                "metadata",
-                metadata(&self.name, None, labels, tags.with(labels::LINK, json::to_text(&link))),
-            )
+        let annotations = tags.with(labels::LINK, json::to_text(&link));
+        new_object("v1", "Secret", metadata(&self.name, None, labels, annotations))
             .with("type", "Opaque")
             .with("data", data)
     }

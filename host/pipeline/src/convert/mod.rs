@@ -64,14 +64,14 @@ pub use transform::{has_hooks, is_skipped_check};
 
 use self::instance_files::GroupFiles;
 use crate::bundle::{Bundle, Permissions};
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Diagnostic, all};
 use crate::plain;
 use crate::release::Release;
 use crate::scrub::Filter;
 use crate::stage::{Deployment, External, Named, ResolvedGroup, StageError, Stages, Variable};
 use crate::yaml;
 use boson_document::Tree;
-use boson_manifest::names::Names;
+use boson_manifest::names::{NameError, Names};
 
 /// Inputs of a conversion.
 pub struct Inputs<'a> {
@@ -206,7 +206,7 @@ impl Run<'_> {
             };
             match names.resolved(&resolved.name, Some(plain::FIRST_VERSION)) {
                 Ok(secret) => ready.push(Group { resolved, secret, jobs }),
-                Err(error) => errors.extend(unnamed(&error).into_diagnostics()),
+                Err(error) => errors.push(unnamed(&error)),
             }
         }
         let objects = self.make(&names, &ready, errors)?;
@@ -311,24 +311,15 @@ impl Run<'_> {
 }
 
 fn resolved_secrets(names: &Names, groups: &[ResolvedGroup]) -> Outcome<Vec<Tree>> {
-    let (mut secrets, mut errors) = (Vec::new(), Vec::new());
-    for group in groups {
-        match plain::resolved::resolved_secret(names, group, plain::FIRST_VERSION) {
-            Ok(secret) => secrets.push(secret),
-            Err(error) => errors.push(*error),
-        }
-    }
-    if errors.is_empty() { Ok(secrets) } else { Err(errors) }
+    let secret = |group| plain::resolved::resolved_secret(names, group, plain::FIRST_VERSION);
+    all(groups.iter().map(secret))
 }
 
 fn names(deployment: &Deployment) -> Outcome<Names> {
     Names::new(&deployment.name, &deployment.namespace, &deployment.cluster_domain)
-        .map_err(|error| unnamed(&error).into_diagnostics())
+        .map_err(|error| vec![unnamed(&error)])
 }
 
-fn unnamed(error: &boson_manifest::names::NameError) -> StageError {
-    StageError::Input(vec![
-        Diagnostic::error(codes::CONVERT_NO_NAME, error.to_string())
-            .help("choose another name: --name for the deployment"),
-    ])
+fn unnamed(error: &NameError) -> Diagnostic {
+    Diagnostic::error(codes::CONVERT_NO_NAME, error.to_string()).help("choose another name: --name for the deployment")
 }

@@ -1,7 +1,7 @@
 //! Which jobs of which releases a manifest needs, and whether the releases are given.
 
 use crate::convert::codes;
-use crate::diagnostic::{Diagnostic, Severity};
+use crate::diagnostic::Diagnostic;
 use crate::release::Release;
 use crate::stage::{JobSpec, Named};
 use boson_document::{Pointer, Tree, ruby};
@@ -79,21 +79,17 @@ pub fn releases(manifest: &Tree) -> BTreeMap<&str, Option<&str>> {
 /// Specs of the jobs that the manifest uses. The others are left out: large releases have a hundred jobs, and each spec
 /// is parsed and serialized again on its way into the links stage.
 pub fn specs<'r>(manifest: Named<'_>, releases: &'r [Release]) -> Vec<JobSpec<'r>> {
-    let mut specs = Vec::new();
-    for (release, job) in used(manifest.tree).into_keys() {
-        let found = releases.iter().find(|one| one.name == release);
-        specs.extend(
-            found
-                .and_then(|found| Some((found, found.job(job)?)))
-                .map(|(found, files)| JobSpec {
-                    release: &found.name,
-                    job: &files.name,
-                    spec: &files.spec.tree,
-                    document_name: &files.spec.name,
-                }),
-        );
-    }
-    specs
+    let spec = |(release, job): (&str, &str)| {
+        let found = releases.iter().find(|one| one.name == release)?;
+        let files = found.job(job)?;
+        Some(JobSpec {
+            release: &found.name,
+            job: &files.name,
+            spec: &files.spec.tree,
+            document_name: &files.spec.name,
+        })
+    };
+    used(manifest.tree).into_keys().filter_map(spec).collect()
 }
 
 /// Adds the closest name to errors about unknown jobs: the links stage has the specs of used jobs only.
@@ -118,8 +114,7 @@ pub fn suggest_jobs(errors: &mut [Diagnostic], manifest: Named<'_>, releases: &[
 /// line, the text stays as it is.
 pub fn resolve_latest(manifest_name: &str, manifest: &mut Tree, releases: &[Release]) -> Vec<Diagnostic> {
     let mut reported = Vec::new();
-    let listed = manifest.get_mut("releases").and_then(Tree::as_array_mut);
-    for (index, release) in listed.into_iter().flatten().enumerate() {
+    for (index, release) in manifest.items_mut("releases").iter_mut().enumerate() {
         let (Some(name), Some(wanted)) = (release.str("name"), release.str("version")) else {
             continue;
         };
@@ -136,13 +131,8 @@ pub fn resolve_latest(manifest_name: &str, manifest: &mut Tree, releases: &[Rele
         }
         let message = format!("Version '{wanted}' of release '{name}' is {version}, the version of the release given");
         let place = Pointer::root().at("releases").at(index).at("version");
-        let note = Diagnostic::warning(codes::CONVERT_RELEASE_LATEST, message)
-            .in_document(manifest_name)
-            .at(place);
-        reported.push(Diagnostic {
-            severity: Severity::Info,
-            ..note
-        });
+        let note = Diagnostic::info(codes::CONVERT_RELEASE_LATEST, message);
+        reported.push(note.in_document(manifest_name).at(place));
         let version = version.to_string();
         release.set("version", version);
     }
@@ -151,29 +141,20 @@ pub fn resolve_latest(manifest_name: &str, manifest: &mut Tree, releases: &[Rele
 
 /// Warnings about given releases whose version is not the one in the manifest.
 pub fn versions(manifest: Named<'_>, releases: &[Release]) -> Vec<Diagnostic> {
-    let mut warnings = Vec::new();
-    for (index, listed) in manifest.tree.items("releases").iter().enumerate() {
-        let found = releases
-            .iter()
-            .find(|release| Some(release.name.as_str()) == listed.str("name"));
-        let Some((given, wanted)) =
-            found.and_then(|release| Some((release.version.as_deref()?, listed.get("version")?)))
-        else {
-            continue;
-        };
-        let Some(wanted) = ruby::string(wanted) else { continue };
-        if wanted != given {
-            let name = listed.str("name").unwrap_or_default();
-            let message = format!("release '{name}' has version {given}, but the manifest names {wanted}");
-            let place = Pointer::root().at("releases").at(index).at("version");
-            warnings.push(
-                Diagnostic::warning(codes::RELEASE_OTHER_VERSION, message)
-                    .in_document(manifest.name)
-                    .at(place),
-            );
+    let warning = |(index, listed): (usize, &Tree)| {
+        let name = listed.str("name")?;
+        let given = releases.iter().find(|release| release.name == name)?;
+        let (given, wanted) = (given.version.as_deref()?, ruby::member(listed, "version")?);
+        if wanted == given {
+            return None;
         }
-    }
-    warnings
+        let message = format!("release '{name}' has version {given}, but the manifest names {wanted}");
+        let place = Pointer::root().at("releases").at(index).at("version");
+        let warning = Diagnostic::warning(codes::RELEASE_OTHER_VERSION, message);
+        Some(warning.in_document(manifest.name).at(place))
+    };
+    let listed = manifest.tree.items("releases").iter().enumerate();
+    listed.filter_map(warning).collect()
 }
 
 /// Warnings about given releases that no job comes from: most often a name is misspelled.

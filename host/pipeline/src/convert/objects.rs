@@ -8,6 +8,7 @@ use super::{parallel, places};
 use crate::bundle::privileges::{self, GrantedPrivileges};
 use crate::bundle::{Bundle, Permissions};
 use crate::diagnostic::{Diagnostic, causes};
+use crate::resolved_document;
 use crate::stage::{
     Deployment, GroupRequest, GroupSummary, JobFiles, Named, PluginRef, Reply, ResolvedGroup, Stage, StageError,
     Stages, Variable, View,
@@ -148,7 +149,7 @@ fn of_group(stages: &dyn Stages, making: &Making<'_>, group: &Group<'_>) -> Repl
     };
     let mut reply = stages.convert_group(&request);
     if let Ok((_, reported)) | Err(StageError::Input(reported)) = &mut reply {
-        let entry = document.items("instance_groups").first().unwrap_or(&Tree::Null);
+        let entry = resolved_document::group(document);
         places::of_jobs(reported, manifest, entry, &pointer, &request.jobs);
         places::as_written(reported, manifest.name, manifest.tree);
     }

@@ -22,7 +22,7 @@ pub fn of_group(manifest: &Tree, group: &str) -> String {
 /// has the jobs of addons after the group's own, and leaves some out. Diagnostics about the bpm.yml of an addon's job
 /// point to the addon as well: it is the same in all groups.
 pub fn of_jobs(diagnostics: &mut [Diagnostic], manifest: Named<'_>, group: &Tree, pointer: &str, jobs: &[JobFiles]) {
-    let origins: Vec<Origin> = jobs
+    let origins: Vec<Option<Origin>> = jobs
         .iter()
         .map(|job| {
             origin(manifest.tree, group, pointer, |one| {
@@ -46,26 +46,15 @@ pub fn of_jobs(diagnostics: &mut [Diagnostic], manifest: Named<'_>, group: &Tree
         let document = place.document.as_deref().unwrap_or_default();
         let rendered = |job: &&JobFiles| job.bpm.iter().any(|copy| copy.document_name == document);
         let origin = jobs.iter().zip(&origins).find(|(job, _)| rendered(job));
-        if let Some((
-            _,
-            Origin {
-                at: Some(at),
-                addon: true,
-            },
-        )) = origin
-        {
-            *place = Place {
-                document: Some(manifest.name.to_string()),
-                pointer: Some(at.to_string()),
-                ..Place::default()
-            };
+        if let Some((_, Some(Origin { at, addon: true }))) = origin {
+            *place = Place::new(manifest.name, at);
         }
     }
 }
 
 /// The place of a resolved group's job in the manifest.
 struct Origin {
-    at: Option<Pointer>,
+    at: Pointer,
     addon: bool,
 }
 
@@ -73,15 +62,15 @@ struct Origin {
 pub fn of_job(manifest: &Tree, group: &str, job: &str) -> Option<Pointer> {
     let group = of_group(manifest, group);
     let tree = Pointer::parse(&group)?.find(manifest)?;
-    origin(manifest, tree, &group, |one| one.str("name") == Some(job)).at
+    Some(origin(manifest, tree, &group, |one| one.str("name") == Some(job))?.at)
 }
 
-fn origin(manifest: &Tree, group: &Tree, pointer: &str, is: impl Fn(&Tree) -> bool) -> Origin {
+fn origin(manifest: &Tree, group: &Tree, pointer: &str, is: impl Fn(&Tree) -> bool) -> Option<Origin> {
     let position = |owner: &Tree| owner.items("jobs").iter().position(&is);
     let here = Pointer::parse(pointer).and_then(|at| Some((position(at.find(manifest)?)?, at)));
     if let Some((index, at)) = here {
-        let at = Some(at.at("jobs").at(index));
-        return Origin { at, addon: false };
+        let at = at.at("jobs").at(index);
+        return Some(Origin { at, addon: false });
     }
     let name = group.str("name");
     // An addon that names this group comes before one that applies to all: the same job may be in several addons.
@@ -92,20 +81,17 @@ fn origin(manifest: &Tree, group: &Tree, pointer: &str, is: impl Fn(&Tree) -> bo
         included.iter().any(|one| one.as_str() == name)
     };
     let addons = manifest.items("addons").iter().enumerate();
-    let found = addons
+    let (index, job, _) = addons
         .filter_map(|(index, addon)| Some((index, position(addon)?, names(addon))))
-        .min_by_key(|(_, _, named)| !named);
-    let at = found.map(|(index, job, _)| Pointer::root().at("addons").at(index).at("jobs").at(job));
-    Origin {
-        addon: at.is_some(),
-        at,
-    }
+        .min_by_key(|(_, _, named)| !named)?;
+    let at = Pointer::root().at("addons").at(index).at("jobs").at(job);
+    Some(Origin { at, addon: true })
 }
 
-fn moved(pointer: &Pointer, listed: &Pointer, origins: &[Origin]) -> Option<Pointer> {
+fn moved(pointer: &Pointer, listed: &Pointer, origins: &[Option<Origin>]) -> Option<Pointer> {
     let (number, below) = pointer.below(listed)?.split_first()?;
     let origin = origins.get(number.parse::<usize>().ok()?)?;
-    Some(origin.at.as_ref()?.join(below))
+    Some(origin.as_ref()?.at.join(below))
 }
 
 /// Moves diagnostics about the property `quarks` to the name that it has in the manifest.
@@ -114,12 +100,8 @@ pub fn as_written(diagnostics: &mut [Diagnostic], manifest_name: &str, manifest:
         if one.place.document.as_deref() != Some(manifest_name) {
             continue;
         }
-        if let Some(found) = one
-            .place
-            .pointer
-            .as_deref()
-            .and_then(|pointer| written(pointer, manifest))
-        {
+        let pointer = one.place.pointer.as_deref();
+        if let Some(found) = pointer.and_then(|pointer| written(pointer, manifest)) {
             one.place.pointer = Some(found.to_string());
         }
     }

@@ -2,7 +2,7 @@
 //! from mounted ConfigMaps, whichever plugin created the pod.
 
 use crate::stage::Stage;
-use boson_document::{Map, Tree};
+use boson_document::Tree;
 
 /// The init container that renders templates.
 const RENDERER: &str = "template-render";
@@ -109,35 +109,26 @@ pub fn give(objects: &mut [Tree], group: Option<&str>, plugins: &[PodPlugin]) {
 
 /// Finds pods by their shape, so that every kind with a pod template is covered.
 fn pods(tree: &mut Tree, plugins: &[PodPlugin]) {
+    pod(tree, plugins);
     match tree {
-        Tree::Object(map) => {
-            if map.get("initContainers").is_some_and(|all| all.as_array().is_some()) {
-                pod(map, plugins);
-            }
-            map.values_mut().for_each(|value| pods(value, plugins));
-        }
+        Tree::Object(map) => map.values_mut().for_each(|value| pods(value, plugins)),
         Tree::Array(items) => items.iter_mut().for_each(|item| pods(item, plugins)),
         _ => {}
     }
 }
 
-fn pod(pod: &mut Map, plugins: &[PodPlugin]) {
-    let renderer = pod
-        .get_mut("initContainers")
-        .and_then(Tree::as_array_mut)
-        .and_then(|all| all.iter_mut().find(|one| one.str("name") == Some(RENDERER)));
-    let Some(renderer) = renderer else { return };
+fn pod(pod: &mut Tree, plugins: &[PodPlugin]) {
+    let mut containers = pod.items_mut("initContainers").iter_mut();
+    let Some(renderer) = containers.find(|one| one.str("name") == Some(RENDERER)) else {
+        return;
+    };
     for plugin in plugins {
         extend(renderer, "args", plugin.arguments().into_iter().map(Tree::from));
         extend(renderer, "volumeMounts", [plugin.mount()]);
     }
     let scratch = Tree::object().with("name", "TMPDIR").with("value", SCRATCH);
     extend(renderer, "env", [scratch]);
-    let mut holder = Tree::Object(std::mem::take(pod));
-    extend(&mut holder, "volumes", plugins.iter().map(PodPlugin::volume));
-    if let Tree::Object(map) = holder {
-        *pod = map;
-    }
+    extend(pod, "volumes", plugins.iter().map(PodPlugin::volume));
 }
 
 fn extend(object: &mut Tree, list: &str, items: impl IntoIterator<Item = Tree>) {

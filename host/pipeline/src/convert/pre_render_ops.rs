@@ -5,6 +5,7 @@
 use super::places;
 use crate::convert::codes;
 use crate::diagnostic::Diagnostic;
+use crate::resolved_document;
 use crate::stage::{JobFiles, Named, Reply, ResolvedGroup, Stage, StageError, Stages};
 use crate::yaml::{self, Dialect, Document};
 use boson_document::{Pointer, Tree};
@@ -38,14 +39,8 @@ struct Operations<'a> {
 pub fn to_groups(stages: &dyn Stages, groups: &mut [ResolvedGroup], manifest: Named<'_>) -> Reply<()> {
     let (mut reported, mut errors) = (Vec::new(), Vec::new());
     for group in groups {
-        let list = list(&group.document, Part::InstanceGroup).cloned();
-        let Some(list) = list else { continue };
-        let operations = Operations {
-            group: &group.name,
-            part: Part::InstanceGroup,
-            list: &list,
-            manifest: manifest.name,
-        };
+        let operations = Operations::of(&group.name, &group.document, Part::InstanceGroup, manifest.name);
+        let Some(operations) = operations else { continue };
         match operations.apply(stages, &group.document) {
             Ok((document, notes)) => {
                 group.document = document;
@@ -77,14 +72,8 @@ pub fn to_bpm(
     documents: &mut Vec<Document>,
     manifest: &str,
 ) -> Result<Vec<Diagnostic>, Vec<Diagnostic>> {
-    let Some(list) = list(&group.document, Part::Bpm) else {
+    let Some(operations) = Operations::of(&group.name, &group.document, Part::Bpm, manifest) else {
         return Ok(Vec::new());
-    };
-    let operations = Operations {
-        group: &group.name,
-        part: Part::Bpm,
-        list,
-        manifest,
     };
     let rendered: Vec<Vec<Tree>> = jobs
         .iter()
@@ -137,14 +126,8 @@ pub fn in_pod(
     configs: &Tree,
     manifest: &str,
 ) -> Result<Option<Tree>, Vec<Diagnostic>> {
-    let Some(list) = list(resolved, Part::Bpm) else {
+    let Some(operations) = Operations::of(group, resolved, Part::Bpm, manifest) else {
         return Ok(None);
-    };
-    let operations = Operations {
-        group,
-        part: Part::Bpm,
-        list,
-        manifest,
     };
     let document = Tree::object().with(CONFIGS, configs.clone());
     let changed = operations.apply(stages, &document);
@@ -198,12 +181,11 @@ pub fn in_manifest(diagnostics: &mut [Diagnostic], manifest: Named<'_>) {
 }
 
 fn list(document: &Tree, part: Part) -> Option<&Tree> {
-    of_group(document.items("instance_groups").first()?, part)
+    of_group(resolved_document::group(document), part)
 }
 
 fn of_group(group: &Tree, part: Part) -> Option<&Tree> {
-    let settings = SETTINGS.iter().try_fold(group, |tree, key| tree.get(key))?;
-    settings.get(part.name()).filter(|list| !list.is_null())
+    group.find(&SETTINGS)?.get(part.name()).filter(|list| !list.is_null())
 }
 
 // === impl Part ===
@@ -219,7 +201,18 @@ impl Part {
 
 // === impl Operations ===
 
-impl Operations<'_> {
+impl<'a> Operations<'a> {
+    /// Those in the resolved document of a group, if it has any.
+    fn of(group: &'a str, document: &'a Tree, part: Part, manifest: &'a str) -> Option<Self> {
+        let list = list(document, part)?;
+        Some(Self {
+            group,
+            part,
+            list,
+            manifest,
+        })
+    }
+
     fn apply(&self, stages: &dyn Stages, document: &Tree) -> Reply<Tree> {
         let name = format!("preRenderOps.{} of instance group '{}'", self.part.name(), self.group);
         let changed = match self.part {
@@ -259,13 +252,9 @@ impl Operations<'_> {
     /// What operations on bpm.yml cannot do: a job gets its file, or loses it, by its release.
     fn without_effect(&self, changed: &Tree, jobs: &[JobFiles]) -> Vec<Diagnostic> {
         let configs = changed.get(CONFIGS);
-        let mut names: Vec<String> = changed
-            .as_object()
-            .into_iter()
-            .flat_map(|map| map.keys())
-            .filter(|key| *key != CONFIGS)
-            .map(|key| format!("/{key}"))
-            .collect();
+        let members = changed.as_object().into_iter().flat_map(|map| map.keys());
+        let members = members.filter(|key| *key != CONFIGS);
+        let mut names: Vec<String> = members.map(|key| format!("/{key}")).collect();
         let with_file = |name: &str| jobs.iter().any(|job| job.job == name && !job.bpm.is_empty());
         let configured = configs.and_then(Tree::as_object).into_iter().flat_map(|map| map.keys());
         names.extend(

@@ -366,19 +366,15 @@ fn run(stages: &dyn Stages, filter: Filter<'_>, work: &Work<'_>) -> Outcome {
     let mut outcome = Outcome::default();
     let mut rendered = Vec::new();
     if let Some(context) = work.context(ANY_IP).filter(|_| !selected.others.is_empty()) {
-        let filled = work.fill(stages, &selected.others, &context, filter);
+        let mut filled = work.fill(stages, &selected.others, &context, filter);
+        let is_other = |one: &Diagnostic| !selected.is_about_bpm(one, work.files);
+        filled.diagnostics.retain(is_other);
         outcome.aliases = alias_files::among(&filled.files, work.files);
         outcome
             .diagnostics
             .extend(handler_files::fault(&filled.files, work.files));
         outcome.digests.extend(digests(work.files, &filled.files));
-        let about_bpm = |diagnostic: &Diagnostic| selected.is_about_bpm(diagnostic, work.files);
-        outcome.diagnostics.extend(
-            filled
-                .diagnostics
-                .into_iter()
-                .filter(|diagnostic| !about_bpm(diagnostic)),
-        );
+        outcome.diagnostics.extend(filled.diagnostics);
         rendered = filled.files;
     }
     if let Some((context, bpm)) = work.context(POD_IP).zip(selected.bpm) {

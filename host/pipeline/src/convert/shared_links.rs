@@ -5,7 +5,7 @@ use super::{providers_document, stored_documents};
 use crate::convert::codes;
 use crate::diagnostic::Diagnostic;
 use crate::external::{self, NATIVE_LINK_AMBIGUOUS, Object};
-use crate::object::metadata;
+use crate::object::{metadata, new_object};
 use crate::plain::secret::with_packed_data;
 use crate::plain::{self, FIRST_VERSION};
 use crate::stage::{Deployment, ExternalLink, OtherDeployment, Provider};
@@ -35,11 +35,7 @@ pub fn secret(names: &Names, providers: &[Provider], manifest: &Tree) -> Result<
         .with(labels::SECRET_VERSION, FIRST_VERSION.to_string());
     let tags: Tree = plain::tags(manifest, None).into_iter().collect();
     let name = names.links(Some(FIRST_VERSION));
-    let secret = Tree::object()
-        .with("apiVersion", "v1")
-        .with("kind", "Secret")
-        .with("metadata", metadata(&name, None, labels, tags))
-        .with("type", "Opaque");
+    let secret = new_object("v1", "Secret", metadata(&name, None, labels, tags)).with("type", "Opaque");
     let texts = stored_documents::providers(&shared).into_iter().collect();
     with_packed_data(secret, texts).map(Some).map_err(|error| {
         let help = "it holds the links that the deployment shares: share fewer of them, or with fewer properties";

@@ -1,7 +1,7 @@
 //! The lines in which two maps differ: a translation of BOSH's `Changeset`.
 
 use super::lines::{Line, Status, of_tree};
-use boson_document::{Tree, escape, json};
+use boson_document::{Tree, escape, json, ruby};
 
 /// Keys by which items of a list belong together.
 const KEYS: [&str; 2] = ["name", "range"];
@@ -125,7 +125,7 @@ fn items(old: &[Shown<'_>], new: &[Shown<'_>], level: usize) -> Vec<Line> {
 fn has(item: &Tree, key: &str) -> bool {
     match item {
         Tree::String(text) => text.contains(key),
-        item => !matches!(item.get(key), None | Some(Tree::Null | Tree::Bool(false))),
+        item => ruby::given(item, key).is_some(),
     }
 }
 

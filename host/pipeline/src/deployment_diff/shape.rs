@@ -42,19 +42,16 @@ fn name(item: &Tree) -> Option<&str> {
     item.str("name").or_else(|| item.get("metadata")?.str("name"))
 }
 
+fn find<'t>(items: &'t [Tree], wanted: &str) -> Option<&'t Tree> {
+    items.iter().find(|item| name(item) == Some(wanted))
+}
+
 /// Items that belong together by their names.
 fn named(old: &[Tree], new: &[Tree], path: String, depth: usize, found: &mut BTreeSet<String>) {
     let names: BTreeSet<&str> = old.iter().chain(new).filter_map(name).collect();
     let before = found.len();
     for one in names {
-        let of = |items: &[Tree]| items.iter().find(|item| name(item) == Some(one)).cloned();
-        compare(
-            of(old).as_ref(),
-            of(new).as_ref(),
-            format!("{path}[{one}]"),
-            depth,
-            found,
-        );
+        compare(find(old, one), find(new, one), format!("{path}[{one}]"), depth, found);
     }
     if found.len() == before {
         // Only their order differs, or one occurs twice.

@@ -60,8 +60,8 @@ fn by_variable(objects: &[Tree]) -> BTreeMap<&str, &Tree> {
 }
 
 fn changed(old: &Tree, new: &Tree) -> Option<VariableChange> {
-    let of = |secret: &Tree, key: &str| secret.get("spec").and_then(|spec| spec.get(key)).cloned();
-    if of(old, "type") != of(new, "type") {
+    let differs = |key: &str| old.find(&["spec", key]) != new.find(&["spec", key]);
+    if differs("type") {
         return Some(VariableChange::Regenerated);
     }
     let is_kept = mode(new) == Some(NO_OVERWRITE);
@@ -70,7 +70,7 @@ fn changed(old: &Tree, new: &Tree) -> Option<VariableChange> {
     } else {
         VariableChange::Regenerated
     };
-    (of(old, "request") != of(new, "request")).then_some(change)
+    differs("request").then_some(change)
 }
 
 fn mode(secret: &Tree) -> Option<&str> {
@@ -90,11 +90,8 @@ fn sign_again(secrets: &BTreeMap<&str, &Tree>, changes: &mut BTreeMap<String, Va
             .filter_map(|(_, secret)| secret.get("spec")?.str("secretName"))
             .collect();
         let follows = |secret: &Tree| {
-            let request = secret
-                .get("spec")
-                .and_then(|spec| spec.get("request")?.get("certificate"));
-            let ca = request.and_then(|request| request.get("CARef")?.str("name"));
-            ca.is_some_and(|ca| of_regenerated.contains(ca))
+            let ca = secret.find(&["spec", "request", "certificate", "CARef", "name"]);
+            ca.and_then(Tree::as_str).is_some_and(|ca| of_regenerated.contains(ca))
         };
         let signed: Vec<String> = secrets
             .iter()

@@ -18,40 +18,29 @@ struct Endpoint {
     address: String,
 }
 
-/// What is behind a Service.
-#[derive(Debug, PartialEq)]
-pub enum Behind {
-    /// Its instances, as templates get them.
-    Instances(Vec<Tree>),
-    /// It has neither a selector nor endpoints.
-    Nothing,
-}
-
-/// The instances behind a Service, sorted by name. `objects`: EndpointSlices, Endpoints and Pods of its namespace.
+/// The instances behind a Service as templates get them, sorted by name; `None` if it has neither a selector nor
+/// endpoints. `objects`: EndpointSlices, Endpoints and Pods of its namespace.
 ///
 /// Those that are not ready count: a pod that is unready for a moment must not restart the consumers of the link.
-pub fn behind(service: &Object<'_>, objects: &[Object<'_>]) -> Behind {
+pub fn behind(service: &Object<'_>, objects: &[Object<'_>]) -> Option<Vec<Tree>> {
     if service.spec("type").and_then(Tree::as_str) == Some("ExternalName") {
-        return Behind::Instances(external_name(service));
+        return Some(external_name(service));
     }
     let selector = service.spec("selector").and_then(Tree::as_map);
     let selector = selector.filter(|selector| !selector.is_empty());
     let of_kind = |kind: &'static str| objects.iter().filter(move |object| object.kind() == kind);
-    let mut slices = of_kind("EndpointSlice").filter(|slice| slice.label(SERVICE) == Some(service.name()));
+    let slices = of_kind("EndpointSlice").filter(|slice| slice.label(SERVICE) == Some(service.name()));
+    let slices: Vec<&Object<'_>> = slices.collect();
     let mut endpoints = of_kind("Endpoints").filter(|endpoints| endpoints.name() == service.name());
-    let found: Vec<Endpoint> = if let Some(first) = slices.next() {
-        of_slices(service, &std::iter::once(first).chain(slices).collect::<Vec<_>>())
+    let found: Vec<Endpoint> = if !slices.is_empty() {
+        of_slices(service, &slices)
     } else if let Some(endpoints) = endpoints.next() {
         of_endpoints(service, endpoints)
-    } else if let Some(selector) = selector {
-        of_kind("Pod").filter_map(|pod| of_pod(pod, selector)).collect()
     } else {
-        Vec::new()
+        let selector = selector?;
+        of_kind("Pod").filter_map(|pod| of_pod(pod, selector)).collect()
     };
-    match (found.is_empty(), selector) {
-        (true, None) => Behind::Nothing,
-        _ => Behind::Instances(numbered(found)),
-    }
+    (!found.is_empty() || selector.is_some()).then(|| numbered(found))
 }
 
 fn external_name(service: &Object<'_>) -> Vec<Tree> {
@@ -81,9 +70,7 @@ fn of_slices(service: &Object<'_>, slices: &[&Object<'_>]) -> Vec<Endpoint> {
 }
 
 fn of_slice(service: &Object<'_>, endpoint: &Tree) -> Option<Endpoint> {
-    let conditions = endpoint.get("conditions");
-    let terminating = conditions.and_then(|conditions| conditions.get("terminating"));
-    if terminating.and_then(Tree::as_bool) == Some(true) {
+    if endpoint.find(&["conditions", "terminating"]) == Some(&Tree::Bool(true)) {
         return None;
     }
     let address = endpoint.items("addresses").first()?.as_str()?;

@@ -62,8 +62,3 @@ pub fn identity(object: &Object<'_>) -> Result<Option<Identity>, Box<Diagnostic>
         Ok(Some(identity))
     }
 }
-
-/// What `link-provider-name` of a Service names.
-pub fn provider_name<'a>(service: &Object<'a>) -> Option<&'a str> {
-    service.annotation(LINK_PROVIDER_NAME)
-}

@@ -1,7 +1,7 @@
 //! From native objects to the links that they provide.
 
 use super::codes;
-use super::instances::{Behind, behind};
+use super::instances::behind;
 use super::marks::{self, Identity};
 use super::object::Object;
 use super::properties::properties;
@@ -102,7 +102,7 @@ impl<'o, 'a> Reader<'o, 'a> {
     }
 
     fn service(&mut self, service: &'o Object<'a>) {
-        let found = marks::identity(service).and_then(|identity| match marks::provider_name(service) {
+        let found = marks::identity(service).and_then(|identity| match service.annotation(LINK_PROVIDER_NAME) {
             Some(named) => self.of_secret(service, identity, named),
             None => Ok(identity),
         });
@@ -223,36 +223,29 @@ impl<'o, 'a> Reader<'o, 'a> {
     }
 
     fn instances(&mut self, service: &Object<'_>, identity: &Identity) -> Option<Vec<Tree>> {
-        match behind(service, self.objects) {
-            Behind::Instances(instances) => {
-                if instances.is_empty() {
-                    let message = format!(
-                        "{service} selects no pod with an address, so the link '{}' has no instances",
-                        identity.name
-                    );
-                    let help = "check the selector of the Service and its pods";
-                    self.diagnostics
-                        .push(service.warning(codes::NATIVE_LINK_NO_INSTANCES, message, help));
-                }
-                Some(instances)
-            }
-            Behind::Nothing => {
-                let message = format!("{service} has neither a selector nor endpoints");
-                let help = "set a selector, or create an EndpointSlice with the label `kubernetes.io/service-name`";
-                self.diagnostics
-                    .push(service.error(codes::NATIVE_LINK_NO_ENDPOINTS, &[], message, help));
-                None
-            }
+        let Some(instances) = behind(service, self.objects) else {
+            let message = format!("{service} has neither a selector nor endpoints");
+            let help = "set a selector, or create an EndpointSlice with the label `kubernetes.io/service-name`";
+            self.diagnostics
+                .push(service.error(codes::NATIVE_LINK_NO_ENDPOINTS, &[], message, help));
+            return None;
+        };
+        if instances.is_empty() {
+            let message = format!(
+                "{service} selects no pod with an address, so the link '{}' has no instances",
+                identity.name
+            );
+            let help = "check the selector of the Service and its pods";
+            self.diagnostics
+                .push(service.warning(codes::NATIVE_LINK_NO_INSTANCES, message, help));
         }
+        Some(instances)
     }
 }
 
 /// The error for several objects of a kind with one link.
 fn ambiguous_error(kind: &str, objects: &[&Object<'_>], link: &Identity, deployment: &str) -> Option<Diagnostic> {
-    let [.., last] = objects else { return None };
-    if objects.len() < 2 {
-        return None;
-    }
+    let [_, .., last] = objects else { return None };
     let mut names: Vec<String> = objects.iter().map(|object| format!("'{}'", object.name())).collect();
     names.sort();
     let message = format!(

@@ -1,14 +1,15 @@
 //! Services of groups with active/passive probes lead to the pod that the operator labels as active. Without it, no pod
 //! has the label, so they select all pods of their group.
 
+use crate::object::remove;
 use boson_document::Tree;
 use boson_manifest::labels;
 
 /// Removes the label from the selector of a Service.
 pub fn lead_to_all(object: &mut Tree) {
     if object.str("kind") == Some("Service")
-        && let Some(Tree::Object(selector)) = object.get_mut("spec").and_then(|spec| spec.get_mut("selector"))
+        && let Some(selector) = object.get_mut("spec").and_then(|spec| spec.get_mut("selector"))
     {
-        selector.shift_remove(labels::POD_ACTIVE);
+        remove(selector, labels::POD_ACTIVE);
     }
 }

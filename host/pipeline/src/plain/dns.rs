@@ -4,28 +4,23 @@
 //! # Guarantees
 //! It reads EndpointSlices of its namespace, nothing else: no Secret, no pod.
 
+use crate::object::{merge, metadata, namespace, new_object};
 use boson_document::Tree;
 use boson_manifest::dns::ACCOUNT;
 
 /// ServiceAccount, Role and RoleBinding, if one of the objects is a Deployment that uses the account.
 pub fn accounts(objects: &[Tree]) -> Vec<Tree> {
-    let is_server = |object: &Tree| {
-        let spec = ["spec", "template", "spec"]
-            .iter()
-            .try_fold(object, |tree, key| tree.get(key));
-        object.str("kind") == Some("Deployment")
-            && spec.and_then(|spec| spec.str("serviceAccountName")) == Some(ACCOUNT)
+    let account = ["spec", "template", "spec", "serviceAccountName"];
+    let is_server = |object: &&Tree| {
+        object.str("kind") == Some("Deployment") && object.find(&account).and_then(Tree::as_str) == Some(ACCOUNT)
     };
-    let Some(server) = objects.iter().find(|object| is_server(object)) else {
+    let Some(server) = objects.iter().find(is_server) else {
         return Vec::new();
     };
-    let namespace = server.get("metadata").and_then(|metadata| metadata.str("namespace"));
+    let metadata = metadata(ACCOUNT, namespace(server), Tree::object(), Tree::object());
+    let named = |version: &str, kind: &str| new_object(version, kind, metadata.clone());
     let rbac = "rbac.authorization.k8s.io";
-    let subject = Tree::object().with("kind", "ServiceAccount").with("name", ACCOUNT);
-    let subject = match namespace {
-        Some(namespace) => subject.with("namespace", namespace),
-        None => subject,
-    };
+    let subject = merge(Tree::object().with("kind", "ServiceAccount"), &metadata);
     let rule = Tree::object()
         .with("apiGroups", vec!["discovery.k8s.io"])
         .with("resources", vec!["endpointslices"])
@@ -35,23 +30,12 @@ pub fn accounts(objects: &[Tree]) -> Vec<Tree> {
         .with("kind", "Role")
         .with("name", ACCOUNT);
     vec![
-        named("v1", "ServiceAccount", namespace),
-        named(&format!("{rbac}/v1"), "Role", namespace).with("rules", vec![rule]),
-        named(&format!("{rbac}/v1"), "RoleBinding", namespace)
+        named("v1", "ServiceAccount"),
+        named(&format!("{rbac}/v1"), "Role").with("rules", vec![rule]),
+        named(&format!("{rbac}/v1"), "RoleBinding")
             .with("roleRef", role)
             .with("subjects", vec![subject]),
     ]
-}
-
-fn named(version: &str, kind: &str, namespace: Option<&str>) -> Tree {
-    let mut metadata = Tree::object().with("name", ACCOUNT);
-    if let Some(namespace) = namespace {
-        metadata.set("namespace", namespace);
-    }
-    Tree::object()
-        .with("apiVersion", version)
-        .with("kind", kind)
-        .with("metadata", metadata)
 }
 
 #[cfg(test)]

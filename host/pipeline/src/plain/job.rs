@@ -1,7 +1,7 @@
 //! QuarksJob to Job.
 
 use crate::Diagnostic;
-use crate::object::{annotations, fault, map, merge, metadata, namespace};
+use crate::object::{annotations, fault, map, merge, metadata, namespace, new_object, set_map};
 use crate::plain::codes;
 use boson_document::Tree;
 use boson_manifest::{labels, names};
@@ -23,11 +23,7 @@ impl Run {
     /// # Errors
     /// An unknown strategy.
     pub fn of(job: &Tree) -> Result<Self, Box<Diagnostic>> {
-        let strategy = job
-            .get("spec")
-            .and_then(|spec| spec.get("trigger"))
-            .and_then(|trigger| trigger.str("strategy"));
-        match strategy {
+        match job.find(&["spec", "trigger", "strategy"]).and_then(Tree::as_str) {
             Some("now" | "once") => Ok(Self::Now),
             Some("manual" | "done") => Ok(Self::Later),
             _ => Err(fault(
@@ -41,10 +37,7 @@ impl Run {
 
 /// The Job of a QuarksJob, with this name.
 pub fn job(job: &Tree, name: &str, run: Run) -> Tree {
-    let template = job
-        .get("spec")
-        .and_then(|spec| spec.get("template"))
-        .unwrap_or(&Tree::Null);
+    let template = job.find(&["spec", "template"]).unwrap_or(&Tree::Null);
     let name = names::cut(name, "", names::MAX_LABEL_LENGTH);
     let own = Tree::object().with(
         labels::QUARKS_JOB_NAME,
@@ -55,13 +48,7 @@ pub fn job(job: &Tree, name: &str, run: Run) -> Tree {
     let mut spec = template.get("spec").cloned().unwrap_or_else(Tree::object);
     let mut pods = spec.get("template").cloned().unwrap_or_else(Tree::object);
     let marked = merge(map(&pods, "labels"), &own);
-    pods.set(
-        "metadata",
-        pods.get("metadata")
-            .cloned()
-            .unwrap_or_else(Tree::object)
-            .with("labels", marked),
-    );
+    set_map(&mut pods, "labels", marked);
     if let Some(pod) = pods.get_mut("spec")
         && pod.get("restartPolicy").is_none_or(Tree::is_null)
     {
@@ -72,9 +59,6 @@ pub fn job(job: &Tree, name: &str, run: Run) -> Tree {
     if run == Run::Later {
         spec.set("suspend", true);
     }
-    Tree::object()
-        .with("apiVersion", "batch/v1")
-        .with("kind", "Job")
-        .with("metadata", metadata(&name, namespace(job), labels, annotations))
-        .with("spec", spec)
+    let metadata = metadata(&name, namespace(job), labels, annotations);
+    new_object("batch/v1", "Job", metadata).with("spec", spec)
 }

@@ -94,19 +94,13 @@ fn has_update(object: &Tree) -> bool {
 
 fn without_rollout() -> Diagnostic {
     let why = "Canaries, limits, watch times and the strategy of 'update' have no effect without the operator";
-    Diagnostic {
-        severity: Severity::Warning,
-        ..Diagnostic::error(codes::PLAIN_NEEDS_OPERATOR, why)
-    }
+    Diagnostic::warning(codes::PLAIN_NEEDS_OPERATOR, why)
 }
 
 /// Warnings about work that only the operator does.
 fn unheeded(object: &Tree) -> Vec<Diagnostic> {
     let is_set = |path: &[&str]| {
-        let value = path
-            .iter()
-            .try_fold(object, |tree, key| tree.get(key))
-            .unwrap_or(&Tree::Null);
+        let value = object.find(path).unwrap_or(&Tree::Null);
         !value.is_null()
             && value.as_array().is_none_or(|a| !a.is_empty())
             && value.as_object().is_none_or(|o| !o.is_empty())

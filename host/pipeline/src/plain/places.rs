@@ -48,10 +48,9 @@ fn plain(place: &Place, objects: &[Tree]) -> Option<Place> {
         }
         _ => return None,
     };
-    let pointer = place.pointer.as_deref();
-    let pointer = pointer.and_then(|pointer| match pointer.strip_prefix(TEMPLATE) {
-        Some(below) => Some(below),
-        None => Some(pointer).filter(|pointer| pointer.starts_with("/metadata")),
+    let pointer = place.pointer.as_deref().and_then(|pointer| {
+        let below = pointer.strip_prefix(TEMPLATE);
+        below.or_else(|| pointer.starts_with("/metadata").then_some(pointer))
     });
     Some(Place {
         document: Some(format!("{}/{}", made.str("kind")?, name(&made))),
@@ -67,11 +66,7 @@ mod tests {
     use boson_document::json::parse;
 
     fn shown(document: &str, pointer: &str, objects: &[Tree]) -> (Option<String>, Option<String>) {
-        let place = Place {
-            document: Some(document.into()),
-            pointer: Some(pointer.into()),
-            ..Place::default()
-        };
+        let place = Place::new(document, pointer);
         let mut one = Diagnostic::reported_error("a-b", "x");
         one.related = vec![Related {
             place: place.clone(),

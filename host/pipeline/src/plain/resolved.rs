@@ -1,6 +1,6 @@
 //! The Secrets with the resolved documents of instance groups, which init containers render templates from.
 
-use crate::object::metadata;
+use crate::object::{metadata, new_object, remove};
 use crate::plain::codes;
 use crate::resolved_document;
 use crate::stage::ResolvedGroup;
@@ -40,11 +40,7 @@ pub fn resolved_secret(names: &Names, group: &ResolvedGroup, version: u32) -> Re
         .with(labels::SECRET_KIND, secret_kind::VERSIONED)
         .with(labels::SECRET_VERSION, version.to_string());
     let tags: Tree = super::tags(&group.document, Some(&group.name)).into_iter().collect();
-    let secret = Tree::object()
-        .with("apiVersion", "v1")
-        .with("kind", "Secret")
-        .with("metadata", metadata(&name, None, labels, tags))
-        .with("type", "Opaque");
+    let secret = new_object("v1", "Secret", metadata(&name, None, labels, tags)).with("type", "Opaque");
     super::secret::with_packed_data(secret, entries(group)).map_err(|error| {
         let help = "it holds every instance of the group and of the groups that its links lead to: have fewer of them, or several smaller groups";
         Box::new(error.help(help))
@@ -124,10 +120,9 @@ impl Rendered {
         let first = |zone| resolved_document::index(&group.document, zone, 0);
         let first_indexes = (0..).map_while(first).collect();
         let mut document = group.document.clone();
-        let groups = document.get_mut("instance_groups").and_then(Tree::as_array_mut);
-        for group in groups.into_iter().flatten() {
+        for group in document.items_mut("instance_groups") {
             remove(group, "instances");
-            for job in group.get_mut("jobs").and_then(Tree::as_array_mut).into_iter().flatten() {
+            for job in group.items_mut("jobs") {
                 if let Some(quarks) = job.get_mut("properties").and_then(|all| all.get_mut("quarks")) {
                     remove(quarks, "instances");
                     remove(quarks, "hypothetical");
@@ -145,11 +140,5 @@ impl Rendered {
     fn digest(&self, zone: usize) -> String {
         let first = self.first_indexes.get(zone).unwrap_or(&0);
         HEXLOWER.encode(&Sha256::digest(format!("{first}\n{}", self.document)))
-    }
-}
-
-fn remove(tree: &mut Tree, key: &str) {
-    if let Some(map) = tree.as_object_mut() {
-        map.shift_remove(key);
     }
 }

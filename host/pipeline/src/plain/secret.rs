@@ -1,19 +1,21 @@
 //! Converts a QuarksSecret and a value to a Secret.
 
 use crate::Diagnostic;
-use crate::bundle::limits::{MAX_DATA_BYTES, is_data_key};
+use crate::bundle::limits::MAX_DATA_BYTES;
 use crate::encoding;
-use crate::object::{annotations, fault, map, merge, metadata, namespace};
+use crate::object::{annotations, fault, map, merge, metadata, namespace, new_object, remove, set_map};
 use crate::plain::codes;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use boson_document::{Tree, json};
 use boson_manifest::labels;
+use boson_manifest::syntax::is_data_key;
 
 /// Keys that Kubernetes requires in a Secret of a type.
-const REQUIRED: &[(&str, &[&str])] = &[
-    ("kubernetes.io/tls", &["tls.crt", "tls.key"]),
-    ("kubernetes.io/basic-auth", &["username"]),
+const REQUIRED: [(&str, &str); 3] = [
+    ("kubernetes.io/tls", "tls.crt"),
+    ("kubernetes.io/tls", "tls.key"),
+    ("kubernetes.io/basic-auth", "username"),
 ];
 
 /// The variable of a QuarksSecret, by its name in the manifest.
@@ -35,21 +37,13 @@ pub fn secret(object: &Tree, value: &Tree) -> Result<Tree, Box<Diagnostic>> {
     let labels = merge(labels, spec.get("secretLabels").unwrap_or(&Tree::Null));
     let labels = labels.with(labels::SECRET_KIND, labels::secret_kind::GENERATED);
     let mut annotations = annotations(object);
-    if let Some(map) = annotations.as_object_mut() {
-        // It controls when a value is generated, and does not describe the value.
-        map.shift_remove(labels::UPDATE_MODE);
-    }
+    // It controls when a value is generated, and does not describe the value.
+    remove(&mut annotations, labels::UPDATE_MODE);
     let annotations = merge(annotations, spec.get("secretAnnotations").unwrap_or(&Tree::Null));
-    let secret = Tree::object()
-        .with("apiVersion", "v1")
-        .with("kind", "Secret")
-        .with("metadata", metadata(name, namespace(object), labels, annotations))
-        .with("type", kind);
-    let needed = REQUIRED
-        .iter()
-        .find(|(of, _)| *of == kind)
-        .map_or(&[][..], |(_, keys)| *keys);
-    if let Some(key) = needed.iter().find(|key| entries.iter().all(|(name, _)| name != *key)) {
+    let metadata = metadata(name, namespace(object), labels, annotations);
+    let secret = new_object("v1", "Secret", metadata).with("type", kind);
+    let is_missing = |key: &str| entries.iter().all(|(name, _)| name != key);
+    if let Some((_, key)) = REQUIRED.iter().find(|(of, key)| *of == kind && is_missing(key)) {
         return Err(fault(
             object,
             codes::PLAIN_INVALID_VALUE,
@@ -70,7 +64,6 @@ fn entries(object: &Tree, spec: &Tree, value: &Tree) -> Result<(&'static str, En
             .filter_map(|(from, to)| Some(((*to).to_string(), text(value.get(from)?))));
         present.collect::<Vec<_>>()
     };
-    let certificate = spec.get("request").and_then(|request| request.get("certificate"));
     match spec.str("type").unwrap_or_default() {
         "tls" => Ok((
             "kubernetes.io/tls",
@@ -82,10 +75,7 @@ fn entries(object: &Tree, spec: &Tree, value: &Tree) -> Result<(&'static str, En
         )),
         "certificate" => {
             let mut entries = members(value);
-            let is_ca = certificate
-                .and_then(|request| request.get("isCA"))
-                .and_then(Tree::as_bool)
-                .unwrap_or(false);
+            let is_ca = spec.find(&["request", "certificate", "isCA"]) == Some(&Tree::Bool(true));
             if value.as_object().is_some() && value.get("is_ca").is_none() {
                 entries.push(("is_ca".into(), is_ca.to_string()));
             }
@@ -126,9 +116,7 @@ pub(crate) fn with_packed_data(mut secret: Tree, entries: Vec<(String, String)>)
         .map_err(|error| fault(&secret, codes::PLAIN_SECRET_TOO_LARGE, &error.to_string()))?;
     if packed {
         let annotations = map(&secret, "annotations").with(labels::ENCODING, encoding::GZIP);
-        if let Some(metadata) = secret.get_mut("metadata") {
-            metadata.set("annotations", annotations);
-        }
+        set_map(&mut secret, "annotations", annotations);
     }
     Ok(secret.with("data", encoded(&entries)))
 }

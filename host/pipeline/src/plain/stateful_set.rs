@@ -2,9 +2,10 @@
 
 use super::zone::{NODE_LABEL, Zone};
 use crate::Diagnostic;
-use crate::object::{annotations, fault, is_label_value, map, merge, metadata, name, namespace};
+use crate::object::{annotations, fault, map, merge, metadata, name, namespace, new_object, remove, set_map};
 use crate::plain::codes;
 use boson_document::{Tree, json};
+use boson_manifest::syntax::is_label_value;
 use boson_manifest::{labels, names};
 use std::collections::HashSet;
 
@@ -15,8 +16,7 @@ pub fn is_delete_create(set: &Tree) -> bool {
 
 /// The annotations with the update block of a QuarksStatefulSet.
 pub(super) fn update_block(set: &Tree) -> Option<&Tree> {
-    let annotations = ["spec", "template", "metadata", "annotations"];
-    annotations.iter().try_fold(set, |tree, key| tree.get(key))
+    set.find(&["spec", "template", "metadata", "annotations"])
 }
 
 /// The StatefulSets of a QuarksStatefulSet at one version: one for each zone, or a single one without zones.
@@ -40,11 +40,8 @@ pub fn stateful_sets(set: &Tree, version: u32) -> Result<Vec<Tree>, Box<Diagnost
 /// All zones, each with its replicas.
 fn zones<'t>(set: &Tree, spec: &'t Tree) -> Result<Vec<Zone<'t>>, Box<Diagnostic>> {
     let names = spec.items("zones");
-    let inner = spec.get("template").and_then(|template| template.get("spec"));
-    let all = inner
-        .and_then(|inner| inner.get("replicas"))
-        .and_then(Tree::as_i64)
-        .unwrap_or(1);
+    let all = spec.find(&["template", "spec", "replicas"]);
+    let all = all.and_then(Tree::as_i64).unwrap_or(1);
     let each = zone_replicas(set, spec, names.len())?;
     let fullest = each.as_ref().and_then(|each| each.iter().copied().max()).unwrap_or(all);
     if names.is_empty() {
@@ -57,30 +54,21 @@ fn zones<'t>(set: &Tree, spec: &'t Tree) -> Result<Vec<Zone<'t>>, Box<Diagnostic
             fullest,
         }]);
     }
+    let invalid = |why: &str| fault(set, codes::PLAIN_INVALID_ZONE, why);
     let count = u32::try_from(names.len()).unwrap_or(u32::MAX);
     let mut distinct = HashSet::new();
     (0..)
         .zip(names)
         .map(|(index, name)| {
             let name = name.as_str().filter(|name| is_label_value(name) && !name.is_empty());
-            let name = name.ok_or_else(|| {
-                fault(
-                    set,
-                    codes::PLAIN_INVALID_ZONE,
-                    "a zone's name is not a valid label value",
-                )
-            })?;
+            let name = name.ok_or_else(|| invalid("a zone's name is not a valid label value"))?;
             if !distinct.insert(name) {
-                return Err(fault(
-                    set,
-                    codes::PLAIN_INVALID_ZONE,
-                    &format!("the zone '{name}' occurs twice"),
-                ));
+                return Err(invalid(&format!("the zone '{name}' occurs twice")));
             }
             let value = spec.get("zoneValues").and_then(|values| values.str(name));
             if value.is_some_and(|value| !is_label_value(value)) {
                 let what = format!("the value of zone '{name}' is not a valid label value");
-                return Err(fault(set, codes::PLAIN_INVALID_ZONE, &what));
+                return Err(invalid(&what));
             }
             Ok(Zone {
                 index,
@@ -123,19 +111,14 @@ fn stateful_set(set: &Tree, spec: &Tree, template: &Tree, zone: &Zone<'_>, versi
     let labels = merge(merge(map(set, "labels"), &map(template, "labels")), &own);
     let mut annotations = merge(annotations(set), &map(template, "annotations"));
     // It is about the rollout of the group.
-    if let Tree::Object(members) = &mut annotations {
-        members.shift_remove(labels::WAIVED_RULE);
-    }
+    remove(&mut annotations, labels::WAIVED_RULE);
     annotations.set(labels::VERSION, version.to_string());
     if zone.name.is_some() {
         annotations.set(labels::ZONES, json::to_text(&Tree::from(spec.items("zones").to_vec())));
     }
     let inner = template.get("spec").unwrap_or(&Tree::Null);
-    Tree::object()
-        .with("apiVersion", "apps/v1")
-        .with("kind", "StatefulSet")
-        .with("metadata", metadata(&name, namespace(set), labels, annotations))
-        .with("spec", stateful_set_spec(set, spec, inner, zone, own))
+    let metadata = metadata(&name, namespace(set), labels, annotations);
+    new_object("apps/v1", "StatefulSet", metadata).with("spec", stateful_set_spec(set, spec, inner, zone, own))
 }
 
 fn stateful_set_spec(set: &Tree, spec: &Tree, inner: &Tree, zone: &Zone<'_>, own: Tree) -> Tree {
@@ -144,13 +127,8 @@ fn stateful_set_spec(set: &Tree, spec: &Tree, inner: &Tree, zone: &Zone<'_>, own
     // Not the other labels of the pods: they may change, and a selector cannot.
     let selector = [labels::AZ_INDEX, labels::STATEFUL_SET_NAME].map(|key| (key, own.get(key).cloned()));
     let selector: Tree = selector.into_iter().collect();
-    pods.set(
-        "metadata",
-        pods.get("metadata")
-            .cloned()
-            .unwrap_or_else(Tree::object)
-            .with("labels", merge(map(&pods, "labels"), &own)),
-    );
+    let labels = merge(map(&pods, "labels"), &own);
+    set_map(&mut pods, "labels", labels);
     if let Some(pod) = pods.get_mut("spec") {
         zone.set_environment(pod, inject_replicas);
         zone.set_affinity(pod, spec.str("zoneNodeLabel").unwrap_or(NODE_LABEL));

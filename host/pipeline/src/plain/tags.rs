@@ -1,9 +1,9 @@
 //! Tags of a deployment and its instance groups: annotations of all objects, Secrets between the steps of a conversion
 //! included.
 
-use crate::object::is_qualified;
 use boson_document::{Tree, go};
 use boson_manifest::labels::GROUP;
+use boson_manifest::syntax::is_qualified;
 use std::collections::BTreeMap;
 
 /// Tags of the manifest, and over them those of an instance group.

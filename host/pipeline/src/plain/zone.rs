@@ -1,5 +1,6 @@
 //! The parts of a pod that depend on its zone: node affinity, environment, labels.
 
+use crate::object::member;
 use boson_document::Tree;
 use boson_manifest::{contract, labels};
 
@@ -59,7 +60,7 @@ impl Zone<'_> {
             rules.push(("BOSH_REPLICA_COUNT", &replicas, Rule::WhereSet));
         }
         for list in ["initContainers", "containers"] {
-            for container in pod.get_mut(list).and_then(Tree::as_array_mut).into_iter().flatten() {
+            for container in pod.items_mut(list) {
                 set_variables(container, &rules);
             }
         }
@@ -97,13 +98,6 @@ fn pinned(term: &Tree, expression: &Tree) -> Tree {
     let mut expressions = term.items("matchExpressions").to_vec();
     expressions.push(expression.clone());
     term.clone().with("matchExpressions", expressions)
-}
-
-fn member(tree: &Tree, key: &str) -> Tree {
-    tree.get(key)
-        .filter(|value| value.as_object().is_some())
-        .cloned()
-        .unwrap_or_else(Tree::object)
 }
 
 /// When a variable is set.

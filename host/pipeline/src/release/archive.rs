@@ -7,12 +7,12 @@
 use super::job::{self, Layout};
 use super::open;
 use super::source::missing_packages;
-use super::{Files, Release, checked_name, is_identifier, renamed, spec};
+use super::{Files, Release, checked_name, fault, is_identifier, renamed, spec};
 use crate::diagnostic::Diagnostic;
 use crate::release::codes;
 use crate::report::Sources;
 use crate::yaml::{Dialect, Document};
-use boson_document::{Pointer, Tree};
+use boson_document::{Pointer, Tree, ruby};
 use std::collections::HashSet;
 
 /// Name of the release manifest in the tarball.
@@ -88,19 +88,10 @@ pub fn read(
         });
     let packages: HashSet<&str> = manifest.packages.iter().map(|package| package.name.as_str()).collect();
     let mut jobs = Vec::new();
-    for reference in manifest
-        .jobs
-        .iter()
-        .filter(|reference| !failed.contains(&reference.name))
-    {
-        match job::read(
-            files,
-            &format!("jobs/{}", reference.name),
-            &reference.name,
-            Layout::Archive,
-            &mut warnings,
-            sources,
-        ) {
+    let unpacked = manifest.jobs.iter().map(|reference| &reference.name);
+    for job in unpacked.filter(|job| !failed.contains(*job)) {
+        let path = format!("jobs/{job}");
+        match job::read(files, &path, job, Layout::Archive, &mut warnings, sources) {
             Ok(job) => {
                 errors.extend(missing_packages(&job, &packages, sources));
                 jobs.push(job);
@@ -140,7 +131,7 @@ impl Manifest {
             check.say(Pointer::root(), "Invalid release manifest: expected a map".into());
             return Err(check.errors);
         }
-        let compiled = spec::given(tree, "compiled_packages").is_some();
+        let compiled = ruby::given(tree, "compiled_packages").is_some();
         let packages = if compiled { "compiled_packages" } else { "packages" };
         let name = check.identifier(tree, "name", &Pointer::root(), "release name");
         let version = check.identifier(tree, "version", &Pointer::root(), "release version");
@@ -172,11 +163,8 @@ struct Check<'a> {
 
 impl Check<'_> {
     fn say(&mut self, at: Pointer, message: String) {
-        self.errors.push(
-            Diagnostic::error(codes::RELEASE_MANIFEST, message)
-                .in_document(self.document)
-                .at(at),
-        );
+        self.errors
+            .push(fault(codes::RELEASE_MANIFEST, self.document, &at, message));
     }
 
     fn identifier(&mut self, tree: &Tree, key: &str, at: &Pointer, label: &str) -> String {
@@ -226,7 +214,7 @@ impl Check<'_> {
 
     fn entries<'t>(&mut self, tree: &'t Tree, key: &str, noun: &str) -> Vec<(String, Pointer, &'t Tree)> {
         let at = Pointer::root().at(key);
-        let Some(value) = spec::given(tree, key) else {
+        let Some(value) = ruby::given(tree, key) else {
             return Vec::new();
         };
         let Some(entries) = value.as_array() else {

@@ -87,7 +87,7 @@ impl Files {
 
     /// Removes everything below this path.
     pub fn remove_below(&mut self, path: &str) {
-        let below: Vec<String> = self.below(path).map(|(path, _)| path.clone()).collect();
+        let below: Vec<String> = self.iter_below(path).map(|(path, _)| path.to_owned()).collect();
         for path in below {
             self.entries.remove(&path);
         }
@@ -114,8 +114,16 @@ impl Files {
     }
 
     /// Every entry below this path, sorted by path. Links are not followed.
-    pub fn iter_below(&self, path: &str) -> impl Iterator<Item = (&str, &Entry)> {
-        self.below(path).map(|(path, entry)| (path.as_str(), entry))
+    pub fn iter_below<'f>(&'f self, path: &str) -> impl Iterator<Item = (&'f str, &'f Entry)> + use<'f> {
+        let prefix = if path.is_empty() {
+            String::new()
+        } else {
+            format!("{path}/")
+        };
+        self.entries
+            .range(prefix.clone()..)
+            .take_while(move |(path, _)| path.starts_with(&prefix))
+            .map(|(path, entry)| (path.as_str(), entry))
     }
 
     /// Names in the directory at `path` (links followed), sorted.
@@ -123,7 +131,7 @@ impl Files {
         let Ok(path) = self.follow(path) else { return Vec::new() };
         let skip = if path.is_empty() { 0 } else { path.len() + 1 };
         let mut names: Vec<&str> = self
-            .below(&path)
+            .iter_below(&path)
             .filter_map(|(path, _)| path.get(skip..)?.split('/').next())
             .collect();
         // The order of paths is not the order of their first components: `a-b/c` sorts before `a/b`.
@@ -215,18 +223,7 @@ impl Files {
     }
 
     fn holds_directory(&self, path: &str) -> bool {
-        matches!(self.entries.get(path), Some(Entry::Directory)) || self.below(path).next().is_some()
-    }
-
-    fn below<'f>(&'f self, path: &str) -> impl Iterator<Item = (&'f String, &'f Entry)> + use<'f> {
-        let prefix = if path.is_empty() {
-            String::new()
-        } else {
-            format!("{path}/")
-        };
-        self.entries
-            .range(prefix.clone()..)
-            .take_while(move |(path, _)| path.starts_with(&prefix))
+        matches!(self.entries.get(path), Some(Entry::Directory)) || self.iter_below(path).next().is_some()
     }
 }
 

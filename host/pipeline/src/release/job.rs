@@ -3,7 +3,7 @@
 use super::files::{FileError, Files};
 use super::open;
 use super::paths;
-use super::{Job, TemplateFile, spec, weight};
+use super::{Job, TemplateFile, fault, spec, weight};
 use crate::diagnostic::Diagnostic;
 use crate::release::codes;
 use crate::report::Sources;
@@ -100,20 +100,10 @@ impl Reader<'_> {
     fn spec(&mut self) -> Option<Document> {
         let path = self.path(self.layout.spec_file());
         let document = self.files.document(&path);
-        let file = match self.files.counted(&path, yaml::weight) {
-            Ok(file) => file,
-            Err(why) => {
-                self.errors.push(self.no_spec(&path, &why));
-                return None;
-            }
-        };
-        let spec = match open::yaml(Dialect::Psych, &document, &file.bytes, self.sources) {
-            Ok(spec) => spec,
-            Err(error) => {
-                self.errors.push(error);
-                return None;
-            }
-        };
+        let file = self.files.counted(&path, yaml::weight);
+        let file = file.map_err(|why| self.no_spec(&path, &why));
+        let read = file.and_then(|file| open::yaml(Dialect::Psych, &document, &file.bytes, self.sources));
+        let spec = read.map_err(|error| self.errors.push(error)).ok()?;
         self.errors.extend(spec::check(self.name, &spec.tree, &document));
         self.check_name(&spec);
         self.warnings.extend(spec.warnings.iter().cloned());
@@ -163,11 +153,8 @@ impl Reader<'_> {
         } else {
             Pointer::root()
         };
-        self.errors.push(
-            Diagnostic::error(codes::RELEASE_JOB_NAME, message)
-                .in_document(&spec.name)
-                .at(at),
-        );
+        self.errors
+            .push(fault(codes::RELEASE_JOB_NAME, &spec.name, &at, message));
     }
 
     fn templates(&mut self, spec: &Document) -> Vec<TemplateFile> {
@@ -218,13 +205,8 @@ impl Reader<'_> {
             },
             Err(FileError::Missing) => {
                 let message = format!("Missing template file '{source}' for job '{}'", self.name);
-                Diagnostic::error(codes::RELEASE_TEMPLATE_MISSING, message)
-                    .in_document(spec)
-                    .at(at)
-                    .help(format!(
-                        "the spec lists it, but there is no '{}'",
-                        self.files.document(&path)
-                    ))
+                let help = format!("the spec lists it, but there is no '{}'", self.files.document(&path));
+                fault(codes::RELEASE_TEMPLATE_MISSING, spec, at, message).help(help)
             }
             // Once for a job: there is no memory left for any other template either.
             Err(FileError::Excess) if self.errors.iter().any(|error| error.code == "release-too-large") => return None,
@@ -245,12 +227,8 @@ impl Reader<'_> {
             None => format!("Template '{source}' of job '{name}' has no destination"),
         };
         let help = "use a path relative to /var/vcap/jobs/<job>, such as `config/app.yml`";
-        self.errors.push(
-            Diagnostic::error(codes::RELEASE_TEMPLATE_DESTINATION, message)
-                .in_document(spec)
-                .at(at)
-                .help(help),
-        );
+        let error = fault(codes::RELEASE_TEMPLATE_DESTINATION, spec, at, message);
+        self.errors.push(error.help(help));
         None
     }
 

@@ -29,7 +29,7 @@ pub use weight::check_all;
 use crate::diagnostic::Diagnostic;
 use crate::report::Sources;
 use crate::yaml::Document;
-use boson_document::Tree;
+use boson_document::{Code, Pointer, Tree};
 
 #[derive(Clone, Debug)]
 pub struct Release {
@@ -127,8 +127,7 @@ impl Job {
 
     /// The name of the template of the file at this path, relative to the job.
     pub fn template_at(&self, destination: &str) -> Option<String> {
-        let template = self.templates.iter().find(|file| file.destination == destination)?;
-        Some(self.template_name(template))
+        Some(self.template_name(self.template_for(destination)?))
     }
 }
 
@@ -176,6 +175,11 @@ pub fn is_identifier(text: &str) -> bool {
             .all(|byte| byte.is_ascii_alphanumeric() || b"-_+.".contains(&byte))
 }
 
+/// An error at a place of a document.
+fn fault(code: &Code, document: &str, at: &Pointer, message: String) -> Diagnostic {
+    Diagnostic::error(code, message).in_document(document).at(at)
+}
+
 /// The name given by a user or a file, or why it is invalid.
 fn checked_name(name: &str) -> Result<String, Diagnostic> {
     if is_identifier(name) {
@@ -214,13 +218,9 @@ impl Sources {
 
 /// The job of a release that an entry of a resolved document is about.
 pub fn find_job<'a>(releases: &'a [Release], job: &Tree) -> Option<&'a Job> {
-    let release = releases
-        .iter()
-        .find(|release| Some(release.name.as_str()) == job.str("release"))?;
-    release
-        .jobs
-        .iter()
-        .find(|files| Some(files.name.as_str()) == job.str("name"))
+    let release = job.str("release")?;
+    let release = releases.iter().find(|one| one.name == release)?;
+    release.job(job.str("name")?)
 }
 
 #[cfg(test)]

@@ -4,8 +4,8 @@
 use super::files::FileError;
 use super::job::{self, Layout};
 use super::open;
-use super::{Entry, Files, Job, Release, checked_name, renamed, spec, version};
-use crate::diagnostic::Diagnostic;
+use super::{Entry, Files, Job, Release, checked_name, fault, renamed, spec, version};
+use crate::diagnostic::{Diagnostic, all};
 use crate::release::codes;
 use crate::report::Sources;
 use crate::yaml::{self, Dialect};
@@ -31,14 +31,8 @@ pub fn read(files: &Files, name: Option<&str>, sources: &mut Sources) -> Result<
     let packages: HashSet<&str> = named.iter().flatten().map(String::as_str).collect();
     let mut jobs = Vec::new();
     for directory in directories(files, "jobs") {
-        match job::read(
-            files,
-            &format!("jobs/{directory}"),
-            directory,
-            Layout::Source,
-            &mut warnings,
-            sources,
-        ) {
+        let path = format!("jobs/{directory}");
+        match job::read(files, &path, directory, Layout::Source, &mut warnings, sources) {
             Ok(job) => {
                 // If one of the names is unknown, other packages would seem to be missing.
                 if named.is_ok() {
@@ -73,11 +67,7 @@ pub(super) fn missing_packages(job: &Job, packages: &HashSet<&str>, sources: &mu
             let name = &job.name;
             let message = format!("Expected to find package '{package}' since it's a dependency of job '{name}'");
             let at = Pointer::root().at("packages").at(index);
-            missing.push(
-                Diagnostic::error(codes::RELEASE_PACKAGE_MISSING, message)
-                    .in_document(&job.spec.name)
-                    .at(at),
-            );
+            missing.push(fault(codes::RELEASE_PACKAGE_MISSING, &job.spec.name, &at, message));
         }
     }
     if !missing.is_empty() {
@@ -88,14 +78,8 @@ pub(super) fn missing_packages(job: &Job, packages: &HashSet<&str>, sources: &mu
 
 /// Names of packages: the `name` in `spec.lock` or `spec`, which may differ from the directory's.
 fn package_names(files: &Files, sources: &mut Sources) -> Result<Vec<String>, Vec<Diagnostic>> {
-    let (mut names, mut errors) = (Vec::new(), Vec::new());
-    for directory in files.names("packages") {
-        match package_name(files, directory, sources) {
-            Ok(name) => names.push(name),
-            Err(error) => errors.push(error),
-        }
-    }
-    if errors.is_empty() { Ok(names) } else { Err(errors) }
+    let directories = files.names("packages").into_iter();
+    all(directories.map(|directory| package_name(files, directory, sources)))
 }
 
 fn package_name(files: &Files, directory: &str, sources: &mut Sources) -> Result<String, Diagnostic> {
@@ -165,12 +149,10 @@ fn configured_name(files: &Files, sources: &mut Sources) -> Result<String, Diagn
 /// The newest final version in the directory. An index that cannot be read is only a warning: nothing depends on it.
 fn newest_version(files: &Files, name: &str, warnings: &mut Vec<Diagnostic>) -> Option<String> {
     let indexed = indexed_versions(files, &format!("releases/{name}/index.yml"), warnings);
-    let named = || named_versions(files, &format!("releases/{name}"), name);
-    let old = || named_versions(files, "releases", name);
-    let versions = [indexed]
-        .into_iter()
-        .chain([named(), old()])
-        .find(|versions| !versions.is_empty())?;
+    let named = named_versions(files, &format!("releases/{name}"), name);
+    let old = named_versions(files, "releases", name);
+    let mut known = [indexed, named, old].into_iter();
+    let versions = known.find(|versions| !versions.is_empty())?;
     version::newest(versions.iter().map(String::as_str)).map(str::to_owned)
 }
 
@@ -189,11 +171,8 @@ fn indexed_versions(files: &Files, path: &str, warnings: &mut Vec<Diagnostic>) -
         Err(error) => {
             let message = format!("The version of the release is unknown: {}", error.message);
             warnings.push(Diagnostic {
-                message,
-                ..Diagnostic {
-                    place: error.place,
-                    ..Diagnostic::warning(codes::RELEASE_INDEX, "")
-                }
+                place: error.place,
+                ..Diagnostic::warning(codes::RELEASE_INDEX, message)
             });
             Vec::new()
         }

@@ -1,10 +1,11 @@
 //! Checks of a job's `spec` (or `job.MF`) that a director performs when a release is uploaded, in its words; all of
 //! them at once.
 
+use super::fault;
 use crate::diagnostic::Diagnostic;
 use crate::release::codes;
-use boson_document::Code;
-use boson_document::{Pointer, Tree};
+use boson_document::ruby::given;
+use boson_document::{Code, Pointer, Tree};
 use std::collections::HashSet;
 
 /// Checks the spec of the job `job`.
@@ -28,12 +29,6 @@ pub fn check(job: &str, spec: &Tree, document: &str) -> Vec<Diagnostic> {
     check.found
 }
 
-/// A value that counts as true in Ruby: anything but null and `false`.
-pub fn given<'t>(spec: &'t Tree, key: &str) -> Option<&'t Tree> {
-    spec.get(key)
-        .filter(|value| !matches!(value, Tree::Null | Tree::Bool(false)))
-}
-
 /// The text of a string, number or boolean as Ruby's `to_s` gives it.
 pub fn text(value: &Tree) -> Option<String> {
     match value {
@@ -54,8 +49,7 @@ struct Check<'a> {
 
 impl Check<'_> {
     fn say(&mut self, code: &Code, at: Pointer, message: String) {
-        self.found
-            .push(Diagnostic::error(code, message).in_document(self.document).at(at));
+        self.found.push(fault(code, self.document, &at, message));
     }
 
     fn kinds(&mut self, spec: &Tree) {

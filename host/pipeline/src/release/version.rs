@@ -30,22 +30,14 @@ struct Parts<'v> {
 }
 
 fn parts(version: &str) -> Parts<'_> {
-    let (rest, post) = match version.split_once('+') {
-        Some((rest, post)) => (rest, Some(post)),
-        None => (version, None),
-    };
-    match rest.split_once('-') {
-        Some((release, pre)) => Parts {
-            release,
-            pre: Some(pre),
-            post,
-        },
-        None => Parts {
-            release: rest,
-            pre: None,
-            post,
-        },
-    }
+    let (rest, post) = split_off(version, '+');
+    let (release, pre) = split_off(rest, '-');
+    Parts { release, pre, post }
+}
+
+fn split_off(text: &str, sign: char) -> (&str, Option<&str>) {
+    text.split_once(sign)
+        .map_or((text, None), |(before, after)| (before, Some(after)))
 }
 
 fn segments(a: &str, b: &str, padded: bool) -> Ordering {

@@ -2,6 +2,7 @@
 
 use super::Release;
 use crate::diagnostic::Diagnostic;
+use crate::listing::first_of;
 use crate::release::codes;
 use crate::yaml;
 
@@ -41,20 +42,13 @@ pub fn check_all(releases: &[Release], most: u64) -> Result<(), Diagnostic> {
         return Ok(());
     }
     weights.sort_by(|a, b| b.cmp(a));
-    let more = weights.len().saturating_sub(MAX_NAMED_RELEASES);
-    let mut named: Vec<String> = weights
-        .iter()
-        .take(MAX_NAMED_RELEASES)
-        .map(|(weight, name)| format!("'{name}' {} MiB", weight.div_ceil(MIB)))
-        .collect();
-    if more > 0 {
-        named.push(format!("{more} more"));
-    }
+    let named = |(weight, name): &(u64, &str)| format!("'{name}' {} MiB", weight.div_ceil(MIB));
+    let named: Vec<String> = weights.iter().map(named).collect();
     let message = format!(
         "The jobs of the releases take {} MiB of memory, and may take {} MiB: {}",
         sum.div_ceil(MIB),
         most / MIB,
-        named.join(", ")
+        first_of(&named, MAX_NAMED_RELEASES, ", ")
     );
     Err(Diagnostic::error(codes::RELEASE_TOTAL_TOO_LARGE, message).help("move large files from jobs into packages"))
 }

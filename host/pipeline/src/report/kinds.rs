@@ -7,7 +7,8 @@ use crate::diagnostic::{Diagnostic, Severity};
 use boson_document::SUGGESTION;
 use indexmap::IndexMap;
 use indexmap::map::Entry;
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
+use std::hash::Hash;
 
 /// Diagnostics of one kind.
 pub(super) struct Kind<'d> {
@@ -20,15 +21,24 @@ pub(super) struct Kind<'d> {
 /// Warnings and notes by kind, ignoring their help texts: for a summary. Each misspelt name is a kind of its own,
 /// because its help text names the one that is meant.
 pub(super) fn coarse<'d>(diagnostics: impl IntoIterator<Item = &'d Diagnostic>) -> Vec<Kind<'d>> {
-    let mut kinds: IndexMap<(Severity, &str, String, Option<&str>), Kind<'d>> = IndexMap::new();
-    for diagnostic in diagnostics {
-        let key = (
+    grouped(diagnostics, |diagnostic| {
+        (
             diagnostic.severity,
             diagnostic.code.as_str(),
             numberless(&nameless(&diagnostic.message)),
             diagnostic.help.as_deref().filter(|help| help.starts_with(SUGGESTION)),
-        );
-        match kinds.entry(key) {
+        )
+    })
+}
+
+/// Diagnostics by this key, errors first.
+fn grouped<'d, K: Eq + Hash>(
+    diagnostics: impl IntoIterator<Item = &'d Diagnostic>,
+    key: impl Fn(&'d Diagnostic) -> K,
+) -> Vec<Kind<'d>> {
+    let mut kinds: IndexMap<K, Kind<'d>> = IndexMap::new();
+    for diagnostic in diagnostics {
+        match kinds.entry(key(diagnostic)) {
             Entry::Occupied(mut found) => found.get_mut().others.push(diagnostic),
             Entry::Vacant(new) => {
                 new.insert(Kind {
@@ -39,6 +49,7 @@ pub(super) fn coarse<'d>(diagnostics: impl IntoIterator<Item = &'d Diagnostic>) 
         }
     }
     let mut kinds: Vec<_> = kinds.into_values().collect();
+    // So that no user has to scroll past two hundred warnings to find out what failed.
     kinds.sort_by_key(|kind| kind.first.severity);
     kinds
 }
@@ -80,21 +91,7 @@ type Key<'d> = (Severity, &'d str, String, Option<String>);
 
 /// All diagnostics, errors first, each in exactly one kind.
 pub(super) fn kinds(diagnostics: &[Diagnostic]) -> Vec<Kind<'_>> {
-    let mut kinds: Vec<Kind<'_>> = Vec::new();
-    let mut known: HashMap<Key<'_>, usize> = HashMap::new();
-    for diagnostic in diagnostics {
-        let here = *known.entry(key(diagnostic)).or_insert(kinds.len());
-        match kinds.get_mut(here) {
-            Some(kind) => kind.others.push(diagnostic),
-            None => kinds.push(Kind {
-                first: diagnostic,
-                others: Vec::new(),
-            }),
-        }
-    }
-    // So that no user has to scroll past two hundred warnings to find out what failed.
-    kinds.sort_by_key(|kind| kind.first.severity);
-    kinds
+    grouped(diagnostics, key)
 }
 
 fn key(diagnostic: &Diagnostic) -> Key<'_> {

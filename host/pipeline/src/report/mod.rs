@@ -13,6 +13,7 @@ mod sources;
 pub use sources::{Located, Sources};
 
 use crate::diagnostic::{Diagnostic, Place, Related, Severity};
+use crate::listing::first_of;
 use excerpt::Excerpt;
 use kinds::Kind;
 use paint::Paint;
@@ -101,7 +102,6 @@ const MAX_SHOWN_PLACES: usize = 3;
 
 fn short(kind: &Kind<'_>, sources: &Sources, paint: Paint, out: &mut String) {
     let first = kind.first;
-    let head = format!("{}[{}]", severity(first.severity), clean::line(&first.code));
     let count = kind.others.len() + 1;
     let times = if count > 1 {
         format!(" ({count} times)")
@@ -109,25 +109,20 @@ fn short(kind: &Kind<'_>, sources: &Sources, paint: Paint, out: &mut String) {
         String::new()
     };
     let message = clean::text(&first.sentence()).replace('\n', "\n  ");
-    out.push_str(&format!(
-        "{}{}{times}\n",
-        paint.severity(&head),
-        paint.strong(&format!(": {message}"))
-    ));
+    out.push_str(&format!("{}{times}\n", head(first, &message, paint)));
     let names = kinds::names(kind);
     if names.len() > 1 {
         let quoted = names.iter().map(|name| format!("'{}'", clean::line(name)));
-        let listed = first_of(quoted.collect());
+        let listed = first_of(&quoted.collect::<Vec<_>>(), MAX_SHOWN_PLACES, " and ");
         out.push_str(&format!("  {} {}{listed}\n", paint.frame("="), paint.strong("for: ")));
     }
-    let mut places = places(kind, sources);
+    let places = places(kind, sources);
     if !places.is_empty() {
-        places = first_of_places(&places);
-        out.push_str(&format!(" {} {}\n", paint.frame("-->"), places.join(", ")));
+        let listed = first_of(&places, MAX_SHOWN_PLACES, " and ");
+        out.push_str(&format!(" {} {listed}\n", paint.frame("-->")));
     }
     if let Some(help) = &first.help {
-        let help = clean::text(help).replace('\n', "\n          ");
-        out.push_str(&format!("  {} {}{help}\n", paint.frame("="), paint.strong("help: ")));
+        out.push_str(&note(" ", "help", help, paint));
     }
 }
 
@@ -151,31 +146,13 @@ fn places(kind: &Kind<'_>, sources: &Sources) -> Vec<String> {
     out
 }
 
-fn first_of_places(places: &[String]) -> Vec<String> {
-    let mut shown: Vec<String> = places.iter().take(MAX_SHOWN_PLACES).cloned().collect();
-    if places.len() > MAX_SHOWN_PLACES
-        && let Some(last) = shown.last_mut()
-    {
-        last.push_str(&format!(" and {} more", places.len() - MAX_SHOWN_PLACES));
-    }
-    shown
-}
-
-fn first_of(names: Vec<String>) -> String {
-    first_of_places(&names).join(", ")
-}
-
 /// A line for each further diagnostic of a kind: its place, and its message if it differs.
 fn others(kind: &Kind<'_>, sources: &Sources, paint: Paint, out: &mut String) {
     if kind.others.is_empty() {
         return;
     }
-    let note = format!("{} more like this", kind.others.len());
-    out.push_str(&format!(
-        "  {} {}\n",
-        paint.frame("="),
-        paint.strong(&format!("{note}:"))
-    ));
+    let count = paint.strong(&format!("{} more like this:", kind.others.len()));
+    out.push_str(&format!("  {} {count}\n", paint.frame("=")));
     for other in &kind.others {
         let located = sources.locate(&other.place);
         let file = located.file.as_deref().unwrap_or_default();
@@ -190,29 +167,31 @@ fn others(kind: &Kind<'_>, sources: &Sources, paint: Paint, out: &mut String) {
     }
 }
 
+/// Severity, code and message of a diagnostic.
+fn head(diagnostic: &Diagnostic, message: &str, paint: Paint) -> String {
+    let kind = format!("{}[{}]", severity(diagnostic.severity), clean::line(&diagnostic.code));
+    paint.severity(&kind) + &paint.strong(&format!(": {message}"))
+}
+
+/// A text below a diagnostic, whose lines begin in the same column.
+fn note(gutter: &str, word: &str, text: &str, paint: Paint) -> String {
+    let text = clean::text(text).replace('\n', &format!("\n{gutter}         "));
+    let word = paint.strong(&format!("{word}: "));
+    format!("{gutter} {} {word}{text}\n", paint.frame("="))
+}
+
 fn one(diagnostic: &Diagnostic, located: &Located, paint: Paint, out: &mut String) {
-    let head = format!("{}[{}]", severity(diagnostic.severity), clean::line(&diagnostic.code));
     let message = clean::text(&diagnostic.sentence());
-    let (first, more) = message
-        .split_once('\n')
-        .map_or((message.as_str(), None), |(first, more)| (first, Some(more)));
-    out.push_str(&format!(
-        "{}{}\n",
-        paint.severity(&head),
-        paint.strong(&format!(": {first}"))
-    ));
-    for line in more.unwrap_or("").lines() {
+    let (first, more) = message.split_once('\n').unwrap_or((message.as_str(), ""));
+    out.push_str(&head(diagnostic, first, paint));
+    out.push('\n');
+    for line in more.lines() {
         out.push_str(&format!("  {line}\n"));
     }
     let gutter = shown(located, paint, out);
-    for (word, note) in [("path", &located.path), ("help", &diagnostic.help)] {
-        let Some(note) = note else { continue };
-        let note = clean::text(note).replace('\n', &format!("\n{gutter}         "));
-        out.push_str(&format!(
-            "{gutter} {} {}{note}\n",
-            paint.frame("="),
-            paint.strong(&format!("{word}: "))
-        ));
+    for (word, text) in [("path", &located.path), ("help", &diagnostic.help)] {
+        let Some(text) = text else { continue };
+        out.push_str(&note(&gutter, word, text, paint));
     }
 }
 
@@ -236,14 +215,10 @@ fn shown(located: &Located, paint: Paint, out: &mut String) -> String {
     }
     if let Some(line) = &located.excerpt {
         let Excerpt { shown, before, under } = Excerpt::of(line, located.column.unwrap_or(1), located.length);
-        let carets = paint.severity(&"^".repeat(under));
-        out.push_str(&format!("{gutter} {}\n", paint.frame("|")));
-        out.push_str(&format!("{} {} {shown}\n", paint.frame(&number), paint.frame("|")));
-        out.push_str(&format!(
-            "{gutter} {} {}{carets}\n",
-            paint.frame("|"),
-            " ".repeat(before)
-        ));
+        let (bar, carets) = (paint.frame("|"), paint.severity(&"^".repeat(under)));
+        out.push_str(&format!("{gutter} {bar}\n"));
+        out.push_str(&format!("{} {bar} {shown}\n", paint.frame(&number)));
+        out.push_str(&format!("{gutter} {bar} {}{carets}\n", " ".repeat(before)));
     }
     gutter
 }
@@ -251,8 +226,7 @@ fn shown(located: &Located, paint: Paint, out: &mut String) -> String {
 /// The other places that a diagnostic refers to, each with what is there.
 fn related(diagnostic: &Diagnostic, sources: &Sources, paint: Paint, out: &mut String) {
     for Related { place: at, message } in &diagnostic.related {
-        let message = clean::text(message).replace('\n', "\n          ");
-        out.push_str(&format!("  {} {}{message}\n", paint.frame("="), paint.strong("note: ")));
+        out.push_str(&note(" ", "note", message, paint));
         let located = sources.locate(at);
         let Some(file) = &located.file else { continue };
         let path = located.path.as_deref().map(clean::line);

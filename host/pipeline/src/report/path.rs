@@ -5,9 +5,9 @@ use boson_document::{Pointer, Tree, escape, json};
 /// Longest name in a path, in characters.
 const MAX_NAME_CHARS: usize = 64;
 
-/// A pointer in the notation of ops files, as far as it exists in the tree. `named`: items are written by name instead
-/// of number.
-pub(super) fn path(tree: &Tree, pointer: &Pointer, named: bool) -> Option<String> {
+/// A pointer in the notation of ops files, as far as it exists in the tree. Items that have a name are written by name
+/// instead of number.
+pub(super) fn path(tree: &Tree, pointer: &Pointer) -> Option<String> {
     if pointer.tokens().is_empty() {
         return None;
     }
@@ -19,7 +19,7 @@ pub(super) fn path(tree: &Tree, pointer: &Pointer, named: bool) -> Option<String
             None => None,
         };
         let name = match (tree, below) {
-            (Some(Tree::Array(_)), Some(item)) if named => item.str("name").filter(|name| is_short(name)),
+            (Some(Tree::Array(_)), Some(item)) => item.str("name").filter(|name| is_short(name)),
             _ => None,
         };
         path.push('/');
@@ -55,17 +55,16 @@ mod tests {
     #[test]
     fn items_are_written_by_name_if_they_have_one() {
         let tree = json::parse(r#"{"a/b":[{"name":"x:y","\u00007":[1]},{"name":""},{"name":7}]}"#).unwrap();
-        for (pointer, named, plain) in [
-            ("/a~1b/0", "/a~1b/name=x~7y", "/a~1b/0"),
-            ("/a~1b/0/\u{0}7/0", "/a~1b/name=x~7y/7/0", "/a~1b/0/7/0"),
-            ("/a~1b/1/name", "/a~1b/1/name", "/a~1b/1/name"),
-            ("/a~1b/2", "/a~1b/2", "/a~1b/2"),
-            ("/missing/0", "/missing/0", "/missing/0"),
+        for (pointer, named) in [
+            ("/a~1b/0", "/a~1b/name=x~7y"),
+            ("/a~1b/0/\u{0}7/0", "/a~1b/name=x~7y/7/0"),
+            ("/a~1b/1/name", "/a~1b/1/name"),
+            ("/a~1b/2", "/a~1b/2"),
+            ("/missing/0", "/missing/0"),
         ] {
             let pointer = Pointer::parse(pointer).unwrap();
-            assert_eq!(path(&tree, &pointer, true).as_deref(), Some(named));
-            assert_eq!(path(&tree, &pointer, false).as_deref(), Some(plain));
+            assert_eq!(path(&tree, &pointer).as_deref(), Some(named));
         }
-        assert_eq!(path(&tree, &Pointer::root(), true), None);
+        assert_eq!(path(&tree, &Pointer::root()), None);
     }
 }

@@ -6,6 +6,7 @@ use crate::stage::Origin;
 use crate::yaml::{self, Document, Span};
 use boson_document::{Pointer, Tree};
 use std::collections::{HashMap, HashSet};
+use std::iter;
 use std::sync::Arc;
 
 /// Documents by name.
@@ -27,17 +28,15 @@ struct Limit {
 
 #[derive(Clone, Debug)]
 enum Source {
-    Yaml {
-        document: Arc<Document>,
-        secret: bool,
-    },
+    /// Of a secret document, only its places: see [`hollow`].
+    Yaml(Arc<Document>),
     /// A document without a text: lines of it can be shown, but have no numbers.
     Tree(Box<Document>),
     Text(Arc<str>),
 }
 
 /// Result of the ops stage for a document.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 struct Derived {
     base: String,
     tree: Tree,
@@ -99,7 +98,7 @@ impl Sources {
         let document = document.into();
         let name = document.name.clone();
         let document = if secret { Arc::new(hollow(&document)) } else { document };
-        self.documents.insert(name, Source::Yaml { document, secret });
+        self.documents.insert(name, Source::Yaml(document));
     }
 
     /// Registers a text that may be shown: a template, or YAML that cannot be read.
@@ -119,14 +118,10 @@ impl Sources {
     /// be `base` itself) are about the result, and are shown at the place in the manifest or the ops file that the
     /// value comes from.
     pub fn add_result(&mut self, name: &str, base: &str, tree: Tree, origins: &[Origin]) {
-        let origins = origins.iter().filter_map(|origin| {
-            let (pointer, source) = (Pointer::parse(&origin.pointer)?, Pointer::parse(&origin.source)?);
-            Some((pointer, (origin.document.clone(), source)))
-        });
         let derived = Derived {
             base: base.to_string(),
             tree,
-            origins: origins.collect(),
+            origins: origins.iter().filter_map(parsed).collect(),
             parts: HashSet::new(),
         };
         self.results.insert(name.to_string(), derived);
@@ -137,18 +132,12 @@ impl Sources {
     pub fn add_parts(&mut self, name: &str, tree: &Tree, origins: &[Origin]) {
         let derived = self.results.entry(name.to_string()).or_insert_with(|| Derived {
             base: name.to_string(),
-            tree: Tree::Null,
-            origins: HashMap::new(),
-            parts: HashSet::new(),
+            ..Derived::default()
         });
         derived.tree = tree.clone();
-        for origin in origins {
-            let (Some(pointer), Some(source)) = (Pointer::parse(&origin.pointer), Pointer::parse(&origin.source))
-            else {
-                continue;
-            };
+        for (pointer, source) in origins.iter().filter_map(parsed) {
             derived.parts.insert(pointer.clone());
-            derived.origins.insert(pointer, (origin.document.clone(), source));
+            derived.origins.insert(pointer, source);
         }
     }
 
@@ -160,12 +149,9 @@ impl Sources {
     /// The texts of the documents of which lines may be shown, without templates.
     pub fn documents(&self) -> impl Iterator<Item = &str> {
         self.documents.values().filter_map(|source| match source {
-            Source::Yaml {
-                document,
-                secret: false,
-            } => Some(&*document.text),
+            Source::Yaml(document) => Some(&*document.text),
             Source::Tree(document) => Some(&*document.text),
-            _ => None,
+            Source::Text(_) => None,
         })
     }
 
@@ -205,36 +191,26 @@ impl Sources {
 
     fn at_line(&self, name: &str, line: u32, column: Option<u32>) -> Located {
         let text: &str = match self.documents.get(name) {
-            Some(Source::Yaml {
-                document,
-                secret: false,
-            }) => &document.text,
+            Some(Source::Yaml(document)) => &document.text,
             Some(Source::Text(text)) => text,
             _ => "",
         };
         let excerpt = line_of(text, line);
-        let length = match (column, &excerpt) {
+        let (column, length) = match (column, &excerpt) {
             // Without a column, the whole line.
-            (None, Some(line)) => count(line.trim().chars().count()),
-            _ => 0,
+            (None, Some(line)) => {
+                let indent = line.chars().take_while(|c| c.is_whitespace()).count();
+                (Some(count(indent + 1)), count(line.trim().chars().count()))
+            }
+            (column, _) => (column, 0),
         };
-        let indent = excerpt
-            .as_ref()
-            .map(|line| count(line.chars().take_while(|c| c.is_whitespace()).count() + 1));
-        let located = Located {
+        Located {
             file: Some(name.to_string()),
             line: Some(line),
             column,
             length,
             path: None,
             excerpt,
-        };
-        match column {
-            None if located.excerpt.is_some() => Located {
-                column: indent,
-                ..located
-            },
-            _ => located,
         }
     }
 
@@ -248,48 +224,32 @@ impl Sources {
             return located;
         }
         Located {
-            path: path(&result.tree, pointer, true),
+            path: path(&result.tree, pointer),
             ..located
         }
     }
 
     fn in_document(&self, name: &str, pointer: &Pointer) -> Located {
         let file = Some(name.to_string());
-        match self.documents.get(name) {
-            Some(Source::Yaml { document, secret }) => {
-                let at = underlined(document, pointer);
-                let excerpt = if *secret {
-                    None
-                } else {
-                    line_of(&document.text, at.line)
+        let (document, has_lines) = match self.documents.get(name) {
+            Some(Source::Yaml(document)) => (&**document, true),
+            Some(Source::Tree(document)) => (&**document, false),
+            Some(Source::Text(_)) | None => {
+                return Located {
+                    file,
+                    path: path(&Tree::Null, pointer),
+                    ..Located::default()
                 };
-                let path = path(&document.tree, pointer, !secret);
-                Located {
-                    file,
-                    line: Some(at.line),
-                    column: Some(at.column),
-                    length: at.length,
-                    path,
-                    excerpt,
-                }
             }
-            Some(Source::Tree(document)) => {
-                let at = underlined(document, pointer);
-                let (excerpt, path) = (line_of(&document.text, at.line), path(&document.tree, pointer, true));
-                Located {
-                    file,
-                    line: None,
-                    column: Some(at.column),
-                    length: at.length,
-                    path,
-                    excerpt,
-                }
-            }
-            Some(Source::Text(_)) | None => Located {
-                file,
-                path: path(&Tree::Null, pointer, false),
-                ..Located::default()
-            },
+        };
+        let at = underlined(document, pointer);
+        Located {
+            file,
+            line: has_lines.then_some(at.line),
+            column: Some(at.column),
+            length: at.length,
+            path: path(&document.tree, pointer),
+            excerpt: line_of(&document.text, at.line),
         }
     }
 }
@@ -299,33 +259,34 @@ impl Sources {
 impl Derived {
     /// Whether the value at a pointer, or one above it, is a part of another document.
     fn is_part(&self, pointer: &Pointer) -> bool {
-        let mut prefix = pointer.clone();
-        loop {
-            if self.parts.contains(&prefix) {
-                return true;
-            }
-            if prefix.pop().is_none() {
-                return false;
-            }
-        }
+        prefixes(pointer).any(|prefix| self.parts.contains(&prefix))
     }
 
     /// The document and the pointer that the value at a pointer of the result comes from.
     fn origin(&self, pointer: &Pointer) -> (&str, Pointer) {
-        let mut prefix = pointer.clone();
-        loop {
-            if let Some((document, source)) = self.origins.get(&prefix) {
-                let below = pointer.below(&prefix).unwrap_or_default();
-                return (document, source.join(below));
-            }
-            if prefix.pop().is_none() {
-                return (&self.base, pointer.clone());
-            }
-        }
+        let found = prefixes(pointer).find_map(|prefix| {
+            let (document, source) = self.origins.get(&prefix)?;
+            Some((document.as_str(), source.join(pointer.below(&prefix)?)))
+        });
+        found.unwrap_or_else(|| (self.base.as_str(), pointer.clone()))
     }
 }
 
-/// A document with its places, but without values.
+/// The pointer and those of all values around it, the innermost first.
+fn prefixes(pointer: &Pointer) -> impl Iterator<Item = Pointer> {
+    iter::successors(Some(pointer.clone()), |inner| {
+        let mut outer = inner.clone();
+        outer.pop().map(|_| outer)
+    })
+}
+
+/// Pointer in the result, and where the value there comes from.
+fn parsed(origin: &Origin) -> Option<(Pointer, (String, Pointer))> {
+    let (pointer, source) = (Pointer::parse(&origin.pointer)?, Pointer::parse(&origin.source)?);
+    Some((pointer, (origin.document.clone(), source)))
+}
+
+/// A document with its places, but without values: what is shown of a secret one.
 fn hollow(document: &Document) -> Document {
     Document {
         name: document.name.clone(),

@@ -2,11 +2,12 @@
 
 use super::codes;
 use super::vm_releases;
-use boson_document::{Map, Place, Pointer, Report, Tree};
+use boson_document::{Map, Place, Pointer, Report, Tree, ruby};
 use boson_manifest::addons::{Addon, Level};
 use boson_manifest::job::Job;
 use boson_manifest::members::Members;
 use boson_manifest::redacted::plain;
+use boson_manifest::release::Release;
 
 /// Keys that the director knows.
 const KEYS: [&str; 4] = ["releases", "addons", "variables", "tags"];
@@ -17,13 +18,6 @@ pub struct Config<'a> {
     pub addons: Vec<RuntimeAddon<'a>>,
     pub variables: &'a [Tree],
     pub tags: Option<&'a Map>,
-}
-
-pub struct Release<'a> {
-    pub tree: &'a Tree,
-    pub place: Place,
-    pub name: String,
-    pub version: String,
 }
 
 pub struct RuntimeAddon<'a> {
@@ -47,14 +41,12 @@ impl<'a> Config<'a> {
                 .warning(codes::RUNTIME_CONFIG_UNUSED_KEY, members.place.at(key), message)
                 .help("take it out, or check its spelling");
         }
-        let listed = members.list("releases", report).iter().enumerate();
-        let place = members.place.at("releases");
-        let releases = listed.filter_map(|(index, tree)| Release::read(tree, place.at(index), report));
+        let releases = members.items("releases", report);
+        let releases = releases.filter_map(|(place, tree)| release(tree, place, report));
         let releases: Vec<Release<'a>> = releases.collect();
-        let listed = members.list("addons", report).iter().enumerate();
-        let place = members.place.at("addons");
-        let addons = listed.filter_map(|(index, tree)| {
-            let addon = RuntimeAddon::read(tree, index, place.at(index), report)?;
+        let addons = members.items("addons", report).enumerate();
+        let addons = addons.filter_map(|(index, (place, tree))| {
+            let addon = RuntimeAddon::read(tree, index, place, report)?;
             addon.check_releases(&releases, report);
             Some(addon)
         });
@@ -67,29 +59,19 @@ impl<'a> Config<'a> {
     }
 }
 
-// === impl Release ===
-
-impl<'a> Release<'a> {
-    fn read(tree: &'a Tree, place: Place, report: &mut Report) -> Option<Self> {
-        let entry = Members::of(tree, place, codes::MEMBERS, report)?;
-        let name = entry.required_string("name", report);
-        let version = entry.required_string("version", report)?;
-        let (name, place) = (name?, entry.place);
-        if version == "latest" || version.ends_with(".latest") || version.ends_with("_latest") {
-            let message = format!(
-                "Runtime manifest contains the release '{}' with version as '{}'. Please specify the actual version string.",
-                plain(&name),
-                plain(&version)
-            );
-            report.error(codes::RUNTIME_CONFIG_RELEASE, place.at("version"), message);
-        }
-        Some(Self {
-            tree,
-            place,
-            name,
-            version,
-        })
+/// Reads an entry of `releases`. None: it has errors.
+fn release<'a>(tree: &'a Tree, place: Place, report: &mut Report) -> Option<Release<'a>> {
+    let release = Release::read(tree, place, codes::MEMBERS, report)?;
+    let version = ruby::member(tree, "version")?;
+    if version == "latest" || version.ends_with(".latest") || version.ends_with("_latest") {
+        let message = format!(
+            "Runtime manifest contains the release '{}' with version as '{}'. Please specify the actual version string.",
+            plain(&release.name),
+            plain(&version)
+        );
+        report.error(codes::RUNTIME_CONFIG_RELEASE, release.place.at("version"), message);
     }
+    Some(release)
 }
 
 // === impl RuntimeAddon ===
@@ -105,13 +87,10 @@ impl<'a> RuntimeAddon<'a> {
             jobs.filter_map(|(place, tree)| Job::read(tree, place, codes::MEMBERS, &mut found))
                 .collect()
         });
-        let (errors, others): (Vec<_>, Vec<_>) = found.into_diagnostics().into_iter().partition(|one| one.is_error());
-        for one in errors {
-            report.push(one);
-        }
         let mut warnings = Report::default();
-        for one in others {
-            warnings.push(one);
+        for one in found.into_diagnostics() {
+            let list = if one.is_error() { &mut *report } else { &mut warnings };
+            list.push(one);
         }
         Some(Self {
             addon: read?,

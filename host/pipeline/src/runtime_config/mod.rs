@@ -21,7 +21,8 @@ use boson_manifest::group::InstanceGroup;
 use boson_manifest::job::Job;
 use boson_manifest::members;
 use boson_manifest::redacted::plain;
-use config::{Config, Release, RuntimeAddon};
+use boson_manifest::release::Release;
+use config::{Config, RuntimeAddon};
 use std::borrow::Borrow;
 
 /// Lists that the director puts together.

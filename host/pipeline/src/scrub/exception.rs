@@ -8,10 +8,10 @@ use crate::release::Job;
 use boson_document::Tree;
 use std::cell::OnceCell;
 use std::collections::HashSet;
-use std::sync::OnceLock;
+use std::sync::LazyLock;
 
 /// One per line: words of the exceptions of Ruby's core and libraries, of BOSH, and of the render plugin.
-const WORDING: &str = include_str!("wording.txt");
+static OUR_WORDS: LazyLock<HashSet<&str>> = LazyLock::new(|| include_str!("wording.txt").lines().collect());
 
 /// More digits in a row may be a secret; ports, sizes and counts have fewer.
 const MAX_DIGITS: usize = 5;
@@ -92,7 +92,7 @@ impl<'a> Exception<'a> {
     }
 
     fn shows(&self, segment: &str) -> bool {
-        if our_words().contains(segment) {
+        if OUR_WORDS.contains(segment) {
             return true;
         }
         let digits = segment.bytes().filter(u8::is_ascii_digit).count();
@@ -130,14 +130,8 @@ impl<'a> Exception<'a> {
 
 /// Whether it is a word of Ruby, of BOSH, or of our own messages.
 pub(super) fn is_our_word(word: &str) -> bool {
-    let lower = |word: &str| word.to_ascii_lowercase();
     let is_capitalized = || word.len() > 1 && word.bytes().skip(1).all(|byte| byte.is_ascii_lowercase());
-    our_words().contains(word) || (is_capitalized() && our_words().contains(lower(word).as_str()))
-}
-
-fn our_words() -> &'static HashSet<&'static str> {
-    static WORDS: OnceLock<HashSet<&'static str>> = OnceLock::new();
-    WORDS.get_or_init(|| WORDING.lines().collect())
+    OUR_WORDS.contains(word) || (is_capitalized() && OUR_WORDS.contains(word.to_ascii_lowercase().as_str()))
 }
 
 /// Names and texts outside of properties.

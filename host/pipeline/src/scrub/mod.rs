@@ -292,14 +292,7 @@ fn is_name(text: &str) -> bool {
 }
 
 fn on_characters(text: &str, stretch: &Stretch) -> std::ops::Range<usize> {
-    let (mut start, mut end) = (stretch.place.start, stretch.place.end.min(text.len()));
-    while !text.is_char_boundary(start) {
-        start -= 1;
-    }
-    while !text.is_char_boundary(end) {
-        end += 1;
-    }
-    start..end
+    text.floor_char_boundary(stretch.place.start)..text.ceil_char_boundary(stretch.place.end)
 }
 
 fn is_domain(text: &str) -> bool {

@@ -56,25 +56,14 @@ impl<'a> Public<'a> {
 
 /// The range, extended to whole words at its ends.
 fn whole_words(text: &str, place: &Range<usize>) -> Range<usize> {
-    let before = text[..place.start]
-        .chars()
-        .rev()
-        .take_while(|c| is_inner(*c))
-        .map(char::len_utf8)
-        .sum::<usize>();
-    let after = text[place.end..]
-        .chars()
-        .take_while(|c| is_inner(*c))
-        .map(char::len_utf8)
-        .sum::<usize>();
     let inside = &text[place.clone()];
     let start = if inside.starts_with(is_inner) {
-        place.start - before
+        text[..place.start].trim_end_matches(is_inner).len()
     } else {
         place.start
     };
     let end = if inside.ends_with(is_inner) {
-        place.end + after
+        text.len() - text[place.end..].trim_start_matches(is_inner).len()
     } else {
         place.end
     };

@@ -5,7 +5,7 @@ use crate::diagnostic::Diagnostic;
 use crate::object::{fault, name};
 use crate::stage::{Edit, ObjectReference};
 use boson_document::Tree;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Changed objects by kind and name; none: removed.
 pub(super) type Edited = BTreeMap<(String, String), Option<Tree>>;
@@ -52,11 +52,7 @@ fn change(
     apply: impl FnOnce(&mut Tree) -> Result<(), patch::Error>,
 ) -> Result<(), Box<Diagnostic>> {
     let key = (reference.kind.clone(), reference.name.clone());
-    let present = match edited.get(&key) {
-        Some(present) => present.as_ref(),
-        None => find(objects, &key),
-    };
-    let Some(present) = present else {
+    let Some(present) = present(edited, objects, &key) else {
         let message = format!("there is no {} '{}' to change", reference.kind, reference.name);
         return Err(Box::new(Diagnostic::error(codes::BUNDLE_NO_SUCH_OBJECT, message)));
     };
@@ -67,20 +63,20 @@ fn change(
     Ok(())
 }
 
-fn find<'t>(objects: &'t [Tree], (kind, wanted): &(String, String)) -> Option<&'t Tree> {
+/// The object of this kind and name, as the edits leave it.
+fn present<'t>(edited: &'t Edited, objects: &'t [Tree], key: &(String, String)) -> Option<&'t Tree> {
+    let (kind, wanted) = key;
     let is_it = |object: &&Tree| object.str("kind") == Some(kind) && name(object) == wanted;
-    objects.iter().find(is_it)
+    match edited.get(key) {
+        Some(present) => present.as_ref(),
+        None => objects.iter().find(is_it),
+    }
 }
 
 /// The objects that either of two changes, as each leaves them.
 pub(super) fn both(objects: &[Tree], old: &Edited, new: &Edited) -> (Vec<Tree>, Vec<Tree>) {
-    let left = |edited: &Edited, key: &(String, String)| match edited.get(key) {
-        Some(object) => object.clone(),
-        None => find(objects, key).cloned(),
-    };
-    let mut all: Vec<&(String, String)> = old.keys().chain(new.keys()).collect();
-    all.sort();
-    all.dedup();
+    let all: BTreeSet<&(String, String)> = old.keys().chain(new.keys()).collect();
+    let left = |edited: &Edited, key: &(String, String)| present(edited, objects, key).cloned();
     let of = |edited: &Edited| all.iter().filter_map(|key| left(edited, key)).collect();
     (of(old), of(new))
 }

@@ -18,6 +18,7 @@ pub use boson_contract::ops::{Applied, Origin};
 pub use boson_contract::variables::{Definition, Interpolated, Reference, Rules as VariableRules, VariablesPlan};
 use boson_document::Tree;
 pub use boson_manifest::instances::Spread;
+use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::sync::Arc;
 
@@ -36,7 +37,8 @@ pub const CALL_FAILURES: [&str; 7] = [
 ];
 
 /// The stages, in the order of the flow. Defined only here.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Stage {
     /// Operations change the manifest.
     Ops,

@@ -5,7 +5,7 @@ use super::generate::signer_name;
 use super::inputs::Inputs;
 use super::options::Options;
 use super::resolver::{self, references};
-use super::sent::sent;
+use super::sent::as_read;
 use crate::diagnostic::Diagnostic;
 use crate::stage::{Definition, Named, StageError, Stages, VariablesPlan};
 use boson_document::Tree;
@@ -43,11 +43,7 @@ pub fn check(
     let values: Tree = known.chain(stand_ins).collect();
     match stages.interpolate(document, &values, options.rules) {
         Ok((done, _)) => {
-            let tree = if options.sent {
-                sent(done.document)
-            } else {
-                done.document
-            };
+            let tree = as_read(done.document, options.rules);
             check(Named {
                 tree: &tree,
                 ..document

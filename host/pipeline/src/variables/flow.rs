@@ -7,7 +7,7 @@ use super::given;
 use super::inputs::Inputs;
 use super::options::{Check, Options};
 use super::resolver::{self, Resolver};
-use super::sent::{rounded, sent};
+use super::sent::{as_read, rounded};
 use super::update::{self, UpdateMode};
 use crate::diagnostic::Diagnostic;
 use crate::stage::{
@@ -15,7 +15,7 @@ use crate::stage::{
 };
 use crate::variables::codes;
 use boson_document::Tree;
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeSet, HashSet};
 
 /// A document with its values.
 #[derive(Clone, Debug)]
@@ -41,29 +41,27 @@ pub fn interpolate(
     mut inputs: Inputs<'_>,
     options: &Options,
 ) -> Reply<Interpolation> {
-    if options.sent {
-        let exposed = exposed::check(document);
-        if !exposed.is_empty() {
-            return Err(StageError::Input(exposed));
+    let (given, mut diagnostics) = match options.rules {
+        VariableRules::Director => {
+            let exposed = exposed::check(document);
+            if !exposed.is_empty() {
+                return Err(StageError::Input(exposed));
+            }
+            let (mut given, mut diagnostics) = given::put_in(stages, document, inputs.table)?;
+            diagnostics.extend(rounded(&mut given.document, document.name));
+            (given, diagnostics)
         }
-    }
-    let (mut given, mut diagnostics) = if options.given_first {
-        given::put_in(stages, document, inputs.table)?
-    } else {
-        (given::untouched(document), Vec::new())
+        VariableRules::Cli => (given::untouched(document), Vec::new()),
     };
-    if options.sent {
-        diagnostics.extend(rounded(&mut given.document, document.name));
-    }
     let unsent = Named {
         tree: &given.document,
         ..document
     };
     // The definitions are for the director, too. Values are put into what is not sent yet, so that it makes no
     // difference whether the command line or the director knows them.
-    let document_sent = options.sent.then(|| sent(given.document.clone()));
+    let read = as_read(given.document.clone(), options.rules);
     let document = Named {
-        tree: document_sent.as_ref().unwrap_or(&given.document),
+        tree: &read,
         ..document
     };
     let (plan, reported) = stages.plan(document, options.rules)?;
@@ -100,11 +98,7 @@ pub fn interpolate(
         values.set(name, inputs.table.get(name).cloned());
     }
     let interpolation = Interpolation {
-        document: if options.sent {
-            sent(done.document)
-        } else {
-            done.document
-        },
+        document: as_read(done.document, options.rules),
         variables: found.variables,
         values,
         missing: done.missing,
@@ -191,9 +185,12 @@ fn find(
     let mut resolver = Resolver::new(stages, document.name, plan, inputs, options, addresses, mode);
     resolve_all(&mut resolver, plan, options.rules)?;
     warnings.append(&mut resolver.warnings);
-    let given = |definition: &&Definition| options.given_first && resolver.table.get(&definition.name).is_some();
+    let is_director = options.rules == VariableRules::Director;
+    let given = |definition: &&Definition| is_director && resolver.table.get(&definition.name).is_some();
     let own = plan.definitions.iter().filter(|definition| !given(definition));
-    let variables = own.filter_map(|one| variable(one, &resolver.options)).collect();
+    let done = |definition: &Definition| resolver.options.get(definition.name.as_str());
+    let variables = own.filter_map(|one| variable(one, done(one).unwrap_or(&one.options).clone()));
+    let variables = variables.collect();
     let blocked = resolver.blocked().map(str::to_string).collect();
     Ok(Found {
         values: values(&resolver, plan),
@@ -235,14 +232,12 @@ fn values(resolver: &Resolver<'_>, plan: &VariablesPlan) -> Tree {
         .collect()
 }
 
-fn variable(definition: &Definition, options: &HashMap<&str, Tree>) -> Option<Variable> {
+/// A variable with these options; `None` if it has no type.
+pub fn variable(definition: &Definition, options: Tree) -> Option<Variable> {
     Some(Variable {
         name: definition.name.clone(),
         kind: definition.kind.clone()?,
-        options: options
-            .get(definition.name.as_str())
-            .unwrap_or(&definition.options)
-            .clone(),
+        options,
         update_mode: definition.update_mode.clone(),
         pointer: definition.pointer.clone(),
     })

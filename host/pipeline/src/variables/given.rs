@@ -3,7 +3,7 @@
 
 use super::table::Table;
 use crate::stage::{Interpolated, Named, Reply, Stages, VariableRules};
-use boson_document::{Map, Tree};
+use boson_document::Tree;
 
 const SECTION: &str = "variables";
 
@@ -16,11 +16,13 @@ pub fn put_in(stages: &dyn Stages, document: Named<'_>, table: &Table) -> Reply<
     if table.is_empty() {
         return Ok((untouched(document), Vec::new()));
     }
-    let (rest, section) = without_section(document.tree);
+    let mut rest = document.tree.clone();
+    let members = rest.as_object_mut();
+    let section = members.and_then(|members| members.shift_remove_full(SECTION));
     let rest = Named::new(document.name, &rest);
     let (mut done, reported) = stages.interpolate(rest, &table.to_tree(), VariableRules::Cli)?;
-    if let (Some((index, section)), Tree::Object(map)) = (section, &mut done.document) {
-        map.shift_insert(index.min(map.len()), SECTION.to_string(), section);
+    if let (Some((index, key, section)), Tree::Object(map)) = (section, &mut done.document) {
+        map.shift_insert(index.min(map.len()), key, section);
     }
     Ok((done, reported))
 }
@@ -32,17 +34,4 @@ pub fn untouched(document: Named<'_>) -> Interpolated {
         missing: Vec::new(),
         used: Vec::new(),
     }
-}
-
-/// The document without its definitions, and the definitions with their position among the members.
-fn without_section(document: &Tree) -> (Tree, Option<(usize, Tree)>) {
-    let Tree::Object(map) = document else {
-        return (document.clone(), None);
-    };
-    let section = map
-        .get_full(SECTION)
-        .map(|(index, _, section)| (index, section.clone()));
-    let others = map.iter().filter(|(name, _)| *name != SECTION);
-    let others: Map = others.map(|(name, value)| (name.clone(), value.clone())).collect();
-    (Tree::Object(others), section)
 }

@@ -1,6 +1,7 @@
 //! The manifest as the stages that replace a director get it.
 
 use crate::diagnostic::Diagnostic;
+use crate::stage::VariableRules;
 use crate::variables::codes;
 use crate::yaml;
 use boson_document::{Number, Pointer, Tree, ruby};
@@ -17,6 +18,14 @@ pub fn sent(manifest: Tree) -> Tree {
     let mut manifest = yaml::as_sent(manifest);
     for_each_number(&mut manifest, &mut |_, _, value| *value = ruby::string(value).into());
     manifest
+}
+
+/// The manifest as the program with these rules reads it: only the director gets what was sent.
+pub fn as_read(manifest: Tree, rules: VariableRules) -> Tree {
+    match rules {
+        VariableRules::Director => sent(manifest),
+        VariableRules::Cli => manifest,
+    }
 }
 
 /// Warnings about names and versions that are not sent as they are written, because they are numbers: `3363.20`.

@@ -47,10 +47,9 @@ pub fn wanted(stages: &dyn Stages, document: Named<'_>, table: &Table) -> Reply<
     let has_value = |name: &str| defined.contains(name) || table.get(name).is_some();
     let implicit = plan.references.into_iter().filter(|one| !has_value(&one.name));
     let implicit = implicit.collect();
-    let own = plan.definitions.iter().filter(|one| table.get(&one.name).is_none());
+    let is_own = |one: &&Definition| one.kind.is_some() && table.get(&one.name).is_none();
     let mut variables = Vec::new();
-    for definition in own {
-        let Some(kind) = definition.kind.clone() else { continue };
+    for definition in plan.definitions.iter().filter(is_own) {
         // Sections of definitions are not changed above, so that places in them stay the same.
         let options = Named::new(document.name, &definition.options);
         let (done, reported) = stages.interpolate(options, &table.to_tree(), VariableRules::Director)?;
@@ -59,13 +58,7 @@ pub fn wanted(stages: &dyn Stages, document: Named<'_>, table: &Table) -> Reply<
             .into_iter()
             .filter(|used| is_generated(used, &defined));
         diagnostics.extend(used.map(|used| generated_option(definition, &used, document.name)));
-        variables.push(Variable {
-            name: definition.name.clone(),
-            kind,
-            options: done.document,
-            update_mode: definition.update_mode.clone(),
-            pointer: definition.pointer.clone(),
-        });
+        variables.extend(flow::variable(definition, done.document));
     }
     diagnostics.extend(circle::circles(&variables, document.name));
     diagnostics.extend(exposed::check(document));

@@ -1,7 +1,6 @@
 //! Update modes: whether an existing value is replaced. The rules of the config server, for the store of a conversion.
 
-use super::recipes::Recipes;
-use crate::diagnostic::{Diagnostic, Severity};
+use crate::diagnostic::Diagnostic;
 use crate::stage::Definition;
 use crate::variables::codes;
 use boson_document::Tree;
@@ -31,45 +30,16 @@ impl UpdateMode {
 
     /// The mode of variables without their own.
     pub fn default_of(document: &Tree) -> Self {
-        let feature = document.get("features").and_then(|all| all.get("converge_variables"));
+        let feature = document.find(&["features", "converge_variables"]);
         match feature.and_then(Tree::as_bool) {
             Some(true) => Self::Converge,
             _ => Self::NoOverwrite,
         }
     }
-
-    /// Why the value is to be replaced, if it is.
-    pub fn reason(self, wanted: &Wanted<'_>, recipes: &Recipes) -> Option<&'static str> {
-        let Wanted { name, value, .. } = *wanted;
-        match self {
-            Self::NoOverwrite => None,
-            Self::Overwrite => Some("its update mode is overwrite"),
-            Self::Converge if recipes.differ(name, wanted.kind, wanted.options, value) => {
-                Some("its options have changed")
-            }
-            Self::Converge if recipes.know(name, value) && signed_by_another(value, wanted.signer) => {
-                Some("its CA has changed")
-            }
-            Self::Converge => None,
-        }
-    }
 }
 
-/// An existing value, and the variable's current definition.
-#[derive(Clone, Copy, Debug)]
-pub struct Wanted<'a> {
-    /// Of the variable.
-    pub name: &'a str,
-    pub kind: &'a str,
-    /// Placeholders replaced, addresses of links added.
-    pub options: &'a Tree,
-    /// The existing value.
-    pub value: &'a Tree,
-    /// Value of the CA that the options name.
-    pub signer: Option<&'a Tree>,
-}
-
-fn signed_by_another(value: &Tree, signer: Option<&Tree>) -> bool {
+/// Whether an existing value was signed by another CA than the one that the options name now, which has this value.
+pub fn signed_by_another(value: &Tree, signer: Option<&Tree>) -> bool {
     let now = signer.and_then(|signer| signer.str("certificate"));
     now.is_some_and(|now| value.str("ca").is_some_and(|then| then.trim() != now.trim()))
 }
@@ -96,11 +66,7 @@ pub fn unknown(definitions: &[Definition], document: &str) -> Vec<Diagnostic> {
 /// Reports that a value was replaced: users of the old one have to know.
 pub fn remade(definition: &Definition, why: &str, document: &str) -> Diagnostic {
     let message = format!("The value of variable '{}' was regenerated: {why}", definition.name);
-    let warning = Diagnostic::warning(codes::VARIABLES_REGENERATED, message)
+    Diagnostic::info(codes::VARIABLES_REGENERATED, message)
         .in_document(document)
-        .at(&definition.pointer);
-    Diagnostic {
-        severity: Severity::Info,
-        ..warning
-    }
+        .at(&definition.pointer)
 }

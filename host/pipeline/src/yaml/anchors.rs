@@ -1,7 +1,6 @@
 //! Anchors and the cost of their aliases. Every alias becomes a copy, so the total size of all copies is limited.
 
 use super::node::Node;
-use boson_document::Tree;
 use std::collections::HashMap;
 
 /// Limit on the values that aliases may add: a document of a few lines must not fill the memory.
@@ -23,6 +22,7 @@ pub(super) struct Anchors {
     copied: Size,
 }
 
+#[derive(Default)]
 struct Anchor {
     /// `None` while the anchor's value is being read.
     node: Option<Node>,
@@ -65,25 +65,14 @@ impl Size {
 impl Anchors {
     /// Called when the value of this anchor begins.
     pub(super) fn begin(&mut self, anchor: usize) {
-        self.anchors.insert(
-            anchor,
-            Anchor {
-                node: None,
-                size: Size::default(),
-            },
-        );
+        self.anchors.insert(anchor, Anchor::default());
     }
 
     /// Called when it ends. The stored value is a copy as well: anchors within anchors are copies of copies.
     pub(super) fn end(&mut self, anchor: usize, node: &Node, size: Size) -> Result<(), AliasError> {
         self.charge(size)?;
-        self.anchors.insert(
-            anchor,
-            Anchor {
-                node: Some(node.clone()),
-                size,
-            },
-        );
+        let node = Some(node.clone());
+        self.anchors.insert(anchor, Anchor { node, size });
         Ok(())
     }
 
@@ -99,14 +88,5 @@ impl Anchors {
         self.copied.add(size);
         let fits = self.copied.values <= MAX_VALUES && self.copied.bytes <= MAX_BYTES;
         if fits { Ok(()) } else { Err(AliasError::Excessive) }
-    }
-}
-
-/// Depth of nested lists and mappings.
-pub(super) fn height(tree: &Tree) -> usize {
-    match tree {
-        Tree::Array(items) => 1 + items.iter().map(height).max().unwrap_or(0),
-        Tree::Object(map) => 1 + map.values().map(height).max().unwrap_or(0),
-        _ => 0,
     }
 }

@@ -1,6 +1,6 @@
 //! Builds a tree and its marks from the parser's events.
 
-use super::anchors::{self, Anchors, Size};
+use super::anchors::{Anchors, Size};
 use super::events::{self, Events};
 use super::marks::{Mark, Span};
 use super::members::Members;
@@ -21,7 +21,16 @@ const MAX_WARNINGS: usize = 100;
 /// Reads the first document.
 pub(super) fn read(name: &str, source: &str, dialect: Dialect) -> Result<(Tree, Mark, Vec<Diagnostic>), Diagnostic> {
     repairing(name, source, |events| {
-        let mut reader = Reader::new(name, source, dialect, events);
+        let mut reader = Reader {
+            name,
+            source,
+            dialect,
+            events,
+            anchors: Anchors::default(),
+            read: 0,
+            size: Size::default(),
+            warnings: Vec::new(),
+        };
         let mut node = reader.document()?;
         if dialect == Dialect::Bpm {
             bpm::decode(&mut node.tree);
@@ -53,12 +62,8 @@ pub(super) fn repairing<T>(
         match repairs.next(&text, &found) {
             Some(repaired) => text = Cow::Owned(repaired),
             None => {
-                return Err(syntax::scan_error(
-                    name,
-                    source,
-                    &found,
-                    repairs.original(events::place(&found)),
-                ));
+                let at = repairs.original(events::place(&found));
+                return Err(syntax::scan_error(name, source, &found, at));
             }
         }
     }
@@ -96,21 +101,7 @@ struct Reader<'t, 'n> {
 
 // === impl Reader ===
 
-impl<'t, 'n> Reader<'t, 'n> {
-    fn new(name: &'n str, source: &'n str, dialect: Dialect, events: Events<'t>) -> Self {
-        let anchors = Anchors::default();
-        Self {
-            name,
-            source,
-            dialect,
-            events,
-            anchors,
-            read: 0,
-            size: Size::default(),
-            warnings: Vec::new(),
-        }
-    }
-
+impl<'t> Reader<'t, '_> {
     fn next(&mut self) -> Read<(Event<'t>, Span)> {
         self.events.next().map_err(ReadError::Scan)
     }
@@ -134,10 +125,8 @@ impl<'t, 'n> Reader<'t, 'n> {
         // BOSH does not read the rest, so it may even be malformed.
         if let Ok((Event::DocumentStart(_), at)) = self.next() {
             let warning = Diagnostic::warning(codes::YAML_MORE_DOCUMENTS, "only the first document of a file is read");
-            self.warn(
-                warning.help("remove what follows the second `---`, or move it to a file of its own"),
-                at,
-            );
+            let help = "remove what follows the second `---`, or move it to a file of its own";
+            self.warn(warning.help(help), at);
         }
         Ok(node)
     }
@@ -216,7 +205,7 @@ impl<'t, 'n> Reader<'t, 'n> {
     fn alias(&mut self, anchor: usize, at: Span, depth: usize) -> Read<Node> {
         let found = self.anchors.find(anchor);
         let (node, size) = found.map_err(|refused| syntax::no_copy(self.name, self.source, at, &refused))?;
-        if depth + anchors::height(&node.tree) > MAX_DEPTH {
+        if depth + node.tree.depth() > MAX_DEPTH {
             return Err(syntax::too_deep(self.name, at).into());
         }
         let mut copy = node.clone();

@@ -1,7 +1,6 @@
 //! The meaning of a scalar, by the tables of yaml.v2 and yaml.v3, and the spelling of numbers.
 
 use super::timestamp;
-use std::borrow::Cow;
 
 /// Meaning of a scalar.
 #[derive(Clone, Debug, PartialEq)]
@@ -91,11 +90,7 @@ fn number(text: &str, dated: bool) -> Scalar {
     if dated && timestamp::is_timestamp(text) {
         return Scalar::Timestamp;
     }
-    let digits = if text.contains('_') {
-        Cow::Owned(text.replace('_', ""))
-    } else {
-        Cow::Borrowed(text)
-    };
+    let digits = text.replace('_', "");
     integer(&digits)
         .map(Scalar::Int)
         .or_else(|| fraction(&digits).map(Scalar::Float))
@@ -166,15 +161,12 @@ fn fraction(text: &str) -> Option<f64> {
 }
 
 /// The text without underscores; `None` if one of them is not between digits, as in Go's `ParseFloat`.
-fn joined(text: &str) -> Option<Cow<'_, str>> {
-    if !text.contains('_') {
-        return Some(Cow::Borrowed(text));
-    }
+fn joined(text: &str) -> Option<String> {
     let bytes = text.as_bytes();
     let is_digit = |at: Option<usize>| at.and_then(|at| bytes.get(at)).is_some_and(u8::is_ascii_digit);
     let mut underscores = bytes.iter().enumerate().filter(|(_, byte)| **byte == b'_');
     let apart = underscores.all(|(at, _)| is_digit(at.checked_sub(1)) && is_digit(Some(at + 1)));
-    apart.then(|| Cow::Owned(text.replace('_', "")))
+    apart.then(|| text.replace('_', ""))
 }
 
 /// Formats a float like Go's `FormatFloat(value, 'g', -1, 64)`, with infinities and NaN in YAML's spelling.
@@ -193,23 +185,4 @@ pub fn format_float(value: f64) -> String {
         return format!("{mantissa}e{sign}{:02}", exponent.abs());
     }
     format!("{value}")
-}
-
-/// Formats a finite float like Ruby's `Float#to_s`.
-pub(super) fn format_float_as_ruby(value: f64) -> String {
-    let scientific = format!("{value:e}");
-    let (mantissa, exponent) = scientific.split_once('e').unwrap_or((&scientific, "0"));
-    let exponent: i32 = exponent.parse().unwrap_or(0);
-    let point = |text: &str| {
-        if text.contains('.') {
-            text.to_string()
-        } else {
-            format!("{text}.0")
-        }
-    };
-    if (-4..16).contains(&exponent) {
-        return point(&format!("{value}"));
-    }
-    let sign = if exponent < 0 { '-' } else { '+' };
-    format!("{}e{sign}{:02}", point(mantissa), exponent.abs())
 }

@@ -4,11 +4,17 @@ use super::anchors::AliasError;
 use super::{MAX_BYTES, Span, words};
 use crate::diagnostic::Diagnostic;
 use crate::yaml::codes;
-use boson_document::Code;
+use boson_document::{Code, MAX_DEPTH};
 use saphyr_parser::ScanError;
 
 /// Limit on line breaks, colons, commas and opening brackets.
 const MAX_SEPARATORS: usize = 1_000_000;
+/// Where a text begins.
+const START: Span = Span {
+    line: 1,
+    column: 1,
+    length: 0,
+};
 
 /// Refuses input for every reader: too much text, control characters. Returns a warning if readers differ.
 pub(super) fn check_text(name: &str, text: &str) -> Result<Option<Diagnostic>, Diagnostic> {
@@ -27,24 +33,17 @@ pub(super) fn check_text(name: &str, text: &str) -> Result<Option<Diagnostic>, D
     if let Some((offset, c)) = text.char_indices().find(|(_, c)| is_control(*c)) {
         let code = c as u32;
         let help = format!("write U+{code:04X} as an escape (`\\x1b`, `\\uFEFF`) in double quotes, or remove it");
-        return Err(at(
-            Diagnostic::error(codes::YAML_CONTROL, "control characters are not allowed").help(help),
-            offset,
-        ));
+        let error = Diagnostic::error(codes::YAML_CONTROL, "control characters are not allowed");
+        return Err(at(error.help(help), offset));
     }
     let separator = text
         .char_indices()
         .find(|(_, c)| matches!(c, '\u{85}' | '\u{2028}' | '\u{2029}'));
     Ok(separator.map(|(offset, c)| {
-        let message = format!(
-            "U+{:04X} is a line break for BOSH, but an ordinary character here",
-            c as u32
-        );
-        at(
-            Diagnostic::warning(codes::YAML_LINE_BREAK, message)
-                .help("remove it, or write it as an escape in double quotes"),
-            offset,
-        )
+        let code = c as u32;
+        let message = format!("U+{code:04X} is a line break for BOSH, but an ordinary character here");
+        let help = "remove it, or write it as an escape in double quotes";
+        at(Diagnostic::warning(codes::YAML_LINE_BREAK, message).help(help), offset)
     }))
 }
 
@@ -54,21 +53,17 @@ fn check_separators(name: &str, text: &str) -> Result<(), Diagnostic> {
     if text.bytes().filter(separates).count() <= MAX_SEPARATORS {
         Ok(())
     } else {
-        Err(too_many(
-            name,
-            Span {
-                line: 1,
-                column: 1,
-                length: 0,
-            },
-        ))
+        Err(too_many(name, START))
     }
 }
 
 /// The error for more values than any manifest needs.
 pub(super) fn too_many(name: &str, at: Span) -> Diagnostic {
-    error(name, codes::YAML_SIZE, at, "the document has too many values")
-        .help("move data from the manifest into a release")
+    too_large(name, at, "the document has too many values")
+}
+
+fn too_large(name: &str, at: Span, message: impl Into<String>) -> Diagnostic {
+    error(name, codes::YAML_SIZE, at, message).help("move data from the manifest into a release")
 }
 
 fn is_control(c: char) -> bool {
@@ -81,13 +76,8 @@ pub(super) fn check_size(name: &str, bytes: usize) -> Result<(), Diagnostic> {
     if bytes <= MAX_BYTES {
         return Ok(());
     }
-    Err(Diagnostic::error(
-        codes::YAML_SIZE,
-        format!("the document has {bytes} bytes, more than the {MAX_BYTES} that are read"),
-    )
-    .in_document(name)
-    .on_line(1, Some(1))
-    .help("move data from the manifest into a release"))
+    let message = format!("the document has {bytes} bytes, more than the {MAX_BYTES} that are read");
+    Err(too_large(name, START, message))
 }
 
 /// The error for bytes that are not UTF-8 from `offset` on.
@@ -130,14 +120,9 @@ pub(super) fn error(name: &str, code: &Code, at: Span, message: impl Into<String
 pub(super) fn scan_error(name: &str, text: &str, found: &ScanError, at: Span) -> Diagnostic {
     let info = found.info();
     if info == "while parsing node, found unknown anchor" {
-        let anchor = name_after(text, at);
-        return error(
-            name,
-            codes::YAML_ANCHOR,
-            at,
-            format!("unknown anchor '{anchor}' referenced"),
-        )
-        .help("an anchor (`&name`) must be before the aliases (`*name`) that refer to it, in the same document");
+        let message = format!("unknown anchor '{}' referenced", name_after(text, at));
+        return error(name, codes::YAML_ANCHOR, at, message)
+            .help("an anchor (`&name`) must be before the aliases (`*name`) that refer to it, in the same document");
     }
     if info == "recursion limit exceeded" {
         return too_deep(name, at);
@@ -178,12 +163,8 @@ fn key_before(text: &str, at: Span) -> Span {
 
 /// The error for nesting that no manifest needs.
 pub(super) fn too_deep(name: &str, at: Span) -> Diagnostic {
-    error(
-        name,
-        codes::YAML_DEPTH,
-        at,
-        format!("the document is nested more than {} deep", boson_document::MAX_DEPTH),
-    )
+    let message = format!("the document is nested more than {MAX_DEPTH} deep");
+    error(name, codes::YAML_DEPTH, at, message)
 }
 
 /// The error for a refused alias.
@@ -200,23 +181,15 @@ pub(super) fn no_copy(name: &str, text: &str, at: Span, refused: &AliasError) ->
 
 /// The error for a list or mapping used as a key.
 pub(super) fn collection_key(name: &str, at: Span) -> Diagnostic {
-    error(
-        name,
-        codes::YAML_KEY,
-        at,
-        "invalid map key: neither a list nor a mapping can be a key",
-    )
-    .help("a value that begins with `{` or `[`, such as a placeholder of another tool, needs quotes")
+    let message = "invalid map key: neither a list nor a mapping can be a key";
+    error(name, codes::YAML_KEY, at, message)
+        .help("a value that begins with `{` or `[`, such as a placeholder of another tool, needs quotes")
 }
 
 /// The error for a value after `<<:` that cannot be merged. `list`: an alias of a list.
 pub(super) fn no_mapping(name: &str, at: Span, list: bool) -> Diagnostic {
-    let found = error(
-        name,
-        codes::YAML_MERGE,
-        at,
-        "map merge requires map or sequence of maps as the value",
-    );
+    let message = "map merge requires map or sequence of maps as the value";
+    let found = error(name, codes::YAML_MERGE, at, message);
     if list {
         found.help("an alias of a list can't be merged; write the list out: `<<: [*first, *second]`")
     } else {

@@ -11,10 +11,10 @@ pub fn is_timestamp(text: &str) -> bool {
     let Some(month) = rest.digits(2).filter(|month| (1..=12).contains(month)) else {
         return false;
     };
-    let Some(day) = rest.after(b'-', 2).filter(|day| (1..=days(year, month)).contains(day)) else {
+    let day = rest.after(b'-', 2);
+    if day.is_none_or(|day| !(1..=days(year, month)).contains(&day)) {
         return false;
-    };
-    let _ = day;
+    }
     match rest.take() {
         None => true,
         Some(b'T' | b't') => rest.clock() && rest.zone(),
@@ -57,11 +57,8 @@ impl Rest<'_> {
     }
 
     fn after(&mut self, separator: u8, most: usize) -> Option<u32> {
-        if self.take()? == separator {
-            self.digits(most)
-        } else {
-            None
-        }
+        let is_there = self.take()? == separator;
+        is_there.then(|| self.digits(most)).flatten()
     }
 
     /// `15:4:5` and perhaps a fraction.

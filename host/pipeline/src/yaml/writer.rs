@@ -3,9 +3,9 @@
 
 use super::lines::Lines;
 use super::order::{self, Key};
-use super::scalar::{format_float, format_float_as_ruby};
+use super::scalar::format_float;
 use super::style::{self, Readers, Style};
-use boson_document::{Map, Number, Tree, escape};
+use boson_document::{Map, Number, Tree, escape, ruby};
 
 /// Columns a level.
 const INDENT: usize = 2;
@@ -122,7 +122,7 @@ impl Writer {
     fn float(&mut self, number: &Number) {
         let text = match self.order {
             Order::Sorted => format_float(number.as_f64()),
-            Order::Psych => return self.lines.word(&format_float_as_ruby(number.as_f64())),
+            Order::Psych => return self.lines.word(&ruby::number(number)),
             Order::Given => number.text().to_string(),
         };
         match text.split_once(['e', 'E']) {

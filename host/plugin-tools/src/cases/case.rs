@@ -73,6 +73,13 @@ impl Case {
         call
     }
 
+    /// The parameter with the documents.
+    pub fn request_mut(&mut self) -> Option<&mut Tree> {
+        let mut names = ["request", "view"].into_iter();
+        let name = names.find(|name| self.arguments.get(name).is_some())?;
+        self.arguments.get_mut(name)
+    }
+
     /// Calls a plugin.
     ///
     /// # Errors

@@ -2,11 +2,11 @@
 
 use super::{Called, Case, Outcome, Tested, replies};
 use boson_document::Tree;
+use boson_pipeline::Diagnostic;
 use boson_pipeline::bundle::{Bundle, Writer, codes, kinds};
 use boson_pipeline::plain;
 use boson_pipeline::report::{self, Sources};
 use boson_pipeline::stage::{Edit, StageError};
-use boson_pipeline::{Diagnostic, Stage};
 use boson_sandbox::{Changes, Measures, Plugin, Sandbox, deployment};
 use std::collections::HashSet;
 
@@ -105,12 +105,8 @@ fn faults(sandbox: &Sandbox, plugin: &Plugin, case: &Case, called: &Called) -> V
 /// The case with an additional member in its request.
 fn with_later_member(case: &Case) -> Option<Case> {
     let mut case = case.clone();
-    let parameter = match case.stage {
-        Stage::Resources | Stage::Checks => "view",
-        _ => "request",
-    };
     let member = Tree::object().with("name", LATER).with("value", true);
-    case.arguments.get_mut(parameter)?.set("more", vec![member]);
+    case.request_mut()?.set("more", vec![member]);
     Some(case)
 }
 

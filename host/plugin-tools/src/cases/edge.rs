@@ -48,10 +48,7 @@ fn context(stage: Stage) -> Tree {
 fn deep(case: &Case) -> Option<Case> {
     let mut case = case.clone();
     let nested = (0..NESTING_DEPTH).fold(Tree::Null, |inner, _| Tree::Array(vec![inner]));
-    let parameter = ["request", "view"]
-        .into_iter()
-        .find(|name| case.arguments.get(name).is_some())?;
-    let request = case.arguments.get_mut(parameter)?;
+    let request = case.request_mut()?;
     let member = ["document", "group", "manifest", "spec"]
         .into_iter()
         .find(|name| request.get(name).is_some())?;

@@ -12,6 +12,7 @@ use boson_commands::files;
 use boson_commands::storage::durable;
 use boson_document::{Tree, json};
 use boson_pipeline::Diagnostic;
+use boson_pipeline::diagnostic::all;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -49,14 +50,8 @@ pub fn read(folder: &Path) -> Result<Case, Box<Diagnostic>> {
 /// # Errors
 /// Everything that is wrong with them.
 pub fn read_all(directory: &Path) -> Result<Vec<(PathBuf, Case)>, Vec<Diagnostic>> {
-    let (mut cases, mut errors) = (Vec::new(), Vec::new());
-    for folder in below(directory).map_err(|error| vec![*error])? {
-        match read(&folder) {
-            Ok(case) => cases.push((folder, case)),
-            Err(error) => errors.push(*error),
-        }
-    }
-    if errors.is_empty() { Ok(cases) } else { Err(errors) }
+    let folders = below(directory).map_err(|error| vec![*error])?.into_iter();
+    all(folders.map(|folder| read(&folder).map(|case| (folder, case))))
 }
 
 /// Writes the call of a case to a folder, which need not exist.

@@ -60,10 +60,7 @@ pub fn changed(case: &Case, number: u64) -> Case {
     let mut random = Random(number.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1);
     let mut case = case.clone();
     for _ in 0..=random.below(MAX_CHANGES) {
-        let parameter = ["request", "view"]
-            .into_iter()
-            .find(|name| case.arguments.get(name).is_some());
-        if let Some(request) = parameter.and_then(|name| case.arguments.get_mut(name)) {
+        if let Some(request) = case.request_mut() {
             change(request, &mut random);
         }
     }

@@ -21,13 +21,10 @@ const MAX_NAME_CHARS: usize = 120;
 /// There are too many, or they are too large.
 pub fn pack(cases: &[Case]) -> Result<Vec<u8>, Box<Diagnostic>> {
     let item = |case: &Case| {
-        let item = Tree::object()
+        Tree::object()
             .with("name", case.name.as_str())
-            .with("call", case.document());
-        match &case.reply {
-            Some(reply) => item.with("reply", reply.clone()),
-            None => item,
-        }
+            .with("call", case.document())
+            .with_some("reply", case.reply.clone())
     };
     let text = json::to_text(&Tree::Array(cases.iter().map(item).collect()));
     let packed = compress_to_vec(text.as_bytes(), CompressionLevel::Fastest);

@@ -110,10 +110,7 @@ impl Recording {
             arguments,
             reply: None,
         };
-        let unwritable = |error: anyhow::Error| {
-            let error = Diagnostic::error(boson_commands::codes::OUTPUT_UNWRITABLE, format!("{error:#}"));
-            Box::new(error.help("check --record"))
-        };
+        let unwritable = |error: anyhow::Error| Box::new(files::unwritable(&error).help("check --record"));
         folders::write_call(&folder, &case).map_err(unwritable)?;
         if let Some(plugin) = &plugin {
             let called = case.call(sandbox, plugin)?;

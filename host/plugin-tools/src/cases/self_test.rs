@@ -43,10 +43,7 @@ pub fn replies_at_all(sandbox: &Sandbox, plugin: &Plugin, account: &Account) -> 
             break;
         }
     }
-    match first {
-        Some(failure) => Err(Box::new(failure)),
-        None => Ok(()),
-    }
+    first.map_or(Ok(()), |failure| Err(Box::new(failure)))
 }
 
 /// Whether it has a view without objects.

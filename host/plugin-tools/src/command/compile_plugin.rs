@@ -1,27 +1,19 @@
 //! `host compile-plugin`: compiles foreign code in a process that limits itself. Compilation is not covered by fuel: a
 //! component made for it can use any amount of processor time and memory.
 
-use crate::confined::confine;
-use anyhow::Context;
+use crate::confined;
 use boson_commands::exit::ExitError;
 use boson_commands::output;
 use boson_componentize::{Error, without_wasi};
 use boson_sandbox::{ASYNC_MARK, Cache, Limits, Sandbox, Task, note_answered};
 use parking_lot::Mutex;
-use std::io::{Read, Write};
 use std::panic::{self, AssertUnwindSafe};
 use std::sync::Arc;
 
 pub fn run() -> Result<(), ExitError> {
-    confine(Task::Compile)?;
-    let mut component = Vec::new();
-    std::io::stdin()
-        .read_to_end(&mut component)
-        .context("cannot read the component")?;
+    let component = confined::begin(Task::Compile, "component")?;
     match compile(&component) {
-        Ok(code) => Ok(std::io::stdout()
-            .write_all(&code)
-            .context("cannot write the machine code")?),
+        Ok(code) => Ok(confined::end(&code, "machine code")?),
         Err(message) => {
             // The last line is what the parent process reports.
             output::complain(&format!("{message}\n"));

@@ -4,7 +4,7 @@
 use crate::codes;
 use crate::core_module;
 use anyhow::Context;
-use boson_commands::exit::ExitError;
+use boson_commands::exit::{self, ExitError};
 use boson_commands::output::{self, Color};
 use boson_commands::storage::durable;
 use boson_pipeline::Diagnostic;
@@ -29,10 +29,7 @@ pub struct ComponentArguments {
 }
 
 pub fn run(arguments: &ComponentArguments, color: Color) -> Result<(), ExitError> {
-    let fail = |error: Diagnostic| {
-        output::show(&[error], &Sources::default(), color);
-        ExitError::Input
-    };
+    let fail = |error: Diagnostic| exit::refused(&[error], &Sources::default(), color);
     let made = core_module::component(&arguments.module).map_err(|error| fail(*error))?;
     let component = made.ok_or_else(|| {
         let what = format!(

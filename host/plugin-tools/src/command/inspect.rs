@@ -5,12 +5,12 @@ use crate::command::verify::Found;
 use crate::evidence::{self, Item, Names, Subjects, TrustArguments};
 use crate::{metadata, plugins};
 use boson_commands::columns::{indented, section};
-use boson_commands::exit::ExitError;
+use boson_commands::exit::{self, ExitError};
 use boson_commands::output::{self, Color, Form};
 use boson_document::{Tree, json};
 use boson_pipeline::Diagnostic;
 use boson_pipeline::report::{Sources, clean};
-use boson_sandbox::{Code, Description, Digest, Limits, Plugin, Requirements, Sandbox, Source};
+use boson_sandbox::{Code, Description, Digest, Limits, Plugin, Requirements, Sandbox};
 use clap::Args;
 use std::path::PathBuf;
 
@@ -57,21 +57,14 @@ fn digest(text: &str) -> Result<String, String> {
 }
 
 pub fn run(arguments: &InspectArguments, color: Color) -> Result<(), ExitError> {
-    let show = |error: Diagnostic| {
-        output::show(&[error], &Sources::default(), color);
-        ExitError::Input
-    };
+    let show = |error: Diagnostic| exit::refused(&[error], &Sources::default(), color);
     let fail = |failure: boson_sandbox::Error| show(failure.diagnostic());
     let (trust, names) = arguments.trust.read()?;
     let found = Found::read(&arguments.component).map_err(|error| show(*error))?;
     // Before anything is done with it.
     check_digest(arguments, &found).map_err(|error| show(*error))?;
     let sandbox = plugins::sandbox(Limits::default()).map_err(fail)?;
-    let (name, source) = (
-        arguments.component.display().to_string(),
-        Source::File(arguments.component.clone()),
-    );
-    let plugin = sandbox.load(&name, &found.bytes, source).map_err(fail)?;
+    let plugin = plugins::of_content(&sandbox, &arguments.component, &found.bytes).map_err(fail)?;
     let description = plugin.describe(&sandbox).map_err(fail)?;
     let component = plugin.digest.to_string();
     let subjects = Subjects {
@@ -131,12 +124,12 @@ impl Inspection<'_> {
             plugin, description, ..
         } = self;
         let interfaces = self.sandbox.interfaces(plugin);
-        let list = |texts: Vec<String>| Tree::Array(texts.into_iter().map(Tree::from).collect());
         let code = |code: &Code| {
             Tree::object()
                 .with("name", code.name.as_str())
                 .with("title", code.title.as_str())
         };
+        let metadata: Tree = metadata::of(&self.found.bytes).into_iter().collect();
         let mut tree = Tree::object()
             .with("name", description.name.as_str())
             .with("version", description.version.as_str())
@@ -146,13 +139,11 @@ impl Inspection<'_> {
             .with("runs", plugin.answered.unwrap_or(plugin.digest).to_string())
             .with("size", self.found.bytes.len() as u64)
             .with("machineCode", self.sandbox.requirements(plugin).code)
-            .with("exports", list(interfaces.exports))
-            .with("imports", list(interfaces.imports))
+            .with("exports", interfaces.exports)
+            .with("imports", interfaces.imports)
             .with("settings", description.settings_schema.clone())
-            .with("diagnostics", Tree::Array(description.codes.iter().map(code).collect()));
-        let metadata = metadata::of(&self.found.bytes).into_iter();
-        let metadata = metadata.fold(Tree::object(), |tree, (name, text)| tree.with(name, text));
-        tree.set("metadata", metadata);
+            .with("diagnostics", Tree::Array(description.codes.iter().map(code).collect()))
+            .with("metadata", metadata);
         if let Some(image) = &self.found.image {
             tree.set("image", image.as_str());
             tree.set("attached", evidence::tree(self.items, self.names));

@@ -3,7 +3,7 @@
 use crate::plugin_arguments::PluginArguments;
 use crate::plugins;
 use boson_commands::columns::columns;
-use boson_commands::exit::{self, ExitError};
+use boson_commands::exit::ExitError;
 use boson_commands::output::{self, Color};
 use boson_pipeline::report::Sources;
 use boson_pipeline::{Diagnostic, Stage};
@@ -19,22 +19,18 @@ pub struct ListArguments {
 
 pub fn run(arguments: &ListArguments, color: Color) -> Result<(), ExitError> {
     let arguments = &arguments.plugins;
-    let fail = |diagnostics: Vec<Diagnostic>| {
-        output::show(&diagnostics, &Sources::default(), color);
-        exit::failed(&diagnostics, !arguments.replacements.is_empty())
-    };
+    let fail = |diagnostics: Vec<Diagnostic>| arguments.failed(&diagnostics, &Sources::default(), color);
     let plugins = plugins::load(arguments, &Stage::ALL).map_err(fail)?;
     let mut rows = vec![["STAGE", "NAME", "VERSION", "DIGEST", "GROUPS", "SOURCE"].map(str::to_string)];
     for plugin in plugins.iter() {
         let description = plugin
             .describe(plugins.sandbox())
             .map_err(|failure| fail(vec![failure.diagnostic()]))?;
-        let digest = format!("sha256:{}", &plugin.digest.hex()[..12]);
         rows.push([
             plugin.stage.to_string(),
             description.name.clone(),
             description.version.clone(),
-            digest,
+            plugin.digest.short(),
             plugin
                 .groups()
                 .map_or_else(|| "all".to_string(), |groups| groups.join(",")),

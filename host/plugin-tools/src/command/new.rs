@@ -5,7 +5,7 @@ use crate::codes;
 use crate::command::wit::stage;
 use crate::plugins;
 use crate::scaffold::{Language, New};
-use boson_commands::exit::ExitError;
+use boson_commands::exit::{self, ExitError};
 use boson_commands::files;
 use boson_commands::output::{self, Color};
 use boson_commands::storage;
@@ -64,10 +64,7 @@ fn name(text: &str) -> Result<String, String> {
 
 pub fn run(arguments: &NewArguments, color: Color) -> Result<(), ExitError> {
     let folder = arguments.out.clone().unwrap_or_else(|| PathBuf::from(&arguments.name));
-    let fail = |error: Diagnostic| {
-        output::show(&[error], &Sources::default(), color);
-        ExitError::Input
-    };
+    let fail = |error: Diagnostic| exit::refused(&[error], &Sources::default(), color);
     if name_collides(arguments) {
         let message = format!("a crate cannot be named '{}': it uses one of this name", arguments.name);
         return Err(fail(
@@ -86,11 +83,8 @@ pub fn run(arguments: &NewArguments, color: Color) -> Result<(), ExitError> {
         language: arguments.language,
     };
     // Before anything is written.
-    let reply = if new.stage.has_rule() {
-        Some(reply_of_rule(&new).map_err(|error| fail(*error))?)
-    } else {
-        None
-    };
+    let reply = new.stage.has_rule().then(|| reply_of_rule(&new));
+    let reply = reply.transpose().map_err(|error| fail(*error))?;
     for (path, text) in new.files() {
         storage::create(&folder.join(path), &text)?;
     }

@@ -8,14 +8,14 @@ use crate::core_module;
 use crate::plugins;
 use crate::unpack;
 use anyhow::Context;
-use boson_commands::exit::ExitError;
+use boson_commands::exit::{self, ExitError};
 use boson_commands::inputs;
 use boson_commands::output::{self, Color};
 use boson_document::{Tree, json};
 use boson_pipeline::report::Sources;
 use boson_pipeline::{Diagnostic, Stage, packed, yaml};
 use boson_plugins::{Packing, pack, parts};
-use boson_sandbox::{Digest, Interfaces, Limits, Plugin, Sandbox, Source};
+use boson_sandbox::{Digest, Interfaces, Limits, Plugin, Sandbox};
 use clap::Args;
 use ruzstd::encoding::{CompressionLevel, compress_to_vec};
 use std::path::{Path, PathBuf};
@@ -110,10 +110,7 @@ pub struct PackArguments {
 
 pub fn run(arguments: &PackArguments, color: Color) -> Result<(), ExitError> {
     let mut sources = Sources::default();
-    let fail = |diagnostics: Vec<Diagnostic>, sources: &Sources| {
-        output::show(&diagnostics, sources, color);
-        ExitError::Input
-    };
+    let fail = |diagnostics: Vec<Diagnostic>, sources: &Sources| exit::refused(&diagnostics, sources, color);
     let settings = arguments
         .settings
         .as_ref()
@@ -282,10 +279,7 @@ pub struct Usable {
 pub fn checked(path: &Path, bytes: &[u8]) -> Result<Usable, Box<Diagnostic>> {
     let failed = |failure: boson_sandbox::Error| Box::new(failure.diagnostic());
     let sandbox = plugins::sandbox(Limits::default()).map_err(failed)?;
-    let source = Source::File(path.to_path_buf());
-    let plugin = sandbox
-        .load(&path.display().to_string(), bytes, source)
-        .map_err(failed)?;
+    let plugin = plugins::of_content(&sandbox, path, bytes).map_err(failed)?;
     let description = plugin.describe(&sandbox).map_err(failed)?;
     Ok(Usable {
         interfaces: sandbox.interfaces(&plugin),
@@ -312,14 +306,13 @@ fn accepted(
 ) -> Result<Accepted, Vec<Diagnostic>> {
     let failed = |failure: boson_sandbox::Error| vec![failure.diagnostic()];
     let sandbox = plugins::sandbox(Limits::default()).map_err(failed)?;
-    let name = arguments.component.display().to_string();
-    let plugin = sandbox
-        .load(&name, bytes, Source::File(arguments.component.clone()))
-        .map_err(failed)?;
+    let plugin = plugins::of_content(&sandbox, &arguments.component, bytes).map_err(failed)?;
     if plugin.stage != arguments.stage {
         let what = format!(
-            "'{name}' is a plugin of the stage '{}', not '{}'",
-            plugin.stage, arguments.stage
+            "'{}' is a plugin of the stage '{}', not '{}'",
+            arguments.component.display(),
+            plugin.stage,
+            arguments.stage
         );
         return Err(vec![Diagnostic::error(codes::PLUGIN_OTHER_STAGE, what)]);
     }
@@ -360,77 +353,50 @@ fn document(
     settings: Option<Tree>,
     parts: usize,
 ) -> Tree {
-    let mut document = Tree::object().with("name", name).with("digest", digest);
     let stage = arguments.stage;
-    if stage.has_rule() {
-        document.set(if wraps { "wraps" } else { "replaces" }, stage.name());
-    }
-    if let Some(order) = arguments.order {
-        document.set("order", order);
-    }
-    if arguments.enforce {
-        document.set("enforce", true);
-    }
-    if let Some(on_failure) = &arguments.on_failure {
-        document.set("onFailure", on_failure.as_str());
-    }
-    if arguments.shadow {
-        document.set("shadow", true);
-    }
-    if let Some(canary) = canary(arguments) {
-        document.set("canary", canary);
-    }
-    if let Some(settings) = settings {
-        document.set("settings", settings);
-    }
-    let mut selector = Tree::object();
-    for (key, given) in [
-        ("namespaces", &arguments.namespaces),
-        ("deployments", &arguments.deployments),
-        ("instanceGroups", &arguments.instance_groups),
-    ] {
-        if !given.is_empty() {
-            selector.set(key, names(given));
-        }
-    }
-    if selector.as_object().is_some_and(|selector| !selector.is_empty()) {
-        document.set("selector", selector);
-    }
-    match &arguments.image {
-        Some(image) => {
-            document.set("image", image.as_str());
-            if !arguments.pull_secrets.is_empty() {
-                let secret = |name: &String| Tree::object().with("name", name.as_str());
-                let secrets = arguments.pull_secrets.iter().map(secret);
-                document.set("imagePullSecrets", Tree::Array(secrets.collect()));
-            }
-            document
-        }
-        None => document.with("parts", i64::try_from(parts).unwrap_or(i64::MAX)),
-    }
+    let role = if wraps { "wraps" } else { "replaces" };
+    let selector = Tree::object()
+        .with_some("namespaces", given(&arguments.namespaces))
+        .with_some("deployments", given(&arguments.deployments))
+        .with_some("instanceGroups", given(&arguments.instance_groups));
+    let document = Tree::object()
+        .with("name", name)
+        .with("digest", digest)
+        .with_some(role, stage.has_rule().then(|| stage.name()))
+        .with_some("order", arguments.order)
+        .with_some("enforce", arguments.enforce.then_some(true))
+        .with_some("onFailure", arguments.on_failure.as_deref())
+        .with_some("shadow", arguments.shadow.then_some(true))
+        .with_some("canary", canary(arguments))
+        .with_some("settings", settings)
+        .with_some("selector", filled(selector));
+    let Some(image) = &arguments.image else {
+        return document.with("parts", i64::try_from(parts).unwrap_or(i64::MAX));
+    };
+    let secret = |name: &String| Tree::object().with("name", name.as_str());
+    let secrets: Vec<Tree> = arguments.pull_secrets.iter().map(secret).collect();
+    document
+        .with("image", image.as_str())
+        .with_some("imagePullSecrets", (!secrets.is_empty()).then_some(secrets))
 }
 
 /// Which deployments use a canary, and when it is stopped; none: it is no canary.
 fn canary(arguments: &PackArguments) -> Option<Tree> {
-    let mut canary = Tree::object();
-    if let Some(percent) = arguments.canary {
-        canary.set("percent", i64::from(percent));
-    }
-    if !arguments.canary_deployment.is_empty() {
-        canary.set("deployments", names(&arguments.canary_deployment));
-    }
-    if canary.as_object().is_none_or(|canary| canary.is_empty()) {
-        return None;
-    }
-    if let Some(percent) = arguments.canary_max_failed {
-        canary.set("maxFailedPercent", i64::from(percent));
-    }
-    if let Some(number) = arguments.canary_min_deployments {
-        canary.set("minDeployments", i64::from(number));
-    }
+    let deployments = Tree::object()
+        .with_some("percent", arguments.canary.map(i64::from))
+        .with_some("deployments", given(&arguments.canary_deployment));
+    let canary = filled(deployments)?
+        .with_some("maxFailedPercent", arguments.canary_max_failed.map(i64::from))
+        .with_some("minDeployments", arguments.canary_min_deployments.map(i64::from));
     Some(canary)
 }
 
-fn names(names: &[String]) -> Tree {
-    Tree::Array(names.iter().map(|name| Tree::from(name.as_str())).collect())
+fn given(names: &[String]) -> Option<Vec<String>> {
+    (!names.is_empty()).then(|| names.to_vec())
+}
+
+/// An object that has members.
+fn filled(tree: Tree) -> Option<Tree> {
+    let has_members = tree.as_object().is_some_and(|members| !members.is_empty());
+    has_members.then_some(tree)
 }

@@ -1,6 +1,6 @@
 //! `host plugin precompile`: machine code for the components of an installation.
 
-use boson_commands::exit::ExitError;
+use boson_commands::exit::{self, ExitError};
 use boson_commands::output::{self, Color};
 use boson_pipeline::Stage;
 use boson_pipeline::report::Sources;
@@ -17,10 +17,7 @@ pub struct PrecompileArguments {
 }
 
 pub fn run(arguments: &PrecompileArguments, color: Color) -> Result<(), ExitError> {
-    let fail = |failure: boson_sandbox::Error| {
-        output::show(&[failure.diagnostic()], &Sources::default(), color);
-        ExitError::Input
-    };
+    let fail = |failure: boson_sandbox::Error| exit::refused(&[failure.diagnostic()], &Sources::default(), color);
     let sandbox = Sandbox::new(Limits::default(), Cache::none()).map_err(fail)?;
     for stage in Stage::ALL {
         let file = arguments.directory.join(format!("{stage}.wasm"));

@@ -2,7 +2,7 @@
 
 use crate::artifacts;
 use anyhow::Context;
-use boson_commands::exit::ExitError;
+use boson_commands::exit::{self, ExitError};
 use boson_commands::output::{self, Color};
 use boson_commands::registries::{self, AuthorityArguments, WithoutTlsArguments};
 use boson_pipeline::report::Sources;
@@ -34,10 +34,8 @@ pub fn run(arguments: &PullArguments, color: Color) -> Result<(), ExitError> {
         .reference
         .strip_prefix("oci://")
         .unwrap_or(&arguments.reference);
-    let pulled = artifacts::pull(reference, &settings).map_err(|error| {
-        output::show(&[*error], &Sources::default(), color);
-        ExitError::Input
-    })?;
+    let pulled =
+        artifacts::pull(reference, &settings).map_err(|error| exit::refused(&[*error], &Sources::default(), color))?;
     let written = std::fs::write(&arguments.out, &pulled.component);
     written.with_context(|| format!("cannot write '{}'", arguments.out.display()))?;
     Ok(output::print(&format!("{}\n", pulled.pinned))?)

@@ -4,7 +4,7 @@
 use crate::command::pack::{self, Usable};
 use crate::metadata;
 use crate::wasm_image::image;
-use boson_commands::exit::ExitError;
+use boson_commands::exit::{self, ExitError};
 use boson_commands::output::{self, Color};
 use boson_commands::registries::{self, AuthorityArguments, WithoutTlsArguments};
 use boson_images::write;
@@ -62,10 +62,7 @@ fn annotation(text: &str) -> Result<(String, String), String> {
 }
 
 pub fn run(arguments: &PushArguments, color: Color) -> Result<(), ExitError> {
-    let fail = |error: Diagnostic| {
-        output::show(&[error], &Sources::default(), color);
-        ExitError::Input
-    };
+    let fail = |error: Diagnostic| exit::refused(&[error], &Sources::default(), color);
     let bytes = pack::component(&arguments.component).map_err(|error| fail(*error))?;
     let plugin = pack::checked(&arguments.component, &bytes).map_err(|error| fail(*error))?;
     let mut annotations = annotations(&bytes, &plugin);

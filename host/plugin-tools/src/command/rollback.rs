@@ -10,7 +10,6 @@ use boson_pipeline::report::clean;
 use boson_plugins::history::{History, Revision, RevisionState, histories, rollback};
 use clap::Args;
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
 /// Digits of a digest that are shown.
 const DIGEST_DIGITS: usize = 12;
@@ -70,10 +69,7 @@ pub struct Place {
 impl Place {
     /// The cluster, and the namespace in it.
     pub async fn cluster(&self) -> anyhow::Result<(Cluster, String)> {
-        let client = self.connection.client().await?;
-        let namespace = self.namespace.clone();
-        let namespace = namespace.unwrap_or_else(|| client.default_namespace().to_string());
-        Ok((Cluster::new(client, Arc::default()), namespace))
+        self.connection.cluster(self.namespace.as_deref()).await
     }
 }
 
@@ -98,12 +94,10 @@ pub fn history(arguments: &HistoryArguments) -> Result<(), ExitError> {
 }
 
 pub fn run(arguments: &RollbackArguments) -> Result<(), ExitError> {
-    let done = block_on(async {
+    let Revision { revision, digest, .. } = block_on(async {
         let (cluster, namespace) = arguments.place.cluster().await?;
-        let done = rollback(&cluster, &namespace, &arguments.plugin, arguments.to_revision).await?;
-        anyhow::Ok(done)
+        anyhow::Ok(rollback(&cluster, &namespace, &arguments.plugin, arguments.to_revision).await?)
     })?;
-    let Revision { revision, digest, .. } = done.revision;
     Ok(output::print(&format!(
         "plugin '{}' rolled back to revision {revision} ({})\n",
         arguments.plugin,

@@ -5,7 +5,7 @@ use crate::codes;
 use crate::plugins;
 use crate::printed::Printed;
 use boson_commands::columns::columns;
-use boson_commands::exit::ExitError;
+use boson_commands::exit::{self, ExitError};
 use boson_commands::files;
 use boson_commands::inputs;
 use boson_commands::output::{self, Color};
@@ -71,10 +71,7 @@ pub struct RunPluginArguments {
 
 pub fn run(arguments: &RunPluginArguments, color: Color) -> Result<(), ExitError> {
     let mut sources = Sources::default();
-    let fail = |diagnostics: Vec<Diagnostic>, sources: &Sources| {
-        output::show(&diagnostics, sources, color);
-        ExitError::Input
-    };
+    let fail = |diagnostics: Vec<Diagnostic>, sources: &Sources| exit::refused(&diagnostics, sources, color);
     let settings = arguments
         .settings
         .as_ref()
@@ -187,11 +184,7 @@ fn settings_errors(
     if call.function == "describe" || plugin.describe(sandbox).is_err() {
         return Vec::new();
     }
-    let has_own = call
-        .arguments
-        .get("context")
-        .is_some_and(|context| context.get("settings").is_some());
-    if has_own {
+    if plugins::own_settings(&call.arguments).is_some() {
         let file = arguments
             .replay
             .as_ref()

@@ -7,7 +7,7 @@ use crate::cases::{
 use crate::plugins;
 use crate::printed::Printed;
 use anyhow::Context;
-use boson_commands::exit::ExitError;
+use boson_commands::exit::{self, ExitError};
 use boson_commands::inputs;
 use boson_commands::output::{self, Color};
 use boson_commands::storage::durable;
@@ -82,10 +82,8 @@ struct Tests<'a> {
 pub fn run(arguments: &TestArguments, color: Color) -> Result<(), ExitError> {
     let mut sources = Sources::default();
     let printed = Printed::default();
-    let (sandbox, plugin, cases) = load(arguments, &printed, &mut sources).map_err(|errors| {
-        output::show(&errors, &sources, color);
-        ExitError::Input
-    })?;
+    let (sandbox, plugin, cases) =
+        load(arguments, &printed, &mut sources).map_err(|errors| exit::refused(&errors, &sources, color))?;
     let all = cases.len();
     let ours = cases.into_iter().filter(|(_, case)| case.stage == plugin.stage);
     let ours: Vec<Found> = ours.collect();
@@ -245,11 +243,7 @@ fn load(
         .transpose()?
         .unwrap_or_default();
     let is_ours = |case: &&Case| case.stage == plugin.stage;
-    let lacks_own = |case: &Case| {
-        case.arguments
-            .get("context")
-            .is_none_or(|context| context.get("settings").is_none())
-    };
+    let lacks_own = |case: &Case| plugins::own_settings(&case.arguments).is_none();
     let generated = arguments.conformance || arguments.fuzz.is_some();
     if generated || cases.iter().map(|(_, case)| case).filter(is_ours).any(lacks_own) {
         let errors = plugins::check_settings(&plugin, &sandbox, settings.as_ref(), plugins::SETTINGS_FILE);
@@ -267,17 +261,14 @@ fn test(
     case: &Case,
     update: Option<&Path>,
 ) -> anyhow::Result<(Outcome, Measures, usize)> {
+    let failed = |errors: &[Diagnostic]| Outcome::Failed(vec![report::text(errors, &Sources::default(), false)]);
     let errors = plugins::check_call(plugin, sandbox, &case.arguments, &format!("{}/call.json", case.name));
     if !errors.is_empty() {
-        let lines = vec![report::text(&errors, &Sources::default(), false)];
-        return Ok((Outcome::Failed(lines), Measures::default(), 0));
+        return Ok((failed(&errors), Measures::default(), 0));
     }
     let Compared { called, mismatch } = match compare(case, sandbox, plugin, &Account::unbounded()) {
         Ok(compared) => compared,
-        Err(error) => {
-            let lines = vec![report::text(&[*error], &Sources::default(), false)];
-            return Ok((Outcome::Failed(lines), Measures::default(), 0));
-        }
+        Err(error) => return Ok((failed(&[*error]), Measures::default(), 0)),
     };
     let size = json::to_text(&called.reply).len();
     let outcome = match (mismatch, update, called.failure) {
@@ -286,7 +277,7 @@ fn test(
             folders::write_reply(folder, &called.reply)?;
             Outcome::Updated
         }
-        (_, _, Some(failure)) => Outcome::Failed(vec![report::text(&[failure], &Sources::default(), false)]),
+        (_, _, Some(failure)) => failed(&[failure]),
         (Some(mismatch), ..) => Outcome::Failed(match (mismatch, &case.reply) {
             (Mismatch::Different, Some(expected)) => replies::lines(expected, &called.reply),
             (other, _) => vec![other.text().to_string()],

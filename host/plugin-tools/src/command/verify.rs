@@ -7,7 +7,7 @@ use crate::evidence::{Names, TrustArguments};
 use crate::refusal::{Lack, lack};
 use crate::signatures::Signatures;
 use boson_commands::columns::indented;
-use boson_commands::exit::ExitError;
+use boson_commands::exit::{self, ExitError};
 use boson_commands::output::{self, Color, Form};
 use boson_document::{Tree, json};
 use boson_pipeline::Diagnostic;
@@ -103,10 +103,7 @@ impl Found {
 }
 
 pub fn run(arguments: &VerifyArguments, color: Color) -> Result<(), ExitError> {
-    let fail = |error: Diagnostic| {
-        output::show(&[error], &Sources::default(), color);
-        ExitError::Input
-    };
+    let fail = |error: Diagnostic| exit::refused(&[error], &Sources::default(), color);
     let (trust, names) = arguments.trust.read()?;
     let rule = Signatures::enforced(trust).with_provenance(arguments.builders.clone());
     let found = Found::read(&arguments.component).map_err(|error| fail(*error))?;
@@ -198,24 +195,13 @@ fn text(verified: &Verified<'_>, names: &Names) -> String {
 }
 
 fn tree(verified: &Verified<'_>, names: &Names) -> Tree {
-    let by = |signer: &Signer| {
-        let mut tree = Tree::object().with("of", of(signer.subject));
-        names.add_to(&mut tree, &signer.author);
-        tree
-    };
-    let mut tree = Tree::object()
+    let by = |signer: &Signer| names.add_to(Tree::object().with("of", of(signer.subject)), &signer.author);
+    let provenance = verified.provenance.as_ref();
+    let provenance = provenance.map(|one| by(&one.signer).with_some("builder", one.builder.as_deref()));
+    Tree::object()
         .with("verified", true)
-        .with("component", verified.component.as_str());
-    if let Some(image) = verified.image {
-        tree.set("image", image);
-    }
-    tree.set("signature", by(&verified.signer));
-    if let Some(Provenance { signer, builder }) = &verified.provenance {
-        let mut provenance = by(signer);
-        if let Some(builder) = builder {
-            provenance.set("builder", builder.as_str());
-        }
-        tree.set("provenance", provenance);
-    }
-    tree
+        .with("component", verified.component.as_str())
+        .with_some("image", verified.image)
+        .with("signature", by(&verified.signer))
+        .with_some("provenance", provenance)
 }

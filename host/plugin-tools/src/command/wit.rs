@@ -3,7 +3,7 @@
 
 use crate::scaffold::wit_files;
 use crate::wit_packages;
-use boson_commands::exit::ExitError;
+use boson_commands::exit::{self, ExitError};
 use boson_commands::output::{self, Color};
 use boson_commands::registries::{self, AuthorityArguments, WithoutTlsArguments};
 use boson_commands::storage;
@@ -63,10 +63,8 @@ pub fn run(arguments: &WitArguments, color: Color) -> Result<(), ExitError> {
     }
     if let Some(place) = &arguments.push {
         let settings = registries::settings(&arguments.without_tls, &arguments.authorities)?;
-        return wit_packages::push(place, &settings)?.map_err(|error| {
-            output::show(&[*error], &Sources::default(), color);
-            ExitError::Input
-        });
+        let pushed = wit_packages::push(place, &settings)?;
+        return pushed.map_err(|error| exit::refused(&[*error], &Sources::default(), color));
     }
     // Required if there is no other option.
     arguments

@@ -66,32 +66,26 @@ pub fn tree(items: &[Item], names: &Names) -> Tree {
 }
 
 fn one(item: &Item, names: &Names) -> Tree {
-    let subjects = item.subjects.iter().map(|subject| Tree::from(subject.as_str()));
-    let mut tree = match &item.kind {
+    let tree = match &item.kind {
         Kind::Signature => Tree::object().with("kind", "signature"),
-        Kind::Sbom(sbom) => {
-            let mut tree = Tree::object().with("kind", "sbom").with("format", sbom.format.as_str());
-            if let Some(components) = sbom.components {
-                tree.set("components", components);
-            }
-            tree
-        }
-        Kind::Statement(kind, builder) => {
-            let mut tree = Tree::object().with("kind", "attestation").with("type", kind.as_str());
-            if let Some(builder) = builder {
-                tree.set("builder", builder.as_str());
-            }
-            tree
-        }
+        Kind::Sbom(sbom) => Tree::object()
+            .with("kind", "sbom")
+            .with("format", sbom.format.as_str())
+            .with_some("components", sbom.components),
+        Kind::Statement(kind, builder) => Tree::object()
+            .with("kind", "attestation")
+            .with("type", kind.as_str())
+            .with_some("builder", builder.as_deref()),
         Kind::Unreadable(media_type) => Tree::object()
             .with("kind", "unreadable")
             .with("type", media_type.as_str()),
     };
-    tree.set("subjects", Tree::Array(subjects.collect()));
-    tree.set("place", item.place.as_str());
-    tree.set("state", item.state.word());
-    if let State::Verified(author) = &item.state {
-        names.add_to(&mut tree, author);
+    let tree = tree
+        .with("subjects", item.subjects.clone())
+        .with("place", item.place.as_str())
+        .with("state", item.state.word());
+    match &item.state {
+        State::Verified(author) => names.add_to(tree, author),
+        _ => tree,
     }
-    tree
 }

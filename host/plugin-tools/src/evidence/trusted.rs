@@ -97,8 +97,8 @@ impl Names {
         all.collect::<Vec<_>>().join(" or ")
     }
 
-    /// For programs: the member with the author.
-    pub fn add_to(&self, tree: &mut Tree, author: &Author) {
+    /// For programs: adds the member with the author.
+    pub fn add_to(&self, tree: Tree, author: &Author) -> Tree {
         let (name, value) = match author {
             Author::Key(fingerprint) => {
                 let key = Tree::object().with("file", self.file(fingerprint));
@@ -110,6 +110,6 @@ impl Names {
                 ("identity", identity.with("issuer", issuer))
             }
         };
-        tree.set(name, value);
+        tree.with(name, value)
     }
 }

@@ -36,7 +36,11 @@ impl Shared {
         shadows: &[Chosen],
         place: Place<'_>,
     ) -> Result<ResolvedPlugins, Vec<Diagnostic>> {
-        let mut all: Vec<Used> = self.built_in.iter().map(Used::of_installation).collect();
+        let of_installation = |known: &Known| Used {
+            known: known.clone(),
+            is_ordered: true,
+        };
+        let mut all: Vec<Used> = self.built_in.iter().map(of_installation).collect();
         let mut reported = Vec::new();
         for one in chosen {
             let Some(known) = self.find(one) else {
@@ -165,16 +169,5 @@ fn shadowed(
         shadows,
         digest: Digest::of(texts.as_bytes()).hex(),
         warnings,
-    }
-}
-
-// === impl Used ===
-
-impl Used {
-    fn of_installation(known: &Known) -> Self {
-        Self {
-            known: known.clone(),
-            is_ordered: true,
-        }
     }
 }

@@ -1,8 +1,9 @@
 //! The errors in settings of one plugin, remembered: a process of its own checks them, and every conversion asks.
 
-use boson_document::{Tree, json};
+use crate::plugin_settings;
+use boson_document::json;
 use boson_pipeline::Diagnostic;
-use boson_pipeline::yaml::{Document, Mark};
+use boson_pipeline::yaml::Document;
 use boson_plugins::host::Settings;
 use boson_sandbox::{Plugin, Sandbox};
 use parking_lot::Mutex;
@@ -49,9 +50,7 @@ impl Verdicts {
 fn document(settings: &Settings) -> Document {
     Document {
         name: settings.document.clone(),
-        text: "".into(),
-        tree: Tree::clone(&settings.tree),
-        marks: Mark::default(),
-        warnings: Vec::new(),
+        tree: settings.tree.clone(),
+        ..plugin_settings::none()
     }
 }

@@ -79,7 +79,15 @@ impl New {
 
     /// The call of the case: the content of `call.json`.
     pub fn call(&self) -> &'static str {
-        call(self.stage)
+        match self.stage {
+            Stage::Ops => include_str!("../../templates/cases/ops/call.json"),
+            Stage::Variables => include_str!("../../templates/cases/variables/call.json"),
+            Stage::Links => include_str!("../../templates/cases/links/call.json"),
+            Stage::Render => include_str!("../../templates/cases/render/call.json"),
+            Stage::Bpm => include_str!("../../templates/cases/bpm/call.json"),
+            Stage::Resources => include_str!("../../templates/cases/resources/call.json"),
+            Stage::Checks => include_str!("../../templates/cases/checks/call.json"),
+        }
     }
 
     /// The folder of the case.
@@ -155,18 +163,6 @@ pub fn wit_files(stage: Stage) -> [(String, &'static str); 2] {
         (format!("{stage}.wit"), text(stage.name())),
         ("deps/types/types.wit".to_string(), text("types")),
     ]
-}
-
-fn call(stage: Stage) -> &'static str {
-    match stage {
-        Stage::Ops => include_str!("../../templates/cases/ops/call.json"),
-        Stage::Variables => include_str!("../../templates/cases/variables/call.json"),
-        Stage::Links => include_str!("../../templates/cases/links/call.json"),
-        Stage::Render => include_str!("../../templates/cases/render/call.json"),
-        Stage::Bpm => include_str!("../../templates/cases/bpm/call.json"),
-        Stage::Resources => include_str!("../../templates/cases/resources/call.json"),
-        Stage::Checks => include_str!("../../templates/cases/checks/call.json"),
-    }
 }
 
 #[cfg(test)]

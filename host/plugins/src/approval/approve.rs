@@ -5,12 +5,13 @@ use super::super::gather;
 use super::super::marks::{PART_OF, PLUGIN};
 use super::super::problem::PluginProblem;
 use super::super::registry::Key;
-use super::gains::{closest, gains};
+use super::gains::gained;
 use super::version::{digest, version};
 use boson_api::plugin_approval::MAX_VERSIONS;
 use boson_api::{ApprovedVersion, PluginApproval, PluginApprovalSpec};
 use boson_cluster::client::{Cluster, Created, Error, FieldManager};
 use k8s_openapi::api::core::v1::ConfigMap;
+use kube::ResourceExt;
 
 const MANAGER: FieldManager = FieldManager("host-plugin-approve");
 
@@ -97,7 +98,7 @@ pub async fn approve(
     let approval: Option<PluginApproval> = cluster.get(namespace, plugin).await?;
     let approved = approval.as_ref().map(|approval| approval.spec.versions.as_slice());
     let approved = approved.unwrap_or_default();
-    let gains = gains(closest(approved, &version), &version);
+    let gains = gained(approved, &version);
     if !dry_run && only {
         write(cluster, &key, approval, vec![version.clone()]).await?;
     } else if !dry_run && !gains.is_empty() {
@@ -118,13 +119,11 @@ pub async fn approve(
 /// The version in the ConfigMap of a plugin.
 async fn present(cluster: &Cluster, key: &Key) -> Result<ApprovedVersion, ApprovalError> {
     let map: Option<ConfigMap> = cluster.get(&key.namespace, &key.name).await?;
-    let labels = map.as_ref().and_then(|map| map.metadata.labels.as_ref());
-    let label = labels.and_then(|labels| labels.get(PLUGIN)).cloned();
+    let label = map.as_ref().and_then(|map| map.labels().get(PLUGIN).cloned());
     let (Some(map), Some(label)) = (map, label) else {
         return Err(ApprovalError::NoPlugin(key.clone()));
     };
-    let annotations = map.metadata.annotations.as_ref();
-    if let Some(whole) = annotations.and_then(|all| all.get(PART_OF)) {
+    if let Some(whole) = map.annotations().get(PART_OF) {
         return Err(ApprovalError::Part(key.clone(), whole.clone()));
     }
     let plugin = Plugin {

@@ -4,7 +4,7 @@
 //! cases, signatures, pull Secrets.
 
 use boson_api::{ApprovedVersion, OnFailure};
-use boson_pipeline::Stage;
+use boson_pipeline::listing::first_of;
 use std::collections::BTreeMap;
 
 /// The beginning of a digest in messages: its algorithm and twelve digits.
@@ -17,14 +17,15 @@ pub fn is_covered(approved: &[ApprovedVersion], version: &ApprovedVersion) -> bo
     approved.iter().any(|one| gains(Some(one), version).is_empty())
 }
 
-/// The approved version that this one differs least from; of several, the newest.
-pub fn closest<'a>(approved: &'a [ApprovedVersion], version: &ApprovedVersion) -> Option<&'a ApprovedVersion> {
+/// What a version gains, compared with the approved one that it differs least from; of several, with the newest.
+pub fn gained(approved: &[ApprovedVersion], version: &ApprovedVersion) -> Vec<String> {
     let newest_first = approved.iter().rev();
-    newest_first.min_by_key(|one| gains(Some(one), version).len())
+    let closest = newest_first.min_by_key(|one| gains(Some(one), version).len());
+    gains(closest, version)
 }
 
 /// What a version gains, a part of a sentence each; without an approved version, all that it has.
-pub fn gains(approved: Option<&ApprovedVersion>, version: &ApprovedVersion) -> Vec<String> {
+fn gains(approved: Option<&ApprovedVersion>, version: &ApprovedVersion) -> Vec<String> {
     let Some(approved) = approved else {
         return everything(version);
     };
@@ -38,7 +39,7 @@ pub fn gains(approved: Option<&ApprovedVersion>, version: &ApprovedVersion) -> V
         format!("the name '{}' instead of '{}'", version.name, approved.name)
     });
     changed(approved.stage != version.stage, &|| {
-        let (old, new) = (Stage::from(approved.stage), Stage::from(version.stage));
+        let (old, new) = (approved.stage, version.stage);
         format!("the stage '{new}' instead of '{old}'")
     });
     changed(approved.component != version.component, &|| {
@@ -66,7 +67,7 @@ pub fn gains(approved: Option<&ApprovedVersion>, version: &ApprovedVersion) -> V
 
 /// All that a version has.
 fn everything(version: &ApprovedVersion) -> Vec<String> {
-    let stage = Stage::from(version.stage);
+    let stage = version.stage;
     let mut all = vec![
         format!("the name '{}'", version.name),
         format!("the stage '{stage}'"),
@@ -148,12 +149,8 @@ fn wider(what: &str, old: &Option<Vec<String>>, new: &Option<Vec<String>>) -> Op
 }
 
 fn names(names: &[&String]) -> String {
-    let shown = names.iter().take(MAX_LISTED_NAMES).map(|name| format!("'{name}'"));
-    let text = shown.collect::<Vec<String>>().join(", ");
-    match names.len().saturating_sub(MAX_LISTED_NAMES) {
-        0 => text,
-        more => format!("{text} and {more} more"),
-    }
+    let quoted: Vec<String> = names.iter().map(|name| format!("'{name}'")).collect();
+    first_of(&quoted, MAX_LISTED_NAMES, " and ")
 }
 
 /// The beginning of a digest.
@@ -164,12 +161,12 @@ pub fn short(digest: &str) -> &str {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use boson_api::stage::StageName;
+    use boson_pipeline::Stage;
 
     fn version() -> ApprovedVersion {
         ApprovedVersion {
             name: "hook".into(),
-            stage: StageName::Resources,
+            stage: Stage::Resources,
             component: format!("sha256:{}", "a1".repeat(32)),
             wraps: false,
             order: None,
@@ -187,10 +184,7 @@ mod tests {
         type Change = fn(&mut ApprovedVersion);
         let changes: [(Change, &str); 15] = [
             (|v| v.name = "other".into(), "the name 'other' instead of 'hook'"),
-            (
-                |v| v.stage = StageName::Checks,
-                "the stage 'checks' instead of 'resources'",
-            ),
+            (|v| v.stage = Stage::Checks, "the stage 'checks' instead of 'resources'"),
             (
                 |v| v.component = format!("sha256:{}", "b2".repeat(32)),
                 "the component sha256:b2b2b2b2b2b2 instead of sha256:a1a1a1a1a1a1",
@@ -254,7 +248,7 @@ mod tests {
         both.namespaces = None;
         assert!(!is_covered(&approved, &both), "each part is approved, but not together");
         assert_eq!(
-            gains(closest(&approved, &both), &both),
+            gained(&approved, &both),
             ["its errors fail the conversion (`enforce: true`)"]
         );
     }
@@ -262,9 +256,9 @@ mod tests {
     #[test]
     fn a_first_version_gains_all_that_it_has() {
         let mut first = version();
-        (first.stage, first.enforce, first.order) = (StageName::Bpm, true, Some(3));
+        (first.stage, first.enforce, first.order) = (Stage::Bpm, true, Some(3));
         assert_eq!(
-            gains(closest(&[], &first), &first),
+            gained(&[], &first),
             [
                 "the name 'hook'",
                 "the stage 'bpm'",

@@ -40,7 +40,7 @@ impl Reviewer<'_> {
 
     /// Whether the approvals are known.
     pub fn is_ready(&self, watches: usize) -> bool {
-        !self.is_required() || self.approvals(|approved| approved.is_complete(watches))
+        !self.is_required() || self.approved.lock().is_complete(watches)
     }
 
     /// Why a loaded version must not be used yet; none: it may.
@@ -92,16 +92,12 @@ impl Reviewer<'_> {
     }
 
     fn covers(&self, key: &Key, version: &ApprovedVersion) -> bool {
-        self.approvals(|approved| gains::is_covered(approved.of(key), version))
+        gains::is_covered(self.approved.lock().of(key), version)
     }
 
     /// The state of a version that is not approved.
     fn wait(&self, key: &Key, version: &ApprovedVersion) -> Pending {
-        let gains = self.approvals(|approved| {
-            let closest = gains::closest(approved.of(key), version);
-            gains::gains(closest, version)
-        });
-        let mut gains = gains.join("; ");
+        let mut gains = gains::gained(self.approved.lock().of(key), version).join("; ");
         let allowed = self.permissions.listed(&self.author(key, version));
         if !allowed.is_empty() {
             gains = format!("{gains}; it may use what is allowed to it: {}", allowed.join(", "));
@@ -131,9 +127,5 @@ impl Reviewer<'_> {
                 is_of_operator: key.namespace == self.operator_namespace,
             },
         }
-    }
-
-    fn approvals<T>(&self, read: impl FnOnce(&Approved) -> T) -> T {
-        read(&self.approved.lock())
     }
 }

@@ -16,7 +16,7 @@ pub fn version(document: &PluginDocument, record: Option<&str>) -> Option<Approv
     let settings = document.settings.as_object().into_iter().flatten();
     Some(ApprovedVersion {
         name: document.name.clone(),
-        stage: document.stage.into(),
+        stage: document.stage,
         component,
         // A stage without a rule has nothing to wrap.
         wraps: document.wraps && Stage::has_rule(document.stage),

@@ -2,15 +2,16 @@
 
 use super::super::Plugins;
 use super::super::gather;
-use super::super::marks::{CONTENT_OF, DOCUMENT, HISTORY, KEPT, PART_OF, PLUGIN};
+use super::super::marks::{CONTENT_OF, DOCUMENT, HISTORY, KEPT, PART_OF, PLUGIN, with_suffix};
 use super::super::registry::{Entry, Key, State};
-use super::record::{History, Revision, Version, copy_name, fits, with_suffix};
+use super::record::{History, Revision, Version, copy_name, fits};
 use boson_cluster::client::{Cluster, Error, FieldManager};
 use futures::StreamExt;
 use futures::future::OptionFuture;
 use k8s_openapi::api::core::v1::ConfigMap;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference};
 use k8s_openapi::jiff::Timestamp;
+use kube::{Resource, ResourceExt};
 use std::collections::BTreeMap;
 use std::pin::pin;
 use std::time::Duration;
@@ -95,7 +96,10 @@ async fn note(cluster: &Cluster, key: &Key, entry: &Entry) -> Result<(), Error> 
     let Some(first) = first.filter(|map| gather::identity(map) == version.identity) else {
         return Ok(());
     };
-    let Some(owner) = owner(&first) else { return Ok(()) };
+    // All of it is deleted with the plugin.
+    let Some(owner) = first.owner_ref(&()) else {
+        return Ok(());
+    };
     let content = match version.problem {
         None => content(cluster, key, entry, first).await?,
         Some(_) => Some(Vec::new()),
@@ -131,9 +135,8 @@ pub(super) async fn read(cluster: &Cluster, namespace: &str, plugin: &str) -> Re
 
 /// The plugin that a ConfigMap has the record of.
 pub(super) fn recorded(map: &ConfigMap) -> Option<&str> {
-    let has_label = map.metadata.labels.as_ref()?.contains_key(HISTORY);
-    let owner = map.metadata.owner_references.as_ref()?.first()?;
-    has_label.then_some(owner.name.as_str())
+    let owner = map.owner_references().first()?;
+    map.labels().contains_key(HISTORY).then_some(owner.name.as_str())
 }
 
 /// The record in a ConfigMap.
@@ -159,8 +162,8 @@ async fn content(
             return Ok(Some(Vec::new()));
         }
     }
-    let version = |map: &ConfigMap| map.metadata.resource_version.clone().unwrap_or_default();
-    let versions: Vec<String> = maps.iter().map(version).collect();
+    let versions = maps.iter().map(|map| map.resource_version().unwrap_or_default());
+    let versions: Vec<String> = versions.collect();
     Ok((versions.join(" ") == entry.version).then_some(maps))
 }
 
@@ -170,23 +173,11 @@ fn size(map: &ConfigMap) -> usize {
     binary.chain(text).sum()
 }
 
-/// All of it is deleted with the plugin.
-fn owner(map: &ConfigMap) -> Option<OwnerReference> {
-    Some(OwnerReference {
-        api_version: "v1".into(),
-        kind: "ConfigMap".into(),
-        name: map.metadata.name.clone()?,
-        uid: map.metadata.uid.clone()?,
-        ..OwnerReference::default()
-    })
-}
-
 fn copy(map: &ConfigMap, key: &Key, identity: &str, nth: usize, owner: &OwnerReference) -> ConfigMap {
-    let text = |all: &Option<BTreeMap<String, String>>, key: &str| all.as_ref().and_then(|all| all.get(key)).cloned();
     // Not as a label: the operator would load the copy as a plugin.
     let marks = [
-        (PLUGIN, text(&map.metadata.labels, PLUGIN)),
-        (PART_OF, text(&map.metadata.annotations, PART_OF)),
+        (PLUGIN, map.labels().get(PLUGIN).cloned()),
+        (PART_OF, map.annotations().get(PART_OF).cloned()),
         (CONTENT_OF, map.metadata.name.clone()),
     ];
     let annotations = marks
@@ -237,8 +228,7 @@ async fn delete(cluster: &Cluster, key: &Key, revision: &Revision) -> Result<(),
 
 /// Whether it is a copy of a version.
 pub(super) fn is_copy(map: &ConfigMap) -> bool {
-    let labels = map.metadata.labels.as_ref();
-    labels.is_some_and(|labels| labels.contains_key(KEPT)) && map.immutable == Some(true)
+    map.labels().contains_key(KEPT) && map.immutable == Some(true)
 }
 
 /// The identity of the content of a plugin's first ConfigMap.

@@ -12,4 +12,4 @@ mod rollback;
 
 pub use keep::keep;
 pub use record::{History, Revision, RevisionState};
-pub use rollback::{Rollback, RollbackError, histories, rollback};
+pub use rollback::{RollbackError, histories, rollback};

@@ -1,5 +1,6 @@
 //! The record of a plugin's versions, and which of them are kept. Pure.
 
+use super::super::marks::with_suffix;
 use serde::{Deserialize, Serialize};
 
 /// Versions in a record; older ones are removed.
@@ -12,8 +13,6 @@ const MAX_KEPT_BYTES: usize = 8 << 20;
 const MAX_MESSAGE_CHARS: usize = 600;
 /// Digits of an identity in the names of copies.
 const IDENTITY_DIGITS: usize = 16;
-/// Longest name of a ConfigMap.
-const MAX_NAME_LENGTH: usize = 253;
 
 /// The versions of a plugin, oldest first.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -212,16 +211,10 @@ pub(super) fn copy_name(plugin: &str, identity: &str, nth: usize) -> String {
     )
 }
 
-/// The name of a ConfigMap that belongs to a plugin: the plugin's, cut where necessary, with a suffix.
-pub(super) fn with_suffix(plugin: &str, suffix: &str) -> String {
-    let cut = MAX_NAME_LENGTH.saturating_sub(suffix.len()).min(plugin.len());
-    let name = plugin.get(..cut).unwrap_or_default().trim_end_matches(['.', '-']);
-    format!("{name}{suffix}")
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::marks::MAX_NAME_LENGTH;
 
     fn good(identity: &str) -> Version<'_> {
         Version {

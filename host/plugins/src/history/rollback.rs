@@ -6,17 +6,11 @@ use super::record::{History, Revision};
 use boson_cluster::client::{Cluster, Error};
 use k8s_openapi::api::core::v1::ConfigMap;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ManagedFieldsEntry, ObjectMeta};
+use kube::ResourceExt;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The manager of fields that `kubectl apply --server-side` sets.
 const KUBECTL: &str = "kubectl";
-
-/// What was done.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Rollback {
-    /// The version whose content the plugin has again.
-    pub revision: Revision,
-}
 
 /// Why it is not possible.
 #[derive(Debug, thiserror::Error)]
@@ -60,7 +54,8 @@ pub async fn histories(
     Ok(maps.iter().filter_map(of_plugin).collect())
 }
 
-/// Gives a plugin the content of an earlier version: the one with this number, or the last one that was active.
+/// Gives a plugin the content of an earlier version: the one with this number, or the last one that was active. Returns
+/// this version.
 ///
 /// # Errors
 /// See [`RollbackError`].
@@ -69,7 +64,7 @@ pub async fn rollback(
     namespace: &str,
     plugin: &str,
     number: Option<u64>,
-) -> Result<Rollback, RollbackError> {
+) -> Result<Revision, RollbackError> {
     let none = || RollbackError::NoPlugin(plugin.into(), namespace.into());
     let live: ConfigMap = cluster.get(namespace, plugin).await?.ok_or_else(none)?;
     let history = read(cluster, namespace, plugin).await?.unwrap_or_default();
@@ -85,15 +80,13 @@ pub async fn rollback(
     }
     let names: BTreeSet<&str> = copies.iter().filter_map(original).collect();
     let all: Vec<ConfigMap> = cluster.list(namespace, PLUGIN).await?;
-    let is_part = |map: &&ConfigMap| text(&map.metadata.annotations, PART_OF) == Some(plugin);
+    let is_part = |map: &&ConfigMap| map.annotations().get(PART_OF).is_some_and(|whole| whole == plugin);
     for map in all.iter().filter(is_part) {
         if map.metadata.name.as_deref().is_some_and(|name| !names.contains(name)) {
             cluster.delete(map).await?;
         }
     }
-    Ok(Rollback {
-        revision: target.clone(),
-    })
+    Ok(target.clone())
 }
 
 /// The copies of a version, all of them.
@@ -128,15 +121,16 @@ async fn restore(cluster: &Cluster, copy: &ConfigMap) -> Result<(), RollbackErro
     };
     let live: Option<ConfigMap> = cluster.get(namespace, name).await?;
     let managed = live.and_then(|live| live.metadata.managed_fields).unwrap_or_default();
-    let pair = |all: &Option<BTreeMap<String, String>>, key: &str| {
-        text(all, key).map(|value| [(key.to_string(), value.to_string())].into())
+    let pair = |key: &str| {
+        let value = copy.annotations().get(key)?;
+        Some([(key.to_string(), value.clone())].into())
     };
     let wanted = ConfigMap {
         metadata: ObjectMeta {
             name: Some(name.to_string()),
             namespace: Some(namespace.to_string()),
-            labels: pair(&copy.metadata.annotations, PLUGIN),
-            annotations: pair(&copy.metadata.annotations, PART_OF),
+            labels: pair(PLUGIN),
+            annotations: pair(PART_OF),
             ..ObjectMeta::default()
         },
         data: copy.data.clone(),
@@ -165,11 +159,7 @@ fn manager(managed: &[ManagedFieldsEntry]) -> &str {
 
 /// The name of the ConfigMap that this is a copy of.
 fn original(copy: &ConfigMap) -> Option<&str> {
-    text(&copy.metadata.annotations, CONTENT_OF)
-}
-
-fn text<'a>(all: &'a Option<BTreeMap<String, String>>, key: &str) -> Option<&'a str> {
-    all.as_ref()?.get(key).map(String::as_str)
+    copy.annotations().get(CONTENT_OF).map(String::as_str)
 }
 
 #[cfg(test)]

@@ -3,8 +3,8 @@
 
 use data_encoding::HEXLOWER;
 use sha1::Sha1;
-use sha2::{Digest as _, Sha256};
-use std::io::{self, Read};
+use sha2::{Digest, Sha256};
+use std::io::{self, Read, Write};
 
 /// Digits of a fingerprint from before the CLI used SHA-256.
 const SHA1_DIGITS: usize = 40;
@@ -40,24 +40,9 @@ impl Algorithm {
 
     /// The digest in the form of the CLI: the name of the algorithm is before it, except for SHA-1.
     fn digest(self, content: &mut dyn Read) -> io::Result<String> {
-        let mut buffer = vec![0; 64 << 10];
-        let (mut sha1, mut sha256) = (Sha1::new(), Sha256::new());
-        loop {
-            let count = match content.read(&mut buffer) {
-                Ok(0) => break,
-                Ok(count) => count,
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
-                Err(error) => return Err(error),
-            };
-            let read = buffer.get(..count).unwrap_or_default();
-            match self {
-                Self::Sha1 => sha1.update(read),
-                Self::Sha256 => sha256.update(read),
-            }
-        }
         Ok(match self {
-            Self::Sha1 => HEXLOWER.encode(&sha1.finalize()),
-            Self::Sha256 => format!("sha256:{}", HEXLOWER.encode(&sha256.finalize())),
+            Self::Sha1 => hashed::<Sha1>(content)?,
+            Self::Sha256 => format!("sha256:{}", hashed::<Sha256>(content)?),
         })
     }
 }
@@ -109,6 +94,12 @@ impl Part {
         self.mode = "";
         self
     }
+}
+
+fn hashed<H: Digest + Write>(content: &mut dyn Read) -> io::Result<String> {
+    let mut hash = H::new();
+    io::copy(content, &mut hash)?;
+    Ok(HEXLOWER.encode(&hash.finalize()))
 }
 
 /// The fingerprint of these parts. `dependencies`: names of packages, for a package.

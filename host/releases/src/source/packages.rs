@@ -8,6 +8,7 @@ use crate::codes;
 use crate::digest::Verifier;
 use boson_document::Tree;
 use boson_pipeline::Diagnostic;
+use boson_pipeline::diagnostic::all;
 use boson_pipeline::glob::Pattern;
 use boson_pipeline::release::codes as release_codes;
 use std::collections::BTreeMap;
@@ -55,15 +56,11 @@ impl<'f> Packages<'f> {
     /// # Errors
     /// All errors in them.
     pub fn read(&self) -> Result<Vec<(Package, Content)>, Vec<Diagnostic>> {
-        let (mut packages, mut errors) = (Vec::new(), Vec::new());
-        for directory in self.folder.directories("packages").map_err(|error| vec![error])? {
-            match self.one(&format!("packages/{directory}")) {
-                Ok(package) => packages.push(package),
-                Err(error) => errors.push(error),
-            }
-        }
+        let directories = self.folder.directories("packages").map_err(|error| vec![error])?;
+        let one = |directory: &String| self.one(&format!("packages/{directory}"));
+        let mut packages = all(directories.iter().map(one))?;
         packages.sort_by(|a, b| a.0.name.cmp(&b.0.name));
-        if errors.is_empty() { Ok(packages) } else { Err(errors) }
+        Ok(packages)
     }
 
     fn one(&self, directory: &str) -> Result<(Package, Content), Diagnostic> {
@@ -241,7 +238,7 @@ impl<'f> Packages<'f> {
                 .in_document(self.folder.document(&file.from))
                 .help("download it again: bosh sync-blobs")
         };
-        let mut verifier = Verifier::new(digests).ok_or_else(|| refused("has no digest"))?;
+        let mut verifier = Verifier::new(digests).map_err(|_| refused("has no digest"))?;
         let part = self.content(file).and_then(|content| {
             let mut content = verifier.over(content);
             Part::file(ALGORITHM, &file.path, executable, &mut content)

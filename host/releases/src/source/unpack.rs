@@ -6,10 +6,10 @@ use super::packages::SourceFile;
 use super::{Content, Folder, Package, Source, Store, differs};
 use crate::digest::{Mismatch, Verifier};
 use crate::directory::unreadable;
-use crate::entries::{self, Item, Kind, refuse};
+use crate::entries::{self, Item, Kind};
 use crate::limits::{Budget, Limits};
 use crate::packed::Packed;
-use crate::tarball::{inner_path, mismatch_message};
+use crate::tarball::inner_path;
 use boson_pipeline::Diagnostic;
 use boson_pipeline::release::codes;
 use boson_pipeline::release::paths::clean;
@@ -19,10 +19,7 @@ use std::io::{self, Read};
 use std::path::Path;
 
 /// Limits of the sources of one package.
-const LIMITS: Limits = Limits {
-    scanned: 16 << 30,
-    ..Limits::usual()
-};
+const LIMITS: Limits = Limits::scanning(16 << 30);
 
 /// Receives the files and links of a package. Their paths are clean; directories are not passed.
 pub type VisitFile<'v> = dyn FnMut(&Package, &Item, &mut dyn Read) -> Result<(), Diagnostic> + 'v;
@@ -122,7 +119,7 @@ fn entries_of(
     let mut links = BTreeSet::new();
     entries::each(archive, content, &budget, &mut |_| {}, &mut |item, data| {
         let path = inner_path(item, archive)?;
-        let bad = |what: &str| Err(refuse(codes::RELEASE_ARCHIVE_ENTRY, archive, &item.path, what));
+        let bad = |what: &str| Err(item.refuse(codes::RELEASE_ARCHIVE_ENTRY, archive, what));
         let mut above = path.match_indices('/').filter_map(|(end, _)| path.get(..end));
         if above.any(|part| links.contains(part)) {
             return bad("is written through a link");
@@ -159,16 +156,16 @@ fn verified(
 ) -> Result<(), Diagnostic> {
     let name = path.display().to_string();
     let fail = |error: io::Error| unreadable(&name, &error);
-    let refused = |mismatch: &Mismatch| {
-        Diagnostic::error(codes::RELEASE_DIGEST, mismatch_message(mismatch, digests))
+    let refused = |mismatch: Mismatch| {
+        Diagnostic::error(codes::RELEASE_DIGEST, mismatch.to_string())
             .in_document(&name)
             .help("delete the file, and download it again")
     };
-    let mut verifier = Verifier::new(digests).ok_or_else(|| refused(&Mismatch::Unknown))?;
+    let mut verifier = Verifier::new(digests).map_err(refused)?;
     let mut content = verifier.over(File::open(path).map_err(fail)?);
     let visited = entries_of(&name, &mut content, visit);
     io::copy(&mut content, &mut io::sink()).map_err(fail)?;
-    verifier.finish().map_err(|mismatch| refused(&mismatch))?;
+    verifier.finish().map_err(refused)?;
     visited
 }
 

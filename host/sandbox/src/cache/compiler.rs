@@ -1,6 +1,7 @@
 //! Compiles a component in a separate process. Compilation is not covered by fuel: a hostile component can make a
 //! compiler use any amount of processor time and memory, or overflow its stack. The same holds for the other tasks.
 
+use crate::error::cut;
 use rustix::fs::{MemfdFlags, memfd_create};
 use std::fs::File;
 use std::io::{Read, Seek, Write};
@@ -164,12 +165,7 @@ fn last_line(mut stream: impl Read) -> String {
     }
     let text = String::from_utf8_lossy(&end);
     let line = text.lines().rfind(|line| !line.trim().is_empty()).unwrap_or_default();
-    let mut line: String = line.chars().filter(|c| !c.is_control()).collect();
-    if line.len() > MAX_QUOTED_BYTES {
-        line.truncate(line.floor_char_boundary(MAX_QUOTED_BYTES));
-        line.push_str("...");
-    }
-    line
+    cut(line.replace(char::is_control, ""), MAX_QUOTED_BYTES, "...")
 }
 
 /// Why the compiler did not succeed, in one sentence. Its output is quoted only if it was written for this purpose.

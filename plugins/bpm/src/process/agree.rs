@@ -93,10 +93,8 @@ fn tell(
     (field, tokens): Difference,
     report: &mut Report,
 ) {
-    let Some(mut place) = others.first().map(|other| other.processes[index].place.clone()) else {
-        return;
-    };
-    tokens.iter().for_each(|token| place.pointer.push(token));
+    let Some(other) = others.first() else { return };
+    let place = other.processes[index].place.join(tokens);
     let (name, between) = (&first.processes[index].name, between(first, others.iter().copied()));
     let text = format!("Job '{job}', process '{name}': '{field}' of bpm.yml differs {between}");
     report.error(codes::INSTANCES_DIFFER, &place, text).help(

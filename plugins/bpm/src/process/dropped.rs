@@ -2,7 +2,7 @@
 
 use super::Process;
 use crate::codes;
-use boson_document::{Place, Report};
+use boson_document::Report;
 
 /// Warns of settings for which containers have no field.
 pub fn warn(process: &Process, report: &mut Report) {
@@ -25,7 +25,7 @@ pub fn warn(process: &Process, report: &mut Report) {
             tokens.join("."),
             process.name
         );
-        report.warning(codes::DROPPED, below(place, tokens), text);
+        report.warning(codes::DROPPED, place.join(tokens), text);
     }
     let lists = [
         (&["additional_volumes"][..], &process.additional_volumes),
@@ -43,12 +43,8 @@ pub fn warn(process: &Process, report: &mut Report) {
             ];
             for (key, _, why) in settings.into_iter().filter(|(_, given, _)| *given) {
                 let text = format!("'{key}' of volume '{}' has no effect: {why}", volume.path);
-                report.warning(codes::DROPPED, below(place, tokens).at(index).at(key), text);
+                report.warning(codes::DROPPED, place.join(tokens).at(index).at(key), text);
             }
         }
     }
-}
-
-fn below(place: &Place, tokens: &[&str]) -> Place {
-    tokens.iter().fold(place.clone(), |place, token| place.at(token))
 }

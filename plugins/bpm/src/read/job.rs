@@ -25,15 +25,14 @@ pub fn read(
     let quarks = job_settings::of_job(tree).filter(|settings| settings.as_object().is_some());
     let processes = processes(group, files, quarks, place, report);
     let image = image_of(request, files, place, report);
-    let has = |path: &str| files.templates.iter().any(|template| template == path);
-    if group.lifecycle == Lifecycle::Service && has("bin/run") {
+    if group.lifecycle == Lifecycle::Service && files.has("bin/run") {
         let text = format!(
             "Script 'bin/run' of job '{}' is not run: '{}' is not an errand",
             files.job, group.name
         );
         report.warning(codes::SCRIPT, place, text);
     }
-    if has(dns::ALIAS_FILE) && request.group.get(dns::RESOLVED_KEY).is_none() {
+    if files.has(dns::ALIAS_FILE) && request.group.get(dns::RESOLVED_KEY).is_none() {
         let text = format!("Aliases in '{}' of job '{}' do not resolve", dns::ALIAS_FILE, files.job);
         let help =
             "add a job of the release bosh-dns-aliases, an addon for example, or set features.use_dns_addresses: true";
@@ -47,7 +46,7 @@ pub fn read(
     if let Some(quarks) = quarks {
         packages::check_job(quarks, &group.name, files, &property, report);
     }
-    let scripts = Scripts::read(&files.templates);
+    let scripts = Scripts::read(files);
     let has_containers = !processes.is_empty() || scripts.pre_start || scripts.beside_processes();
     let quarks = quarks.map(|quarks| quarks_of(quarks, files, &processes, &property, report));
     let mut quarks = quarks.unwrap_or_default();
@@ -83,7 +82,6 @@ fn processes(
     place: &Place,
     report: &mut Report,
 ) -> Vec<Process> {
-    let has = |path: &str| files.templates.iter().any(|template| template == path);
     let only = |executable: String| {
         vec![Process {
             name: files.job.clone(),
@@ -93,7 +91,7 @@ fn processes(
     };
     let property = quarks_bpm(quarks);
     match (files.bpm.is_empty(), property) {
-        (true, _) if group.layout().count() == 0 && has("config/bpm.yml") => {
+        (true, _) if group.layout().count() == 0 && files.has("config/bpm.yml") => {
             let why = "the processes of its containers are unknown until it has some";
             let text = format!("Instance group '{}' has no instances: {why}", group.name);
             report.warning(codes::NOTHING_TO_RUN, &group.place, text);
@@ -129,9 +127,8 @@ fn quarks_bpm(quarks: Option<&Tree>) -> Option<&Tree> {
 
 /// Whether the job is run by its `bin/run`: nothing else describes its processes.
 fn is_errand(group: &Group, files: &JobFiles, property: Option<&Tree>) -> bool {
-    let has = |path: &str| files.templates.iter().any(|template| template == path);
     let described = !files.bpm.is_empty() || property.is_some();
-    group.lifecycle != Lifecycle::Service && has("bin/run") && !has("config/bpm.yml") && !described
+    group.lifecycle != Lifecycle::Service && files.has("bin/run") && !files.has("config/bpm.yml") && !described
 }
 
 fn check_disk(group: &Group, job: &str, process: &Process, report: &mut Report) {

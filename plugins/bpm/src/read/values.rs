@@ -3,10 +3,10 @@
 use crate::cloud::Cloud;
 use crate::codes;
 use crate::group::{Disks, Lifecycle};
-use crate::metadata::{is_label_value, is_subdomain};
 use boson_document::{Place, Report, Tree, ruby};
 use boson_manifest::group::InstanceGroup;
 use boson_manifest::instances::Layout;
+use boson_manifest::syntax::{is_label_value, is_subdomain};
 
 /// What runs the group.
 pub fn lifecycle(group: &InstanceGroup<'_>, report: &mut Report) -> Lifecycle {

@@ -5,7 +5,6 @@ use crate::group::{Group, Lifecycle};
 use crate::object::{compact, object};
 use crate::settings::ExtraDisk;
 use boson_document::Tree;
-use boson_manifest::labels;
 use boson_processes::bytes::{mebibytes, quantity};
 use indexmap::IndexMap;
 
@@ -15,11 +14,7 @@ pub fn claim_templates(group: &Group) -> Vec<Tree> {
         return Vec::new();
     }
     // Not the labels of the user: templates of claims cannot be changed, and labels are.
-    let labels = object! {
-        labels::DEPLOYMENT_NAME => group.names.deployment(),
-        labels::INSTANCE_GROUP_NAME => group.slug.as_str(),
-    };
-    let annotations = group.metadata.annotations.clone();
+    let (labels, annotations) = (group.selector(), group.metadata.annotations.clone());
     let metadata =
         compact(object! { "name" => persistent_name(group), "labels" => labels, "annotations" => annotations });
     let own = group

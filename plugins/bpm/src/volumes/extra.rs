@@ -10,8 +10,7 @@ use std::collections::HashSet;
 
 /// Checks that mounts of extra disks name a volume of the pod, and that no volume is given twice.
 pub fn check(group: &Group, volumes: &Volumes, report: &mut Report) {
-    let settings = SETTINGS.iter().fold(group.place.clone(), |place, key| place.at(key));
-    let place = settings.at("disks");
+    let place = group.place.join(&SETTINGS).at("disks");
     let name = |tree: &Tree| tree.str("name").unwrap_or_default().to_string();
     let templates: Vec<Tree> = claim_templates(group)
         .into_iter()

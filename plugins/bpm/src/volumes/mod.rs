@@ -118,73 +118,49 @@ impl Volumes {
 
     /// `volumeMounts` of a process.
     pub fn of_process(&self, group: &Group, job: &Job, process: &Process) -> Vec<Tree> {
-        let mut mounts = Mounts::new(base(group, true));
-        wrapper().into_iter().for_each(|mount| mounts.add(mount));
-        let packages = writable_packages::mounts(group, job);
-        packages.into_iter().for_each(|mount| mounts.add(mount));
+        let mut own = Vec::new();
         for (volume, unrestricted) in paths(process) {
             let path = clean(&volume.path);
             match site(group, job, volume, unrestricted) {
-                Site::Below(name, sub_path) => mounts.add(mount(&name, &path, Some(&sub_path), !volume.writable)),
+                Site::Below(name, sub_path) => own.push(mount(&name, &path, Some(&sub_path), !volume.writable)),
                 Site::Elsewhere => {
-                    if let Some(name) = self.own.get(&path) {
-                        mounts.add(mount(name, &path, None, !volume.writable));
-                    }
+                    let name = self.own.get(&path);
+                    own.extend(name.map(|name| mount(name, &path, None, !volume.writable)));
                 }
                 Site::There(_) => {}
             }
         }
-        for disk in group.settings.disks.iter().filter(|disk| matches(disk, job, process)) {
-            disk.mount.iter().for_each(|mount| mounts.add(mount.clone()));
-        }
-        let shared = shared_packages::mounts(group, job).into_iter();
-        shared.chain(names(true)).for_each(|mount| mounts.add(mount));
-        mounts.list()
+        let disks = group.settings.disks.iter().filter(|disk| matches(disk, job, process));
+        own.extend(disks.filter_map(|disk| disk.mount.clone()));
+        with_common(group, job, own, true)
     }
 
     /// `volumeMounts` of a job's scripts: those of all its processes, all writable.
     pub fn of_job(&self, group: &Group, job: &Job) -> Vec<Tree> {
-        let mut mounts = Mounts::new(base(group, false));
-        wrapper().into_iter().for_each(|mount| mounts.add(mount));
-        let packages = writable_packages::mounts(group, job);
-        packages.into_iter().for_each(|mount| mounts.add(mount));
+        let mut own = Vec::new();
         for (volume, _) in job.processes.iter().flat_map(paths) {
-            if let Some(name) = self.own.get(&clean(&volume.path)) {
-                mounts.add(mount(name, &clean(&volume.path), None, false));
-            }
+            let path = clean(&volume.path);
+            own.extend(self.own.get(&path).map(|name| mount(name, &path, None, false)));
         }
-        for disk in &group.settings.disks {
-            if job.processes.iter().any(|process| matches(disk, job, process)) {
-                disk.mount.iter().for_each(|mount| mounts.add(mount.clone()));
-            }
-        }
-        let shared = shared_packages::mounts(group, job).into_iter();
-        shared.chain(names(false)).for_each(|mount| mounts.add(mount));
-        mounts.list()
+        let is_of_job = |disk: &&ExtraDisk| job.processes.iter().any(|process| matches(disk, job, process));
+        let disks = group.settings.disks.iter().filter(is_of_job);
+        own.extend(disks.filter_map(|disk| disk.mount.clone()));
+        with_common(group, job, own, false)
     }
 }
 
-/// Mounts by path; the first one is used, because Kubernetes refuses two.
-struct Mounts(IndexMap<String, Tree>);
-
-// === impl Mounts ===
-
-impl Mounts {
-    fn new(base: Vec<Tree>) -> Self {
-        let mut mounts = Self(IndexMap::new());
-        base.into_iter().for_each(|mount| mounts.add(mount));
-        mounts
+/// These mounts with those that all containers of the job have. Of several mounts at a path the first one is used,
+/// because Kubernetes refuses two.
+fn with_common(group: &Group, job: &Job, own: Vec<Tree>, read_only: bool) -> Vec<Tree> {
+    let before = base(group, read_only).into_iter().chain(wrapper());
+    let before = before.chain(writable_packages::mounts(group, job));
+    let all = before.chain(own).chain(shared_packages::mounts(group, job));
+    let mut by_path = IndexMap::new();
+    for mount in all.chain(names(read_only)) {
+        let path = mount.str("mountPath").unwrap_or_default().to_string();
+        by_path.entry(path).or_insert(mount);
     }
-
-    fn add(&mut self, mount: Tree) {
-        self.0
-            .entry(mount.str("mountPath").unwrap_or_default().to_string())
-            .or_insert(mount);
-    }
-
-    fn list(self) -> Vec<Tree> {
-        self.0.into_values().collect()
-    }
+    by_path.into_values().collect()
 }
 
 /// Volumes of extra disks. A volume with the name of a claim is left out: the StatefulSet makes it.

@@ -19,6 +19,17 @@ pub fn unkey(name: &str) -> Tree {
     }
 }
 
+/// The keys of a map that are strings, sorted by bytes.
+pub fn text_keys(map: &Map) -> Vec<String> {
+    let texts = map.keys().filter_map(|name| match unkey(name) {
+        Tree::String(key) => Some(key),
+        _ => None,
+    });
+    let mut keys: Vec<String> = texts.collect();
+    keys.sort_unstable();
+    keys
+}
+
 /// A number that JSON lacks: `.nan`, `.inf` or `-.inf`.
 pub fn special(text: &str) -> Tree {
     Tree::Object(Map::from([(MARK.to_string(), text.into())]))

@@ -1,7 +1,8 @@
 //! Values by the rules of BOSH's Go programs: names of types, tags in errors of YAML readers, the text of a scalar
 //! where a string is wanted.
 
-use crate::{Tree, escape};
+use crate::{Map, Tree, escape};
+use std::fmt::Display;
 
 /// Go's name of the value's type, as texts of errors have it.
 pub fn type_name(value: &Tree) -> &'static str {
@@ -16,6 +17,16 @@ pub fn type_name(value: &Tree) -> &'static str {
         Tree::Object(_) if escape::as_special(value).is_some() => "float64",
         Tree::Object(_) => "map[interface {}]interface {}",
     }
+}
+
+/// What go-patch says of a key that a map does not have. A path can address only keys that are strings.
+pub fn missing_key(key: &str, path: impl Display, map: &Map) -> String {
+    let found = if map.is_empty() {
+        "found no other map keys".to_string()
+    } else {
+        format!("found map keys: '{}'", escape::text_keys(map).join("', '"))
+    };
+    format!("Expected to find a map key '{key}' for path '{path}' ({found})")
 }
 
 /// The YAML tag of a value, as Go's YAML readers name it in errors.

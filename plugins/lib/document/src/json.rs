@@ -30,7 +30,12 @@ impl std::error::Error for Error {}
 /// Text that is not one JSON value, or one nested deeper than [`MAX_DEPTH`]. Of members with the same name the last
 /// wins.
 pub fn parse(text: &str) -> Result<Tree, Error> {
-    let mut reader = Reader::new(text);
+    let mut reader = Reader {
+        text,
+        at: 0,
+        members: Vec::new(),
+        items: Vec::new(),
+    };
     let tree = reader.value(0)?;
     reader.space();
     if reader.at < text.len() {
@@ -68,15 +73,6 @@ struct Reader<'t> {
 // === impl Reader ===
 
 impl<'t> Reader<'t> {
-    fn new(text: &'t str) -> Self {
-        Self {
-            text,
-            at: 0,
-            members: Vec::new(),
-            items: Vec::new(),
-        }
-    }
-
     fn fail<T>(&self, message: &'static str) -> Result<T, Error> {
         Err(Error {
             message,

@@ -30,7 +30,7 @@ impl Place {
 
     /// The place below, by several tokens.
     #[must_use]
-    pub fn join(&self, tokens: &[String]) -> Self {
+    pub fn join(&self, tokens: &[impl ToString]) -> Self {
         self.with(self.pointer.join(tokens))
     }
 

@@ -58,8 +58,9 @@ impl Pointer {
 
     /// This place with more tokens.
     #[must_use]
-    pub fn join(&self, tokens: &[String]) -> Self {
-        Self(self.0.iter().chain(tokens).cloned().collect())
+    pub fn join(&self, tokens: &[impl ToString]) -> Self {
+        let more = tokens.iter().map(ToString::to_string);
+        Self(self.0.iter().cloned().chain(more).collect())
     }
 
     /// The value at this place.

@@ -21,7 +21,7 @@ pub fn class(value: &Tree) -> &'static str {
 pub fn string(value: &Tree) -> Option<String> {
     match value {
         Tree::String(text) => Some(text.clone()),
-        Tree::Number(number) => Some(to_s(number)),
+        Tree::Number(value) => Some(number(value)),
         _ => None,
     }
 }
@@ -31,8 +31,14 @@ pub fn member(tree: &Tree, key: &str) -> Option<String> {
     tree.get(key).and_then(string)
 }
 
+/// A member that counts as true to Ruby: anything but null and `false`.
+pub fn given<'t>(tree: &'t Tree, key: &str) -> Option<&'t Tree> {
+    tree.get(key)
+        .filter(|value| !matches!(value, Tree::Null | Tree::Bool(false)))
+}
+
 /// A number as it is printed after it was read: `1.10` is `1.1`.
-fn to_s(number: &Number) -> String {
+pub fn number(number: &Number) -> String {
     if number.is_integer() {
         return number.text().into();
     }

@@ -47,6 +47,11 @@ impl Tree {
         self.get(key)?.as_str()
     }
 
+    /// The member at the end of a path of members.
+    pub fn find(&self, path: &[&str]) -> Option<&Tree> {
+        path.iter().try_fold(self, |tree, key| tree.get(key))
+    }
+
     /// Sets a member of an object; anything else becomes an object first.
     pub fn set(&mut self, key: impl Into<String>, value: impl Into<Tree>) -> &mut Self {
         if !matches!(self, Self::Object(_)) {
@@ -63,6 +68,15 @@ impl Tree {
     pub fn with(mut self, key: impl Into<String>, value: impl Into<Tree>) -> Self {
         self.set(key, value);
         self
+    }
+
+    /// Sets a member like [`Tree::with`], if there is a value.
+    #[must_use]
+    pub fn with_some(self, key: impl Into<String>, value: Option<impl Into<Tree>>) -> Self {
+        match value {
+            Some(value) => self.with(key, value),
+            None => self,
+        }
     }
 
     /// The text of a string.
@@ -137,6 +151,21 @@ impl Tree {
     /// The items of the list under `key`, none where there is no such list.
     pub fn items(&self, key: &str) -> &[Tree] {
         self.get(key).and_then(Self::as_array).map_or(&[], Vec::as_slice)
+    }
+
+    /// The items of the list under `key`, none where there is no such list.
+    pub fn items_mut(&mut self, key: &str) -> &mut [Tree] {
+        let items = self.get_mut(key).and_then(Self::as_array_mut);
+        items.map_or(&mut [], Vec::as_mut_slice)
+    }
+
+    /// How many levels of lists and objects it has, a scalar none.
+    pub fn depth(&self) -> usize {
+        match self {
+            Self::Array(items) => 1 + items.iter().map(Self::depth).max().unwrap_or(0),
+            Self::Object(map) => 1 + map.values().map(Self::depth).max().unwrap_or(0),
+            _ => 0,
+        }
     }
 
     /// `null`?

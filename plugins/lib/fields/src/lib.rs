@@ -9,7 +9,7 @@
 //! Rules beyond types (ranges, formats of names, fields that exclude each other) are the API server's.
 
 use boson_document::{Pointer, Tree};
-use std::sync::OnceLock;
+use std::sync::LazyLock;
 
 const TABLE: &str = include_str!("fields.txt");
 
@@ -66,10 +66,9 @@ pub fn check_object(object: &Tree) -> Vec<Flaw> {
 
 /// What follows this beginning of a line.
 fn find(key: &str) -> Option<&'static str> {
-    static LINES: OnceLock<Vec<&str>> = OnceLock::new();
-    let lines = LINES.get_or_init(|| TABLE.lines().collect());
-    let at = lines.partition_point(|line| *line < key);
-    lines.get(at).and_then(|line| line.strip_prefix(key))
+    static LINES: LazyLock<Vec<&str>> = LazyLock::new(|| TABLE.lines().collect());
+    let at = LINES.partition_point(|line| *line < key);
+    LINES.get(at).and_then(|line| line.strip_prefix(key))
 }
 
 struct Walk {
@@ -100,11 +99,7 @@ impl Field {
 // === impl Walk ===
 
 impl Walk {
-    fn flaw(&mut self, pointer: &Pointer, why: String) {
-        self.push(pointer, why, None);
-    }
-
-    fn push(&mut self, pointer: &Pointer, why: String, unknown: Option<Unknown>) {
+    fn flaw(&mut self, pointer: &Pointer, why: String, unknown: Option<Unknown>) {
         if self.flaws.len() < MAX_FLAWS {
             self.flaws.push(Flaw {
                 pointer: pointer.clone(),
@@ -160,14 +155,15 @@ impl Walk {
                         known: fields().map(|field| field.name).collect(),
                     };
                     let why = format!("Kubernetes has no field '{name}' here");
-                    self.push(&at.at(name), why, Some(unknown));
+                    self.flaw(&at.at(name), why, Some(unknown));
                 }
             }
         }
         if self.required == Required::Checked {
             let is_absent = |field: &Field| field.required && map.get(field.name).is_none_or(Tree::is_null);
             for field in fields().filter(is_absent) {
-                self.flaw(at, format!("Kubernetes requires a field '{}' here", field.name));
+                let why = format!("Kubernetes requires a field '{}' here", field.name);
+                self.flaw(at, why, None);
             }
         }
     }
@@ -178,7 +174,8 @@ impl Walk {
             Some(field) => format!("'{field}'"),
             None => "the value".into(),
         };
-        self.flaw(at, format!("{subject} must be {wanted}, not {}", described(found)));
+        let why = format!("{subject} must be {wanted}, not {}", described(found));
+        self.flaw(at, why, None);
     }
 }
 

@@ -105,9 +105,7 @@ impl Level {
     /// The level of an addon of a manifest.
     pub fn of(manifest: &Tree, index: usize) -> Self {
         let count = manifest.items("addons").len();
-        let runtime = manifest
-            .get(RUNTIME_CONFIG)
-            .and_then(|added| added.get("addons")?.as_i64());
+        let runtime = manifest.find(&[RUNTIME_CONFIG, "addons"]).and_then(Tree::as_i64);
         let runtime = runtime.and_then(|count| usize::try_from(count).ok()).unwrap_or(0);
         if index.saturating_add(runtime) < count {
             Self::Deployment
@@ -202,11 +200,7 @@ impl<'a> Addon<'a> {
 
     /// Its jobs, each with its place.
     pub fn jobs(&self, report: &mut Report) -> impl Iterator<Item = (Place, &'a Tree)> + use<'a> {
-        let (listed, place) = (self.members.list("jobs", report), self.members.place.at("jobs"));
-        listed
-            .iter()
-            .enumerate()
-            .map(move |(index, job)| (place.at(index), job))
+        self.members.items("jobs", report)
     }
 
     /// Whether it applies to a group.

@@ -24,8 +24,7 @@ pub fn command(target: &str) -> [&str; 4] {
 pub fn needs_no_root(job: &Tree) -> bool {
     let properties = job.get("properties");
     let quarks = properties.and_then(|all| all.get("quarks").or_else(|| all.get("bosh_containerization")));
-    let path = ["run", "security_context", "runAsNonRoot"];
-    let found = quarks.and_then(|quarks| path.iter().try_fold(quarks, |tree, key| tree.get(key)));
+    let found = quarks.and_then(|quarks| quarks.find(&["run", "security_context", "runAsNonRoot"]));
     found == Some(&Tree::Bool(true))
 }
 

@@ -154,18 +154,13 @@ impl<'a> InstanceGroup<'a> {
 
     /// Its jobs, each with its place.
     pub fn jobs(&self, report: &mut Report) -> impl Iterator<Item = (Place, &'a Tree)> + use<'a> {
-        let listed: &[Tree] = if self.members.get("jobs").is_none_or(Tree::is_null) {
+        let is_missing = self.members.get("jobs").is_none_or(Tree::is_null);
+        if is_missing {
             let message = format!("Instance group '{}' does not specify jobs key", plain(&self.name));
             report.error(self.codes.members.missing_key, &self.place, message);
-            &[]
-        } else {
-            self.members.list("jobs", report)
-        };
-        let place = self.place.at("jobs");
-        listed
-            .iter()
-            .enumerate()
-            .map(move |(index, job)| (place.at(index), job))
+        }
+        let listed = (!is_missing).then(|| self.members.items("jobs", report));
+        listed.into_iter().flatten()
     }
 
     /// The members of an object in it.
@@ -227,7 +222,7 @@ pub const SETTINGS: [&str; 4] = ["env", "bosh", "agent", "settings"];
 
 /// `env.bosh.agent.settings` of an instance group.
 pub fn settings(group: &Tree) -> Option<&Tree> {
-    SETTINGS.iter().try_fold(group, |tree, key| tree.get(key))
+    group.find(&SETTINGS)
 }
 
 fn names<'a>(group: &'a Tree, key: &str) -> impl Iterator<Item = &'a str> + use<'a> {

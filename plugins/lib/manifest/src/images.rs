@@ -19,7 +19,7 @@ pub fn url(release: &Tree, registry: Option<&str>) -> Option<String> {
 /// Whether the release has a registry and an exact version, as an image name needs. The checks of releases report it if
 /// not.
 pub fn has_exact_image(release: &Tree, registry: Option<&str>) -> bool {
-    let latest = |tree: &Tree| text(tree, "version").is_none_or(|version| is_latest(&version));
+    let latest = |tree: &Tree| ruby::member(tree, "version").is_none_or(|version| is_latest(&version));
     url(release, registry).is_some() && !latest(release) && !release.get("stemcell").is_some_and(latest)
 }
 
@@ -38,7 +38,7 @@ pub fn of_release(
     let url = url(release, registry)
         .filter(|_| has_exact_image(release, registry))
         .ok_or_else(incomplete)?;
-    let version = text(release, "version").ok_or_else(incomplete)?;
+    let version = ruby::member(release, "version").ok_or_else(incomplete)?;
     let stemcell = Stemcell::of_release(document, release, stemcell);
     let parts = stemcell.map(|stemcell| (stemcell.os(), stemcell.version()));
     let Some((Some(os), Some(stemcell_version))) = parts else {
@@ -99,10 +99,6 @@ fn is_host(part: &str) -> bool {
     };
     let is_port = |port: &str| port.parse::<u16>().is_ok();
     (host.split('.').all(is_label) || is_address(host)) && port.is_none_or(is_port)
-}
-
-fn text(tree: &Tree, key: &str) -> Option<String> {
-    tree.get(key).and_then(ruby::string)
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! Code about manifests and deployments that several stages share: BOSH's type check, tables of keys, readers of
 //! releases, stemcells, instance groups, jobs, job specs and addons, names, instances, the cloud config, names of BOSH
-//! DNS, kernel parameters, shared packages. Pure; no WIT.
+//! DNS, kernel parameters, shared packages, what Kubernetes accepts as names and keys. Pure; no WIT.
 
 pub mod addons;
 pub mod cloud;
@@ -22,6 +22,7 @@ pub mod schema;
 pub mod settings;
 pub mod spec;
 pub mod stemcell;
+pub mod syntax;
 pub mod sysctl;
 pub mod types;
 pub mod waiting;

@@ -102,6 +102,13 @@ impl<'m> Members<'m> {
         }
     }
 
+    /// The items of a list, each with its place.
+    pub fn items(&self, key: &str, report: &mut Report) -> impl Iterator<Item = (Place, &'m Tree)> + use<'m> {
+        let (items, place) = (self.list(key, report), self.place.at(key));
+        let placed = items.iter().enumerate();
+        placed.map(move |(index, item)| (place.at(index), item))
+    }
+
     /// An object, if given.
     pub fn object(&self, key: &str, report: &mut Report) -> Option<&'m Map> {
         let value = self.get(key)?;

@@ -7,7 +7,6 @@
 
 use md5::{Digest, Md5};
 use std::collections::HashMap;
-use std::fmt;
 
 /// Longest DNS label: Services, containers, ports' hosts, label values.
 pub const MAX_LABEL_LENGTH: usize = 63;
@@ -19,9 +18,10 @@ pub const MAX_STATEFUL_SET_LENGTH: usize = 52;
 const DIGEST_DIGITS: usize = 32;
 
 /// Why there is no such name.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NameError {
     /// Nothing is left of it once it is sanitized.
+    #[error("The name '{input}' of the {what} has no letter or digit that Kubernetes accepts in names")]
     Empty {
         /// What it names: `instance group`.
         what: &'static str,
@@ -29,8 +29,12 @@ pub enum NameError {
         input: String,
     },
     /// Names of Services begin with the deployment's, and must begin with a letter.
+    #[error("The deployment name '{deployment}' does not begin with a letter, as names of Kubernetes Services must")]
     NoLetter { deployment: String },
     /// What follows the Service's name in an address is too long for the digest of a shortened name.
+    #[error(
+        "The address '{service}{suffix}' has more than {MAX_SUBDOMAIN_LENGTH} characters, and '{suffix}' is too long to shorten the name"
+    )]
     AddressTooLong {
         /// Name of the Service before it is cut.
         service: String,
@@ -38,6 +42,7 @@ pub enum NameError {
         suffix: String,
     },
     /// Two inputs have the same name.
+    #[error("{first} and {second} have the same {kind} name '{name}' in Kubernetes")]
     Conflict {
         /// Kind of the object.
         kind: &'static str,
@@ -48,42 +53,6 @@ pub enum NameError {
         second: String,
     },
 }
-
-// === impl NameError ===
-
-impl fmt::Display for NameError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Empty { what, input } => {
-                write!(
-                    f,
-                    "The name '{input}' of the {what} has no letter or digit that Kubernetes accepts in names"
-                )
-            }
-            Self::NoLetter { deployment } => write!(
-                f,
-                "The deployment name '{deployment}' does not begin with a letter, as names of Kubernetes Services must"
-            ),
-            Self::AddressTooLong { service, suffix } => write!(
-                f,
-                "The address '{service}{suffix}' has more than {MAX_SUBDOMAIN_LENGTH} characters, and '{suffix}' is too long to shorten the name"
-            ),
-            Self::Conflict {
-                kind,
-                name,
-                first,
-                second,
-            } => {
-                write!(
-                    f,
-                    "{first} and {second} have the same {kind} name '{name}' in Kubernetes"
-                )
-            }
-        }
-    }
-}
-
-impl std::error::Error for NameError {}
 
 /// A DNS label of any text: `_` to `-`, lower case, nothing outside `[a-z0-9-]`, no `-` at either end. May be empty;
 /// not cut.

@@ -35,8 +35,7 @@ impl Kind {
 /// The scripts of a job of a resolved group, in the order in which they run: names of files, which sort in this order,
 /// and texts.
 pub fn scripts(job: &Tree) -> Vec<(String, &str)> {
-    let given = ["properties", "quarks", "pre_render_scripts"];
-    let Some(given) = given.iter().try_fold(job, |tree, key| tree.get(key)) else {
+    let Some(given) = job.find(&["properties", "quarks", "pre_render_scripts"]) else {
         return Vec::new();
     };
     let all = KINDS.iter().flat_map(|kind| {

@@ -33,10 +33,9 @@ impl<'a> Release<'a> {
         if manifest.get("releases").is_none() {
             manifest.missing("releases", report);
         }
-        let (place, mut names) = (manifest.place.at("releases"), HashSet::new());
-        let mut releases = Vec::new();
-        for (index, tree) in manifest.list("releases", report).iter().enumerate() {
-            let Some(release) = Self::read(tree, place.at(index), codes.members, report) else {
+        let (mut releases, mut names) = (Vec::new(), HashSet::new());
+        for (place, tree) in manifest.items("releases", report) {
+            let Some(release) = Self::read(tree, place, codes.members, report) else {
                 continue;
             };
             if !names.insert(release.name.clone()) {
@@ -57,7 +56,8 @@ impl<'a> Release<'a> {
         })
     }
 
-    fn read(tree: &'a Tree, place: Place, codes: &'static members::Codes, report: &mut Report) -> Option<Self> {
+    /// Reads a release.
+    pub fn read(tree: &'a Tree, place: Place, codes: &'static members::Codes, report: &mut Report) -> Option<Self> {
         let entry = Members::of(tree, place, codes, report)?;
         let name = entry.required_string("name", report);
         let version = entry.required_string("version", report);

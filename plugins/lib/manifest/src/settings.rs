@@ -4,6 +4,5 @@ use boson_document::Tree;
 
 /// The settings for Kubernetes of a job of a resolved document: its property `quarks`, or else its key of this name.
 pub fn of_job(job: &Tree) -> Option<&Tree> {
-    let property = job.get("properties").and_then(|properties| properties.get("quarks"));
-    property.or_else(|| job.get("quarks"))
+    job.find(&["properties", "quarks"]).or_else(|| job.get("quarks"))
 }

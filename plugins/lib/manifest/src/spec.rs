@@ -3,7 +3,7 @@
 use crate::redacted::plain;
 use crate::types::Type;
 use boson_contract::links::JobSpec;
-use boson_document::ruby::{class, string as text};
+use boson_document::ruby::{class, given, string as text};
 use boson_document::{Code, Map, Place, Pointer, Report, Tree};
 use std::collections::{HashMap, HashSet};
 
@@ -132,17 +132,13 @@ impl Reader<'_> {
     }
 
     fn formats(&mut self, spec: &Tree) {
-        let given = |key: &str| {
-            spec.get(key)
-                .filter(|value| !matches!(value, Tree::Null | Tree::Bool(false)))
-        };
-        if given("logs").is_some_and(|logs| logs.as_map().is_none()) {
+        if given(spec, "logs").is_some_and(|logs| logs.as_map().is_none()) {
             self.error(
                 Pointer::root().at("logs"),
                 format!("Job '{}' has invalid logs spec format", self.job),
             );
         }
-        if given("packages").is_some_and(|packages| packages.as_array().is_none()) {
+        if given(spec, "packages").is_some_and(|packages| packages.as_array().is_none()) {
             self.error(
                 Pointer::root().at("packages"),
                 format!("Job '{}' has invalid package spec format", self.job),
@@ -153,11 +149,10 @@ impl Reader<'_> {
     fn properties<'s>(&mut self, spec: &'s Tree) -> Vec<Property<'s>> {
         let invalid = format!("Job '{}' has invalid properties spec format", self.job);
         let place = Pointer::root().at("properties");
-        let declared = match spec.get("properties") {
-            None | Some(Tree::Null | Tree::Bool(false)) => return Vec::new(),
-            Some(value) => value.as_map(),
+        let Some(declared) = given(spec, "properties") else {
+            return Vec::new();
         };
-        let Some(declared) = declared else {
+        let Some(declared) = declared.as_map() else {
             self.error(place, invalid);
             return Vec::new();
         };

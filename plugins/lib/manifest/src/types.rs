@@ -50,22 +50,18 @@ impl Type {
 
     /// The message about a member that has another type.
     pub fn mismatch(self, key: &str, value: &Tree) -> String {
-        self.message(key, &redacted::member(key, value))
+        self.mismatch_of_class(key, &redacted::member(key, value))
     }
 
     /// As [`Type::mismatch`], for a value that may be one of a property.
     pub fn mismatch_of_property(self, key: &str, value: &Tree) -> String {
-        self.message(key, &redacted::member("", value))
+        self.mismatch_of_class(key, &redacted::member("", value))
     }
 
     /// As [`Type::mismatch`], for a value that is named by its class.
     pub fn mismatch_of_class(self, key: &str, class: &str) -> String {
-        self.message(key, class)
-    }
-
-    fn message(self, key: &str, shown: &str) -> String {
         let kind = self.name();
-        format!("Property '{key}' value ({shown}) did not match the required type '{kind}'")
+        format!("Property '{key}' value ({class}) did not match the required type '{kind}'")
     }
 }
 

@@ -3,6 +3,7 @@
 
 use crate::labels::WAIT_FOR;
 use crate::names::Names;
+use crate::syntax::is_label;
 use boson_document::{Tree, json};
 
 /// Key of a resolved document: names of the instance groups that the group waits for. Whether a Service belongs to an
@@ -78,13 +79,6 @@ pub fn services(settings: &Tree) -> Result<Vec<String>, &'static str> {
         }
     }
     Ok(services)
-}
-
-fn is_label(text: &str) -> bool {
-    let inside = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-';
-    let ends = [text.bytes().next(), text.bytes().last()];
-    let ends = ends.iter().all(|end| end.is_some_and(|end| end != b'-'));
-    text.len() <= 63 && ends && text.bytes().all(inside)
 }
 
 #[cfg(test)]

@@ -42,14 +42,9 @@ pub fn document(tree: &Tree, place: &Place, findings: &mut Findings) -> Vec<(Pro
         },
         place,
     );
-    let place = place.at("processes");
-    let Some(list) = map
-        .get("processes")
-        .and_then(|value| reader.list(value, "[]*config.ProcessConfig", &place))
-    else {
-        return Vec::new();
-    };
-    let items = list.iter().enumerate().map(|(index, item)| (item, place.at(index)));
+    let items = reader
+        .list(map, "processes", "[]*config.ProcessConfig", place)
+        .into_iter();
     items
         .map(|(item, place)| (reader.process(item, monit, &place), place))
         .collect()
@@ -115,25 +110,32 @@ impl Reader<'_> {
     }
 
     fn map<'t>(&mut self, tree: &'t Tree, wanted: &str, place: &Place) -> Option<&'t Map> {
-        match tree {
-            Tree::Null => None,
-            other => {
-                let map = other.as_map();
-                if map.is_none() {
-                    self.wrong(other, wanted, place);
-                }
-                map
-            }
+        let map = tree.as_map();
+        if map.is_none() && !tree.is_null() {
+            self.wrong(tree, wanted, place);
         }
+        map
     }
 
-    fn list<'t>(&mut self, tree: &'t Tree, wanted: &str, place: &Place) -> Option<&'t Vec<Tree>> {
-        match tree {
-            Tree::Array(items) => Some(items),
-            Tree::Null => None,
-            other => {
-                self.wrong(other, wanted, place);
-                None
+    /// A member that is a map, and its place.
+    fn map_of<'t>(&mut self, map: &'t Map, key: &str, wanted: &str, place: &Place) -> Option<(&'t Map, Place)> {
+        let place = place.at(key);
+        let members = self.map(map.get(key)?, wanted, &place)?;
+        Some((members, place))
+    }
+
+    /// The items of a member that is a list, each with its place.
+    fn list<'t>(&mut self, map: &'t Map, key: &str, wanted: &str, place: &Place) -> Vec<(&'t Tree, Place)> {
+        let place = place.at(key);
+        match map.get(key) {
+            Some(Tree::Array(items)) => {
+                let placed = items.iter().enumerate().map(|(index, item)| (item, place.at(index)));
+                placed.collect()
+            }
+            None | Some(Tree::Null) => Vec::new(),
+            Some(other) => {
+                self.wrong(other, wanted, &place);
+                Vec::new()
             }
         }
     }
@@ -161,13 +163,10 @@ impl Reader<'_> {
     }
 
     fn strings(&mut self, map: &Map, key: &str, place: &Place) -> Vec<String> {
-        let place = place.at(key);
-        let Some(items) = map.get(key).and_then(|value| self.list(value, "[]string", &place)) else {
-            return Vec::new();
-        };
+        let items = self.list(map, key, "[]string", place).into_iter();
         // A null is left out, as by BPM.
-        let given = items.iter().enumerate().filter(|(_, item)| !item.is_null());
-        given.map(|(index, item)| self.string(item, &place.at(index))).collect()
+        let given = items.filter(|(item, _)| !item.is_null());
+        given.map(|(item, place)| self.string(item, &place)).collect()
     }
 
     /// A string that is a boolean in YAML 1.1 is accepted as a boolean.
@@ -226,11 +225,7 @@ impl Reader<'_> {
             monit: map.get(monit::MARK).filter(|_| monit).map(of_monit),
             ..Process::default()
         };
-        let place = place.at("unsafe");
-        if let Some(map) = map
-            .get("unsafe")
-            .and_then(|value| self.map(value, "config.Unsafe", &place))
-        {
+        if let Some((map, place)) = self.map_of(map, "unsafe", "config.Unsafe", place) {
             self.known(map, &UNSAFE, &place);
             process.privileged = self.boolean(map, "privileged", &place);
             process.host_pid_namespace = self.boolean(map, "host_pid_namespace", &place);
@@ -240,11 +235,7 @@ impl Reader<'_> {
     }
 
     fn env(&mut self, map: &Map, place: &Place) -> Vec<(String, String)> {
-        let place = place.at("env");
-        let Some(env) = map
-            .get("env")
-            .and_then(|value| self.map(value, "map[string]string", &place))
-        else {
+        let Some((env, place)) = self.map_of(map, "env", "map[string]string", place) else {
             return Vec::new();
         };
         // A name that is null is left out, as by BPM.
@@ -255,20 +246,13 @@ impl Reader<'_> {
     }
 
     fn pre_start(&mut self, map: &Map, place: &Place) -> Option<String> {
-        let place = place.at("hooks");
-        let hooks = map
-            .get("hooks")
-            .and_then(|value| self.map(value, "config.Hooks", &place))?;
+        let (hooks, place) = self.map_of(map, "hooks", "config.Hooks", place)?;
         self.known(hooks, &["pre_start"], &place);
         Some(self.member(hooks, "pre_start", &place))
     }
 
     fn limits(&mut self, map: &Map, place: &Place) -> Limits {
-        let place = place.at("limits");
-        let Some(map) = map
-            .get("limits")
-            .and_then(|value| self.map(value, "config.Limits", &place))
-        else {
+        let Some((map, place)) = self.map_of(map, "limits", "config.Limits", place) else {
             return Limits::default();
         };
         self.known(map, &LIMITS, &place);
@@ -288,15 +272,9 @@ impl Reader<'_> {
     }
 
     fn volumes(&mut self, map: &Map, key: &str, place: &Place) -> Vec<Volume> {
-        let place = place.at(key);
-        let Some(items) = map
-            .get(key)
-            .and_then(|value| self.list(value, "[]config.Volume", &place))
-        else {
-            return Vec::new();
-        };
-        let given = items.iter().enumerate().filter(|(_, item)| !item.is_null());
-        given.map(|(index, item)| self.volume(item, &place.at(index))).collect()
+        let items = self.list(map, key, "[]config.Volume", place).into_iter();
+        let given = items.filter(|(item, _)| !item.is_null());
+        given.map(|(item, place)| self.volume(item, &place)).collect()
     }
 
     fn volume(&mut self, tree: &Tree, place: &Place) -> Volume {

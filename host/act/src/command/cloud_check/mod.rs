@@ -60,22 +60,17 @@ pub struct CloudCheckArguments {
 pub fn run(arguments: &CloudCheckArguments, color: Color) -> Result<(), ExitError> {
     arguments
         .deployment
-        .run(async |access, found| check(&access, &found, arguments, color).await)?
+        .run(async |access, found| check(&access, &found, arguments, color).await)
 }
 
-async fn check(
-    access: &Access,
-    found: &Found,
-    arguments: &CloudCheckArguments,
-    color: Color,
-) -> anyhow::Result<Result<(), ExitError>> {
-    let read = read::read(access, found).await?;
-    let problems = scan::problems(&found.deployment, &read.seen, Timestamp::now());
+async fn check(access: &Access, found: &Found, arguments: &CloudCheckArguments, color: Color) -> anyhow::Result<()> {
+    let seen = read::read(access, found).await?;
+    let problems = scan::problems(&found.deployment, &seen, Timestamp::now());
     let mut shown = table(&problems);
-    shown.notes = read.notes;
+    shown.notes = seen.notes;
     arguments.table.print(vec![shown], color)?;
     if problems.is_empty() {
-        return Ok(Ok(()));
+        return Ok(());
     }
     if arguments.report {
         bail!("{} problem(s) found", problems.len());
@@ -91,13 +86,11 @@ async fn check(
         };
         answers.push((problem, resolution));
     }
-    if !arguments.confirmation.ask("")? {
-        return Ok(Err(ExitError::Input));
-    }
+    arguments.confirmation.ask("")?;
     for (problem, resolution) in answers {
         resolve::resolve(access, found, problem, resolution).await?;
     }
-    Ok(Ok(()))
+    Ok(())
 }
 
 /// Asks what to do about a problem.

@@ -3,7 +3,8 @@
 use boson_look::table::Table;
 use clap::ValueEnum;
 use k8s_openapi::api::core::v1::{PersistentVolumeClaim, Pod};
-use serde_json::Value;
+use serde::Serialize;
+use serde_json::{Value, json};
 
 const HEADER: [&str; 3] = ["#", "Type", "Description"];
 
@@ -29,7 +30,8 @@ pub enum Subject {
 }
 
 /// The type of a problem.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Kind {
     MissingVm,
     UnresponsiveAgent,
@@ -54,15 +56,8 @@ pub enum Resolution {
 // === impl Kind ===
 
 impl Kind {
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::MissingVm => "missing_vm",
-            Self::UnresponsiveAgent => "unresponsive_agent",
-            Self::StuckVm => "stuck_vm",
-            Self::MissingDisk => "missing_disk",
-            Self::MissingSecret => "missing_secret",
-            Self::ChangedObject => "changed_object",
-        }
+    pub fn name(self) -> String {
+        json!(self).as_str().unwrap_or_default().to_string()
     }
 }
 
@@ -109,12 +104,7 @@ impl Problem {
 
     /// What `--auto` does, as in BOSH: only a pod that is certainly lost is replaced.
     pub fn default_resolution(&self) -> Resolution {
-        let recreate = Resolution::RecreateVmWithoutWait;
-        if self.kind == Kind::MissingVm && self.resolutions().contains(&recreate) {
-            recreate
-        } else {
-            Resolution::Ignore
-        }
+        self.resolution_of(&[Resolution::RecreateVmWithoutWait])
     }
 
     /// The first of these that is one of its resolutions.

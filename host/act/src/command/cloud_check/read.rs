@@ -12,33 +12,22 @@ use k8s_openapi::api::core::v1::{ConfigMap, PersistentVolumeClaim, Secret, Servi
 use kube::api::ObjectMeta;
 use std::collections::BTreeSet;
 
-/// What was read.
-pub struct Read {
-    pub seen: Seen,
-    /// What was not checked, and why.
-    pub notes: Vec<String>,
-}
-
 /// Reads a deployment.
 ///
 /// # Errors
 /// Something cannot be read, other than what is left out.
-pub async fn read(access: &Access, found: &Found) -> anyhow::Result<Read> {
+pub async fn read(access: &Access, found: &Found) -> anyhow::Result<Seen> {
     let mut notes = Vec::new();
     let instances = Instance::all(access, found).await?;
     let groups: Vec<QuarksStatefulSet> = access.list(&found.selector).await?;
     let nodes = unless_forbidden(access, nodes::of(access, &instances).await, &mut notes)?;
-    let mut objects: Vec<(&'static str, &'static str, ObjectMeta)> = Vec::new();
-    objects.extend(
-        groups
-            .iter()
-            .map(|one| (API_VERSION, "QuarksStatefulSet", one.metadata.clone())),
-    );
+    let of_group = |one: &QuarksStatefulSet| (API_VERSION, "QuarksStatefulSet", one.metadata.clone());
+    let mut objects: Vec<(&'static str, &'static str, ObjectMeta)> = groups.iter().map(of_group).collect();
     let sets = metadata::<StatefulSet>(access, &found.selector, &mut notes).await?;
     objects.extend(sets.into_iter().flatten().map(|one| ("apps/v1", "StatefulSet", one)));
     let services = metadata::<Service>(access, &found.selector, &mut notes).await?;
     objects.extend(services.into_iter().flatten().map(|one| ("v1", "Service", one)));
-    let seen = Seen {
+    Ok(Seen {
         claims: access.list::<PersistentVolumeClaim>("").await?,
         secrets: names(metadata::<Secret>(access, "", &mut notes).await?),
         config_maps: names(metadata::<ConfigMap>(access, "", &mut notes).await?),
@@ -46,8 +35,8 @@ pub async fn read(access: &Access, found: &Found) -> anyhow::Result<Read> {
         groups,
         nodes: nodes.unwrap_or_default(),
         objects,
-    };
-    Ok(Read { seen, notes })
+        notes,
+    })
 }
 
 fn names(all: Option<Vec<ObjectMeta>>) -> Option<BTreeSet<String>> {

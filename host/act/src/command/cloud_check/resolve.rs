@@ -4,11 +4,13 @@
 use super::problem::{Problem, Resolution, Subject};
 use crate::recorded;
 use crate::replace;
+use boson_cluster::client::recorded::RecordedEvent;
 use boson_cluster::client::{Error, FieldManager};
 use boson_commands::output;
 use boson_look::access::{Access, Found};
 use boson_look::instances::Instance;
 use k8s_openapi::api::core::v1::{PersistentVolumeClaim, Pod};
+use k8s_openapi::jiff::Timestamp;
 use serde_json::Value;
 
 const MANAGER: FieldManager = FieldManager("host-cloud-check");
@@ -22,16 +24,26 @@ pub async fn resolve(access: &Access, found: &Found, problem: &Problem, resoluti
         return Ok(());
     }
     output::print(&format!("{} {}\n", problem.description, resolution.plan()))?;
-    let done = match (&problem.subject, resolution) {
-        (Subject::Pod(pod), Resolution::RecreateVm) => replace(access, found, pod).await?,
-        // Kubernetes creates it again.
-        (Subject::Pod(pod), _) => access.cluster.delete_now(pod.as_ref()).await,
-        (Subject::Claim(claim, pods), _) => delete_disk(access, claim, pods).await,
-        (Subject::Fields(object, pointers), _) => remove(access, object, pointers).await,
-        (Subject::Nothing, _) => Ok(()),
+    let mut replaced = Vec::new();
+    let done = match &problem.subject {
+        Subject::Pod(pod) => {
+            if resolution == Resolution::RecreateVm {
+                replaced = Instance::all(access, found).await?;
+                replaced.retain(|one| one.pod.as_ref().is_some_and(|own| own.metadata.uid == pod.metadata.uid));
+            }
+            // Kubernetes creates it again.
+            access.cluster.delete_now(pod.as_ref()).await
+        }
+        Subject::Claim(claim, pods) => delete_disk(access, claim, pods).await,
+        Subject::Fields(object, pointers) => remove(access, object, pointers).await,
+        Subject::Nothing => Ok(()),
     };
     match done {
-        Ok(()) => recorded::of_deployment(access, &found.deployment, &resolution.name(), &problem.description).await,
+        Ok(()) => {
+            replace::wait_for_new(access, found, &replaced).await?;
+            let event = RecordedEvent::about(&found.deployment, &resolution.name(), Timestamp::now());
+            recorded::write(access, event.because(&problem.description)).await
+        }
         Err(error) if error.is_race() => {
             output::complain("it has changed since it was checked: nothing was done\n");
             Ok(())
@@ -57,15 +69,4 @@ async fn remove(access: &Access, object: &Value, pointers: &[String]) -> Result<
     access.cluster.remove_any(MANAGER, object, pointers, true).await?;
     access.cluster.remove_any(MANAGER, object, pointers, false).await?;
     Ok(())
-}
-
-/// Replaces a pod of a node that does not exist, and waits until the new one is ready.
-async fn replace(access: &Access, found: &Found, pod: &Pod) -> anyhow::Result<Result<(), Error>> {
-    let all = Instance::all(access, found).await?;
-    let is_it = |one: &Instance| one.pod.as_ref().is_some_and(|own| own.metadata.uid == pod.metadata.uid);
-    let instance: Vec<Instance> = all.into_iter().filter(is_it).collect();
-    if let Err(error) = access.cluster.delete_now(pod).await {
-        return Ok(Err(error));
-    }
-    replace::wait_for_new(access, found, &instance).await.map(Ok)
 }

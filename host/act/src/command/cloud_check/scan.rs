@@ -5,9 +5,10 @@ use super::problem::{Kind, Problem, Subject};
 use crate::nodes::{self, Nodes};
 use boson_api::stateful_set::PROGRESSING;
 use boson_api::{BoshDeployment, QuarksStatefulSet, ReferenceType};
+use boson_cluster::pods::claims;
 use boson_look::instances::Instance;
 use boson_manifest::labels;
-use k8s_openapi::api::core::v1::{PersistentVolumeClaim, Pod};
+use k8s_openapi::api::core::v1::PersistentVolumeClaim;
 use k8s_openapi::jiff::{SignedDuration, Timestamp};
 use kube::ResourceExt;
 use kube::api::ObjectMeta;
@@ -30,6 +31,8 @@ pub struct Seen {
     pub config_maps: Option<BTreeSet<String>>,
     /// Objects of the operator: their apiVersion and kind, and metadata.
     pub objects: Vec<(&'static str, &'static str, ObjectMeta)>,
+    /// What was not checked, and why.
+    pub notes: Vec<String>,
 }
 
 /// The problems of a deployment, those of instances first.
@@ -54,12 +57,9 @@ fn of_instance(deployment: &BoshDeployment, instance: &Instance, seen: &Seen, no
             subject,
         })
     };
-    let is_stopped = [instance.to_string(), instance.group.clone()]
-        .iter()
-        .any(|name| deployment.spec.is_stopped(name));
     let Some(pod) = &instance.pod else {
         // A rollout is about to create it.
-        let is_missing = !is_stopped && !is_rolling(&instance.group, seen);
+        let is_missing = !instance.is_stopped(&deployment.spec) && !is_rolling(&instance.group, seen);
         let description = format!("Pod of instance '{instance}' is missing: see `host status`.");
         return is_missing.then(|| problem(Kind::MissingVm, description, Subject::Nothing))?;
     };
@@ -94,23 +94,14 @@ fn is_rolling(group: &str, seen: &Seen) -> bool {
             .is_some_and(|name| name == group)
     };
     let found = seen.groups.iter().find(is_of).and_then(|set| set.status.as_ref());
-    found.is_none_or(|status| {
-        let is_known = status.conditions.iter().any(|one| one.kind == PROGRESSING);
-        !is_known || status.rollout().is_some()
-    })
-}
-
-/// Names of the claims of a pod.
-fn claims_of(pod: &Pod) -> impl Iterator<Item = &str> {
-    let volumes = pod.spec.iter().flat_map(|spec| &spec.volumes).flatten();
-    volumes.filter_map(|volume| Some(volume.persistent_volume_claim.as_ref()?.claim_name.as_str()))
+    found.is_none_or(|status| status.condition(PROGRESSING).is_none() || status.rollout().is_some())
 }
 
 /// Claims that pods use, and that do not exist or have lost their volumes.
 fn disks(seen: &Seen) -> Vec<Problem> {
     let mut users: BTreeMap<&str, Vec<&Instance>> = BTreeMap::new();
     for instance in &seen.instances {
-        for claim in instance.pod.iter().flat_map(claims_of) {
+        for claim in instance.pod.iter().flat_map(claims) {
             users.entry(claim).or_default().push(instance);
         }
     }

@@ -34,8 +34,7 @@ impl Present {
     /// Something cannot be read, or no deployment can have this name.
     pub async fn read(access: &Access, name: &str) -> anyhow::Result<Self> {
         let names = access.names(name)?;
-        let found = access.cluster.get::<BoshDeployment>(&access.namespace, name).await;
-        let found = found.map_err(|error| access.explained(error))?;
+        let found: Option<BoshDeployment> = access.get(name).await?;
         let mut present = Self {
             revisions: Revision::all(access, &names).await?,
             deployment: found.map(|found| json!(found)),
@@ -46,7 +45,7 @@ impl Present {
         };
         let vars = present.current().map(|one| one.record.inputs.vars.clone());
         for variable in vars.unwrap_or_default() {
-            let content = find::<Secret>(access, &variable.secret).await?;
+            let content = access.get::<Secret>(&variable.secret).await?;
             let content = content.and_then(|secret| Content::of_secret(&secret));
             present
                 .secrets
@@ -79,11 +78,6 @@ pub fn generation(deployment: Option<&Value>) -> i64 {
     generation.and_then(Value::as_i64).unwrap_or_default()
 }
 
-async fn find<K: Kind>(access: &Access, name: &str) -> anyhow::Result<Option<K>> {
-    let found = access.cluster.get::<K>(&access.namespace, name).await;
-    found.map_err(|error| access.explained(error))
-}
-
 /// Checks by dry runs that the API server accepts everything.
 ///
 /// # Errors
@@ -91,8 +85,7 @@ async fn find<K: Kind>(access: &Access, name: &str) -> anyhow::Result<Option<K>>
 pub async fn check(access: &Access, plan: &Plan) -> anyhow::Result<()> {
     let all = std::iter::once(&plan.record).chain(&plan.inputs);
     for object in all.chain([&plan.deployment]) {
-        let tried = access.cluster.try_any(OURS, object).await;
-        tried.map_err(|error| access.explained(error))?;
+        access.call(access.cluster.try_any(OURS, object)).await?;
     }
     Ok(())
 }
@@ -111,8 +104,7 @@ pub async fn apply(access: &Access, present: &Present, plan: &Plan) -> anyhow::R
         inputs.iter_mut().for_each(|object| object.set_owner(owner));
     }
     let record: ConfigMap = serde_json::from_value(record)?;
-    let created = access.cluster.create(OURS, &record).await;
-    let mut record = match created.map_err(|error| access.explained(error))? {
+    let mut record = match access.call(access.cluster.create(OURS, &record)).await? {
         Created::Made(record) => record,
         Created::Exists => bail!(
             "revision {} of deployment '{}' was made meanwhile, by another deploy: try again",
@@ -141,13 +133,11 @@ pub async fn apply(access: &Access, present: &Present, plan: &Plan) -> anyhow::R
 }
 
 async fn write(access: &Access, object: &Value) -> anyhow::Result<Value> {
-    let written = access.cluster.apply_any(OURS, object).await;
-    written.map_err(|error| access.explained(error))
+    access.call(access.cluster.apply_any(OURS, object)).await
 }
 
 async fn merge(access: &Access, record: &ConfigMap, members: Value) -> anyhow::Result<ConfigMap> {
-    let merged = access.cluster.merge(OURS, record, members).await;
-    merged.map_err(|error| access.explained(error))
+    access.call(access.cluster.merge(OURS, record, members)).await
 }
 
 /// Not as controller: the operator must not take the objects for its own.
@@ -190,21 +180,18 @@ pub async fn delete_garbage(access: &Access, names: &Names, current: u64, keep: 
         delete::<Secret>(access, names, name).await?;
     }
     for revision in all.iter().filter(|one| garbage.revisions.contains(&one.number)) {
-        let deleted = access.cluster.delete(&revision.object).await;
-        deleted.map_err(|error| access.explained(error))?;
+        access.call(access.cluster.delete(&revision.object)).await?;
     }
     Ok(())
 }
 
 /// Deletes an object that a deploy has stored.
 async fn delete<K: Kind>(access: &Access, names: &Names, name: &str) -> anyhow::Result<()> {
-    let found = find::<K>(access, name).await?;
+    let found = access.get::<K>(name).await?;
     let is_ours = |object: &K| object.labels().get(labels::INPUT_OF) == Some(&names.deployment());
     let Some(object) = found.filter(is_ours) else {
         return Ok(());
     };
-    let deleted = access.cluster.delete(&object).await;
-    deleted
-        .map_err(|error| access.explained(error))
-        .with_context(|| format!("cannot delete the unused '{name}'"))
+    let deleted = access.call(access.cluster.delete(&object)).await;
+    deleted.with_context(|| format!("cannot delete the unused '{name}'"))
 }

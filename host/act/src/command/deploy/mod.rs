@@ -18,6 +18,7 @@ pub use values::Content;
 pub use record::samples;
 
 use crate::display::clock;
+use crate::drain;
 use crate::follow::{End, Following, Scope};
 use boson_api::deployment::ConversionMode;
 use boson_commands::confirm::Confirmation;
@@ -128,29 +129,31 @@ impl ChangeArguments {
         if self.dry_run {
             return check(access, present, plan).await;
         }
-        let is_change = plan.is_some() || pods.replaces();
-        if is_change && !self.confirmation.ask("")? {
-            return Err(ExitError::Input);
+        if plan.is_some() || pods.replaces() {
+            self.confirmation.ask("")?;
         }
-        pods.begin(access).await?;
-        let mut written = write(access, present, plan).await?;
+        drain::skip(access, &pods.without_drain).await?;
+        let mut applied = write(access, present, plan).await?;
         let again = pods.replace(access, name).await?;
-        let generation = again.unwrap_or(written.generation);
-        let end = self.follow(access, present, generation, written.number).await;
+        let generation = again.or(applied.as_ref().map(|one| one.generation));
+        let generation = generation.unwrap_or_else(|| apply::generation(present.deployment.as_ref()));
+        let number = plan.map_or_else(|| present.number(), |plan| plan.number);
         if self.no_wait {
-            return end;
+            return Ok(());
         }
+        let end = self.follow(access, present, generation, number).await;
         if let Some(result) = ended_as(&end) {
-            pods.end(access).await;
-            if let Some(applied) = &mut written.applied {
+            // Pods that the rollout has not replaced drain again.
+            drain::end(access, &pods.without_drain).await;
+            if let Some(applied) = &mut applied {
                 applied.record_result(access, result).await?;
             }
         }
         end?;
-        if written.applied.is_some() {
+        if applied.is_some() {
             // The deployment is ready all the same, and the next deploy tries again.
             let keep = self.keep.into();
-            if let Err(why) = apply::delete_garbage(access, &present.names, written.number, keep).await {
+            if let Err(why) = apply::delete_garbage(access, &present.names, number, keep).await {
                 output::complain(&format!("old revisions are not deleted: {why:#}\n"));
             }
         }
@@ -158,9 +161,6 @@ impl ChangeArguments {
     }
 
     async fn follow(&self, access: &Access, present: &Present, generation: i64, number: u64) -> Result<(), ExitError> {
-        if self.no_wait {
-            return Ok(());
-        }
         let name = &present.name;
         let began = std::time::Instant::now();
         let following = Following {
@@ -183,53 +183,30 @@ impl ChangeArguments {
 
 /// Checks what would be written.
 async fn check(access: &Access, present: &Present, plan: Option<&Plan>) -> Result<(), ExitError> {
-    let name = &present.name;
-    let text = match plan {
-        Some(plan) => {
-            apply::check(access, plan).await?;
-            format!(
-                "deployment '{name}': revision {} can be applied (dry run)\n",
-                plan.number
-            )
-        }
-        None => {
-            let current = present.current().map_or(0, |one| one.number);
-            format!("deployment '{name}' has these inputs already: revision {current}\n")
-        }
+    let Some(plan) = plan else {
+        return Ok(output::print(&unchanged(present))?);
     };
+    apply::check(access, plan).await?;
+    let (name, number) = (&present.name, plan.number);
+    let text = format!("deployment '{name}': revision {number} can be applied (dry run)\n");
     Ok(output::print(&text)?)
 }
 
-/// What a deploy has written.
-struct Written {
-    /// None: the deployment had the inputs already.
-    applied: Option<apply::Applied>,
-    /// Of the BOSHDeployment.
-    generation: i64,
-    /// Of the revision.
-    number: u64,
-}
-
-async fn write(access: &Access, present: &Present, plan: Option<&Plan>) -> Result<Written, ExitError> {
-    let name = &present.name;
+/// None: the deployment had the inputs already.
+async fn write(access: &Access, present: &Present, plan: Option<&Plan>) -> anyhow::Result<Option<apply::Applied>> {
     let Some(plan) = plan else {
-        let number = present.current().map_or(0, |one| one.number);
-        output::print(&format!(
-            "deployment '{name}' has these inputs already: revision {number}\n"
-        ))?;
-        return Ok(Written {
-            applied: None,
-            generation: apply::generation(present.deployment.as_ref()),
-            number,
-        });
+        output::print(&unchanged(present))?;
+        return Ok(None);
     };
     let applied = apply::apply(access, present, plan).await?;
-    output::print(&format!("deployment '{name}': revision {} applied\n", plan.number))?;
-    Ok(Written {
-        generation: applied.generation,
-        applied: Some(applied),
-        number: plan.number,
-    })
+    let (name, number) = (&present.name, plan.number);
+    output::print(&format!("deployment '{name}': revision {number} applied\n"))?;
+    Ok(Some(applied))
+}
+
+fn unchanged(present: &Present) -> String {
+    let (name, number) = (&present.name, present.number());
+    format!("deployment '{name}' has these inputs already: revision {number}\n")
 }
 
 /// The result for the record; none if it is not known.

@@ -80,22 +80,15 @@ pub struct Plan {
     pub values: ChangedValues,
 }
 
-/// References to the configs that a deploy sets; none: those of the deployment stay.
+/// Which configs a deploy sets; others of the deployment stay.
 struct ChangedConfigs {
-    cloud: Option<Vec<ResourceReference>>,
-    runtime: Option<Vec<ResourceReference>>,
+    cloud: bool,
+    runtime: bool,
 }
 
-/// How the given values differ from those of the current revision: by variable.
+/// How the given values differ from those of the current revision: a line for each, by variable.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub struct ChangedValues(BTreeMap<String, ChangedValue>);
-
-#[derive(Debug, PartialEq, Eq)]
-enum ChangedValue {
-    Added,
-    Changed,
-    Removed,
-}
+pub struct ChangedValues(BTreeMap<String, String>);
 
 // === impl ChangedValues ===
 
@@ -103,25 +96,18 @@ impl ChangedValues {
     fn of(before: &[VariableReference], after: &[VariableReference]) -> Self {
         let find = |all: &[VariableReference], name: &str| all.iter().find(|one| one.name == name).cloned();
         let changed = after.iter().filter_map(|one| match find(before, &one.name) {
-            None => Some((one.name.clone(), ChangedValue::Added)),
-            Some(before) => (before != *one).then(|| (one.name.clone(), ChangedValue::Changed)),
+            None => Some((one.name.clone(), format!("+ {}", one.name))),
+            Some(before) => (before != *one).then(|| (one.name.clone(), format!("  {}: another value", one.name))),
         });
         let removed = before.iter().filter(|one| find(after, &one.name).is_none());
-        let removed = removed.map(|one| (one.name.clone(), ChangedValue::Removed));
+        let removed = removed.map(|one| (one.name.clone(), format!("- {}", one.name)));
         Self(changed.chain(removed).collect())
     }
 
     /// In the form of `host diff`. Never with a value.
     pub fn text(&self) -> String {
-        let line = |(name, change): (&String, &ChangedValue)| {
-            let line = match change {
-                ChangedValue::Added => format!("+ {name}"),
-                ChangedValue::Changed => format!("  {name}: another value"),
-                ChangedValue::Removed => format!("- {name}"),
-            };
-            format!("{}\n", clean::line(&line))
-        };
-        let lines: String = self.0.iter().map(line).collect();
+        let lines = self.0.values().map(|line| format!("{}\n", clean::line(line)));
+        let lines: String = lines.collect();
         if lines.is_empty() {
             lines
         } else {
@@ -135,9 +121,13 @@ impl ChangedValues {
 impl Present {
     /// The revision that the BOSHDeployment has.
     pub fn current(&self) -> Option<&Revision> {
-        let number = self.deployment.as_ref()?.annotation(labels::REVISION)?;
-        let number: u64 = number.parse().ok()?;
+        let number = self.noted()?;
         self.revisions.iter().find(|one| one.number == number)
+    }
+
+    /// The number of this revision; 0 if there is none.
+    pub fn number(&self) -> u64 {
+        self.current().map_or(0, |one| one.number)
     }
 
     /// The values that the current revision has given, by variable.
@@ -155,13 +145,13 @@ impl Present {
 
     /// The number of the next deploy. A number is never used twice, even if its record was deleted.
     fn next(&self) -> u64 {
-        let of_object = self
-            .deployment
-            .as_ref()
-            .and_then(|one| one.annotation(labels::REVISION));
-        let of_object = of_object.and_then(|number| number.parse().ok());
         let numbers = self.revisions.iter().map(|one| one.number);
-        numbers.chain(of_object).max().unwrap_or(0).saturating_add(1)
+        numbers.chain(self.noted()).max().unwrap_or(0).saturating_add(1)
+    }
+
+    /// The number that the BOSHDeployment has. Its revision may have been deleted.
+    fn noted(&self) -> Option<u64> {
+        self.deployment.as_ref()?.annotation(labels::REVISION)?.parse().ok()
     }
 
     fn labels(&self) -> Value {
@@ -232,9 +222,11 @@ impl Present {
             let stored = files.as_ref()?.iter().map(|file| store(file, key));
             Some(stored.map(|document| of_config_map(&document)).collect::<Vec<_>>())
         };
+        let cloud = configs(&inputs.cloud_configs, CLOUD_CONFIG);
+        let runtime = configs(&inputs.runtime_configs, RUNTIME_CONFIG);
         let changed = ChangedConfigs {
-            cloud: configs(&inputs.cloud_configs, CLOUD_CONFIG),
-            runtime: configs(&inputs.runtime_configs, RUNTIME_CONFIG),
+            cloud: cloud.is_some(),
+            runtime: runtime.is_some(),
         };
         let mut inputs_now: Vec<Value> = objects.into_values().collect();
         let (vars, secrets) = self.vars(inputs, number)?;
@@ -242,8 +234,8 @@ impl Present {
         let stored = Stored {
             manifest,
             ops,
-            cloud_configs: changed.cloud.clone().unwrap_or_else(|| self.cloud_configs()),
-            runtime_configs: changed.runtime.clone().unwrap_or_else(|| self.runtime_configs()),
+            cloud_configs: cloud.unwrap_or_else(|| self.cloud_configs()),
+            runtime_configs: runtime.unwrap_or_else(|| self.runtime_configs()),
             vars,
         };
         let record = Record {
@@ -265,14 +257,9 @@ impl Present {
             rollback_to: Some(revision.number),
             inputs: revision.record.inputs.clone(),
         };
-        let Stored {
-            cloud_configs: cloud,
-            runtime_configs: runtime,
-            ..
-        } = &record.inputs;
         let changed = ChangedConfigs {
-            cloud: (*cloud != self.cloud_configs()).then(|| cloud.clone()),
-            runtime: (*runtime != self.runtime_configs()).then(|| runtime.clone()),
+            cloud: record.inputs.cloud_configs != self.cloud_configs(),
+            runtime: record.inputs.runtime_configs != self.runtime_configs(),
         };
         let deployment = self.deployment(&record.inputs, &changed, &Map::new(), number);
         self.unless_same(record, Vec::new(), deployment, number)
@@ -330,18 +317,18 @@ impl Present {
     ) -> Value {
         let ops: Vec<_> = stored.ops.iter().map(of_config_map).collect();
         let mut spec = json!({"manifest": of_config_map(&stored.manifest), "ops": ops, "vars": stored.vars});
-        match &changed.cloud {
-            Some(all) => {
-                if let Some(first) = all.first() {
-                    spec["cloudConfig"] = json!(first);
-                }
-                spec["cloudConfigs"] = json!(all.get(1..).unwrap_or_default());
-            }
-            None => self.keep(&mut spec, &["cloudConfig", "cloudConfigs"]),
+        if !changed.cloud {
+            self.keep(&mut spec, &["cloudConfig", "cloudConfigs"]);
+        } else if let Some((first, more)) = stored.cloud_configs.split_first() {
+            spec["cloudConfig"] = json!(first);
+            spec["cloudConfigs"] = json!(more);
+        } else {
+            spec["cloudConfigs"] = json!([]);
         }
-        match &changed.runtime {
-            Some(all) => spec["runtimeConfigs"] = json!(all),
-            None => self.keep(&mut spec, &["runtimeConfigs"]),
+        if changed.runtime {
+            spec["runtimeConfigs"] = json!(stored.runtime_configs);
+        } else {
+            self.keep(&mut spec, &["runtimeConfigs"]);
         }
         let before = self.spec("conversion").and_then(Value::as_object).into_iter().flatten();
         let kept = before.filter(|(key, _)| self.has_set(&["conversion", key]));

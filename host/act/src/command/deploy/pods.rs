@@ -35,7 +35,7 @@ pub struct PodRequest {
     /// Those whose pods are recreated.
     targets: Vec<Target>,
     /// Those that stop without their scripts.
-    without_drain: Vec<Instance>,
+    pub without_drain: Vec<Instance>,
     /// Those whose nodes are looked at.
     fixed: Vec<Instance>,
 }
@@ -117,14 +117,6 @@ impl PodRequest {
         text
     }
 
-    /// Before the deployment is changed.
-    ///
-    /// # Errors
-    /// Scripts of a pod cannot be skipped. Nothing else has changed.
-    pub async fn begin(&self, access: &Access) -> anyhow::Result<()> {
-        drain::skip(access, &self.without_drain).await
-    }
-
     /// After the deployment was changed: pods that are created meanwhile are not replaced again. Returns the generation
     /// to wait for, if it is another one.
     ///
@@ -138,11 +130,6 @@ impl PodRequest {
         }
         lost::delete(access, &self.fixed).await?;
         Ok(generation)
-    }
-
-    /// When the rollout has ended: pods that it has not replaced drain again.
-    pub async fn end(&self, access: &Access) {
-        drain::end(access, &self.without_drain).await;
     }
 }
 

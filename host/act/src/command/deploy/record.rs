@@ -1,8 +1,8 @@
 //! The record of a deploy: which documents and values the BOSHDeployment got, when, and from whom. Values are in
 //! Secrets, which the record names.
 
-use boson_api::ResourceReference;
 use boson_api::deployment::VariableReference;
+use boson_api::{ReferenceType, ResourceReference};
 use boson_look::access::Access;
 use boson_manifest::labels;
 use boson_manifest::names::Names;
@@ -81,21 +81,13 @@ pub struct Garbage {
 // === impl Stored ===
 
 impl Stored {
-    /// The ConfigMaps with its manifest and ops files.
-    fn documents(&self) -> impl Iterator<Item = &str> {
-        std::iter::once(&self.manifest)
-            .chain(&self.ops)
-            .map(|document| document.config_map.as_str())
-    }
-
-    /// The ConfigMaps of its cloud configs and runtime configs.
-    fn configs(&self) -> impl Iterator<Item = &str> {
-        let of_config_map = |one: &&ResourceReference| one.kind == boson_api::ReferenceType::Configmap;
-        self.cloud_configs
-            .iter()
-            .chain(&self.runtime_configs)
-            .filter(of_config_map)
-            .map(|one| one.name.as_str())
+    /// The ConfigMaps with its manifest, its ops files, its cloud configs and its runtime configs.
+    fn config_maps(&self) -> impl Iterator<Item = &str> {
+        let documents = std::iter::once(&self.manifest).chain(&self.ops);
+        let configs = self.cloud_configs.iter().chain(&self.runtime_configs);
+        let configs = configs.filter(|one| one.kind == ReferenceType::Configmap);
+        let documents = documents.map(|one| one.config_map.as_str());
+        documents.chain(configs.map(|one| one.name.as_str()))
     }
 
     fn secrets(&self) -> impl Iterator<Item = &str> {
@@ -162,24 +154,16 @@ pub fn garbage(all: &[Revision], current: u64, keep: usize) -> Garbage {
         .partition(|(nth, one)| *nth < first_kept && one.number != current);
     let config_maps = |all: &[(usize, &Revision)]| -> BTreeSet<String> {
         let inputs = all.iter().map(|(_, one)| &one.record.inputs);
-        let names = inputs.flat_map(|inputs| inputs.documents().chain(inputs.configs()));
-        names.map(str::to_string).collect()
+        inputs.flat_map(Stored::config_maps).map(str::to_string).collect()
     };
     let secrets = |all: &[(usize, &Revision)]| -> BTreeSet<String> {
         let inputs = all.iter().map(|(_, one)| &one.record.inputs);
         inputs.flat_map(Stored::secrets).map(str::to_string).collect()
     };
-    let (kept_maps, kept_secrets) = (config_maps(&kept), secrets(&kept));
     Garbage {
         revisions: old.iter().map(|(_, one)| one.number).collect(),
-        config_maps: config_maps(&old)
-            .into_iter()
-            .filter(|name| !kept_maps.contains(name))
-            .collect(),
-        secrets: secrets(&old)
-            .into_iter()
-            .filter(|name| !kept_secrets.contains(name))
-            .collect(),
+        config_maps: &config_maps(&old) - &config_maps(&kept),
+        secrets: &secrets(&old) - &secrets(&kept),
     }
 }
 

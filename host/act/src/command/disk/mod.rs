@@ -13,7 +13,7 @@ use boson_commands::confirm::Confirmation;
 use boson_commands::exit::ExitError;
 use boson_commands::output;
 use boson_look::access::{Access, DeploymentArguments, Found, PlaceArguments};
-use boson_look::command::disks::{self, KnownDisk};
+use boson_look::command::disks::{self, Disk};
 use boson_look::instances::{self, Instance};
 use boson_manifest::labels;
 use clap::{Args, ValueEnum};
@@ -106,12 +106,11 @@ struct Common {
 /// # Errors
 /// See [`ExitError`].
 pub fn attach(arguments: &AttachDiskArguments) -> Result<(), ExitError> {
-    let done = arguments.deployment.run(async |access, found| {
+    arguments.deployment.run(async |access, found| {
         let Selection::Instance { group, index } = &arguments.instance else {
             bail!("'{}' is no instance: name it as GROUP/INDEX", arguments.instance);
         };
-        let instances = arguments.instance.of(Instance::all(&access, &found).await?)?;
-        check_state(&arguments.instance.to_string(), group, &found, &instances)?;
+        check_state(&access, &found, &arguments.instance).await?;
         let (set, ordinal) = stateful_set(&access, &found, group, *index).await?;
         let name = claim::name(&set, group, ordinal).map_err(anyhow::Error::msg)?;
         attach_to(&access, &set, &name, arguments).await?;
@@ -127,8 +126,7 @@ pub fn attach(arguments: &AttachDiskArguments) -> Result<(), ExitError> {
         Ok(output::print(&format!(
             "attached disk '{disk}' to '{instance}' in deployment '{deployment}'\n"
         ))?)
-    });
-    Ok(done?)
+    })
 }
 
 /// `name`: of the claim that the instance uses.
@@ -138,40 +136,33 @@ async fn attach_to(
     name: &str,
     arguments: &AttachDiskArguments,
 ) -> anyhow::Result<()> {
+    let disk = &arguments.disk;
     let known = disks::known(access).await?;
-    let present = volume::claim(access, name).await?;
+    let present = access.get::<PersistentVolumeClaim>(name).await?;
     // The claim is gone if an earlier run was interrupted.
-    let source = known.iter().find(|one| one.claim.name_any() == arguments.disk);
+    let source = known.iter().find(|one| one.claim.name_any() == *disk);
     let (from, wanted) = match source {
-        Some(one) if arguments.disk == name => {
-            let volume = step::volume_of(&one.claim);
-            bail!(
-                "disk '{name}' is attached already, with volume '{}'",
-                volume.unwrap_or_default()
-            )
+        Some(one) if disk == name => {
+            let volume = step::volume_of(&one.claim).unwrap_or_default();
+            bail!("disk '{name}' is attached already, with volume '{volume}'")
         }
-        Some(one) if !one.is_orphaned => bail!(
-            "disk '{}' is in use: only orphaned disks can be attached",
-            arguments.disk
-        ),
+        Some(one) if !one.is_orphaned => bail!("disk '{disk}' is in use: only orphaned disks can be attached"),
         Some(one) => {
             let volume = step::volume_of(&one.claim);
-            let volume = volume.with_context(|| format!("disk '{}' has no volume yet", arguments.disk))?;
-            (Some(arguments.disk.as_str()), volume.to_string())
+            let volume = volume.with_context(|| format!("disk '{disk}' has no volume yet"))?;
+            (Some(disk.as_str()), volume.to_string())
         }
-        None => (None, arguments.disk.clone()),
+        None => (None, disk.clone()),
     };
     let found = volume::read(access, &wanted).await?;
     let holder = found.spec.as_ref().and_then(|spec| spec.claim_ref.as_ref());
     if let Some(holder) = holder.filter(|_| from.is_none()) {
-        let (namespace, claim) = (holder.namespace.as_deref(), holder.name.as_deref().unwrap_or_default());
-        if namespace != Some(access.namespace.as_str()) {
-            bail!(
-                "PersistentVolume '{wanted}' belongs to namespace '{}'",
-                namespace.unwrap_or_default()
-            );
+        let namespace = holder.namespace.as_deref().unwrap_or_default();
+        if namespace != access.namespace {
+            bail!("PersistentVolume '{wanted}' belongs to namespace '{namespace}'");
         }
-        if claim != name && volume::claim(access, claim).await?.is_some() {
+        let claim = holder.name.as_deref().unwrap_or_default();
+        if claim != name && access.get::<PersistentVolumeClaim>(claim).await?.is_some() {
             bail!("PersistentVolume '{wanted}' has the claim '{claim}': name that");
         }
     }
@@ -205,20 +196,18 @@ impl Common {
         &self,
         question: &str,
         done: &str,
-        work: impl AsyncFnOnce(&Access, KnownDisk) -> anyhow::Result<()>,
+        work: impl AsyncFnOnce(&Access, Disk) -> anyhow::Result<()>,
     ) -> Result<(), ExitError> {
         self.confirmation.check()?;
         self.place.run(async |access| {
-            if !self.confirmation.ask(&format!("{question}\n"))? {
-                return Ok(Err(ExitError::Input));
-            }
+            self.confirmation.ask(&format!("{question}\n"))?;
             let known = disks::known(&access).await?;
             match known.into_iter().find(|one| one.claim.name_any() == self.disk) {
                 Some(found) => work(&access, found).await?,
                 None => output::complain(&format!("disk '{}' does not exist: nothing is {done}\n", self.disk)),
             }
-            Ok(Ok(()))
-        })?
+            Ok(())
+        })
     }
 }
 
@@ -232,17 +221,11 @@ pub fn orphan_disk(arguments: &OrphanDiskArguments) -> Result<(), ExitError> {
             output::complain(&format!("disk '{disk}' is orphaned already\n"));
             return Ok(());
         }
-        let instance = found.instance.clone().unwrap_or_default();
-        let Ok(Selection::Instance { group, index }) = instance.parse() else {
+        let Ok(instance @ Selection::Instance { .. }) = found.instance().parse() else {
             bail!("disk '{disk}' belongs to no instance");
         };
         let deployment = access.deployment(&found.deployment).await?;
-        let selection = Selection::Instance {
-            group: group.clone(),
-            index,
-        };
-        let instances = selection.of(Instance::all(access, &deployment).await?)?;
-        check_state(&instance, &group, &deployment, &instances)?;
+        check_state(access, &deployment, &instance).await?;
         let orphaned = orphan(access, &found.claim).await?;
         record(access, &found, "orphan", &format!("now: {orphaned}")).await
     })
@@ -257,14 +240,13 @@ pub fn delete_disk(arguments: &DeleteDiskArguments) -> Result<(), ExitError> {
         if !found.is_orphaned {
             bail!("disk '{disk}' is not orphaned: run `host orphan-disk {disk}` first");
         }
-        let deleted = access.cluster.delete(&found.claim).await;
-        deleted.map_err(|error| access.explained(error))?;
+        access.call(access.cluster.delete(&found.claim)).await?;
         record(access, &found, "delete", "").await?;
         Ok(output::print(&format!("disk '{disk}' is deleted\n"))?)
     })
 }
 
-async fn record(access: &Access, disk: &KnownDisk, action: &str, context: &str) -> anyhow::Result<()> {
+async fn record(access: &Access, disk: &Disk, action: &str, context: &str) -> anyhow::Result<()> {
     let event = RecordedEvent {
         deployment: disk.deployment.clone(),
         ..RecordedEvent::about(&disk.claim, action, Timestamp::now()).because(context)
@@ -275,13 +257,14 @@ async fn record(access: &Access, disk: &KnownDisk, action: &str, context: &str) 
 /// BOSH's conditions: the instance is stopped and not ignored.
 ///
 /// # Errors
-/// They are not met.
-fn check_state(instance: &str, group: &str, found: &Found, instances: &[Instance]) -> anyhow::Result<()> {
+/// They are not met, or there is no such instance.
+async fn check_state(access: &Access, found: &Found, instance: &Selection) -> anyhow::Result<()> {
+    let instances = instance.of(Instance::all(access, found).await?)?;
     let (spec, deployment) = (&found.deployment.spec, found.deployment.name_any());
-    if spec.is_ignored(instance) {
+    if spec.is_ignored(&instance.to_string()) {
         bail!("instance '{instance}' of deployment '{deployment}' is ignored: run `host unignore` first");
     }
-    if !spec.is_stopped(instance) && !spec.is_stopped(group) {
+    if !instances.iter().any(|one| one.is_stopped(spec)) {
         bail!("instance '{instance}' of deployment '{deployment}' must be stopped: run `host stop` first");
     }
     let runs = |pod: &Pod| pod.spec.as_ref().is_some_and(|spec| spec.node_name.is_some());
@@ -306,10 +289,8 @@ async fn stateful_set(
     let (zone, ordinal) = places.with_context(|| format!("there is no instance '{group}/{index}'"))?;
     let sets: Vec<StatefulSet> = access.list(&selector).await?;
     let newest = newest(sets, zone);
-    Ok((
-        newest.with_context(|| format!("instance '{group}/{index}' has no StatefulSet"))?,
-        ordinal,
-    ))
+    let set = newest.with_context(|| format!("instance '{group}/{index}' has no StatefulSet"))?;
+    Ok((set, ordinal))
 }
 
 fn newest(sets: Vec<StatefulSet>, zone: usize) -> Option<StatefulSet> {

@@ -2,7 +2,7 @@
 
 use super::step::{self, Step};
 use anyhow::{Context, bail};
-use boson_cluster::client::{Error, FieldManager};
+use boson_cluster::client::FieldManager;
 use boson_look::access::Access;
 use k8s_openapi::api::core::v1::{PersistentVolume, PersistentVolumeClaim};
 use kube::ResourceExt;
@@ -19,21 +19,8 @@ const MOVE_TIMEOUT: Duration = Duration::from_secs(120);
 /// # Errors
 /// It does not exist, or cannot be read.
 pub async fn read(access: &Access, name: &str) -> anyhow::Result<PersistentVolume> {
-    let found = access.cluster.get_global::<PersistentVolume>(name).await;
-    let found = found.map_err(|error| access.explained(error))?;
+    let found = access.call(access.cluster.get_global::<PersistentVolume>(name)).await?;
     found.with_context(|| format!("there is no disk '{name}': neither a PersistentVolumeClaim nor a PersistentVolume"))
-}
-
-/// The claim of this name.
-///
-/// # Errors
-/// It cannot be read.
-pub async fn claim(access: &Access, name: &str) -> anyhow::Result<Option<PersistentVolumeClaim>> {
-    let found = access
-        .cluster
-        .get::<PersistentVolumeClaim>(&access.namespace, name)
-        .await;
-    found.map_err(|error| access.explained(error))
 }
 
 /// Gives a volume another claim. Nothing is done if it has it. `from`: the name of its present claim.
@@ -49,13 +36,13 @@ pub async fn move_to(
     let (began, name) = (Instant::now(), to.name_any());
     while began.elapsed() < MOVE_TIMEOUT {
         let present = read(access, volume).await?;
-        let old = match from {
-            Some(from) => claim(access, from).await?,
+        let old: Option<PersistentVolumeClaim> = match from {
+            Some(from) => access.get(from).await?,
             None => None,
         };
         // A StatefulSet may have created another claim of that name.
         let old = old.filter(|old| step::volume_of(old) == Some(volume));
-        let new = claim(access, &name).await?;
+        let new: Option<PersistentVolumeClaim> = access.get(&name).await?;
         let new = new.filter(|new| old.as_ref().is_none_or(|old| old.metadata.uid != new.metadata.uid));
         let next = step::next(&present, old.as_ref(), new.as_ref(), &name);
         let done = match (next, &old, &new) {
@@ -72,15 +59,11 @@ pub async fn move_to(
                 Ok(())
             }
         };
-        unless_race(done).map_err(|error| access.explained(error))?;
+        match done {
+            Err(error) if !error.is_race() => return Err(access.explained(error)),
+            // What has changed is read again.
+            _ => {}
+        }
     }
     bail!("the disk is not moved yet: Kubernetes has not deleted or bound a claim in time; run the command again")
-}
-
-/// What has changed is read again.
-fn unless_race(done: Result<(), Error>) -> Result<(), Error> {
-    match done {
-        Err(error) if error.is_race() => Ok(()),
-        done => done,
-    }
 }

@@ -88,26 +88,22 @@ impl ImportOptions {
     /// # Errors
     /// The user declines, a Secret has another value, or something cannot be read or written.
     pub fn carry_out(&self, drafts: Drafts, color: Color) -> Result<(), ExitError> {
-        let done = self.place.run(async |access| {
+        self.place.run(async |access| {
             let mut existing = BTreeMap::new();
             for name in drafts.secrets.keys() {
-                let found = access.cluster.get::<Secret>(&access.namespace, name).await;
-                let found = found.map_err(|error| access.explained(error))?;
+                let found = access.get::<Secret>(name).await?;
                 existing.extend(found.map(|secret| (name.clone(), secret)));
             }
             let plan = Plan::of(drafts, &existing);
             self.table.print(vec![plan.table()], color)?;
             if self.apply {
-                self.apply(&access, &plan).await
-            } else {
-                Ok(true)
+                self.apply(&access, &plan).await?;
             }
-        });
-        if done? { Ok(()) } else { Err(ExitError::Input) }
+            Ok(())
+        })
     }
 
-    /// Whether the user agrees.
-    async fn apply(&self, access: &Access, plan: &Plan) -> anyhow::Result<bool> {
+    async fn apply(&self, access: &Access, plan: &Plan) -> anyhow::Result<()> {
         let (new, changed) = (plan.new.len(), plan.changed.len());
         if changed > 0 && !self.overwrite {
             let names: Vec<String> = plan
@@ -121,7 +117,7 @@ impl ImportOptions {
             );
         }
         if new + changed == 0 {
-            return Ok(true);
+            return Ok(());
         }
         let overwritten = if changed > 0 {
             format!(" and overwrite {changed}")
@@ -132,14 +128,11 @@ impl ImportOptions {
             "Create {new} Secrets{overwritten} in namespace '{}'.\n",
             access.namespace
         );
-        if !self.confirmation.ask(&what)? {
-            return Ok(false);
-        }
+        self.confirmation.ask(&what)?;
         for secret in &plan.new {
             let mut secret = secret.clone();
             secret.metadata.namespace = Some(access.namespace.clone());
-            let created = access.cluster.create(MANAGER, &secret).await;
-            if let Created::Exists = created.map_err(|error| access.explained(error))? {
+            if let Created::Exists = access.call(access.cluster.create(MANAGER, &secret)).await? {
                 bail!(
                     "Secret '{}' was created meanwhile: run the command again",
                     secret.name_any()
@@ -147,10 +140,9 @@ impl ImportOptions {
             }
         }
         for secret in &plan.changed {
-            let replaced = access.cluster.replace(MANAGER, secret).await;
-            replaced.map_err(|error| access.explained(error))?;
+            access.call(access.cluster.replace(MANAGER, secret)).await?;
         }
         output::complain(&format!("{new} Secrets created, {changed} overwritten\n"));
-        Ok(true)
+        Ok(())
     }
 }

@@ -141,27 +141,20 @@ async fn fetch(
 ) -> anyhow::Result<()> {
     let Some(pod) = &instance.pod else { return Ok(()) };
     let pod_name = instance.pod_name();
-    let container = |name| Container {
-        namespace: &access.namespace,
-        pod: &pod_name,
-        name,
-    };
     for one in pods::containers(pod).filter(|one| filter.has_container(one)) {
         let (has_log, has_previous) = containers::has_logs(pod, &one.name);
         for (previous, wanted, ending) in [(false, has_log, "log"), (true, has_previous, "previous.log")] {
             if wanted {
+                let container = access.container(&pod_name, &one.name);
                 let name = format!("containers/{}.{ending}", one.name);
-                log(access, container(&one.name), previous, directory, name, fetched).await?;
+                log(access, container, previous, directory, name, fetched).await?;
             }
         }
     }
-    let reader = match containers::reader(pod) {
-        Ok(reader) => reader,
-        Err(_) => {
-            let message = format!("no container runs, so the files below {LOG_FOLDER} are left out");
-            fetched.messages.push(message);
-            return Ok(());
-        }
+    let Some(reader) = containers::reader(pod) else {
+        let message = format!("no container runs, so the files below {LOG_FOLDER} are left out");
+        fetched.messages.push(message);
+        return Ok(());
     };
     let mut file = tempfile::tempfile_in(directory)?;
     let folder = match filter.folder() {
@@ -169,9 +162,8 @@ async fn fetch(
         None => LOG_FOLDER.to_string(),
     };
     let arguments = ["archive", "--recursive", &folder];
-    let messages = remote::wrapper(access, container(reader), &arguments, None, |part| {
-        Ok(file.write_all(part)?)
-    });
+    let container = access.container(&pod_name, reader);
+    let messages = remote::wrapper(access, container, &arguments, None, |part| Ok(file.write_all(part)?));
     match messages.await.with_context(|| instance.to_string()) {
         Ok(messages) => {
             fetched.messages.extend(messages);

@@ -12,7 +12,7 @@ use boson_commands::output;
 use boson_look::access::{Access, Found};
 use boson_look::instances::Instance;
 use futures::stream::FuturesUnordered;
-use futures::{AsyncReadExt, StreamExt};
+use futures::{AsyncReadExt, StreamExt, TryStreamExt};
 use std::collections::BTreeSet;
 use std::time::Duration;
 use tokio::sync::Semaphore;
@@ -103,7 +103,7 @@ pub async fn last(access: &Access, instances: &[Instance], shown: &Shown) -> any
     };
     let sources = shown.sources(instances);
     let each = sources.iter().map(async |source| {
-        let container = source.container(access);
+        let container = access.container(&source.pod, &source.container);
         let read = match access.cluster.log(container, &query).await {
             Ok(stream) => print_all(stream, &mut Position::default(), |line| shown.print(source, line)).await,
             Err(error) => Err(Failure::Opening(error)),
@@ -118,11 +118,8 @@ pub async fn last(access: &Access, instances: &[Instance], shown: &Shown) -> any
             Err(failure) => Err(failure.explained(access, container)),
         }
     });
-    let mut all = futures::stream::iter(each).buffer_unordered(CONCURRENT_LOGS);
-    while let Some(printed) = all.next().await {
-        printed?;
-    }
-    Ok(())
+    let all = futures::stream::iter(each).buffer_unordered(CONCURRENT_LOGS);
+    all.try_collect().await
 }
 
 /// Prints lines until the command is interrupted.
@@ -170,7 +167,7 @@ async fn follow_one(
     tail: Option<i64>,
     opening: &Semaphore,
 ) -> anyhow::Result<Source> {
-    let container = source.container(access);
+    let container = access.container(&source.pod, &source.container);
     let mut query = LogParams {
         follow: true,
         timestamps: true,
@@ -210,18 +207,6 @@ async fn follow_one(
     }
 }
 
-// === impl Source ===
-
-impl Source {
-    fn container<'s>(&'s self, access: &'s Access) -> Container<'s> {
-        Container {
-            namespace: &access.namespace,
-            pod: &self.pod,
-            name: &self.container,
-        }
-    }
-}
-
 /// Why a log was not printed to its end.
 enum Failure {
     Opening(Error),
@@ -257,7 +242,7 @@ async fn print_all(
             Ok(0) => break Ok(()),
             Ok(count) => {
                 let new = text.text_of(&part[..count]);
-                *position = text.position();
+                *position = text.position;
                 for line in lines.push(&new) {
                     print(&line).map_err(Failure::Printing)?;
                 }

@@ -79,16 +79,15 @@ pub fn run(arguments: &LogsArguments) -> Result<(), ExitError> {
                 quiet: arguments.quiet,
                 num: arguments.num,
             };
-            if arguments.follow {
-                lines::follow(&access, &found, &selection, &shown).await?;
+            return if arguments.follow {
+                lines::follow(&access, &found, &selection, &shown).await
             } else {
-                lines::last(&access, &instances, &shown).await?;
-            }
-            return Ok(Ok(()));
+                lines::last(&access, &instances, &shown).await
+            };
         }
         let name = download::name(&found.deployment.name_any(), &selection);
         let written = download::write(&access, &instances, &filter, &arguments.dir, &name);
         // So that no temporary file stays.
         unless_interrupted(written, "no archive was written").await
-    })?
+    })
 }

@@ -1,6 +1,6 @@
 //! Follows rotations until all instances run with the new values.
 
-use super::plan::{self, Item, Stage};
+use super::plan::{self, Item};
 use crate::display::{Display, Line};
 use crate::follow::line;
 use anyhow::bail;
@@ -150,11 +150,11 @@ impl Following {
 
 /// How far a rotation is.
 fn rotation(object: &QuarksSecret) -> Line {
-    let (text, is_done) = match plan::stage(object) {
-        Stage::UnderWay(step) => (step, false),
-        Stage::Due => ("rotated".into(), true),
-    };
-    Line { text, is_done }
+    let step = plan::step(object);
+    Line {
+        is_done: step.is_none(),
+        text: step.unwrap_or_else(|| "rotated".into()),
+    }
 }
 
 /// Why a deployment cannot be rolled out without a change.

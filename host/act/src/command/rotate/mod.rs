@@ -14,14 +14,14 @@ use boson_commands::duration::duration;
 use boson_commands::exit::ExitError;
 use boson_commands::output::{self, Color};
 use boson_look::access::{Access, DeploymentArguments, Found};
-use boson_look::applied::{Applied, AppliedError};
+use boson_look::applied::Applied;
 use boson_look::table::TableArguments;
 use boson_manifest::labels;
 use clap::Args;
 use follow::Following;
 use k8s_openapi::jiff::{SignedDuration, Timestamp};
 use kube::ResourceExt;
-use plan::{Asked, Item, Stage};
+use plan::{Asked, Item};
 use serde_json::json;
 use std::time::Duration;
 use uses::Use;
@@ -93,20 +93,15 @@ pub fn run(arguments: &RotateArguments, color: Color) -> Result<(), ExitError> {
     }
     arguments
         .deployment
-        .run(async |access, found| rotate(arguments, color, &access, &found).await)?
+        .run(async |access, found| rotate(arguments, color, &access, &found).await)
 }
 
-async fn rotate(
-    arguments: &RotateArguments,
-    color: Color,
-    access: &Access,
-    found: &Found,
-) -> anyhow::Result<Result<(), ExitError>> {
+async fn rotate(arguments: &RotateArguments, color: Color, access: &Access, found: &Found) -> anyhow::Result<()> {
     let read = read(access, found).await?;
     let items = plan::select(&read.objects, &arguments.asked()?)?;
     if items.is_empty() {
         output::complain("no certificate expires within this time\n");
-        return Ok(Ok(()));
+        return Ok(());
     }
     let deployments: Vec<Vec<String>> = items.iter().map(|item| read.users(item)).collect();
     let table = plan::table(&items, &read.objects, &read.uses, &deployments);
@@ -114,7 +109,7 @@ async fn rotate(
     let kept = plan::kept(&items, &read.uses);
     kept.iter().for_each(|text| output::complain(&format!("{text}\n")));
     if arguments.dry_run {
-        return Ok(Ok(()));
+        return Ok(());
     }
     if !kept.is_empty() && !arguments.allow_kept_values {
         bail!("these values are not safe to rotate alone: use --allow-kept-values to rotate them nevertheless");
@@ -123,18 +118,16 @@ async fn rotate(
     if let Some(why) = following.failure(&read.deployments) {
         bail!("{why}; a rotation would wait for it");
     }
-    let due: Vec<&Item<'_>> = items.iter().filter(|item| item.stage == Stage::Due).collect();
+    let due: Vec<&Item<'_>> = items.iter().filter(|item| item.step.is_none()).collect();
     if due.is_empty() {
         output::complain("all of them are being rotated; the command follows\n");
-    } else if !arguments
-        .confirmation
-        .ask(&format!("Rotate {} variable(s)\n", due.len()))?
-    {
-        return Ok(Err(ExitError::Input));
+    } else {
+        let what = format!("Rotate {} variable(s)\n", due.len());
+        arguments.confirmation.ask(&what)?;
     }
     request(access, &due).await?;
     if arguments.no_wait {
-        return Ok(Ok(()));
+        return Ok(());
     }
     let still = "no longer followed; the operator goes on: run the same command again to follow";
     unless_interrupted(following.run(access), still).await
@@ -142,11 +135,7 @@ async fn rotate(
 
 async fn read(access: &Access, found: &Found) -> anyhow::Result<Read> {
     let name = found.deployment.name_any();
-    let applied = Applied::read(&access.cluster, &access.namespace, &name).await;
-    let applied = applied.map_err(|error| match error {
-        AppliedError::Api(error) => access.explained(error),
-        error => error.into(),
-    })?;
+    let applied = Applied::read(access, &name).await?;
     Ok(Read {
         objects: access.list(&found.selector).await?,
         deployments: access.list("").await?,

@@ -32,31 +32,24 @@ pub struct Asked {
     pub until: Option<Timestamp>,
 }
 
-/// How far a rotation is.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Stage {
-    /// It has not begun.
-    Due,
-    /// A step of a CA, or what the operator waits for.
-    UnderWay(String),
-}
-
 /// A variable to rotate.
 #[derive(Clone, Debug)]
 pub struct Item<'o> {
     pub object: &'o QuarksSecret,
     pub variable: String,
-    pub stage: Stage,
+    /// As [`step`].
+    pub step: Option<String>,
 }
 
 /// Whether this is a CA that signs here, so that it is rotated in steps.
 pub fn is_ca(object: &QuarksSecret) -> bool {
     let request = object.spec.request.as_ref();
-    let is_certificate = matches!(object.spec.kind, SecretType::Certificate | SecretType::Tls);
-    is_certificate
-        && request
-            .and_then(|request| request.certificate.as_ref())
-            .is_some_and(|asked| asked.is_ca)
+    let certificate = request.and_then(|request| request.certificate.as_ref());
+    is_certificate(object) && certificate.is_some_and(|asked| asked.is_ca)
+}
+
+fn is_certificate(object: &QuarksSecret) -> bool {
+    matches!(object.spec.kind, SecretType::Certificate | SecretType::Tls)
 }
 
 /// The Secret with the CA of a certificate.
@@ -65,20 +58,20 @@ fn signer(object: &QuarksSecret) -> Option<&str> {
     Some(&asked.ca_ref.as_ref()?.name)
 }
 
-/// How far the rotation of a value is.
-pub fn stage(object: &QuarksSecret) -> Stage {
+/// Of a rotation that is under way: the step of a CA, or what the operator waits for. None: it has ended, or not begun.
+pub fn step(object: &QuarksSecret) -> Option<String> {
     let status = object.status.clone().unwrap_or_default();
     let conditions = status.conditions.iter();
     if let Some(rotating) = conditions.clone().find(|one| one.kind == ROTATING) {
-        return Stage::UnderWay(rotating.message.clone());
+        return Some(rotating.message.clone());
     }
     let asked = object.annotations().get(labels::ROTATION);
     if asked.is_none() || asked == status.rotation.as_ref() {
-        return Stage::Due;
+        return None;
     }
     let mut problems = conditions.filter(|one| one.kind == "Ready" && one.status == ConditionStatus::False);
     let problem = problems.next().map(|one| one.message.clone());
-    Stage::UnderWay(problem.unwrap_or_else(|| "waiting for the operator".into()))
+    Some(problem.unwrap_or_else(|| "waiting for the operator".into()))
 }
 
 /// The variables to rotate, each once, sorted.
@@ -107,7 +100,7 @@ pub fn select<'o>(objects: &'o [QuarksSecret], asked: &Asked) -> anyhow::Result<
     let item = |(variable, object): (&str, &'o QuarksSecret)| Item {
         object,
         variable: variable.into(),
-        stage: stage(object),
+        step: step(object),
     };
     Ok(found.into_iter().map(item).collect())
 }
@@ -131,8 +124,7 @@ fn named<'o>(all: &BTreeMap<String, &'o QuarksSecret>, name: &str) -> anyhow::Re
 
 /// The certificates that expire before, without those of a CA among them: they are signed again with it.
 fn expiring<'a, 'o>(all: &'a BTreeMap<String, &'o QuarksSecret>, until: Timestamp) -> Vec<(&'a str, &'o QuarksSecret)> {
-    let expires = |one: &QuarksSecret| one.status.as_ref()?.not_after.as_ref().map(|time| time.0);
-    let is_due = |one: &QuarksSecret| expires(one).is_some_and(|end| end <= until) && !is_given(one);
+    let is_due = |one: &QuarksSecret| variables::expires(one).is_some_and(|end| end <= until) && !is_given(one);
     let mut due: Vec<(&str, &QuarksSecret)> = all.iter().map(|(name, one)| (name.as_str(), *one)).collect();
     due.retain(|(_, one)| is_due(one));
     let cas: BTreeSet<&str> = due.iter().map(|(_, one)| one.spec.secret_name.as_str()).collect();
@@ -175,12 +167,11 @@ pub fn table(items: &[Item<'_>], objects: &[QuarksSecret], uses: &[Use], deploym
             .map(String::as_str)
             .chain([item.variable.as_str()])
             .collect();
-        let status = item.object.status.as_ref();
-        let expires = status.and_then(|status| status.not_after.as_ref());
+        let expires = variables::expires(item.object).map(|time| time.to_string());
         let cells: [Cell; 7] = [
             item.variable.as_str().into(),
             json!(item.object.spec.kind).as_str().unwrap_or_default().into(),
-            expires.map(|time| time.0.to_string()).unwrap_or_default().into(),
+            expires.unwrap_or_default().into(),
             rotation(item).into(),
             Cell::lines(&certificates),
             Cell::lines(&uses::groups(uses, &names)),
@@ -194,11 +185,11 @@ pub fn table(items: &[Item<'_>], objects: &[QuarksSecret], uses: &[Use], deploym
 }
 
 fn rotation(item: &Item<'_>) -> String {
-    match &item.stage {
-        Stage::UnderWay(step) => format!("continues: {step}"),
-        Stage::Due if is_ca(item.object) => "three steps".into(),
-        Stage::Due if item.object.spec.kind == SecretType::Certificate => "new key and certificate".into(),
-        Stage::Due => "new value".into(),
+    match &item.step {
+        Some(step) => format!("continues: {step}"),
+        None if is_ca(item.object) => "three steps".into(),
+        None if item.object.spec.kind == SecretType::Certificate => "new key and certificate".into(),
+        None => "new value".into(),
     }
 }
 
@@ -217,10 +208,9 @@ fn sole_trust<'u>(item: &'u Item<'_>, uses: &'u [Use]) -> impl Iterator<Item = S
 
 /// The values that something keeps beside the instances, each with its places.
 pub fn kept(items: &[Item<'_>], uses: &[Use]) -> Vec<String> {
-    let is_certificate = |item: &Item<'_>| matches!(item.object.spec.kind, SecretType::Certificate | SecretType::Tls);
     let due = items
         .iter()
-        .filter(|item| item.stage == Stage::Due && !is_certificate(item));
+        .filter(|item| item.step.is_none() && !is_certificate(item.object));
     let of_item = |item: &Item<'_>| {
         let of = |one: &Use| Some((one.keeper().filter(|_| one.variable == item.variable)?, one.place()));
         let found: Vec<(Keeper, String)> = uses.iter().filter_map(of).collect();
@@ -320,16 +310,16 @@ mod tests {
     #[test]
     fn a_rotation_that_has_begun_continues() {
         let mut one = certificate("ca", None, true, "2027-01-01");
-        assert_eq!(stage(&one), Stage::Due);
+        assert_eq!(step(&one), None);
         one.annotations_mut().insert(labels::ROTATION.into(), "1".into());
-        assert_eq!(stage(&one), Stage::UnderWay("waiting for the operator".into()));
+        assert_eq!(step(&one).unwrap(), "waiting for the operator");
         let status = one.status.as_mut().unwrap();
         status.rotation = Some("1".into());
         let rotating = condition(ROTATING, "Trusting", "step 1 of 3");
         status.conditions = vec![serde_json::from_value(rotating).unwrap()];
-        assert_eq!(stage(&one), Stage::UnderWay("step 1 of 3".into()));
+        assert_eq!(step(&one).unwrap(), "step 1 of 3");
         one.status.as_mut().unwrap().conditions.clear();
-        assert_eq!(stage(&one), Stage::Due);
+        assert_eq!(step(&one), None);
     }
 
     #[test]

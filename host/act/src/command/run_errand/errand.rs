@@ -104,15 +104,12 @@ pub fn trigger(object: &QuarksJob, when_changed: bool) -> Option<Strategy> {
     }
 }
 
+/// Whether a command of the process wrapper in it is for this job.
 fn runs_job(job: &QuarksJob, wanted: &str) -> bool {
-    containers(job).iter().any(|one| names_job(&one["command"], wanted))
-}
-
-/// Whether this command of the process wrapper is for a job.
-fn names_job(command: &Value, job: &str) -> bool {
-    let words = command.as_array().map_or(&[][..], Vec::as_slice);
-    let pairs = words.iter().zip(words.iter().skip(1));
-    pairs.into_iter().any(|(flag, value)| flag == "--job" && value == job)
+    let is_for_it = |command: &Vec<Value>| command.windows(2).any(|pair| pair[0] == "--job" && pair[1] == wanted);
+    let containers = containers(job);
+    let mut commands = containers.iter().filter_map(|one| one["command"].as_array());
+    commands.any(is_for_it)
 }
 
 fn containers(job: &QuarksJob) -> Vec<Value> {

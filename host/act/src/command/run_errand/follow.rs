@@ -5,7 +5,7 @@ use super::output::{Logs, say};
 use super::pods::{exits, have_started, sources};
 use super::reader::Readers;
 use anyhow::bail;
-use boson_api::{Condition, ConditionStatus, QuarksJob};
+use boson_api::{Condition, ConditionStatus, QuarksJob, QuarksJobStatus};
 use boson_cluster::client::{Error, ErrorKind};
 use boson_look::access::Access;
 use boson_manifest::labels;
@@ -46,7 +46,7 @@ pub enum End {
 
 /// What there is of it.
 struct Seen {
-    object: QuarksJob,
+    status: QuarksJobStatus,
     job: Option<String>,
     pods: Vec<Pod>,
 }
@@ -82,14 +82,15 @@ impl Run {
                 Ok(Some(seen)) => {
                     said.has_lost_connection = false;
                     job.clone_from(&seen.job);
-                    if self.is_skipped(&seen.object) {
+                    let skipped = seen.status.skipped_generation;
+                    if self.skippable.is_some_and(|asked| skipped >= Some(asked)) {
                         return Ok(End::Skipped);
                     }
                     self.report(&mut said, &seen, begun).await;
                     for pod in &seen.pods {
                         readers.read(sources(pod, &self.errand.containers, all));
                     }
-                    if ended_runs(&seen.object) >= self.number {
+                    if seen.status.ended_runs >= self.number {
                         warn(&readers.finish().await);
                         return Ok(self.end(&seen));
                     }
@@ -105,11 +106,6 @@ impl Run {
             warn(&readers.errors());
             tokio::time::sleep(POLL_INTERVAL).await;
         }
-    }
-
-    fn is_skipped(&self, object: &QuarksJob) -> bool {
-        let skipped = object.status.as_ref().and_then(|status| status.skipped_generation);
-        self.skippable.is_some_and(|asked| skipped >= Some(asked))
     }
 
     /// None: it was deleted, or is another one. `job`: if it is known.
@@ -130,12 +126,13 @@ impl Run {
             Some(job) => cluster.list(namespace, &format!("{JOB_NAME}={job}")).await?,
             None => Vec::new(),
         };
-        Ok(Some(Seen { object, job, pods }))
+        let status = object.status.unwrap_or_default();
+        Ok(Some(Seen { status, job, pods }))
     }
 
     /// Says what has changed, and what keeps it from starting.
     async fn report(&self, said: &mut Said, seen: &Seen, begun: Instant) {
-        if let Some(news) = news(&seen.object, self.number).filter(|news| *news != said.news) {
+        if let Some(news) = news(&seen.status, self.number).filter(|news| *news != said.news) {
             say(&news);
             said.news = news;
         }
@@ -182,8 +179,8 @@ impl Run {
 
     fn end(&self, seen: &Seen) -> End {
         let mut exits = exits(&seen.pods, &self.errand.containers);
-        let failure = failure(&seen.object, self.number);
-        if failure.is_none() && runs(&seen.object) == self.number {
+        let failure = failure(&seen.status, self.number);
+        if failure.is_none() && seen.status.runs == self.number {
             // Its pods may have been deleted already.
             for container in &self.errand.containers {
                 exits.entry(container.clone()).or_insert(0);
@@ -193,38 +190,28 @@ impl Run {
     }
 }
 
-fn runs(object: &QuarksJob) -> i64 {
-    object.status.as_ref().map_or(0, |status| status.runs)
-}
-
-fn ended_runs(object: &QuarksJob) -> i64 {
-    object.status.as_ref().map_or(0, |status| status.ended_runs)
-}
-
-fn condition<'o>(object: &'o QuarksJob, kind: &str) -> Option<&'o Condition> {
-    let conditions = object.status.iter().flat_map(|status| &status.conditions);
-    conditions.into_iter().find(|one| one.kind == kind)
+fn condition<'s>(status: &'s QuarksJobStatus, kind: &str) -> Option<&'s Condition> {
+    status.conditions.iter().find(|one| one.kind == kind)
 }
 
 /// What the operator says about a run that has not ended.
-fn news(object: &QuarksJob, number: i64) -> Option<String> {
-    let complete = condition(object, "Complete")?;
+fn news(status: &QuarksJobStatus, number: i64) -> Option<String> {
+    let complete = condition(status, "Complete")?;
     let is_about_it = match complete.reason.as_str() {
-        "Running" => runs(object) == number,
-        "Waiting" | "Refused" => runs(object) < number,
+        "Running" => status.runs == number,
+        "Waiting" | "Refused" => status.runs < number,
         _ => false,
     };
     is_about_it.then(|| complete.message.clone())
 }
 
 /// Why an ended run was no success. None: it was one, or a later one has begun.
-fn failure(object: &QuarksJob, number: i64) -> Option<String> {
-    let is_success = object.status.as_ref().is_some_and(|status| status.completed);
-    if is_success || runs(object) != number {
+fn failure(status: &QuarksJobStatus, number: i64) -> Option<String> {
+    if status.completed || status.runs != number {
         return None;
     }
-    let failed = condition(object, "Failed").filter(|one| one.status == ConditionStatus::True);
-    let why = failed.or_else(|| condition(object, "Complete"));
+    let failed = condition(status, "Failed").filter(|one| one.status == ConditionStatus::True);
+    let why = failed.or_else(|| condition(status, "Complete"));
     Some(why.map_or_else(|| format!("run {number} failed"), |why| why.message.clone()))
 }
 
@@ -246,46 +233,44 @@ mod tests {
     use super::*;
     use serde_json::{Value, json};
 
-    fn object(runs: i64, ended_runs: i64, completed: bool, reason: &str, failed: bool) -> QuarksJob {
-        let condition = |kind: &str, status: bool| {
-            let status = if status { "True" } else { "False" };
+    fn status(runs: i64, ended_runs: i64, completed: bool, reason: &str, failed: bool) -> QuarksJobStatus {
+        let condition = |kind: &str, holds: bool| {
+            let status = if holds { "True" } else { "False" };
             json!({"type": kind, "status": status, "reason": reason, "message": format!("{kind}: {reason}"),
                 "lastTransitionTime": "2026-01-01T00:00:00Z"})
         };
         let conditions: Value = json!([condition("Complete", completed), condition("Failed", failed)]);
-        serde_json::from_value(json!({
-            "apiVersion": labels::API_VERSION, "kind": "QuarksJob", "metadata": {"name": "a"},
-            "spec": {"trigger": {"strategy": "manual"}, "template": {}},
-            "status": {"runs": runs, "endedRuns": ended_runs, "completed": completed, "conditions": conditions},
-        }))
+        serde_json::from_value(
+            json!({"runs": runs, "endedRuns": ended_runs, "completed": completed, "conditions": conditions}),
+        )
         .unwrap()
     }
 
     #[test]
     fn news_are_about_this_run() {
         assert_eq!(
-            news(&object(2, 1, false, "Running", false), 2).unwrap(),
+            news(&status(2, 1, false, "Running", false), 2).unwrap(),
             "Complete: Running"
         );
-        assert_eq!(news(&object(2, 2, true, "Succeeded", false), 3), None);
+        assert_eq!(news(&status(2, 2, true, "Succeeded", false), 3), None);
         assert_eq!(
-            news(&object(2, 2, true, "Waiting", false), 3).unwrap(),
+            news(&status(2, 2, true, "Waiting", false), 3).unwrap(),
             "Complete: Waiting"
         );
         assert_eq!(
-            news(&object(2, 2, true, "Refused", true), 3).unwrap(),
+            news(&status(2, 2, true, "Refused", true), 3).unwrap(),
             "Complete: Refused"
         );
-        assert_eq!(news(&object(2, 1, false, "Running", false), 3), None);
+        assert_eq!(news(&status(2, 1, false, "Running", false), 3), None);
     }
 
     #[test]
     fn the_result_is_that_of_this_run() {
-        assert_eq!(failure(&object(2, 2, true, "Succeeded", false), 2), None);
-        let failed = object(2, 2, false, "JobGone", true);
+        assert_eq!(failure(&status(2, 2, true, "Succeeded", false), 2), None);
+        let failed = status(2, 2, false, "JobGone", true);
         assert_eq!(failure(&failed, 2).unwrap(), "Failed: JobGone");
         assert_eq!(failure(&failed, 1), None);
-        let superseded = object(2, 2, false, "Superseded", false);
+        let superseded = status(2, 2, false, "Superseded", false);
         assert_eq!(failure(&superseded, 2).unwrap(), "Complete: Superseded");
     }
 }

@@ -6,12 +6,11 @@ use super::results::Ran;
 use crate::containers;
 use crate::remote::{self, Stream};
 use anyhow::{anyhow, bail};
-use boson_cluster::client::{Container, Ended, Input};
-use boson_cluster::pods::statuses;
+use boson_cluster::client::{Ended, Input};
 use boson_look::access::Access;
 use boson_look::instances::Instance;
 use boson_manifest::wrapper::PROGRAM;
-use k8s_openapi::api::core::v1::{Container as InPod, Pod};
+use k8s_openapi::api::core::v1::{Container, Pod};
 use kube::ResourceExt;
 use parking_lot::Mutex;
 use std::sync::Arc;
@@ -45,7 +44,7 @@ impl Place {
             let Some(container) = container_of(pod, job) else {
                 continue;
             };
-            if is_running(pod, &container.name) {
+            if containers::is_running(pod, &container.name) {
                 places.push(Self {
                     instance: instance.to_string(),
                     pod: pod.name_any(),
@@ -66,11 +65,7 @@ impl Place {
     }
 
     async fn run(self, access: Arc<Access>, logs: Arc<Mutex<Logs>>) -> anyhow::Result<Ran> {
-        let container = Container {
-            namespace: &access.namespace,
-            pod: &self.pod,
-            name: &self.container,
-        };
+        let container = access.container(&self.pod, &self.container);
         let process = remote::start(&access, container, &self.command, Input::Nothing).await?;
         let (stdout, stderr) = (self.instance.clone(), format!("{} stderr", self.instance));
         let take = |stream: Stream, part: &[u8]| match stream {
@@ -117,34 +112,18 @@ pub async fn run(access: &Arc<Access>, places: Vec<Place>, logs: &Arc<Mutex<Logs
 }
 
 /// The container of the job's scripts, which run as root, or else of its first process.
-fn container_of<'p>(pod: &'p Pod, job: &str) -> Option<&'p InPod> {
-    let is_beside = |one: &InPod| {
-        words(one)
-            .get(1)
-            .is_some_and(|verb| ["scripts", "process"].contains(&verb.as_str()))
-    };
+fn container_of<'p>(pod: &'p Pod, job: &str) -> Option<&'p Container> {
+    let is_beside = |one: &Container| matches!(containers::subcommand(one), Some("scripts" | "process"));
     containers::lasting(pod).find(|one| is_beside(one) && containers::job(one) == Some(job))
 }
 
 /// With the variables of the container that its own program gets.
-fn command(container: &InPod, job: &str) -> Vec<String> {
+fn command(container: &Container, job: &str) -> Vec<String> {
     let mut command = [PROGRAM, "errand", "--job", job].map(str::to_string).to_vec();
-    let words = words(container);
-    let flags = words
-        .iter()
-        .zip(words.iter().skip(1))
-        .filter(|(flag, _)| *flag == "--env");
-    command.extend(flags.flat_map(|(flag, name)| [flag.clone(), name.clone()]));
+    let words = container.command.as_deref().unwrap_or_default();
+    let variables = words.windows(2).filter(|pair| pair[0] == "--env");
+    command.extend(variables.flatten().cloned());
     command
-}
-
-fn words(container: &InPod) -> &[String] {
-    container.command.as_deref().unwrap_or_default()
-}
-
-fn is_running(pod: &Pod, container: &str) -> bool {
-    let mut ours = statuses(pod).filter(|one| one.name == container);
-    ours.any(|one| one.state.as_ref().is_some_and(|state| state.running.is_some()))
 }
 
 #[cfg(test)]

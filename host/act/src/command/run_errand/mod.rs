@@ -33,7 +33,6 @@ use selected::Selected;
 use serde_json::json;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::Duration;
 
 const EXAMPLES: &str = "\
 While the errand runs, its log goes to standard error. The table on standard output has the end of the log. Ctrl-C ends the command and not the \
@@ -96,19 +95,9 @@ struct Results {
     failure: Option<String>,
 }
 
-// === impl RunErrandArguments ===
-
-impl RunErrandArguments {
-    fn interval(&self) -> Option<Duration> {
-        self.with_heartbeat.map(Duration::from_secs)
-    }
-}
-
 pub fn run(arguments: &RunErrandArguments, color: Color) -> Result<(), ExitError> {
     let work = async |access, found| run_errand(Arc::new(access), &found, arguments).await;
-    let Some(results) = arguments.deployment.run(work)? else {
-        return Err(ExitError::Interrupted);
-    };
+    let results = arguments.deployment.run(work)?;
     arguments.table.print(vec![results.table], color)?;
     match results.failure {
         Some(why) => Err(anyhow!(why).into()),
@@ -116,12 +105,8 @@ pub fn run(arguments: &RunErrandArguments, color: Color) -> Result<(), ExitError
     }
 }
 
-/// None: the user has ended the command, which reported that the errand continues.
-async fn run_errand(
-    access: Arc<Access>,
-    found: &Found,
-    arguments: &RunErrandArguments,
-) -> anyhow::Result<Option<Results>> {
+/// Where the user ends the command, it reports that the errand continues.
+async fn run_errand(access: Arc<Access>, found: &Found, arguments: &RunErrandArguments) -> anyhow::Result<Results> {
     if arguments.keep_alive {
         say("--keep-alive has no effect: the pod of an errand ends with it, and stays with its log until the next run");
     }
@@ -138,13 +123,15 @@ async fn run_group(
     found: &Found,
     errand: Errand,
     arguments: &RunErrandArguments,
-) -> anyhow::Result<Option<Results>> {
+) -> anyhow::Result<Results> {
     let all = &arguments.instances;
     if !all.is_empty() && !all.iter().any(|one| one.selects_errand(&errand.group)) {
-        let (asked, instance) = (names(all), errand.instance());
+        let asked: Vec<String> = all.iter().map(ToString::to_string).collect();
         bail!(
-            "--instance {asked} selects no instance of errand '{}': it has '{instance}'",
-            arguments.errand
+            "--instance {} selects no instance of errand '{}': it has '{}'",
+            asked.join(", "),
+            arguments.errand,
+            errand.instance()
         );
     }
     let directory = arguments.download_logs.then(|| {
@@ -172,9 +159,9 @@ async fn run_group(
         end = run.follow(&logs), if has_begun => end?,
         _ = tokio::signal::ctrl_c(), if has_begun => {
             say(&detached(&run, found));
-            return Ok(None);
+            return Err(ExitError::Interrupted.into());
         }
-        never = heartbeat(&run.errand.group, arguments.interval()), if has_begun => match never {},
+        never = heartbeat(&run.errand.group, arguments.with_heartbeat), if has_begun => match never {},
         else => End::Skipped,
     };
     let mut notes: Vec<String> = directory.iter().map(|at| format!("logs: {}", at.display())).collect();
@@ -198,7 +185,7 @@ async fn run_group(
         notes,
         ..table(&ran, arguments.table.are_for_person())
     };
-    Ok(Some(Results { table, failure }))
+    Ok(Results { table, failure })
 }
 
 /// Runs an errand that is a job of other instance groups. `known`: the errands that are instance groups.
@@ -207,24 +194,20 @@ async fn run_job(
     found: &Found,
     known: &[String],
     arguments: &RunErrandArguments,
-) -> anyhow::Result<Option<Results>> {
+) -> anyhow::Result<Results> {
     let job = &arguments.errand;
     let instances = Instance::all(&access, found).await?;
     let mut selected = Vec::new();
     for one in &arguments.instances {
-        let found = one.of(&instances)?;
-        selected.extend(
-            found
-                .into_iter()
-                .filter(|one| !selected.contains(one))
-                .collect::<Vec<_>>(),
-        );
+        for instance in one.of(&instances)? {
+            if !selected.contains(&instance) {
+                selected.push(instance);
+            }
+        }
     }
-    let selected = if arguments.instances.is_empty() {
-        instances
-    } else {
-        selected
-    };
+    if arguments.instances.is_empty() {
+        selected = instances;
+    }
     let places = Place::of(&one_each(selected), job)?;
     if places.is_empty() {
         let known = if known.is_empty() {
@@ -253,19 +236,14 @@ async fn run_job(
         ended = in_instances::run(&access, places, &logs) => ended,
         _ = tokio::signal::ctrl_c() => {
             say(&format!("stopped following errand '{job}', which goes on in its instances"));
-            return Ok(None);
+            return Err(ExitError::Interrupted.into());
         }
-        never = heartbeat(job, arguments.interval()) => match never {},
+        never = heartbeat(job, arguments.with_heartbeat) => match never {},
     };
     let why = why.map(|why| format!("Errand '{job}' failed: {why}"));
     let failure = why.or_else(|| failure(job, &ran, None));
     let table = table(&ran, arguments.table.are_for_person());
-    Ok(Some(Results { table, failure }))
-}
-
-fn names(selected: &[Selected]) -> String {
-    let names = selected.iter().map(ToString::to_string);
-    names.collect::<Vec<_>>().join(", ")
+    Ok(Results { table, failure })
 }
 
 /// Said after Ctrl-C.
@@ -286,11 +264,10 @@ fn detached(run: &Run, found: &Found) -> String {
 impl Run {
     /// Finds the run in progress.
     async fn attach(&mut self) -> anyhow::Result<()> {
-        let (_, readiness) = self.read().await?;
-        match readiness {
-            Readiness::Busy(number) => self.number = number,
-            Readiness::Free(_) => bail!("errand '{}' does not run", self.errand.group),
-        }
+        let (_, Readiness::Busy(number)) = self.read().await? else {
+            bail!("errand '{}' does not run", self.errand.group);
+        };
+        self.number = number;
         Ok(())
     }
 
@@ -325,9 +302,7 @@ impl Run {
     }
 
     async fn read(&self) -> anyhow::Result<(QuarksJob, Readiness)> {
-        let (cluster, namespace) = (&self.access.cluster, &self.access.namespace);
-        let object = cluster.get::<QuarksJob>(namespace, &self.errand.name).await;
-        let object = object.map_err(|error| self.access.explained(error))?;
+        let object: Option<QuarksJob> = self.access.get(&self.errand.name).await?;
         let object = object.with_context(|| format!("QuarksJob '{}' was deleted", self.errand.name))?;
         let jobs: Vec<Job> = self.access.list(&Self::selector(&self.errand)).await?;
         let readiness = self.errand.readiness(&object, &jobs);

@@ -47,14 +47,14 @@ pub fn say(text: &str) {
     output::complain(&format!("{}\n", clean::line(text)));
 }
 
-/// Says at this interval that the errand runs.
-pub async fn heartbeat(errand: &str, interval: Option<Duration>) -> Infallible {
+/// Says at this interval, in seconds, that the errand runs.
+pub async fn heartbeat(errand: &str, interval: Option<u64>) -> Infallible {
     let Some(interval) = interval else {
         return std::future::pending().await;
     };
     let begun = Instant::now();
     loop {
-        tokio::time::sleep(interval).await;
+        tokio::time::sleep(Duration::from_secs(interval)).await;
         let seconds = begun.elapsed().as_secs();
         let (hours, minutes) = (seconds / 3_600, seconds / 60 % 60);
         say(&format!(
@@ -144,14 +144,10 @@ impl Tail {
         self.bytes.extend(text);
         // Not at each chunk: dropping moves what is kept.
         if self.bytes.len() > 2 * MAX_TAIL_BYTES {
-            self.drop_beginning();
+            let excess = self.bytes.len() - MAX_TAIL_BYTES;
+            self.bytes.drain(..excess);
+            self.dropped += excess;
         }
-    }
-
-    fn drop_beginning(&mut self) {
-        let excess = self.bytes.len().saturating_sub(MAX_TAIL_BYTES);
-        self.bytes.drain(..excess);
-        self.dropped += excess;
     }
 
     fn text(&self) -> String {

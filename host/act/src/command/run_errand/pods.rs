@@ -1,5 +1,6 @@
 //! What the pods of a run report: which logs there are, and how containers ended. Pure.
 
+use crate::containers;
 use boson_cluster::pods::{init_statuses, main_statuses, statuses};
 use k8s_openapi::api::core::v1::{ContainerStatus, Pod};
 use kube::ResourceExt;
@@ -64,11 +65,8 @@ pub fn exits(pods: &[Pod], own: &[String]) -> BTreeMap<String, i32> {
 
 /// Whether a container of the errand has started.
 pub fn have_started(pods: &[Pod], own: &[String]) -> bool {
-    pods.iter().any(|pod| {
-        sources(pod, own, false)
-            .iter()
-            .any(|source| own.contains(&source.container))
-    })
+    let mut shown = pods.iter().flat_map(|pod| sources(pod, own, false));
+    shown.any(|source| own.contains(&source.container))
 }
 
 /// What became of this start of a container.
@@ -85,8 +83,7 @@ pub fn progress(pod: Option<&Pod>, source: &Source) -> Progress {
 
 /// Runs beside the others, so its exit code is no failure.
 fn is_sidecar(pod: &Pod, container: &str) -> bool {
-    let mut all = pod.spec.iter().flat_map(|spec| &spec.init_containers).flatten();
-    all.any(|one| one.name == container && one.restart_policy.as_deref() == Some("Always"))
+    containers::lasting(pod).any(|one| one.name == container)
 }
 
 fn has_started(one: &ContainerStatus) -> bool {

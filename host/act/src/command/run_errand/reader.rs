@@ -4,7 +4,7 @@ use super::output::Logs;
 use super::pods::{Progress, Source, progress};
 use crate::log_text::{LogText, Position};
 use anyhow::anyhow;
-use boson_cluster::client::{Container, Error, ErrorKind, LogParams};
+use boson_cluster::client::{Error, ErrorKind, LogParams};
 use boson_look::access::Access;
 use futures::AsyncBufReadExt;
 use k8s_openapi::api::core::v1::Pod;
@@ -27,13 +27,6 @@ pub struct Readers {
     logs: Arc<Mutex<Logs>>,
     tasks: JoinSet<anyhow::Result<()>>,
     seen: BTreeSet<Source>,
-}
-
-/// One of them.
-struct Reader {
-    access: Arc<Access>,
-    source: Source,
-    logs: Arc<Mutex<Logs>>,
 }
 
 /// Why a log could not be read further.
@@ -59,12 +52,7 @@ impl Readers {
     pub fn read(&mut self, sources: Vec<Source>) {
         for source in sources {
             if self.seen.insert(source.clone()) {
-                let reader = Reader {
-                    access: self.access.clone(),
-                    logs: self.logs.clone(),
-                    source,
-                };
-                self.tasks.spawn(reader.run());
+                self.tasks.spawn(read(self.access.clone(), self.logs.clone(), source));
             }
         }
     }
@@ -93,70 +81,64 @@ impl Readers {
     }
 }
 
-// === impl Reader ===
-
-impl Reader {
-    async fn run(self) -> anyhow::Result<()> {
-        let mut position = Position::default();
-        let mut last_attempts = 0;
-        loop {
-            let pod = self
-                .access
-                .cluster
-                .get::<Pod>(&self.access.namespace, &self.source.pod)
-                .await;
-            let progress = match pod {
-                Ok(pod) => progress(pod.as_ref(), &self.source),
-                Err(error) if error.kind == ErrorKind::Forbidden => return Err(self.access.explained(error)),
-                Err(_) => Progress::Runs,
-            };
-            if progress == Progress::Gone {
-                return Ok(());
-            }
-            // What it has written before its end was read is in the log now.
-            let is_last = progress != Progress::Runs;
-            let mut text = LogText::from(position);
-            let stopped = self.copy(&mut text, progress).await;
-            position = text.position();
-            match stopped {
-                Ok(()) if is_last => return Ok(()),
-                Err(Stop::File(error)) => return Err(error),
-                Err(Stop::Api(error)) if error.kind == ErrorKind::Forbidden => {
-                    return Err(self.access.explained(error));
-                }
-                Err(Stop::Api(error)) if is_last && last_attempts >= MAX_LAST_ATTEMPTS => return Err(error.into()),
-                Err(_) if is_last && last_attempts >= MAX_LAST_ATTEMPTS => return Ok(()),
-                Ok(()) | Err(_) => {}
-            }
-            last_attempts += usize::from(is_last);
-            tokio::time::sleep(RETRY_INTERVAL).await;
+/// Reads a log to its end.
+async fn read(access: Arc<Access>, logs: Arc<Mutex<Logs>>, source: Source) -> anyhow::Result<()> {
+    let mut position = Position::default();
+    let mut last_attempts = 0;
+    loop {
+        let pod = access.cluster.get::<Pod>(&access.namespace, &source.pod).await;
+        let progress = match pod {
+            Ok(pod) => progress(pod.as_ref(), &source),
+            Err(error) if error.kind == ErrorKind::Forbidden => return Err(access.explained(error)),
+            Err(_) => Progress::Runs,
+        };
+        if progress == Progress::Gone {
+            return Ok(());
         }
+        // What it has written before its end was read is in the log now.
+        let is_last = progress != Progress::Runs;
+        let mut text = LogText::from(position);
+        let stopped = copy(&access, &logs, &source, progress, &mut text).await;
+        position = text.position;
+        match stopped {
+            Ok(()) if is_last => return Ok(()),
+            Err(Stop::File(error)) => return Err(error),
+            Err(Stop::Api(error)) if error.kind == ErrorKind::Forbidden => return Err(access.explained(error)),
+            Err(Stop::Api(error)) if is_last && last_attempts >= MAX_LAST_ATTEMPTS => return Err(error.into()),
+            Err(_) if is_last && last_attempts >= MAX_LAST_ATTEMPTS => return Ok(()),
+            Ok(()) | Err(_) => {}
+        }
+        last_attempts += usize::from(is_last);
+        tokio::time::sleep(RETRY_INTERVAL).await;
     }
+}
 
-    async fn copy(&self, text: &mut LogText, progress: Progress) -> Result<(), Stop> {
-        let query = LogParams {
-            follow: progress == Progress::Runs,
-            previous: progress == Progress::Restarted,
-            since_time: text.position().time,
-            timestamps: true,
-            ..LogParams::default()
-        };
-        let container = Container {
-            namespace: &self.access.namespace,
-            pod: &self.source.pod,
-            name: &self.source.container,
-        };
-        let mut stream = self.access.cluster.log(container, &query).await.map_err(Stop::Api)?;
-        loop {
-            let chunk = stream.fill_buf().await.map_err(|_| Stop::Connection)?;
-            if chunk.is_empty() {
-                return Ok(());
-            }
-            let new = text.text_of(chunk);
-            let read = chunk.len();
-            stream.consume_unpin(read);
-            let Source { container, shown, .. } = &self.source;
-            self.logs.lock().add(container, &new, *shown).map_err(Stop::File)?;
+/// Copies what follows of a log.
+async fn copy(
+    access: &Access,
+    logs: &Mutex<Logs>,
+    source: &Source,
+    progress: Progress,
+    text: &mut LogText,
+) -> Result<(), Stop> {
+    let query = LogParams {
+        follow: progress == Progress::Runs,
+        previous: progress == Progress::Restarted,
+        since_time: text.position.time,
+        timestamps: true,
+        ..LogParams::default()
+    };
+    let container = access.container(&source.pod, &source.container);
+    let mut stream = access.cluster.log(container, &query).await.map_err(Stop::Api)?;
+    loop {
+        let chunk = stream.fill_buf().await.map_err(|_| Stop::Connection)?;
+        if chunk.is_empty() {
+            return Ok(());
         }
+        let new = text.text_of(chunk);
+        let read = chunk.len();
+        stream.consume_unpin(read);
+        let added = logs.lock().add(&source.container, &new, source.shown);
+        added.map_err(Stop::File)?;
     }
 }

@@ -7,14 +7,14 @@ use crate::lines::Lines;
 use crate::remote::{self, MAX_CONCURRENT_PROGRAMS, Stream};
 use crate::selection::{Selection, one_each};
 use anyhow::{Context, bail};
-use boson_cluster::client::{Container, Ended, ErrorKind, Input};
+use boson_cluster::client::{Ended, ErrorKind, Input};
 use boson_commands::exit::ExitError;
 use boson_commands::output::{self, Color};
 use boson_look::access::{Access, DeploymentArguments};
 use boson_look::instances::Instance;
 use boson_look::table::{Cell, Table, TableArguments};
 use clap::Args;
-use futures::StreamExt;
+use futures::{StreamExt, TryStreamExt};
 use std::io::IsTerminal;
 
 const EXAMPLES: &str = "\
@@ -110,7 +110,7 @@ fn command(arguments: &[&str]) -> Vec<String> {
 
 pub fn run(arguments: &SshArguments, color: Color) -> Result<(), ExitError> {
     let selection = arguments.selection.clone().unwrap_or_default();
-    let error = arguments.deployment.run(async |access, found| {
+    arguments.deployment.run(async |access, found| {
         let instances = one_each(selection.of(Instance::all(&access, &found).await?)?);
         if arguments.command.is_empty() {
             return interactive(&access, &instances, arguments).await;
@@ -122,19 +122,14 @@ pub fn run(arguments: &SshArguments, color: Color) -> Result<(), ExitError> {
                 .table
                 .print(vec![Table::new("results", &HEADER, rows)], color)?;
         }
-        Ok(failures(&outcomes))
-    })?;
-    match error {
-        Some(error) => Err(ExitError::Io(anyhow::Error::msg(error))),
-        None => Ok(()),
-    }
+        match failures(&outcomes) {
+            Some(why) => bail!(why),
+            None => Ok(()),
+        }
+    })
 }
 
-async fn interactive(
-    access: &Access,
-    instances: &[Instance],
-    arguments: &SshArguments,
-) -> anyhow::Result<Option<String>> {
+async fn interactive(access: &Access, instances: &[Instance], arguments: &SshArguments) -> anyhow::Result<()> {
     let [instance] = instances else {
         let names: Vec<String> = instances.iter().map(ToString::to_string).collect();
         bail!(
@@ -142,21 +137,16 @@ async fn interactive(
             names.join(", ")
         );
     };
-    let pod = containers::pod(instance).with_context(|| instance.to_string())?;
-    let name = containers::chosen(pod, arguments.container.as_deref()).with_context(|| instance.to_string())?;
-    let container = Container {
-        namespace: &access.namespace,
-        pod: &instance.pod_name(),
-        name,
-    };
+    let chosen = containers::of(access, instance, arguments.container.as_deref());
+    let container = chosen.with_context(|| instance.to_string())?;
     let is_terminal = std::io::stdin().is_terminal() && std::io::stdout().is_terminal();
     let input = if is_terminal { Input::Terminal } else { Input::Stream };
     let process = remote::start(access, container, &command(&[]), input).await?;
-    Ok(match terminal::attach(process, is_terminal).await? {
-        Ended::WithCode(0) => None,
-        Ended::WithCode(code) => Some(format!("the shell ended with exit code {code}")),
-        Ended::Failed(why) => Some(why),
-    })
+    match terminal::attach(process, is_terminal).await? {
+        Ended::WithCode(0) => Ok(()),
+        Ended::WithCode(code) => bail!("the shell ended with exit code {code}"),
+        Ended::Failed(why) => bail!(why),
+    }
 }
 
 /// In the order of the instances.
@@ -166,12 +156,8 @@ async fn on_all(access: &Access, instances: &[Instance], arguments: &SshArgument
     let each = instances
         .iter()
         .map(|instance| on_one(access, instance, arguments, &command));
-    let mut outcomes = futures::stream::iter(each).buffered(MAX_CONCURRENT_PROGRAMS);
-    let mut all = Vec::new();
-    while let Some(outcome) = outcomes.next().await {
-        all.push(outcome?);
-    }
-    Ok(all)
+    let outcomes = futures::stream::iter(each).buffered(MAX_CONCURRENT_PROGRAMS);
+    outcomes.try_collect().await
 }
 
 /// An error here is one of our own output; those of the instance are part of the outcome.
@@ -187,19 +173,12 @@ async fn on_one(
         errors: Vec::new(),
         ended: Ended::WithCode(0),
     };
-    let pod_name = instance.pod_name();
-    let chosen = containers::pod(instance).and_then(|pod| containers::chosen(pod, arguments.container.as_deref()));
-    let name = match chosen {
-        Ok(name) => name,
+    let container = match containers::of(access, instance, arguments.container.as_deref()) {
+        Ok(container) => container,
         Err(error) => {
             outcome.ended = Ended::Failed(error.to_string());
             return Ok(outcome);
         }
-    };
-    let container = Container {
-        namespace: &access.namespace,
-        pod: &pod_name,
-        name,
     };
     let process = match access.cluster.exec(container, command, Input::Nothing).await {
         Ok(process) => process,
@@ -217,18 +196,15 @@ async fn on_one(
     };
     let no_input = async { Ok(()) };
     outcome.ended = remote::drive(process, no_input, |stream, part| {
+        let (all, lines) = match stream {
+            Stream::Output => (&mut outcome.output, &mut lines[0]),
+            Stream::Error => (&mut outcome.errors, &mut lines[1]),
+        };
         if arguments.results {
-            let all = if stream == Stream::Output {
-                &mut outcome.output
-            } else {
-                &mut outcome.errors
-            };
             let kept = part.len().min(MAX_RESULT_BYTES - all.len());
             all.extend_from_slice(&part[..kept]);
             return Ok(());
         }
-        let [output, errors] = &mut lines;
-        let lines = if stream == Stream::Output { output } else { errors };
         lines.push(part).iter().try_for_each(|line| show(stream, line))?;
         Ok(())
     })

@@ -4,7 +4,7 @@
 use super::ConvertArguments;
 use crate::codes;
 use crate::command::configs::Configs;
-use crate::command::native::{self, Links, NativeFiles};
+use crate::command::native::{self, Links};
 use crate::command::releases;
 use crate::command::variables::{self, Asked, Manifest, Read};
 use boson_commands::memory;
@@ -17,9 +17,10 @@ use boson_pipeline::convert::instance_files::GroupFiles;
 use boson_pipeline::convert::{self, Conversion, Inputs};
 use boson_pipeline::release::Release;
 use boson_pipeline::report::Sources;
-use boson_pipeline::scrub::Secrets;
+use boson_pipeline::scrub::{Filter, Secrets};
 use boson_pipeline::stage::{Addresses, Deployment, External, LinksRequest, Named, Reply};
 use boson_pipeline::variables::Options;
+use boson_pipeline::yaml::Document;
 use boson_pipeline::{Diagnostic, Stage, StageError, Stages, external};
 use boson_plugin_tools::cases::Recording;
 use boson_plugin_tools::plugin_groups;
@@ -66,7 +67,7 @@ struct Gathered {
     /// Manifest, ops files and variables.
     read: Read,
     configs: Configs,
-    natives: NativeFiles,
+    natives: Vec<Document>,
 }
 
 /// What all steps need.
@@ -75,7 +76,7 @@ struct Site<'a> {
     watching: Watching<'a>,
     plugins: Plugins,
     releases: Vec<Release>,
-    natives: NativeFiles,
+    natives: Vec<Document>,
 }
 
 /// Converts. Warnings are added to `warnings`. What plugins have printed is logged, also if the conversion fails.
@@ -138,20 +139,19 @@ fn converted(
     let (conversion, blames) = site.objects(&inputs, progress);
     let rendered = conversion.rendered.into_iter();
     rendered.for_each(|document| sources.add_document(document, true));
-    let mut diagnostics = manifest.scrub(conversion.diagnostics, sources);
+    let mut diagnostics = manifest.secrets.scrub(conversion.diagnostics, sources);
     let objects = match conversion.result {
         Ok(objects) => objects,
         Err(convert::ConversionError) => return Err(diagnostics),
     };
     warnings.append(&mut diagnostics);
-    let (values, hidden) = manifest.into_values();
     Ok(Done {
         deployment: owner(&deployment),
         objects,
         files: conversion.files,
         manifest: document,
-        values,
-        secrets: hidden,
+        values: manifest.values,
+        secrets: manifest.secrets,
         blames: blames.map_err(|error| vec![*error])?,
     })
 }
@@ -207,9 +207,9 @@ fn attributed(plugins: Plugins, arguments: &ConvertArguments, read: &Read, watch
 
 /// A warning if a plugin of `render` is given.
 fn render_in_pods(arguments: &ConvertArguments) -> Option<Diagnostic> {
-    let mut stages = arguments.plugins.replacements.iter().map(|one| one.stage);
-    let mut of_settings = arguments.plugins.settings.iter().map(|one| one.stage);
-    if stages.all(|stage| stage != Stage::Render) && of_settings.all(|stage| stage != Stage::Render) {
+    let plugins = &arguments.plugins;
+    let mut given = plugins.replacements.iter().chain(&plugins.settings);
+    if given.all(|one| one.stage != Stage::Render) {
         return None;
     }
     let what = "pods render their templates with the built-in plugin of their image, not with this plugin";
@@ -280,7 +280,7 @@ impl Site<'_> {
 
     /// The links from outside of the deployment.
     fn links(&self, deployment: &Deployment, manifest: &Tree) -> Links {
-        let found = self.natives.links(deployment, manifest)?;
+        let found = native::links(&self.natives, deployment, manifest)?;
         if let Watching::Calls(recording) = self.watching {
             recording.hide(external::secrets(&found.0));
         }
@@ -288,7 +288,43 @@ impl Site<'_> {
     }
 
     fn deployment(&self, manifest: Named<'_>) -> Result<Deployment, Vec<Diagnostic>> {
-        deployment(self.arguments, manifest)
+        let arguments = self.arguments;
+        if manifest.tree.as_map().is_none() {
+            let message = format!(
+                "the manifest is not a map: it is of the type {}",
+                go::tag(manifest.tree)
+            );
+            return Err(vec![
+                Diagnostic::error(convert_codes::CONVERT_NO_MAP, message)
+                    .in_document(manifest.name)
+                    .at("")
+                    .help("check the file: a manifest has keys such as `name:` and `instance_groups:`"),
+            ]);
+        }
+        let name = arguments
+            .name
+            .clone()
+            .or_else(|| manifest.tree.str("name").map(str::to_string));
+        let Some(name) = name.filter(|name| !name.is_empty()) else {
+            return Err(vec![
+                Diagnostic::error(convert_codes::CONVERT_NO_NAME, "the deployment has no name")
+                    .in_document(manifest.name)
+                    .at("")
+                    .help("set `name:` in the manifest, or use --name"),
+            ]);
+        };
+        Ok(Deployment {
+            name,
+            namespace: arguments.namespace.clone().unwrap_or_else(|| NAMESPACE.into()),
+            cluster_domain: arguments
+                .cluster_domain
+                .clone()
+                .unwrap_or_else(|| "cluster.local".into()),
+            operator_image: arguments.operator_image.clone(),
+            registry: arguments.registry.clone(),
+            spread: arguments.instances.into(),
+            monit: arguments.monit,
+        })
     }
 
     /// What the steps after the variables need.
@@ -309,7 +345,10 @@ impl Site<'_> {
             values: &manifest.values,
             releases: &self.releases,
             external,
-            filter: manifest.filter(sources),
+            filter: Filter {
+                secrets: &manifest.secrets,
+                sources,
+            },
             target: self.arguments.target.into(),
             permissions,
             threads: match self.arguments.record {
@@ -362,43 +401,4 @@ pub fn merged(
     let mut document = read.merge(&plugins, &configs, arguments.name.as_deref(), sources, warnings)?;
     convert::resolve_latest(read.name(), &mut document, &releases);
     Ok(document)
-}
-
-fn deployment(arguments: &ConvertArguments, manifest: Named<'_>) -> Result<Deployment, Vec<Diagnostic>> {
-    if manifest.tree.as_map().is_none() {
-        let message = format!(
-            "the manifest is not a map: it is of the type {}",
-            go::tag(manifest.tree)
-        );
-        return Err(vec![
-            Diagnostic::error(convert_codes::CONVERT_NO_MAP, message)
-                .in_document(manifest.name)
-                .at("")
-                .help("check the file: a manifest has keys such as `name:` and `instance_groups:`"),
-        ]);
-    }
-    let name = arguments
-        .name
-        .clone()
-        .or_else(|| manifest.tree.str("name").map(str::to_string));
-    let Some(name) = name.filter(|name| !name.is_empty()) else {
-        return Err(vec![
-            Diagnostic::error(convert_codes::CONVERT_NO_NAME, "the deployment has no name")
-                .in_document(manifest.name)
-                .at("")
-                .help("set `name:` in the manifest, or use --name"),
-        ]);
-    };
-    Ok(Deployment {
-        name,
-        namespace: arguments.namespace.clone().unwrap_or_else(|| NAMESPACE.into()),
-        cluster_domain: arguments
-            .cluster_domain
-            .clone()
-            .unwrap_or_else(|| "cluster.local".into()),
-        operator_image: arguments.operator_image.clone(),
-        registry: arguments.registry.clone(),
-        spread: arguments.instances.into(),
-        monit: arguments.monit,
-    })
 }

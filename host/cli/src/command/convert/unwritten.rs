@@ -3,9 +3,9 @@
 
 use super::steps::{self, Done, Watching};
 use super::{ConvertArguments, with_defaults};
-use boson_commands::exit::{self, ExitError};
+use boson_commands::exit::ExitError;
 use boson_commands::memory;
-use boson_commands::output::{self, Color, Progress};
+use boson_commands::output::{Color, Progress};
 use boson_document::Tree;
 use boson_pipeline::Diagnostic;
 use boson_pipeline::report::Sources;
@@ -49,9 +49,6 @@ fn shown<T>(
         .and_then(|arguments| work(arguments, &mut sources, &mut warnings));
     match done {
         Ok(done) => Ok((done, sources)),
-        Err(errors) => {
-            output::show(&errors, &sources, color);
-            Err(exit::failed(&errors, !arguments.plugins.replacements.is_empty()))
-        }
+        Err(errors) => Err(arguments.plugins.failed(&errors, &sources, color)),
     }
 }

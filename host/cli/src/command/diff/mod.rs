@@ -6,19 +6,17 @@ mod tree;
 use crate::command::configs::AppliedConfigs;
 use crate::command::convert::{self, ConvertArguments, Done, TargetArgument, Watching};
 use crate::command::variables::{Given, Kept};
-use boson_cluster::client::Cluster;
 use boson_commands::connection::ConnectionArguments;
 use boson_commands::exit::ExitError;
 use boson_commands::output::{self, Color};
 use boson_document::{Map, json};
-use boson_look::access::explained;
-use boson_look::applied::{Applied, AppliedError};
+use boson_look::access::Access;
+use boson_look::applied::Applied;
 use boson_look::command::graph::{self, Documents};
 use boson_pipeline::deployment_diff::{self, Effects, Line, Properties, Side};
 use boson_pipeline::variables::Table;
 use clap::{Args, ValueEnum};
 use std::path::PathBuf;
-use std::sync::Arc;
 
 const EXAMPLES: &str = "\
 The deployment is compared with --deployment, the manifest that the operator has stored in the cluster, or with --against, another manifest. \
@@ -146,17 +144,10 @@ impl DiffArguments {
 
     async fn with_cluster(&self) -> Result<Sides, ExitError> {
         let mut new = self.convert.clone();
-        let client = self.connection.client().await?;
-        let namespace = new
-            .namespace
-            .get_or_insert_with(|| client.default_namespace().to_string());
+        let access = Access::connect(&self.connection, new.namespace.as_deref()).await?;
+        new.namespace = Some(access.namespace.clone());
         let deployment = self.deployment.as_deref().unwrap_or_default();
-        let cluster = Cluster::new(client, Arc::default());
-        let applied = Applied::read(&cluster, namespace, deployment).await;
-        let applied = applied.map_err(|error| match error {
-            AppliedError::Api(error) => explained(error, namespace),
-            error => error.into(),
-        })?;
+        let applied = Applied::read(&access, deployment).await?;
         new.name.get_or_insert_with(|| deployment.to_string());
         let before = Before {
             applied,
@@ -240,7 +231,11 @@ impl Sides {
     /// All differences, and the name of the deployment.
     fn differences(&self, properties: Properties, color: Color) -> Result<(Differences, String), ExitError> {
         let (old, new) = self.converted(color)?;
-        let differences = Differences::of(old.as_ref(), &new, properties);
+        let manifest = old.as_ref().map(|old| &old.manifest);
+        let differences = Differences {
+            manifest: deployment_diff::manifest(manifest, &new.manifest, properties),
+            effects: Effects::of(old.as_ref().map_or_else(Side::default, side), side(&new)),
+        };
         Ok((differences, new.deployment))
     }
 }
@@ -288,14 +283,6 @@ pub fn preview(
 // === impl Differences ===
 
 impl Differences {
-    fn of(old: Option<&Done>, new: &Done, properties: Properties) -> Self {
-        let (before, after) = (old.map_or_else(Side::default, side), side(new));
-        Self {
-            manifest: deployment_diff::manifest(old.map(|old| &old.manifest), &new.manifest, properties),
-            effects: Effects::of(before, after),
-        }
-    }
-
     fn is_empty(&self) -> bool {
         self.manifest.is_empty() && self.effects.is_empty()
     }

@@ -2,6 +2,7 @@
 
 use super::Differences;
 use boson_pipeline::deployment_diff::{Action, InstanceChange, Line, ObjectChange, Reason, Status, VariableChange};
+use boson_pipeline::listing::first_of;
 use boson_pipeline::report::clean;
 
 /// Most fields of an object that are named.
@@ -97,15 +98,10 @@ fn of_object(one: &ObjectChange, color: bool) -> String {
         "removed" => Status::Removed,
         _ => Status::Context,
     };
-    let named: Vec<&str> = one.fields.iter().take(MAX_NAMED_FIELDS).map(String::as_str).collect();
-    let more = match one.fields.len().saturating_sub(MAX_NAMED_FIELDS) {
-        0 => String::new(),
-        more => format!(" and {more} more"),
-    };
-    let fields = if named.is_empty() {
+    let fields = if one.fields.is_empty() {
         String::new()
     } else {
-        format!(": {}{more}", named.join(", "))
+        format!(": {}", first_of(&one.fields, MAX_NAMED_FIELDS, " and "))
     };
     signed(status, &clean::line(&format!("{}{fields}", one.object)), color)
 }

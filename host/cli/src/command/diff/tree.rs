@@ -26,10 +26,6 @@ fn list<T>(items: &[T], tree: fn(&T) -> Tree) -> Tree {
     Tree::Array(items.iter().map(tree).collect())
 }
 
-fn texts(items: &[String]) -> Tree {
-    Tree::Array(items.iter().map(|item| item.as_str().into()).collect())
-}
-
 fn of_line(line: &Line) -> Tree {
     Tree::object()
         .with("line", line.text.as_str())
@@ -50,11 +46,13 @@ fn of_reason(reason: &Reason) -> Tree {
         Reason::Files { job, files, causes } => Tree::object()
             .with("kind", "files")
             .with("job", job.as_str())
-            .with("files", texts(files))
-            .with("causes", texts(causes)),
-        Reason::Pod(members) => Tree::object().with("kind", "pod").with("members", texts(members)),
-        Reason::Resources(members) => Tree::object().with("kind", "resources").with("members", texts(members)),
-        Reason::Disks(members) => Tree::object().with("kind", "disks").with("members", texts(members)),
+            .with("files", files.clone())
+            .with("causes", causes.clone()),
+        Reason::Pod(members) => Tree::object().with("kind", "pod").with("members", members.clone()),
+        Reason::Resources(members) => Tree::object()
+            .with("kind", "resources")
+            .with("members", members.clone()),
+        Reason::Disks(members) => Tree::object().with("kind", "disks").with("members", members.clone()),
         Reason::Group => Tree::object().with("kind", "group"),
     }
 }
@@ -63,5 +61,5 @@ fn of_object(one: &ObjectChange) -> Tree {
     Tree::object()
         .with("object", one.object.as_str())
         .with("change", one.change)
-        .with("fields", texts(&one.fields))
+        .with("fields", one.fields.clone())
 }

@@ -55,23 +55,20 @@ impl Bases {
     pub fn of(&self, stemcell: &Stemcell) -> Arc<Lazy> {
         let name = self.name(stemcell);
         let mut all = self.all.lock();
-        let new = || Arc::new(Lazy::new(&name, &self.cache, self.transfer.clone()));
-        all.entry(name.clone()).or_insert_with(new).clone()
+        let new = || Lazy {
+            image: name.clone(),
+            cache: self.cache.clone(),
+            transfer: self.transfer.clone(),
+            read: OnceCell::new(),
+        };
+        let lazy = all.entry(name.clone()).or_insert_with(|| Arc::new(new()));
+        lazy.clone()
     }
 }
 
 // === impl Lazy ===
 
 impl Lazy {
-    fn new(image: &str, cache: &Path, transfer: Transfer) -> Self {
-        Self {
-            image: image.to_owned(),
-            cache: cache.to_path_buf(),
-            transfer,
-            read: OnceCell::new(),
-        }
-    }
-
     /// The image.
     ///
     /// # Errors

@@ -1,4 +1,4 @@
-//! Build contexts of source releases, for other builders.
+//! Releases that were read, and the build contexts of source releases, for other builders.
 
 use super::Report;
 use super::blocking::interrupted;
@@ -6,37 +6,36 @@ use boson_compile::{Whole, codes};
 use boson_images::{Pool, Stemcell};
 use boson_pipeline::Diagnostic;
 use boson_releases::Opened;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-/// A release, and what its image is called and built on.
-pub struct Context {
+/// A release that was read, and what its image is called and built on.
+pub struct Read {
     pub opened: Opened,
     pub name: String,
     pub stemcell: Stemcell,
-    pub stemcell_image: String,
 }
 
-// === impl Context ===
+/// The name of what is written about an image, among that of several.
+pub fn among(image: &str, title: &str) -> String {
+    let tag = image.rsplit_once(':').map_or("latest", |(_, tag)| tag);
+    format!("{title}-{tag}")
+}
 
-impl Context {
-    /// The directory of a release among those of several.
-    pub fn among(&self, directory: &Path, title: &str) -> PathBuf {
-        let tag = self.name.rsplit_once(':').map_or("latest", |(_, tag)| tag);
-        directory.join(format!("{title}-{tag}"))
-    }
+// === impl Read ===
 
+impl Read {
     /// Writes the build context. Returns the name of the image.
     ///
     /// # Errors
     /// The release is compiled; sources are missing; the disk is full.
-    pub async fn write(self, out: PathBuf, pool: Pool) -> Result<String, Report> {
+    pub async fn write_context(self, stemcell_image: String, out: PathBuf, pool: Pool) -> Result<String, Report> {
         let written = tokio::task::spawn_blocking(move || {
             let Opened::Source(source) = &self.opened else {
                 return Err(compiled(&self.name).into());
             };
             let whole = Whole {
                 source,
-                stemcell_image: &self.stemcell_image,
+                stemcell_image: &stemcell_image,
                 stemcell: &self.stemcell.text(),
                 name: &self.name,
             };

@@ -1,7 +1,7 @@
 //! Builds and delivers one image.
 
 use super::blocking::{blocking, interrupted};
-use super::context::Context;
+use super::context::{Read, among};
 use super::progress::Progress;
 use super::selection::{From, Selected};
 use super::{Report, base};
@@ -35,6 +35,7 @@ pub struct Site {
 }
 
 /// An image that was delivered.
+#[derive(Default)]
 pub struct Made {
     pub name: String,
     /// Empty for a build context.
@@ -51,13 +52,6 @@ enum Found {
     Downloaded(Download),
 }
 
-/// A release that was read, and its image's name.
-struct Read {
-    opened: Opened,
-    name: String,
-    stemcell: Stemcell,
-}
-
 /// An image that was built.
 struct Built {
     image: Image,
@@ -69,43 +63,25 @@ struct Built {
 ///
 /// # Errors
 /// All errors in the release; or an error of a server, a registry or the disk.
-pub async fn image(site: &Arc<Site>, selected: &Selected) -> Result<Made, Report> {
+pub async fn image(site: &Arc<Site>, selected: &Arc<Selected>) -> Result<Made, Report> {
     let bar = site.bars.bar(&selected.title);
     let known = selected.wanted.as_ref().map(|wanted| wanted.image.clone());
     if let Some(made) = present(site, known.as_deref(), &bar).await? {
         return Ok(made);
     }
     let found = found(site, selected, &bar).await?;
-    let (path, title) = match &found {
-        Found::Given(path) => (path.clone(), None),
-        Found::Downloaded(download) => (download.path.clone(), Some(download.title.clone())),
-    };
-    let plan = Plan {
-        path,
-        title,
-        wanted: selected.wanted.clone(),
-        stemcell: selected.stemcell.clone(),
-        of_image: site.bases.stemcell(),
-        registry: selected.registry.clone(),
-    };
-    let (read, mut warnings) = read(plan, &bar).await?;
+    let (read, mut warnings) = read(site, selected, &found, &bar).await?;
     if let Some(directory) = &site.context {
-        let context = Context {
-            stemcell_image: site.bases.name(&read.stemcell),
-            opened: read.opened,
-            name: read.name,
-            stemcell: read.stemcell,
-        };
         let out = if site.many {
-            context.among(directory, &selected.title)
+            directory.join(among(&read.name, &selected.title))
         } else {
             directory.clone()
         };
+        let stemcell_image = site.bases.name(&read.stemcell);
         return Ok(Made {
-            name: context.write(out, site.pool.clone()).await?,
-            digest: String::new(),
+            name: read.write_context(stemcell_image, out, site.pool.clone()).await?,
             warnings,
-            tally: None,
+            ..Made::default()
         });
     }
     // The name was not known before the release was read.
@@ -141,8 +117,7 @@ async fn present(site: &Site, name: Option<&str>, bar: &Bar) -> Result<Option<Ma
     Ok(found.map(|digest| Made {
         name: name.to_owned(),
         digest,
-        warnings: Vec::new(),
-        tally: None,
+        ..Made::default()
     }))
 }
 
@@ -162,43 +137,46 @@ async fn found(site: &Site, selected: &Selected, bar: &Bar) -> Result<Found, Dia
     }
 }
 
-/// The expected properties of a release.
-struct Plan {
-    path: PathBuf,
-    title: Option<String>,
-    wanted: Option<boson_images::Wanted>,
-    stemcell: Option<Stemcell>,
-    /// The stemcell that the name of the stemcell image contains.
-    of_image: Option<Stemcell>,
-    registry: Option<String>,
-}
-
-async fn read(plan: Plan, bar: &Bar) -> Result<(Read, Vec<Diagnostic>), Report> {
+async fn read(
+    site: &Arc<Site>,
+    selected: &Arc<Selected>,
+    found: &Found,
+    bar: &Bar,
+) -> Result<(Read, Vec<Diagnostic>), Report> {
     bar.phase("reading", None);
+    let (path, title) = match found {
+        Found::Given(path) => (path.clone(), None),
+        Found::Downloaded(download) => (download.path.clone(), Some(download.title.clone())),
+    };
+    let (site, selected) = (site.clone(), selected.clone());
     let read = tokio::task::spawn_blocking(move || {
         let mut sources = Sources::default();
-        opened(&plan, &mut sources).map_err(|diagnostics| Report { diagnostics, sources })
+        let opened = opened(&site, &selected, &path, title.as_deref(), &mut sources);
+        opened.map_err(|diagnostics| Report { diagnostics, sources })
     });
     read.await.unwrap_or_else(|_| Err(interrupted().into()))
 }
 
-fn opened(plan: &Plan, sources: &mut Sources) -> Result<(Read, Vec<Diagnostic>), Vec<Diagnostic>> {
-    let name = plan.wanted.as_ref().map(|wanted| wanted.release.as_str());
-    let opened = Opened::open(&plan.path, plan.title.as_deref(), name, sources, &mut |_| {})?;
+fn opened(
+    site: &Site,
+    selected: &Selected,
+    path: &Path,
+    title: Option<&str>,
+    sources: &mut Sources,
+) -> Result<(Read, Vec<Diagnostic>), Vec<Diagnostic>> {
+    let name = selected.wanted.as_ref().map(|wanted| wanted.release.as_str());
+    let opened = Opened::open(path, title, name, sources, &mut |_| {})?;
     let mut warnings = opened.warnings();
     let own = opened.stemcell().and_then(Stemcell::parse);
     let unnamed = |why: &str| {
         let error = Diagnostic::error(
             codes::IMAGE_UNNAMED,
-            format!("the image of '{}' has no name: {why}", plan.path.display()),
+            format!("the image of '{}' has no name: {why}", path.display()),
         );
         vec![error.help("name the stemcell: --stemcell OS/VERSION")]
     };
-    let stemcell = plan
-        .stemcell
-        .clone()
-        .or_else(|| own.clone())
-        .or_else(|| plan.of_image.clone());
+    let named = selected.stemcell.clone().or_else(|| own.clone());
+    let stemcell = named.or_else(|| site.bases.stemcell());
     let stemcell = stemcell.ok_or_else(|| unnamed("its packages name no stemcell"))?;
     if let Some(own) = own.filter(|own| *own != stemcell) {
         let message = format!(
@@ -210,11 +188,11 @@ fn opened(plan: &Plan, sources: &mut Sources) -> Result<(Read, Vec<Diagnostic>),
         warnings.push(Diagnostic::warning(codes::IMAGE_STEMCELL_DIFFERS, message));
     }
     let version = opened.release().version.clone().unwrap_or_default();
-    let name = match &plan.wanted {
+    let name = match &selected.wanted {
         Some(wanted) if wanted.version != version => return Err(vec![other_version(wanted, &version)]),
         Some(wanted) => wanted.image.clone(),
         None => {
-            let registry = plan.registry.as_deref().unwrap_or("localhost");
+            let registry = selected.registry.as_deref().unwrap_or("localhost");
             let named = stemcell.image(&opened.release().name, &version, registry);
             named.map_err(|why| unnamed(&why))?
         }
@@ -293,8 +271,7 @@ async fn deliver(
     bar.phase("writing", None);
     let (image, out) = (image.clone(), out.clone());
     let file = if site.many {
-        let tag = image.name.rsplit_once(':').map_or("latest", |(_, tag)| tag).to_owned();
-        Some(out.join(format!("{title}-{tag}.tar")))
+        Some(out.join(format!("{}.tar", among(&image.name, title))))
     } else {
         (out.extension().is_some_and(|end| end == "tar")).then(|| out.clone())
     };

@@ -13,9 +13,9 @@ mod progress;
 mod selection;
 
 use crate::command::variables::VariableArguments;
-use boson_commands::exit::ExitError;
+use boson_commands::exit::{self, ExitError};
 use boson_commands::output::{self, Bars, Color};
-use boson_commands::registries::{AuthorityArguments, WithoutTlsArguments};
+use boson_commands::registries::{self, AuthorityArguments, WithoutTlsArguments};
 use boson_commands::user_cache;
 use boson_compile::{Choice, Compiler, Tally};
 use boson_images::{Downloads, Pool};
@@ -148,26 +148,21 @@ impl From<Diagnostic> for Report {
 }
 
 pub fn run(arguments: &ImageArguments, color: Color) -> Result<(), ExitError> {
-    let authorities = arguments.authorities.read()?;
+    let settings = registries::settings(&arguments.without_tls, &arguments.authorities)?;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
-    let made = runtime.block_on(make(arguments, authorities, color));
+    let made = runtime.block_on(make(arguments, &settings, color));
     // Do not wait for threads that still read for an image that failed.
     runtime.shutdown_background();
     made
 }
 
-async fn make(arguments: &ImageArguments, authorities: Vec<Vec<u8>>, color: Color) -> Result<(), ExitError> {
+async fn make(arguments: &ImageArguments, settings: &Settings, color: Color) -> Result<(), ExitError> {
     let bars = Bars::start();
     let mut sources = Sources::default();
-    let chosen = selection::selected(arguments, &mut sources).map_err(|errors| {
-        output::show(&errors, &sources, color);
-        ExitError::Input
-    })?;
+    let chosen =
+        selection::selected(arguments, &mut sources).map_err(|errors| exit::refused(&errors, &sources, color))?;
     output::show(&chosen.warnings, &sources, color);
-    let site = site(arguments, &authorities, bars).map_err(|error| {
-        output::show(&[error], &Sources::default(), color);
-        ExitError::Input
-    })?;
+    let site = site(arguments, settings, bars).map_err(|error| exit::refused(&[error], &Sources::default(), color))?;
     let site = Arc::new(site);
     let results = stream::iter(chosen.all)
         .map(|selected| one(site.clone(), selected))
@@ -204,19 +199,14 @@ async fn make(arguments: &ImageArguments, authorities: Vec<Vec<u8>>, color: Colo
 }
 
 /// What all images of a call share.
-fn site(arguments: &ImageArguments, authorities: &[Vec<u8>], bars: Bars) -> Result<Site, Diagnostic> {
+fn site(arguments: &ImageArguments, settings: &Settings, bars: Bars) -> Result<Site, Diagnostic> {
     let cache = cache(arguments)?;
-    let settings = Settings {
-        without_tls: arguments.without_tls.registry_without_tls.clone(),
-        authorities: authorities.to_vec(),
-        allowed: Vec::new(),
-    };
-    let transfer = Transfer::new(&settings)?;
+    let transfer = Transfer::new(settings)?;
     let pool = Pool::new();
     Ok(Site {
         bases: base::Bases::new(arguments.stemcell_image.as_deref(), &cache, transfer.clone()),
         transfer,
-        downloads: Downloads::new(&cache.join("downloads"), authorities)?,
+        downloads: Downloads::new(&cache.join("downloads"), &settings.authorities)?,
         compiler: compiler(arguments, &cache, &pool)?,
         pool,
         cache,
@@ -254,7 +244,8 @@ fn line(made: &making::Made) -> String {
     }
 }
 
-async fn one(site: Arc<Site>, selected: Selected) -> (Selected, Result<making::Made, Report>) {
+async fn one(site: Arc<Site>, selected: Selected) -> (Arc<Selected>, Result<making::Made, Report>) {
+    let selected = Arc::new(selected);
     let made = making::image(&site, &selected).await;
     (selected, made)
 }

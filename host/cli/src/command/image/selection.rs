@@ -123,12 +123,7 @@ fn of_manifest(arguments: &ImageArguments, path: &Path, sources: &mut Sources) -
 fn given(releases: &[String]) -> Result<BTreeMap<String, PathBuf>, Vec<Diagnostic>> {
     let mut given = BTreeMap::new();
     for text in releases {
-        let (name, path) = if Path::new(text).exists() {
-            (None, text.clone())
-        } else {
-            releases::split(text)
-        };
-        let path = PathBuf::from(path);
+        let (name, path) = releases::named(text);
         let name = match name {
             Some(name) => name,
             None => boson_releases::read(&path, None, &mut |_| {})?.name,

@@ -11,7 +11,7 @@ use boson_pipeline::convert::stored_documents::Texts;
 use boson_pipeline::convert::{self, pre_render_ops, stored_documents};
 use boson_pipeline::report::Sources;
 use boson_pipeline::stage::{Deployment, Named};
-use boson_pipeline::{Diagnostic, Stage, StageError};
+use boson_pipeline::{Diagnostic, Stage, StageError, external};
 use boson_plugin_tools::plugin_arguments::PluginArguments;
 use boson_plugin_tools::plugins;
 use clap::Args;
@@ -103,7 +103,9 @@ fn gather(
     let external = mounted::links(arguments.links.as_deref())?;
     let mut secrets = values.secrets();
     let manifest = mounted::document(&arguments.manifest, &arguments.manifest_name, sources)?;
-    secrets.add(mounted::secrets_of(&external, &manifest.tree));
+    let mut of_links = external::secrets(&external);
+    of_links.except_names(&manifest.tree);
+    secrets.add(of_links);
     // The operator has warned about settings when it loaded the plugin.
     let stages = pre_render_ops::stages(Stage::Links, pre_render_ops::are_on_groups(&manifest.tree));
     let plugins = plugins::prepare(&arguments.plugins, &stages, sources)?;

@@ -1,5 +1,6 @@
 //! The results of a conversion job's containers: output that becomes Secrets, and diagnostics for the operator.
 
+use anyhow::Context;
 use boson_commands::exit::{self, ExitError};
 use boson_commands::output::{self, Color};
 use boson_commands::storage::durable;
@@ -46,10 +47,10 @@ impl Leaving {
         reported.extend(warnings);
         output::show(&reported, sources, color);
         let located: Vec<Diagnostic> = reported.iter().map(|one| placed(one, sources, manifest)).collect();
-        write(
-            &self.report,
-            boson_in_pod::to_message(&located, self.report_limit).as_bytes(),
-        )?;
+        let message = boson_in_pod::to_message(&located, self.report_limit);
+        // In place: the kubelet has mounted this file, so it cannot be replaced by a rename.
+        let written = std::fs::write(&self.report, message);
+        written.with_context(|| format!("cannot write '{}'", self.report.display()))?;
         match texts {
             Some(texts) => write_texts(&self.output, &texts),
             None => Err(match exit::failed(&reported, false) {
@@ -74,11 +75,4 @@ fn placed(one: &Diagnostic, sources: &Sources, manifest: &str) -> Diagnostic {
         (one.place.line, one.place.column) = (located.line, located.column);
     }
     one
-}
-
-/// Written in place: the kubelet has mounted this file, so it cannot be replaced by a rename.
-fn write(path: &Path, bytes: &[u8]) -> Result<(), ExitError> {
-    std::fs::write(path, bytes)
-        .map_err(|error| anyhow::anyhow!("cannot write '{}': {error}", path.display()))
-        .map_err(ExitError::from)
 }

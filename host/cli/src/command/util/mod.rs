@@ -17,8 +17,8 @@ mod processes;
 mod template_render;
 mod wait;
 
-use boson_commands::exit::ExitError;
-use boson_commands::output::{self, Color};
+use boson_commands::exit::{self, ExitError};
+use boson_commands::output::Color;
 use boson_pipeline::Diagnostic;
 use boson_pipeline::report::Sources;
 use clap::Subcommand;
@@ -66,10 +66,7 @@ fn refuse(command: &UtilCommand, error: Diagnostic, color: Color) -> Result<(), 
         UtilCommand::Interpolate(arguments) => &arguments.leaving,
         UtilCommand::InstanceGroup(arguments) => &arguments.leaving,
         UtilCommand::Bpm(arguments) => &arguments.leaving,
-        _ => {
-            output::show(&[error], &Sources::default(), color);
-            return Err(ExitError::Input);
-        }
+        _ => return Err(exit::refused(&[error], &Sources::default(), color)),
     };
     leaving.leave(Err(vec![error]), Vec::new(), &Sources::default(), "", color)
 }

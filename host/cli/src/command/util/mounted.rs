@@ -3,12 +3,10 @@
 
 use boson_commands::codes;
 use boson_commands::files;
-use boson_document::Tree;
 use boson_in_pod::{Held, Origin, Values};
 use boson_pipeline::convert::stored_documents;
 use boson_pipeline::release::Release;
 use boson_pipeline::report::Sources;
-use boson_pipeline::scrub::Secrets;
 use boson_pipeline::stage::External;
 use boson_pipeline::yaml::Document;
 use boson_pipeline::{Diagnostic, external};
@@ -39,13 +37,6 @@ pub fn links(path: Option<&Path>) -> Result<External, Vec<Diagnostic>> {
     let bytes = files::read(path).map_err(|error| vec![*error])?;
     let document = stored_documents::read(&files::name(path), &bytes).map_err(|error| vec![error])?;
     Ok(external::read(&document.tree))
-}
-
-/// The values in these links that messages must not contain: none that the document has as a name.
-pub fn secrets_of(external: &External, document: &Tree) -> Secrets {
-    let mut secrets = external::secrets(external);
-    secrets.except_names(document);
-    secrets
 }
 
 /// The values of variables in this folder; none without a folder.

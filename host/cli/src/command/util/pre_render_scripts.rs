@@ -1,14 +1,12 @@
 //! `host util pre-render-scripts`: writes the pre-render scripts of an instance group's jobs as files, for the init
 //! containers that run them.
 
-use boson_commands::codes;
 use boson_commands::exit::{self, ExitError};
 use boson_commands::inputs;
-use boson_commands::output::{self, Color};
+use boson_commands::output::Color;
 use boson_commands::storage::below::{self, Below};
 use boson_document::Tree;
 use boson_manifest::pre_render::{self, DIRECTORY};
-use boson_pipeline::Diagnostic;
 use boson_pipeline::report::Sources;
 use clap::Args;
 use std::path::PathBuf;
@@ -28,13 +26,9 @@ pub fn run(arguments: &PreRenderScriptsArguments, color: Color) -> Result<(), Ex
     let mut sources = Sources::default();
     let written = inputs::mounted(&arguments.manifest, &mut sources).and_then(|manifest| {
         below::write(&arguments.releases, &files(&manifest))
-            .map_err(|error| Box::new(Diagnostic::error(codes::OUTPUT_UNWRITABLE, format!("{error:#}"))))
+            .map_err(|error| Box::new(boson_commands::files::unwritable(&error)))
     });
-    written.map_err(|error| {
-        let errors = [*error];
-        output::show(&errors, &sources, color);
-        exit::failed(&errors, false)
-    })
+    written.map_err(|error| exit::refused(&[*error], &sources, color))
 }
 
 /// The scripts may hold secrets: only vcap can read them.

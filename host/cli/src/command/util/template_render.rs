@@ -6,7 +6,7 @@ use super::pod_names::{self, Named};
 use super::processes::{self, Written};
 use crate::codes;
 use crate::command::render::files_of;
-use boson_commands::exit::{self, ExitError};
+use boson_commands::exit::ExitError;
 use boson_commands::inputs;
 use boson_commands::output::{self, Color};
 use boson_commands::storage::below::{self, Below};
@@ -73,10 +73,7 @@ pub struct TemplateRenderArguments {
 pub fn run(arguments: &TemplateRenderArguments, color: Color) -> Result<(), ExitError> {
     let mut sources = Sources::default();
     let result = template_render(arguments, &mut sources);
-    let notes = result.map_err(|diagnostics| {
-        output::show(&diagnostics, &sources, color);
-        exit::failed(&diagnostics, !arguments.plugins.replacements.is_empty())
-    })?;
+    let notes = result.map_err(|errors| arguments.plugins.failed(&errors, &sources, color))?;
     output::show(&notes, &sources, color);
     Ok(())
 }
@@ -122,12 +119,7 @@ fn template_render(
         );
         reported.extend(named.map_err(|error| vec![*error])?);
     }
-    write(arguments, &rendered).map_err(|error| {
-        vec![Diagnostic::error(
-            boson_commands::codes::OUTPUT_UNWRITABLE,
-            format!("{error:#}"),
-        )]
-    })?;
+    write(arguments, &rendered).map_err(|error| vec![boson_commands::files::unwritable(&error)])?;
     Ok(secrets.scrub(reported, sources))
 }
 

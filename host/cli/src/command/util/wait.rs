@@ -69,9 +69,8 @@ async fn wait(arguments: &WaitArguments, color: Color) -> Result<(), ExitError> 
         while !is_there(arguments, name, &mut group).await {
             if began.elapsed() >= limit {
                 let what = format!("'{name}' was not available within {} s", limit.as_secs());
-                let errors = [Diagnostic::error(codes::WAIT_TIMEOUT, what)];
-                output::show(&errors, &Sources::default(), color);
-                return Err(exit::failed(&errors, false));
+                let error = Diagnostic::error(codes::WAIT_TIMEOUT, what);
+                return Err(exit::refused(&[error], &Sources::default(), color));
             }
             if !reported {
                 output::complain(&format!("waiting for '{name}'\n"));

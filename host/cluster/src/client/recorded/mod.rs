@@ -66,22 +66,16 @@ pub struct Place {
 impl RecordedEvent {
     /// An event about an object, without a context.
     pub fn about<K: Resource<DynamicType = ()>>(about: &K, action: &str, now: Timestamp) -> Self {
-        let label = |key: &str| about.meta().labels.as_ref().and_then(|labels| labels.get(key)).cloned();
-        let name = about.meta().name.clone().unwrap_or_default();
+        let meta = about.meta();
+        let label = |key: &str| meta.labels.as_ref()?.get(key).cloned();
+        let variable = || meta.annotations.as_ref()?.get(labels::VARIABLE).cloned();
+        let name = meta.name.clone().unwrap_or_default();
         let group = label(labels::INSTANCE_GROUP_NAME);
         let (object_type, object_name) = match K::kind(&()).as_ref() {
             "BOSHDeployment" => ("deployment", None),
             "QuarksStatefulSet" => ("instance_group", group),
             "QuarksJob" => ("errand", group),
-            "QuarksSecret" => (
-                "variable",
-                about
-                    .meta()
-                    .annotations
-                    .as_ref()
-                    .and_then(|all| all.get(labels::VARIABLE))
-                    .cloned(),
-            ),
+            "QuarksSecret" => ("variable", variable()),
             "PersistentVolumeClaim" => ("disk", None),
             "Pod" => ("pod", None),
             _ => ("object", None),
@@ -167,11 +161,7 @@ fn action(reason: &str) -> String {
 /// In one line, and with a length that lets a page of such texts fit into an object.
 fn text(long: &str) -> String {
     let line = clean::line(long);
-    let mut end = MAX_TEXT_BYTES.min(line.len());
-    while !line.is_char_boundary(end) {
-        end -= 1;
-    }
-    line[..end].to_string()
+    line[..line.floor_char_boundary(MAX_TEXT_BYTES)].to_string()
 }
 
 #[cfg(test)]

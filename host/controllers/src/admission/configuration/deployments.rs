@@ -1,36 +1,15 @@
 //! The ValidatingWebhookConfiguration for deployments and their deletion. Pure.
 
-use super::{Inputs, REVIEW_TIMEOUT_SECONDS, condition, deletions};
-use crate::admission::DEPLOYMENTS;
+use super::{DELETION_TIMEOUT_SECONDS, Inputs, REVIEW_TIMEOUT_SECONDS, condition, rule};
+use crate::admission::{DELETIONS, DEPLOYMENTS};
 use boson_manifest::labels;
-use k8s_openapi::api::admissionregistration::v1::{
-    RuleWithOperations, ValidatingWebhook, ValidatingWebhookConfiguration,
-};
+use k8s_openapi::api::admissionregistration::v1::{ValidatingWebhook, ValidatingWebhookConfiguration};
 
 /// The desired object.
 pub(in crate::admission) fn deployments(inputs: &Inputs<'_>) -> ValidatingWebhookConfiguration {
-    ValidatingWebhookConfiguration {
-        metadata: inputs.metadata(),
-        webhooks: Some(vec![webhook(inputs), deletions::webhook(inputs)]),
-    }
-}
-
-fn webhook(inputs: &Inputs<'_>) -> ValidatingWebhook {
-    ValidatingWebhook {
+    let changes = ValidatingWebhook {
         name: format!("boshdeployments.{}", labels::GROUP),
-        admission_review_versions: vec!["v1".into()],
-        side_effects: "None".into(),
-        // An unavailable operator must not block users: the controller reports the same errors later.
-        failure_policy: Some("Ignore".into()),
         timeout_seconds: Some(REVIEW_TIMEOUT_SECONDS),
-        rules: Some(vec![RuleWithOperations {
-            api_groups: Some(vec![labels::GROUP.into()]),
-            api_versions: Some(vec!["v1alpha1".into()]),
-            operations: Some(vec!["CREATE".into(), "UPDATE".into()]),
-            resources: Some(vec!["boshdeployments".into()]),
-            scope: Some("Namespaced".into()),
-        }]),
-        namespace_selector: Some(inputs.selector()),
         match_conditions: Some(vec![
             condition("stays", "!has(object.metadata.deletionTimestamp)"),
             condition(
@@ -38,7 +17,40 @@ fn webhook(inputs: &Inputs<'_>) -> ValidatingWebhook {
                 "request.operation == 'CREATE' || object.spec != oldObject.spec",
             ),
         ]),
-        client_config: inputs.client(DEPLOYMENTS),
+        ..webhook(inputs, DEPLOYMENTS, &["CREATE", "UPDATE"])
+    };
+    // A webhook of its own, because a deletion has no new object: the conditions of the other one would fail on it.
+    let deletions = ValidatingWebhook {
+        name: format!("deletions.boshdeployments.{}", labels::GROUP),
+        timeout_seconds: Some(DELETION_TIMEOUT_SECONDS),
+        match_conditions: Some(vec![
+            condition("stays", "!has(oldObject.metadata.deletionTimestamp)"),
+            // Nobody reads a warning when a namespace is deleted with all that it has.
+            condition(
+                "is-asked-by-a-user",
+                "!request.userInfo.username.startsWith('system:serviceaccount:kube-system:') && \
+                 request.userInfo.username != 'system:kube-controller-manager'",
+            ),
+        ]),
+        ..webhook(inputs, DELETIONS, &["DELETE"])
+    };
+    ValidatingWebhookConfiguration {
+        metadata: inputs.metadata(),
+        webhooks: Some(vec![changes, deletions]),
+    }
+}
+
+/// What both have in common. `what`: the last part of the path.
+fn webhook(inputs: &Inputs<'_>, what: &str, operations: &[&str]) -> ValidatingWebhook {
+    ValidatingWebhook {
+        admission_review_versions: vec!["v1".into()],
+        side_effects: "None".into(),
+        // An unavailable operator must not block users: the controller reports the same errors later, and a deletion
+        // only gets a warning.
+        failure_policy: Some("Ignore".into()),
+        rules: Some(vec![rule([labels::GROUP, "v1alpha1", "boshdeployments"], operations)]),
+        namespace_selector: Some(inputs.selector()),
+        client_config: inputs.client(what),
         ..ValidatingWebhook::default()
     }
 }

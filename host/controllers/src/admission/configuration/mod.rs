@@ -1,6 +1,5 @@
 //! The configurations by which the API server sends requests to the webhook. Pure.
 
-mod deletions;
 mod deployments;
 pub(super) mod owner;
 mod pods;
@@ -14,7 +13,9 @@ use boson_cluster::namespaces::Namespaces;
 use boson_manifest::labels;
 use boson_pipeline::bundle::{MANAGED_BY, MANAGER as BOSON};
 use k8s_openapi::ByteString;
-use k8s_openapi::api::admissionregistration::v1::{MatchCondition, ServiceReference, WebhookClientConfig};
+use k8s_openapi::api::admissionregistration::v1::{
+    MatchCondition, RuleWithOperations, ServiceReference, WebhookClientConfig,
+};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{
     LabelSelector, LabelSelectorRequirement, ObjectMeta, OwnerReference,
 };
@@ -87,6 +88,18 @@ impl Inputs<'_> {
                 ..config
             },
         }
+    }
+}
+
+/// A rule for these operations on objects in namespaces. `[group, version, plural]`: their resource.
+fn rule([group, version, plural]: [&str; 3], operations: &[&str]) -> RuleWithOperations {
+    let all = |texts: &[&str]| Some(texts.iter().map(ToString::to_string).collect());
+    RuleWithOperations {
+        api_groups: all(&[group]),
+        api_versions: all(&[version]),
+        operations: all(operations),
+        resources: all(&[plural]),
+        scope: Some("Namespaced".into()),
     }
 }
 

@@ -4,7 +4,6 @@
 //! write a configuration owns it: both are deleted together, by each way to uninstall the operator, also by those that
 //! keep its namespace.
 
-use k8s_openapi::api::core::v1::Namespace;
 use k8s_openapi::api::rbac::v1::ClusterRole;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 use kube::Resource;
@@ -21,11 +20,6 @@ pub(in crate::admission) fn role(role: &ClusterRole, configuration: &str) -> Opt
     let mut names = rules.flat_map(|rule| rule.resource_names.iter().flatten());
     let permits = names.any(|name| name == configuration);
     role.owner_ref(&()).filter(|_| permits)
-}
-
-/// The reference to the namespace of the operator.
-pub(in crate::admission) fn namespace(namespace: &Namespace) -> Option<OwnerReference> {
-    namespace.owner_ref(&())
 }
 
 #[cfg(test)]

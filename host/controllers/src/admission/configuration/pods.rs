@@ -1,9 +1,9 @@
 //! The MutatingWebhookConfiguration for pods that ask for links. Pure.
 
-use super::{Inputs, REVIEW_TIMEOUT_SECONDS, condition};
+use super::{Inputs, REVIEW_TIMEOUT_SECONDS, condition, rule};
 use crate::admission::PODS;
 use boson_manifest::labels;
-use k8s_openapi::api::admissionregistration::v1::{MutatingWebhook, MutatingWebhookConfiguration, RuleWithOperations};
+use k8s_openapi::api::admissionregistration::v1::{MutatingWebhook, MutatingWebhookConfiguration};
 
 /// The desired object.
 pub(in crate::admission) fn pods(inputs: &Inputs<'_>) -> MutatingWebhookConfiguration {
@@ -24,13 +24,7 @@ fn webhook(inputs: &Inputs<'_>) -> MutatingWebhook {
         failure_policy: Some("Fail".into()),
         reinvocation_policy: Some("Never".into()),
         timeout_seconds: Some(REVIEW_TIMEOUT_SECONDS),
-        rules: Some(vec![RuleWithOperations {
-            api_groups: Some(vec![String::new()]),
-            api_versions: Some(vec!["v1".into()]),
-            operations: Some(vec!["CREATE".into()]),
-            resources: Some(vec!["pods".into()]),
-            scope: Some("Namespaced".into()),
-        }]),
+        rules: Some(vec![rule(["", "v1", "pods"], &["CREATE"])]),
         namespace_selector: Some(inputs.selector()),
         // The API server evaluates it itself, so other pods do not depend on the operator. An expression that fails
         // would reject the pod, so it must not.

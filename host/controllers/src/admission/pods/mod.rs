@@ -8,7 +8,6 @@ use super::configuration::REVIEW_TIMEOUT_SECONDS;
 use crate::links::{Consumed, DigestKey, Missing, find};
 use crate::slots::Slots;
 use boson_cluster::client::Cluster;
-use boson_cluster::metrics::Outcome;
 use boson_cluster::namespaces::Namespaces;
 use kube::core::DynamicObject;
 use kube::core::admission::AdmissionRequest;
@@ -59,16 +58,15 @@ impl PodReviewer {
         let consumed = match Consumed::of(object.metadata.annotations.as_ref()) {
             Ok(Some(consumed)) => consumed,
             // The condition of the webhook excludes such pods.
-            Ok(None) => return allow(Vec::new(), Vec::new()),
+            Ok(None) => return Answer::reviewed(Vec::new()),
             Err(why) => return Answer::deny("denied", why, false),
         };
         let Ok(pod) = serde_json::to_value(object) else {
             return Answer::deny("unreadable", "the pod is not JSON".into(), false);
         };
-        match tokio::time::timeout(REVIEW_TIMEOUT, self.review(namespace, &consumed, &pod)).await {
-            Ok(answer) => answer,
-            Err(_) => Answer::deny("late", format!("its links were not read in time; {RETRY_HELP}"), true),
-        }
+        let late = |_| Answer::deny("late", format!("its links were not read in time; {RETRY_HELP}"), true);
+        let answer = tokio::time::timeout(REVIEW_TIMEOUT, self.review(namespace, &consumed, &pod)).await;
+        answer.unwrap_or_else(late)
     }
 
     async fn review(&self, namespace: &str, consumed: &Consumed, pod: &Value) -> Answer {
@@ -92,18 +90,11 @@ impl PodReviewer {
             return Answer::deny("failed", format!("the operator is starting; {RETRY_HELP}"), true);
         };
         match mutate::mutate(pod, consumed, &links, &digest) {
-            Ok(changed) => allow(changed.patch, changed.warnings),
+            Ok(changed) => Answer {
+                patch: changed.patch,
+                ..Answer::reviewed(changed.warnings)
+            },
             Err(why) => Answer::deny("denied", why, false),
         }
-    }
-}
-
-fn allow(patch: Vec<Value>, warnings: Vec<String>) -> Answer {
-    let outcome = if warnings.is_empty() { "allowed" } else { "warned" };
-    Answer {
-        outcome: Outcome(outcome),
-        refusal: None,
-        warnings,
-        patch,
     }
 }

@@ -7,7 +7,7 @@
 use crate::links::{Consumed, Key, Link};
 use boson_manifest::labels::{CONSUMER, LINKS_DIGEST};
 use boson_manifest::names::{container, label_value};
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
 /// Where links are mounted.
@@ -115,14 +115,8 @@ fn variables(links: &[Link], warnings: &mut Vec<String>) -> Result<Vec<Variable>
 
 /// `nats.password` becomes `LINK_NATS_PASSWORD`.
 fn variable(key: &str) -> String {
-    let upper = key.chars().map(|c| {
-        if c.is_ascii_alphanumeric() {
-            c.to_ascii_uppercase()
-        } else {
-            '_'
-        }
-    });
-    "LINK_".chars().chain(upper).collect()
+    let name = key.replace(|c: char| !c.is_ascii_alphanumeric(), "_");
+    format!("LINK_{}", name.to_ascii_uppercase())
 }
 
 fn file_only(key: &Key, name: &str) -> Option<&'static str> {
@@ -204,11 +198,8 @@ fn give(
             }
         }
     }
-    let empty = Map::new();
-    let had = container.as_object().unwrap_or(&empty);
-    let (has_env, has_mounts) = (had.contains_key("env"), had.contains_key("volumeMounts"));
-    for (member, values, had) in [("env", environment, has_env), ("volumeMounts", all, has_mounts)] {
-        if had || !values.is_empty() {
+    for (member, values) in [("env", environment), ("volumeMounts", all)] {
+        if container.get(member).is_some() || !values.is_empty() {
             container[member] = Value::Array(values);
         }
     }

@@ -57,9 +57,7 @@ pub async fn store(
             Err(error) => errors.push(error),
         }
     }
-    if !errors.is_empty() {
-        return Err(manifest.fail(errors));
-    }
+    manifest.all_right(errors)?;
     let mut stored = Vec::new();
     for (series, content, annotations) in contents {
         let secret = version(run, series, existing, content, annotations).await?;

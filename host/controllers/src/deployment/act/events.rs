@@ -49,23 +49,11 @@ pub async fn changed(context: &Context, object: &BoshDeployment, notice: &Notice
 /// read. The watch drops the managed fields, so this reads it again, once for each change.
 async fn user(context: &Context, object: &BoshDeployment) -> Option<String> {
     let Identity { namespace, name, .. } = Identity::of(object).ok()?;
-    if !context
-        .memory
-        .recorded
-        .advance(&(namespace.into(), name.into()), object)
-    {
+    let key = (namespace.into(), name.into());
+    if !context.memory.recorded.advance(&key, object) {
         return None;
     }
-    match context.cluster.get::<BoshDeployment>(namespace, name).await {
-        Ok(found) => who(&found?.metadata),
-        Err(error) => {
-            tracing::debug!(%error, "cannot read who has changed a deployment");
-            None
-        }
-    }
-}
-
-/// Emits one event. Returns whether it succeeded.
-pub async fn send(context: &Context, object: &BoshDeployment, notice: &Notice) -> bool {
-    context.events.emit_all(object, slice::from_ref(notice)).await
+    let found = context.cluster.get::<BoshDeployment>(namespace, name).await;
+    let found = found.inspect_err(|error| tracing::debug!(%error, "cannot read who has changed a deployment"));
+    who(&found.ok()??.metadata)
 }

@@ -13,7 +13,6 @@ use crate::deployment::stop::{Stop, refusal};
 use boson_cluster::objects::Plan;
 use boson_cluster::objects::conflicts::{Conflicts, Whose, whose};
 use boson_pipeline::Diagnostic;
-use boson_pipeline::report::Sources;
 use futures::{FutureExt, StreamExt, stream};
 use k8s_openapi::api::core::v1::Secret;
 use serde_json::{Value, json};
@@ -103,5 +102,5 @@ pub fn not_of_others(run: &Reconcile<'_>, secret: Option<&Secret>) -> Result<(),
 fn name_conflict(complaint: String) -> Stop {
     let error = Diagnostic::error(codes::DEPLOYMENT_NAME_CONFLICT, complaint)
         .help("delete it, or give the deployment or the instance group another name; the operator retries every 30 s");
-    Stop::conflict(vec![error], &Sources::default())
+    Stop::conflict(vec![error])
 }

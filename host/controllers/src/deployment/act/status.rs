@@ -1,6 +1,5 @@
 //! Writes the status of a deployment.
 
-use super::events;
 use crate::deployment::context::{Context, MANAGER};
 use crate::deployment::memory::Key;
 use crate::deployment::status::{self, Observed, Outcome};
@@ -74,13 +73,10 @@ pub async fn delayed(context: &Context, object: &BoshDeployment, error: &Error, 
 /// Reports once, in the status and as an event, that the namespace has no label. Skips namespaces with the label of
 /// another operator, and deployments that already have a status.
 pub async fn unserved(context: &Context, object: &BoshDeployment, namespace: &str) -> Result<(), Error> {
-    let Some(id) = context.scope.monitored_id() else {
-        // An operator for a list of namespaces cannot read others.
+    // An operator for a list of namespaces cannot read others.
+    let Some(id) = context.scope.monitored_id().filter(|_| object.status.is_none()) else {
         return Ok(());
     };
-    if object.status.is_some() {
-        return Ok(());
-    }
     let found = context.cluster.namespace(namespace).await?;
     if found.is_none_or(|found| found.labels().contains_key(labels::MONITORED)) {
         return Ok(());
@@ -92,7 +88,7 @@ pub async fn unserved(context: &Context, object: &BoshDeployment, namespace: &st
         Err(error) if error.is_race() => return Ok(()),
         Err(error) => return Err(error),
     }
-    events::send(context, object, &notice).await;
+    context.events.emit_all(object, &[notice]).await;
     Ok(())
 }
 

@@ -26,12 +26,11 @@ const LATER: &[&Code] = &[
 ];
 
 /// The result of a check.
-#[derive(Debug, Default, PartialEq, Eq)]
-pub(crate) struct Checked {
+pub(crate) enum Checked {
     /// All errors with their positions, as in the condition of the deployment.
-    pub wrong: Option<String>,
+    Wrong(String),
     /// What has no effect, and what is still missing; a sentence each.
-    pub warnings: Vec<String>,
+    Right(Vec<String>),
 }
 
 // === impl Context ===
@@ -54,15 +53,12 @@ impl Context {
             Err(stop) => Err(stop),
         };
         match checked {
-            Ok(warnings) => Ok(Checked { wrong: None, warnings }),
-            Err(Stop::Wrong(wrong) | Stop::Refused(wrong)) => Ok(Checked {
-                wrong: Some(wrong.message),
-                warnings: Vec::new(),
-            }),
-            Err(Stop::Waiting(what)) => Ok(Checked {
-                wrong: None,
-                warnings: vec![format!("not checked completely: that needs {what}")],
-            }),
+            Ok(warnings) => Ok(Checked::Right(warnings)),
+            Err(Stop::Wrong(wrong) | Stop::Refused(wrong)) => Ok(Checked::Wrong(wrong.message)),
+            Err(Stop::Waiting(what)) => {
+                let warning = format!("not checked completely: that needs {what}");
+                Ok(Checked::Right(vec![warning]))
+            }
             Err(Stop::Api(error)) => Err(error),
         }
     }
@@ -79,11 +75,9 @@ async fn check(run: &Reconcile<'_>) -> Result<Vec<String>, Stop> {
     }
     let stages = run.plugins.stages.clone();
     let mut manifest = merge(stages.clone(), read, run.deployment.name.clone()).await?;
-    let (given, errors) = inputs::given_so_far(run, stages.clone(), &manifest).await?;
+    let (given, errors) = inputs::given(run, stages.clone(), &manifest).await?;
     let (later, wrong) = parted(errors);
-    if !wrong.is_empty() {
-        return Err(manifest.fail(wrong));
-    }
+    manifest.all_right(wrong)?;
     if !later.is_empty() {
         let reported = [manifest.warnings, later].concat();
         return Ok(sentences(&reported, &manifest.sources));

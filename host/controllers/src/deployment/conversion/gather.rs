@@ -11,28 +11,18 @@ use crate::deployment::reconcile::Reconcile;
 use crate::deployment::stop::Stop;
 use boson_api::deployment::ConversionMode;
 use boson_cluster::objects::versioned::Series;
-use boson_document::Tree;
 use boson_manifest::group::InstanceGroup;
 use boson_pipeline::Stage;
 use boson_pipeline::convert::{self, providers_document, stored_documents};
 use boson_pipeline::stage::{External, Provider, ResolvedGroup};
 use std::iter;
 
-/// The series of the step's documents.
-struct Documents {
-    /// By instance group.
-    groups: Vec<Series>,
-    links: Series,
-}
-
 /// All instance groups with properties bound and links resolved, and the links that the deployment provides.
 pub async fn gather(run: &Reconcile<'_>, work: &mut Work) -> Result<(Vec<Gathered>, Vec<Provider>), Stop> {
     let external = inputs::links(run, &mut work.manifest).await?;
-    let names = group_names(&work.manifest.tree);
-    let series = Documents {
-        groups: series(&names, &work.manifest, |group| run.whose().resolved(group))?,
-        links: run.whose().links(),
-    };
+    let groups = InstanceGroup::all(&work.manifest.tree);
+    let names: Vec<String> = groups.map(|group| group.name).collect();
+    let series = series(&names, &work.manifest, |group| run.whose().resolved(group))?;
     let mut stored = match run.mode {
         ConversionMode::InProcess => here(run, work, &series, external).await?,
         ConversionMode::Jobs => {
@@ -58,10 +48,11 @@ pub async fn gather(run: &Reconcile<'_>, work: &mut Work) -> Result<(Vec<Gathere
     Ok((gathered, providers))
 }
 
+/// `series`: of the groups.
 async fn here(
     run: &Reconcile<'_>,
     work: &mut Work,
-    series: &Documents,
+    series: &[Series],
     external: External,
 ) -> Result<Vec<Stored>, Stop> {
     let releases = inputs::releases(run, &work.manifest).await?;
@@ -70,14 +61,14 @@ async fn here(
     let resolved =
         work.call(move |stages, manifest| convert::gather(stages, &deployment, manifest.named(), &releases, &external));
     let resolved = resolved.await?;
-    let both = series.groups.iter().zip(&resolved.groups);
+    let both = series.iter().zip(&resolved.groups);
     let groups = both.map(|(series, group)| Document {
         series,
         texts: stored_documents::resolved(group),
         annotations: work.annotations(Some(&group.name)),
     });
     let links = Document {
-        series: &series.links,
+        series: &run.whose().links(),
         texts: stored_documents::providers(&resolved.providers),
         annotations: work.annotations(None),
     };
@@ -106,19 +97,12 @@ async fn in_pods(
     run: &Reconcile<'_>,
     work: &mut Work,
     names: &[String],
-    series: &Documents,
+    series: &[Series],
 ) -> Result<Vec<Stored>, Stop> {
     let releases = inputs::images(run, &work.manifest)?;
     pull_secrets::apply(run, work).await?;
-    let both = names.iter().zip(&series.groups);
-    let groups: Vec<_> = both.map(|(name, series)| jobs::Gathering { name, series }).collect();
     let site = work.site(run, Stage::Links).await?;
-    let job = jobs::gathering(&site, &work.desired, &groups, &series.links, &releases)?;
-    let all: Vec<Series> = series.groups.iter().chain([&series.links]).cloned().collect();
-    jobs::output(run, &job, &all, &mut work.manifest).await
-}
-
-/// Names of the instance groups, in manifest order.
-fn group_names(manifest: &Tree) -> Vec<String> {
-    InstanceGroup::all(manifest).map(|group| group.name).collect()
+    let links = run.whose().links();
+    let job = jobs::gathering(&site, &work.desired, names, series, &links, &releases)?;
+    jobs::output(run, &job, &[series, &[links]].concat(), &mut work.manifest).await
 }

@@ -16,24 +16,17 @@ use std::sync::Arc;
 /// Documents that could not be read; the errors of the step.
 pub async fn merge(stages: SharedStages, documents: Documents, deployment: String) -> Result<Manifest, Stop> {
     blocking(move || {
-        let Documents {
-            read,
-            kinds,
-            errors,
-            mut sources,
-            share,
-            secrets,
-            ..
-        } = documents;
+        let (errors, mut sources) = (documents.errors, documents.sources);
         if !errors.is_empty() {
             return Err(Stop::wrong(errors, &sources));
         }
-        let (Some(manifest), Some(share)) = (read.first(), share) else {
+        let (Some(manifest), Some(share)) = (documents.read.first(), documents.share) else {
             return Err(Stop::Waiting("the manifest".into()));
         };
         sources.set_main(&manifest.name);
         let of = |kind: InputKind| -> Vec<Arc<Document>> {
-            let read = read.iter().zip(&kinds).filter(|(_, one)| **one == kind);
+            let read = documents.read.iter().zip(&documents.kinds);
+            let read = read.filter(|(_, one)| **one == kind);
             read.map(|(document, _)| document.clone()).collect()
         };
         let mut warnings = Vec::new();
@@ -45,13 +38,13 @@ pub async fn merge(stages: SharedStages, documents: Documents, deployment: Strin
             deployment: Some(&deployment),
         };
         let merged = convert::merge(&*stages, all, &mut sources, &mut warnings);
-        let tree = merged.map_err(|errors| Stop::wrong(secrets.scrub(errors, &sources), &sources))?;
+        let tree = merged.map_err(|errors| Stop::wrong(documents.secrets.scrub(errors, &sources), &sources))?;
         Ok(Manifest {
             name: manifest.name.clone(),
             tree: Arc::new(tree),
             sources: Arc::new(sources),
             warnings,
-            secrets: Arc::new(secrets),
+            secrets: Arc::new(documents.secrets),
             _share: Arc::new(share),
         })
     })

@@ -20,4 +20,4 @@ pub use merge::merge;
 pub use objects::objects;
 pub use render::render;
 pub use traced::traced;
-pub use work::{Rendered, Work};
+pub use work::Work;

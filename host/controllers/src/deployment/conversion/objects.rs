@@ -25,7 +25,12 @@ pub async fn objects(run: &Reconcile<'_>, work: &mut Work, groups: Vec<RenderedG
             is_partial: true,
             threads: CONVERSION_THREADS,
         };
-        let ready: Vec<Group<'_>> = groups.iter().map(RenderedGroup::ready).collect();
+        let ready = groups.iter().map(|one| Group {
+            resolved: &one.gathered.group,
+            secret: one.gathered.secret.clone(),
+            jobs: &one.jobs,
+        });
+        let ready: Vec<_> = ready.collect();
         let mut reported = Vec::new();
         let made = convert::objects(stages, &making, &ready, Vec::new(), &mut reported);
         Ok((made, reported))

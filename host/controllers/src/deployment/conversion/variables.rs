@@ -9,9 +9,9 @@ use crate::deployment::stop::Stop;
 use boson_api::deployment::ConversionMode;
 use boson_document::Tree;
 use boson_pipeline::scrub::Secrets;
-use boson_pipeline::stage::{Deployment, External, Named, SharedStages, Variable};
+use boson_pipeline::stage::{External, Named, SharedStages, Variable};
 use boson_pipeline::variables::{self, Table};
-use boson_pipeline::{Diagnostic, StageError, Stages, convert};
+use boson_pipeline::{Diagnostic, StageError, convert};
 use serde_json::Value;
 use std::sync::Arc;
 
@@ -34,20 +34,6 @@ pub enum Depth {
     Releases,
 }
 
-/// The result of the checks.
-struct Checked {
-    variables: Vec<Variable>,
-    objects: Vec<Tree>,
-    warnings: Vec<Diagnostic>,
-}
-
-/// Errors of the checks.
-struct CheckError {
-    errors: Vec<Diagnostic>,
-    /// The manifest with the given values, if the checks came that far.
-    document: Option<Tree>,
-}
-
 /// The QuarksSecrets to apply, after the checks of the manifest that need no values.
 pub async fn asked(
     run: &Reconcile<'_>,
@@ -59,14 +45,28 @@ pub async fn asked(
     // The checked document holds given values, and checks may quote what they refuse.
     manifest.secrets_mut().add(Secrets::of(&given.to_tree()));
     let (deployment, given, own) = (run.deployment.clone(), given.clone(), stages.clone());
-    let result = manifest.blocking(move |manifest| checked(&*own, manifest, &deployment, &given));
-    match result.await? {
-        Ok(checked) => Ok(Asked {
-            variables: checked.variables,
-            secrets: owned::of_kind(run, &*stages, checked.objects, "QuarksSecret", manifest)?,
-            warnings: checked.warnings,
-        }),
-        Err(CheckError { errors, document }) => Err(refused(run, stages, manifest, errors, document, depth).await),
+    let checked = manifest.blocking(move |manifest| {
+        let (wanted, warnings) = variables::wanted(&*own, manifest.named(), &given)?;
+        let named = Named::new(&manifest.name, &wanted.document);
+        let converted = own.convert_deployment(&deployment, named, &wanted.variables);
+        Ok((wanted, warnings, converted))
+    });
+    let checked: Result<_, StageError> = checked.await?;
+    let (wanted, mut warnings, converted) = checked.map_err(|error| manifest.wrong(error))?;
+    match converted {
+        Ok((objects, reported)) => {
+            warnings.extend(reported);
+            Ok(Asked {
+                variables: wanted.variables,
+                secrets: owned::of_kind(run, &*stages, objects, "QuarksSecret", manifest)?,
+                warnings,
+            })
+        }
+        // Errors of the deployment's own objects leave a document whose links can be checked, too.
+        Err(error) => {
+            let errors = error.into_diagnostics();
+            Err(refused(run, stages, manifest, errors, wanted.document, depth).await)
+        }
     }
 }
 
@@ -77,13 +77,12 @@ async fn refused(
     stages: SharedStages,
     manifest: &mut Manifest,
     errors: Vec<Diagnostic>,
-    document: Option<Tree>,
+    document: Tree,
     depth: Depth,
 ) -> Stop {
-    let is_deep = depth == Depth::Releases && run.mode == ConversionMode::InProcess;
-    let Some(document) = document.filter(|_| is_deep) else {
+    if depth == Depth::Manifest || run.mode == ConversionMode::Jobs {
         return manifest.fail(errors);
-    };
+    }
     manifest.tree = Arc::new(document);
     // Without releases, their images are reported after these errors are fixed.
     let Ok(releases) = inputs::releases(run, manifest).await else {
@@ -101,34 +100,4 @@ async fn refused(
         manifest.fail(convert::together(errors, more))
     });
     all.await.unwrap_or_else(|stop| stop)
-}
-
-/// The checks of a manifest that need no values. Errors of the deployment's own objects leave a document whose links
-/// can be checked, too.
-fn checked(
-    stages: &dyn Stages,
-    manifest: &Manifest,
-    deployment: &Deployment,
-    given: &Table,
-) -> Result<Checked, CheckError> {
-    let wanted = variables::wanted(stages, manifest.named(), given);
-    let (wanted, mut warnings) = wanted.map_err(|error| CheckError {
-        errors: error.into_diagnostics(),
-        document: None,
-    })?;
-    let named = Named::new(&manifest.name, &wanted.document);
-    match stages.convert_deployment(deployment, named, &wanted.variables) {
-        Ok((objects, reported)) => {
-            warnings.extend(reported);
-            Ok(Checked {
-                variables: wanted.variables,
-                objects,
-                warnings,
-            })
-        }
-        Err(error) => Err(CheckError {
-            errors: error.into_diagnostics(),
-            document: Some(wanted.document),
-        }),
-    }
 }

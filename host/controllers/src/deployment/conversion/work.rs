@@ -16,7 +16,7 @@ use boson_cluster::objects::versioned::Series;
 use boson_document::Tree;
 use boson_in_pod::{Held, Values};
 use boson_manifest::names::NameError;
-use boson_pipeline::convert::{Group, stored_documents};
+use boson_pipeline::convert::stored_documents;
 use boson_pipeline::stage::{JobFiles, Reply, ResolvedGroup, SharedStages, Variable};
 use boson_pipeline::{Stage, Stages, plain, yaml};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
@@ -74,19 +74,6 @@ pub struct Rendered {
 pub struct RenderedGroup {
     pub gathered: Gathered,
     pub jobs: Vec<JobFiles>,
-}
-
-// === impl RenderedGroup ===
-
-impl RenderedGroup {
-    /// As an input of the step that makes objects.
-    pub fn ready(&self) -> Group<'_> {
-        Group {
-            resolved: &self.gathered.group,
-            secret: self.gathered.secret.clone(),
-            jobs: &self.jobs,
-        }
-    }
 }
 
 // === impl Work ===

@@ -5,14 +5,12 @@ use super::digests::{self, Source};
 use super::memory::hold;
 use super::references::{Found, Reference, fetch, find, given, references, source};
 use super::sizes::{self, Size};
-use crate::conversion::Web;
 use crate::deployment::manifest::blocking;
 use crate::deployment::reconcile::Reconcile;
 use crate::deployment::stop::Stop;
+use boson_api::ReferenceType;
 use boson_api::deployment::{Input, InputKind};
-use boson_api::{BoshDeploymentSpec, ReferenceType, ResourceReference};
-use boson_budget::{Budget, Class, Share};
-use boson_cluster::client::{Cluster, Error};
+use boson_budget::{Class, Share};
 use boson_pipeline::Diagnostic;
 use boson_pipeline::report::Sources;
 use boson_pipeline::scrub::Secrets;
@@ -20,6 +18,7 @@ use boson_pipeline::yaml::{self, Document};
 use std::sync::Arc;
 
 /// The documents of a deployment, as far as they could be read.
+#[derive(Default)]
 pub struct Documents {
     /// The manifest first, the others in the order of the specification; one that is named twice is in the list twice.
     pub read: Vec<Arc<Document>>,
@@ -35,14 +34,6 @@ pub struct Documents {
     pub share: Option<Share>,
     /// The values in those of them that are Secrets.
     pub secrets: Secrets,
-}
-
-/// Where documents are read from, and the memory budget for them.
-struct Reader<'a> {
-    cluster: &'a Cluster,
-    web: &'a dyn Web,
-    budget: &'a Budget,
-    namespace: &'a str,
 }
 
 /// The documents that the references name.
@@ -63,99 +54,78 @@ struct Fetched {
 
 /// Reads all documents, and notes their digests.
 pub async fn read(run: &Reconcile<'_>) -> Result<Documents, Stop> {
-    let (conversion, spec) = (&run.context.conversion, &run.object.spec);
-    let reader = Reader {
-        cluster: &run.context.cluster,
-        web: &*conversion.web,
-        budget: &conversion.budget,
-        namespace: run.namespace,
-    };
-    let read = reader.read(spec).await?;
+    let read = read_all(run).await?;
     run.progress.uses(read.inputs());
     let mut all = read.found.clone();
-    all.extend(given(reader.cluster, run.namespace, spec).await?);
-    run.progress.has_read(digests::digest(&all));
+    all.extend(given(&run.context.cluster, run.namespace, &run.object.spec).await?);
+    run.progress.known().inputs_digest = Some(digests::digest(&all));
     Ok(read)
 }
 
-// === impl Reader ===
+/// Reads the documents that exist, and reports what is wrong with the others.
+async fn read_all(run: &Reconcile<'_>) -> Result<Documents, Stop> {
+    let budget = &run.context.conversion.budget;
+    let most = sizes::MAX_DOCUMENT_BYTES.min(budget.most(Class::Reading));
+    let reading = hold(run, Class::Reading, most).await?;
+    let fetched = fetch_all(run, most).await?;
+    let is_paused = run.object.spec.paused;
+    let (fetched, weight) = blocking(move || {
+        let weight = fetched.weight(is_paused);
+        (fetched, weight)
+    })
+    .await?;
+    let most = budget.most(Class::Documents);
+    let heavy = (weight > most).then(|| sizes::too_heavy(&fetched.sized(), weight, most));
+    if let Some(error) = fetched.excess.clone().or(heavy) {
+        return Ok(Documents {
+            kinds: fetched.kinds,
+            errors: vec![error],
+            found: fetched.sources,
+            ..Documents::default()
+        });
+    }
+    // A holder of the class Documents never waits for the class Reading, so this wait ends.
+    let share = hold(run, Class::Documents, weight).await?;
+    let read = blocking(move || parse(fetched, share)).await;
+    drop(reading);
+    read
+}
 
-impl Reader<'_> {
-    /// Reads the documents that exist, and reports what is wrong with the others.
-    async fn read(&self, spec: &BoshDeploymentSpec) -> Result<Documents, Stop> {
-        let most = sizes::MAX_DOCUMENT_BYTES.min(self.budget.most(Class::Reading));
-        let reading = self.hold(Class::Reading, most).await?;
-        let fetched = self.fetch_all(spec, most).await?;
-        let is_paused = spec.paused;
-        let (fetched, weight) = blocking(move || {
-            let weight = fetched.weight(is_paused);
-            (fetched, weight)
-        })
-        .await?;
-        let most = self.budget.most(Class::Documents);
-        let heavy = (weight > most).then(|| sizes::too_heavy(&fetched.sized(), weight, most));
-        if let Some(error) = fetched.excess.clone().or(heavy) {
-            return Ok(Documents {
-                read: Vec::new(),
-                kinds: fetched.kinds,
-                errors: vec![error],
-                sources: Sources::default(),
-                found: fetched.sources,
-                share: None,
-                secrets: Secrets::default(),
-            });
+async fn fetch_all(run: &Reconcile<'_>, most: u64) -> Result<Fetched, Stop> {
+    let all: Vec<_> = references(&run.object.spec).collect();
+    let mut fetched = Fetched {
+        kinds: all.iter().map(|reference| reference.kind).collect(),
+        ..Fetched::default()
+    };
+    let same = |one: usize, other: usize| {
+        let of = |nth: usize| all.get(nth).map(|one| (one.to, one.key));
+        of(one) == of(other)
+    };
+    for (nth, Reference { to, key, pointer, .. }) in all.iter().enumerate() {
+        if let Some(first) = (0..nth).find(|earlier| same(*earlier, nth)) {
+            fetched.again(first);
+            continue;
         }
-        // A holder of the class Documents never waits for the class Reading, so this wait ends.
-        let share = self.hold(Class::Documents, weight).await?;
-        let read = blocking(move || parse(fetched, share)).await;
-        drop(reading);
-        read
-    }
-
-    async fn hold(&self, class: Class, bytes: u64) -> Result<Share, Stop> {
-        hold(self.budget, class, self.namespace, bytes).await
-    }
-
-    async fn fetch_all(&self, spec: &BoshDeploymentSpec, most: u64) -> Result<Fetched, Stop> {
-        let all: Vec<_> = references(spec).collect();
-        let mut fetched = Fetched {
-            kinds: all.iter().map(|reference| reference.kind).collect(),
-            ..Fetched::default()
-        };
-        let same = |one: usize, other: usize| {
-            let of = |nth: usize| all.get(nth).map(|one| (one.to, one.key));
-            of(one) == of(other)
-        };
-        for (nth, Reference { to, key, pointer, .. }) in all.iter().enumerate() {
-            if let Some(first) = (0..nth).find(|earlier| same(*earlier, nth)) {
-                fetched.again(first);
-                continue;
-            }
-            // Do not fetch what would be dropped anyway: a server may answer any number of addresses.
-            if fetched.excess.is_some() && to.kind == ReferenceType::Url {
-                fetched.sources.push(source(to, None));
-                fetched.order.push(fetched.found.len());
-                continue;
-            }
-            let found = self.fetch(to, key).await?;
-            let digest = found.as_ref().ok().map(|found| found.digest.clone());
-            fetched.sources.push(source(to, digest));
+        // Do not fetch what would be dropped anyway: a server may answer any number of addresses.
+        if fetched.excess.is_some() && to.kind == ReferenceType::Url {
+            fetched.sources.push(source(to, None));
             fetched.order.push(fetched.found.len());
-            if fetched.excess.is_none() {
-                let times = (nth..all.len()).filter(|later| same(nth, *later)).count();
-                let found = found.map_err(|error| error.in_document("boshdeployment").at(pointer));
-                fetched.keep(found, times, most);
-            }
+            continue;
         }
-        Ok(fetched)
-    }
-
-    async fn fetch(&self, reference: &ResourceReference, key: &str) -> Result<Result<Found, Diagnostic>, Error> {
-        match reference.kind {
-            ReferenceType::Url => Ok(fetch(self.web, &reference.name).await),
-            _ => find(self.cluster, self.namespace, reference, key).await,
+        let found = match to.kind {
+            ReferenceType::Url => fetch(&*run.context.conversion.web, &to.name).await,
+            _ => find(&run.context.cluster, run.namespace, to, key).await?,
+        };
+        let digest = found.as_ref().ok().map(|found| found.digest.clone());
+        fetched.sources.push(source(to, digest));
+        fetched.order.push(fetched.found.len());
+        if fetched.excess.is_none() {
+            let times = (nth..all.len()).filter(|later| same(nth, *later)).count();
+            let found = found.map_err(|error| error.in_document("boshdeployment").at(pointer));
+            fetched.keep(found, times, most);
         }
     }
+    Ok(fetched)
 }
 
 // === impl Documents ===
@@ -209,15 +179,8 @@ fn parse(fetched: Fetched, share: Share) -> Documents {
     let (mut sources, mut errors, mut secrets) = (Sources::default(), Vec::new(), Secrets::default());
     let mut documents: Vec<Option<Arc<Document>>> = Vec::new();
     for found in fetched.found {
-        documents.push(
-            match found.and_then(|found| document(&found, &mut sources, &mut secrets)) {
-                Ok(document) => Some(document),
-                Err(error) => {
-                    errors.push(error);
-                    None
-                }
-            },
-        );
+        let document = found.and_then(|found| document(&found, &mut sources, &mut secrets));
+        documents.push(document.map_err(|error| errors.push(error)).ok());
     }
     let read = fetched
         .order

@@ -17,4 +17,4 @@ pub use links::read as links;
 pub use pull_secrets::{has_credentials, names_in_pods as pull_secrets};
 pub use references::digest_now;
 pub use releases::{images, read as releases};
-pub use variables::{generated, given, given_so_far};
+pub use variables::{generated, given};

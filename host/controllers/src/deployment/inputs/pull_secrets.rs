@@ -54,7 +54,7 @@ async fn names(run: &Reconcile<'_>, manifest: &Tree) -> Result<Vec<String>, Stop
     }
     sources.extend(names.iter().cloned().map(Source::Secret));
     // Remembered before they are read, so that no change is lost.
-    run.context.memory.pulls.remember(run.key(), sources);
+    run.context.memory.pulls.set(&run.key(), sources);
     Ok(names)
 }
 

@@ -1,5 +1,5 @@
 //! The documents that a BOSHDeployment refers to: its manifest, its ops files, its cloud configs and its runtime
-//! configs. `reading` reads them.
+//! configs. `documents` reads them.
 
 use super::digests::{self, Source};
 use crate::codes;
@@ -11,15 +11,15 @@ use boson_in_pod::codes as in_pod_codes;
 use boson_pipeline::Diagnostic;
 use k8s_openapi::api::core::v1::{ConfigMap, Secret};
 use std::collections::BTreeMap;
+use std::slice;
 
-/// Key of a manifest.
-const MANIFEST: &str = "manifest";
-/// Key of an ops file.
-const OPS: &str = "ops";
-/// Key of a cloud config.
-const CLOUD_CONFIG: &str = "cloud-config";
-/// Key of a runtime config.
-const RUNTIME_CONFIG: &str = "runtime-config";
+/// What a reference names, and the key of its document.
+type Named = (InputKind, &'static str);
+
+const MANIFEST: Named = (InputKind::Manifest, "manifest");
+const OPS: Named = (InputKind::Ops, "ops");
+const CLOUD_CONFIG: Named = (InputKind::CloudConfig, "cloud-config");
+const RUNTIME_CONFIG: Named = (InputKind::RuntimeConfig, "runtime-config");
 
 /// A reference of a specification.
 pub struct Reference<'a> {
@@ -42,39 +42,24 @@ pub struct Found {
 
 /// The references in order.
 pub fn references(spec: &BoshDeploymentSpec) -> impl Iterator<Item = Reference<'_>> {
-    use InputKind::{CloudConfig, Manifest, Ops, RuntimeConfig};
-    let one = |to, kind, key, pointer: &str| Reference {
-        to,
-        kind,
-        key,
-        pointer: pointer.into(),
-    };
-    let first = spec.cloud_config.iter();
-    std::iter::once(one(&spec.manifest, Manifest, MANIFEST, "/spec/manifest"))
-        .chain(listed((Ops, OPS), "/spec/ops", &spec.ops))
-        .chain(first.map(move |to| one(to, CloudConfig, CLOUD_CONFIG, "/spec/cloudConfig")))
-        .chain(listed(
-            (CloudConfig, CLOUD_CONFIG),
-            "/spec/cloudConfigs",
-            &spec.cloud_configs,
-        ))
-        .chain(listed(
-            (RuntimeConfig, RUNTIME_CONFIG),
-            "/spec/runtimeConfigs",
-            &spec.runtime_configs,
-        ))
-}
-
-fn listed<'s>(
-    (kind, key): (InputKind, &'static str),
-    at: &'static str,
-    all: &'s [ResourceReference],
-) -> impl Iterator<Item = Reference<'s>> {
-    all.iter().enumerate().map(move |(nth, to)| Reference {
-        to,
-        kind,
-        key,
-        pointer: format!("{at}/{nth}"),
+    // In the pointers, `-` stands for the index in a list.
+    let parts = [
+        (MANIFEST, "/spec/manifest", slice::from_ref(&spec.manifest)),
+        (OPS, "/spec/ops/-", &spec.ops[..]),
+        (CLOUD_CONFIG, "/spec/cloudConfig", spec.cloud_config.as_slice()),
+        (CLOUD_CONFIG, "/spec/cloudConfigs/-", &spec.cloud_configs[..]),
+        (RUNTIME_CONFIG, "/spec/runtimeConfigs/-", &spec.runtime_configs[..]),
+    ];
+    parts.into_iter().flat_map(|((kind, key), pointer, all)| {
+        all.iter().enumerate().map(move |(nth, to)| Reference {
+            to,
+            kind,
+            key,
+            pointer: match pointer.strip_suffix('-') {
+                Some(list) => format!("{list}{nth}"),
+                None => pointer.into(),
+            },
+        })
     })
 }
 

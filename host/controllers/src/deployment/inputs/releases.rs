@@ -11,6 +11,7 @@ use boson_budget::Class;
 use boson_cluster::pull_secret::PullSecret;
 use boson_document::{Pointer, Tree};
 use boson_manifest::{copier, images};
+use boson_pipeline::diagnostic::all;
 use boson_pipeline::release::{self, Release};
 use boson_pipeline::{Diagnostic, convert};
 use std::sync::Arc;
@@ -26,10 +27,9 @@ pub async fn read(run: &Reconcile<'_>, manifest: &Manifest) -> Result<Arc<Vec<Re
 
 async fn read_all(run: &Reconcile<'_>, manifest: &Manifest) -> Result<ReadReleases, Stop> {
     let (mut releases, mut errors) = (Vec::new(), Vec::new());
-    let budget = &run.context.conversion.budget;
-    let most = MAX_RELEASE_BYTES.min(budget.most(Class::Releases));
+    let most = MAX_RELEASE_BYTES.min(run.context.conversion.budget.most(Class::Releases));
     // The most that they can need, because their size is unknown; the rest is given back.
-    let mut share = hold(budget, Class::Releases, run.namespace, most).await?;
+    let mut share = hold(run, Class::Releases, most).await?;
     let shared = pull_secrets::contents(run, &manifest.tree).await?;
     for (place, image) in listed(run, manifest) {
         let read = match image {
@@ -51,9 +51,7 @@ async fn read_all(run: &Reconcile<'_>, manifest: &Manifest) -> Result<ReadReleas
             })),
         }
     }
-    if !errors.is_empty() {
-        return Err(manifest.fail(errors));
-    }
+    manifest.all_right(errors)?;
     share.shrink_to(releases.iter().map(Release::weight).sum());
     Ok(ReadReleases {
         releases: Arc::new(releases),
@@ -63,18 +61,11 @@ async fn read_all(run: &Reconcile<'_>, manifest: &Manifest) -> Result<ReadReleas
 
 /// The images of the releases, for pods that run them.
 pub fn images(run: &Reconcile<'_>, manifest: &Manifest) -> Result<Vec<ReleaseImage>, Stop> {
-    let (mut images, mut errors) = (Vec::new(), Vec::new());
-    for (place, image) in listed(run, manifest) {
-        match image {
-            Ok(image) => images.push(image),
-            Err(error) => errors.push(error.in_document(&manifest.name).at(&place)),
-        }
-    }
-    if errors.is_empty() {
-        Ok(images)
-    } else {
-        Err(manifest.fail(errors))
-    }
+    let placed = |(place, image): (Pointer, Result<ReleaseImage, Diagnostic>)| {
+        image.map_err(|error| error.in_document(&manifest.name).at(&place))
+    };
+    let images = listed(run, manifest).into_iter().map(placed);
+    all(images).map_err(|errors| manifest.fail(errors))
 }
 
 /// The image of each release that has jobs in use, or why it has no image, with its JSON pointer.

@@ -4,13 +4,14 @@ use super::digests;
 use crate::deployment::manifest::Manifest;
 use crate::deployment::observe;
 use crate::deployment::plan::documents::Whose;
+use crate::deployment::plan::stored::Stored;
 use crate::deployment::reconcile::Reconcile;
 use crate::deployment::stop::Stop;
 use boson_api::BoshDeployment;
 use boson_api::deployment::{Input, InputKind};
-use boson_cluster::client::Error;
 use boson_manifest::labels::{SECRET_TYPE, secret_type};
 use boson_manifest::names::Names;
+use boson_pipeline::Diagnostic;
 use boson_pipeline::convert::{providers_document, shared_links, stored_documents};
 use boson_pipeline::external;
 use boson_pipeline::stage::{ExternalLink, OtherDeployment};
@@ -33,7 +34,7 @@ pub async fn read(run: &Reconcile<'_>, manifest: &Manifest) -> Result<Vec<OtherD
             continue;
         }
         let links = match newest(run, &name, &meta).await? {
-            Some(secret) => shared(&name, &secret).map_err(|error| manifest.one(*error))?,
+            Some(stored) => shared(&name, &stored).map_err(|error| manifest.one(error))?,
             None => Vec::new(),
         };
         found.push(OtherDeployment { name, links });
@@ -43,7 +44,7 @@ pub async fn read(run: &Reconcile<'_>, manifest: &Manifest) -> Result<Vec<OtherD
 }
 
 /// The newest Secret with the links that a deployment provides; none before its first conversion.
-async fn newest(run: &Reconcile<'_>, name: &str, meta: &ObjectMeta) -> Result<Option<Secret>, Error> {
+async fn newest(run: &Reconcile<'_>, name: &str, meta: &ObjectMeta) -> Result<Option<Stored>, Stop> {
     let Ok(names) = Names::new(name, run.namespace, &run.deployment.cluster_domain) else {
         return Ok(None);
     };
@@ -62,26 +63,21 @@ async fn newest(run: &Reconcile<'_>, name: &str, meta: &ObjectMeta) -> Result<Op
         .cluster
         .list_metadata::<Secret>(run.namespace, &labels)
         .await?;
-    let Some(newest) = whose.links().newest(&versions).map(str::to_string) else {
+    let series = whose.links();
+    let Some(newest) = series.newest(&versions) else {
         return Ok(None);
     };
-    let secret = observe::secret(run, &newest).await?;
+    let secret = observe::secret(run, newest).await?;
     run.progress.uses(secret.iter().map(|secret| Input {
         kind: InputKind::Link,
         name: format!("deployment/{name}"),
         digest: digests::of_secret(&secret.metadata),
     }));
-    Ok(secret)
+    secret.map(|secret| Stored::new(&series, secret)).transpose()
 }
 
 /// The links in such a Secret that are shared.
-fn shared(deployment: &str, secret: &Secret) -> Result<Vec<ExternalLink>, Box<boson_pipeline::Diagnostic>> {
-    let name = secret.metadata.name.as_deref().unwrap_or_default();
-    let data = secret
-        .data
-        .as_ref()
-        .and_then(|data| data.get(stored_documents::PROVIDERS));
-    let bytes = data.map(|bytes| bytes.0.as_slice()).unwrap_or_default();
-    let document = stored_documents::read(name, bytes)?;
+fn shared(deployment: &str, stored: &Stored) -> Result<Vec<ExternalLink>, Diagnostic> {
+    let document = stored_documents::read(&stored.name, stored.bytes(stored_documents::PROVIDERS))?;
     Ok(shared_links::shared(deployment, providers_document::read(&document)?))
 }

@@ -1,8 +1,8 @@
 //! The limit for the total size of the documents of one deployment, and its error messages. Pure.
 
 use crate::codes;
-use crate::listing::first_of;
 use boson_pipeline::Diagnostic;
+use boson_pipeline::listing::first_of;
 use boson_pipeline::yaml;
 
 const MIB: u64 = 1 << 20;

@@ -7,11 +7,11 @@ use crate::deployment::observe;
 use crate::deployment::plan::variables::{State, state};
 use crate::deployment::reconcile::Reconcile;
 use crate::deployment::stop::Stop;
-use crate::listing::first_of;
 use boson_api::QuarksSecret;
 use boson_document::Tree;
 use boson_in_pod::{Held, Origin, Values, secrets};
 use boson_pipeline::Diagnostic;
+use boson_pipeline::listing::first_of;
 use boson_pipeline::report::Sources;
 use boson_pipeline::stage::{SharedStages, Variable};
 use boson_pipeline::variables;
@@ -19,18 +19,9 @@ use boson_pipeline::variables;
 /// Variables without a value that a message names: a deployment of Cloud Foundry waits for hundreds at first.
 const MAX_NAMED_VARIABLES: usize = 5;
 
-/// The values given by the user: `spec.vars`, and the Secrets of implicit variables.
-pub async fn given(run: &Reconcile<'_>, stages: SharedStages, manifest: &Manifest) -> Result<Vec<Held>, Stop> {
-    let (held, errors) = given_so_far(run, stages, manifest).await?;
-    if errors.is_empty() {
-        Ok(held)
-    } else {
-        Err(manifest.fail(errors))
-    }
-}
-
-/// The given values that exist, and what is wrong with the others.
-pub async fn given_so_far(
+/// The values given by the user, from `spec.vars` and the Secrets of implicit variables, as far as they exist, and what
+/// is wrong with the others.
+pub async fn given(
     run: &Reconcile<'_>,
     stages: SharedStages,
     manifest: &Manifest,
@@ -61,10 +52,10 @@ pub async fn given_so_far(
             .implicit_variable(variable)
             .map_err(|error| manifest.one(unnamed(&error)))?;
         match observe::secret(run, &secret).await? {
-            Some(found) => match secrets::of_implicit(&found, key) {
-                Ok(_) => {
+            Some(found) => match Held::implicit(&reference.name, key, &found) {
+                Ok(value) => {
                     run.progress.uses([digests::variable(variable, &found.metadata)]);
-                    held.push(Held::implicit(&reference.name, key, &found));
+                    held.push(value);
                 }
                 Err(error) => errors.push(error),
             },
@@ -101,7 +92,7 @@ pub async fn generated(run: &Reconcile<'_>, variables: &[Variable]) -> Result<Ve
     }
     if !failed.is_empty() {
         // Not `Waiting`, which would promise that the value arrives without a change.
-        return Err(Stop::conflict(failed, &Sources::default()));
+        return Err(Stop::conflict(failed));
     }
     let waiting = [explained, coming].concat();
     if waiting.is_empty() {

@@ -9,7 +9,7 @@ mod pods;
 mod tests;
 
 use crate::codes;
-pub use object::{Gathering, Job, Rendering, Site, gathering, interpolation, rendering};
+pub use object::{Job, Rendering, Site, gathering, interpolation, rendering};
 pub use pod::PodPlugins;
 
 use super::act;
@@ -27,7 +27,6 @@ use boson_pipeline::Diagnostic;
 use boson_pipeline::convert::pre_render_ops;
 use k8s_openapi::api::batch::v1 as batch;
 use k8s_openapi::api::core::v1::Pod;
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::ResourceExt;
 use plan::Todo;
 
@@ -83,11 +82,8 @@ async fn finished(
     let mut warnings = warnings.unwrap_or_default();
     pre_render_ops::in_manifest(&mut warnings, manifest.named());
     manifest.warnings.extend(warnings);
-    // Listed after the job has ended, so that nothing is missing.
-    let existing = observe::documents(run).await?;
-    if let Some(stored) = newest(run, series, &existing).await?
-        && plan::are_of_run(stored.iter().map(|one| &one.secret), &job.digest)
-    {
+    let stored: Option<Vec<Stored>> = written(run, job, series).await?.into_iter().collect();
+    if let Some(stored) = stored {
         return Ok(stored);
     }
     // A Secret of its output was deleted: only another run restores it.
@@ -104,46 +100,38 @@ pub async fn output_by_group(
     series: &[Series],
     manifest: &mut Manifest,
 ) -> Result<Left, Stop> {
-    let wrong = match output(run, job, series, manifest).await {
-        Ok(stored) => {
-            return Ok(Left {
-                stored: stored.into_iter().map(Some).collect(),
-                wrong: None,
-            });
+    match output(run, job, series, manifest).await {
+        Ok(stored) => Ok(Left {
+            stored: stored.into_iter().map(Some).collect(),
+            wrong: None,
+        }),
+        Err(Stop::Wrong(wrong)) => {
+            let stored = written(run, job, series).await?;
+            if stored.iter().any(Option::is_some) {
+                let wrong = Some(wrong);
+                Ok(Left { stored, wrong })
+            } else {
+                Err(Stop::Wrong(wrong))
+            }
         }
-        Err(Stop::Wrong(wrong)) => wrong,
-        Err(stop) => return Err(stop),
-    };
-    let existing = observe::documents(run).await?;
-    let mut stored = Vec::new();
-    for one in series {
-        let newest = newest(run, std::slice::from_ref(one), &existing).await?;
-        let newest = newest.and_then(|mut stored| stored.pop());
-        stored.push(newest.filter(|one| plan::are_of_run(std::iter::once(&one.secret), &job.digest)));
-    }
-    if stored.iter().any(Option::is_some) {
-        Ok(Left {
-            stored,
-            wrong: Some(wrong),
-        })
-    } else {
-        Err(Stop::Wrong(wrong))
+        Err(stop) => Err(stop),
     }
 }
 
-/// The newest version of each series; none if one has none.
-async fn newest(run: &Reconcile<'_>, series: &[Series], existing: &[ObjectMeta]) -> Result<Option<Vec<Stored>>, Stop> {
-    let mut stored = Vec::new();
+/// The newest version of each series; none if it is not output of this run. Listed after the job has ended, so that
+/// nothing is missing.
+async fn written(run: &Reconcile<'_>, job: &Job, series: &[Series]) -> Result<Vec<Option<Stored>>, Stop> {
+    let existing = observe::documents(run).await?;
+    let mut written = Vec::new();
     for series in series {
-        let Some(name) = series.newest(existing) else {
-            return Ok(None);
+        let newest = match series.newest(&existing) {
+            Some(name) => observe::secret(run, name).await?,
+            None => None,
         };
-        let Some(secret) = observe::secret(run, name).await? else {
-            return Ok(None);
-        };
-        stored.push(Stored::new(series, secret)?);
+        let newest = newest.filter(|secret| plan::is_of_run(secret, &job.digest));
+        written.push(newest.map(|secret| Stored::new(series, secret)).transpose()?);
     }
-    Ok(Some(stored))
+    Ok(written)
 }
 
 /// Why a job has no output: its errors, or that it still runs. `failed`: the message of its condition Failed, if it has

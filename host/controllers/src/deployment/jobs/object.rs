@@ -17,15 +17,11 @@ use boson_manifest::names;
 use boson_pipeline::bundle::{MANAGED_BY, MANAGER};
 use boson_pipeline::convert::stored_documents;
 use boson_pipeline::stage::Deployment;
-use k8s_openapi::api::batch::v1::{
-    JobSpec, JobTemplateSpec, PodFailurePolicy, PodFailurePolicyOnExitCodesRequirement,
-    PodFailurePolicyOnPodConditionsPattern, PodFailurePolicyRule,
-};
 use k8s_openapi::api::core::v1::{
-    Container, PodSpec, PodTemplateSpec, ProjectedVolumeSource, SecretProjection, Volume, VolumeMount, VolumeProjection,
+    Container, PodSpec, PodTemplateSpec, ProjectedVolumeSource, SecretProjection, Volume, VolumeProjection,
 };
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
-use serde_json::{Map, Value};
+use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
 /// Annotation of the pods and of their output: digest of everything that the run depends on.
@@ -65,12 +61,6 @@ pub struct Job {
     pub digest: String,
 }
 
-/// An instance group to resolve, and the series of its resolved document.
-pub struct Gathering<'a> {
-    pub name: &'a str,
-    pub series: &'a Series,
-}
-
 /// An instance group to render, and the series of its rendered BPM configuration.
 pub struct Rendering<'a> {
     pub name: &'a str,
@@ -102,43 +92,48 @@ pub fn interpolation(site: &Site<'_>, with_ops: &str, inputs: &str, series: &Ser
 }
 
 /// Resolves instance groups, and the links that the deployment provides: all containers know them, the first one stores
-/// them.
+/// them. `series`: by group, those of the resolved documents.
 pub fn gathering(
     site: &Site<'_>,
     desired: &str,
-    groups: &[Gathering<'_>],
+    groups: &[String],
+    series: &[Series],
     links: &Series,
     releases: &[ReleaseImage],
 ) -> Result<Job, Stop> {
     let folder = "/var/run/secrets/desired-manifest";
-    let command = |(nth, group): (usize, &Gathering<'_>)| {
+    let command = |(nth, group): (usize, &String)| {
         let mut arguments = site.arguments(&format!("--manifest={folder}/{}", stored_documents::MANIFEST));
-        arguments.push(format!("--group={}", group.name));
+        arguments.push(format!("--group={group}"));
         if nth == 0 {
             arguments.push(format!("--providers={}", boson_in_pod::PROVIDERS));
         }
         arguments.extend(site.of_deployment());
-        arguments.extend(site.external_argument());
         let mut mounts = vec![
             pod::mount("desired-manifest", folder),
             pod::mount(VALUES, VALUES_AT),
             pod::mount(pod::RELEASES, copier::RELEASES),
         ];
-        mounts.extend(site.external_mount());
+        if site.external.is_some() {
+            arguments.push(format!("--links={EXTERNAL_AT}/{}", stored_documents::EXTERNAL));
+            mounts.push(pod::mount(EXTERNAL, EXTERNAL_AT));
+        }
         Command {
-            name: names::container(&["group", group.name]),
+            name: names::container(&["group", group]),
             command: "instance-group",
             arguments,
             mounts,
             contract: contract::LINKS,
         }
     };
-    let mut outputs: Vec<_> = groups.iter().map(|group| vec![(OUTPUT, group.series)]).collect();
+    let mut outputs: Vec<_> = series.iter().map(|series| vec![(OUTPUT, series)]).collect();
     if let Some(first) = outputs.first_mut() {
         first.push((PROVIDERS, links));
     }
     let mut volumes = vec![pod::secret("desired-manifest", desired, stored_documents::MANIFEST)];
-    volumes.extend(site.external_volume());
+    if let Some(secret) = site.external {
+        volumes.push(pod::secret(EXTERNAL, secret, stored_documents::EXTERNAL));
+    }
     volumes.extend(pod::volumes_of_copiers());
     let draft = Draft {
         name: site.whose.names.data_gathering(),
@@ -229,20 +224,6 @@ impl Site<'_> {
         ]
     }
 
-    fn external_argument(&self) -> Option<String> {
-        let path = format!("--links={EXTERNAL_AT}/{}", stored_documents::EXTERNAL);
-        self.external.map(|_| path)
-    }
-
-    fn external_mount(&self) -> Option<VolumeMount> {
-        self.external.map(|_| pod::mount(EXTERNAL, EXTERNAL_AT))
-    }
-
-    fn external_volume(&self) -> Option<Volume> {
-        let secret = self.external?;
-        Some(pod::secret(EXTERNAL, secret, stored_documents::EXTERNAL))
-    }
-
     fn of_deployment(&self) -> Vec<String> {
         let deployment = self.deployment;
         let mut arguments = vec![
@@ -251,12 +232,9 @@ impl Site<'_> {
             format!("--cluster-domain={}", deployment.cluster_domain),
             format!("--operator-image={}", deployment.operator_image),
         ];
-        arguments.extend(
-            deployment
-                .registry
-                .iter()
-                .map(|registry| format!("--registry={registry}")),
-        );
+        if let Some(registry) = &deployment.registry {
+            arguments.push(format!("--registry={registry}"));
+        }
         if deployment.monit {
             arguments.push("--monit".into());
         }
@@ -337,7 +315,7 @@ impl Draft<'_> {
             trigger: Trigger {
                 strategy: Strategy::Once,
             },
-            template: template(pods).ok_or_else(|| unwritable(&self.name))?.into(),
+            template: serde_json::from_value(template(&pods)).map_err(|_| unwritable(&self.name))?,
             update_on_config_change: false,
             output: Some(Output {
                 output_map: outputs.collect(),
@@ -364,39 +342,15 @@ fn unwritable(name: &str) -> Stop {
     Stop::defect(&format!("QuarksJob '{name}' is no JSON object"))
 }
 
-fn template(pods: PodTemplateSpec) -> Option<Map<String, Value>> {
-    let wrong_input = PodFailurePolicyRule {
-        action: "FailJob".into(),
-        on_exit_codes: Some(PodFailurePolicyOnExitCodesRequirement {
-            operator: "In".into(),
-            values: WRONG_INPUT.into(),
-            ..PodFailurePolicyOnExitCodesRequirement::default()
-        }),
-        ..PodFailurePolicyRule::default()
-    };
-    let lost_node = PodFailurePolicyRule {
-        action: "Ignore".into(),
-        on_pod_conditions: Some(vec![PodFailurePolicyOnPodConditionsPattern {
-            type_: "DisruptionTarget".into(),
-            status: "True".into(),
-        }]),
-        ..PodFailurePolicyRule::default()
-    };
-    let template = JobTemplateSpec {
-        metadata: None,
-        spec: Some(JobSpec {
-            backoff_limit: Some(MAX_POD_RETRIES),
-            pod_failure_policy: Some(PodFailurePolicy {
-                rules: vec![wrong_input, lost_node],
-            }),
-            template: pods,
-            ..JobSpec::default()
-        }),
-    };
-    match serde_json::to_value(template) {
-        Ok(Value::Object(template)) => Some(template),
-        _ => None,
-    }
+/// The template of a Job with these pods.
+fn template(pods: &PodTemplateSpec) -> Value {
+    let wrong_input = json!({"action": "FailJob", "onExitCodes": {"operator": "In", "values": WRONG_INPUT}});
+    let lost_node = json!({"action": "Ignore", "onPodConditions": [{"status": "True", "type": "DisruptionTarget"}]});
+    json!({"spec": {
+        "backoffLimit": MAX_POD_RETRIES,
+        "podFailurePolicy": {"rules": [wrong_input, lost_node]},
+        "template": pods,
+    }})
 }
 
 /// `digest`: names the run that created or confirmed a version, so that an older version is never mistaken for it.

@@ -1,8 +1,9 @@
 //! What to do about a QuarksJob of the conversion. Pure.
 
 use super::object::INPUTS;
+use crate::job::{ending, is_alive};
+use boson_api::QuarksJob;
 use boson_api::job::Strategy;
-use boson_api::{ConditionStatus, QuarksJob};
 use k8s_openapi::api::batch::v1::Job;
 use k8s_openapi::api::core::v1::{Pod, Secret};
 use kube::ResourceExt;
@@ -55,9 +56,7 @@ fn ended(job: &QuarksJob) -> Option<Result<(), String>> {
     if status.observed_generation != job.metadata.generation {
         return None;
     }
-    let mut conditions = status.conditions.iter();
-    let failed = conditions.find(|one| one.kind == "Failed" && one.status == ConditionStatus::True);
-    match (failed, job.spec.trigger.strategy) {
+    match (status.failure(), job.spec.trigger.strategy) {
         // The API server refuses its Job; the trigger waits for another template.
         (Some(failed), _) if failed.reason == REFUSED => Some(Err(failed.message.clone())),
         (_, Strategy::Manual | Strategy::Now | Strategy::Changed | Strategy::Once) => None,
@@ -66,34 +65,23 @@ fn ended(job: &QuarksJob) -> Option<Result<(), String>> {
     }
 }
 
-/// Whether all Secrets are output of the run with these inputs.
-pub fn are_of_run<'s>(mut secrets: impl Iterator<Item = &'s Secret>, digest: &str) -> bool {
-    secrets.all(|secret| secret.annotations().get(INPUTS).map(String::as_str) == Some(digest))
+/// Whether a Secret is output of the run with these inputs.
+pub fn is_of_run(secret: &Secret, digest: &str) -> bool {
+    secret.annotations().get(INPUTS).map(String::as_str) == Some(digest)
 }
 
 /// Whether something of an earlier run may still write: a Job that has not ended, or a running pod.
 pub fn lingers(jobs: &[Job], pods: &[Pod], digest: &str) -> bool {
     let is_earlier = |annotations: Option<&BTreeMap<String, String>>| {
-        annotations
-            .and_then(|annotations| annotations.get(INPUTS))
-            .map(String::as_str)
-            != Some(digest)
+        let inputs = annotations.and_then(|annotations| annotations.get(INPUTS));
+        inputs.is_none_or(|inputs| inputs != digest)
     };
     let job_lingers = jobs.iter().any(|job| {
         let template = job.spec.as_ref().and_then(|spec| spec.template.metadata.as_ref());
-        is_earlier(template.and_then(|metadata| metadata.annotations.as_ref())) && !has_ended(job)
+        is_earlier(template.and_then(|metadata| metadata.annotations.as_ref())) && ending(job).is_none()
     });
-    let pod_lingers = pods.iter().any(|pod| {
-        let phase = pod.status.as_ref().and_then(|status| status.phase.as_deref());
-        is_earlier(pod.metadata.annotations.as_ref()) && !matches!(phase, Some("Succeeded" | "Failed"))
-    });
-    job_lingers || pod_lingers
-}
-
-fn has_ended(job: &Job) -> bool {
-    let conditions = job.status.as_ref().and_then(|status| status.conditions.as_ref());
-    let mut conditions = conditions.into_iter().flatten();
-    conditions.any(|one| ["Complete", "Failed"].contains(&one.type_.as_str()) && one.status == "True")
+    let mut alive = pods.iter().filter(|pod| is_alive(pod));
+    job_lingers || alive.any(|pod| is_earlier(pod.metadata.annotations.as_ref()))
 }
 
 #[cfg(test)]

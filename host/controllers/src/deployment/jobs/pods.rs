@@ -6,7 +6,7 @@ use crate::codes;
 use boson_cluster::pods::{condition, statuses};
 use boson_in_pod::{Report, TRY_AGAIN_EXIT_CODE};
 use boson_pipeline::Diagnostic;
-use k8s_openapi::api::core::v1::{ContainerState, ContainerStateTerminated, ContainerStatus, Pod};
+use k8s_openapi::api::core::v1::{ContainerStateTerminated, ContainerStatus, Pod};
 use kube::ResourceExt;
 
 /// Reasons of a waiting container that starts only after a user fixes something, although the kubelet keeps retrying.
@@ -46,15 +46,12 @@ pub fn errors(pod: &Pod, has_failed: bool) -> Vec<Diagnostic> {
     if !is_over || !ended.iter().any(|(_, state)| is_final(state)) {
         return Vec::new();
     }
-    let mut errors: Vec<Diagnostic> = Vec::new();
-    for (_, report) in reports(ended.iter().copied()) {
+    let (mut errors, mut more) = (Vec::new(), Vec::new());
+    for (status, report) in reports(ended.iter().copied()) {
         errors.extend(report.diagnostics.into_iter().filter(Diagnostic::is_error));
+        more.extend((report.more > 0).then(|| unheard(pod, status, report.more)));
     }
-    dedup(&mut errors);
-    let mut more: Vec<Diagnostic> = Vec::new();
-    for (status, report) in reports(ended.iter().copied()).filter(|(_, report)| report.more > 0) {
-        more.push(unheard(pod, status, report.more));
-    }
+    let mut errors = unique(errors);
     errors.extend(more);
     if errors.is_empty() {
         errors.extend(ended.iter().map(|(status, state)| silent(pod, status, state)));
@@ -65,10 +62,8 @@ pub fn errors(pod: &Pod, has_failed: bool) -> Vec<Diagnostic> {
 /// The warnings of the containers of a successful run.
 pub fn warnings(pod: &Pod) -> Vec<Diagnostic> {
     let reports = reports(ended(pod));
-    let mut warnings: Vec<Diagnostic> = reports.flat_map(|(_, report)| report.diagnostics).collect();
-    warnings.retain(|one| !one.is_error());
-    dedup(&mut warnings);
-    warnings
+    let all = reports.flat_map(|(_, report)| report.diagnostics);
+    unique(all.filter(|one| !one.is_error()))
 }
 
 /// Why a pod cannot be scheduled; none if it is scheduled.
@@ -80,10 +75,7 @@ pub fn unplaced(pod: &Pod) -> Option<&str> {
 fn unwell(pod: &Pod) -> Vec<Diagnostic> {
     let mut errors = Vec::new();
     for status in statuses(pod) {
-        let Some(ContainerState {
-            waiting: Some(waiting), ..
-        }) = &status.state
-        else {
+        let Some(waiting) = status.state.as_ref().and_then(|state| state.waiting.as_ref()) else {
             continue;
         };
         let reason = waiting.reason.as_deref().unwrap_or_default();
@@ -156,16 +148,15 @@ fn phase(pod: &Pod) -> &str {
     status.and_then(|status| status.phase.as_deref()).unwrap_or_default()
 }
 
-/// Removes duplicates: the containers of several groups may report the same error in a manifest.
-fn dedup(all: &mut Vec<Diagnostic>) {
-    let mut unique: Vec<Diagnostic> = Vec::new();
-    all.retain(|one| {
-        let is_new = !unique.contains(one);
-        if is_new {
-            unique.push(one.clone());
+/// Each once: the containers of several groups may report the same error in a manifest.
+fn unique(all: impl IntoIterator<Item = Diagnostic>) -> Vec<Diagnostic> {
+    let mut unique = Vec::new();
+    for one in all {
+        if !unique.contains(&one) {
+            unique.push(one);
         }
-        is_new
-    });
+    }
+    unique
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! The objects of a conversion's jobs: names, mounts, privileges and digests.
 
-use super::object::{Gathering, INPUTS, Job, Rendering, Site, gathering, interpolation, rendering};
+use super::object::{INPUTS, Job, Rendering, Site, gathering, interpolation, rendering};
 use super::pod::PodPlugins;
 use crate::conversion::ReleaseImage;
 use crate::deployment::plan::documents::Whose;
@@ -58,10 +58,7 @@ fn with(change: impl FnOnce(&mut Deployment, &mut Vec<Held>, &mut Vec<ReleaseIma
         site.whose.bpm("broker").unwrap(),
         site.whose.links(),
     );
-    let gathered = Gathering {
-        name: "broker",
-        series: &resolved,
-    };
+    let (desired, groups) = ("nats.desired-manifest-v1", ["broker".to_string()]);
     let rendered = Rendering {
         name: "broker",
         series: &bpm,
@@ -69,7 +66,7 @@ fn with(change: impl FnOnce(&mut Deployment, &mut Vec<Held>, &mut Vec<ReleaseIma
     };
     [
         interpolation(&site, "nats.with-ops", "abc", &site.whose.desired()),
-        gathering(&site, "nats.desired-manifest-v1", &[gathered], &links, &releases),
+        gathering(&site, desired, &groups, &[resolved], &links, &releases),
         rendering(&site, &[rendered], &releases),
     ]
     .map(Result::unwrap)

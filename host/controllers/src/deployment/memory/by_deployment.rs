@@ -6,7 +6,7 @@ use std::collections::HashMap;
 
 #[derive(Debug, Default)]
 pub struct ByDeployment<T> {
-    all: Mutex<HashMap<Key, T>>,
+    pub(super) all: Mutex<HashMap<Key, T>>,
 }
 
 // === impl ByDeployment ===

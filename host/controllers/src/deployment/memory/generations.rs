@@ -2,28 +2,18 @@
 //! edited ConfigMap, is not recorded as a change by whoever wrote the specification.
 
 use super::Key;
+use super::by_deployment::ByDeployment;
 use boson_api::BoshDeployment;
-use parking_lot::Mutex;
-use std::collections::HashMap;
 
-/// The generations, by deployment.
-#[derive(Debug, Default)]
-pub struct Generations {
-    all: Mutex<HashMap<Key, Option<i64>>>,
-}
+// === impl ByDeployment ===
 
-// === impl Generations ===
-
-impl Generations {
+impl ByDeployment<Option<i64>> {
     /// Whether the specification has changed since the last change that was recorded; from now on, it has not.
     pub fn advance(&self, key: &Key, object: &BoshDeployment) -> bool {
         let generation = object.metadata.generation;
-        let before = self.all.lock().insert(key.clone(), generation);
-        before.map_or_else(|| !object.is("Applied"), |before| before != generation)
-    }
-
-    pub fn forget(&self, key: &Key) {
-        self.all.lock().remove(key);
+        let before = self.of(key);
+        self.set(key, generation);
+        before.map_or_else(|| !object.is("Applied"), |before| generation != Some(before))
     }
 }
 
@@ -48,7 +38,7 @@ mod tests {
             json!([{"type": "Applied", "status": status, "reason": "r", "message": "m", "observedGeneration": generation,
                 "lastTransitionTime": "2026-01-01T00:00:00Z"}])
         };
-        let generations = Generations::default();
+        let generations: ByDeployment<Option<i64>> = ByDeployment::default();
         assert!(
             generations.advance(&key, &deployment(1, &json!([]))),
             "a new deployment"
@@ -56,9 +46,9 @@ mod tests {
         assert!(!generations.advance(&key, &deployment(1, &json!([]))));
         assert!(generations.advance(&key, &deployment(2, &applied("True", 2))));
         // After a restart of the operator.
-        generations.forget(&key);
+        generations.set(&key, None);
         assert!(!generations.advance(&key, &deployment(2, &applied("True", 2))));
-        generations.forget(&key);
+        generations.set(&key, None);
         assert!(
             generations.advance(&key, &deployment(2, &applied("Unknown", 2))),
             "it waited for values"

@@ -7,8 +7,7 @@ mod pull_sources;
 mod rollouts;
 mod schedule;
 
-pub use generations::Generations;
-pub use pull_sources::{PullSources, Source};
+pub use pull_sources::Source;
 pub use rollouts::Rollouts;
 pub use schedule::{Due, Schedule};
 
@@ -28,8 +27,8 @@ pub const FALLBACK_INTERVAL: Duration = Duration::from_secs(30);
 pub struct Memory {
     /// When each was converted last, and when it is due again.
     pub schedule: Schedule,
-    /// What each pulls images with.
-    pub pulls: PullSources,
+    /// What each pulled images with at its last reconcile.
+    pub pulls: ByDeployment<BTreeSet<Source>>,
     /// Which other deployments each named in its links at its last conversion: a change of their links is a change of
     /// its inputs.
     pub linked: ByDeployment<BTreeSet<String>>,
@@ -40,8 +39,8 @@ pub struct Memory {
     /// The plugins that failed in the last conversion of each: checks that were skipped, and plugins that stopped it.
     /// They stay in its condition until it is converted again.
     pub failed: ByDeployment<Vec<PluginProblem>>,
-    /// The specification of each whose change was recorded last.
-    pub recorded: Generations,
+    /// The generation of the specification of each whose change was recorded last.
+    pub recorded: ByDeployment<Option<i64>>,
 }
 
 // === impl Memory ===
@@ -56,11 +55,11 @@ impl Memory {
     /// The deployment is deleted.
     pub fn forget(&self, key: &Key) {
         self.schedule.forget(key);
-        self.pulls.forget(key);
+        self.pulls.set(key, BTreeSet::new());
         self.linked.set(key, BTreeSet::new());
         self.postponed.set(key, false);
         self.rollouts.release(key);
         self.failed.set(key, Vec::new());
-        self.recorded.forget(key);
+        self.recorded.set(key, None);
     }
 }

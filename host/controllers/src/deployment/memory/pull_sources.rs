@@ -1,10 +1,9 @@
 //! What each deployment pulls images with: a change of these objects requeues it.
 
-use super::Key;
+use super::by_deployment::ByDeployment;
 use boson_api::BoshDeployment;
 use kube::runtime::reflector::ObjectRef;
-use parking_lot::Mutex;
-use std::collections::{BTreeSet, HashMap};
+use std::collections::BTreeSet;
 
 /// An object that a deployment pulls images with.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -13,27 +12,9 @@ pub enum Source {
     Account(String),
 }
 
-/// What each deployment pulled with at its last reconcile, by namespace and name: a change of these requeues it.
-#[derive(Debug, Default)]
-pub struct PullSources {
-    all: Mutex<HashMap<Key, BTreeSet<Source>>>,
-}
+// === impl ByDeployment ===
 
-// === impl PullSources ===
-
-impl PullSources {
-    /// What a deployment pulls with now.
-    pub fn remember(&self, key: Key, sources: BTreeSet<Source>) {
-        let mut all = self.all.lock();
-        all.insert(key, sources);
-    }
-
-    /// The deployment is deleted.
-    pub fn forget(&self, key: &Key) {
-        let mut all = self.all.lock();
-        all.remove(key);
-    }
-
+impl ByDeployment<BTreeSet<Source>> {
     /// The deployments of a namespace that pull with this.
     pub fn users(&self, namespace: Option<String>, source: &Source) -> Vec<ObjectRef<BoshDeployment>> {
         let namespace = namespace.unwrap_or_default();
@@ -51,14 +32,15 @@ mod tests {
 
     #[test]
     fn a_change_requeues_the_deployments_that_pull_with_it() {
-        let pulls = PullSources::default();
+        let pulls: ByDeployment<BTreeSet<Source>> = ByDeployment::default();
+        let key = ("n".to_string(), "d".to_string());
         let secret = Source::Secret("x".into());
-        pulls.remember(("n".into(), "d".into()), [secret.clone()].into());
+        pulls.set(&key, [secret.clone()].into());
         let users = |namespace: &str, source: &Source| pulls.users(Some(namespace.into()), source).len();
         assert_eq!(users("n", &secret), 1);
         assert_eq!(users("m", &secret), 0);
         assert_eq!(users("n", &Source::Account("x".into())), 0);
-        pulls.forget(&("n".into(), "d".into()));
+        pulls.set(&key, BTreeSet::new());
         assert_eq!(users("n", &secret), 0);
     }
 }

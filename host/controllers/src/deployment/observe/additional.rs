@@ -8,7 +8,6 @@ use crate::deployment::stop::Stop;
 use boson_cluster::client::{AnyObject, Error, ErrorKind, Served};
 use boson_pipeline::Diagnostic;
 use boson_pipeline::bundle::kinds::Kind;
-use boson_pipeline::report::Sources;
 use serde_json::Value;
 
 /// Those in the cluster.
@@ -55,7 +54,7 @@ async fn unreadable(run: &Reconcile<'_>, kind: &Kind, desired: &[Value], error: 
         format!("{kind} '{name}': {message}"),
     )
     .help(format!("{help}; the operator retries every 30 s"));
-    Err(Stop::conflict(vec![error], &Sources::default()))
+    Err(Stop::conflict(vec![error]))
 }
 
 /// Why the API server does not have a kind, and what to do; `None`: it has. A request without permission is refused

@@ -2,6 +2,7 @@
 
 use super::plugins::Resolution;
 use crate::deployment::context::Context;
+use crate::deployment::memory::Key;
 use crate::deployment::status::{CONVERSION_STEPS, Errands, Observed, Outcome};
 use boson_api::{BoshDeployment, QuarksJob, QuarksStatefulSet};
 use boson_cluster::cache::{GroupProblem, Reported};
@@ -26,15 +27,14 @@ pub struct Groups {
 pub async fn unchanged(
     context: &Context,
     object: &BoshDeployment,
-    namespace: &str,
+    key: &Key,
     resolution: Resolution,
 ) -> Result<Observed, Error> {
     let status = object.status.as_ref();
-    let key = (namespace.to_string(), object.name_any());
     let uid = object.uid().unwrap_or_default();
     let groups = Groups::of(context.cache.reported("QuarksStatefulSet", &uid));
     let errands = if context.cache.has("QuarksJob", &uid) {
-        errands(context, object, namespace).await?
+        errands(context, object, &key.0).await?
     } else {
         Errands::default()
     };
@@ -46,7 +46,7 @@ pub async fn unchanged(
         rollouts: groups.rollouts,
         warned: status.and_then(|status| status.warned.clone()),
         plugins: resolution.active.map(|active| active.resolved.uses).unwrap_or_default(),
-        plugin_problems: context.memory.with_failed(&key, resolution.plugin_problems),
+        plugin_problems: context.memory.with_failed(key, resolution.plugin_problems),
         loading: resolution.loading,
         ..Observed::ended(object.meta().generation, Outcome::Applied)
     })

@@ -63,18 +63,8 @@ pub fn of(context: &Context, object: &BoshDeployment) -> Option<Selector> {
 impl Snapshot {
     /// One digest of all of it.
     pub fn digest(&self) -> Digest {
-        self.digest_of(&self.digests)
-    }
-
-    /// The snapshot after these writes.
-    pub fn after(mut self, written: &[Written]) -> Self {
-        self.digests = self.selector.after(self.digests, written);
-        self
-    }
-
-    fn digest_of(&self, digests: &Digests) -> Digest {
         let mut bytes = self.settings.clone();
-        for ((kind, name), digest) in digests {
+        for ((kind, name), digest) in &self.digests {
             for part in [kind.as_bytes(), name.as_bytes(), digest.bytes()] {
                 bytes.extend_from_slice(part);
                 bytes.push(0);
@@ -82,15 +72,18 @@ impl Snapshot {
         }
         Digest::of_bytes(&bytes)
     }
+
+    /// The snapshot after these writes.
+    pub fn after(mut self, written: &[Written]) -> Self {
+        self.digests = self.selector.after(self.digests, written);
+        self
+    }
 }
 
 /// The present snapshot; none if the cache cannot tell.
 pub async fn snapshot(context: &Context, object: &BoshDeployment, resolution: &Resolution) -> Option<Snapshot> {
-    if !context.cache.is_filled(CACHE_FILL_TIMEOUT).await {
-        return None;
-    }
-    if on_the_web(&object.spec) {
-        // A web server sends no event when a document changes.
+    // A web server sends no event when a document changes.
+    if !context.cache.is_filled(CACHE_FILL_TIMEOUT).await || on_the_web(&object.spec) {
         return None;
     }
     let own = resolution.active.as_ref().ok()?;
@@ -118,11 +111,10 @@ pub async fn snapshot(context: &Context, object: &BoshDeployment, resolution: &R
 
 /// The names of the native objects of a kind that provide links to a deployment; none if the cache cannot tell.
 pub async fn linked(context: &Context, object: &BoshDeployment, kind: &str) -> Option<BTreeSet<String>> {
-    if context.cache.is_filled(CACHE_FILL_TIMEOUT).await {
-        Some(context.cache.linked(kind, &of(context, object)?))
-    } else {
-        None
+    if !context.cache.is_filled(CACHE_FILL_TIMEOUT).await {
+        return None;
     }
+    Some(context.cache.linked(kind, &of(context, object)?))
 }
 
 /// Whether any of the documents is on a web server, which sends no event when it changes.

@@ -169,7 +169,7 @@ mod tests {
     #[test]
     fn plugins_are_named_with_their_versions() {
         let plugin = |name: &str, version: &str, digest: &str| PluginUse {
-            stage: boson_api::stage::StageName::Bpm,
+            stage: boson_pipeline::Stage::Bpm,
             name: name.into(),
             version: version.into(),
             digest: digest.into(),

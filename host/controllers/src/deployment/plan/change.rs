@@ -3,10 +3,10 @@
 
 use super::causes::Causes;
 use super::object::{self, containers, group, is_group, is_same};
-use crate::listing::first_of;
 use boson_cluster::client::{AnyObject, Notice};
 use boson_cluster::objects::Plan;
 use boson_cluster::objects::versioned;
+use boson_pipeline::listing::first_of;
 use serde_json::Value;
 use std::collections::BTreeMap;
 
@@ -44,9 +44,9 @@ impl Change {
         for object in &plan.apply {
             let old = live.iter().find(|old| is_same(old, object));
             match (old, is_group(object)) {
-                (None, true) => change.created.push(with_version(object)),
+                (None, true) => change.created.push(with_version(object, None)),
                 (Some(old), true) => {
-                    change.changed.push(between(old, object));
+                    change.changed.push(with_version(object, Some(old)));
                     change.note_images(old, object);
                 }
                 (None, false) => created.count(object),
@@ -55,7 +55,7 @@ impl Change {
         }
         for object in &plan.delete {
             if is_group(object) {
-                change.deleted.push(with_version(object))
+                change.deleted.push(with_version(object, None))
             } else {
                 deleted.count(object)
             }
@@ -107,17 +107,11 @@ impl Others {
     }
 }
 
-fn with_version(object: &Value) -> String {
-    match version(object) {
-        Some(version) => format!("{} (v{version})", group(object)),
-        None => group(object).to_string(),
-    }
-}
-
-fn between(old: &Value, new: &Value) -> String {
-    match (version(old), version(new)) {
-        (Some(old), Some(version)) if old != version => format!("{} (v{old} -> v{version})", group(new)),
-        _ => with_version(new),
+fn with_version(object: &Value, old: Option<&Value>) -> String {
+    match (old.and_then(version), version(object)) {
+        (Some(old), Some(version)) if old != version => format!("{} (v{old} -> v{version})", group(object)),
+        (_, Some(version)) => format!("{} (v{version})", group(object)),
+        (_, None) => group(object).to_string(),
     }
 }
 

@@ -32,7 +32,7 @@ pub struct Garbage<'a> {
 impl Candidates<'_> {
     /// Names of what would be deleted if no workload needed it.
     pub fn names(&self) -> Vec<&str> {
-        let unused = self.unused(|_| true, |_| false);
+        let unused = self.garbage(false, |_| false);
         let secrets = unused.secrets.into_iter().filter_map(|meta| meta.name.as_deref());
         let maps = self.maps.iter().filter_map(|map| map.metadata.name.as_deref());
         secrets.chain(maps).collect()
@@ -41,21 +41,13 @@ impl Candidates<'_> {
     /// What to delete. `rolls`: whether pods of an older revision may still start; `is_used`: whether a workload refers
     /// to this name.
     pub fn garbage(&self, rolls: bool, is_used: impl Fn(&str) -> bool) -> Garbage<'_> {
-        let mut garbage = self.unused(|meta| !rolls || is_never_mounted_by_sets(meta), is_used);
-        if rolls {
-            garbage.maps.clear();
-        }
-        garbage
-    }
-
-    fn unused(&self, may_go: impl Fn(&ObjectMeta) -> bool, is_used: impl Fn(&str) -> bool) -> Garbage<'_> {
-        let secrets = versioned::garbage(&self.versions, self.owner, self.series, self.keep, &is_used);
-        let maps = self.maps.iter();
+        let mut secrets = versioned::garbage(&self.versions, self.owner, self.series, self.keep, &is_used);
+        secrets.retain(|meta| !rolls || is_never_mounted_by_sets(meta));
+        let maps = self.maps.iter().filter(|_| !rolls);
+        let maps = maps.filter(|map| !map.metadata.name.as_deref().is_some_and(&is_used));
         Garbage {
-            secrets: secrets.into_iter().filter(|meta| may_go(meta)).collect(),
-            maps: maps
-                .filter(|map| !map.metadata.name.as_deref().is_some_and(&is_used))
-                .collect(),
+            secrets,
+            maps: maps.collect(),
         }
     }
 }

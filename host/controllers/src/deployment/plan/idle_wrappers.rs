@@ -4,7 +4,7 @@
 use crate::codes;
 use boson_api::PluginUse;
 use boson_document::Tree;
-use boson_pipeline::{Diagnostic, Stage};
+use boson_pipeline::Diagnostic;
 
 /// Warnings about wrappers that serve no instance group of the manifest.
 pub fn idle(uses: &[PluginUse], manifest: &Tree) -> Vec<Diagnostic> {
@@ -21,7 +21,7 @@ pub fn idle(uses: &[PluginUse], manifest: &Tree) -> Vec<Diagnostic> {
         if one.instance_groups.iter().flatten().any(serves) {
             return None;
         }
-        let (name, stage) = (&one.name, Stage::from(one.stage));
+        let (name, stage) = (&one.name, one.stage);
         let message = format!(
             "plugin '{name}' of the stage '{stage}' has no effect: the deployment has none of its instance groups, such as '{first}'"
         );
@@ -36,12 +36,13 @@ pub fn idle(uses: &[PluginUse], manifest: &Tree) -> Vec<Diagnostic> {
 mod tests {
     use super::*;
     use boson_document::json;
+    use boson_pipeline::Stage;
 
     #[test]
     fn a_wrapper_without_a_group_is_reported_with_the_group_that_is_meant() {
         let manifest = json::parse(r#"{"instance_groups": [{"name": "web"}, {"name": "db"}]}"#).unwrap();
         let wrapper = |groups: Option<&[&str]>| PluginUse {
-            stage: Stage::Bpm.into(),
+            stage: Stage::Bpm,
             name: "mine".into(),
             version: "1.0.0".into(),
             digest: "0".repeat(64),

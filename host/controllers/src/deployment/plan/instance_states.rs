@@ -33,7 +33,8 @@ impl InstanceStates<'_> {
         }
         for object in objects.iter_mut().filter(|object| object::is_stateful_set(object)) {
             let Some(zones) = Zones::of(object) else { continue };
-            let of_group = self.of(object::group(object));
+            let group = object::group(object);
+            let of_group = self.all.iter().filter(|one| one.target().0 == group);
             let states: Vec<PodState> = of_group.filter_map(|one| self.pod_state(one, &zones)).collect();
             if !states.is_empty() {
                 object["spec"]["instances"] = json!(states);
@@ -65,10 +66,6 @@ impl InstanceStates<'_> {
             })
         };
         self.all.iter().filter_map(warning).collect()
-    }
-
-    fn of(&self, group: &str) -> impl Iterator<Item = &InstanceState> {
-        self.all.iter().filter(move |one| one.target().0 == group)
     }
 
     /// None: the group has no such instance.
@@ -117,14 +114,8 @@ impl InstanceStates<'_> {
 impl Zones {
     fn of(set: &Value) -> Option<Self> {
         let spec = QuarksStatefulSetSpec::deserialize(set.spec()?).ok()?;
-        let all = spec.template.members();
-        let all = all.get("spec").and_then(|inner| inner.get("replicas")?.as_i64());
-        let replicas = |zone: usize| {
-            let own = spec.zone_replicas.get(zone).map(|count| i64::from(*count));
-            usize::try_from(own.or(all).unwrap_or(1)).unwrap_or(0)
-        };
         Some(Self {
-            replicas: (0..spec.zones.len().max(1)).map(replicas).collect(),
+            replicas: spec.replicas_by_zone(),
             names: spec.zones,
         })
     }

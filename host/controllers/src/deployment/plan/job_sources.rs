@@ -11,7 +11,7 @@ use k8s_openapi::ByteString;
 use k8s_openapi::api::core::v1::ConfigMap;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use serde_json::Value;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// The job sources of a deployment's groups.
 #[derive(Debug, Default)]
@@ -90,13 +90,9 @@ impl JobSources {
 
     /// Those that pods of these objects mount, each once.
     fn mounted<'s>(&'s self, wanted: &[Value]) -> Vec<&'s ConfigMap> {
-        let names: Vec<&str> = wanted.iter().filter_map(init_containers::mounted).collect();
-        let by_name = self.of.values().map(|map| (map.metadata.name.as_deref(), map));
-        let by_name: BTreeMap<_, _> = by_name.collect();
-        let mounted = by_name
-            .into_iter()
-            .filter(|(name, _)| name.is_some_and(|name| names.contains(&name)));
-        mounted.map(|(_, map)| map).collect()
+        let names: BTreeSet<&str> = wanted.iter().filter_map(init_containers::mounted).collect();
+        let find = |name: &str| self.of.values().find(|map| map.metadata.name.as_deref() == Some(name));
+        names.into_iter().filter_map(find).collect()
     }
 }
 

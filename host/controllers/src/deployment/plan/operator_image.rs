@@ -25,32 +25,6 @@ struct Outdated {
     group: Option<OutdatedGroup>,
 }
 
-/// A wanted object, with all init containers that its pods may have.
-struct Forms<'a> {
-    /// As new pods are created.
-    new: &'a Value,
-    /// With containers that copy job sources.
-    long: &'a Value,
-    /// Names of the ConfigMaps with job sources that exist.
-    sources: &'a [String],
-}
-
-// === impl Forms ===
-
-impl Forms<'_> {
-    /// All of them, the preferred one first. `found`: the existing object.
-    fn all(&self, found: &Value) -> Vec<Value> {
-        let mut all = vec![self.new.clone(), self.long.clone()];
-        // Sources that an earlier version of the operator stored in another way, or that no longer fit into the Secret.
-        let present = init_containers::mounted(found).filter(|name| self.sources.iter().any(|known| known == name));
-        let mut short = self.long.clone();
-        if present.is_some_and(|name| init_containers::shorten(&mut short, name)) {
-            all.push(short);
-        }
-        all
-    }
-}
-
 /// How the pods of a deployment start.
 pub struct Pods<'a> {
     /// The operator's own image.
@@ -81,12 +55,9 @@ pub fn keep(wanted: &mut [Value], live: &[Value], pods: &Pods<'_>) -> Images {
             init_containers::shorten(object, name);
         }
     }
-    let forms = wanted.iter().zip(&long).map(|(new, long)| Forms {
-        new,
-        long,
-        sources: pods.existing,
-    });
-    let mut outdated = outdated(&forms.collect::<Vec<_>>(), live, pods.image);
+    let forms = wanted.iter().zip(&long).enumerate();
+    let outdated = forms.filter_map(|(at, (new, long))| outdated(at, new, long, live, pods));
+    let mut outdated: Vec<Outdated> = outdated.collect();
     let mut images = Images::default();
     let first = outdated.iter().position(|one| one.runs && one.group.is_some());
     if let Some(first) = first.filter(|_| pods.may_roll && all_ready(live)) {
@@ -109,16 +80,15 @@ fn all_ready(live: &[Value]) -> bool {
     })
 }
 
-fn outdated(wanted: &[Forms<'_>], live: &[Value], image: &str) -> Vec<Outdated> {
-    let wanted = wanted.iter().enumerate();
-    let starting = wanted.filter(|(_, forms)| starts_pods(forms.new));
-    starting.filter_map(|(at, forms)| one(at, forms, live, image)).collect()
-}
-
-fn one(at: usize, forms: &Forms<'_>, live: &[Value], image: &str) -> Option<Outdated> {
-    let found = live.iter().find(|found| is_same(found, forms.new))?;
-    for (nth, mut kept) in forms.all(found).into_iter().enumerate() {
-        let old = keep_image(&mut kept, found, image);
+/// What the pods of an object keep, if anything. `new`: the object as new pods are created; `long`: with containers
+/// that copy job sources.
+fn outdated(at: usize, new: &Value, long: &Value, live: &[Value], pods: &Pods<'_>) -> Option<Outdated> {
+    let found = live.iter().find(|found| is_same(found, new))?;
+    if !starts_pods(new) {
+        return None;
+    }
+    for (nth, mut kept) in forms(new, long, found, pods.existing).into_iter().enumerate() {
+        let old = keep_image(&mut kept, found, pods.image);
         let is_earlier = !is_written(found, &kept) && !restarts_nothing(found, &kept);
         if is_earlier {
             // By an operator of before there were revisions.
@@ -130,14 +100,27 @@ fn one(at: usize, forms: &Forms<'_>, live: &[Value], image: &str) -> Option<Outd
         return (nth > 0 || is_earlier || old.is_some()).then(|| Outdated {
             at,
             kept,
-            runs: is_stateful_set(forms.new),
+            runs: is_stateful_set(new),
             group: old.map(|image| OutdatedGroup {
-                name: object::group(forms.new).to_string(),
+                name: object::group(new).to_string(),
                 image,
             }),
         });
     }
     None
+}
+
+/// An object with all init containers that its pods may have, the preferred ones first. `found`: the existing object;
+/// `sources`: names of the ConfigMaps with job sources that exist.
+fn forms(new: &Value, long: &Value, found: &Value, sources: &[String]) -> Vec<Value> {
+    let mut all = vec![new.clone(), long.clone()];
+    // Sources that an earlier version of the operator stored in another way, or that no longer fit into the Secret.
+    let present = init_containers::mounted(found).filter(|name| sources.iter().any(|known| known == name));
+    let mut short = long.clone();
+    if present.is_some_and(|name| init_containers::shorten(&mut short, name)) {
+        all.push(short);
+    }
+    all
 }
 
 /// Whether an object was written last in this form.
@@ -201,19 +184,20 @@ fn keep_image(object: &mut Value, found: &Value, image: &str) -> Option<String> 
 
 /// The contract version that a container was made for.
 fn made_for(container: &Value) -> Option<u32> {
+    contract_of(container)?["value"].as_str()?.parse().ok()
+}
+
+/// Its variable.
+fn contract_of(container: &Value) -> Option<&Value> {
     let mut env = container["env"].as_array()?.iter();
-    let version = env.find(|one| one["name"] == contract::VARIABLE)?;
-    version["value"].as_str()?.parse().ok()
+    env.find(|one| one["name"] == contract::VARIABLE)
 }
 
 fn keep_contract(container: &mut Value, there: &Value) {
-    let is_version = |one: &&Value| one["name"] == contract::VARIABLE;
-    let Some(old) = there["env"].as_array().and_then(|env| env.iter().find(is_version)) else {
-        return;
-    };
+    let Some(old) = contract_of(there) else { return };
     let mut env = container["env"].as_array_mut().into_iter().flatten();
-    if let Some(version) = env.find(|one| is_version(&&**one)) {
-        *version = old.clone();
+    if let Some(version) = env.find(|one| one["name"] == contract::VARIABLE) {
+        version.clone_from(old);
     }
 }
 
@@ -310,13 +294,18 @@ mod tests {
         live
     }
 
-    fn kept(wanted: &Value, live: &Value) -> Vec<(String, Value)> {
-        let forms = Forms {
-            new: wanted,
-            long: wanted,
-            sources: &[],
+    fn outdated_with(new: &Value, long: &Value, live: &Value, existing: &[String]) -> Option<Outdated> {
+        let pods = Pods {
+            image: "host:2",
+            sources: &JobSources::default(),
+            existing,
+            may_roll: false,
         };
-        let outdated = outdated(&[forms], std::slice::from_ref(live), "host:2");
+        outdated(0, new, long, std::slice::from_ref(live), &pods)
+    }
+
+    fn kept(wanted: &Value, live: &Value) -> Vec<(String, Value)> {
+        let outdated = outdated_with(wanted, wanted, live, &[]);
         let image = |group: Option<OutdatedGroup>| group.map_or_else(String::new, |group| group.image);
         outdated.into_iter().map(|one| (image(one.group), one.kept)).collect()
     }
@@ -390,12 +379,7 @@ mod tests {
     fn pods_keep_how_they_get_their_job_sources_until_something_else_changes() {
         let of = |new: &Value, live: Value, sources: &[&str]| -> Vec<(Option<String>, Value)> {
             let sources: Vec<String> = sources.iter().map(|name| (*name).to_string()).collect();
-            let forms = Forms {
-                new,
-                long: &copying("host:2", "run"),
-                sources: &sources,
-            };
-            let outdated = outdated(&[forms], &[stored(live)], "host:2").into_iter();
+            let outdated = outdated_with(new, &copying("host:2", "run"), &stored(live), &sources).into_iter();
             outdated
                 .map(|one| (one.group.map(|group| group.image), one.kept))
                 .collect()

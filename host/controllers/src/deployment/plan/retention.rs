@@ -39,7 +39,7 @@ pub fn decide(wanted: &mut [Value], live: &[Value], retain: Retain, has_claims: 
     if !live.iter().chain(&*wanted).any(is_secret) {
         return Retention::default();
     }
-    let policy = decided(retain, has_claims || ask_for_claims(wanted, live));
+    let policy = decided(retain, has_claims || asks_for_claims(live.iter().chain(&*wanted)));
     set(wanted, policy);
     let others = others(live, policy);
     let is_removed = |other: &&Value| !wanted.iter().any(|one| is_secret(one) && one.name() == other.name());
@@ -53,12 +53,7 @@ pub fn decide(wanted: &mut [Value], live: &[Value], retain: Retain, has_claims: 
 /// Whether the policy depends on claims that may exist.
 pub fn needs_claims(wanted: &[Value], live: &[Value], retain: Retain) -> bool {
     let has_secrets = live.iter().chain(wanted).any(is_secret);
-    retain == Retain::WithClaims && has_secrets && !ask_for_claims(wanted, live)
-}
-
-/// A live group that is held back is not among the wanted objects, and may create its first claim at any time.
-fn ask_for_claims(wanted: &[Value], live: &[Value]) -> bool {
-    asks_for_claims(wanted) || asks_for_claims(live)
+    retain == Retain::WithClaims && has_secrets && !asks_for_claims(live.iter().chain(wanted))
 }
 
 /// Whether a claim outlives the deployment. One with an owner, such as the ephemeral volume of a pod, is deleted with
@@ -77,14 +72,9 @@ pub fn decided(retain: Retain, holds_data: bool) -> ReclaimPolicy {
 
 /// The policy of the existing QuarksSecrets, if any: a variable that is added gets the same.
 pub fn known(retain: Retain, live: &[Value]) -> Option<ReclaimPolicy> {
-    match retain {
-        Retain::Always | Retain::Never => Some(decided(retain, false)),
-        Retain::WithClaims if live.is_empty() => None,
-        Retain::WithClaims => Some(decided(
-            retain,
-            live.iter().any(|one| policy(one) == ReclaimPolicy::Retain),
-        )),
-    }
+    let is_open = retain == Retain::WithClaims && live.is_empty();
+    let is_retained = live.iter().any(|one| policy(one) == ReclaimPolicy::Retain);
+    (!is_open).then(|| decided(retain, is_retained))
 }
 
 fn policy(secret: &Value) -> ReclaimPolicy {
@@ -119,10 +109,11 @@ pub fn asks_for_disks(manifest: &Tree) -> bool {
     keys.any(|value| value.as_i64() != Some(0) && *value != Tree::Null)
 }
 
-/// Whether claims are among the objects, or will be created for them.
-fn asks_for_claims(objects: &[Value]) -> bool {
+/// Whether claims are among the objects, or will be created for them. Live ones count, too: a group that is held back
+/// is not among the wanted objects, and may create its first claim at any time.
+fn asks_for_claims<'o>(objects: impl IntoIterator<Item = &'o Value>) -> bool {
     let has_templates = |templates: &Value| templates.as_array().is_some_and(|templates| !templates.is_empty());
-    objects.iter().any(|object| match object.kind() {
+    objects.into_iter().any(|object| match object.kind() {
         Some("PersistentVolumeClaim") => true,
         Some("StatefulSet") => has_templates(&object["spec"]["volumeClaimTemplates"]),
         Some(object::STATEFUL_SET) => has_templates(&object["spec"]["template"]["spec"]["volumeClaimTemplates"]),

@@ -43,12 +43,8 @@ impl Revisions {
             .chain(same_series)
             .filter_map(Known::of)
             .collect();
-        let own: String = document
-            .uid
-            .iter()
-            .flat_map(|uid| uid.chars())
-            .take(REVISION_LENGTH)
-            .collect();
+        let uid = document.uid.as_deref().unwrap_or_default();
+        let own: String = uid.chars().take(REVISION_LENGTH).collect();
         let revision = |zone: &str, (ordinal, digest): (usize, &String)| {
             let mut known = known
                 .iter()

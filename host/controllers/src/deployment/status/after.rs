@@ -80,11 +80,8 @@ fn set_conditions(status: &mut BoshDeploymentStatus, observed: &Observed, now: &
     for finding in findings(observed, status) {
         conditions::set(&mut status.conditions, finding, observed.generation, now);
     }
-    let has_no_errands = observed
-        .errands
-        .as_ref()
-        .is_some_and(|errands| errands.all().started == 0);
-    if has_no_errands {
+    let errands = observed.errands.as_ref();
+    if errands.is_some_and(|errands| errands.all().started == 0) {
         status.conditions.retain(|one| one.kind != ERRANDS);
     }
     if observed.shadows.as_ref().is_some_and(Vec::is_empty) {
@@ -94,12 +91,7 @@ fn set_conditions(status: &mut BoshDeploymentStatus, observed: &Observed, now: &
 
 /// Errands that were started, and those of them that are completed.
 fn errands(old: &BoshDeploymentStatus, observed: &Observed) -> (i32, i32) {
-    let beyond_steps = |count: Option<i32>| {
-        count
-            .unwrap_or(CONVERSION_STEPS)
-            .saturating_sub(CONVERSION_STEPS)
-            .max(0)
-    };
+    let beyond_steps = |count: Option<i32>| count.map_or(0, |count| count.saturating_sub(CONVERSION_STEPS).max(0));
     match &observed.errands {
         Some(errands) => (errands.all().started, errands.all().completed),
         None => (beyond_steps(old.total_job_count), beyond_steps(old.completed_job_count)),

@@ -2,9 +2,9 @@
 //!
 //! A deployment is not finished before its auto-errands. Manual errands run on request, on a finished deployment.
 
-use boson_api::job::{QuarksJobStatus, Strategy};
-use boson_api::{ConditionStatus, QuarksJob};
-use boson_cluster::objects::TRIGGER;
+use boson_api::job::Strategy;
+use boson_api::{QuarksJob, QuarksJobStatus};
+use boson_cluster::objects::is_manual;
 use kube::ResourceExt;
 
 /// Errands of a deployment. Manual errands that were never started do not count.
@@ -33,8 +33,9 @@ impl Runs {
         let completed = status.is_some_and(|status| status.completed);
         self.started += 1;
         self.completed += i32::from(completed);
-        let why = status.filter(|_| !completed).and_then(failure);
-        self.failed.extend(why.map(|why| format!("{}: {why}", job.name_any())));
+        let why = status.filter(|_| !completed).and_then(QuarksJobStatus::failure);
+        self.failed
+            .extend(why.map(|why| format!("{}: {}", job.name_any(), why.message)));
     }
 
     /// How many are running.
@@ -74,33 +75,16 @@ impl Errands {
     }
 }
 
-/// By the annotation from the manifest: the trigger strategy itself changes during a run.
-fn is_manual(job: &QuarksJob) -> bool {
-    match job.annotations().get(TRIGGER) {
-        Some(asked) => asked == "manual",
-        None => matches!(
-            job.spec.trigger.strategy,
-            Strategy::Manual | Strategy::Now | Strategy::Changed
-        ),
-    }
-}
-
 fn has_started(job: &QuarksJob) -> bool {
     let status = job.status.as_ref();
     // The strategy of a manual errand is `manual` again as soon as it has started.
     status.is_some_and(|status| status.completed || status.runs > 0) || job.spec.trigger.strategy != Strategy::Manual
 }
 
-/// Why a QuarksJob has failed for good.
-fn failure(status: &QuarksJobStatus) -> Option<&str> {
-    let mut conditions = status.conditions.iter();
-    let failed = conditions.find(|one| one.kind == "Failed" && one.status == ConditionStatus::True);
-    failed.map(|failed| failed.message.as_str())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use boson_cluster::objects::TRIGGER;
     use serde_json::json;
 
     fn job(strategy: &str, asked: Option<&str>, status: serde_json::Value) -> QuarksJob {

@@ -2,7 +2,7 @@
 
 use super::errands::Errands;
 use super::shadows::ShadowResult;
-use crate::deployment::progress::Progress;
+use crate::deployment::progress::Known;
 use crate::deployment::stop::{Problem, Stop};
 use boson_api::deployment::{Input, PluginUse};
 use boson_api::{BoshDeploymentStatus, OutdatedGroup};
@@ -31,7 +31,7 @@ pub struct Done {
 }
 
 /// The state that a reconcile observed.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Observed {
     pub generation: Option<i64>,
     /// How the reconcile ended.
@@ -72,9 +72,10 @@ pub struct Observed {
 }
 
 /// How a reconcile ended.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Outcome {
     /// All objects are up to date.
+    #[default]
     Applied,
     /// Some instance groups cannot be converted; the objects of all others are up to date.
     Partly(Problem),
@@ -94,23 +95,7 @@ impl Observed {
         Self {
             generation,
             outcome,
-            wrote: false,
-            steps: 0,
-            errands: None,
-            groups: None,
-            ready: 0,
-            group_problems: Vec::new(),
-            rollouts: Vec::new(),
-            inputs_digest: None,
-            inputs: None,
-            outdated: None,
-            removed: None,
-            post_deploy: None,
-            warned: None,
-            plugins: Vec::new(),
-            plugin_problems: Vec::new(),
-            loading: Vec::new(),
-            shadows: None,
+            ..Self::default()
         }
     }
 
@@ -118,11 +103,11 @@ impl Observed {
     ///
     /// # Errors
     /// A call to the API server failed that is repeated.
-    pub fn after(generation: Option<i64>, result: Result<Done, Stop>, progress: &Progress) -> Result<Self, Error> {
-        let known = |outcome| Self {
-            steps: progress.steps(),
-            groups: progress.groups(),
-            inputs_digest: progress.inputs_digest(),
+    pub fn after(generation: Option<i64>, result: Result<Done, Stop>, known: &Known) -> Result<Self, Error> {
+        let ended = |outcome| Self {
+            steps: known.steps,
+            groups: known.groups,
+            inputs_digest: known.inputs_digest.clone(),
             ..Self::ended(generation, outcome)
         };
         let outcome = match result {
@@ -131,16 +116,16 @@ impl Observed {
                 let groups = match outcome {
                     Outcome::Applied => Some(done.groups),
                     // Groups that are held back count, too.
-                    _ => progress.groups(),
+                    _ => known.groups,
                 };
                 return Ok(Self {
                     steps: CONVERSION_STEPS,
                     groups,
-                    inputs: Some(progress.inputs()),
+                    inputs: Some(known.inputs.iter().cloned().collect()),
                     outdated: Some(done.outdated),
                     removed: Some(done.removed),
                     shadows: Some(done.shadows),
-                    ..known(outcome)
+                    ..ended(outcome)
                 });
             }
             Err(Stop::Waiting(what)) => Outcome::Waiting(what),
@@ -149,7 +134,7 @@ impl Observed {
             Err(Stop::Api(error)) if error.is_lasting() => Outcome::Refused(Problem::refused(&error)),
             Err(Stop::Api(error)) => return Err(error),
         };
-        Ok(known(outcome))
+        Ok(ended(outcome))
     }
 
     /// The state last observed, with the outcome of this reconcile, which ended before its first step.
@@ -185,10 +170,12 @@ mod tests {
 
     #[test]
     fn what_a_conversion_made_is_known_only_once_it_was_applied() {
-        let progress = Progress::default();
-        progress.counted(3);
-        progress.done(1);
-        let after = |result| Observed::after(Some(1), result, &progress).unwrap();
+        let known = Known {
+            steps: 1,
+            groups: Some(3),
+            ..Known::default()
+        };
+        let after = |result| Observed::after(Some(1), result, &known).unwrap();
         let applied = after(done(None));
         assert_eq!((applied.steps, applied.groups), (CONVERSION_STEPS, Some(2)));
         assert_eq!(applied.removed, Some(vec!["old".to_string()]));

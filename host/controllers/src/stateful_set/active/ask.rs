@@ -71,7 +71,7 @@ impl Port {
 /// What a pod answers at all of these ports: it is active if all of its probes succeed.
 pub(super) async fn pod(ports: Vec<Port>) -> Answer {
     let answers = join_all(ports.into_iter().map(Port::answer)).await;
-    answers.into_iter().reduce(Answer::and).unwrap_or(Answer::Silent)
+    answers.into_iter().min().unwrap_or(Answer::Silent)
 }
 
 #[cfg(test)]

@@ -174,8 +174,8 @@ impl Context {
                         result => result?,
                     };
                     if is_vacant && has_probes(set) {
-                        let note = "no pod is active";
-                        self.tell(set, true, NO_ACTIVE_POD, note.into()).await;
+                        let notice = Notice::warning(NO_ACTIVE_POD, "no pod is active");
+                        self.tell(set, notice).await;
                     }
                 }
                 Write::Promote(at) => {
@@ -184,7 +184,7 @@ impl Context {
                     metadata.resource_version.clone_from(&pod.metadata.resource_version);
                     self.mark(metadata, Some(labels::ACTIVE), transitions).await?;
                     let note = format!("pod '{}' is active", pod.name_any());
-                    self.tell(set, false, ACTIVE_POD, note).await;
+                    self.tell(set, Notice::normal(ACTIVE_POD, note)).await;
                 }
             }
         }
@@ -205,13 +205,8 @@ impl Context {
         self.cluster.merge(MANAGER, &pod, members).await.map(drop)
     }
 
-    async fn tell(&self, set: &QuarksStatefulSet, warning: bool, reason: &'static str, note: String) {
-        tracing::info!(group = set.name_any(), "{note}");
-        let notice = Notice {
-            warning,
-            reason: reason.into(),
-            note,
-        };
+    async fn tell(&self, set: &QuarksStatefulSet, notice: Notice) {
+        tracing::info!(group = set.name_any(), "{}", notice.note);
         self.events.emit_all(set, &[notice]).await;
     }
 }

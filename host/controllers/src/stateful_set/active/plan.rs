@@ -21,13 +21,13 @@ use boson_manifest::labels;
 use k8s_openapi::api::core::v1::Pod;
 use kube::ResourceExt;
 
-/// What a pod says.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// What a pod says. Of the answers of several probes, the least one is that of the pod.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Answer {
-    Active,
     Passive,
     /// Nothing.
     Silent,
+    Active,
 }
 
 /// A pod of a group.
@@ -51,19 +51,6 @@ pub(super) enum Write {
     Record(Option<String>),
     /// Give the label to the pod at this position.
     Promote(usize),
-}
-
-// === impl Answer ===
-
-impl Answer {
-    /// Of two probes of a pod.
-    pub fn and(self, other: Self) -> Self {
-        match (self, other) {
-            (Self::Passive, _) | (_, Self::Passive) => Self::Passive,
-            (Self::Silent, _) | (_, Self::Silent) => Self::Silent,
-            (Self::Active, Self::Active) => Self::Active,
-        }
-    }
 }
 
 // === impl Member ===

@@ -3,13 +3,12 @@
 use super::{Instance, State, Updated};
 use crate::instance_revisions;
 use crate::stateful_set::digest::Digest;
-use crate::stateful_set::inspect::{
-    RESTARTED_AT, REVISION, annotation, is_going, is_observed, is_updated_in_place, ordinals,
-};
+use crate::stateful_set::inspect::{RESTARTED_AT, REVISION, is_going, is_observed, is_updated_in_place, ordinals};
 use crate::stateful_set::resized::is_refused;
 use crate::stateful_set::set_back::set_back_from;
 use crate::stateful_set::states::{States, is_gated};
 use boson_cluster::client::AnyObject;
+use boson_cluster::objects::annotation;
 use boson_cluster::pods::{is_ready, main_statuses};
 use boson_manifest::{labels, wrapper};
 use k8s_openapi::api::apps::v1::StatefulSet;

@@ -111,11 +111,11 @@ pub(super) struct Rollout {
     pub held_by: Option<Rule>,
 }
 
-/// An updated instance at one time.
+/// How far the update of an instance is at one time.
 enum Progress {
     Done,
-    /// For this time at most.
-    Waits(SignedDuration),
+    /// For this time at most, if it has a pod.
+    Waits(Option<SignedDuration>),
     Failed,
 }
 
@@ -144,7 +144,7 @@ impl Updated {
         let elapsed = now.duration_since(begin);
         let end = if self.is_ready { watch_time.min } else { limit };
         if elapsed < end {
-            Progress::Waits(end - elapsed)
+            Progress::Waits(Some(end - elapsed))
         } else if self.is_ready {
             Progress::Done
         } else {
@@ -250,40 +250,28 @@ impl<'i> Zone<'i> {
             };
             let progress = match &instance.state {
                 State::Updated(updated) => updated.progress(watch_time, now),
-                State::Missing => {
-                    decision.awaited.push(*at);
-                    unavailable += 1;
-                    continue;
-                }
-                State::Ignored => {
-                    decision.done.push(*at);
-                    continue;
-                }
+                State::Missing => Progress::Waits(None),
+                State::Ignored => Progress::Done,
                 State::Outdated { is_ready } => {
                     unavailable += usize::from(!is_ready);
                     continue;
                 }
             };
             match progress {
-                Progress::Done => {
-                    decision.done.push(*at);
-                    continue;
-                }
+                Progress::Done => decision.done.push(*at),
+                // As if it were done: others follow.
+                Progress::Failed if update.accepted == Some(*at) => decision.done.push(*at),
                 Progress::Waits(time) => {
                     decision.awaited.push(*at);
-                    decision.again = Some(decision.again.map_or(time, |again| again.min(time)));
-                }
-                // As if it were done: others follow.
-                Progress::Failed if update.accepted == Some(*at) => {
-                    decision.done.push(*at);
-                    continue;
+                    decision.again = decision.again.into_iter().chain(time).min();
+                    unavailable += 1;
                 }
                 Progress::Failed => {
                     decision.failed.push(*at);
                     decision.canary_failed |= is_canary;
+                    unavailable += 1;
                 }
             }
-            unavailable += 1;
         }
         unavailable
     }

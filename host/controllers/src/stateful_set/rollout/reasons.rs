@@ -3,8 +3,9 @@
 use super::Instance;
 use super::instances::{LiveZone, Wanted};
 use crate::instance_revisions;
-use crate::stateful_set::inspect::{self, annotation};
+use crate::stateful_set::inspect;
 use crate::stateful_set::states::is_gated;
+use boson_cluster::objects::annotation;
 use boson_manifest::labels;
 use k8s_openapi::api::core::v1::Pod;
 use kube::ResourceExt;

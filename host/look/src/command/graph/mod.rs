@@ -154,16 +154,13 @@ fn description(group: &Tree, resolved: Option<&Tree>) -> Vec<String> {
     let of_job = |job: &Tree| quarks(job).map(|quarks| quarks.items("instances").len());
     let resolved = resolved.and_then(|document| of_job(jobs(document).first()?));
     let given = || usize::try_from(group.get("instances")?.as_i64()?).ok();
-    let instances = match resolved.or_else(given) {
-        Some(1) => "1 instance".into(),
-        Some(count) => format!("{count} instances"),
-        None => String::new(),
-    };
+    let instances = resolved.or_else(given).map(|count| match count {
+        1 => "1 instance".into(),
+        count => format!("{count} instances"),
+    });
     let lifecycle = group.str("lifecycle").filter(|lifecycle| *lifecycle != "service");
-    let mut lines = vec![name];
-    lines.extend(lifecycle.map(String::from));
-    lines.extend((!instances.is_empty()).then_some(instances));
-    lines
+    let lines = [Some(name), lifecycle.map(String::from), instances];
+    lines.into_iter().flatten().collect()
 }
 
 /// The newest version of each series of these Secrets.
@@ -206,18 +203,13 @@ pub fn run(arguments: &GraphArguments) -> Result<(), ExitError> {
         let secrets: Vec<Secret> = access.list(&format!("{},{kinds}", found.selector)).await?;
         let mut stored = Documents {
             manifest,
-            resolved: Vec::new(),
-            providers: Vec::new(),
+            ..Documents::default()
         };
         for secret in newest(&secrets) {
             stored.resolved.extend(document(secret, RESOLVED)?);
-            let providers = document(secret, PROVIDERS)?;
-            stored.providers.extend(
-                providers
-                    .iter()
-                    .flat_map(|document| document.items("providers"))
-                    .cloned(),
-            );
+            if let Some(links) = document(secret, PROVIDERS)? {
+                stored.providers.extend_from_slice(links.items("providers"));
+            }
         }
         Ok(stored)
     })?;

@@ -27,13 +27,11 @@ pub fn of(graph: &Graph) -> String {
     let layout = Layout::of(&sizes, &arrows);
     let mut body = String::new();
     for ((line, points), (node, _)) in lines.iter().zip(&layout.arrows).zip(&arrows) {
-        let own = |corner: Point| own_loop(corner, sizes[*node]);
-        let points = if points.is_empty() {
-            own(layout.nodes[*node])
+        if points.is_empty() {
+            line.draw(&own_loop(layout.nodes[*node], sizes[*node]), &mut body);
         } else {
-            points.clone()
-        };
-        line.draw(&points, &mut body);
+            line.draw(points, &mut body);
+        }
     }
     for ((shown, text), (corner, size)) in graph.nodes.iter().zip(&texts).zip(layout.nodes.iter().zip(&sizes)) {
         draw(shown, text, *corner, *size, &mut body);

@@ -5,6 +5,7 @@ use super::requested::{of_container, of_volume};
 use super::{Privilege, Privileges, capability};
 use crate::stage::JobFiles;
 use boson_document::{Map, Tree};
+use boson_manifest::group::settings;
 use boson_manifest::{dns, job, sysctl};
 
 /// Privileges of an instance group. `document`: its resolved document; `jobs`: its rendered bpm.
@@ -38,14 +39,11 @@ fn of_bpm(bpm: &Tree) -> Vec<Privilege> {
 fn of_process(process: &Tree) -> Vec<Privilege> {
     let mut granted = capabilities(process.items("capabilities"));
     // BPM runs hooks as root.
-    let hook = process.get("hooks").and_then(|hooks| hooks.get("pre_start"));
+    let hook = process.find(&["hooks", "pre_start"]);
     if hook.is_some_and(|hook| !hook.is_null()) {
         granted.push(Privilege::of("runAsUser", "0"));
     }
-    let asks = |right: &str| {
-        let rights = process.get("unsafe");
-        rights.and_then(|rights| rights.get(right)) == Some(&Tree::Bool(true))
-    };
+    let asks = |right: &str| process.find(&["unsafe", right]) == Some(&Tree::Bool(true));
     if asks("privileged") {
         granted.extend(privileged());
     }
@@ -103,8 +101,7 @@ fn of_quarks(quarks: &Tree) -> Vec<Privilege> {
 
 /// `env.bosh.agent.settings`.
 fn of_settings(group: &Tree) -> Vec<Privilege> {
-    let path = ["env", "bosh", "agent", "settings"];
-    let Some(settings) = path.iter().try_fold(group, |tree, key| tree.get(key)) else {
+    let Some(settings) = settings(group) else {
         return Vec::new();
     };
     let mut granted = Vec::new();

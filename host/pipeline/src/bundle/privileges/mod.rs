@@ -48,8 +48,7 @@ pub const FIELDS: [&str; 17] = [
 ];
 
 /// A set of privileges.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Privileges(BTreeSet<Privilege>);
+pub type Privileges = BTreeSet<Privilege>;
 
 /// The privileges that the pods of a deployment may have, whichever plugin creates them.
 #[derive(Clone, Debug, Default)]
@@ -78,7 +77,7 @@ struct Request<'t> {
 }
 
 /// The privileges that the pods of an object ask for, sorted.
-pub fn of_object(object: &Tree) -> BTreeSet<Privilege> {
+pub fn of_object(object: &Tree) -> Privileges {
     let requests = requested::of_object(object).into_iter();
     requests.map(|request| request.privilege).collect()
 }
@@ -131,23 +130,9 @@ fn capability(name: &str) -> String {
     name.strip_prefix("CAP_").map(str::to_string).unwrap_or(name)
 }
 
-// === impl Privileges ===
-
-impl Privileges {
-    /// Whether the set has this privilege, or every value of its field.
-    pub fn hold(&self, privilege: &Privilege) -> bool {
-        self.0.contains(privilege) || self.0.contains(&Privilege::any(privilege.field))
-    }
-
-    fn extend(&mut self, more: impl IntoIterator<Item = Privilege>) {
-        self.0.extend(more);
-    }
-}
-
-impl FromIterator<Privilege> for Privileges {
-    fn from_iter<I: IntoIterator<Item = Privilege>>(privileges: I) -> Self {
-        Self(privileges.into_iter().collect())
-    }
+/// Whether the set has this privilege, or every value of its field.
+fn hold(privileges: &Privileges, privilege: &Privilege) -> bool {
+    privileges.contains(privilege) || privileges.contains(&Privilege::any(privilege.field))
 }
 
 // === impl GrantedPrivileges ===
@@ -184,13 +169,13 @@ impl GrantedPrivileges {
         let is_dns = object.str("kind") == Some("Deployment") && self.dns.as_deref() == Some(name(object));
         let account = Privilege::of("serviceAccountName", ACCOUNT);
         let unchanged = before.filter(|before| requested::runs_the_same(before, object));
-        let unchanged: BTreeSet<Privilege> = unchanged.map(of_object).unwrap_or_default();
+        let unchanged: Privileges = unchanged.map(of_object).unwrap_or_default();
         let requests = requested::of_object(object);
         let refused = requests
             .iter()
             .filter(|request| !unchanged.contains(&request.privilege))
             .filter(|request| !is_dns || request.privilege != account)
-            .find(|request| !allowed.hold(&request.privilege) && !group.is_some_and(|group| may(group, request)));
+            .find(|request| !hold(allowed, &request.privilege) && !group.is_some_and(|group| may(group, request)));
         refused.map_or(Ok(()), |request| Err(refusal(object, request, author)))
     }
 }
@@ -200,7 +185,7 @@ fn may(group: &Privileges, request: &Request<'_>) -> bool {
     // As in BOSH, pre-start scripts run as root, and so do the containers that copy releases.
     let is_of_scripts =
         matches!(request.by, Asker::InitContainer(_)) && request.privilege == Privilege::of("runAsUser", "0");
-    is_of_scripts || group.hold(&request.privilege)
+    is_of_scripts || hold(group, &request.privilege)
 }
 
 fn refusal(object: &Tree, Request { privilege, by, field }: &Request<'_>, author: &Author) -> Box<Diagnostic> {

@@ -18,7 +18,7 @@ pub(super) fn of_object(object: &Tree) -> Vec<Request<'_>> {
     let mut requests = Vec::new();
     match path_of_template(object) {
         Some(path) => {
-            if let Some(template) = at(object, path) {
+            if let Some(template) = object.find(path) {
                 of_template(template, &path.join("."), &mut requests);
             }
         }
@@ -30,11 +30,15 @@ pub(super) fn of_object(object: &Tree) -> Vec<Request<'_>> {
 
 /// Whether a plugin has left everything unchanged that runs with the privileges of the object's pods.
 pub(super) fn runs_the_same(before: &Tree, after: &Tree) -> bool {
-    let spec = |object| at(object, path_of_template(object)?)?.get("spec");
     match (path_of_template(before), path_of_template(after)) {
-        (Some(_), Some(_)) => spec(before) == spec(after),
+        (Some(path), Some(other)) => pod(before, path) == pod(after, other),
         _ => content(before).eq(content(after)),
     }
+}
+
+/// What a pod template runs.
+fn pod<'t>(object: &'t Tree, path: &[&str]) -> Option<&'t Tree> {
+    object.find(path)?.get("spec")
 }
 
 /// The members of an object except for its metadata.
@@ -53,10 +57,6 @@ fn path_of_template(object: &Tree) -> Option<&'static [&'static str]> {
     })
 }
 
-fn at<'t>(object: &'t Tree, path: &[&str]) -> Option<&'t Tree> {
-    path.iter().try_fold(object, |tree, member| tree.get(member))
-}
-
 /// Whether only an administrator's permission makes this kind possible.
 fn is_custom(object: &Tree) -> bool {
     let kind = object.str("kind").unwrap_or_default();
@@ -71,7 +71,7 @@ fn of_any<'t>(tree: &'t Tree, place: &str, requests: &mut Vec<Request<'t>>) {
             of_template_annotations(tree, place, requests);
             let found = of_spec(tree).into_iter().chain(of_container(tree));
             let found = found.chain(of_account(tree));
-            requests.extend(found.map(|asked| request(asked, Asker::Pod, place)));
+            add(requests, found, Asker::Pod, place);
             for (member, value) in map.iter().filter(|(member, _)| *member != "securityContext") {
                 of_any(value, &below(place, member), requests);
             }
@@ -98,11 +98,7 @@ fn of_account(tree: &Tree) -> Option<Asked> {
 fn of_template<'t>(template: &'t Tree, place: &str, requests: &mut Vec<Request<'t>>) {
     if let Some(spec) = template.get("spec") {
         let place = below(place, "spec");
-        requests.extend(
-            of_spec(spec)
-                .into_iter()
-                .map(|asked| request(asked, Asker::Pod, &place)),
-        );
+        add(requests, of_spec(spec), Asker::Pod, &place);
         for list in ["initContainers", "containers", "ephemeralContainers"] {
             for (nth, container) in spec.items(list).iter().enumerate() {
                 let name = container.str("name").unwrap_or_default();
@@ -110,12 +106,7 @@ fn of_template<'t>(template: &'t Tree, place: &str, requests: &mut Vec<Request<'
                     "initContainers" => Asker::InitContainer(name),
                     _ => Asker::Container(name),
                 };
-                let place = format!("{place}.{list}.{nth}");
-                requests.extend(
-                    of_container(container)
-                        .into_iter()
-                        .map(|asked| request(asked, by, &place)),
-                );
+                add(requests, of_container(container), by, &format!("{place}.{list}.{nth}"));
             }
         }
     }
@@ -123,28 +114,22 @@ fn of_template<'t>(template: &'t Tree, place: &str, requests: &mut Vec<Request<'
 }
 
 fn of_template_annotations<'t>(template: &'t Tree, place: &str, requests: &mut Vec<Request<'t>>) {
-    let annotations = template
-        .get("metadata")
-        .and_then(|metadata| metadata.get("annotations"));
+    let annotations = template.find(&["metadata", "annotations"]);
     for (key, value) in annotations.and_then(Tree::as_object).into_iter().flatten() {
         let profile = value.as_str().filter(|_| key.starts_with(APP_ARMOR));
         let profile = profile.filter(|profile| !["runtime/default", ""].contains(profile));
-        requests.extend(profile.map(|profile| {
-            let asked = (
-                Privilege::of("appArmorProfile", profile),
-                format!("metadata.annotations.{key}"),
-            );
-            request(asked, Asker::Pod, place)
-        }));
+        let field = || format!("metadata.annotations.{key}");
+        let asked = profile.map(|profile| (Privilege::of("appArmorProfile", profile), field()));
+        add(requests, asked, Asker::Pod, place);
     }
 }
 
-fn request<'t>((privilege, field): Asked, by: Asker<'t>, place: &str) -> Request<'t> {
-    Request {
+fn add<'t>(requests: &mut Vec<Request<'t>>, asked: impl IntoIterator<Item = Asked>, by: Asker<'t>, place: &str) {
+    requests.extend(asked.into_iter().map(|(privilege, field)| Request {
         privilege,
         by,
         field: below(place, &field),
-    }
+    }));
 }
 
 fn below(place: &str, member: &str) -> String {

@@ -12,7 +12,7 @@ mod shell;
 
 use self::scripts::{ENTRIES, PRE_START, Script};
 use crate::convert::{alike, codes};
-use crate::diagnostic::{Diagnostic, Severity};
+use crate::diagnostic::Diagnostic;
 use crate::release::{Job, TemplateFile};
 use crate::stage::Rendered;
 use boson_document::{Code, Tree};
@@ -160,13 +160,10 @@ fn note(job: &Job, need: Need, needed: &Needed<'_>) -> Diagnostic {
         Some(line) => (file.document_name.clone(), line),
         None => (format!("/var/vcap/jobs/{}/{}", job.name, file.destination), needed.line),
     };
-    Diagnostic {
-        severity: Severity::Info,
-        ..Diagnostic::warning(code, format!("{message}{names}"))
-            .in_document(document)
-            .on_line(line, None)
-            .help(help(need, job, &needed.names))
-    }
+    Diagnostic::info(code, format!("{message}{names}"))
+        .in_document(document)
+        .on_line(line, None)
+        .help(help(need, job, &needed.names))
 }
 
 /// Whether a word is known without the shell.
@@ -176,25 +173,22 @@ fn is_literal(word: &str) -> bool {
 
 /// Code and message of a note.
 fn described(need: Need, job: &str) -> (&'static Code, String) {
-    let of_script = |does: &str| format!("A script of job '{job}' {does}");
-    match need {
-        Need::PodParameters => (
-            codes::SCRIPT_POD_PARAMETERS,
-            of_script("sets kernel parameters that each pod has"),
-        ),
-        Need::NodeParameters => (
-            codes::SCRIPT_NODE_PARAMETERS,
-            of_script("sets kernel parameters of the node"),
-        ),
-        Need::Modules => (codes::SCRIPT_MODULES, of_script("loads kernel modules")),
-        Need::Mounts => (codes::SCRIPT_MOUNTS, of_script("mounts or unmounts file systems")),
-        Need::Limits => (codes::SCRIPT_LIMITS, of_script("sets limits")),
-        Need::Network => (codes::SCRIPT_NETWORK, of_script("configures the network")),
-        Need::LostFiles => (
-            codes::SCRIPT_LOST_FILES,
-            format!("The pre-start script of job '{job}' changes files that only its own container has"),
-        ),
-    }
+    let (code, does) = match need {
+        Need::PodParameters => (codes::SCRIPT_POD_PARAMETERS, "sets kernel parameters that each pod has"),
+        Need::NodeParameters => (codes::SCRIPT_NODE_PARAMETERS, "sets kernel parameters of the node"),
+        Need::Modules => (codes::SCRIPT_MODULES, "loads kernel modules"),
+        Need::Mounts => (codes::SCRIPT_MOUNTS, "mounts or unmounts file systems"),
+        Need::Limits => (codes::SCRIPT_LIMITS, "sets limits"),
+        Need::Network => (codes::SCRIPT_NETWORK, "configures the network"),
+        Need::LostFiles => {
+            let does = "changes files that only its own container has";
+            return (
+                codes::SCRIPT_LOST_FILES,
+                format!("The pre-start script of job '{job}' {does}"),
+            );
+        }
+    };
+    (code, format!("A script of job '{job}' {does}"))
 }
 
 fn help(need: Need, job: &Job, names: &[String]) -> String {
@@ -260,6 +254,7 @@ fn without_parameters(job: &Job) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::diagnostic::Severity;
     use crate::yaml;
 
     fn job(spec: &str, files: &[(&str, &str)]) -> Job {

@@ -8,7 +8,7 @@ use super::job_output::JobOutput;
 use super::mentions::{Mentions, MentionsByFile};
 use crate::diagnostic::Diagnostic;
 use crate::release::{self, Job, Release};
-use crate::resolved_document::{jobs, quarks};
+use crate::resolved_document::{self, jobs, quarks};
 use crate::stage::{ReleasePackage, Rendered, ResolvedGroup};
 use boson_document::{Tree, json};
 use boson_manifest::group::settings;
@@ -88,8 +88,7 @@ pub(super) fn select(
         })
     });
     let jobs: Vec<GroupJob<'_>> = found.collect();
-    let group = group.document.items("instance_groups").first().unwrap_or(&Tree::Null);
-    of_jobs(group, &jobs, releases)
+    of_jobs(resolved_document::group(&group.document), &jobs, releases)
 }
 
 /// `group`: its entry in the resolved document.

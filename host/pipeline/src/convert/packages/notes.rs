@@ -3,7 +3,7 @@
 
 use super::{GroupJob, listed};
 use crate::convert::codes;
-use crate::diagnostic::{Diagnostic, Severity};
+use crate::diagnostic::Diagnostic;
 use boson_manifest::packages::PACKAGES;
 
 /// Number of names in a message.
@@ -40,12 +40,8 @@ pub(super) fn missing(job: &GroupJob<'_>, is_known: impl Fn(&str) -> bool) -> Op
         "A file of job '{}' names {what} that no job of its instance group has: '{shown}{more}'",
         job.files.name
     );
-    let note = Diagnostic::warning(codes::PACKAGE_MISSING, message)
+    let note = Diagnostic::info(codes::PACKAGE_MISSING, message)
         .in_document(&template.document_name)
-        .on_line(*line, None)
-        .help("if the job needs it, add a job of the release that has it to the group");
-    Some(Diagnostic {
-        severity: Severity::Info,
-        ..note
-    })
+        .on_line(*line, None);
+    Some(note.help("if the job needs it, add a job of the release that has it to the group"))
 }

@@ -2,10 +2,10 @@
 
 use super::{Path, Resolver, within};
 use crate::diagnostic::Diagnostic;
-use crate::stage::{Definition, StageError};
+use crate::stage::{Definition, StageError, VariableRules};
 use crate::variables::codes;
 use crate::variables::generate::signer_name;
-use crate::variables::update::{self, UpdateMode, Wanted};
+use crate::variables::update::{self, UpdateMode};
 use boson_document::{Pointer, Tree};
 
 // === impl Resolver ===
@@ -57,15 +57,20 @@ impl<'a> Resolver<'a> {
         }
     }
 
+    /// Why the value is to be replaced, if it is.
     fn outdated(&self, definition: &Definition, kind: &str, options: &Tree, mode: UpdateMode) -> Option<&'static str> {
-        let wanted = Wanted {
-            name: &definition.name,
-            kind,
-            options,
-            value: self.store.get(&definition.name)?,
-            signer: signer_name(kind, options).and_then(|name| self.value(name)),
-        };
-        mode.reason(&wanted, &self.store.recipes)
+        let (name, recipes) = (&definition.name, &self.store.recipes);
+        let value = self.store.get(name)?;
+        let signer = || signer_name(kind, options).and_then(|name| self.value(name));
+        match mode {
+            UpdateMode::NoOverwrite => None,
+            UpdateMode::Overwrite => Some("its update mode is overwrite"),
+            UpdateMode::Converge if recipes.differ(name, kind, options, value) => Some("its options have changed"),
+            UpdateMode::Converge if recipes.know(name, value) && update::signed_by_another(value, signer()) => {
+                Some("its CA has changed")
+            }
+            UpdateMode::Converge => None,
+        }
     }
 
     /// Makes sure that the CA has its value, if the order of definitions is irrelevant.
@@ -76,7 +81,7 @@ impl<'a> Resolver<'a> {
         options: &Tree,
         path: &mut Path<'a>,
     ) -> Result<(), StageError> {
-        let Some(signer) = signer_name(kind, options).filter(|_| self.signers_first) else {
+        let Some(signer) = signer_name(kind, options).filter(|_| self.rules == VariableRules::Director) else {
             return Ok(());
         };
         let context = format!("Generating variable '{}': Loading certificates", definition.name);

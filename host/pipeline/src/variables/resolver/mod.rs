@@ -33,7 +33,6 @@ pub struct Resolver<'a> {
     pub table: &'a Table,
     store: &'a mut Store,
     generator: Option<&'a mut dyn Generator>,
-    signers_first: bool,
     addresses: &'a Addresses,
     /// Mode of variables without their own update mode; `None`: existing values stay.
     update_mode: Option<UpdateMode>,
@@ -90,7 +89,6 @@ impl<'a> Resolver<'a> {
                 Some(generator) => Some(&mut **generator),
                 None => None,
             },
-            signers_first: options.signers_first,
             addresses,
             update_mode,
             states: HashMap::new(),
@@ -210,10 +208,12 @@ impl<'a> Resolver<'a> {
         // Wrapped in a list, so that options are never mistaken for a document with a section `variables`.
         let wrapped = Tree::Array(vec![definition.options.clone()]);
         let wrapped = Named::new(self.document, &wrapped);
-        let reply = self.stages.interpolate(wrapped, values, self.rules);
-        let (done, warnings) = reply.map_err(|error| relocated(error, definition))?;
-        self.warnings
-            .extend(warnings.into_iter().map(|warning| relocate(warning, definition)));
+        let mut reply = self.stages.interpolate(wrapped, values, self.rules);
+        if let Ok((_, reported)) | Err(StageError::Input(reported)) = &mut reply {
+            relocate(reported, definition);
+        }
+        let (done, warnings) = reply?;
+        self.warnings.extend(warnings);
         Ok(done.document.as_array().and_then(|items| items.first()).cloned())
     }
 
@@ -241,16 +241,13 @@ pub fn wanted<'a>(definitions: &'a [Definition], table: &Table, store: &Store) -
 }
 
 /// Adds the context of an error, as BOSH writes it on one line. Faults of a plugin stay unchanged.
-pub fn within(error: StageError, context: &str) -> StageError {
-    match error {
-        StageError::Plugin(diagnostic) => StageError::Plugin(diagnostic),
-        StageError::Input(mut diagnostics) => {
-            for diagnostic in diagnostics.iter_mut().filter(|diagnostic| diagnostic.is_error()) {
-                diagnostic.message = format!("{context}: {}", diagnostic.message);
-            }
-            StageError::Input(diagnostics)
+pub fn within(mut error: StageError, context: &str) -> StageError {
+    if let StageError::Input(diagnostics) = &mut error {
+        for diagnostic in diagnostics.iter_mut().filter(|diagnostic| diagnostic.is_error()) {
+            diagnostic.message = format!("{context}: {}", diagnostic.message);
         }
     }
+    error
 }
 
 /// All names in the placeholders of a tree, with sub-keys, each once, in order.
@@ -262,26 +259,10 @@ pub fn references(tree: &Tree) -> IndexSet<String> {
     names
 }
 
-fn relocated(error: StageError, definition: &Definition) -> StageError {
-    match error {
-        StageError::Plugin(diagnostic) => StageError::Plugin(diagnostic),
-        StageError::Input(diagnostics) => StageError::Input(
-            diagnostics
-                .into_iter()
-                .map(|diagnostic| relocate(diagnostic, definition))
-                .collect(),
-        ),
+/// Moves the places of diagnostics from the list around the options to the definition in the document.
+fn relocate(diagnostics: &mut [Diagnostic], definition: &Definition) {
+    for Diagnostic { place, .. } in diagnostics {
+        let inner = place.pointer.as_deref().and_then(|pointer| pointer.strip_prefix("/0"));
+        place.pointer = Some(format!("{}/options{}", definition.pointer, inner.unwrap_or("")));
     }
-}
-
-/// Moves the place of a diagnostic from the list around the options to the definition in the document.
-fn relocate(mut diagnostic: Diagnostic, definition: &Definition) -> Diagnostic {
-    let inner = diagnostic
-        .place
-        .pointer
-        .as_deref()
-        .and_then(|pointer| pointer.strip_prefix("/0"))
-        .unwrap_or("");
-    diagnostic.place.pointer = Some(format!("{}/options{inner}", definition.pointer));
-    diagnostic
 }

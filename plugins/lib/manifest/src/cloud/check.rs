@@ -37,7 +37,7 @@ pub fn check(manifest: &Tree, codes: &'static Codes, place: &Place, report: &mut
         place,
         report,
     };
-    check.definitions(manifest);
+    check.definitions();
     for (index, group) in manifest.items("instance_groups").iter().enumerate() {
         check.group(group, &Pointer::root().at("instance_groups").at(index));
     }
@@ -73,9 +73,9 @@ impl Check<'_> {
             .warning(self.codes.no_effect, self.place.with(pointer), message)
     }
 
-    fn definitions(&mut self, manifest: &Tree) {
+    fn definitions(&mut self) {
         let root = Pointer::root().at(KEY);
-        let members = manifest.get(KEY).and_then(Tree::as_object).into_iter().flatten();
+        let members = self.config.0.as_object().into_iter().flatten();
         for (key, _) in members.filter(|(key, _)| !MEMBERS.contains(&key.as_str())) {
             let message = format!("Key '{key}' of a cloud config is not known and has no effect");
             self.no_effect(root.at(key), message).suggest(key, MEMBERS);
@@ -88,7 +88,7 @@ impl Check<'_> {
             ("networks", "network"),
         ] {
             let mut names = HashSet::new();
-            for (entry, at) in placed(manifest, key) {
+            for (entry, at) in self.config.placed(key) {
                 let Some(name) = self.name(entry, &at) else { continue };
                 if !names.insert(name.clone()) {
                     let message = match key {
@@ -279,12 +279,6 @@ impl<'a> CloudConfig<'a> {
             inner
         })
     }
-}
-
-fn placed<'t>(manifest: &'t Tree, key: &'static str) -> impl Iterator<Item = (&'t Tree, Pointer)> {
-    CloudConfig::of(manifest)
-        .into_iter()
-        .flat_map(move |config| config.placed(key))
 }
 
 /// The error in the value of a cloud property.

@@ -1,7 +1,8 @@
 //! Aliases: domains, each with its targets.
 
 use super::ROOT;
-use boson_document::{Map, Tree};
+use boson_document::Tree;
+use indexmap::IndexMap;
 use std::collections::{HashMap, HashSet};
 
 /// Most targets of an alias, after aliases of aliases are expanded.
@@ -12,22 +13,14 @@ const MAX_NAME_BYTES: usize = 253;
 /// Domains in order, each with its targets; all in lower case, without a dot at the end.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Aliases {
-    order: Vec<String>,
-    targets: HashMap<String, Vec<String>>,
-}
-
-/// Aliases that refer to themselves.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Cycle {
-    /// One of them.
-    pub domain: String,
+    targets: IndexMap<String, Vec<String>>,
 }
 
 /// Why aliases of aliases cannot be expanded.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Recursion {
-    /// They form a cycle.
-    Cycle(Cycle),
+    /// They form a cycle, of which this is one.
+    Cycle(String),
     /// One alias would have too many targets.
     TooMany(String),
 }
@@ -37,32 +30,24 @@ pub enum Recursion {
 impl Aliases {
     /// Adds one. Where the domain is known, the first definition wins, as in BOSH.
     pub fn define(&mut self, domain: &str, targets: Vec<String>) -> bool {
-        let domain = normal(domain);
-        if self.targets.contains_key(&domain) {
-            return false;
+        let is_new = self.get(&normal(domain)).is_none();
+        if is_new {
+            self.extend(domain, &targets);
         }
-        let targets = targets.iter().map(|target| normal(target)).collect();
-        self.order.push(domain.clone());
-        self.targets.insert(domain, targets);
-        true
+        is_new
     }
 
     /// Adds targets to a domain, which is defined where it is not known.
     pub fn extend(&mut self, domain: &str, targets: &[String]) {
-        let name = normal(domain);
-        if !self.define(&name, targets.to_vec())
-            && let Some(known) = self.targets.get_mut(&name)
-        {
-            let fresh = targets.iter().map(|target| normal(target));
-            known.extend(fresh);
-        }
+        let known = self.targets.entry(normal(domain)).or_default();
+        known.extend(targets.iter().map(|target| normal(target)));
     }
 
     /// All of them, in order.
     pub fn iter(&self) -> impl Iterator<Item = (&str, &[String])> {
-        self.order
+        self.targets
             .iter()
-            .map(|domain| (domain.as_str(), self.targets.get(domain).map_or(&[][..], Vec::as_slice)))
+            .map(|(domain, targets)| (domain.as_str(), targets.as_slice()))
     }
 
     /// The targets of a domain.
@@ -72,12 +57,12 @@ impl Aliases {
 
     /// How many.
     pub fn len(&self) -> usize {
-        self.order.len()
+        self.targets.len()
     }
 
     /// Whether there are none.
     pub fn is_empty(&self) -> bool {
-        self.order.is_empty()
+        self.targets.is_empty()
     }
 
     /// Expands aliases of aliases. Those whose first label is `_` are left as they are, as in BOSH.
@@ -93,7 +78,6 @@ impl Aliases {
             } else {
                 self.resolved(domain, &mut known, &mut HashSet::new())?
             };
-            flat.order.push(domain.to_string());
             flat.targets.insert(domain.to_string(), targets);
         }
         Ok(flat)
@@ -110,8 +94,7 @@ impl Aliases {
         }
         // The depth of a chain is bounded, and with it that of this recursion.
         if !open.insert(domain) || open.len() > MAX_CHAIN {
-            let domain = domain.to_string();
-            return Err(Recursion::Cycle(Cycle { domain }));
+            return Err(Recursion::Cycle(domain.to_string()));
         }
         let mut all = Vec::new();
         for target in self.get(domain).unwrap_or_default() {
@@ -144,11 +127,9 @@ impl Aliases {
 
     /// As an object.
     pub fn tree(&self) -> Tree {
-        let entry = |(domain, targets): (&str, &[String])| {
-            let targets: Vec<Tree> = targets.iter().map(|target| Tree::from(target.as_str())).collect();
-            (domain.to_string(), Tree::from(targets))
-        };
-        self.iter().map(entry).collect::<Map>().into()
+        self.iter()
+            .map(|(domain, targets)| (domain, targets.to_vec()))
+            .collect()
     }
 }
 

@@ -84,9 +84,7 @@ pub fn collect(request: Request<'_>, codes: &'static Codes, place: &document::Pl
     }
     link_aliases(request, &mut reader);
     checked(&mut reader);
-    let feature = manifest
-        .get("features")
-        .and_then(|features| features.get("use_dns_addresses"));
+    let feature = manifest.find(&["features", "use_dns_addresses"]);
     Collected {
         wanted: reader.wanted || feature == Some(&Tree::Bool(true)),
         zone: reader.zone,
@@ -202,14 +200,11 @@ fn of_map(map: &Map, place: &Pointer, reader: &mut Reader<'_>) -> Vec<(String, V
     let mut all = Vec::new();
     for (domain, targets) in map {
         let place = place.at(domain);
-        let texts: Option<Vec<String>> = targets
-            .as_array()
-            .map(|items| items.iter().filter_map(Tree::as_str).map(String::from).collect());
+        let text = |item: &Tree| item.as_str().map(String::from);
+        let texts: Option<Vec<String>> = targets.as_array().and_then(|items| items.iter().map(text).collect());
         match texts {
-            Some(texts) if targets.as_array().map_or(0, Vec::len) == texts.len() => {
-                all.push((domain.clone(), texts, place))
-            }
-            _ => reader.error(
+            Some(texts) => all.push((domain.clone(), texts, place)),
+            None => reader.error(
                 &place,
                 format!("The targets of alias '{domain}' are not a list of names"),
             ),
@@ -356,7 +351,13 @@ fn server(properties: &Tree, place: &Pointer, reader: &mut Reader<'_>) {
             reader.warning(&place.at(key), message);
         }
     }
-    let addresses = |key: &str, reader: &mut Reader<'_>| recursors(properties.items(key), &place.at(key), reader);
+    let addresses = |key: &str, reader: &mut Reader<'_>| {
+        let (good, bad) = servers(properties.items(key));
+        for index in bad {
+            reader.error(&place.at(key).at(index), RECURSOR.into());
+        }
+        good
+    };
     let recursors = addresses("recursors", reader);
     let excluded = addresses("excluded_recursors", reader);
     let upcheck = properties.items("upcheck_domains").iter().filter_map(Tree::as_str);
@@ -380,14 +381,6 @@ fn once(server: &mut Server) {
     }
     let mut seen = std::collections::HashSet::new();
     server.handlers.retain(|one| seen.insert(one.domain.clone()));
-}
-
-fn recursors(items: &[Tree], place: &Pointer, reader: &mut Reader<'_>) -> Vec<String> {
-    let (good, bad) = servers(items);
-    for index in bad {
-        reader.error(&place.at(index), RECURSOR.into());
-    }
-    good
 }
 
 fn handlers(items: &[Tree], place: &Pointer, reader: &mut Reader<'_>) -> Vec<Handler> {
@@ -414,7 +407,7 @@ fn handlers(items: &[Tree], place: &Pointer, reader: &mut Reader<'_>) -> Vec<Han
 fn checked(reader: &mut Reader<'_>) {
     let message = match reader.zone.aliases.flattened() {
         Ok(_) => return,
-        Err(Recursion::Cycle(cycle)) => format!("The alias '{}' refers to itself", cycle.domain),
+        Err(Recursion::Cycle(domain)) => format!("The alias '{domain}' refers to itself"),
         Err(Recursion::TooMany(domain)) => format!("The alias '{domain}' has too many targets"),
     };
     reader.error(&Pointer::root(), message);

@@ -84,10 +84,9 @@ impl Handler {
     /// In the zone document.
     pub(super) fn tree(&self) -> Tree {
         let servers = match &self.source {
-            Source::Servers(servers) => servers.as_slice(),
-            _ => &[],
+            Source::Servers(servers) => servers.clone(),
+            _ => Vec::new(),
         };
-        let servers = servers.iter().map(|text| Tree::from(text.as_str())).collect::<Vec<_>>();
         let tree = Tree::object()
             .with("domain", self.domain.as_str())
             .with("recursors", servers);

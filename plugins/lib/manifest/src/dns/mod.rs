@@ -10,7 +10,7 @@ mod handlers;
 mod pod_server;
 mod server;
 
-pub use aliases::{Aliases, Cycle, Recursion, alias_fault};
+pub use aliases::{Aliases, Recursion, alias_fault};
 pub use collect::{Codes, Collected, Request, collect, zone};
 pub use handlers::{HANDLER_FILE, Handler, HandlerFault, MAX_HANDLERS, Source};
 pub use pod_server::needs_pod_server;
@@ -123,11 +123,10 @@ impl Zone {
     }
 
     fn with_groups(&self, groups: &[GroupNames], aliases: &Aliases) -> Tree {
-        let texts = |all: &[String]| all.iter().map(|text| Tree::from(text.as_str())).collect::<Vec<_>>();
         let group = |group: &GroupNames| {
             Tree::object()
                 .with("name", group.name.as_str())
-                .with("azs", texts(&group.azs))
+                .with("azs", group.azs.clone())
                 .with("instances", i64::from(group.instances))
         };
         Tree::object()
@@ -137,9 +136,9 @@ impl Zone {
             .with("clusterDomain", self.place.cluster_domain.as_str())
             .with("spread", self.spread.name())
             .with("root", ROOT)
-            .with("deployments", texts(&self.deployments))
-            .with("networks", texts(&self.networks))
-            .with("azs", texts(&self.azs))
+            .with("deployments", self.deployments.clone())
+            .with("networks", self.networks.clone())
+            .with("azs", self.azs.clone())
             .with("groups", groups.iter().map(group).collect::<Vec<_>>())
             .with("aliases", aliases.tree())
     }

@@ -27,12 +27,11 @@ impl Server {
     }
 
     pub(super) fn tree(&self) -> Tree {
-        let texts = |all: &[String]| all.iter().map(|text| Tree::from(text.as_str())).collect::<Vec<_>>();
         Tree::object()
-            .with("recursors", texts(&self.recursors))
-            .with("excluded", texts(&self.excluded))
+            .with("recursors", self.recursors.clone())
+            .with("excluded", self.excluded.clone())
             .with("noRecursion", self.no_recursion)
             .with("handlers", self.handlers.iter().map(Handler::tree).collect::<Vec<_>>())
-            .with("upcheck", texts(&self.upcheck))
+            .with("upcheck", self.upcheck.clone())
     }
 }

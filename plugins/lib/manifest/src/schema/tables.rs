@@ -15,31 +15,22 @@ const fn used(path: &'static str, kind: Type) -> Key {
 
 const fn needed(path: &'static str, kind: Type) -> Key {
     Key {
-        path,
-        kind,
         required: true,
-        fate: Fate::Used,
-        read: false,
+        ..used(path, kind)
     }
 }
 
 const fn warned(path: &'static str, kind: Type, why: &'static str) -> Key {
     Key {
-        path,
-        kind,
-        required: false,
         fate: Fate::Warned(why),
-        read: false,
+        ..used(path, kind)
     }
 }
 
 const fn refused(path: &'static str, text: &'static str) -> Key {
     Key {
-        path,
-        kind: Type::Any,
-        required: false,
         fate: Fate::Refused(text),
-        read: false,
+        ..used(path, Type::Any)
     }
 }
 
