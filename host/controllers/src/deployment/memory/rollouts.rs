@@ -19,17 +19,15 @@ pub struct Rollouts {
 impl Rollouts {
     /// Whether the deployment may roll a group now: at most `most` deployments roll at a time.
     pub fn is_free(&self, key: &Key, most: usize, now: Instant) -> bool {
-        let since = self.since.lock();
-        let rolls = |began: &Instant| now.saturating_duration_since(*began) < ROLLOUT_TIMEOUT;
-        let others = since.iter().filter(|(other, began)| *other != key && rolls(began));
-        others.count() < most
+        is_free(&self.since.lock(), key, most, now)
     }
 
     /// Takes a place, if one is free.
     pub fn take(&self, key: Key, most: usize, now: Instant) -> bool {
-        let free = self.is_free(&key, most, now);
+        // Held from the count to the entry: otherwise two deployments could take the last place.
+        let mut since = self.since.lock();
+        let free = is_free(&since, &key, most, now);
         if free {
-            let mut since = self.since.lock();
             since.insert(key, now);
         }
         free
@@ -41,9 +39,39 @@ impl Rollouts {
     }
 }
 
+fn is_free(since: &HashMap<Key, Instant>, key: &Key, most: usize, now: Instant) -> bool {
+    let rolls = |began: &Instant| now.saturating_duration_since(*began) < ROLLOUT_TIMEOUT;
+    let others = since.iter().filter(|(other, began)| *other != key && rolls(began));
+    others.count() < most
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::sync::Barrier;
+    use std::thread;
+
+    #[test]
+    fn deployments_that_ask_at_the_same_time_do_not_share_a_place() {
+        const DEPLOYMENTS: usize = 8;
+        for _ in 0..200 {
+            let (rollouts, together, now) = (Rollouts::default(), Barrier::new(DEPLOYMENTS), Instant::now());
+            let take = &|number: usize| {
+                together.wait();
+                rollouts.take(("n".into(), number.to_string()), 1, now)
+            };
+            let taken = thread::scope(|scope| {
+                let asked = (0..DEPLOYMENTS).map(|number| scope.spawn(move || take(number)));
+                let asked: Vec<_> = asked.collect();
+                asked
+                    .into_iter()
+                    .map(|asked| asked.join().unwrap())
+                    .filter(|taken| *taken)
+                    .count()
+            });
+            assert_eq!(taken, 1);
+        }
+    }
 
     #[test]
     fn the_number_of_deployments_that_roll_at_a_time_is_limited() {
