@@ -21,7 +21,7 @@ pub struct LogText {
     pub position: Position,
     /// Where it began.
     from: Position,
-    /// LogText with the time of `from` so far.
+    /// Lines with the time of `from` so far.
     repeated: usize,
     /// The beginning of a line, up to the end of its time.
     start: Vec<u8>,

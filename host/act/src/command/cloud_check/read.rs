@@ -5,7 +5,7 @@ use crate::nodes;
 use boson_api::QuarksStatefulSet;
 use boson_cluster::client::{Error, ErrorKind, Kind};
 use boson_look::access::{Access, Found, forbidden};
-use boson_look::instances::Instance;
+use boson_look::instances::{self, Instance};
 use boson_manifest::labels::API_VERSION;
 use k8s_openapi::api::apps::v1::StatefulSet;
 use k8s_openapi::api::core::v1::{ConfigMap, PersistentVolumeClaim, Secret, Service};
@@ -18,8 +18,9 @@ use std::collections::BTreeSet;
 /// Something cannot be read, other than what is left out.
 pub async fn read(access: &Access, found: &Found) -> anyhow::Result<Seen> {
     let mut notes = Vec::new();
-    let instances = Instance::all(access, found).await?;
     let groups: Vec<QuarksStatefulSet> = access.list(&found.selector).await?;
+    let pods = access.list(&instances::pods(&found.selector)).await?;
+    let instances = Instance::among(&found.deployment, &groups, pods);
     let nodes = unless_forbidden(access, nodes::of(access, &instances).await, &mut notes)?;
     let of_group = |one: &QuarksStatefulSet| (API_VERSION, "QuarksStatefulSet", one.metadata.clone());
     let mut objects: Vec<(&'static str, &'static str, ObjectMeta)> = groups.iter().map(of_group).collect();

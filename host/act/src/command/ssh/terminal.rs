@@ -77,7 +77,8 @@ pub async fn attach(mut process: AttachedProcess, is_terminal: bool) -> anyhow::
     remote::drive(process, feed, |stream, part| {
         match stream {
             remote::Stream::Output => output::write(part)?,
-            remote::Stream::Error => output::complain(&String::from_utf8_lossy(part)),
+            // Not as text: a character can be split between two parts.
+            remote::Stream::Error => output::complain_bytes(part),
         }
         Ok(())
     })
