@@ -106,7 +106,10 @@ impl BoshDeployment {
 impl BoshDeploymentSpec {
     /// Which generated values outlive the deployment.
     pub fn retain(&self) -> Retain {
-        self.variables.clone().unwrap_or_default().retain
+        self.variables
+            .as_ref()
+            .map(|variables| variables.retain)
+            .unwrap_or_default()
     }
 
     /// Whether an instance group or an instance itself is stopped. `name`: `GROUP` or `GROUP/INDEX`.

@@ -6,7 +6,6 @@ use crate::stage::Origin;
 use crate::yaml::{self, Document, Span};
 use boson_document::{Pointer, Tree};
 use std::collections::{HashMap, HashSet};
-use std::iter;
 use std::sync::Arc;
 
 /// Documents by name.
@@ -259,25 +258,29 @@ impl Sources {
 impl Derived {
     /// Whether the value at a pointer, or one above it, is a part of another document.
     fn is_part(&self, pointer: &Pointer) -> bool {
-        prefixes(pointer).any(|prefix| self.parts.contains(&prefix))
+        innermost(pointer, |prefix| self.parts.get(prefix)).is_some()
     }
 
     /// The document and the pointer that the value at a pointer of the result comes from.
     fn origin(&self, pointer: &Pointer) -> (&str, Pointer) {
-        let found = prefixes(pointer).find_map(|prefix| {
-            let (document, source) = self.origins.get(&prefix)?;
-            Some((document.as_str(), source.join(pointer.below(&prefix)?)))
+        let found = innermost(pointer, |prefix| {
+            let (document, source) = self.origins.get(prefix)?;
+            Some((document.as_str(), source.join(pointer.below(prefix)?)))
         });
         found.unwrap_or_else(|| (self.base.as_str(), pointer.clone()))
     }
 }
 
-/// The pointer and those of all values around it, the innermost first.
-fn prefixes(pointer: &Pointer) -> impl Iterator<Item = Pointer> {
-    iter::successors(Some(pointer.clone()), |inner| {
-        let mut outer = inner.clone();
-        outer.pop().map(|_| outer)
-    })
+/// What is found for the pointer, or else for the innermost value around it for which there is something. Plugins
+/// choose pointers, which can be long: it is not copied at each step.
+fn innermost<T>(pointer: &Pointer, find: impl Fn(&Pointer) -> Option<T>) -> Option<T> {
+    let mut prefix = pointer.clone();
+    loop {
+        if let Some(found) = find(&prefix) {
+            return Some(found);
+        }
+        prefix.pop()?;
+    }
 }
 
 /// Pointer in the result, and where the value there comes from.
@@ -286,7 +289,9 @@ fn parsed(origin: &Origin) -> Option<(Pointer, (String, Pointer))> {
     Some((pointer, (origin.document.clone(), source)))
 }
 
-/// A document with its places, but without values: what is shown of a secret one.
+/// A document with its places, but without values: what is shown of a secret one. No text and no scalar is left:
+/// nothing else keeps secret documents out of excerpts, of the names in paths, and of the texts that the scrubber takes
+/// as public.
 fn hollow(document: &Document) -> Document {
     Document {
         name: document.name.clone(),

@@ -62,6 +62,7 @@ impl<'a> Config<'a> {
 /// Reads an entry of `releases`. None: it has errors.
 fn release<'a>(tree: &'a Tree, place: Place, report: &mut Report) -> Option<Release<'a>> {
     let release = Release::read(tree, place, codes::MEMBERS, report)?;
+    // A release without a valid version is read with an empty one. Here it is left out: the error is reported.
     let version = ruby::member(tree, "version")?;
     if version == "latest" || version.ends_with(".latest") || version.ends_with("_latest") {
         let message = format!(

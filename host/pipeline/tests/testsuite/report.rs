@@ -169,6 +169,7 @@ fn secret_documents_show_places_and_no_text() {
         .on_line(1, Some(1));
     assert_eq!(shown(by_line, &sources()), "error[x]: y\n --> vars.yml:1:1\n\n");
     assert!(!format!("{:?}", sources()).contains("hunter"));
+    assert!(sources().documents().all(|text| !text.contains("hunter")));
 }
 
 #[test]
