@@ -38,7 +38,11 @@ impl From<anyhow::Error> for ExitError {
         if error.chain().filter_map(|cause| cause.downcast_ref()).any(of_output) {
             Self::BrokenPipe
         } else {
-            error.downcast().unwrap_or_else(Self::Io)
+            match error.downcast_ref() {
+                // With the context around it.
+                None | Some(Self::Io(_)) => Self::Io(error),
+                Some(_) => error.downcast().unwrap_or_else(Self::Io),
+            }
         }
     }
 }
@@ -107,5 +111,8 @@ mod tests {
     fn an_end_stays_what_it_is_inside_of_another_error() {
         let declined = Err::<(), _>(ExitError::Input).context("cannot deploy").unwrap_err();
         assert!(matches!(ExitError::from(declined), ExitError::Input));
+        let closed = Err::<(), _>(ExitError::Io(anyhow::anyhow!("closed")));
+        let closed = ExitError::from(closed.context("instance web/0").unwrap_err());
+        assert!(matches!(closed, ExitError::Io(error) if format!("{error:#}") == "instance web/0: closed"));
     }
 }

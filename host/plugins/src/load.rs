@@ -64,6 +64,7 @@ impl Loader<'_> {
         let image = document.image.as_ref();
         let gathered = match image.and_then(|source| source.pinned(described.record())) {
             Some(image) => self.of_image(key, image, document.stage, &mut signed).await,
+            // Without an image: one that is not resolved has no version, see above.
             None => {
                 let gathered = gather::gather(self.cluster, key, plugin, described, document.parts).await?;
                 gathered.map(Some)
