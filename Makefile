@@ -106,7 +106,8 @@ lint: ## formatting, clippy, licences and bans, links in the documentation of th
 	source .ci/env
 	cargo fmt --all --check
 	cargo fmt --check --manifest-path tests/smith/Cargo.toml
-	cargo clippy --release --workspace --locked --all-targets --test buildah --test cluster --test example_plugins --test wrapper -- -D warnings
+	cargo clippy --release --workspace --all-targets --locked -- -D warnings
+	cargo clippy --release --workspace --test buildah --test cluster --test example_plugins --test wrapper --locked -- -D warnings
 	cargo deny --locked check bans licenses sources
 	cargo deny --locked --manifest-path tests/smith/Cargo.toml --config .deny.toml check bans licenses sources
 	.ci/sdk
