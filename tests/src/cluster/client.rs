@@ -9,6 +9,7 @@ use tokio::runtime::Runtime;
 
 /// In the audit log, tests tell by it whether a request is of the operator or theirs.
 const USER_AGENT: &str = "kubectl/tests";
+
 static RUNTIME: LazyLock<std::io::Result<Runtime>> = LazyLock::new(|| {
     tokio::runtime::Builder::new_multi_thread()
         .worker_threads(1)

@@ -12,13 +12,15 @@ pub struct ByDeployment<T> {
 // === impl ByDeployment ===
 
 impl<T: Clone + Default + PartialEq> ByDeployment<T> {
-    pub fn set(&self, key: &Key, value: T) {
+    /// Returns the value before.
+    pub fn set(&self, key: &Key, value: T) -> T {
         let mut all = self.all.lock();
-        if value == T::default() {
-            all.remove(key);
+        let before = if value == T::default() {
+            all.remove(key)
         } else {
-            all.insert(key.clone(), value);
-        }
+            all.insert(key.clone(), value)
+        };
+        before.unwrap_or_default()
     }
 
     pub fn of(&self, key: &Key) -> T {

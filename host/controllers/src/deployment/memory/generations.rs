@@ -11,8 +11,7 @@ impl ByDeployment<Option<i64>> {
     /// Whether the specification has changed since the last change that was recorded; from now on, it has not.
     pub fn advance(&self, key: &Key, object: &BoshDeployment) -> bool {
         let generation = object.metadata.generation;
-        let before = self.of(key);
-        self.set(key, generation);
+        let before = self.set(key, generation);
         before.map_or_else(|| !object.is("Applied"), |before| generation != Some(before))
     }
 }
