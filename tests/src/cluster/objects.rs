@@ -5,7 +5,7 @@ use super::Cluster;
 use super::client::{connect, finish, twice};
 use anyhow::{Context, Result};
 use kube::Client;
-use kube::api::{Api, DynamicObject, ListParams, Patch, PatchParams, PostParams, TypeMeta};
+use kube::api::{Api, DeleteParams, DynamicObject, ListParams, Patch, PatchParams, PostParams, TypeMeta};
 use kube::core::discovery::{ApiCapabilities, ApiResource, Scope};
 use kube::discovery::Discovery;
 use parking_lot::Mutex;
@@ -31,20 +31,29 @@ impl Cluster {
     /// # Errors
     /// There is no such object or kind.
     pub fn get(&self, namespace: &str, what: &str) -> Result<Value> {
-        if let Some((kind, name)) = what.split_once('/') {
-            let (_, api) = self.objects(namespace, kind)?;
-            let name = name.to_string();
-            let found = twice(|| {
-                let (api, name) = (api.clone(), name.clone());
-                async move { api.get(&name).await }
-            })?;
-            return Ok(serde_json::to_value(found)?);
+        if what.contains('/') {
+            let found = self.find(namespace, what)?;
+            return found.with_context(|| format!("there is no {what}"));
         }
         let mut items = Vec::new();
         for kind in what.split(',') {
             items.extend(self.list(namespace, kind, "")?);
         }
         Ok(json!({"items": items}))
+    }
+
+    /// The object for `kind/name`, if there is one.
+    ///
+    /// # Errors
+    /// There is no such kind.
+    pub fn find(&self, namespace: &str, what: &str) -> Result<Option<Value>> {
+        let (kind, name) = what.split_once('/').context("no kind/name")?;
+        let (_, api) = self.objects(namespace, kind)?;
+        let found = twice(|| {
+            let (api, name) = (api.clone(), name.to_owned());
+            async move { api.get_opt(&name).await }
+        })?;
+        Ok(found.map(serde_json::to_value).transpose()?)
     }
 
     /// The objects of a kind that this label selector selects.
@@ -76,12 +85,24 @@ impl Cluster {
     /// # Errors
     /// The server refuses one: the following ones are not applied.
     pub fn apply(&self, namespace: &str, objects: &[Value]) -> Result<()> {
+        self.apply_as(&PatchParams::apply(FIELD_MANAGER), namespace, objects)
+    }
+
+    /// As [`Self::apply`] with `--force-conflicts`.
+    ///
+    /// # Errors
+    /// As [`Self::apply`].
+    pub fn force_apply(&self, namespace: &str, objects: &[Value]) -> Result<()> {
+        self.apply_as(&PatchParams::apply(FIELD_MANAGER).force(), namespace, objects)
+    }
+
+    fn apply_as(&self, how: &PatchParams, namespace: &str, objects: &[Value]) -> Result<()> {
+        let how = how.clone().validation_strict();
         for object in objects {
             let api = self.api_of(namespace, object)?;
             let name = object["metadata"]["name"].as_str().context("no name")?;
             let applied = twice(|| {
-                let (api, name, object) = (api.clone(), name.to_owned(), object.clone());
-                let how = PatchParams::apply(FIELD_MANAGER).validation_strict();
+                let (api, name, object, how) = (api.clone(), name.to_owned(), object.clone(), how.clone());
                 async move { api.patch(&name, &how, &Patch::Apply(object)).await }
             });
             applied.with_context(|| format!("{} '{name}'", object["kind"]))?;
@@ -97,6 +118,18 @@ impl Cluster {
         let api = self.api_of(namespace, object)?;
         let object: DynamicObject = serde_json::from_value(object.clone())?;
         finish(async move { Ok(api.create(&PostParams::default(), &object).await?) })?;
+        Ok(())
+    }
+
+    /// Requests that the object for `kind/name` is deleted.
+    ///
+    /// # Errors
+    /// There is no such object or kind.
+    pub fn delete(&self, namespace: &str, what: &str) -> Result<()> {
+        let (kind, name) = what.split_once('/').context("no kind/name")?;
+        let (_, api) = self.objects(namespace, kind)?;
+        let name = name.to_owned();
+        finish(async move { Ok(api.delete(&name, &DeleteParams::default()).await?) })?;
         Ok(())
     }
 

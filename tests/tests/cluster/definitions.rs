@@ -2,6 +2,17 @@
 //! of `host convert`.
 
 use crate::shared_cluster::{SharedCluster, documents, folder};
+use boson_tests::cluster::shared;
+
+#[test]
+fn their_schemas_are_structural() {
+    shared().unwrap().define().unwrap();
+    for definition in shared().unwrap().list("", "customresourcedefinitions", "").unwrap() {
+        let conditions = definition["status"]["conditions"].as_array().unwrap();
+        let is_structural = conditions.iter().all(|one| one["type"] != "NonStructuralSchema");
+        assert!(is_structural, "{conditions:?}");
+    }
+}
 
 #[tokio::test]
 async fn objects_are_refused_with_the_words_expected() {

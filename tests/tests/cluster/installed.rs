@@ -4,7 +4,7 @@
 use crate::plugin_objects;
 use crate::rbac::text;
 use crate::shared_cluster::documents;
-use anyhow::{Result, ensure};
+use anyhow::Result;
 use boson_tests::WAIT_TIMEOUT;
 use boson_tests::cluster::{Cluster, Operator, shared};
 use boson_tests::ports::free_port;
@@ -95,8 +95,9 @@ impl Installed {
             .set("BOSON_SIGNER_NAME", Some("quarks.cloudfoundry.org/boson".into()));
         installed.operator.set("BOSON_PLUGIN_UPDATES", Some("approve".into()));
         for namespace in &installed.namespaces {
-            let label = "quarks.cloudfoundry.org/monitored=boson";
-            installed.cluster.kubectl(["label", "namespace", namespace, label])?;
+            installed
+                .cluster
+                .label_namespace(namespace, "quarks.cloudfoundry.org/monitored", "boson")?;
         }
         installed.start(true)?;
         Ok(installed)
@@ -226,17 +227,7 @@ impl Installed {
 
     /// Applies objects, to the first namespace unless they name one.
     pub fn apply_all(&self, objects: &[Value]) -> Result<()> {
-        let named = objects.iter().cloned().map(|mut object| {
-            if object["metadata"]["namespace"].is_null() {
-                object["metadata"]["namespace"] = self.namespaces[0].clone().into();
-            }
-            object
-        });
-        let list = json!({"apiVersion": "v1", "kind": "List", "items": named.collect::<Vec<_>>()});
-        let arguments = ["apply", "--server-side", "--force-conflicts", "--filename=-"];
-        let answer = self.cluster.try_kubectl(arguments, &list.to_string())?;
-        ensure!(answer.success, "{}", answer.stderr);
-        Ok(())
+        self.cluster.force_apply(&self.namespaces[0], objects)
     }
 
     pub fn get(&self, what: &str) -> Result<Value> {
@@ -245,7 +236,8 @@ impl Installed {
 
     /// Empty if there is no such object.
     pub fn uid(&self, what: &str) -> Result<String> {
-        self.kubectl(&["get", what, "--ignore-not-found", "--output=jsonpath={.metadata.uid}"])
+        let found = self.cluster.find(&self.namespaces[0], what)?.unwrap_or_default();
+        Ok(text(&found["metadata"]["uid"]).to_owned())
     }
 
     pub fn exists(&self, what: &str) -> Result<bool> {

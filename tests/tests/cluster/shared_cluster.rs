@@ -1,12 +1,10 @@
 //! The shared cluster, by kube's client, with our definitions in it.
 
 use boson_cluster::client::{Connection, connect};
-use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use kube::api::{Api, DynamicObject, Patch, PatchParams};
 use kube::client::retry::RetryPolicy;
 use kube::core::{ApiResource, GroupVersionKind};
-use kube::runtime::{conditions, wait::await_condition};
-use kube::{Client, ResourceExt};
+use kube::Client;
 use serde::Deserialize;
 use serde_json::Value;
 use tower::BoxError;
@@ -19,21 +17,7 @@ pub struct SharedCluster {
 impl SharedCluster {
     pub async fn find() -> Self {
         let client = retrying(connect(&connection()).await.unwrap());
-        let api: Api<CustomResourceDefinition> = Api::all(client.clone());
-        for definition in boson_api::definitions() {
-            let name = definition.name_any();
-            let parameters = PatchParams::apply("boson-test").force();
-            api.patch(&name, &parameters, &Patch::Apply(&definition)).await.unwrap();
-            await_condition(api.clone(), &name, conditions::is_crd_established())
-                .await
-                .unwrap();
-            let found = api.get(&name).await.unwrap();
-            let broken = found.status.unwrap().conditions.unwrap_or_default();
-            assert!(
-                broken.iter().all(|condition| condition.type_ != "NonStructuralSchema"),
-                "{broken:?}"
-            );
-        }
+        boson_tests::cluster::shared().unwrap().define().unwrap();
         Self { client }
     }
 

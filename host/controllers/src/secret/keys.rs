@@ -7,7 +7,7 @@ use std::time::Duration;
 
 /// The default key size of certificates.
 const SIZE: KeySize = KeySize::Rsa3072;
-/// Pause after a key was taken: the work that needs it uses all cores.
+/// Pause after the start and after a key was taken: what the operator does at these times uses all cores.
 pub(super) const KEY_GENERATION_DELAY: Duration = Duration::from_secs(20);
 
 /// Where new keys come from.

@@ -42,7 +42,7 @@ use boson_api::secret::QuarksSecretStatus;
 use boson_cluster::client::{Cluster, Error, ErrorKind, Events, FieldManager, Identity};
 use boson_cluster::reconcile::Interest;
 use k8s_openapi::jiff::Timestamp;
-use keys::Keys;
+use keys::{KEY_GENERATION_DELAY, Keys};
 use kube::runtime::controller::Action;
 use observe::Observed;
 use plan::Plan;
@@ -88,7 +88,7 @@ pub(crate) fn controller(
     instance: &str,
 ) -> Arc<dyn AnyController> {
     let keys = Arc::new(Keys::new(spare_keys));
-    keys.fill_after(Duration::ZERO);
+    keys.fill_after(KEY_GENERATION_DELAY);
     Arc::new(Context {
         events: Events::new(cluster.clone(), MANAGER, instance),
         interest: Interest::default(),

@@ -1,6 +1,9 @@
 //! An operator with two namespaces, plugins that are added as users add them, and what its deployment says about them.
 
+use crate::shared_cluster::documents;
 use anyhow::{Context, Result, ensure};
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
 use boson_manifest::labels::EVENTS_PAGE;
 use boson_tests::WAIT_TIMEOUT;
 use boson_tests::cluster::{Cluster, Operator, shared};
@@ -35,8 +38,9 @@ impl Scene {
     /// The operator finds them by their label.
     pub fn monitored(id: &str) -> Result<Self> {
         Self::with(|cluster, here, there| {
-            let label = format!("quarks.cloudfoundry.org/monitored={id}");
-            cluster.kubectl(["label", "namespace", here, there, &label])?;
+            for namespace in [here, there] {
+                cluster.label_namespace(namespace, "quarks.cloudfoundry.org/monitored", id)?;
+            }
             Ok(["--monitored-id", id].map(String::from).into())
         })
     }
@@ -87,22 +91,12 @@ impl Scene {
             "stringData": {"value": "example.com"}});
         let manifest = map("nats-manifest", "manifest", "manifest.yml")?;
         let scale = map("nats-scale", "ops", "ops/scale.yml")?;
-        let list = json!({"apiVersion": "v1", "kind": "List", "items": [manifest, scale, value, deployment]});
-        self.apply(&self.here, &list.to_string())
+        self.cluster
+            .force_apply(&self.here, &[manifest, scale, value, deployment])
     }
 
     pub fn apply(&self, namespace: &str, text: &str) -> Result<()> {
-        let arguments = [
-            "--namespace",
-            namespace,
-            "apply",
-            "--server-side",
-            "--force-conflicts",
-            "--filename=-",
-        ];
-        let answer = self.cluster.try_kubectl(arguments, text)?;
-        ensure!(answer.success, "{}", answer.stderr);
-        Ok(())
+        self.cluster.force_apply(namespace, &documents(text))
     }
 
     /// Packs a component as a user would, and applies the resulting ConfigMaps; returns them.
@@ -120,9 +114,10 @@ impl Scene {
     }
 
     pub fn remove(&self, namespace: &str, maps: &str) -> Result<()> {
-        let arguments = ["--namespace", namespace, "delete", "--filename=-"];
-        let answer = self.cluster.try_kubectl(arguments, maps)?;
-        ensure!(answer.success, "{}", answer.stderr);
+        for map in documents(maps) {
+            let name = map["metadata"]["name"].as_str().context("no name")?;
+            self.cluster.delete(namespace, &format!("configmap/{name}"))?;
+        }
         Ok(())
     }
 
@@ -193,30 +188,24 @@ impl Scene {
         self.text("secret/nats.with-ops")
     }
 
-    /// An object as text, its data decoded.
+    /// A Secret as text, its data decoded.
     fn text(&self, what: &str) -> String {
-        let arguments = ["--namespace", &self.here, "get", what, "-o"];
-        let template = "go-template={{range $k, $v := .data}}{{$v | base64decode}}{{end}}";
-        self.cluster
-            .kubectl(arguments.iter().copied().chain([template]))
-            .unwrap()
+        let secret = self.get(what).unwrap();
+        let values = secret["data"].as_object().unwrap().values();
+        let plain = values.map(|value| STANDARD.decode(value.as_str().unwrap()).unwrap());
+        String::from_utf8(plain.collect::<Vec<_>>().concat()).unwrap()
     }
 
     /// The newest Secret of a series, as text.
     pub fn newest(&self, series: &str) -> String {
-        let all = self
-            .cluster
-            .kubectl(["--namespace", &self.here, "get", "secret", "-o", "name"])
-            .unwrap();
-        let number = |name: &str| {
-            name.rsplit_once("-v")
-                .and_then(|(_, number)| number.parse::<u32>().ok())
-        };
-        let newest = all
-            .lines()
-            .filter(|name| name.starts_with(&format!("secret/{series}-v")))
-            .max_by_key(|name| number(name));
-        self.text(newest.unwrap())
+        let all = self.cluster.list(&self.here, "secret", "").unwrap();
+        let names = all.iter().filter_map(|secret| secret["metadata"]["name"].as_str());
+        let numbered = names.filter_map(|name| {
+            let number = name.strip_prefix(series)?.strip_prefix("-v")?;
+            Some((number.parse::<u32>().ok()?, name))
+        });
+        let (_, newest) = numbered.max().unwrap();
+        self.text(&format!("secret/{newest}"))
     }
 }
 
