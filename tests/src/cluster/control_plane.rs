@@ -92,6 +92,8 @@ pub(super) fn api_flags(directory: &Path, etcd: u16, address: Ipv4Addr, port: u1
         // Written synchronously: a line exists when its request has been answered.
         ("audit-log-mode", "blocking"),
         ("profiling", "false"),
+        // Nothing here needs a share of the server guaranteed, and each request would pass through its queues.
+        ("enable-priority-and-fairness", "false"),
     ]);
     all.extend(if address.is_loopback() {
         // The Service `kubernetes` must not point to a loopback address.

@@ -1,10 +1,10 @@
 //! The shared cluster, by kube's client, with our definitions in it.
 
 use boson_cluster::client::{Connection, connect};
+use kube::Client;
 use kube::api::{Api, DynamicObject, Patch, PatchParams};
 use kube::client::retry::RetryPolicy;
 use kube::core::{ApiResource, GroupVersionKind};
-use kube::Client;
 use serde::Deserialize;
 use serde_json::Value;
 use tower::BoxError;
