@@ -49,7 +49,7 @@ use plan::Plan;
 use std::convert::Infallible;
 use std::ops::ControlFlow;
 use std::sync::Arc;
-use std::time::{Duration, SystemTime};
+use std::time::SystemTime;
 
 pub(crate) use desired::retained_by;
 pub(crate) use generate::member;
