@@ -29,6 +29,7 @@ mod determinism;
 mod dialects;
 mod differences;
 mod effects;
+mod every_instance;
 mod examples;
 mod explain;
 mod hostile_input;
