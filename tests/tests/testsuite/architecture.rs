@@ -27,7 +27,7 @@ fn the_steps_of_the_paths_are_in_the_code() {
             }
             files.insert(file);
         }
-        let count = format!("\nThese steps are in {} files.\n", files.len());
+        let count = format!("\nThe functions named here are in {} files.\n", files.len());
         assert!(
             files.len() > 10 && path.contains(&count),
             "the last line is not: {count}"
