@@ -4,41 +4,37 @@
 //! It may get and list Secrets, because the number of a new version follows from the existing ones. RBAC cannot
 //! restrict `create` by name. Only our own container mounts its token.
 
-use boson_cluster::client::{Cluster, Error, FieldManager};
-use boson_cluster::objects::account::{Account as Made, rule};
+use super::error::JobError;
+use boson_cluster::client::{Cluster, FieldManager};
+use boson_cluster::objects::account::{Account, rule};
 use boson_manifest::labels;
 use k8s_openapi::api::core::v1::ServiceAccount;
 
 /// Name of the account, its Role and its RoleBinding.
 pub(super) const NAME: &str = "boson-output";
 
-/// The account of the pods.
-pub(super) enum Account {
-    Named(String),
-    /// The namespace names an account that does not exist.
-    Missing(String),
-}
-
-/// Creates ours, or finds the one that a label of the namespace names.
+/// The account of the pods: creates ours, or finds the one that a label of the namespace names.
 ///
 /// # Errors
-/// See [`Error`].
-pub(super) async fn account(cluster: &Cluster, manager: FieldManager, namespace: &str) -> Result<Account, Error> {
+/// The namespace names an account that does not exist, or a call failed.
+pub(super) async fn account(cluster: &Cluster, manager: FieldManager, namespace: &str) -> Result<String, JobError> {
     let there = cluster.namespace(namespace).await?;
     let labelled = there.and_then(|there| there.metadata.labels?.remove(labels::QUARKS_JOB_SERVICE_ACCOUNT));
     if let Some(name) = labelled.filter(|name| !name.is_empty()) {
         let found: Option<ServiceAccount> = cluster.get(namespace, &name).await?;
-        return Ok(match found {
-            Some(_) => Account::Named(name),
-            None => Account::Missing(name),
-        });
+        return match found {
+            Some(_) => Ok(name),
+            None => Err(JobError::Waits(format!(
+                "waiting for ServiceAccount '{name}', which the namespace names"
+            ))),
+        };
     }
     ours().make(cluster, manager, namespace).await?;
-    Ok(Account::Named(NAME.into()))
+    Ok(NAME.into())
 }
 
-fn ours() -> Made {
-    Made {
+fn ours() -> Account {
+    Account {
         name: NAME,
         rules: vec![
             rule("", "pods", &["get"]),

@@ -1,6 +1,6 @@
 //! Carries out the plan: one write per step.
 
-use super::account::{self, Account};
+use super::account::account;
 use super::desired::{Setting, desired, kept, name};
 use super::error::JobError;
 use super::marks::{STARTED, TRIGGER_RESET};
@@ -107,43 +107,34 @@ async fn begin(
     let Some(config) = &observed.config else {
         return Ok(None);
     };
-    Ok(
-        match create(&context.cluster, object, config, number, &context.operator_image).await {
-            Ok(None) => None,
-            Ok(Some(state @ State::Waiting(_))) => Some((state, Next::Wait(Action::requeue(REQUEUE_INTERVAL)))),
-            Ok(Some(state)) => Some((state, Next::Wait(Action::await_change()))),
-            // The cause may be the template, a quota, a policy or the operator's role: retry later.
-            Err(error) if matches!(error.kind, ErrorKind::Refused(_) | ErrorKind::Forbidden) => {
-                Some((State::Refused(error.to_string()), Next::Fail(error)))
-            }
-            Err(error) => return Err(error),
-        },
-    )
+    let created = create(&context.cluster, object, config, number, &context.operator_image).await;
+    Ok(match created {
+        Ok(()) => None,
+        Err(JobError::Waits(what)) => Some((State::Waiting(what), Next::Wait(Action::requeue(REQUEUE_INTERVAL)))),
+        Err(JobError::Refused(why)) => Some((State::Refused(why), Next::Wait(Action::await_change()))),
+        // The cause may be the template, a quota, a policy or the operator's role: retry later.
+        Err(JobError::Api(error)) if matches!(error.kind, ErrorKind::Refused(_) | ErrorKind::Forbidden) => {
+            Some((State::Refused(error.to_string()), Next::Fail(error)))
+        }
+        Err(JobError::Api(error)) => return Err(error),
+    })
 }
 
-/// Creates the suspended Job of a run. Returns why it cannot be created yet or from this template; none: it exists.
+/// Creates the suspended Job of a run, unless it exists.
 ///
 /// # Errors
-/// See [`Error`].
+/// Why it cannot be created yet, or from this template.
 async fn create(
     cluster: &Cluster,
     object: &QuarksJob,
     config: &Config,
     number: i64,
     operator_image: &str,
-) -> Result<Option<State>, Error> {
+) -> Result<(), JobError> {
     let Identity { namespace, uid, .. } = Identity::of(object)?;
-    let account = if kept(object).is_some() {
-        match account::account(cluster, MANAGER, namespace).await? {
-            Account::Named(name) => Some(name),
-            Account::Missing(name) => {
-                return Ok(Some(State::Waiting(format!(
-                    "waiting for ServiceAccount '{name}', which the namespace names"
-                ))));
-            }
-        }
-    } else {
-        None
+    let account = match kept(object) {
+        Some(_) => Some(account(cluster, MANAGER, namespace).await?),
+        None => None,
     };
     let setting = Setting {
         operator_image,
@@ -152,24 +143,20 @@ async fn create(
     let name = name(object, number)?;
     let digest = config.digest.as_deref();
     let digest = digest.ok_or_else(|| Error::flawed("Job", Some(&name), "has no digest of its configuration"))?;
-    let wanted = match desired(object, config.template.clone(), number, digest, &setting) {
-        Ok(wanted) => wanted,
-        Err(JobError::Template(why)) => return Ok(Some(State::Refused(why))),
-        Err(JobError::Defect(error)) => return Err(error),
-    };
+    let wanted = desired(object, config.template.clone(), number, digest, &setting)?;
     if cluster.create_any(MANAGER, &wanted).await? {
         tracing::info!(run = number, "created a Job");
-        return Ok(None);
+        return Ok(());
     }
     let found: Option<Job> = cluster.get(namespace, &name).await?;
     match found {
-        Some(found) if !objects::has_owner(&found, uid) => Ok(Some(State::Refused(format!(
+        Some(found) if !objects::has_owner(&found, uid) => Err(JobError::Refused(format!(
             "there is a Job '{name}' that belongs to another object"
-        )))),
+        ))),
         Some(found) if found.metadata.deletion_timestamp.is_some() => {
-            Ok(Some(State::Waiting(format!("waiting for the end of Job '{name}'"))))
+            Err(JobError::Waits(format!("waiting for the end of Job '{name}'")))
         }
-        _ => Ok(None),
+        _ => Ok(()),
     }
 }
 

@@ -262,7 +262,7 @@ mod tests {
         };
         let error = desired(&object, object.spec.template.members(), 1, "", &setting).unwrap_err();
         assert!(
-            matches!(&error, JobError::Template(why) if why.contains("'d'")),
+            matches!(&error, JobError::Refused(why) if why.contains("'d'")),
             "{error:?}"
         );
     }
@@ -278,7 +278,7 @@ mod tests {
         };
         let error = desired(&object, object.spec.template.members(), 1, "", &setting).unwrap_err();
         assert!(
-            matches!(error, JobError::Template(_)) && !format!("{error:?}").contains("CANARY"),
+            matches!(error, JobError::Refused(_)) && !format!("{error:?}").contains("CANARY"),
             "{error:?}"
         );
     }
@@ -292,7 +292,7 @@ mod tests {
             account: None,
         };
         let error = desired(&object, object.spec.template.members(), 1, "", &setting).unwrap_err();
-        assert!(matches!(error, JobError::Defect(_)), "{error:?}");
+        assert!(matches!(error, JobError::Api(_)), "{error:?}");
         assert_eq!(
             name(&object, 1).unwrap_err().kind,
             boson_cluster::client::ErrorKind::Flawed("has no UID")

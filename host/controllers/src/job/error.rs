@@ -3,21 +3,20 @@
 use boson_cluster::client::Error;
 
 /// Why there is no Job.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 pub(super) enum JobError {
-    /// The template, as its user wrote it.
-    Template(String),
-    Defect(Error),
-}
-
-impl From<Error> for JobError {
-    fn from(error: Error) -> Self {
-        Self::Defect(error)
-    }
+    /// What it waits for.
+    #[error("{0}")]
+    Waits(String),
+    /// What a user has to fix, such as the template as its user wrote it.
+    #[error("{0}")]
+    Refused(String),
+    #[error(transparent)]
+    Api(#[from] Error),
 }
 
 impl From<&str> for JobError {
     fn from(why: &str) -> Self {
-        Self::Template(why.into())
+        Self::Refused(why.into())
     }
 }

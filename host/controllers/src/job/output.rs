@@ -61,7 +61,7 @@ pub(super) fn add(pod: &mut Pod, output: &Output, owner: &OwnerReference, image:
     for container in output.output_map.keys() {
         let volume = names::container(&["output", container]);
         let found = pod.container(container).ok_or_else(|| {
-            JobError::Template(format!(
+            JobError::Refused(format!(
                 "spec.output.outputMap names the container '{container}', which spec.template does not have"
             ))
         })?;
@@ -72,7 +72,7 @@ pub(super) fn add(pod: &mut Pod, output: &Output, owner: &OwnerReference, image:
         volumes.push(json!({"emptyDir": {}, "name": volume}));
     }
     if pod.container(CONTAINER).is_some() {
-        return Err(JobError::Template(format!(
+        return Err(JobError::Refused(format!(
             "spec.template has a container '{CONTAINER}', a name that the operator reserves"
         )));
     }
