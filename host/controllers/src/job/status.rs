@@ -91,33 +91,25 @@ fn notice(state: &State, finding: &Finding) -> Option<Notice> {
 }
 
 fn findings(object: &QuarksJob, status: &QuarksJobStatus, state: &State) -> Vec<Finding> {
-    let (complete, failed, reason, message): (bool, bool, Cow<'static, str>, String) = match state {
-        State::Waiting(what) => (status.completed, false, "Waiting".into(), what.clone()),
+    match state {
+        State::Waiting(what) => both(status.completed, false, "Waiting", what),
         State::Running(wait) => {
             let number = status.runs;
             let message = match wait {
                 None => format!("run {number} is in progress"),
                 Some(why) => format!("run {number} is in progress: {why}"),
             };
-            (false, false, "Running".into(), again(object, message))
+            both(false, false, "Running", &again(object, message))
         }
-        State::Superseded => (
-            false,
-            false,
-            "Superseded".into(),
-            "its configuration changed during the run; it reruns".into(),
-        ),
-        State::Succeeded => (
-            true,
-            false,
-            "Succeeded".into(),
-            format!("run {} succeeded", status.runs),
-        ),
-        State::Failed(reason, message) => (false, true, reason.clone(), message.clone()),
-        State::Refused(why) => (status.completed, true, "Refused".into(), why.clone()),
-        State::Idle => return idle(status),
-    };
-    both(complete, failed, &reason, &message)
+        State::Superseded => {
+            let message = "its configuration changed during the run; it reruns";
+            both(false, false, "Superseded", message)
+        }
+        State::Succeeded => both(true, false, "Succeeded", &format!("run {} succeeded", status.runs)),
+        State::Failed(reason, message) => both(false, true, reason, message),
+        State::Refused(why) => both(status.completed, true, "Refused", why),
+        State::Idle => idle(status),
+    }
 }
 
 fn again(object: &QuarksJob, message: String) -> String {
