@@ -6,10 +6,10 @@ use super::stores::PodMeta;
 use super::{Context, DeploymentMeta, MANAGER};
 use boson_cluster::client::{Error, Identity, Kind, Notice};
 use k8s_openapi::api::apps::v1::{DaemonSet, Deployment, ReplicaSet, StatefulSet};
-use k8s_openapi::api::core::v1::PodTemplateSpec;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::core::PartialObjectMeta;
-use serde_json::Value;
+use serde::Deserialize;
+use serde_json::{Value, json};
 use std::time::Instant;
 
 /// Reason of the events about a link.
@@ -70,37 +70,22 @@ async fn roll_one(
     pod: &PodMeta,
     step: impl Fn(&ObjectMeta) -> Option<Value>,
 ) -> Result<bool, Error> {
-    let template = |template: Option<&PodTemplateSpec>| step(template?.metadata.as_ref()?);
     match workload.kind.as_str() {
         "ReplicaSet" => {
             let set: Option<PartialObjectMeta<ReplicaSet>> = context.cluster.get(namespace, &workload.name).await?;
             let Some(set) = set.filter(|set| set.metadata.uid.as_deref() == Some(&workload.uid)) else {
                 return Ok(false);
             };
-            match owner(&set.metadata).filter(|owner| owner.kind == "Deployment") {
-                Some(owner) => {
-                    let of = |one: &Deployment| template(one.spec.as_ref().map(|spec| &spec.template));
-                    one(context, namespace, &owner, of).await
-                }
-                None => {
-                    report(context, pod).await;
-                    Ok(true)
-                }
+            if let Some(owner) = owner(&set.metadata).filter(|owner| owner.kind == "Deployment") {
+                return one::<Deployment>(context, namespace, &owner, step).await;
             }
         }
-        "StatefulSet" => {
-            let of = |one: &StatefulSet| template(one.spec.as_ref().map(|spec| &spec.template));
-            one(context, namespace, workload, of).await
-        }
-        "DaemonSet" => {
-            let of = |one: &DaemonSet| template(one.spec.as_ref().map(|spec| &spec.template));
-            one(context, namespace, workload, of).await
-        }
-        _ => {
-            report(context, pod).await;
-            Ok(true)
-        }
+        "StatefulSet" => return one::<StatefulSet>(context, namespace, workload, step).await,
+        "DaemonSet" => return one::<DaemonSet>(context, namespace, workload, step).await,
+        _ => {}
     }
+    report(context, pod).await;
+    Ok(true)
 }
 
 /// Rolls one workload, unless it rolls already. Returns whether it exists.
@@ -108,14 +93,17 @@ async fn one<K: Kind>(
     context: &Context,
     namespace: &str,
     workload: &Workload,
-    step: impl Fn(&K) -> Option<Value>,
+    step: impl Fn(&ObjectMeta) -> Option<Value>,
 ) -> Result<bool, Error> {
     let found: Option<K> = context.cluster.get(namespace, &workload.name).await?;
     let found = found.filter(|found| found.meta().uid.as_deref() == Some(&workload.uid));
     let Some(found) = found.filter(|found| found.meta().deletion_timestamp.is_none()) else {
         return Ok(false);
     };
-    let Some(members) = step(&found) else {
+    let object = json!(found);
+    let template = object.pointer("/spec/template/metadata");
+    let template = template.and_then(|template| ObjectMeta::deserialize(template).ok());
+    let Some(members) = template.and_then(|template| step(&template)) else {
         return Ok(true);
     };
     context.cluster.merge(MANAGER, &found, members).await?;
