@@ -42,13 +42,11 @@ pub(super) struct Memory(Mutex<HashMap<(String, String), Known>>);
 impl Known {
     /// Forgets settled workloads after [`RECHECK_INTERVAL`].
     pub fn expire(&mut self, now: Instant) {
-        match self.since {
-            Some(since) if now.duration_since(since) >= RECHECK_INTERVAL => {
-                self.settled.clear();
-                self.since = None;
-            }
-            _ if self.settled.is_empty() => self.since = None,
-            _ => {}
+        if self.since.is_some_and(|since| now.duration_since(since) >= RECHECK_INTERVAL) {
+            self.settled.clear();
+        }
+        if self.settled.is_empty() {
+            self.since = None;
         }
     }
 
