@@ -7,8 +7,8 @@
 //! instance was updated a short time ago are followed, and only some of them at a time. One whose rollout stands still
 //! is released when any other group is reconciled.
 
-use boson_cluster::client::AnyObject;
 use boson_cluster::client::written::Written;
+use boson_cluster::objects::has_owner;
 use k8s_openapi::api::core::v1::Pod;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::core::DynamicObject;
@@ -66,13 +66,13 @@ enum Phase {
 struct Group {
     /// UID of the QuarksStatefulSet: another one of this name has other StatefulSets.
     uid: String,
-    sets: Objects<Value>,
+    sets: Objects<DynamicObject>,
     pods: Objects<Pod>,
     last_update: Option<Instant>,
 }
 
 /// The objects of one kind, by name.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Objects<O> {
     all: BTreeMap<String, O>,
     is_listed: bool,
@@ -97,14 +97,6 @@ enum Since {
     Deletion(String),
 }
 
-/// An object that can be followed.
-pub(super) trait Followable {
-    fn name(&self) -> Option<String>;
-    fn uid(&self) -> Option<String>;
-    fn version(&self) -> Option<&str>;
-    fn is_going(&self) -> bool;
-}
-
 /// The state of a group.
 #[derive(Debug)]
 pub(super) struct State {
@@ -126,7 +118,7 @@ impl Followed {
             return None;
         }
         Some(State {
-            sets: group.own(group.sets.all.values().cloned()),
+            sets: group.own(group.sets.all.values()),
             pods: group.pods.all.values().cloned().collect(),
         })
     }
@@ -148,8 +140,10 @@ impl Followed {
     pub fn listed_sets(&self, key: &Key, sets: Vec<Value>) -> Vec<Value> {
         match self.0.lock().groups.get_mut(key) {
             Some(group) => {
-                let sets = group.sets.listed(sets);
-                group.own(sets)
+                // They were read as such objects.
+                let sets = sets.into_iter().filter_map(|set| serde_json::from_value(set).ok());
+                let sets = group.sets.listed(sets.collect());
+                group.own(&sets)
             }
             None => sets,
         }
@@ -195,28 +189,23 @@ impl Followed {
 
     /// An event of the watch of StatefulSets; none: it was interrupted.
     pub fn see_set(&self, watch: &Watch, event: Option<&Event<DynamicObject>>, key: impl Fn(&ObjectMeta) -> Vec<Key>) {
-        let kept = |set: &DynamicObject| serde_json::to_value(set).ok();
-        self.see(watch, event, key, kept, |group| &mut group.sets);
+        self.see(watch, event, key, |_| {}, |group| &mut group.sets);
     }
 
     /// An event of the watch of pods; none: it was interrupted.
     pub fn see_pod(&self, watch: &Watch, event: Option<&Event<Pod>>, keys: impl Fn(&ObjectMeta) -> Vec<Key>) {
-        let kept = |pod: &Pod| {
-            let mut pod = pod.clone();
-            pod.metadata.managed_fields = None;
-            Some(pod)
-        };
-        self.see(watch, event, keys, kept, |group| &mut group.pods);
+        let trim = |meta: &mut ObjectMeta| meta.managed_fields = None;
+        self.see(watch, event, keys, trim, |group| &mut group.pods);
     }
 
-    /// `kept`: what is kept of an object. `objects`: those of a group that the watch is of.
-    fn see<O: Resource, K: Followable + Clone>(
+    /// `trim`: removes what is not kept. `objects`: those of a group that the watch is of.
+    fn see<O: Resource + Clone>(
         &self,
         watch: &Watch,
         event: Option<&Event<O>>,
         keys: impl Fn(&ObjectMeta) -> Vec<Key>,
-        kept: impl Fn(&O) -> Option<K>,
-        objects: impl Fn(&mut Group) -> &mut Objects<K>,
+        trim: impl Fn(&mut ObjectMeta),
+        objects: impl Fn(&mut Group) -> &mut Objects<O>,
     ) {
         let mut tables = self.0.lock();
         let (object, is_deleted) = match event {
@@ -244,7 +233,9 @@ impl Followed {
             }
             if is_deleted {
                 objects.remove(&name, meta.uid.clone());
-            } else if let Some(object) = kept(object) {
+            } else {
+                let mut object = object.clone();
+                trim(object.meta_mut());
                 objects.put(object);
             }
         }
@@ -279,8 +270,9 @@ impl Tables {
 
 impl Group {
     /// Without the StatefulSets of others.
-    fn own(&self, sets: impl IntoIterator<Item = Value>) -> Vec<Value> {
-        sets.into_iter().filter(|set| set.has_owner(&self.uid)).collect()
+    fn own<'s>(&self, sets: impl IntoIterator<Item = &'s DynamicObject>) -> Vec<Value> {
+        let own = sets.into_iter().filter(|set| has_owner(*set, &self.uid));
+        own.filter_map(|set| serde_json::to_value(set).ok()).collect()
     }
 
     fn is_recent(&self) -> bool {
@@ -290,20 +282,31 @@ impl Group {
 
 // === impl Objects ===
 
-impl<O: Followable + Clone> Objects<O> {
+impl<O> Default for Objects<O> {
+    fn default() -> Self {
+        Self {
+            all: BTreeMap::new(),
+            is_listed: false,
+            deleted: HashSet::new(),
+            expected: Vec::new(),
+        }
+    }
+}
+
+impl<O: Resource + Clone> Objects<O> {
     /// Keeps the newer one.
     fn put(&mut self, object: O) {
-        let Some(name) = object.name() else {
+        let Some(name) = object.meta().name.clone() else {
             return;
         };
-        let before = self.all.get(&name).and_then(Followable::version);
-        if is_newer(object.version(), before) {
+        let before = self.all.get(&name).and_then(|found| version(found.meta()));
+        if version(object.meta()) >= before {
             self.all.insert(name, object);
         }
     }
 
     fn remove(&mut self, name: &str, uid: Option<String>) {
-        if self.all.get(name).is_some_and(|found| found.uid() == uid) {
+        if self.all.get(name).is_some_and(|found| found.meta().uid == uid) {
             self.all.remove(name);
         }
         if !self.is_listed {
@@ -322,8 +325,8 @@ impl<O: Followable + Clone> Objects<O> {
 
     fn expect(&mut self, write: &Written) {
         let since = match &write.now {
-            Some(now) => Since::Version(now.resource_version.as_deref().and_then(|text| text.parse().ok())),
-            None => match self.all.get(&write.name).and_then(Followable::uid) {
+            Some(now) => Since::Version(version(now)),
+            None => match self.all.get(&write.name).and_then(ResourceExt::uid) {
                 Some(uid) => Since::Deletion(uid),
                 None => return,
             },
@@ -345,61 +348,22 @@ impl<O: Followable + Clone> Objects<O> {
 // === impl Expected ===
 
 impl Expected {
-    fn is_shown<O: Followable>(&self, object: Option<&O>) -> bool {
+    fn is_shown(&self, object: Option<&impl Resource>) -> bool {
+        let meta = object.map(Resource::meta);
         match &self.since {
             // One that is missing is not created yet, or was deleted by others since: then it must be listed, too.
-            Since::Version(Some(written)) => {
-                let found = object.and_then(Followable::version).and_then(|text| text.parse().ok());
-                found.is_some_and(|found: u64| found >= *written)
-            }
+            Since::Version(Some(written)) => meta.and_then(version).is_some_and(|found| found >= *written),
             Since::Version(None) => false,
-            Since::Deletion(uid) => object.is_none_or(|found| found.is_going() || found.uid().as_ref() != Some(uid)),
+            Since::Deletion(uid) => {
+                meta.is_none_or(|meta| meta.deletion_timestamp.is_some() || meta.uid.as_ref() != Some(uid))
+            }
         }
     }
 }
 
-/// Whether this version is not older than another one. Kubernetes guarantees that they are numbers in this order.
-fn is_newer(version: Option<&str>, than: Option<&str>) -> bool {
-    let number = |text: Option<&str>| text.and_then(|text| text.parse::<u64>().ok());
-    number(version) >= number(than)
-}
-
-// === impl Followable ===
-
-impl Followable for Pod {
-    fn name(&self) -> Option<String> {
-        self.metadata.name.clone()
-    }
-
-    fn uid(&self) -> Option<String> {
-        self.metadata.uid.clone()
-    }
-
-    fn version(&self) -> Option<&str> {
-        self.metadata.resource_version.as_deref()
-    }
-
-    fn is_going(&self) -> bool {
-        self.metadata.deletion_timestamp.is_some()
-    }
-}
-
-impl Followable for Value {
-    fn name(&self) -> Option<String> {
-        AnyObject::name(self).map(str::to_string)
-    }
-
-    fn uid(&self) -> Option<String> {
-        AnyObject::uid(self).map(str::to_string)
-    }
-
-    fn version(&self) -> Option<&str> {
-        self.resource_version()
-    }
-
-    fn is_going(&self) -> bool {
-        AnyObject::is_going(self)
-    }
+/// The version of an object. Kubernetes guarantees that they are numbers, and greater after each change.
+fn version(meta: &ObjectMeta) -> Option<u64> {
+    meta.resource_version.as_ref()?.parse().ok()
 }
 
 #[cfg(test)]
