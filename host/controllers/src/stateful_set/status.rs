@@ -1,11 +1,7 @@
 //! The conditions and events of a QuarksStatefulSet.
 
-#[cfg(test)]
-use super::Counts;
 use super::resize::Resizes;
 use super::rollout::Waiver;
-#[cfg(test)]
-use super::rollout::{Rollout, Rule};
 use super::states::States;
 use super::versions::Versions;
 use super::{Done, INVALID, NAME_CONFLICT, Problem, REFUSED, WAITING};
@@ -147,25 +143,18 @@ fn findings(done: &Result<Done, Problem>, was_rolled_out: bool) -> Vec<Finding> 
         }
         Ok(done) => done,
     };
-    // The instances that wait are a consequence, so they stand behind the cause.
-    let why = |cause: String| {
+    let ready = if done.ready {
+        Finding::new("Ready", true, PODS_READY, "all pods of the newest version are ready")
+    } else {
+        let (reason, cause) = match done.problems.first() {
+            Some(first) => (word(&first.reason), described(&done.problems)),
+            None => (PODS_NOT_READY, "not all pods of the newest version are ready".into()),
+        };
+        // The instances that wait are a consequence, so they stand behind the cause.
         let waiting = done.rollout.text().filter(|_| done.rollout.holds());
-        waiting.map_or(cause.clone(), |waiting| format!("{cause}; {waiting}"))
-    };
-    let ready = match (done.ready, done.problems.first()) {
-        (true, _) => Finding::new("Ready", true, PODS_READY, "all pods of the newest version are ready"),
-        (false, None) => Finding::new(
-            "Ready",
-            false,
-            done.rollout.failure().unwrap_or(PODS_NOT_READY),
-            why("not all pods of the newest version are ready".into()),
-        ),
-        (false, Some(first)) => Finding::new(
-            "Ready",
-            false,
-            done.rollout.failure().unwrap_or(word(&first.reason)).to_string(),
-            why(described(&done.problems)),
-        ),
+        let why: Vec<String> = [cause].into_iter().chain(waiting).collect();
+        let reason = done.rollout.failure().unwrap_or(reason).to_string();
+        Finding::new("Ready", false, reason, why.join("; "))
     };
     let mut all = vec![ready, progressing(done, was_rolled_out)];
     all.extend(done.disks.as_ref().map(|mismatches| {
@@ -226,6 +215,8 @@ fn word(reason: &str) -> &str {
 
 #[cfg(test)]
 mod tests {
+    use super::super::Counts;
+    use super::super::rollout::{Rollout, Rule};
     use super::*;
     use k8s_openapi::jiff::Timestamp;
 
