@@ -64,12 +64,7 @@ impl Digest {
         self.resources.as_ref().map(|resources| resources.digest.as_str())
     }
 
-    /// Whether a recorded digest is of the same template.
-    pub fn is(&self, recorded: &str) -> bool {
-        self.text == recorded
-    }
-
-    /// The text to record.
+    /// The text to record, which is that of all digests of the same template.
     pub fn text(&self) -> &str {
         &self.text
     }
@@ -92,21 +87,20 @@ impl Digest {
 }
 
 #[cfg(test)]
-impl From<&str> for Digest {
-    fn from(text: &str) -> Self {
-        Self {
-            text: text.into(),
-            ..Self::default()
-        }
-    }
-}
-
-#[cfg(test)]
 mod tests {
     use super::*;
     use boson_api::{PodState, QuarksStatefulSetSpec};
     use boson_manifest::labels;
     use serde_json::json;
+
+    impl From<&str> for Digest {
+        fn from(text: &str) -> Self {
+            Self {
+                text: text.into(),
+                ..Self::default()
+            }
+        }
+    }
 
     fn spec(zone_replicas: &[i32], image: &str) -> QuarksStatefulSetSpec {
         let spec = json!({"zones": ["a", "b"], "zoneReplicas": zone_replicas, "template": {"spec": {
@@ -129,8 +123,8 @@ mod tests {
     fn numbers_of_pods_do_not_count() {
         let even = of_spec(&spec(&[], "i"));
         let uneven = of_spec(&spec(&[2, 1], "i"));
-        assert!(uneven.is(even.text()) && even.is(uneven.text()));
-        assert!(!uneven.is(of_spec(&spec(&[2, 1], "j")).text()));
+        assert_eq!(uneven.text(), even.text());
+        assert_ne!(uneven.text(), of_spec(&spec(&[2, 1], "j")).text());
     }
 
     #[test]
@@ -154,7 +148,7 @@ mod tests {
         };
         let two = of(&["a", "b"]);
         for other in [of(&["a", "b", "c"]), of(&["a"])] {
-            assert!(other.fits(0, two.text_in_zone(0), None) && !other.is(two.text()));
+            assert!(other.fits(0, two.text_in_zone(0), None) && other.text() != two.text());
         }
         let swapped = of(&["b", "a"]);
         assert!((0..2).all(|zone| !swapped.fits(zone, two.text_in_zone(zone), None)));

@@ -72,7 +72,7 @@ impl Versions {
         // A reverted change: the old pods still run, and nothing has to start.
         let stays = |number: &u32| are_of_template(of(*number).filter(|one| !is_going(one)), digest);
         let before = live.iter().filter_map(version).find(stays);
-        let is_recorded = || recorded.is_some_and(|recorded| recorded.newest == newest && digest.is(&recorded.digest));
+        let is_recorded = || recorded.is_some_and(|one| one.newest == newest && one.digest == digest.text());
         let is_newest = match of(newest).next() {
             Some(_) if of(newest).any(has_claims) || states.has_exceptions() => true,
             Some(_) => are_of_template(of(newest), digest) && (!in_place || of(newest).any(|one| ready_pods(one) > 0)),
