@@ -70,7 +70,7 @@ pub async fn observe(
 ) -> Result<Observed, Error> {
     let Identity { namespace, name, .. } = Identity::of(object)?;
     let spec = &object.spec;
-    let references: BTreeSet<String> = references(object).into_iter().map(|reference| reference.name).collect();
+    let references = references(object);
     let services = services(object);
     note(interest, signer, object, &references, &services)?;
 
@@ -166,30 +166,23 @@ async fn read_copy(cluster: &Cluster, namespace: &str, copy: &str, original: &st
     }
 }
 
-/// Entries of other Secrets that this one depends on.
-pub fn references(object: &QuarksSecret) -> Vec<KeyReference> {
+/// Names of other Secrets that this one depends on.
+fn references(object: &QuarksSecret) -> BTreeSet<String> {
     let Some(request) = &object.spec.request else {
-        return Vec::new();
+        return BTreeSet::new();
     };
-    match object.spec.kind {
-        SecretType::Certificate | SecretType::Tls => {
-            let certificate = request.certificate.iter();
-            certificate
-                .flat_map(|asked| asked.ca_ref.clone().into_iter().chain(asked.ca_key_ref.clone()))
-                .collect()
-        }
-        SecretType::DockerConfigJson => {
-            let image = request.image_credentials.iter();
-            image
-                .flat_map(|asked| asked.username.clone().into_iter().chain(asked.password.clone()))
-                .collect()
-        }
-        SecretType::TemplatedConfig => {
-            let templates = request.templated_config.iter();
-            templates.flat_map(|asked| asked.values.values().cloned()).collect()
-        }
+    let certificate = request.certificate.iter();
+    let certificate = certificate.flat_map(|asked| asked.ca_ref.iter().chain(&asked.ca_key_ref));
+    let image = request.image_credentials.iter();
+    let image = image.flat_map(|asked| asked.username.iter().chain(&asked.password));
+    let config = request.templated_config.iter().flat_map(|asked| asked.values.values());
+    let found: Vec<&KeyReference> = match object.spec.kind {
+        SecretType::Certificate | SecretType::Tls => certificate.collect(),
+        SecretType::DockerConfigJson => image.collect(),
+        SecretType::TemplatedConfig => config.collect(),
         _ => Vec::new(),
-    }
+    };
+    found.into_iter().map(|reference| reference.name.clone()).collect()
 }
 
 fn services(object: &QuarksSecret) -> Vec<String> {
