@@ -43,8 +43,8 @@ pub(super) async fn act(context: &Context, object: &Arc<QuarksSecret>, plan: Pla
         }
     }
     let plan = match write(context, object, &plan).await {
-        Ok(true) => return Ok(Err(Next::Pass(None))),
-        Ok(false) => plan,
+        Ok(()) if writes => return Ok(Err(Next::Pass(None))),
+        Ok(()) => plan,
         Err(ActError::Api(error)) => return Err(error),
         Err(ActError::Request(message)) => refused(&plan, object, &message),
     };
@@ -80,56 +80,44 @@ fn refused(plan: &Plan, object: &QuarksSecret, message: &str) -> Plan {
     Plan::troubled("BadRequest", message, generated)
 }
 
-/// Returns whether something was written; then the caller must observe again.
-async fn write(context: &Context, object: &Arc<QuarksSecret>, plan: &Plan) -> Result<bool, ActError> {
+/// Takes the steps of the plan. If there are any, the caller must observe again.
+async fn write(context: &Context, object: &Arc<QuarksSecret>, plan: &Plan) -> Result<(), ActError> {
     let (cluster, keys) = (&context.cluster, &context.keys);
-    let mut written = match &plan.step {
-        Step::Keep => false,
-        Step::Mark(secret) | Step::Edit(secret) => cluster.replace(MANAGER, secret.as_ref()).await.map(|_| true)?,
-        Step::Prior(prior) => certify::act(cluster, &context.signer, object, prior)
-            .await
-            .map(|()| true)?,
+    match &plan.step {
+        Step::Keep => {}
+        Step::Mark(secret) | Step::Edit(secret) => drop(cluster.replace(MANAGER, secret.as_ref()).await?),
+        Step::Prior(prior) => certify::act(cluster, &context.signer, object, prior).await?,
         Step::Create(draft) => {
             let mut made = made(keys, object, draft).await?;
             if was_generated(object) {
                 let annotations = made.metadata.annotations.get_or_insert_default();
                 annotations.insert(marks::GENERATED_AGAIN.into(), "true".into());
             }
-            create(cluster, &made, draft, object).await?
+            create(cluster, &made, draft, object).await?;
         }
-        Step::Replace(draft, old) => {
+        Step::Replace(draft, old) | Step::Begin(draft, old) => {
             let made = made(keys, object, draft).await?;
-            let next = desired::replaced(object, old, made, &draft.marks);
+            let next = match &plan.step {
+                Step::Begin(..) => position::begun(object, old, &made, &draft.marks),
+                _ => desired::replaced(object, old, made, &draft.marks),
+            };
             cluster.replace(MANAGER, &next.map_err(ActError::Request)?).await?;
             counted(cluster, draft, object);
-            true
-        }
-        Step::Begin(draft, old) => {
-            let made = made(keys, object, draft).await?;
-            let next = position::begun(object, old, &made, &draft.marks).map_err(ActError::Request)?;
-            cluster.replace(MANAGER, &next).await?;
-            counted(cluster, draft, object);
-            true
         }
         Step::Recreate(draft, old) => {
             // Create before delete, so that a request that cannot be met changes nothing.
             let made = made(keys, object, draft).await?;
             cluster.delete(old.as_ref()).await?;
-            create(cluster, &made, draft, object).await?
+            create(cluster, &made, draft, object).await?;
         }
-    };
+    }
     for step in &plan.copies {
         match step {
-            CopyStep::Create(copy) => {
-                cluster.create(MANAGER, copy.as_ref()).await?;
-            }
-            CopyStep::Replace(copy) => {
-                cluster.replace(MANAGER, copy.as_ref()).await?;
-            }
+            CopyStep::Create(copy) => drop(cluster.create(MANAGER, copy.as_ref()).await?),
+            CopyStep::Replace(copy) => drop(cluster.replace(MANAGER, copy.as_ref()).await?),
         }
-        written = true;
     }
-    Ok(written)
+    Ok(())
 }
 
 /// Whether a Secret existed before, and was deleted.
@@ -139,11 +127,11 @@ fn was_generated(object: &QuarksSecret) -> bool {
 
 /// The Secret may exist by now, from another operator or from an earlier try whose answer was lost: the next reconcile
 /// finds it.
-async fn create(cluster: &Cluster, made: &Secret, draft: &Draft, object: &QuarksSecret) -> Result<bool, ActError> {
+async fn create(cluster: &Cluster, made: &Secret, draft: &Draft, object: &QuarksSecret) -> Result<(), ActError> {
     if let Created::Made(_) = cluster.create(MANAGER, made).await? {
         counted(cluster, draft, object);
     }
-    Ok(true)
+    Ok(())
 }
 
 fn counted(cluster: &Cluster, draft: &Draft, object: &QuarksSecret) {
