@@ -42,7 +42,7 @@ const MAX_ROTATION_RECONCILE_INTERVAL: Duration = Duration::from_secs(60);
 const ROTATION_RECONCILE_DIVISOR: u32 = 10;
 
 /// What to do.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Plan {
     /// With the Secret.
     pub step: Step,
@@ -70,8 +70,9 @@ pub struct About {
 }
 
 /// What to do with the Secret.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub enum Step {
+    #[default]
     Keep,
     /// Set its labels, annotations and owner; its data stays.
     Mark(Box<Secret>),
@@ -300,12 +301,8 @@ fn replacement(object: &QuarksSecret, draft: Draft, old: &Secret) -> Step {
 fn write(step: Step) -> Plan {
     Plan {
         step,
-        copies: Vec::new(),
-        findings: Vec::new(),
-        generated: false,
-        about: None,
-        not_after: None,
         wake: MAX_PROBLEM_RECONCILE_INTERVAL,
+        ..Plan::default()
     }
 }
 
@@ -320,7 +317,7 @@ fn silent(finding: Finding, generated: bool) -> Plan {
         },
         findings: vec![finding],
         generated,
-        ..write(Step::Keep)
+        ..Plan::default()
     }
 }
 

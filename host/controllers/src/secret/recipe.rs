@@ -10,7 +10,7 @@ use boson_document::{Tree, json};
 use k8s_openapi::api::core::v1::Service;
 
 /// The input of [`boson_credentials::generate`].
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Recipe {
     pub kind: &'static str,
     pub options: Tree,
@@ -30,9 +30,7 @@ impl Recipe {
         Self {
             kind,
             options,
-            signer: None,
-            trusted: None,
-            kept_key: None,
+            ..Self::default()
         }
     }
 }
