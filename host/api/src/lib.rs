@@ -24,6 +24,7 @@ pub mod template;
 use boson_manifest::labels;
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use kube::{CustomResourceExt, ResourceExt};
+use serde::Serialize;
 
 pub use conditions::{Condition, ConditionStatus};
 pub use deployment::{
@@ -40,6 +41,12 @@ pub use stateful_set::{ActivePod, PodProblem, QuarksStatefulSet, QuarksStatefulS
 pub fn instance_group(object: &impl ResourceExt) -> String {
     let label = object.labels().get(labels::INSTANCE_GROUP_NAME);
     label.cloned().unwrap_or_else(|| object.name_any())
+}
+
+/// The name of a variant without members, as JSON has it.
+pub fn word(variant: impl Serialize) -> String {
+    let name = serde_json::to_value(variant).unwrap_or_default();
+    name.as_str().unwrap_or_default().to_string()
 }
 
 /// The definitions that the operator needs in a cluster.

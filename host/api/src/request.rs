@@ -180,21 +180,6 @@ pub enum KeyUsage {
 // === impl KeyUsage ===
 
 impl KeyUsage {
-    /// The name of the usage in CredHub.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::DigitalSignature => "digital_signature",
-            Self::NonRepudiation => "non_repudiation",
-            Self::KeyEncipherment => "key_encipherment",
-            Self::DataEncipherment => "data_encipherment",
-            Self::KeyAgreement => "key_agreement",
-            Self::KeyCertSign => "key_cert_sign",
-            Self::CrlSign => "crl_sign",
-            Self::EncipherOnly => "encipher_only",
-            Self::DecipherOnly => "decipher_only",
-        }
-    }
-
     /// The same usage in a CertificateSigningRequest.
     pub fn requested(self) -> Usage {
         match self {

@@ -130,18 +130,6 @@ pub enum ReclaimPolicy {
     Retain,
 }
 
-// === impl ReclaimPolicy ===
-
-impl ReclaimPolicy {
-    /// As the API spells it.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Delete => "Delete",
-            Self::Retain => "Retain",
-        }
-    }
-}
-
 /// A copy of the Secret.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 pub struct Copy {

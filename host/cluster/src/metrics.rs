@@ -109,7 +109,7 @@ pub struct Reconcile {
 #[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
 pub struct Generated {
     /// Type of the QuarksSecret.
-    pub kind: &'static str,
+    pub kind: String,
     /// Why it was generated.
     pub cause: &'static str,
 }

@@ -11,7 +11,7 @@ use super::plan::{Plan, Step};
 use super::recipe::Recipe;
 use super::{ActError, Context, MANAGER, certify, copies::CopyStep, desired, image, marks, position, status};
 use crate::controller::Next;
-use boson_api::{BoshDeployment, QuarksSecret};
+use boson_api::{BoshDeployment, QuarksSecret, word};
 use boson_cluster::client::{Cluster, Created, Error, Identity};
 use boson_cluster::metrics::Generated;
 use boson_credentials::System;
@@ -136,7 +136,7 @@ async fn create(cluster: &Cluster, made: &Secret, draft: &Draft, object: &Quarks
 
 fn counted(cluster: &Cluster, draft: &Draft, object: &QuarksSecret) {
     let label = Generated {
-        kind: super::recipe::type_name(object.spec.kind),
+        kind: word(object.spec.kind),
         cause: draft.cause.word(),
     };
     cluster.metrics().generated.get_or_create(&label).inc();

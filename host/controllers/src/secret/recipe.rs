@@ -4,7 +4,7 @@ use super::marks::digest;
 use super::{request, signer};
 use boson_api::request::{CertificateRequest, KeyRequest, SignerType, Usage};
 use boson_api::secret::SecretType;
-use boson_api::{QuarksSecret, QuarksSecretSpec};
+use boson_api::{QuarksSecret, QuarksSecretSpec, word};
 use boson_credentials::ignored_options;
 use boson_document::{Tree, json};
 use k8s_openapi::api::core::v1::Service;
@@ -32,22 +32,6 @@ impl Recipe {
             options,
             ..Self::default()
         }
-    }
-}
-
-/// Name of the type.
-pub fn type_name(kind: SecretType) -> &'static str {
-    match kind {
-        SecretType::Password => "password",
-        SecretType::User => "user",
-        SecretType::Certificate => "certificate",
-        SecretType::Tls => "tls",
-        SecretType::Rsa => "rsa",
-        SecretType::Ssh => "ssh",
-        SecretType::BasicAuth => "basic-auth",
-        SecretType::DockerConfigJson => "dockerconfigjson",
-        SecretType::TemplatedConfig => "templatedconfig",
-        SecretType::Copy => "copy",
     }
 }
 
@@ -91,7 +75,6 @@ fn certificate(request: &CertificateRequest) -> Tree {
     let optional = |value: &Option<String>| text(value.as_deref().unwrap_or_default());
     let names = request.alternative_names.iter().map(String::as_str);
     let usages = request.usages.iter().filter_map(|usage| extended(*usage));
-    let of_key = request.key_usage.iter().map(|usage| usage.name());
     given([
         ("common_name", text(&request.common_name)),
         ("alternative_names", list(names)),
@@ -107,12 +90,12 @@ fn certificate(request: &CertificateRequest) -> Tree {
         ("state", optional(&request.state)),
         ("locality", optional(&request.locality)),
         ("self_sign", request.self_sign.then_some(Tree::Bool(true))),
-        ("key_usage", list(of_key)),
+        ("key_usage", list(request.key_usage.iter().map(word))),
     ])
 }
 
-fn list<'t>(texts: impl Iterator<Item = &'t str>) -> Option<Tree> {
-    let texts: Vec<Tree> = texts.map(Tree::from).collect();
+fn list(texts: impl Iterator<Item = impl Into<Tree>>) -> Option<Tree> {
+    let texts: Vec<Tree> = texts.map(Into::into).collect();
     (!texts.is_empty()).then_some(Tree::Array(texts))
 }
 
@@ -198,10 +181,10 @@ pub fn request_digest(object: &QuarksSecret) -> String {
         Some(recipe) => json::to_text(&recipe.options),
         None => serde_json::json!(object.spec.request).to_string(),
     };
-    let kind = type_name(object.spec.kind);
+    let kind = word(object.spec.kind);
     match signer::asked(object) {
-        Some(by_cluster) => digest(&[kind, &asked, &request::words(by_cluster)]),
-        None => digest(&[kind, &asked]),
+        Some(by_cluster) => digest(&[&kind, &asked, &request::words(by_cluster)]),
+        None => digest(&[&kind, &asked]),
     }
 }
 

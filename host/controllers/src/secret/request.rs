@@ -2,8 +2,8 @@
 
 use super::cause::Problem;
 use super::marks;
-use boson_api::QuarksSecret;
 use boson_api::request::{CertificateRequest, Usage};
+use boson_api::{QuarksSecret, word};
 use boson_cluster::client::{Error, Identity};
 use boson_cluster::objects::annotation;
 use boson_credentials::signing_request;
@@ -133,6 +133,5 @@ fn usages(asked: &CertificateRequest) -> Vec<String> {
         usages.retain(|usage| !required.contains(usage));
         usages.splice(0..0, required);
     }
-    let words = usages.into_iter().filter_map(|usage| serde_json::to_value(usage).ok());
-    words.filter_map(|word| word.as_str().map(str::to_string)).collect()
+    usages.into_iter().map(word).collect()
 }

@@ -16,7 +16,8 @@ use boson_api::secret::ReclaimPolicy;
 use boson_cluster::client::AnyObject;
 use boson_document::Tree;
 use kube::api::ObjectMeta;
-use serde_json::Value;
+use serde::Deserialize;
+use serde_json::{Value, json};
 
 /// The keys that request a persistent disk for an instance group.
 const DISKS: [&str; 3] = ["persistent_disk", "persistent_disk_type", "persistent_disk_pool"];
@@ -78,17 +79,13 @@ pub fn known(retain: Retain, live: &[Value]) -> Option<ReclaimPolicy> {
 }
 
 fn policy(secret: &Value) -> ReclaimPolicy {
-    if secret["spec"]["reclaimPolicy"] == ReclaimPolicy::Retain.as_str() {
-        ReclaimPolicy::Retain
-    } else {
-        ReclaimPolicy::Delete
-    }
+    ReclaimPolicy::deserialize(&secret["spec"]["reclaimPolicy"]).unwrap_or_default()
 }
 
 /// Sets the policy of all QuarksSecrets among these.
 pub fn set(objects: &mut [Value], policy: ReclaimPolicy) {
     for object in objects.iter_mut().filter(|object| is_secret(object)) {
-        object["spec"]["reclaimPolicy"] = policy.as_str().into();
+        object["spec"]["reclaimPolicy"] = json!(policy);
     }
 }
 
@@ -125,7 +122,6 @@ fn asks_for_claims<'o>(objects: impl IntoIterator<Item = &'o Value>) -> bool {
 mod tests {
     use super::*;
     use boson_document::json::parse;
-    use serde_json::json;
 
     fn secret(name: &str, policy: Option<&str>) -> Value {
         let mut secret = json!({"apiVersion": "quarks.cloudfoundry.org/v1alpha1", "kind": "QuarksSecret",
