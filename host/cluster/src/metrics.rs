@@ -111,7 +111,7 @@ pub struct Generated {
     /// Type of the QuarksSecret.
     pub kind: String,
     /// Why it was generated.
-    pub cause: &'static str,
+    pub cause: String,
 }
 
 #[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]

@@ -2,8 +2,8 @@
 
 use super::marks::{CONFIG, QUARKS_JOB, RUN};
 use super::references::{Kind, Reference, newest, references, renamed, topic};
-use boson_api::QuarksJob;
 use boson_api::job::Strategy;
+use boson_api::{QuarksJob, word};
 use boson_cluster::client::{Cluster, Error, Identity};
 use boson_cluster::objects::{self, versioned};
 use boson_cluster::reconcile::Interest;
@@ -155,7 +155,7 @@ async fn config(
         match content(cluster, namespace, &reference).await? {
             Some(content) => whole.add(&content),
             None if reference.optional => whole.add(&Value::Null),
-            None => missing.push(format!("{} '{}'", reference.kind.as_str(), reference.name)),
+            None => missing.push(format!("{} '{}'", word(reference.kind), reference.name)),
         }
     }
     missing.dedup();

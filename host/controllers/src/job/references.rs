@@ -1,12 +1,14 @@
 //! The ConfigMaps and Secrets that the template of a Job refers to, and the template with the newest versions of
 //! versioned Secrets. Pure.
 
+use boson_api::word;
 use boson_cluster::objects::versioned;
+use serde::Serialize;
 use serde_json::{Map, Value};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The kind of a referenced object.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+/// The kind of a referenced object, with its name in JSON.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub(super) enum Kind {
     ConfigMap,
     Secret,
@@ -18,17 +20,6 @@ pub(super) struct Reference {
     pub name: String,
     /// Whether the pod starts without it.
     pub optional: bool,
-}
-
-// === impl Kind ===
-
-impl Kind {
-    pub(super) fn as_str(self) -> &'static str {
-        match self {
-            Self::ConfigMap => "ConfigMap",
-            Self::Secret => "Secret",
-        }
-    }
 }
 
 /// All references of a template.
@@ -78,7 +69,7 @@ pub(super) fn topic(kind: Kind, name: &str) -> String {
         Kind::Secret => versioned::parts(name).map_or(name, |(series, _)| series),
         Kind::ConfigMap => name,
     };
-    format!("{}/{name}", kind.as_str())
+    format!("{}/{name}", word(kind))
 }
 
 type Visitor<'v> = dyn FnMut(Kind, &mut String, bool) + 'v;

@@ -137,7 +137,7 @@ async fn create(cluster: &Cluster, made: &Secret, draft: &Draft, object: &Quarks
 fn counted(cluster: &Cluster, draft: &Draft, object: &QuarksSecret) {
     let label = Generated {
         kind: word(object.spec.kind),
-        cause: draft.cause.word(),
+        cause: word(draft.cause),
     };
     cluster.metrics().generated.get_or_create(&label).inc();
     tracing::info!(kind = label.kind, cause = label.cause, "generated");

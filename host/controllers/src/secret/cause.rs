@@ -1,7 +1,10 @@
 //! Why a value is generated, and why it cannot be.
 
-/// Why a value is generated.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+use serde::Serialize;
+
+/// Why a value is generated. Metrics have its name in JSON.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Cause {
     /// There is no value.
     Absent,
@@ -28,18 +31,6 @@ pub struct Problem {
 // === impl Cause ===
 
 impl Cause {
-    /// One word, for events and metrics.
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::Absent => "absent",
-            Self::Rotation => "rotation",
-            Self::Request => "request",
-            Self::Signature => "signature",
-            Self::Expiry => "expiry",
-            Self::Source => "source",
-        }
-    }
-
     /// Whether the value keeps its key.
     pub fn keeps_key(self) -> bool {
         matches!(self, Self::Signature | Self::Expiry)

@@ -99,7 +99,7 @@ fn status(set: &QuarksStatefulSet, done: &Result<Done, Problem>, now: &Time) -> 
             status.last_reconcile = Some(now.clone());
         }
         status.problems.clone_from(&done.problems);
-        status.held_by = done.rollout.held_by.map(|rule| rule.name().into());
+        status.held_by = done.rollout.held_by.map(boson_api::word);
         let Versions {
             newest, digest, ready, ..
         } = &done.versions;

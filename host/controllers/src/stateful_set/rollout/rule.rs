@@ -1,12 +1,13 @@
 //! The rules that keep instances from being updated. An annotation waives one for the present generation of a group:
 //! `<rule>@<generation>`, or `FailedUpdate/<pod>@<generation>`.
 
-use boson_api::QuarksStatefulSet;
+use boson_api::{QuarksStatefulSet, word};
 use boson_manifest::labels;
 use kube::ResourceExt;
+use serde::Serialize;
 
-/// Why instances wait that are yet to be updated.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// Why instances wait that are yet to be updated. Statuses and the annotation have its name in JSON.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub(in crate::stateful_set) enum Rule {
     /// Other groups are updated before.
     GroupOrder,
@@ -39,23 +40,6 @@ pub(in crate::stateful_set) struct Waiver<'a> {
     pub text: &'a str,
 }
 
-// === impl Rule ===
-
-impl Rule {
-    /// Its name in statuses and in the annotation.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::GroupOrder => "GroupOrder",
-            Self::ZoneOrder => "ZoneOrder",
-            Self::Canaries => "Canaries",
-            Self::MaxInFlight => "MaxInFlight",
-            Self::FailedUpdate => "FailedUpdate",
-            Self::Paused => "Paused",
-            Self::IgnoredInstance => "IgnoredInstance",
-        }
-    }
-}
-
 // === impl Waiver ===
 
 impl<'a> Waiver<'a> {
@@ -73,8 +57,8 @@ impl<'a> Waiver<'a> {
                 "the annotation '{}' must be '<rule>@<generation>', with one of the rules {}, or \
                  '{}/<pod>@<generation>'",
                 labels::WAIVED_RULE,
-                WAIVABLE.map(Rule::name).join(", "),
-                Rule::FailedUpdate.name()
+                WAIVABLE.map(word).join(", "),
+                word(Rule::FailedUpdate)
             )),
         }
     }
@@ -83,14 +67,14 @@ impl<'a> Waiver<'a> {
         let (what, generation) = text.split_once('@')?;
         let generation = generation.parse().ok()?;
         let waiver = match what.split_once('/') {
-            Some((name, pod)) if name == Rule::FailedUpdate.name() && !pod.is_empty() => Self {
+            Some((name, pod)) if name == word(Rule::FailedUpdate) && !pod.is_empty() => Self {
                 rule: Rule::FailedUpdate,
                 pod: Some(pod),
                 text,
             },
             Some(_) => return None,
             None => Self {
-                rule: WAIVABLE.into_iter().find(|rule| rule.name() == what)?,
+                rule: WAIVABLE.into_iter().find(|rule| word(rule) == what)?,
                 pod: None,
                 text,
             },
