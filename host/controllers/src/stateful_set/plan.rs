@@ -117,26 +117,17 @@ struct Group<'a> {
     now: Timestamp,
 }
 
-/// What a new version takes over.
+/// What a new version takes over, or what is replaced in place.
 #[derive(Default)]
-struct HandedOver {
+struct Changes {
     rollout: Rollout,
-    /// Pods of an earlier template that are not ready, to delete.
+    /// To delete.
     pods: Vec<Pod>,
     begun: Vec<Begun>,
     /// None: nothing is taken over.
     superseded: Option<Superseded>,
-}
-
-/// What is replaced in place.
-#[derive(Default)]
-struct InPlace {
-    rollout: Rollout,
     /// The StatefulSets that keep their template for now.
     held: Vec<String>,
-    /// To delete.
-    pods: Vec<Pod>,
-    begun: Vec<Begun>,
     set_back: Vec<SetBack>,
 }
 
@@ -215,23 +206,17 @@ pub(super) fn plan(
     };
     let all = all.saturating_sub(group.stopped(&wanted));
     let takes_over = (has_limits(&wanted) || set.spec.paused) && last.is_some_and(|last| last != version);
-    let mut handed_over = HandedOver::default();
+    let mut changes = Changes::default();
     if takes_over {
-        handed_over = group.hand_over(&mut wanted)?;
+        changes = group.hand_over(&mut wanted)?;
     } else if states.has_exceptions() {
         group.gate(&mut wanted)?;
     }
-    let HandedOver {
-        mut rollout,
-        pods: mut replace,
-        mut begun,
-        mut superseded,
-    } = handed_over;
     let mut resizes = group.resizes(&mut wanted)?;
     let mut plan = objects::plan(wanted.clone(), &live.objects);
     let is_withheld = withhold(set, version, &mut plan, live);
     if is_withheld && !takes_over {
-        rollout = Rollout::paused(all);
+        changes.rollout = Rollout::paused(all);
     }
     let returning = returning(&wanted, &live.sets);
     let mut resize = Vec::new();
@@ -242,15 +227,13 @@ pub(super) fn plan(
         plan.drifted.retain(|one| !is_returning(&one.wanted));
         plan.excess.retain(|one| !is_returning(&one.live));
         resizes.only(|pod| returning.iter().all(|one| !is_of(pod, &one.set.name_any())));
-        let others = match superseded.take() {
-            Some(others) => others,
-            None => group.superseded(&wanted, &[])?,
-        };
+        let others = changes.superseded.take();
+        let others = others.map_or_else(|| group.superseded(&wanted, &[]), Ok)?;
         let given_back = group.give_back(&wanted, &returning, others.surplus)?;
-        superseded = Some(others);
+        changes.superseded = Some(others);
         resize = given_back.resize;
         if !takes_over {
-            rollout = given_back.rollout;
+            changes.rollout = given_back.rollout;
         }
     }
     let new_objects: Vec<Value> = plan.apply.iter().filter(|one| !live.has(one)).cloned().collect();
@@ -264,33 +247,29 @@ pub(super) fn plan(
             .iter()
             .all(|one| states.is_ready(one, seen.pods.as_deref()) && !is_going(one));
     let outdated = outdated(&plan, &renew, &current, &live.sets);
-    let mut set_back = Vec::new();
     let is_rolled_out = set.status.as_ref().is_some_and(|status| status.rollout().is_none());
     let is_replaced = !outdated.is_empty() || current.iter().any(|one| has_old_pods(one));
     let is_observed = is_replaced || (!is_rolled_out || states.replaces()) && !is_withheld;
     if is_observed && !takes_over && returning.is_empty() {
-        let in_place = group.replace(&wanted, &outdated, is_rolled_out)?;
-        let set_back_names = in_place.set_back.iter().filter_map(|one| one.wanted.name());
-        let held: Vec<&str> = in_place.held.iter().map(String::as_str).chain(set_back_names).collect();
+        changes = group.replace(&wanted, &outdated, is_rolled_out)?;
+        let set_back_names = changes.set_back.iter().filter_map(|one| one.wanted.name());
+        let held: Vec<&str> = changes.held.iter().map(String::as_str).chain(set_back_names).collect();
         let is_held = |name: Option<&str>| name.is_some_and(|name| held.contains(&name));
         plan.apply.retain(|one| !is_held(one.name()));
         renew.retain(|(old, _)| !is_held(old.metadata.name.as_deref()));
         // Their StatefulSets are to say that there are such, before there are.
         resizes.only(|pod| held.iter().all(|name| !is_of(pod, name)));
-        (rollout, replace, set_back) = (in_place.rollout, in_place.pods, in_place.set_back);
-        begun = in_place.begun;
     }
+    let mut rollout = changes.rollout;
     let next_request = states.next().map(|time| time.duration_since(now));
     rollout.again = rollout.again.into_iter().chain(next_request).min();
+    let replace = changes.pods;
     let is_gone = |pod: &Pod| replace.iter().any(|gone| gone.metadata.name == pod.metadata.name);
     resizes.only(|pod| !is_gone(pod));
     let ready = is_steady && !rollout.is_underway();
     let mut delete = plan.delete;
     if !ready && !delete.is_empty() {
-        let superseded = match superseded {
-            Some(superseded) => superseded,
-            None => group.superseded(&wanted, &[])?,
-        };
+        let superseded = changes.superseded.map_or_else(|| group.superseded(&wanted, &[]), Ok)?;
         delete.retain(|one| superseded.delete.iter().any(|gone| one.name() == Some(gone)));
         // Those that lose instances first: pods need their quota.
         resize.splice(0..0, superseded.resize);
@@ -301,9 +280,9 @@ pub(super) fn plan(
         rollout,
         replicas: all,
         replace,
-        begun,
+        begun: changes.begun,
         resizes,
-        set_back,
+        set_back: changes.set_back,
         drifted: plan.drifted,
         excess: plan.excess,
         new_objects,
@@ -413,7 +392,7 @@ impl Group<'_> {
     }
 
     /// Starts the next instances of a new version, by the replicas of its StatefulSets.
-    fn hand_over(&self, wanted: &mut [Value]) -> Result<HandedOver, Unplanned> {
+    fn hand_over(&self, wanted: &mut [Value]) -> Result<Changes, Unplanned> {
         let pods = self.pods()?;
         let zones = self.zones(wanted);
         let of_zones = zones.iter().map(|zone| zone.handed_over(pods));
@@ -473,12 +452,14 @@ impl Group<'_> {
         let next = || decision.next.iter().filter_map(|at| instances.get(*at));
         let begins = |one: &Instance<'_>| Some(Begun::of(zones.get(one.zone_index)?, one, pods));
         let begun = next().filter_map(begins).collect();
+        // Of an earlier template, and not ready.
         let old = next().filter_map(|one| zones.get(one.zone_index)?.pod(one.ordinal, pods));
-        let handed_over = HandedOver {
+        let changes = Changes {
             pods: old.cloned().collect(),
             begun,
             superseded: Some(superseded),
             rollout,
+            ..Changes::default()
         };
         for (object, count) in wanted.iter_mut().zip(started) {
             if count < replicas(object) {
@@ -486,7 +467,7 @@ impl Group<'_> {
                 set_replicas(object, count);
             }
         }
-        Ok(handed_over)
+        Ok(changes)
     }
 
     /// Gives the templates of zones a gate in which instances are yet to be stopped.
@@ -527,7 +508,7 @@ impl Group<'_> {
 
     /// Replaces pods. `outdated`: the StatefulSets that have another template than the wanted one; `is_rolled_out`:
     /// whether the last change was complete.
-    fn replace(&self, wanted: &[Value], outdated: &[String], is_rolled_out: bool) -> Result<InPlace, Unplanned> {
+    fn replace(&self, wanted: &[Value], outdated: &[String], is_rolled_out: bool) -> Result<Changes, Unplanned> {
         let all_pods = self.pods()?;
         let is_outdated = |name: &str| outdated.iter().any(|one| one == name);
         let zones = self.zones(wanted);
@@ -549,9 +530,9 @@ impl Group<'_> {
         if is_rolled_out && decision.left + decision.next.len() == 0 {
             decision.end();
         }
-        let mut in_place = InPlace {
+        let mut changes = Changes {
             rollout: self.rollout(&decision, &instances, &zones),
-            ..InPlace::default()
+            ..Changes::default()
         };
         for (zone, object) in zones.iter().zip(wanted) {
             let is_of_zone = |one: &&Instance<'_>| one.zone_index == zone.index;
@@ -560,15 +541,14 @@ impl Group<'_> {
             let left = instances.iter().filter(|one| is_of_zone(one) && one.is_outdated());
             let stays = next.is_empty() && left.clone().next().is_some();
             if is_outdated(zone.set_name) || zone.live.and_then(set_back_from).is_some() {
-                in_place.held.extend(stays.then(|| zone.set_name.to_string()));
+                changes.held.extend(stays.then(|| zone.set_name.to_string()));
                 continue;
             }
             let pods = next.iter().filter_map(|one| zone.pod(one.ordinal, all_pods));
-            in_place.pods.extend(pods.cloned());
+            changes.pods.extend(pods.cloned());
             let begins = |one: &&Instance<'_>| Begun::of(zone, one, all_pods);
-            in_place
-                .begun
-                .extend(next.iter().map(begins).filter(|one| one.action != "create"));
+            let begun = next.iter().map(begins).filter(|one| one.action != "create");
+            changes.begun.extend(begun);
             let is_served = |one: &&Instance<'_>| matches!(one.state, State::Updated(Updated { is_ready: true, .. }));
             let served = instances.iter().filter(|one| is_of_zone(one) && is_served(one)).count();
             // The template is the one that most of its pods are made from.
@@ -579,10 +559,10 @@ impl Group<'_> {
                 // Of the present one if these are only to be created again.
                 let set_back = revision.zip(zone.live);
                 let set_back = set_back.and_then(|(revision, live)| SetBack::new(live, object, revision));
-                in_place.set_back.extend(set_back);
+                changes.set_back.extend(set_back);
             }
         }
-        Ok(in_place)
+        Ok(changes)
     }
 }
 
