@@ -4,9 +4,6 @@
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::{Map, Value};
 
-/// From a template to the spec of its pods.
-const POD: [&str; 3] = ["spec", "template", "spec"];
-
 /// A template of a Job or StatefulSet. It is stored as JSON text: the members of a parsed one need many times as much
 /// memory, and the operator stores those of all deployments.
 #[derive(Clone, Debug, PartialEq)]
@@ -50,9 +47,7 @@ impl Serialize for Template {
 
 /// The spec of the pods of a template, to change it.
 pub fn pod_mut(template: &mut Map<String, Value>) -> Option<&mut Value> {
-    let [first, rest @ ..] = POD;
-    rest.iter()
-        .try_fold(template.get_mut(first)?, |value, key| value.get_mut(key))
+    template.get_mut("spec")?.get_mut("template")?.get_mut("spec")
 }
 
 #[cfg(test)]
