@@ -33,9 +33,7 @@ const AT_A_TIME: usize = 20;
 #[derive(Clone, Debug)]
 pub(super) struct Resize {
     pub pod: Pod,
-    /// In the form of a pod spec.
-    amounts: Value,
-    digest: String,
+    resources: Resources,
 }
 
 /// The pods of a group.
@@ -53,17 +51,17 @@ pub(super) struct Resizes {
 impl Resize {
     /// The members of the patch of the subresource.
     pub fn members(&self) -> Value {
-        json!({ "spec": self.amounts })
+        json!({ "spec": self.resources.amounts })
     }
 
     /// What the pod records afterwards.
     pub fn done(&self) -> Value {
-        annotated(&json!({labels::RESOURCES_DIGEST: self.digest, labels::RESIZE_REFUSED: null}))
+        annotated(&json!({labels::RESOURCES_DIGEST: self.resources.digest, labels::RESIZE_REFUSED: null}))
     }
 
     /// What it records if the API server refuses the resources.
     pub fn refused(&self) -> Value {
-        annotated(&json!({labels::RESIZE_REFUSED: self.digest}))
+        annotated(&json!({labels::RESIZE_REFUSED: self.resources.digest}))
     }
 }
 
@@ -110,8 +108,7 @@ impl Resizes {
         if self.now.len() < AT_A_TIME {
             self.now.push(Resize {
                 pod: pod.clone(),
-                amounts: resources.amounts.clone(),
-                digest: resources.digest.clone(),
+                resources: resources.clone(),
             });
         }
     }
