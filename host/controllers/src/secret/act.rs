@@ -145,9 +145,9 @@ fn counted(cluster: &Cluster, draft: &Draft, object: &QuarksSecret) {
 
 /// The Secret, with a value.
 async fn made(keys: &Arc<Keys>, object: &Arc<QuarksSecret>, draft: &Draft) -> Result<Secret, ActError> {
-    let (source, object, draft) = (keys.clone(), object.clone(), draft.clone());
+    let (shared, object, draft) = (keys.clone(), object.clone(), draft.clone());
     let made = certify::blocking(move || {
-        let value = value(source.source(), &object.spec.secret_name, &draft.value)?;
+        let value = value(&shared.source, &object.spec.secret_name, &draft.value)?;
         desired::filled(&object, &value, &draft.marks)
     });
     let made = made.await;

@@ -13,7 +13,7 @@ pub(super) const KEY_GENERATION_DELAY: Duration = Duration::from_secs(20);
 /// Where new keys come from.
 #[derive(Debug)]
 pub(super) struct Keys {
-    source: System,
+    pub source: System,
     /// How many keys are kept ready.
     spare: usize,
     /// Whether keys are being generated.
@@ -29,10 +29,6 @@ impl Keys {
             spare,
             filling: AtomicBool::new(false),
         }
-    }
-
-    pub fn source(&self) -> &System {
-        &self.source
     }
 
     /// Generates missing keys in the background after a pause, one after the other.
@@ -78,7 +74,7 @@ mod tests {
         for _ in 0..2 {
             keys.fill_after(Duration::ZERO);
             ready().await;
-            observed.insert(keys.source().key(SIZE).unwrap().private_pem());
+            observed.insert(keys.source.key(SIZE).unwrap().private_pem());
         }
         assert_eq!(observed.len(), 2);
         let none = Arc::new(Keys::new(0));
