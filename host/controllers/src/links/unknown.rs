@@ -10,10 +10,9 @@ use k8s_openapi::api::apps::v1::{DaemonSet, Deployment, ReplicaSet, StatefulSet}
 use k8s_openapi::api::batch::v1::Job;
 use k8s_openapi::api::core::v1::Pod;
 use kube::api::ObjectMeta;
-use kube::core::PartialObjectMeta;
+use kube::core::{PartialObjectMeta, PartialObjectMetaExt};
 use kube::runtime::reflector::Store;
 use std::collections::BTreeSet;
-use std::marker::PhantomData;
 
 /// Workloads whose pods consume links.
 struct Consumers<'c> {
@@ -87,16 +86,13 @@ async fn emit_about<K: Kind + Send + Sync>(
     workload: &Workload,
     notice: &Notice,
 ) -> Result<(), Error> {
-    let object = PartialObjectMeta::<K> {
-        types: None,
-        metadata: ObjectMeta {
-            name: Some(workload.name.clone()),
-            namespace: Some(namespace.into()),
-            uid: Some(workload.uid.clone()),
-            ..ObjectMeta::default()
-        },
-        _phantom: PhantomData,
+    let metadata = ObjectMeta {
+        name: Some(workload.name.clone()),
+        namespace: Some(namespace.into()),
+        uid: Some(workload.uid.clone()),
+        ..ObjectMeta::default()
     };
+    let object: PartialObjectMeta<K> = metadata.into_response_partial();
     // It says what has no effect, and is repeated.
     context.events.unrecorded().emit(&object, notice).await
 }
