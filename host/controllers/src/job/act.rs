@@ -48,7 +48,7 @@ pub(super) async fn act(
     let cluster = &context.cluster;
     let mut status = object.status.clone().unwrap_or_default();
     let reached = match step {
-        Step::Create(number) => begin(context, object, observed, number).await?,
+        Step::Create(number) => begin(context, object, &observed.config, number).await?,
         Step::ResetTrigger(strategy, number) => {
             reset_trigger(cluster, object, strategy, number).await?;
             None
@@ -81,7 +81,7 @@ pub(super) async fn act(
             // The digest that later changes are compared with, if no run has recorded it.
             let is_compared = object.spec.trigger.strategy == Strategy::Done && is_renewed(object);
             if is_compared && status.config_digest.is_none() {
-                status.config_digest = observed.config.as_ref().and_then(|config| config.digest.clone());
+                status.config_digest.clone_from(&observed.config.digest);
             }
             Some((state, Next::Wait(Action::await_change())))
         }
@@ -101,14 +101,10 @@ async fn collect_garbage(context: &Context, object: &QuarksJob) {
 async fn begin(
     context: &Context,
     object: &QuarksJob,
-    observed: &Observed,
+    config: &Config,
     number: i64,
 ) -> Result<Option<(State, Next<QuarksJob>)>, Error> {
-    let Some(config) = &observed.config else {
-        return Ok(None);
-    };
-    let created = create(&context.cluster, object, config, number, &context.operator_image).await;
-    Ok(match created {
+    Ok(match create(context, object, config, number).await {
         Ok(()) => None,
         Err(JobError::Waits(what)) => Some((State::Waiting(what), Next::Wait(Action::requeue(REQUEUE_INTERVAL)))),
         Err(JobError::Refused(why)) => Some((State::Refused(why), Next::Wait(Action::await_change()))),
@@ -124,20 +120,15 @@ async fn begin(
 ///
 /// # Errors
 /// Why it cannot be created yet, or from this template.
-async fn create(
-    cluster: &Cluster,
-    object: &QuarksJob,
-    config: &Config,
-    number: i64,
-    operator_image: &str,
-) -> Result<(), JobError> {
+async fn create(context: &Context, object: &QuarksJob, config: &Config, number: i64) -> Result<(), JobError> {
+    let cluster = &context.cluster;
     let Identity { namespace, uid, .. } = Identity::of(object)?;
     let account = match kept(object) {
         Some(_) => Some(account(cluster, MANAGER, namespace).await?),
         None => None,
     };
     let setting = Setting {
-        operator_image,
+        operator_image: &context.operator_image,
         account: account.as_deref(),
     };
     let name = name(object, number)?;

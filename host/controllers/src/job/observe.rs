@@ -26,8 +26,8 @@ pub(super) struct Observed {
     pub jobs: Vec<(i64, Job)>,
     /// The pods of these Jobs.
     pub pods: Vec<Pod>,
-    /// The configuration of the next run; none if it is not needed.
-    pub config: Option<Config>,
+    /// The configuration of the next run; empty if it is not needed.
+    pub config: Config,
     /// Messages of containers with this image can be shown.
     pub operator_image: String,
 }
@@ -86,7 +86,7 @@ pub(super) async fn observe(
         ..Observed::default()
     };
     if is_wanted(object) || is_renewed(object) {
-        observed.config = Some(config(cluster, object, &template, references).await?);
+        observed.config = config(cluster, object, &template, references).await?;
     }
     if !observed.jobs.is_empty() || may_run(object, &observed) {
         let pods: Vec<Pod> = cluster.list(namespace, &label).await?;
@@ -113,7 +113,7 @@ fn is_wanted(object: &QuarksJob) -> bool {
 
 /// Whether its pods matter: a run may be about to begin.
 fn may_run(object: &QuarksJob, observed: &Observed) -> bool {
-    let digest = observed.config.as_ref().and_then(|config| config.digest.as_ref());
+    let digest = observed.config.digest.as_ref();
     let last = object.status.as_ref().and_then(|status| status.config_digest.as_ref());
     is_wanted(object) || digest.is_some() && digest != last
 }

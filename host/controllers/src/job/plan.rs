@@ -88,8 +88,8 @@ fn running(object: &QuarksJob, observed: &Observed, status: &QuarksJobStatus) ->
         }
         None => {}
     }
-    let digest = observed.config.as_ref().and_then(|config| config.digest.as_ref());
-    if is_renewed(object) && digest.is_some() && digest.map(String::as_str) != made_from(job) {
+    let digest = observed.config.digest.as_deref();
+    if is_renewed(object) && digest.is_some() && digest != made_from(job) {
         return Step::End(State::Superseded);
     }
     let suspended = job.spec.as_ref().and_then(|spec| spec.suspend) == Some(true);
@@ -101,7 +101,8 @@ fn running(object: &QuarksJob, observed: &Observed, status: &QuarksJobStatus) ->
 
 fn idle(object: &QuarksJob, observed: &Observed, status: &QuarksJobStatus) -> Result<Step, Error> {
     let strategy = object.spec.trigger.strategy;
-    let digest = observed.config.as_ref().and_then(|config| config.digest.as_deref());
+    let config = &observed.config;
+    let digest = config.digest.as_deref();
     let last = status.config_digest.as_deref();
     let renews =
         strategy == Strategy::Done && is_renewed(object) && last.is_some() && digest.is_some() && digest != last;
@@ -129,15 +130,14 @@ fn idle(object: &QuarksJob, observed: &Observed, status: &QuarksJobStatus) -> Re
             return Ok(Step::Skip(generation));
         }
     }
-    if let Some(why) = observed.config.as_ref().and_then(|config| config.refused.clone()) {
-        return Ok(Step::Rest(State::Refused(why)));
+    if let Some(why) = &config.refused {
+        return Ok(Step::Rest(State::Refused(why.clone())));
     }
-    let missing = observed.config.as_ref().map_or(&[][..], |config| &config.missing);
     if after_reset.is_none() && !renews {
         return Ok(Step::Rest(State::Idle));
     }
-    if !missing.is_empty() {
-        let waiting = format!("waiting for {}", missing.join(", "));
+    if !config.missing.is_empty() {
+        let waiting = format!("waiting for {}", config.missing.join(", "));
         return Ok(Step::Rest(State::Waiting(waiting)));
     }
     // Its containers could write an older output after a newer one.

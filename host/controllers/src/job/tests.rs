@@ -57,10 +57,10 @@ impl World {
     fn observed(&self) -> Observed {
         Observed {
             jobs: self.jobs.clone(),
-            config: Some(Config {
+            config: Config {
                 digest: Some(self.digest.clone()),
                 ..Config::default()
-            }),
+            },
             ..Observed::default()
         }
     }
@@ -206,10 +206,10 @@ fn word(step: &Step) -> &'static str {
 fn what_cannot_be_read_is_refused_and_starts_nothing() {
     let world = World::new("now", false);
     let mut observed = world.observed();
-    observed.config = Some(Config {
+    observed.config = Config {
         refused: Some("too many".into()),
         ..Config::default()
-    });
+    };
     assert_eq!(
         plan(&world.object, &observed).unwrap(),
         Step::Rest(State::Refused("too many".into()))
