@@ -71,11 +71,8 @@ async fn keep_key(
     let key = match kept {
         Some(key) => key,
         None => {
-            blocking(move || {
-                let key = RsaKey::generate(size).map_err(|cause| cause.to_string())?;
-                Ok(key.private_pem())
-            })
-            .await?
+            let made = blocking(move || RsaKey::generate(size).map_err(|cause| cause.to_string()));
+            made.await?.private_pem()
         }
     };
     let namespace = Identity::of(&**object)?.namespace;

@@ -103,12 +103,8 @@ pub(crate) fn controller(
 impl Context {
     /// Records when a certificate expires; none: it does not, or is deleted.
     fn note_end(&self, namespace: &str, name: &str, end: Option<SystemTime>) {
-        let since = end.map(|end| end.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default());
-        let end = since.map(|since| i64::try_from(since.as_secs()).unwrap_or(i64::MAX));
-        self.cluster
-            .metrics()
-            .certificates
-            .set(&format!("{namespace}/{name}"), end);
+        let certificates = &self.cluster.metrics().certificates;
+        certificates.set(&format!("{namespace}/{name}"), end.map(status::seconds));
     }
 }
 

@@ -140,7 +140,7 @@ async fn read_request(cluster: &Cluster, signer: &Signer, object: &QuarksSecret)
     observed.request = cluster.get_global(&request::name(object)?).await?;
     if signer.is_built_in() {
         observed.authority = cluster.get(&signer.namespace, AUTHORITY_SECRET).await?;
-    } else if observed.request.as_ref().is_some_and(request::is_signed) {
+    } else if observed.request.as_ref().and_then(request::certificate).is_some() {
         let root: Option<ConfigMap> = cluster.get(namespace, ROOT).await?;
         observed.root = root.and_then(|root| root.data?.remove("ca.crt"));
     }

@@ -49,17 +49,15 @@ pub fn check(object: &QuarksSecret, observed: &Observed, options: &Tree, cluster
         let of_namespace = |suffix: &String| name.strip_suffix(suffix).is_some_and(|rest| !rest.is_empty());
         suffixes.iter().any(of_namespace) || addresses.iter().any(|address| address == name)
     };
-    match names.find(|name| !is_allowed(name)) {
-        None => Ok(()),
-        Some(name) => {
-            let [short, full] = suffixes;
-            let message = format!(
-                "the built-in signer does not sign '{name}': it signs names that end in '{short}' or '{full}', and cluster IPs of \
-                 Services in serviceRef"
-            );
-            Err(Problem::new("NameRefused", message))
-        }
-    }
+    let Some(name) = names.find(|name| !is_allowed(name)) else {
+        return Ok(());
+    };
+    let [short, full] = suffixes;
+    let message = format!(
+        "the built-in signer does not sign '{name}': it signs names that end in '{short}' or '{full}', and cluster IPs \
+         of Services in serviceRef"
+    );
+    Err(Problem::new("NameRefused", message))
 }
 
 /// What names of the namespace end in. `<service>.<namespace>` is not among them: in a namespace called `com`, it would

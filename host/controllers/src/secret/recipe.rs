@@ -165,13 +165,9 @@ pub fn add_names(options: &mut Tree, names: &[String]) {
         return;
     }
     let mut all = options.items("alternative_names").to_vec();
-    all.extend(
-        names
-            .iter()
-            .map(|name| Tree::from(name.as_str()))
-            .filter(|name| !all.contains(name))
-            .collect::<Vec<_>>(),
-    );
+    let added = names.iter().map(|name| Tree::from(name.as_str()));
+    let added: Vec<Tree> = added.filter(|name| !all.contains(name)).collect();
+    all.extend(added);
     options.set("alternative_names", all);
 }
 

@@ -95,11 +95,6 @@ pub fn condition_message(request: &CertificateSigningRequest, kind: &str) -> Opt
     Some(message.lines().next().unwrap_or_default().to_string())
 }
 
-/// Whether it has a certificate.
-pub fn is_signed(request: &CertificateSigningRequest) -> bool {
-    certificate(request).is_some()
-}
-
 /// Its certificate, once it has one.
 pub fn certificate(request: &CertificateSigningRequest) -> Option<String> {
     let bytes = request.status.as_ref()?.certificate.as_ref()?;

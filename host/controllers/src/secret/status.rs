@@ -83,10 +83,11 @@ pub fn again(object: &QuarksSecret, plan: &Plan) -> Option<Notice> {
 
 /// Whole seconds: Kubernetes drops fractions, which would look like a change.
 fn time(time: SystemTime) -> Time {
-    let seconds = time
-        .duration_since(SystemTime::UNIX_EPOCH)
-        .unwrap_or_default()
-        .as_secs();
-    let seconds = i64::try_from(seconds).unwrap_or(i64::MAX);
-    Time(Timestamp::from_second(seconds).unwrap_or(Timestamp::MAX))
+    Time(Timestamp::from_second(seconds(time)).unwrap_or(Timestamp::MAX))
+}
+
+/// Whole seconds since 1970.
+pub(super) fn seconds(time: SystemTime) -> i64 {
+    let since = time.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+    i64::try_from(since.as_secs()).unwrap_or(i64::MAX)
 }
