@@ -1,11 +1,12 @@
 //! Carries out the plan, and then looks at what the pods lack.
 
 use super::disks::{self, Disks};
+use super::labelled::{self, Step};
 use super::observe::Observed;
 use super::plan::{Plan, Seen};
 use super::resize::{self, RESIZE, Resize};
 use super::set_back::SetBack;
-use super::{Context, Counts, Done, MANAGER, NAME_CONFLICT, Outcome, Problem, WAITING, inspect, labelled, trail};
+use super::{Context, Counts, Done, MANAGER, NAME_CONFLICT, Outcome, Problem, WAITING, inspect, trail};
 use boson_api::QuarksStatefulSet;
 use boson_cluster::client::{AnyObject, Error, ErrorKind, Identity};
 use boson_cluster::objects::conflicts::Conflicts;
@@ -221,11 +222,10 @@ impl Context {
     async fn label(&self, place: Identity<'_>, seen: &Seen, names: &[String]) -> Result<bool, Error> {
         let mut again = false;
         for name in names {
-            let labelled = self.label_pods(place.namespace, seen, name).await?;
-            if labelled {
+            if self.label_pods(place.namespace, seen, name).await? {
                 self.labelled.lacks((place.namespace, place.name), name);
+                again = true;
             }
-            again |= labelled;
         }
         Ok(again)
     }
@@ -245,8 +245,8 @@ impl Context {
         let Some(set) = all.find(|one| one.metadata.name.as_deref() == Some(name)) else {
             return Ok(false);
         };
-        let mut step = labelled::step(set, &pods);
-        for one in std::mem::take(&mut step.lacking) {
+        let Step { lacking, again } = labelled::step(set, &pods);
+        for one in lacking {
             let metadata = ObjectMeta {
                 labels: Some(one.labels).filter(|labels| !labels.is_empty()),
                 annotations: Some(one.annotations).filter(|annotations| !annotations.is_empty()),
@@ -262,6 +262,6 @@ impl Context {
                 Err(error) => return Err(error),
             }
         }
-        Ok(step.again)
+        Ok(again)
     }
 }

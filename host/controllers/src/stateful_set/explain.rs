@@ -83,10 +83,7 @@ fn refused(events: &[Event]) -> Option<PodProblem> {
     let words = HARMLESS
         .iter()
         .find_map(|part| note.find(part).and_then(|at| note.get(at..)));
-    let message = match words {
-        Some(words) => words.to_string(),
-        None => "the API server refuses the pod; see the events of the StatefulSet".into(),
-    };
+    let message = words.unwrap_or("the API server refuses the pod; see the events of the StatefulSet");
     Some(PodProblem {
         pod: pod.unwrap_or_default().into(),
         container: None,

@@ -204,7 +204,8 @@ pub(super) fn plan(
         states,
         now,
     };
-    let all = all.saturating_sub(group.stopped(&wanted));
+    let stopped: usize = group.zones(&wanted).iter().map(LiveZone::stopped).sum();
+    let all = all.saturating_sub(stopped);
     let takes_over = (has_limits(&wanted) || set.spec.paused) && last.is_some_and(|last| last != version);
     let mut changes = Changes::default();
     if takes_over {
@@ -320,11 +321,6 @@ impl Group<'_> {
             }
         };
         wanted.iter().enumerate().map(zone).collect()
-    }
-
-    /// How many of its instances are stopped.
-    fn stopped(&self, wanted: &[Value]) -> usize {
-        self.zones(wanted).iter().map(LiveZone::stopped).sum()
     }
 
     fn waived(&self) -> Option<Rule> {
