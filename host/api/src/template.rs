@@ -1,12 +1,13 @@
 //! Templates of Jobs and StatefulSets, as their users wrote them: a type of Kubernetes would drop the fields that it
 //! does not know, which the API server would then not report.
 
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 /// A template of a Job or StatefulSet. It is stored as JSON text: the members of a parsed one need many times as much
 /// memory, and the operator stores those of all deployments.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(from = "Map<String, Value>", into = "Map<String, Value>")]
 pub struct Template(Box<str>);
 
 // === impl Template ===
@@ -33,15 +34,9 @@ impl From<Map<String, Value>> for Template {
     }
 }
 
-impl<'de> Deserialize<'de> for Template {
-    fn deserialize<D: Deserializer<'de>>(input: D) -> Result<Self, D::Error> {
-        Map::deserialize(input).map(Self::from)
-    }
-}
-
-impl Serialize for Template {
-    fn serialize<S: Serializer>(&self, output: S) -> Result<S::Ok, S::Error> {
-        self.members().serialize(output)
+impl From<Template> for Map<String, Value> {
+    fn from(template: Template) -> Self {
+        template.members()
     }
 }
 
