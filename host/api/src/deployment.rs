@@ -106,10 +106,7 @@ impl BoshDeployment {
 impl BoshDeploymentSpec {
     /// Which generated values outlive the deployment.
     pub fn retain(&self) -> Retain {
-        self.variables
-            .as_ref()
-            .map(|variables| variables.retain)
-            .unwrap_or_default()
+        self.variables.clone().unwrap_or_default().retain
     }
 
     /// Whether an instance group or an instance itself is stopped. `name`: `GROUP` or `GROUP/INDEX`.
