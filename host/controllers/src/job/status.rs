@@ -52,7 +52,7 @@ pub(super) fn status(
         let reported = before.conditions.iter().any(|condition| {
             condition.kind == finding.kind && condition.reason == finding.reason && condition.message == finding.message
         });
-        if !reported && finding.kind == voice(state) {
+        if !reported {
             notices.extend(notice(state, &finding));
         }
         conditions::set(&mut next.conditions, finding, generation, now);
@@ -68,22 +68,15 @@ pub(super) fn status(
     Some((next, notices))
 }
 
-/// The condition whose change is emitted as an event.
-fn voice(state: &State) -> &'static str {
-    match state {
-        State::Failed(..) | State::Refused(_) => FAILED,
-        _ => COMPLETE,
-    }
-}
-
+/// The event about a change of one of the conditions.
 fn notice(state: &State, finding: &Finding) -> Option<Notice> {
-    let warning = match state {
+    let (told, warning) = match state {
         State::Idle => return None,
-        State::Running(wait) => wait.is_some(),
-        State::Failed(..) | State::Refused(_) => true,
-        State::Waiting(_) | State::Superseded | State::Succeeded => false,
+        State::Running(wait) => (COMPLETE, wait.is_some()),
+        State::Failed(..) | State::Refused(_) => (FAILED, true),
+        State::Waiting(_) | State::Superseded | State::Succeeded => (COMPLETE, false),
     };
-    Some(Notice {
+    (finding.kind == told).then(|| Notice {
         warning,
         reason: finding.reason.clone(),
         note: finding.message.clone(),
