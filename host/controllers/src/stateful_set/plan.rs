@@ -336,7 +336,7 @@ impl Group<'_> {
         };
         let update = Update {
             accepted: instances.iter().position(is_accepted),
-            ..update(wanted, limit).without(self.waived())
+            ..Update::of(wanted, limit).without(self.waived())
         };
         let mut decision = rollout::decide(instances, &update, self.now);
         let has_others = !self.seen.before.is_empty() && self.waived() != Some(Rule::GroupOrder);
@@ -485,7 +485,7 @@ impl Group<'_> {
 
     /// Gives instances back to a version that is wanted again. `surplus`: pods that the other versions are to lose.
     fn give_back(&self, wanted: &[Value], returning: &[Returning<'_>], surplus: usize) -> Result<GivenBack, Unplanned> {
-        let update = update(wanted, Count::Percent(100)).without(self.waived());
+        let update = Update::of(wanted, Count::Percent(100)).without(self.waived());
         let instances = wanted.iter().map(replicas).sum();
         let pace = Pace {
             at_a_time: if self.set.spec.paused {
@@ -583,13 +583,6 @@ fn has_limits(wanted: &[Value]) -> bool {
     let limits = [labels::CANARIES, labels::MAX_IN_FLIGHT];
     let has_limit = |one: &Value| limits.iter().any(|key| one.annotation(key).is_some());
     wanted.iter().any(has_limit)
-}
-
-/// The update block. `limit`: instances at a time if it has no limit.
-fn update(wanted: &[Value], limit: Count) -> Update {
-    let annotations = wanted.first().and_then(|one| one.pointer("/metadata/annotations"));
-    let annotations = annotations.and_then(|all| serde_json::from_value(all.clone()).ok());
-    Update::of(&annotations.unwrap_or_default(), limit)
 }
 
 /// The number of pods of a StatefulSet that the conversion made.

@@ -1,9 +1,10 @@
 //! The update block of an instance group, which the conversion writes as annotations.
 
 use super::Rule;
+use boson_cluster::client::AnyObject;
 use boson_manifest::labels;
 use k8s_openapi::jiff::SignedDuration;
-use std::collections::BTreeMap;
+use serde_json::Value;
 
 /// How many instances at a time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -85,10 +86,12 @@ impl WatchTime {
 // === impl Update ===
 
 impl Update {
-    /// Reads the annotations. `max_in_flight`: what applies if there is no limit.
-    pub fn of(annotations: &BTreeMap<String, String>, max_in_flight: Count) -> Self {
-        let count = |key| annotations.get(key).and_then(|text| Count::of(text));
-        let watch_time = |key| annotations.get(key).and_then(|text| WatchTime::of(text));
+    /// Reads the annotations of these StatefulSets, which all have the same. `max_in_flight`: what applies if there is
+    /// no limit.
+    pub fn of(wanted: &[Value], max_in_flight: Count) -> Self {
+        let annotation = |key| wanted.first().and_then(|one| one.annotation(key));
+        let count = |key| annotation(key).and_then(Count::of);
+        let watch_time = |key| annotation(key).and_then(WatchTime::of);
         Self {
             canaries: count(labels::CANARIES).unwrap_or(Count::Number(0)),
             max_in_flight: count(labels::MAX_IN_FLIGHT).unwrap_or(max_in_flight),
@@ -113,17 +116,17 @@ impl Update {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use serde_json::json;
 
     #[test]
     fn annotations_are_read_as_the_conversion_writes_them() {
-        let annotations = [
-            (labels::CANARIES, "50%"),
-            (labels::MAX_IN_FLIGHT, "3"),
-            (labels::CANARY_WATCH_TIME, "30000-1200000"),
-            (labels::UPDATE_WATCH_TIME, "5000"),
-        ];
-        let annotations = annotations.map(|(key, value)| (key.to_string(), value.to_string()));
-        let update = Update::of(&annotations.into(), Count::Number(1));
+        let annotations = json!({
+            labels::CANARIES: "50%",
+            labels::MAX_IN_FLIGHT: "3",
+            labels::CANARY_WATCH_TIME: "30000-1200000",
+            labels::UPDATE_WATCH_TIME: "5000",
+        });
+        let update = Update::of(&[json!({"metadata": {"annotations": annotations}})], Count::Number(1));
         let time = |min, max| WatchTime {
             min: SignedDuration::from_secs(min),
             max: SignedDuration::from_secs(max),
@@ -137,7 +140,7 @@ mod tests {
             accepted: None,
         };
         assert_eq!(update, expected);
-        let none = Update::of(&BTreeMap::new(), Count::Percent(100));
+        let none = Update::of(&[], Count::Percent(100));
         assert_eq!(
             (none.canaries, none.max_in_flight),
             (Count::Number(0), Count::Percent(100))
