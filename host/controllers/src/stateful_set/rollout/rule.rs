@@ -66,20 +66,12 @@ impl<'a> Waiver<'a> {
     fn read(text: &'a str) -> Option<(Self, i64)> {
         let (what, generation) = text.split_once('@')?;
         let generation = generation.parse().ok()?;
-        let waiver = match what.split_once('/') {
-            Some((name, pod)) if name == word(Rule::FailedUpdate) && !pod.is_empty() => Self {
-                rule: Rule::FailedUpdate,
-                pod: Some(pod),
-                text,
-            },
+        let (rule, pod) = match what.split_once('/') {
+            Some((name, pod)) if name == word(Rule::FailedUpdate) && !pod.is_empty() => (Rule::FailedUpdate, Some(pod)),
             Some(_) => return None,
-            None => Self {
-                rule: WAIVABLE.into_iter().find(|rule| word(rule) == what)?,
-                pod: None,
-                text,
-            },
+            None => (WAIVABLE.into_iter().find(|rule| word(rule) == what)?, None),
         };
-        Some((waiver, generation))
+        Some((Self { rule, pod, text }, generation))
     }
 }
 
