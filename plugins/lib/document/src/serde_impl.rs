@@ -1,9 +1,9 @@
 //! The tree for serde: written to any format, read from self-describing ones.
 
-use crate::{Map, Number, Tree};
+use crate::{Number, Tree};
 use serde::de::{self, MapAccess, SeqAccess, Visitor};
-use serde::ser::{Serialize, SerializeMap, SerializeSeq, Serializer};
-use std::fmt;
+use serde::ser::{Serialize, Serializer};
+use std::{fmt, iter};
 
 impl Serialize for Tree {
     /// A number beyond 64 bits is written as the nearest double.
@@ -17,20 +17,8 @@ impl Serialize for Tree {
                 (None, None) => serializer.serialize_f64(number.as_f64()),
             },
             Self::String(text) => serializer.serialize_str(text),
-            Self::Array(items) => {
-                let mut seq = serializer.serialize_seq(Some(items.len()))?;
-                for item in items {
-                    seq.serialize_element(item)?;
-                }
-                seq.end()
-            }
-            Self::Object(map) => {
-                let mut out = serializer.serialize_map(Some(map.len()))?;
-                for (name, value) in map {
-                    out.serialize_entry(name, value)?;
-                }
-                out.end()
-            }
+            Self::Array(items) => serializer.collect_seq(items),
+            Self::Object(map) => serializer.collect_map(map),
         }
     }
 }
@@ -81,18 +69,12 @@ impl<'de> Visitor<'de> for TreeVisitor {
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Tree, A::Error> {
-        let mut items = Vec::new();
-        while let Some(item) = seq.next_element()? {
-            items.push(item);
-        }
-        Ok(Tree::Array(items))
+        let items = iter::from_fn(|| seq.next_element::<Tree>().transpose());
+        items.collect::<Result<_, _>>().map(Tree::Array)
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut access: A) -> Result<Tree, A::Error> {
-        let mut map = Map::new();
-        while let Some((name, value)) = access.next_entry()? {
-            map.insert(name, value);
-        }
-        Ok(Tree::Object(map))
+        let members = iter::from_fn(|| access.next_entry::<String, Tree>().transpose());
+        members.collect::<Result<_, _>>().map(Tree::Object)
     }
 }

@@ -81,47 +81,32 @@ impl Tree {
 
     /// The text of a string.
     pub fn as_str(&self) -> Option<&str> {
-        if let Self::String(text) = self {
-            Some(text)
-        } else {
-            None
-        }
+        let Self::String(text) = self else { return None };
+        Some(text)
     }
 
     /// The value of a boolean.
     pub fn as_bool(&self) -> Option<bool> {
-        if let Self::Bool(value) = self {
-            Some(*value)
-        } else {
-            None
-        }
+        let Self::Bool(value) = self else { return None };
+        Some(*value)
     }
 
     /// The value of a number that is an integer and fits.
     pub fn as_i64(&self) -> Option<i64> {
-        if let Self::Number(number) = self {
-            number.as_i64()
-        } else {
-            None
-        }
+        let Self::Number(number) = self else { return None };
+        number.as_i64()
     }
 
     /// The items of a list.
     pub fn as_array(&self) -> Option<&Vec<Tree>> {
-        if let Self::Array(items) = self {
-            Some(items)
-        } else {
-            None
-        }
+        let Self::Array(items) = self else { return None };
+        Some(items)
     }
 
     /// The items of a list.
     pub fn as_array_mut(&mut self) -> Option<&mut Vec<Tree>> {
-        if let Self::Array(items) = self {
-            Some(items)
-        } else {
-            None
-        }
+        let Self::Array(items) = self else { return None };
+        Some(items)
     }
 
     /// The members of an object.
