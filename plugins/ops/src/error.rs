@@ -56,18 +56,12 @@ impl Error {
     }
 
     fn mismatch(wanted: &str, at: Prefix<'_>, found: &Tree) -> Self {
-        let found = go::type_name(found);
-        Self::new(
-            codes::TYPE_MISMATCH,
-            format!("Expected to find {wanted} at path '{at}' but found '{found}'"),
-        )
+        Self::new(codes::TYPE_MISMATCH, go::mismatch(wanted, at, found))
     }
 
     /// The index is out of the array. `index` is the one after modifiers, negative ones as they are.
     pub fn missing_index(index: i64, length: usize, at: Prefix<'_>) -> Self {
-        let message =
-            format!("Expected to find array index '{index}' but found array of length '{length}' for path '{at}'");
-        Self::new(codes::MISSING_INDEX, message)
+        Self::new(codes::MISSING_INDEX, go::missing_index(index, length, at))
     }
 
     /// None or several items match. `found`: the values that items have in place of `value`.

@@ -3,7 +3,7 @@
 use crate::error::{Attempt, Error};
 use crate::path::{Modifier, Prefix, Token};
 use crate::scan::Scan;
-use boson_document::{Map, Tree};
+use boson_document::{Map, Tree, go};
 
 /// The place at which `:before`, `:after` or a plain index put a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -107,12 +107,5 @@ fn concrete(index: i64, shifts: &[Modifier], length: usize, at: Prefix<'_>) -> A
             other => return Err(Error::not_a_shift(*other)),
         };
     }
-    let from_end = shifted < 0;
-    // `!shifted` is `-shifted - 1`, without overflow.
-    let distance = usize::try_from(if from_end { !shifted } else { shifted }).unwrap_or(usize::MAX);
-    match distance < length {
-        false => Err(Error::missing_index(shifted, length, at)),
-        true if from_end => Ok(length - 1 - distance),
-        true => Ok(distance),
-    }
+    go::index(shifted, length).ok_or_else(|| Error::missing_index(shifted, length, at))
 }

@@ -105,31 +105,13 @@ fn item(value: &Tree, index: i64, path: impl Fn() -> String) -> Result<&Tree, Er
     let Tree::Array(items) = value else {
         return Err(mismatch("an array", value, path));
     };
-    let from_end = usize::try_from(index.unsigned_abs())
-        .ok()
-        .and_then(|back| items.len().checked_sub(back));
-    let at = if index < 0 {
-        from_end
-    } else {
-        usize::try_from(index).ok()
-    };
-    at.and_then(|at| items.get(at)).ok_or_else(|| {
-        let length = items.len();
-        let found = format!("but found array of length '{length}' for path '{}'", path());
-        Error::new(
-            codes::MISSING_SUB_KEY,
-            format!("Expected to find array index '{index}' {found}"),
-        )
-    })
+    let found = go::index(index, items.len()).and_then(|at| items.get(at));
+    let missing = || Error::new(codes::MISSING_SUB_KEY, go::missing_index(index, items.len(), path()));
+    found.ok_or_else(missing)
 }
 
 fn mismatch(wanted: &str, found: &Tree, path: impl Fn() -> String) -> Error {
-    let message = format!(
-        "Expected to find {wanted} at path '{}' but found '{}'",
-        path(),
-        go::type_name(found)
-    );
-    Error::new(codes::WRONG_PARENT, message)
+    Error::new(codes::WRONG_PARENT, go::mismatch(wanted, path(), found))
 }
 
 #[cfg(test)]

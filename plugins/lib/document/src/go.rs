@@ -29,6 +29,23 @@ pub fn missing_key(key: &str, path: impl Display, map: &Map) -> String {
     format!("Expected to find a map key '{key}' for path '{path}' ({found})")
 }
 
+/// What go-patch says of an index that a list does not have.
+pub fn missing_index(index: i64, length: usize, path: impl Display) -> String {
+    format!("Expected to find array index '{index}' but found array of length '{length}' for path '{path}'")
+}
+
+/// What go-patch says of a value that a path cannot lead through. `wanted`: `a map` or `an array`.
+pub fn mismatch(wanted: &str, path: impl Display, found: &Tree) -> String {
+    let found = type_name(found);
+    format!("Expected to find {wanted} at path '{path}' but found '{found}'")
+}
+
+/// The number of the item that an index of go-patch means in a list of this length: a negative one counts from the end.
+pub fn index(index: i64, length: usize) -> Option<usize> {
+    let start = if index < 0 { i64::try_from(length).ok()? } else { 0 };
+    usize::try_from(start + index).ok().filter(|number| *number < length)
+}
+
 /// The YAML tag of a value, as Go's YAML readers name it in errors.
 pub fn tag(value: &Tree) -> &'static str {
     match (value, type_name(value)) {
