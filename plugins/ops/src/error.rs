@@ -45,17 +45,8 @@ impl Error {
         Self::new(codes::MISSING_KEY, go::missing_key(key, at, map)).near(key, at, names)
     }
 
-    /// The value is not a map.
-    pub fn no_map(at: Prefix<'_>, found: &Tree) -> Self {
-        Self::mismatch("a map", at, found)
-    }
-
-    /// The value is not an array.
-    pub fn no_array(at: Prefix<'_>, found: &Tree) -> Self {
-        Self::mismatch("an array", at, found)
-    }
-
-    fn mismatch(wanted: &str, at: Prefix<'_>, found: &Tree) -> Self {
+    /// The value is not what a step needs: `a map` or `an array`.
+    pub fn mismatch(wanted: &str, at: Prefix<'_>, found: &Tree) -> Self {
         Self::new(codes::TYPE_MISMATCH, go::mismatch(wanted, at, found))
     }
 

@@ -16,20 +16,20 @@ pub enum Slot {
 
 /// The items, where the value is an array.
 pub fn array<'t>(value: &'t Tree, at: Prefix<'_>) -> Attempt<&'t Vec<Tree>> {
-    value.as_array().ok_or_else(|| Error::no_array(at, value))
+    value.as_array().ok_or_else(|| Error::mismatch("an array", at, value))
 }
 
 /// The items, to change them.
 pub fn array_mut<'t>(value: &'t mut Tree, at: Prefix<'_>) -> Attempt<&'t mut Vec<Tree>> {
     match value {
         Tree::Array(items) => Ok(items),
-        other => Err(Error::no_array(at, other)),
+        other => Err(Error::mismatch("an array", at, other)),
     }
 }
 
 /// The members, where the value is a map.
 pub fn map<'t>(value: &'t Tree, at: Prefix<'_>) -> Attempt<&'t Map> {
-    value.as_map().ok_or_else(|| Error::no_map(at, value))
+    value.as_map().ok_or_else(|| Error::mismatch("a map", at, value))
 }
 
 /// The members, to change them.
@@ -37,7 +37,7 @@ pub fn map_mut<'t>(value: &'t mut Tree, at: Prefix<'_>) -> Attempt<&'t mut Map> 
     map(value, at)?;
     match value {
         Tree::Object(map) => Ok(map),
-        other => Err(Error::no_map(at, other)),
+        other => Err(Error::mismatch("a map", at, other)),
     }
 }
 
