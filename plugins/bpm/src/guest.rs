@@ -4,9 +4,10 @@
 use crate::{codes, convert, request};
 use boson::bpm::shapes as wit;
 use boson::types::types;
-use boson_document::{Diagnostic, Tree, about_plugin, json};
+use boson_document::{Tree, about_plugin, json};
 use exports::boson::bpm::conversion as world;
 use exports::boson::types::about;
+use records::to_wire;
 
 wit_bindgen::generate!({
     path: ["../../wit/types/1.0.0", "../../wit/bpm/1.0.0"],
@@ -58,14 +59,4 @@ fn reply(reply: request::Reply, name: &str) -> Result<wit::Converted, Vec<types:
         }),
         Err(diagnostics) => Err(to_wire(diagnostics, name)),
     }
-}
-
-fn to_wire(diagnostics: Vec<Diagnostic>, name: &str) -> Vec<types::Diagnostic> {
-    let named = |mut diagnostic: Diagnostic| {
-        if diagnostic.pointer.is_some() {
-            diagnostic.document.get_or_insert_with(|| name.into());
-        }
-        diagnostic.into()
-    };
-    diagnostics.into_iter().map(named).collect()
 }

@@ -37,15 +37,12 @@ impl world::Guest for Plugin {
         let files = request.files.into_iter().map(read);
         let files = files.collect::<Result<_, Vec<wit::Diagnostic>>>()?;
         let name = &request.document_name;
-        let (applied, diagnostics) = crate::apply(parse(&request.document, name)?, name, files).map_err(to_wire)?;
-        let origin = |Origin {
-                          pointer,
-                          document,
-                          source,
-                      }| shapes::Origin {
-            pointer,
-            document,
-            source,
+        let (applied, diagnostics) =
+            crate::apply(parse(&request.document, name)?, name, files).map_err(|all| to_wire(all, name))?;
+        let origin = |origin: Origin| shapes::Origin {
+            pointer: origin.pointer,
+            document: origin.document,
+            source: origin.source,
         };
         let text = json::to_text(&applied.document);
         // The instance ends with this call: freeing a large tree piece by piece would take a tenth of the call without
@@ -54,7 +51,7 @@ impl world::Guest for Plugin {
         Ok(shapes::Applied {
             document: text,
             origins: applied.origins.into_iter().map(origin).collect(),
-            diagnostics: to_wire(diagnostics),
+            diagnostics: to_wire(diagnostics, name),
             more: Vec::new(),
         })
     }
@@ -63,7 +60,7 @@ impl world::Guest for Plugin {
         known(&request.more, &context)?;
         let name = &request.document_name;
         let found = crate::find(&parse(&request.document, name)?, name, &request.path)
-            .map_err(|diagnostic| to_wire(vec![diagnostic]))?;
+            .map_err(|diagnostic| to_wire(vec![diagnostic], name))?;
         Ok(shapes::Found {
             value: json::to_text(&found),
             more: Vec::new(),
@@ -74,17 +71,12 @@ impl world::Guest for Plugin {
 /// Rejects a call with a member that this plugin must know.
 fn known(more: &[wit::Member], context: &wit::Context) -> Result<(), Vec<wit::Diagnostic>> {
     reject_required(codes::REQUIRED_MEMBER, names(more).chain(names_of_context(context)))
-        .map_err(|error| to_wire(vec![error]))
+        .map_err(|error| vec![error.into()])
 }
 
 fn parse(text: &str, name: &str) -> Result<Tree, Vec<wit::Diagnostic>> {
-    let malformed =
-        |error: json::Error| Diagnostic::error(codes::MALFORMED_DOCUMENT, error.to_string()).in_document(name);
-    json::parse(text).map_err(|error| to_wire(vec![malformed(error)]))
-}
-
-fn to_wire(diagnostics: Vec<Diagnostic>) -> Vec<wit::Diagnostic> {
-    diagnostics.into_iter().map(Into::into).collect()
+    let malformed = |error: json::Error| Diagnostic::error(codes::MALFORMED_DOCUMENT, error.to_string());
+    json::parse(text).map_err(|error| to_wire(vec![malformed(error)], name))
 }
 
 contract_types!(wit);

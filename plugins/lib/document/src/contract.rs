@@ -46,8 +46,8 @@ macro_rules! about_plugin {
 }
 
 /// Converts [`Severity`](crate::Severity) and [`Diagnostic`] to the types in this module, which `wit_bindgen` has
-/// generated; a diagnostic with a pointer names its document. Defines `names` and `names_of_context`, which list
-/// additional members for [`reject_required`].
+/// generated; a diagnostic with a pointer names its document. Defines `to_wire`, which converts a list of diagnostics,
+/// and `names` and `names_of_context`, which list additional members for [`reject_required`].
 #[macro_export]
 macro_rules! contract_types {
     ($wit:ident) => {
@@ -62,6 +62,15 @@ macro_rules! contract_types {
             let of_deployment = deployment.into_iter().flatten();
             let of_deployment = of_deployment.map(|member| member.name.as_str());
             names(&context.more).chain(of_deployment)
+        }
+
+        /// Diagnostics, about this document unless they name another.
+        pub fn to_wire(diagnostics: Vec<$crate::Diagnostic>, name: &str) -> Vec<$wit::Diagnostic> {
+            let named = |mut diagnostic: $crate::Diagnostic| {
+                diagnostic.document.get_or_insert_with(|| name.into());
+                diagnostic.into()
+            };
+            diagnostics.into_iter().map(named).collect()
         }
 
         impl From<$crate::Severity> for $wit::Severity {

@@ -93,15 +93,6 @@ pub fn ids(settings: &Tree) -> Ids {
     }
 }
 
-/// Diagnostics, about this document unless they name another.
-pub fn to_wire(diagnostics: Vec<Diagnostic>, name: &str) -> Vec<wit::Diagnostic> {
-    let named = |mut diagnostic: Diagnostic| {
-        diagnostic.document.get_or_insert_with(|| name.into());
-        diagnostic.into()
-    };
-    diagnostics.into_iter().map(named).collect()
-}
-
 contract_types!(wit);
 
 impl From<ResolvedGroup> for shapes::ResolvedGroup {

@@ -50,12 +50,6 @@ pub fn parse(text: &str, name: &str) -> WireResult<Tree> {
     json::parse(text).map_err(|error| to_wire(vec![malformed(error)], name))
 }
 
-/// Diagnostics, about this document.
-pub fn to_wire(diagnostics: Vec<Diagnostic>, name: &str) -> Vec<wit::Diagnostic> {
-    let named = |diagnostic: Diagnostic| diagnostic.in_document(name).into();
-    diagnostics.into_iter().map(named).collect()
-}
-
 contract_types!(wit);
 
 impl From<shapes::Rules> for Rules {
