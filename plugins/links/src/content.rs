@@ -1,9 +1,11 @@
 //! Instances and links as templates get them.
 
+use crate::codes;
+use crate::deployment::Deployment;
 use crate::group::Group;
 use crate::provide::{Provider, Source};
 use crate::value::weight;
-use boson_document::Tree;
+use boson_document::{Report, Tree};
 use boson_manifest::group::Network;
 use boson_manifest::instances::Instance;
 use boson_manifest::names::{NameError, Names};
@@ -26,6 +28,7 @@ pub enum Ids {
 /// What is the same for all of a deployment.
 pub struct Content<'c> {
     deployment: &'c str,
+    groups: &'c [Group<'c>],
     domain: String,
     names: &'c Names,
     ids: Ids,
@@ -33,18 +36,15 @@ pub struct Content<'c> {
     bytes: usize,
 }
 
-/// The deployment is too large.
-#[derive(Debug, PartialEq, Eq)]
-pub struct TooLarge(pub String);
-
 // === impl Content ===
 
 impl<'c> Content<'c> {
-    /// For a deployment in a cluster of this domain.
-    pub fn new(deployment: &'c str, cluster_domain: &str, names: &'c Names, ids: Ids) -> Self {
+    /// For a deployment with these instance groups.
+    pub fn new(deployment: &'c Deployment, groups: &'c [Group<'c>], names: &'c Names, ids: Ids) -> Self {
         Self {
-            deployment,
-            domain: format!("svc.{}", cluster_domain.trim_matches('.')),
+            deployment: &deployment.name,
+            groups,
+            domain: format!("svc.{}", deployment.cluster_domain.trim_matches('.')),
             names,
             ids,
             instances: 0,
@@ -52,25 +52,21 @@ impl<'c> Content<'c> {
         }
     }
 
-    /// Counts objects for instances, and bytes, before they are created.
-    ///
-    /// # Errors
-    /// They are too many.
-    pub fn spend(&mut self, instances: u64, bytes: usize) -> Result<(), TooLarge> {
+    /// Counts objects for instances, and bytes, before they are created; `None` if they are too many, which is reported
+    /// at the group.
+    pub fn spend(&mut self, instances: u64, bytes: usize, group: &Group<'_>, report: &mut Report) -> Option<()> {
         self.instances = self.instances.saturating_add(instances);
         self.bytes = self.bytes.saturating_add(bytes);
-        if self.instances > MAX_INSTANCES {
-            return Err(TooLarge(format!(
-                "The instances of all jobs and links are more than {MAX_INSTANCES}"
-            )));
-        }
-        if self.bytes > MAX_PROPERTY_BYTES {
-            return Err(TooLarge(format!(
-                "The properties of all links have more than {} MiB",
-                MAX_PROPERTY_BYTES >> 20
-            )));
-        }
-        Ok(())
+        let message = if self.instances > MAX_INSTANCES {
+            format!("The instances of all jobs and links are more than {MAX_INSTANCES}")
+        } else if self.bytes > MAX_PROPERTY_BYTES {
+            let most = MAX_PROPERTY_BYTES >> 20;
+            format!("The properties of all links have more than {most} MiB")
+        } else {
+            return Some(());
+        };
+        report.error(codes::LIMIT, &group.entry.place, message);
+        None
     }
 
     /// `spec` of a job on an instance, but for `properties`, `links` and `release`.
@@ -85,18 +81,22 @@ impl<'c> Content<'c> {
             .with("properties_need_filtering", true)
     }
 
-    /// A link as its consumers' templates get it, after its size was counted.
-    ///
-    /// # Errors
-    /// The deployment is too large, or no Service can have the group's name.
-    pub fn spent_link(&mut self, provider: &Provider, groups: &[Group<'_>]) -> Result<Tree, TooLarge> {
-        let (instances, bytes) = Self::cost(provider, groups);
-        self.spend(instances, bytes)?;
-        self.link(provider, groups).map_err(|error| TooLarge(error.to_string()))
+    /// A link as its consumers' templates get it, after its size was counted; `None` if the deployment is too large, or
+    /// no Service can have the name of the provider's group, which is reported at `group`.
+    pub fn spent_link(&mut self, provider: &Provider, group: &Group<'_>, report: &mut Report) -> Option<Tree> {
+        let instances = match provider.source {
+            Source::Job(_) => self.groups[provider.group].instances.len(),
+            Source::Disk => 0,
+        };
+        self.spend(instances as u64, weight(&provider.properties), group, report)?;
+        let link = self.link(provider).inspect_err(|error| {
+            report.error(codes::LIMIT, &group.entry.place, error.to_string());
+        });
+        link.ok()
     }
 
-    fn link(&self, provider: &Provider, groups: &[Group<'_>]) -> Result<Tree, NameError> {
-        let group = &groups[provider.group];
+    fn link(&self, provider: &Provider) -> Result<Tree, NameError> {
+        let group = &self.groups[provider.group];
         let link = Tree::object().with("deployment_name", self.deployment);
         let Source::Job(job) = provider.source else {
             // A disk has no instances.
@@ -129,16 +129,6 @@ impl<'c> Content<'c> {
             ("address", instance.address.as_str().into()),
             ("bootstrap", instance.bootstrap().into()),
         ])
-    }
-
-    /// How many objects and bytes [`Content::link`] creates.
-    fn cost(provider: &Provider, groups: &[Group<'_>]) -> (u64, usize) {
-        let instances = if provider.source == Source::Disk {
-            0
-        } else {
-            groups[provider.group].instances.len()
-        };
-        (instances as u64, weight(&provider.properties))
     }
 }
 

@@ -2,7 +2,7 @@
 
 use crate::codes;
 use crate::consume::{Asker, Consumer, Way};
-use crate::content::{Content, TooLarge};
+use crate::content::Content;
 use crate::deployment::Deployment;
 use crate::group::Group;
 use crate::job::Job;
@@ -36,28 +36,24 @@ const MAX_UNUSED_PROPERTIES: usize = 20;
 // === impl Gathering ===
 
 impl<'a> Gathering<'_, 'a> {
-    /// For each group the data of each of its jobs; none where the deployment is too large.
+    /// For each group the data of each of its jobs; none where the deployment is too large, which is reported.
     pub fn data(mut self, consumers: &[Vec<Consumer>]) -> Option<Vec<Vec<JobData>>> {
-        let providers = Providers::new(self.providers, &self.deployment.external);
+        let providers = Providers::new(self.providers, &self.manifest.groups, self.deployment);
         let mut all = Vec::new();
         for (group, consumers) in self.manifest.groups.iter().zip(consumers) {
             let mut data = Vec::new();
             for job in &group.jobs {
-                data.push(
-                    self.job(group, job)
-                        .map_err(|error| self.too_large(group, error))
-                        .ok()?,
-                );
+                data.push(self.job(group, job)?);
             }
             for consumer in consumers {
-                let Some(found) = providers.find(consumer, &self.manifest.groups, &self.deployment.name, self.report)
-                else {
-                    continue;
+                let link = match &consumer.way {
+                    Way::Manual(content) => self.given(content, 0, group)?,
+                    _ => match providers.find(consumer, self.report) {
+                        Some(Found::Provider(provider)) => self.content.spent_link(provider, group, self.report)?,
+                        Some(Found::External(link)) => self.given(&link.content, link.instances() as u64, group)?,
+                        None => continue,
+                    },
                 };
-                let link = self
-                    .link(consumer, found)
-                    .map_err(|error| self.too_large(group, error))
-                    .ok()?;
                 if let Asker::Job { job, .. } = consumer.asker {
                     data[job].consumes.insert(consumer.original.clone(), link);
                 }
@@ -67,12 +63,14 @@ impl<'a> Gathering<'_, 'a> {
         Some(all)
     }
 
-    fn too_large(&mut self, group: &Group<'_>, error: TooLarge) {
-        self.report.error(codes::LIMIT, &group.entry.place, error.0);
+    /// The content of a link, with this many instances, that a group consumes.
+    fn given(&mut self, content: &Tree, instances: u64, group: &Group<'a>) -> Option<Tree> {
+        self.content.spend(instances, weight(content), group, self.report)?;
+        Some(content.clone())
     }
 
-    fn job(&mut self, group: &Group<'a>, job: &Job<'a>) -> Result<JobData, TooLarge> {
-        self.content.spend(group.instances.len() as u64, 0)?;
+    fn job(&mut self, group: &Group<'a>, job: &Job<'a>) -> Option<JobData> {
+        self.content.spend(group.instances.len() as u64, 0, group, self.report)?;
         let instances = group
             .instances
             .iter()
@@ -81,7 +79,7 @@ impl<'a> Gathering<'_, 'a> {
         let hypothetical = group.hypothetical.as_ref();
         let hypothetical = hypothetical.map(|instance| self.content.spec(group, &job.name, instance));
         self.unused(job);
-        Ok(JobData {
+        Some(JobData {
             properties: self.bound(job),
             instances,
             hypothetical,
@@ -136,21 +134,6 @@ impl<'a> Gathering<'_, 'a> {
                 .warning(codes::UNUSED_PROPERTY, at, message)
                 .help("templates cannot read it: check its spelling, or remove it")
                 .suggest(&dotted, known.names());
-        }
-    }
-
-    fn link(&mut self, consumer: &Consumer, found: Found<'_>) -> Result<Tree, TooLarge> {
-        match (found, &consumer.way) {
-            (Found::Provider(index), _) => self.content.spent_link(&self.providers[index], &self.manifest.groups),
-            (Found::External(link), _) => {
-                self.content.spend(link.instances() as u64, weight(&link.content))?;
-                Ok(link.content.clone())
-            }
-            (Found::Manual, Way::Manual(content)) => {
-                self.content.spend(0, weight(content))?;
-                Ok(content.clone())
-            }
-            (Found::Manual, _) => Ok(Tree::Null),
         }
     }
 }

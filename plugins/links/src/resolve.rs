@@ -2,10 +2,11 @@
 
 use crate::codes;
 use crate::consume::{Asker, Consumer, Way};
+use crate::deployment::Deployment;
 use crate::group::Group;
 use crate::manifest::Manifest;
 use crate::provide::{Provider, Source};
-use boson_contract::links::{External, ExternalLink};
+use boson_contract::links::ExternalLink;
 use boson_document::{Diagnostic, Pointer, Report};
 use boson_manifest::names::Names;
 use boson_manifest::redacted::plain;
@@ -21,13 +22,12 @@ pub struct Plan<'a> {
 }
 
 /// Origin of the content of a link.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug)]
 pub enum Found<'p> {
-    /// The provider of this number.
-    Provider(usize),
+    /// A job or a disk.
+    Provider(&'p Provider),
     /// A native workload, or another deployment.
     External(&'p ExternalLink),
-    Manual,
 }
 
 /// Most providers that an error names.
@@ -36,60 +36,52 @@ const MAX_NAMED_PROVIDERS: usize = 30;
 /// All providers, by type and name.
 #[derive(Debug)]
 pub struct Providers<'p> {
-    all: &'p [Provider],
-    external: &'p External,
-    by_kind: HashMap<&'p str, Vec<usize>>,
-    by_name: HashMap<(&'p str, &'p str), Vec<usize>>,
+    groups: &'p [Group<'p>],
+    /// The consuming deployment, with the links from outside of it.
+    deployment: &'p Deployment,
+    by_kind: HashMap<&'p str, Vec<&'p Provider>>,
+    by_name: HashMap<(&'p str, &'p str), Vec<&'p Provider>>,
 }
 
 // === impl Providers ===
 
 impl<'p> Providers<'p> {
     /// Sorts providers by type and name; those that cannot be consumed are left out.
-    pub fn new(all: &'p [Provider], external: &'p External) -> Self {
+    pub fn new(all: &'p [Provider], groups: &'p [Group<'p>], deployment: &'p Deployment) -> Self {
         let mut providers = Self {
-            all,
-            external,
+            groups,
+            deployment,
             by_kind: HashMap::new(),
             by_name: HashMap::new(),
         };
-        for (index, provider) in all.iter().enumerate().filter(|(_, provider)| provider.consumable) {
+        for provider in all.iter().filter(|provider| provider.consumable) {
             let (kind, name) = (provider.kind.as_str(), provider.name.as_str());
-            providers.by_kind.entry(kind).or_default().push(index);
-            providers.by_name.entry((kind, name)).or_default().push(index);
+            providers.by_kind.entry(kind).or_default().push(provider);
+            providers.by_name.entry((kind, name)).or_default().push(provider);
         }
         providers
     }
 
-    /// The only provider of a link; `None` if the link is optional or an error was added to the report.
-    pub fn find(
-        &self,
-        consumer: &Consumer,
-        groups: &[Group<'_>],
-        deployment: &str,
-        report: &mut Report,
-    ) -> Option<Found<'p>> {
-        if let Way::Manual(_) = consumer.way {
-            return Some(Found::Manual);
-        }
+    /// The only provider of a link that is not manual; `None` if the link is optional or an error was added to the
+    /// report.
+    pub fn find(&self, consumer: &Consumer, report: &mut Report) -> Option<Found<'p>> {
         let candidates = self.candidates(consumer);
         match candidates.as_slice() {
             [one] => {
-                self.check_addresses(*one, consumer, groups, report);
+                self.check_addresses(*one, consumer, report);
                 return Some(*one);
             }
             [] if consumer.optional && consumer.way != Way::Explicit => {}
-            [] => self.unresolved(consumer, groups, report),
-            many => self.ambiguous(consumer, many, groups, deployment, report),
+            [] => self.unresolved(consumer, report),
+            many => self.ambiguous(consumer, many, report),
         }
         None
     }
 
     /// Pods of an errand exist while it runs, and have no Services.
-    fn check_addresses(&self, found: Found<'p>, consumer: &Consumer, groups: &[Group<'_>], report: &mut Report) {
-        let Found::Provider(index) = found else { return };
-        let provider = &self.all[index];
-        let group = &groups[provider.group];
+    fn check_addresses(&self, found: Found<'p>, consumer: &Consumer, report: &mut Report) {
+        let Found::Provider(provider) = found else { return };
+        let group = &self.groups[provider.group];
         if group.entry.is_service() || provider.source == Source::Disk {
             return;
         }
@@ -111,24 +103,23 @@ impl<'p> Providers<'p> {
             Way::Explicit => link.kind == kind && link.name == consumer.name,
             Way::Blocked | Way::Manual(_) => false,
         };
-        let own = own.into_iter().flatten().map(|index| Found::Provider(*index));
+        let own = own.into_iter().flatten().copied().map(Found::Provider);
         let external = self.external_to(consumer).iter().filter(is_candidate);
         own.chain(external.map(Found::External)).collect()
     }
 
     /// The external links that a consumer may get.
     fn external_to(&self, consumer: &Consumer) -> &'p [ExternalLink] {
+        let external = &self.deployment.external;
         match &consumer.deployment {
-            Some(other) => self.external.of_deployment(other).unwrap_or_default(),
-            None => &self.external.native,
+            Some(other) => external.of_deployment(other).unwrap_or_default(),
+            None => &external.native,
         }
     }
 
-    fn unresolved(&self, consumer: &Consumer, groups: &[Group<'_>], report: &mut Report) {
-        let message = format!(
-            "{} Details below:\n  - No link providers found",
-            header(consumer, groups)
-        );
+    fn unresolved(&self, consumer: &Consumer, report: &mut Report) {
+        let header = self.header(consumer);
+        let message = format!("{header} Details below:\n  - No link providers found");
         let error = report.error(codes::UNRESOLVED, consumer.place.clone(), message);
         if consumer.way == Way::Blocked {
             error.help("the link is not optional, so it cannot be `nil`");
@@ -148,8 +139,7 @@ impl<'p> Providers<'p> {
             None => self.by_kind.get(kind).map_or(&[][..], Vec::as_slice),
             Some(_) => &[],
         };
-        let all = self.all;
-        let own = own.iter().map(|index| all[*index].name.as_str());
+        let own = own.iter().map(|provider| provider.name.as_str());
         let external = self.external_to(consumer).iter().filter(move |link| link.kind == kind);
         own.chain(external.map(|link| link.name.as_str()))
     }
@@ -180,20 +170,12 @@ impl<'p> Providers<'p> {
         }
     }
 
-    fn ambiguous(
-        &self,
-        consumer: &Consumer,
-        many: &[Found<'p>],
-        groups: &[Group<'_>],
-        deployment: &str,
-        report: &mut Report,
-    ) {
-        let mut message = format!("{} Multiple link providers found:", header(consumer, groups));
+    fn ambiguous(&self, consumer: &Consumer, many: &[Found<'p>], report: &mut Report) {
+        let mut message = format!("{} Multiple link providers found:", self.header(consumer));
         for found in many.iter().take(MAX_NAMED_PROVIDERS) {
             let detail = match found {
-                Found::Provider(index) => detail(&self.all[*index], consumer.network.as_deref(), groups, deployment),
+                Found::Provider(provider) => self.detail(provider, consumer.network.as_deref()),
                 Found::External(link) => format!("Link provider '{}' from {}", link.name, link.origin),
-                Found::Manual => continue,
             };
             message += &format!("\n  - {detail}");
         }
@@ -204,6 +186,56 @@ impl<'p> Providers<'p> {
         report
             .error(codes::AMBIGUOUS, consumer.place.clone(), message)
             .help(help);
+    }
+
+    fn header(&self, consumer: &Consumer) -> String {
+        let alias = if consumer.name == consumer.original {
+            String::new()
+        } else {
+            format!("alias '{}' and ", consumer.name)
+        };
+        let asker = match &consumer.asker {
+            Asker::Job { group, job } => {
+                let group = &self.groups[*group];
+                format!("job '{}' in instance group '{}'", group.jobs[*job].name, group.name())
+            }
+            Asker::Variable(name) => format!("variable '{name}'"),
+        };
+        format!(
+            "Failed to resolve link '{}' with {alias}type '{}' from {asker}.",
+            consumer.original, consumer.kind
+        )
+    }
+
+    fn detail(&self, provider: &Provider, network: Option<&str>) -> String {
+        let group = &self.groups[provider.group];
+        let Source::Job(job) = provider.source else {
+            let none = if network.is_some() {
+                " does not contain any networks"
+            } else {
+                ""
+            };
+            return format!(
+                "Disk link provider '{}' from instance group '{}'{none}",
+                provider.original,
+                group.name()
+            );
+        };
+        let alias = if provider.name == provider.original {
+            String::new()
+        } else {
+            format!("with alias '{}' ", provider.name)
+        };
+        let deployment = &self.deployment.name;
+        let miss = network.map_or_else(String::new, |network| {
+            format!(" does not belong to network '{network}'")
+        });
+        format!(
+            "Link provider '{}' {alias}from job '{}' in instance group '{}' in deployment '{deployment}'{miss}",
+            provider.original,
+            group.jobs[job].name,
+            group.name()
+        )
     }
 }
 
@@ -225,56 +257,4 @@ pub fn collected(mut diagnostics: Vec<Diagnostic>, deployment: &str) -> Vec<Diag
     all.help("each error is reported above with its place");
     diagnostics.insert(last + 1, all);
     diagnostics
-}
-
-fn header(consumer: &Consumer, groups: &[Group<'_>]) -> String {
-    let alias = if consumer.name == consumer.original {
-        String::new()
-    } else {
-        format!("alias '{}' and ", consumer.name)
-    };
-    let asker = match &consumer.asker {
-        Asker::Job { group, job } => {
-            format!(
-                "job '{}' in instance group '{}'",
-                groups[*group].jobs[*job].name,
-                groups[*group].name()
-            )
-        }
-        Asker::Variable(name) => format!("variable '{name}'"),
-    };
-    format!(
-        "Failed to resolve link '{}' with {alias}type '{}' from {asker}.",
-        consumer.original, consumer.kind
-    )
-}
-
-fn detail(provider: &Provider, network: Option<&str>, groups: &[Group<'_>], deployment: &str) -> String {
-    let group = &groups[provider.group];
-    let Source::Job(job) = provider.source else {
-        let none = if network.is_some() {
-            " does not contain any networks"
-        } else {
-            ""
-        };
-        return format!(
-            "Disk link provider '{}' from instance group '{}'{none}",
-            provider.original,
-            group.name()
-        );
-    };
-    let alias = if provider.name == provider.original {
-        String::new()
-    } else {
-        format!("with alias '{}' ", provider.name)
-    };
-    let miss = network.map_or_else(String::new, |network| {
-        format!(" does not belong to network '{network}'")
-    });
-    format!(
-        "Link provider '{}' {alias}from job '{}' in instance group '{}' in deployment '{deployment}'{miss}",
-        provider.original,
-        group.jobs[job].name,
-        group.name()
-    )
 }

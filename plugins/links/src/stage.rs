@@ -95,7 +95,7 @@ fn run(
         providers,
         consumers,
     } = plan;
-    let content = Content::new(&deployment.name, &deployment.cluster_domain, &names, ids);
+    let content = Content::new(deployment, &manifest.groups, &names, ids);
     let gathering = Gathering {
         manifest: &manifest,
         specs: &specs,
@@ -105,7 +105,7 @@ fn run(
         report,
     };
     let data = gathering.data(&consumers)?;
-    let content = Content::new(&deployment.name, &deployment.cluster_domain, &names, ids);
+    let content = Content::new(deployment, &manifest.groups, &names, ids);
     let offered = offered(&providers, &manifest, content, report);
     if report.failed() {
         return None;
@@ -193,18 +193,14 @@ fn offered(
     for provider in providers.iter().filter(|provider| provider.consumable) {
         let group = &manifest.groups[provider.group];
         let Source::Job(job) = provider.source else { continue };
-        let shared = provider.shared.then(|| content.spent_link(provider, &manifest.groups));
-        let shared = shared.transpose().unwrap_or_else(|error| {
-            report.error(codes::LIMIT, &group.entry.place, error.0);
-            None
-        });
+        let shared = provider.shared.then(|| content.spent_link(provider, group, report));
         all.push(links::Provider {
             name: provider.name.clone(),
             kind: provider.kind.clone(),
             group: group.name().into(),
             job: group.jobs[job].name.clone(),
             properties: provider.properties.clone(),
-            shared,
+            shared: shared.flatten(),
         });
     }
     all

@@ -67,13 +67,11 @@ fn link(variable: &str, original: &str, entry: &Tree, place: Place) -> VariableL
 /// which is reported.
 pub fn addresses(document: &Tree, plan: &Plan<'_>, deployment: &Deployment, report: &mut Report) -> Option<Addresses> {
     let groups = &plan.manifest.groups;
-    let index = Providers::new(&plan.providers, &deployment.external);
+    let index = Providers::new(&plan.providers, groups, deployment);
     let (mut addresses, mut complete) = (Addresses::new(), true);
     for link in consumed(document) {
-        let (address, instances): (_, Vec<String>) = match index.find(&link.consumer, groups, &deployment.name, report)
-        {
+        let (address, instances): (_, Vec<String>) = match index.find(&link.consumer, report) {
             Some(Found::Provider(provider)) => {
-                let provider = &plan.providers[provider];
                 let group = &groups[provider.group];
                 let instances = group.instances.iter().map(|instance| instance.address.clone());
                 // As in BOSH, a disk has no address.
@@ -84,7 +82,7 @@ pub fn addresses(document: &Tree, plan: &Plan<'_>, deployment: &Deployment, repo
                 link.address().map(Into::into),
                 link.addresses().map(Into::into).collect(),
             ),
-            Some(Found::Manual) | None => {
+            None => {
                 complete = false;
                 continue;
             }
