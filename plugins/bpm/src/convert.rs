@@ -2,7 +2,7 @@
 
 use crate::codes;
 use crate::group::{Group, Lifecycle};
-use crate::request::{Converted, DeploymentRequest, GroupRequest, Reply};
+use crate::request::{DeploymentRequest, GroupRequest, Reply};
 use crate::volumes::{self, Volumes};
 use crate::{
     active_passive, container_probe, deployment, dns, fields, init, kubernetes_rules, lifecycle_scripts, pre_start,
@@ -129,8 +129,5 @@ fn reply(objects: Vec<Tree>, report: Report) -> Reply {
     if report.failed() {
         return Err(report.into_diagnostics());
     }
-    Ok(Converted {
-        objects,
-        diagnostics: report.into_diagnostics(),
-    })
+    Ok((objects, report.into_diagnostics()))
 }

@@ -51,12 +51,10 @@ fn tree(text: &str) -> Tree {
 
 /// `name`: the manifest, which a diagnostic that names no document is about.
 fn reply(reply: request::Reply, name: &str) -> Result<wit::Converted, Vec<types::Diagnostic>> {
-    match reply {
-        Ok(converted) => Ok(wit::Converted {
-            objects: converted.objects.iter().map(json::to_text).collect(),
-            diagnostics: to_wire(converted.diagnostics, name),
-            more: Vec::new(),
-        }),
-        Err(diagnostics) => Err(to_wire(diagnostics, name)),
-    }
+    let (objects, diagnostics) = reply.map_err(|all| to_wire(all, name))?;
+    Ok(wit::Converted {
+        objects: objects.iter().map(json::to_text).collect(),
+        diagnostics: to_wire(diagnostics, name),
+        more: Vec::new(),
+    })
 }

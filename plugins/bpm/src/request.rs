@@ -1,7 +1,7 @@
 //! Requests and replies of the stage: the types of `wit/bpm`, without its bindings.
 
 pub use boson_contract::bpm::{ReleasePackage, Variable};
-use boson_document::{Diagnostic, Tree};
+use boson_document::Tree;
 use boson_manifest::instances::Spread;
 
 /// The deployment and its namespace.
@@ -83,13 +83,5 @@ pub struct DeploymentRequest {
     pub variables: Vec<Variable>,
 }
 
-/// The stage's result.
-#[derive(Clone, Debug, Default)]
-pub struct Converted {
-    /// Kubernetes objects, what others need first.
-    pub objects: Vec<Tree>,
-    pub diagnostics: Vec<Diagnostic>,
-}
-
-/// A reply, or diagnostics of which at least one is an error.
-pub type Reply = Result<Converted, Vec<Diagnostic>>;
+/// Kubernetes objects, what others need first.
+pub type Reply = boson_contract::Reply<Vec<Tree>>;

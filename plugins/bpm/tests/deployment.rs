@@ -2,16 +2,11 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 use boson_bpm::convert;
-use boson_bpm::request::{Converted, Deployment, DeploymentRequest, Variable};
+use boson_bpm::request::{Deployment, DeploymentRequest, Reply, Variable};
 use boson_document::{Diagnostic, Severity, Tree, json};
 use boson_manifest::instances::Spread;
 
-fn convert(
-    name: &str,
-    registry: Option<&str>,
-    document: &str,
-    variables: &[(&str, &str, &str)],
-) -> Result<Converted, Vec<Diagnostic>> {
+fn convert(name: &str, registry: Option<&str>, document: &str, variables: &[(&str, &str, &str)]) -> Reply {
     let variable = |(index, (name, kind, options)): (usize, &(&str, &str, &str))| Variable {
         name: (*name).into(),
         kind: (*kind).into(),
@@ -35,8 +30,8 @@ fn convert(
     convert::deployment(&request)
 }
 
-fn errors(reply: Result<Converted, Vec<Diagnostic>>) -> Vec<String> {
-    let reported = reply.map_or_else(|reported| reported, |converted| converted.diagnostics);
+fn errors(reply: Reply) -> Vec<String> {
+    let reported = reply.map_or_else(|reported| reported, |(_, diagnostics)| diagnostics);
     reported
         .into_iter()
         .filter(|one| one.severity == Severity::Error)
@@ -63,10 +58,9 @@ fn every_variable_has_its_quarks_secret() {
         ("key", "ssh", r#"{"key_length": 0}"#),
         ("person", "user", r#"{"username": "u"}"#),
     ];
-    let converted = convert("demo", None, EMPTY, &variables).unwrap();
-    assert_eq!(converted.diagnostics, []);
-    let specs: Vec<String> = converted
-        .objects
+    let (objects, diagnostics) = convert("demo", None, EMPTY, &variables).unwrap();
+    assert_eq!(diagnostics, []);
+    let specs: Vec<String> = objects
         .iter()
         .map(|object| json::to_text(object.get("spec").unwrap()))
         .collect();
@@ -89,7 +83,7 @@ fn every_variable_has_its_quarks_secret() {
         ),
     ];
     assert_eq!(specs, expected);
-    let metadata = json::to_text(converted.objects[0].get("metadata").unwrap());
+    let metadata = json::to_text(objects[0].get("metadata").unwrap());
     let expected = r#"{"name":"demo.var-admin-password","labels":{"quarks.cloudfoundry.org/deployment-name":"demo","variableName":"admin-password"},"annotations":{"quarks.cloudfoundry.org/variable":"admin_password","quarks.cloudfoundry.org/update-mode":"converge"}}"#;
     assert_eq!(metadata, expected);
 }
@@ -129,8 +123,8 @@ fn values_of_variables_are_kept_as_in_bosh_and_certificates_follow_their_options
         ),
     ] {
         let document = EMPTY.replace('}', &format!("{features}}}"));
-        let converted = convert("demo", None, &document, &variables).unwrap();
-        assert_eq!(converted.diagnostics, [], "{features}");
+        let (objects, diagnostics) = convert("demo", None, &document, &variables).unwrap();
+        assert_eq!(diagnostics, [], "{features}");
         let mode = |object: &Tree| {
             let annotations = object.get("metadata").unwrap().get("annotations").unwrap();
             annotations
@@ -138,11 +132,7 @@ fn values_of_variables_are_kept_as_in_bosh_and_certificates_follow_their_options
                 .unwrap_or_default()
                 .to_string()
         };
-        assert_eq!(
-            converted.objects.iter().map(mode).collect::<Vec<_>>(),
-            modes,
-            "{features}"
-        );
+        assert_eq!(objects.iter().map(mode).collect::<Vec<_>>(), modes, "{features}");
     }
 }
 
@@ -166,12 +156,9 @@ fn variables_that_cannot_be_are_refused_together() {
 fn credhubs_options_of_certificates_are_the_requests_and_wrong_ones_are_reported_with_their_place() {
     let options = r#"{"self_sign": true, "country": "DE", "state": "BE", "locality": "B", "organization_unit": "u",
         "key_usage": ["digital_signature", "crl_sign"], "extended_key_usage": ["code_signing"]}"#;
-    let converted = convert("demo", None, EMPTY, &[("c", "certificate", options)]).unwrap();
-    assert_eq!(converted.diagnostics, []);
-    let request = converted.objects[0]
-        .get("spec")
-        .and_then(|spec| spec.get("request"))
-        .unwrap();
+    let (objects, diagnostics) = convert("demo", None, EMPTY, &[("c", "certificate", options)]).unwrap();
+    assert_eq!(diagnostics, []);
+    let request = objects[0].get("spec").and_then(|spec| spec.get("request")).unwrap();
     assert_eq!(
         json::to_text(request),
         r#"{"certificate":{"organizationUnit":"u","country":"DE","state":"BE","locality":"B","selfSign":true,"keyUsage":["digital_signature","crl_sign"],"usages":["code signing"]}}"#
@@ -203,11 +190,11 @@ fn numbers_that_the_cluster_would_refuse_are_errors_with_their_place() {
             vec![format!("{length} greater than 65536")],
         ),
     ] {
-        let converted = convert("demo", None, EMPTY, &[("c", kind, options)]);
+        let reply = convert("demo", None, EMPTY, &[("c", kind, options)]);
         if expected.is_empty() {
-            assert_eq!(converted.unwrap().diagnostics, []);
+            assert_eq!(reply.unwrap().1, []);
         } else {
-            assert_eq!(errors(converted), expected, "{options}");
+            assert_eq!(errors(reply), expected, "{options}");
         }
     }
 }
@@ -215,9 +202,8 @@ fn numbers_that_the_cluster_would_refuse_are_errors_with_their_place() {
 #[test]
 fn zones_are_reported_once_with_all_their_names() {
     let document = r#"{"name": "demo", "releases": [], "instance_groups": [{"name": "a"}, {"name": "b", "azs": ["z1", "z2"]}, {"name": "c", "azs": ["z2", "z3"]}]}"#;
-    let converted = convert("demo", None, document, &[]).unwrap();
-    let zones: Vec<(String, &str)> = converted
-        .diagnostics
+    let (_, diagnostics) = convert("demo", None, document, &[]).unwrap();
+    let zones: Vec<(String, &str)> = diagnostics
         .iter()
         .filter(|one| one.code.name == "bpm-zones")
         .map(|one| (one.pointer_text(), one.message.as_str()))
@@ -230,9 +216,9 @@ fn zones_are_reported_once_with_all_their_names() {
 fn releases_with_credentials_have_a_pull_secret() {
     let document = r#"{"name": "demo", "tags": {"a": 1}, "releases": [
         {"name": "r", "version": "1", "url": "example.org:5000/x", "credentials": {"username": "u\"", "password": "p"}}]}"#;
-    let converted = convert("demo", None, document, &[]).unwrap();
+    let (objects, _) = convert("demo", None, document, &[]).unwrap();
     let expected = r#"{"apiVersion":"v1","kind":"Secret","metadata":{"name":"demo.release-r","labels":{"quarks.cloudfoundry.org/deployment-name":"demo"},"annotations":{"a":"1"}},"type":"kubernetes.io/dockerconfigjson","data":{".dockerconfigjson":"eyJhdXRocyI6eyJleGFtcGxlLm9yZzo1MDAwIjp7InVzZXJuYW1lIjoidVwiIiwicGFzc3dvcmQiOiJwIiwiYXV0aCI6ImRTSTZjQT09In19fQ=="}}"#;
-    assert_eq!(json::to_text(&converted.objects[0]), expected);
+    assert_eq!(json::to_text(&objects[0]), expected);
 }
 
 #[test]
@@ -353,9 +339,8 @@ const ALIASES: &str = r#"{"name": "demo", "releases": [], "instance_groups": [{"
 
 #[test]
 fn a_deployment_with_aliases_has_servers_that_answer_them() {
-    let converted = convert("demo", None, ALIASES, &[]).unwrap();
-    let kinds: Vec<String> = converted
-        .objects
+    let (objects, _) = convert("demo", None, ALIASES, &[]).unwrap();
+    let kinds: Vec<String> = objects
         .iter()
         .map(|object| {
             let name = object.get("metadata").and_then(|metadata| metadata.str("name"));
@@ -372,19 +357,14 @@ fn a_deployment_with_aliases_has_servers_that_answer_them() {
         ]
     );
     let at = |nth: usize, path: &str| {
-        let found = path
-            .split('/')
-            .skip(1)
-            .try_fold(&converted.objects[nth], |tree, key| match tree {
-                Tree::Array(items) => items.get(key.parse::<usize>().ok()?),
-                _ => tree.get(key),
-            });
+        let mut keys = path.split('/').skip(1);
+        let found = keys.try_fold(&objects[nth], |tree, key| match tree {
+            Tree::Array(items) => items.get(key.parse::<usize>().ok()?),
+            _ => tree.get(key),
+        });
         found.map(json::to_text).unwrap_or_default()
     };
-    let zone = converted.objects[0]
-        .get("data")
-        .and_then(|data| data.str("zone.json"))
-        .unwrap();
+    let zone = objects[0].get("data").and_then(|data| data.str("zone.json")).unwrap();
     let zone = json::parse(zone).unwrap();
     let part = |key: &str| json::to_text(zone.get(key).unwrap());
     assert_eq!(part("aliases"), r#"{"web.internal":["*.web-ui.default.demo.bosh"]}"#);
@@ -412,7 +392,7 @@ fn a_deployment_with_aliases_has_servers_that_answer_them() {
 
 #[test]
 fn a_deployment_without_aliases_has_no_servers_and_bad_ones_are_refused() {
-    assert!(convert("demo", None, EMPTY, &[]).unwrap().objects.is_empty());
+    assert!(convert("demo", None, EMPTY, &[]).unwrap().0.is_empty());
     let taken = ALIASES.replace("smoke", "dns");
     let reported = errors(convert("demo", None, &taken, &[]));
     assert_eq!(reported.len(), 1, "{reported:?}");

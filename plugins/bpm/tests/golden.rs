@@ -89,10 +89,8 @@ fn groups_become_the_objects_expected() {
     assert!(!cases.is_empty());
     let mut wrong = Vec::new();
     for case in cases {
-        let (objects, diagnostics) = match convert::group(&request(&case), &Tree::object()) {
-            Ok(converted) => (converted.objects, converted.diagnostics),
-            Err(diagnostics) => (Vec::new(), diagnostics),
-        };
+        let reply = convert::group(&request(&case), &Tree::object());
+        let (objects, diagnostics) = reply.unwrap_or_else(|diagnostics| (Vec::new(), diagnostics));
         let actual = Tree::object()
             .with("objects", objects)
             .with("diagnostics", to_tree(&diagnostics));

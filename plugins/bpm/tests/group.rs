@@ -2,7 +2,7 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 use boson_bpm::convert;
-use boson_bpm::request::{BpmCopy, Converted, Deployment, GroupRequest, JobFiles};
+use boson_bpm::request::{BpmCopy, Deployment, GroupRequest, JobFiles, Reply};
 use boson_document::{Diagnostic, Pointer, Severity, Tree, json};
 use boson_manifest::instances::Spread;
 
@@ -17,7 +17,7 @@ struct Case<'a> {
     settings: &'a str,
 }
 
-fn convert(case: Case<'_>) -> Result<Converted, Vec<Diagnostic>> {
+fn convert(case: Case<'_>) -> Reply {
     let comma = if case.group.is_empty() { "" } else { "," };
     let lacks = |key: &str, entry: &str| {
         if case.group.contains(key) {
@@ -77,8 +77,8 @@ fn convert(case: Case<'_>) -> Result<Converted, Vec<Diagnostic>> {
 
 /// The pod template's spec.
 fn pod(case: Case<'_>) -> Tree {
-    let converted = convert(case).unwrap_or_else(|reported| panic!("{reported:?}"));
-    let workload = converted.objects.last().unwrap();
+    let (objects, _) = convert(case).unwrap_or_else(|reported| panic!("{reported:?}"));
+    let workload = objects.last().unwrap();
     Pointer::parse("/spec/template/spec/template/spec")
         .unwrap()
         .find(workload)
@@ -640,13 +640,13 @@ fn pods_in_several_zones_need_an_image_that_counts_as_the_conversion_does() {
 #[test]
 fn services_find_the_pods_of_their_instance() {
     let group = r#""instances": 4, "azs": ["a", "b", "c"]"#;
-    let converted = convert(Case {
+    let (objects, _) = convert(Case {
         group,
         bpm: &[P],
         ..Case::default()
     })
     .unwrap();
-    let selected: Vec<String> = converted.objects[..5]
+    let selected: Vec<String> = objects[..5]
         .iter()
         .map(|service| {
             let of = |key: &str| at(service, &format!("/spec/selector/{}", key.replace('/', "~1")));
@@ -669,22 +669,22 @@ fn services_find_the_pods_of_their_instance() {
         r#""demo-g-3" "0" "1" "None""#,
     ];
     assert_eq!(selected, expected);
-    let workload = converted.objects.last().unwrap();
+    let workload = objects.last().unwrap();
     assert_eq!(at(workload, "/spec/zoneReplicas"), "[2,1,1]");
     assert_eq!(at(workload, "/spec/template/spec/replicas"), "2");
     let quarks = r#""ports": [{"name": "Web_UI", "protocol": "udp", "internal": 53}, {"name": "web-ui", "protocol": "UDP", "internal": 53}]"#;
-    let converted = convert(Case {
+    let (objects, _) = convert(Case {
         quarks,
         bpm: &[P],
         ..Case::default()
     })
     .unwrap();
     let expected = r#"{"selector":{"quarks.cloudfoundry.org/deployment-name":"demo","quarks.cloudfoundry.org/instance-group-name":"g","quarks.cloudfoundry.org/az-index":"0","apps.kubernetes.io/pod-index":"0"},"ports":[{"name":"web-ui","protocol":"UDP","port":53,"targetPort":53}]}"#;
-    assert_eq!(at(&converted.objects[1], "/spec"), expected);
+    assert_eq!(at(&objects[1], "/spec"), expected);
 }
 
 fn reported(case: Case<'_>) -> Vec<String> {
-    let reported = convert(case).map_or_else(|reported| reported, |converted| converted.diagnostics);
+    let reported = convert(case).map_or_else(|reported| reported, |(_, diagnostics)| diagnostics);
     let severity = |one: &Diagnostic| match one.severity {
         Severity::Error => 'E',
         Severity::Warning => 'w',
@@ -871,7 +871,7 @@ fn pod_settings_are_copied() {
         ..Case::default()
     };
     assert_eq!(at(&self::pod(named), "/automountServiceAccountToken"), "nothing");
-    let workload = convert(case).unwrap().objects.pop().unwrap();
+    let workload = convert(case).unwrap().0.pop().unwrap();
     assert_eq!(at(&workload, "/spec/injectReplicasEnv"), "false");
     assert_eq!(
         at(&workload, "/spec/template/spec/template/metadata/labels/a"),

@@ -35,8 +35,7 @@ fn of_manifest(document: &Tree) -> Vec<Diagnostic> {
         variables: Vec::new(),
     };
     match convert::deployment(&request) {
-        Ok(converted) => converted.diagnostics,
-        Err(diagnostics) => diagnostics,
+        Ok((_, diagnostics)) | Err(diagnostics) => diagnostics,
     }
 }
 
@@ -70,8 +69,7 @@ fn of_bpm(document: &Tree, bpm: Tree) -> Vec<Diagnostic> {
         resolved_secret: "s".into(),
     };
     match convert::group(&request, &Tree::object()) {
-        Ok(converted) => converted.diagnostics,
-        Err(diagnostics) => diagnostics,
+        Ok((_, diagnostics)) | Err(diagnostics) => diagnostics,
     }
 }
 
