@@ -20,7 +20,8 @@ pub enum Fate {
     Used,
     /// It has no effect; why.
     Warned(&'static str),
-    /// It is refused, with BOSH's message or ours.
+    /// It is refused, with BOSH's message or ours, in which `{key}` stands for the key and `{name}` for the `name`
+    /// beside it.
     Refused(&'static str),
 }
 

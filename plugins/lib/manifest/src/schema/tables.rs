@@ -42,6 +42,10 @@ const fn read(key: Key) -> Key {
 const FEATURE: &str = "the director feature does not exist in Kubernetes";
 const AGENT: &str = "there is no BOSH agent in a container";
 const NO_VM: &str = "there are no virtual machines in Kubernetes";
+const ONE_PHASE: &str = "zones are deployed at the same time";
+const OF_CLOUD_CONFIG: &str =
+    "Deployment manifest contains '{key}' section, but this can only be set in a cloud-config.";
+const TEMPLATES: &str = "Instance group '{name}' specifies template or templates. This is no longer supported, please use jobs instead";
 /// Why `properties` of manifests and groups are refused.
 pub const PROPERTIES: &str = "Key 'properties' is not supported here: move the properties to the jobs that use them";
 
@@ -88,11 +92,7 @@ pub const MANIFEST: &[Key] = &[
     used("update.update_watch_time", Type::String),
     used("update.serial", Type::Boolean),
     used("update.vm_strategy", Type::String),
-    warned(
-        "update.initial_deploy_az_update_strategy",
-        Type::String,
-        "zones are deployed at the same time",
-    ),
+    warned("update.initial_deploy_az_update_strategy", Type::String, ONE_PHASE),
     read(used("instance_groups", Type::Array)),
     read(used("addons", Type::Array)),
     read(needed("addons[].name", Type::String)),
@@ -133,22 +133,10 @@ pub const MANIFEST: &[Key] = &[
     // The host adds it: see `addons`.
     used("runtime_config", Type::Hash),
     refused("properties", PROPERTIES),
-    refused(
-        "vm_types",
-        "Deployment manifest contains 'vm_types' section, but this can only be set in a cloud-config.",
-    ),
-    refused(
-        "azs",
-        "Deployment manifest contains 'azs' section, but this can only be set in a cloud-config.",
-    ),
-    refused(
-        "disk_types",
-        "Deployment manifest contains 'disk_types' section, but this can only be set in a cloud-config.",
-    ),
-    refused(
-        "compilation",
-        "Deployment manifest contains 'compilation' section, but this can only be set in a cloud-config.",
-    ),
+    refused("vm_types", OF_CLOUD_CONFIG),
+    refused("azs", OF_CLOUD_CONFIG),
+    refused("disk_types", OF_CLOUD_CONFIG),
+    refused("compilation", OF_CLOUD_CONFIG),
     refused(
         "networks",
         "Deployment 'networks' are no longer supported. Network definitions must now be provided in a cloud-config.",
@@ -207,11 +195,7 @@ pub const GROUP: &[Key] = &[
     used("update.update_watch_time", Type::String),
     used("update.serial", Type::Boolean),
     used("update.vm_strategy", Type::String),
-    warned(
-        "update.initial_deploy_az_update_strategy",
-        Type::String,
-        "zones are deployed at the same time",
-    ),
+    warned("update.initial_deploy_az_update_strategy", Type::String, ONE_PHASE),
     warned(
         "migrated_from",
         Type::Array,
@@ -255,14 +239,8 @@ pub const GROUP: &[Key] = &[
     warned("state", Type::Any, "Kubernetes starts and stops instances"),
     warned("instance_states", Type::Any, "Kubernetes starts and stops instances"),
     refused("properties", PROPERTIES),
-    refused(
-        "template",
-        "Instance group '{name}' specifies template or templates. This is no longer supported, please use jobs instead",
-    ),
-    refused(
-        "templates",
-        "Instance group '{name}' specifies template or templates. This is no longer supported, please use jobs instead",
-    ),
+    refused("template", TEMPLATES),
+    refused("templates", TEMPLATES),
     refused(
         "resource_pool",
         "Instance groups no longer support resource_pool, please use 'vm_type' or 'vm_resources' keys",

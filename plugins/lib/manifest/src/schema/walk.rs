@@ -66,6 +66,7 @@ impl Walk<'_> {
                     fate: Fate::Refused(words),
                     ..
                 }) => {
+                    let words = words.replace("{key}", name);
                     let words = words.replace("{name}", &ruby::member(tree, "name").unwrap_or_default());
                     self.report.error(self.schema.codes.refused_key, &place, words);
                 }
