@@ -20,20 +20,16 @@ pub fn group(request: &GroupRequest, settings: &Tree) -> Reply {
     let mut report = Report::default();
     let group = read::group(request, settings, &mut report);
     let objects = group.map(|group| {
-        let mut all = alias_files(request, &group, &mut report);
-        all.extend(objects(&group, &mut report));
-        all
+        let files = alias_files(request, &group).into_iter();
+        files.chain(objects(&group, &mut report)).collect()
     });
     reply(objects.unwrap_or_default(), report)
 }
 
 /// Aliases from templates, for the deployment's DNS servers if it has some.
-fn alias_files(request: &GroupRequest, group: &Group, report: &mut Report) -> Vec<Tree> {
-    if request.group.get(RESOLVED_KEY).is_none() {
-        return Vec::new();
-    }
-    let made = dns::alias_files(&group.names, &group.name, &group.metadata, &request.alias_files);
-    named(made.map(Vec::from_iter), group, report)
+fn alias_files(request: &GroupRequest, group: &Group) -> Option<Tree> {
+    request.group.get(RESOLVED_KEY)?;
+    dns::alias_files(&group.names, &group.name, &group.metadata, &request.alias_files)
 }
 
 fn objects(group: &Group, report: &mut Report) -> Vec<Tree> {
@@ -58,12 +54,8 @@ fn objects(group: &Group, report: &mut Report) -> Vec<Tree> {
         return Vec::new();
     }
     check_ports(group, report);
-    named(made(group, &volumes), group, report)
-}
-
-/// No object if one has a name that Kubernetes cannot have.
-fn named(made: Result<Vec<Tree>, NameError>, group: &Group, report: &mut Report) -> Vec<Tree> {
-    made.unwrap_or_else(|error| {
+    // No object if one has a name that Kubernetes cannot have.
+    made(group, &volumes).unwrap_or_else(|error| {
         report.error(codes::NAME, group.place.at("name"), error.to_string());
         Vec::new()
     })

@@ -8,7 +8,7 @@ use crate::security;
 use boson_document::{Place, Report, Tree, json};
 use boson_manifest::dns::{self, ACCOUNT, ZONE_KEY};
 use boson_manifest::labels;
-use boson_manifest::names::{NameClaims, NameError, Names};
+use boson_manifest::names::{NameClaims, Names};
 
 /// Label of the servers' pods.
 const COMPONENT: (&str, &str) = ("app.kubernetes.io/component", "dns");
@@ -53,13 +53,8 @@ pub fn objects(
         report.error(codes::NAME_CONFLICT, &place, error.to_string()).help(help);
         return Vec::new();
     }
-    let files = collected
-        .zone
-        .groups
-        .iter()
-        .map(|group| dns::files_name(names, &group.name));
-    // A group without a name is reported elsewhere.
-    let files: Vec<String> = files.collect::<Result<_, NameError>>().unwrap_or_default();
+    let groups = collected.zone.groups.iter();
+    let files: Vec<String> = groups.map(|group| dns::files_name(names, &group.name)).collect();
     let metadata = metadata.clone().label(COMPONENT.0, COMPONENT.1);
     let text = json::to_text(&collected.zone.document());
     let config = object! { ZONE_KEY => text };
@@ -142,14 +137,10 @@ fn container(request: &DeploymentRequest) -> Tree {
 
 /// The ConfigMap with the rendered alias files of a group's jobs, if they have some. `files`: job -> (domain ->
 /// targets).
-pub fn alias_files(names: &Names, group: &str, metadata: &Metadata, files: &Tree) -> Result<Option<Tree>, NameError> {
-    let Some(files) = files.as_object().filter(|files| !files.is_empty()) else {
-        return Ok(None);
-    };
+pub fn alias_files(names: &Names, group: &str, metadata: &Metadata, files: &Tree) -> Option<Tree> {
+    let files = files.as_object().filter(|files| !files.is_empty())?;
     let key = format!("{}.aliases.json", boson_manifest::names::label(group));
     let data = object! { key => json::to_text(&files.clone().into()) };
-    let name = dns::files_name(names, group)?;
-    Ok(Some(
-        object! { "apiVersion" => "v1", "kind" => "ConfigMap", "metadata" => metadata.named(&name), "data" => data },
-    ))
+    let metadata = metadata.named(&dns::files_name(names, group));
+    Some(object! { "apiVersion" => "v1", "kind" => "ConfigMap", "metadata" => metadata, "data" => data })
 }

@@ -17,7 +17,7 @@ pub use pod_server::needs_pod_server;
 pub use server::Server;
 
 use crate::instances::Spread;
-use crate::names::{MAX_LABEL_LENGTH, NameError, Names, cut, label};
+use crate::names::{MAX_LABEL_LENGTH, Names, cut, label};
 use boson_document::Tree;
 
 /// Releases whose jobs configure name resolution; they are not a workload of the deployment.
@@ -90,15 +90,9 @@ pub fn object_name(names: &Names) -> String {
 }
 
 /// Name of the ConfigMap with the alias files of a group's jobs.
-///
-/// # Errors
-/// A group name of which nothing is left.
-pub fn files_name(names: &Names, group: &str) -> Result<String, NameError> {
-    Ok(cut(
-        &format!("{}-dns-{}", names.deployment(), label(group)),
-        "",
-        MAX_LABEL_LENGTH,
-    ))
+pub fn files_name(names: &Names, group: &str) -> String {
+    let name = format!("{}-dns-{}", names.deployment(), label(group));
+    cut(&name, "", MAX_LABEL_LENGTH)
 }
 
 // === impl Zone ===
