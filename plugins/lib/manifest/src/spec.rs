@@ -206,15 +206,15 @@ impl Reader<'_> {
 
     fn links<'s>(&mut self, spec: &'s Tree, key: &str) -> Vec<(Pointer, &'s Map)> {
         let place = Pointer::root().at(key);
+        let invalid = format!(
+            "Job '{}' has invalid spec format: '{key}' must be an array of hashes with name and type",
+            self.job
+        );
         let items = match spec.get(key) {
             None | Some(Tree::Null) => return Vec::new(),
             Some(Tree::Array(items)) => items,
             Some(_) => {
-                let message = format!(
-                    "Job '{}' has invalid spec format: '{key}' must be an array of hashes with name and type",
-                    self.job
-                );
-                self.error(place, message);
+                self.error(place, invalid);
                 return Vec::new();
             }
         };
@@ -233,13 +233,7 @@ impl Reader<'_> {
                     );
                     self.error(place, message);
                 }
-                Some(link) if named(link).is_none() => {
-                    let message = format!(
-                        "Job '{}' has invalid spec format: '{key}' must be an array of hashes with name and type",
-                        self.job
-                    );
-                    self.error(place, message);
-                }
+                Some(link) if named(link).is_none() => self.error(place, invalid.clone()),
                 Some(link) => links.push((place, link)),
             }
         }
