@@ -30,7 +30,7 @@ pub fn read(quarks: &Tree, job: &str, place: &Place, report: &mut Report) -> Vec
 
 fn port(item: &Tree, job: &str, place: &Place, report: &mut Report) -> Option<Port> {
     let given = item.str("name")?;
-    let name = names::cut(&names::label(given), "", names::MAX_LABEL_LENGTH);
+    let name = names::label_value(given);
     if name.is_empty() {
         report.error(
             codes::PORT,

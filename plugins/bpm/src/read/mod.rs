@@ -49,7 +49,7 @@ pub fn group(request: &GroupRequest, settings: &Tree, report: &mut Report) -> Op
     let cloud = Cloud::of_group(&request.group, tree);
     let group = Group {
         deployment: request.deployment.clone(),
-        slug: names::cut(&names::label(&entry.name), "", names::MAX_LABEL_LENGTH),
+        slug: names::label_value(&entry.name),
         lifecycle,
         instances: instances.unwrap_or_default(),
         zones: zones.clone(),

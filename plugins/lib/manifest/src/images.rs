@@ -1,6 +1,7 @@
 //! Images of releases: `<url>/<release>:<os>-<stemcell version>-<release version>`.
 
 use crate::stemcell::Stemcell;
+use crate::syntax::consists_of;
 use boson_document::{Tree, ruby};
 use std::net::Ipv6Addr;
 
@@ -88,11 +89,7 @@ fn is_host(part: &str) -> bool {
         Some((host, port)) if !port.ends_with(']') => (host, Some(port)),
         _ => (part, None),
     };
-    let alphanumeric = |c: char| c.is_ascii_alphanumeric();
-    let is_label = |label: &str| {
-        let inside = |b: u8| b.is_ascii_alphanumeric() || b == b'-';
-        label.starts_with(alphanumeric) && label.ends_with(alphanumeric) && label.bytes().all(inside)
-    };
+    let is_label = |label: &str| !label.is_empty() && consists_of(label, |b| b.is_ascii_alphanumeric(), b"-");
     let is_address = |host: &str| {
         let inside = host.strip_prefix('[').and_then(|host| host.strip_suffix(']'));
         inside.is_some_and(|address| address.parse::<Ipv6Addr>().is_ok())

@@ -36,7 +36,7 @@ pub fn is_data_key(key: &str) -> bool {
 }
 
 /// Whether the text has only bytes that are `outer` or one of `inner`, and none of the latter at its ends.
-fn consists_of(text: &str, outer: impl Fn(u8) -> bool, inner: &[u8]) -> bool {
+pub(crate) fn consists_of(text: &str, outer: impl Fn(u8) -> bool, inner: &[u8]) -> bool {
     let ends = [text.bytes().next(), text.bytes().last()];
     text.bytes().all(|byte| outer(byte) || inner.contains(&byte)) && ends.into_iter().flatten().all(outer)
 }

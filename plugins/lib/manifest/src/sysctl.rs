@@ -1,5 +1,7 @@
 //! Names of kernel parameters (sysctls), and which of them pods can have.
 
+use crate::syntax::consists_of;
+
 /// Those that Kubernetes allows in every pod, since 1.32 at the latest.
 const SAFE: [&str; 12] = [
     "kernel.shm_rmid_forced",
@@ -41,11 +43,7 @@ pub fn with_dots(name: &str) -> String {
 /// Whether Kubernetes accepts the name, with dots or slashes.
 pub fn is_name(name: &str) -> bool {
     let is_end = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();
-    let is_part = |part: &str| {
-        let ends = [part.bytes().next(), part.bytes().last()];
-        ends.into_iter().all(|end| end.is_some_and(is_end))
-            && part.bytes().all(|byte| is_end(byte) || matches!(byte, b'-' | b'_'))
-    };
+    let is_part = |part: &str| !part.is_empty() && consists_of(part, is_end, b"-_");
     name.len() <= MAX_NAME_LENGTH && name.split(['.', '/']).all(is_part)
 }
 
