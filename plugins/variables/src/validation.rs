@@ -81,44 +81,41 @@ fn check_duplicates(entries: &[Entry<'_>]) -> Result<(), Diagnostic> {
     }
 }
 
+fn invalid<T>(place: Pointer, message: String) -> Result<T, Diagnostic> {
+    Err(Diagnostic::error(codes::INVALID_DEFINITION, message).at(place))
+}
+
 // === impl Entry ===
 
 impl<'d> Entry<'d> {
     fn read(map: &'d Map, place: Pointer) -> Result<Self, Diagnostic> {
-        let fail = |key, message: String| Err(Diagnostic::error(codes::INVALID_DEFINITION, message).at(place.at(key)));
         let name = match map.get("name") {
             None => {
                 let message = "At least one of the variables is missing the 'name' key; 'name' must be specified";
-                return Err(Diagnostic::error(codes::INVALID_DEFINITION, message).at(place));
+                return invalid(place, message.into());
             }
             Some(Tree::String(name)) if !name.trim().is_empty() => name,
             Some(Tree::Null | Tree::Bool(false) | Tree::String(_)) => {
                 let why = "has an empty 'name'; 'name' must not be empty or nil";
-                return fail("name", format!("At least one of the variables {why}"));
+                return invalid(place.at("name"), format!("At least one of the variables {why}"));
             }
             Some(other) => {
                 let why = format!("has a 'name' that is no String: '{}'", redacted::member("name", other));
-                return fail("name", format!("At least one of the variables {why}"));
+                return invalid(place.at("name"), format!("At least one of the variables {why}"));
             }
         };
-        let about = format!("Type for variable '{name}'");
+        let (at, about) = (place.at("type"), format!("Type for variable '{name}'"));
         match map.get("type") {
-            None => {
-                let message = format!("{about} is missing; 'type' must be specified");
-                Err(Diagnostic::error(codes::INVALID_DEFINITION, message).at(place))
-            }
-            Some(Tree::Null) => fail("type", format!("{about} is nil; 'type' must not be nil")),
+            None => invalid(place, format!("{about} is missing; 'type' must be specified")),
+            Some(Tree::Null) => invalid(at, format!("{about} is nil; 'type' must not be nil")),
             Some(Tree::String(kind)) if kind.trim().is_empty() => {
-                fail("type", format!("{about} is empty; 'type' must not be empty"))
+                invalid(at, format!("{about} is empty; 'type' must not be empty"))
             }
             Some(Tree::String(kind)) => Ok(Self { map, name, kind, place }),
-            Some(other) => fail(
-                "type",
-                format!(
-                    "{about} must be a String, but was '{}'",
-                    redacted::member("type", other)
-                ),
-            ),
+            Some(other) => {
+                let shown = redacted::member("type", other);
+                invalid(at, format!("{about} must be a String, but was '{shown}'"))
+            }
         }
     }
 
@@ -127,37 +124,29 @@ impl<'d> Entry<'d> {
     }
 
     fn check_consumes(&self) -> Result<(), Diagnostic> {
-        match self.given("consumes") {
-            Some(consumes) if consumes.as_map().is_none() => {
-                let message = format!("Consumes for variable '{}' must be a Hash or nil", self.name);
-                Err(Diagnostic::error(codes::INVALID_DEFINITION, message).at(self.place.at("consumes")))
-            }
-            _ => Ok(()),
+        if self.given("consumes").is_none_or(|consumes| consumes.as_map().is_some()) {
+            return Ok(());
         }
+        let message = format!("Consumes for variable '{}' must be a Hash or nil", self.name);
+        invalid(self.place.at("consumes"), message)
     }
 
     fn check_options(&self) -> Result<(), Diagnostic> {
-        match self.given("options") {
-            Some(options) if options.as_map().is_none() && *options != Tree::Bool(false) => {
-                let message = format!("options of variable with name '{}' is not a Hash", self.name);
-                Err(Diagnostic::error(codes::INVALID_DEFINITION, message).at(self.place.at("options")))
-            }
-            _ => Ok(()),
+        let is_valid = |options: &Tree| options.as_map().is_some() || *options == Tree::Bool(false);
+        if self.given("options").is_none_or(is_valid) {
+            return Ok(());
         }
+        let message = format!("options of variable with name '{}' is not a Hash", self.name);
+        invalid(self.place.at("options"), message)
     }
 
     fn check_update_mode(&self) -> Result<(), Diagnostic> {
-        match self.given("update_mode") {
-            Some(mode) if mode.as_str().is_none() => {
-                let message = format!(
-                    "Update mode for variable '{}' must be a String, but was '{}'",
-                    self.name,
-                    redacted::member("update_mode", mode)
-                );
-                Err(Diagnostic::error(codes::INVALID_DEFINITION, message).at(self.place.at("update_mode")))
-            }
-            _ => Ok(()),
-        }
+        let Some(mode) = self.given("update_mode").filter(|mode| mode.as_str().is_none()) else {
+            return Ok(());
+        };
+        let (name, shown) = (self.name, redacted::member("update_mode", mode));
+        let message = format!("Update mode for variable '{name}' must be a String, but was '{shown}'");
+        invalid(self.place.at("update_mode"), message)
     }
 
     /// Checks that the director does later (links, then generation) or not at all.
