@@ -4,7 +4,7 @@
 //! arguments and answers with a string whose bytes are the result record in memory (`memory.rb`), so there is no second
 //! implementation of the contract's records to keep in step.
 
-use anyhow::{Context, Result, anyhow};
+use anyhow::{Context, Result, bail};
 use walrus::ir::{LoadKind, StoreKind};
 use walrus::{ExportItem, FunctionBuilder, FunctionId, LocalId, Module, ValType};
 
@@ -192,9 +192,7 @@ pub(crate) fn drop_build_exports(module: &[u8]) -> Result<Vec<u8>> {
     }
     let left = module.exports.iter().count();
     if left != 4 {
-        return Err(anyhow!(
-            "{left} exports are left instead of describe, render, memory and realloc"
-        ));
+        bail!("{left} exports are left instead of describe, render, memory and realloc");
     }
     walrus::passes::gc::run(&mut module);
     Ok(module.emit_wasm())

@@ -7,14 +7,15 @@ pub struct Script {
     pub text: &'static str,
 }
 
-macro_rules! scripts {
-    ($($name:literal),* $(,)?) => {
-        &[$(Script { name: concat!("boson/", $name), text: include_str!(concat!("../ruby/", $name)) }),*]
+/// Files of a folder, and the folder that they have in backtraces.
+macro_rules! files {
+    ($folder:literal as $shown:literal: $($name:literal),* $(,)?) => {
+        &[$(Script { name: concat!($shown, $name), text: include_str!(concat!("../", $folder, $name)) }),*]
     };
 }
 
 /// What a call needs.
-pub const SCRIPTS: &[Script] = scripts![
+pub const SCRIPTS: &[Script] = files!["ruby/" as "boson/":
     "stand_ins.rb",
     "libraries.rb",
     "cgi.rb",
@@ -41,27 +42,21 @@ pub(crate) const SETTLE: Script = Script {
     text: include_str!("../ruby/settle.rb"),
 };
 
-macro_rules! templates {
-    ($($name:literal),* $(,)?) => {
-        &[$(Script { name: concat!("rehearsal/", $name), text: include_str!(concat!("../rehearsal/", $name)) }),*]
-    };
-}
-
 /// Templates that do what those of releases usually do.
-pub(crate) const REHEARSAL: &[Script] = templates![
+pub(crate) const REHEARSAL: &[Script] = files!["rehearsal/" as "rehearsal/":
     "bpm.yml.erb",
     "config.erb",
     "config.yml.erb",
     "script.erb",
-    "values.erb"
+    "values.erb",
 ];
 
 /// Templates that fail, each in another way.
-pub(crate) const BROKEN: &[Script] = templates![
+pub(crate) const BROKEN: &[Script] = files!["rehearsal/" as "rehearsal/":
     "broken_link.erb",
     "broken_method.erb",
     "broken_property.erb",
-    "broken_syntax.erb"
+    "broken_syntax.erb",
 ];
 
 /// The context of all of them.

@@ -83,7 +83,7 @@ pub(crate) fn warm_up(module: &[u8], progress: &mut dyn FnMut(&str)) -> Result<V
     start.evaluate(PREPARE)?;
     start.fill_holes()?;
     start.release(room)?;
-    start.seal()?;
+    start.run(build::SEAL)?;
 
     progress("writing the snapshot");
     let mut state = Started { store, instance };
@@ -122,9 +122,7 @@ impl<'a> Start<'a> {
 
     /// Runs what C runs first, and takes a part of its heap before Ruby does.
     fn reserve(&mut self) -> Result<u32> {
-        self.instance
-            .get_typed_func::<(), ()>(&mut *self.store, build::CONSTRUCT)?
-            .call(&mut *self.store, ())?;
+        self.run(build::CONSTRUCT)?;
         self.realloc.call(&mut *self.store, (0, 0, 8, FREE_HEAP_BYTES))
     }
 
@@ -135,13 +133,7 @@ impl<'a> Start<'a> {
     }
 
     fn ruby(&mut self) -> Result<()> {
-        let mut list = Vec::new();
-        for argument in ARGUMENTS {
-            let (address, length) = self.place(argument.as_bytes())?;
-            list.extend(address.to_le_bytes());
-            list.extend(length.to_le_bytes());
-        }
-        let (address, _) = self.place(&list)?;
+        let address = self.place_all(ARGUMENTS.iter().copied())?;
         let start = self
             .instance
             .get_typed_func::<(u32, u32), ()>(&mut *self.store, ruby::START)?;
@@ -173,15 +165,8 @@ impl<'a> Start<'a> {
     /// A call as the host makes it. At its first pass Ruby fills caches (of methods and constants) all over memory;
     /// caches in the snapshot need not be written by calls.
     fn render(&mut self, templates: &[Script], succeeds: bool) -> Result<()> {
-        let mut records = Vec::new();
-        for template in templates {
-            for text in [template.name, template.text] {
-                let (address, length) = self.place(text.as_bytes())?;
-                records.extend(address.to_le_bytes());
-                records.extend(length.to_le_bytes());
-            }
-        }
-        let (records, _) = self.place(&records)?;
+        let texts = templates.iter().flat_map(|template| [template.name, template.text]);
+        let records = self.place_all(texts)?;
         let (context, context_length) = self.place(CONTEXT.as_bytes())?;
         let (settings, settings_length) = self.place(b"{}")?;
         let count = u32::try_from(templates.len())?;
@@ -220,11 +205,10 @@ impl<'a> Start<'a> {
         Ok(())
     }
 
-    fn seal(&mut self) -> Result<()> {
-        self.instance
-            .get_typed_func::<(), ()>(&mut *self.store, build::SEAL)?
-            .call(&mut *self.store, ())?;
-        Ok(())
+    /// Calls a function without parameters and results.
+    fn run(&mut self, function: &str) -> Result<()> {
+        let function = self.instance.get_typed_func::<(), ()>(&mut *self.store, function)?;
+        function.call(&mut *self.store, ())
     }
 
     /// The string that Ruby code gives.
@@ -249,6 +233,17 @@ impl<'a> Start<'a> {
         self.memory
             .write(&mut *self.store, address as usize + bytes.len(), &[0])?;
         Ok((address, length))
+    }
+
+    /// Puts texts into the module's memory, and then a list of their addresses and lengths, whose address it returns.
+    fn place_all(&mut self, texts: impl IntoIterator<Item = &'static str>) -> Result<u32> {
+        let mut list = Vec::new();
+        for text in texts {
+            let (address, length) = self.place(text.as_bytes())?;
+            list.extend(address.to_le_bytes());
+            list.extend(length.to_le_bytes());
+        }
+        Ok(self.place(&list)?.0)
     }
 
     fn word(&self, address: u32) -> Result<u32> {
