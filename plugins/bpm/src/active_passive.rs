@@ -117,9 +117,9 @@ fn sidecar(group: &Group, volumes: &Volumes, probed: &Probed<'_>, port: u16) -> 
     let Probed { job, process, probe } = *probed;
     let mut command = wrapper::command("active").with("--port", port);
     for (flag, field, default) in FLAGS {
-        let value = probe.get(field).and_then(Tree::as_i64);
         // As in Kubernetes, zero stands for the default.
-        command = command.with(flag, value.filter(|value| *value > 0).unwrap_or(default));
+        let value = probe.i64(field).filter(|value| *value > 0);
+        command = command.with(flag, value.unwrap_or(default));
     }
     for word in words(probe).unwrap_or_default() {
         command = command.with("--word", word);

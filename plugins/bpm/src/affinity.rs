@@ -29,11 +29,7 @@ pub fn check(affinity: &Tree, place: &Place, report: &mut Report) {
         }
         for (index, one) in preferred.enumerate() {
             let place = preferred_place.at(index);
-            if !one
-                .get("weight")
-                .and_then(Tree::as_i64)
-                .is_some_and(|weight| (1..=100).contains(&weight))
-            {
+            if !one.i64("weight").is_some_and(|weight| (1..=100).contains(&weight)) {
                 walk.wrong(place.at("weight"), "'weight' must be from 1 to 100");
             }
             match (one.get("preference"), one.get("podAffinityTerm")) {
@@ -106,12 +102,7 @@ impl Walk<'_> {
     }
 
     fn label_selector(&mut self, selector: &Tree, place: &Place) {
-        for (key, value) in selector
-            .get("matchLabels")
-            .and_then(Tree::as_object)
-            .into_iter()
-            .flatten()
-        {
+        for (key, value) in selector.members("matchLabels").into_iter().flatten() {
             if !is_qualified(key) || !value.as_str().is_some_and(is_label_value) {
                 self.wrong(
                     place.at("matchLabels").at(key),

@@ -68,11 +68,11 @@ impl Cloud {
         };
         let vm = config.vm(group);
         let size = |key: &str| {
-            let size = vm.get(key).and_then(Tree::as_i64);
-            size.and_then(|size| u64::try_from(size).ok()).filter(|size| *size > 0)
+            let size = vm.i64(key).and_then(|size| u64::try_from(size).ok());
+            size.filter(|size| *size > 0)
         };
-        let map = |key: &str| vm.get(key).and_then(Tree::as_object).cloned().unwrap_or_default();
-        let zones = group.items("azs").iter().filter_map(Tree::as_str);
+        let map = |key: &str| vm.members(key).cloned().unwrap_or_default();
+        let zones = group.texts("azs");
         Self {
             given: true,
             zones: zones
@@ -81,18 +81,10 @@ impl Cloud {
             cpu: size("cpu"),
             ram: size("ram"),
             ephemeral: size("ephemeral_disk_size"),
-            requests: vm
-                .get("requests")
-                .and_then(Tree::as_str)
-                .and_then(Requests::named)
-                .unwrap_or_default(),
+            requests: vm.str("requests").and_then(Requests::named).unwrap_or_default(),
             disk: config.disk(group),
             labels: map("labels"),
-            tolerations: vm
-                .get("tolerations")
-                .and_then(Tree::as_array)
-                .cloned()
-                .unwrap_or_default(),
+            tolerations: vm.items("tolerations").to_vec(),
             node_selector: map("node_selector"),
         }
     }

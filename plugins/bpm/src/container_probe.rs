@@ -71,8 +71,8 @@ pub fn startup(container: &Tree) -> Option<Tree> {
         return None;
     }
     let number = |key: &str, default: i64| {
-        let given = liveness.get(key).and_then(Tree::as_i64);
-        given.filter(|given| *given > 0).unwrap_or(default)
+        let given = liveness.i64(key).filter(|given| *given > 0);
+        given.unwrap_or(default)
     };
     let period = number("periodSeconds", PROBE_INTERVAL_SECONDS);
     let failures = (START_TIMEOUT_SECONDS / period).max(number("failureThreshold", FAILURE_THRESHOLD));

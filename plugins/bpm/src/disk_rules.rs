@@ -34,9 +34,7 @@ fn claim(claim: &Tree, place: &Place, wrong: &mut impl FnMut(Place, &str)) {
             wrong(mode_place.at(index), &why);
         }
     }
-    let storage = spec
-        .get("resources")
-        .and_then(|resources| resources.get("requests")?.get("storage"));
+    let storage = spec.find(&["resources", "requests", "storage"]);
     if !storage.and_then(size).is_some_and(|size| size > 0.0) {
         let place = place.at("resources").at("requests").at("storage");
         wrong(place, "A claim needs a size greater than 0, such as 1Gi");

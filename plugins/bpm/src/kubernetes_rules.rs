@@ -63,8 +63,7 @@ pub fn tolerations(list: &Tree, place: &Place, report: &mut Report) {
 /// Members of a container's `securityContext`.
 pub fn security_context(context: &Tree, place: &Place, report: &mut Report) {
     for key in ["runAsUser", "runAsGroup"] {
-        let id = context.get(key).and_then(Tree::as_i64);
-        if id.is_some_and(|id| !(0..=MAX_ID).contains(&id)) {
+        if context.i64(key).is_some_and(|id| !(0..=MAX_ID).contains(&id)) {
             wrong(report, place.at(key), &format!("'{key}' must be from 0 to {MAX_ID}"));
         }
     }
@@ -91,7 +90,7 @@ pub fn security_context(context: &Tree, place: &Place, report: &mut Report) {
 
 /// An environment variable that the container has itself.
 pub fn variable(entry: &Tree, place: &Place, report: &mut Report) {
-    let Some(source) = entry.get("valueFrom").and_then(Tree::as_object) else {
+    let Some(source) = entry.members("valueFrom") else {
         return;
     };
     let place = place.at("valueFrom");

@@ -47,10 +47,7 @@ fn port(item: &Tree, job: &str, place: &Place, report: &mut Report) -> Option<Po
         let text = format!("Protocol '{protocol}' of port '{given}' is not one of TCP, UDP, SCTP");
         report.error(codes::PORT, place.at("protocol"), text);
     }
-    let number = item
-        .get("internal")
-        .and_then(Tree::as_i64)
-        .and_then(|number| u16::try_from(number).ok());
+    let number = item.i64("internal").and_then(|number| u16::try_from(number).ok());
     let Some(number) = number.filter(|number| *number > 0) else {
         report.error(
             codes::PORT,

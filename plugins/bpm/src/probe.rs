@@ -19,7 +19,7 @@ pub type Probes = HashMap<String, Map>;
 pub fn read(run: &Tree, files: &JobFiles, processes: &[Process], place: &Place, report: &mut Report) -> Probes {
     let mut out = Probes::new();
     let place = place.at("healthcheck");
-    for (process, kinds) in run.get("healthcheck").and_then(Tree::as_object).into_iter().flatten() {
+    for (process, kinds) in run.members("healthcheck").into_iter().flatten() {
         let place = place.at(process);
         if processes.iter().all(|other| other.name != *process) {
             let text = format!(

@@ -21,11 +21,7 @@ const FRACTION_DIVISOR: u64 = 4;
 pub fn of_process(group: &Group, job: &Job, process: &Process) -> Tree {
     let mut resources = resources(group, memory(group, job, process), cpu(group, job, process));
     if let Some(given) = process.requests.as_object().filter(|given| !given.is_empty()) {
-        let mut requests = resources
-            .get("requests")
-            .and_then(Tree::as_object)
-            .cloned()
-            .unwrap_or_default();
+        let mut requests = resources.members("requests").cloned().unwrap_or_default();
         requests.extend(given.clone());
         resources.set("requests", requests);
     }

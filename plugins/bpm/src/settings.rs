@@ -90,7 +90,7 @@ impl Settings {
             ephemeral_claim: tree.get("ephemeralAsPVC") == Some(&Tree::Bool(true)),
             no_logs: tree.get("disable_log_sidecar") == Some(&Tree::Bool(true)),
             disks: disks(tree, &place, report),
-            backoff_limit: tree.get("jobBackoffLimit").and_then(Tree::as_i64),
+            backoff_limit: tree.i64("jobBackoffLimit"),
             replicas_env: tree.get("injectReplicasEnv").and_then(Tree::as_bool),
         }
     }
@@ -102,7 +102,7 @@ fn check(tree: &Tree, place: &Place, report: &mut Report) {
         report.error(codes::SETTINGS, place.at(key), format!("'{key}' {why}"));
     };
     for key in ["terminationGracePeriodSeconds", "jobBackoffLimit"] {
-        if tree.get(key).and_then(Tree::as_i64).is_some_and(|value| value < 0) {
+        if tree.i64(key).is_some_and(|value| value < 0) {
             wrong(key, "should be greater than -1");
         }
     }

@@ -200,7 +200,7 @@ fn pick(options: &Tree, keys: &[(&str, &str)]) -> Tree {
 fn certificate(options: &Tree, names: &Names, place: &Place, report: &mut Report) -> Tree {
     let mut out = pick(options, &CERTIFICATE);
     check_credhub(options, place, report);
-    let usages = options.items("extended_key_usage").iter().filter_map(Tree::as_str);
+    let usages = options.texts("extended_key_usage");
     let usages: Vec<String> = usages.map(|usage| usage.replace('_', " ")).collect();
     if !usages.is_empty() {
         // Kubernetes' words: `client auth`, `server auth`.
@@ -226,7 +226,7 @@ fn certificate(options: &Tree, names: &Names, place: &Place, report: &mut Report
 
 /// Errors of BOSH for the length of a password.
 fn check_length(options: &Tree, place: &Place, report: &mut Report) {
-    let text = match options.get("length").and_then(Tree::as_i64) {
+    let text = match options.i64("length") {
         Some(length) if length < 0 => "Failed to generate password, 'length' param cannot be negative".to_string(),
         Some(length) if length > MAX_PASSWORD_LENGTH => {
             format!("Failed to generate password, 'length' param cannot be greater than {MAX_PASSWORD_LENGTH}")
@@ -241,11 +241,7 @@ fn check_length(options: &Tree, place: &Place, report: &mut Report) {
 fn check_credhub(options: &Tree, place: &Place, report: &mut Report) {
     let place = place.at("options");
     // CredHub takes ten years at most; manifests that were written for the bosh command line may have more.
-    if options
-        .get("duration")
-        .and_then(Tree::as_i64)
-        .is_some_and(|days| days < 1)
-    {
+    if options.i64("duration").is_some_and(|days| days < 1) {
         let text = "Invalid duration specified. The supported duration values are whole numbers between 1-3650.";
         report.error(codes::VARIABLE, place.at("duration"), text);
     }

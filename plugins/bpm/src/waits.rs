@@ -46,7 +46,7 @@ pub fn read(request: &GroupRequest, tree: &Tree, names: &Names, place: &Place, r
             of_group: Vec::new(),
         })
         .collect();
-    for group in document.items(waiting::RESOLVED_KEY).iter().filter_map(Tree::as_str) {
+    for group in document.texts(waiting::RESOLVED_KEY) {
         if tree.str("name") == Some(group) {
             let message = format!("The annotation '{WAIT_FOR}' lists the Service of its own instance group");
             report.error(codes::METADATA, &annotation, message);

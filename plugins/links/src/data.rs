@@ -117,11 +117,7 @@ impl<'a> Gathering<'_, 'a> {
             .iter()
             .flat_map(|link| &link.properties)
             .for_each(|name| known.add(name));
-        let custom = job
-            .custom
-            .iter()
-            .flat_map(|link| link.items("properties"))
-            .filter_map(Tree::as_str);
+        let custom = job.custom.iter().flat_map(|link| link.texts("properties"));
         custom.for_each(|name| known.add(name));
         for path in known.unknown(&job.properties, MAX_UNUSED_PROPERTIES) {
             let dotted = path.iter().map(|key| plain(key)).collect::<Vec<_>>().join(".");

@@ -52,10 +52,7 @@ fn link(variable: &str, original: &str, entry: &Tree, place: Place) -> VariableL
         asker: Asker::Variable(variable.into()),
         place,
     };
-    let wildcard = entry
-        .get("properties")
-        .and_then(|properties| properties.get("wildcard"))
-        == Some(&Tree::Bool(true));
+    let wildcard = entry.find(&["properties", "wildcard"]) == Some(&Tree::Bool(true));
     VariableLink {
         consumer,
         variable: variable.into(),

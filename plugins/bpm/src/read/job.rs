@@ -39,10 +39,7 @@ pub fn read(
         report.warning(codes::DNS_FILES, place, text).help(help);
     }
     let needs_pod_dns = dns::needs_pod_server(tree, &files.templates);
-    let uid = settings
-        .get("uids")
-        .and_then(|uids| uids.get(&files.release))
-        .and_then(Tree::as_i64);
+    let uid = settings.find(&["uids", &files.release]).and_then(Tree::as_i64);
     if let Some(quarks) = quarks {
         packages::check_job(quarks, &group.name, files, &property, report);
     }
@@ -194,27 +191,14 @@ fn quarks_of(tree: &Tree, files: &JobFiles, processes: &[Process], place: &Place
             .and_then(Tree::as_i64)
             .and_then(|size| u64::try_from(size).ok()),
         cpus: positive("virtual-cpus").and_then(go::text),
-        capabilities: run
-            .items("capabilities")
-            .iter()
-            .filter_map(Tree::as_str)
-            .map(str::to_string)
-            .collect(),
-        security_context: run
-            .get("security_context")
-            .and_then(Tree::as_object)
-            .cloned()
-            .unwrap_or_default(),
+        capabilities: run.texts("capabilities").map(String::from).collect(),
+        security_context: run.members("security_context").cloned().unwrap_or_default(),
         inline_pre_start: pre_start::is_inline(&run, &place.at("run"), report),
         writable_packages: writable_packages::read(&run, &place.at("run"), report),
         sysctls: sysctls::read(&run, &files.job, &place.at("run").at("sysctls"), report),
         probes: probe::read(&run, files, processes, &place.at("run"), report),
         envs: envs(tree, place, report),
-        active_passive: tree
-            .get("activePassiveProbes")
-            .and_then(Tree::as_object)
-            .cloned()
-            .unwrap_or_default(),
+        active_passive: tree.members("activePassiveProbes").cloned().unwrap_or_default(),
         has_condition: has_condition(tree, place, report),
         debug: tree.get("debug") == Some(&Tree::Bool(true)),
         monit_http: tree.get("monit_http").and_then(Tree::as_bool),
@@ -224,10 +208,7 @@ fn quarks_of(tree: &Tree, files: &JobFiles, processes: &[Process], place: &Place
 
 /// Whether there is a `post_start.condition.exec.command`.
 fn has_condition(tree: &Tree, place: &Place, report: &mut Report) -> bool {
-    let given = tree
-        .get("post_start")
-        .and_then(|post_start| post_start.get("condition"));
-    if given.is_none_or(Tree::is_null) {
+    if tree.find(&["post_start", "condition"]).is_none_or(Tree::is_null) {
         return false;
     }
     let words = document::condition(tree).and_then(Tree::as_array);

@@ -25,12 +25,7 @@ use values::{disks, instances, lifecycle, resource, zones};
 /// Reads the group of a request; `None` after an error, which is in the report.
 pub fn group(request: &GroupRequest, settings: &Tree, report: &mut Report) -> Option<Group> {
     let place = Place::new(&request.document_name, &request.pointer);
-    let Some([tree]) = request
-        .group
-        .get("instance_groups")
-        .and_then(Tree::as_array)
-        .map(Vec::as_slice)
-    else {
+    let [tree] = request.group.items("instance_groups") else {
         let text = "The resolved document does not hold exactly one instance group";
         report.error(codes::MALFORMED, &place, text);
         return None;

@@ -63,7 +63,7 @@ pub fn disks(tree: &Tree, name: &str, cloud: &Cloud, place: &Place, report: &mut
             ephemeral,
         };
     }
-    let size = tree.get("persistent_disk").and_then(Tree::as_i64);
+    let size = tree.i64("persistent_disk");
     if size.is_some_and(|size| size < 0) {
         let text = format!(
             "Instance group '{name}' references an invalid persistent disk size '{}'",

@@ -47,6 +47,21 @@ impl Tree {
         self.get(key)?.as_str()
     }
 
+    /// The member `key` of an object, where it is an integer that fits.
+    pub fn i64(&self, key: &str) -> Option<i64> {
+        self.get(key)?.as_i64()
+    }
+
+    /// The members of the object under `key`.
+    pub fn members(&self, key: &str) -> Option<&Map> {
+        self.get(key)?.as_object()
+    }
+
+    /// The strings of the list under `key`, none where there is no such list.
+    pub fn texts<'t>(&'t self, key: &str) -> impl Iterator<Item = &'t str> + use<'t> {
+        self.items(key).iter().filter_map(Self::as_str)
+    }
+
     /// The member at the end of a path of members.
     pub fn find(&self, path: &[&str]) -> Option<&Tree> {
         path.iter().try_fold(self, |tree, key| tree.get(key))

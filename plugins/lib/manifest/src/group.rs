@@ -186,7 +186,7 @@ impl<'a> InstanceGroup<'a> {
             let default_for = if listed.len() == 1 {
                 required()
             } else {
-                network.items("default").iter().filter_map(Tree::as_str).collect()
+                network.texts("default").collect()
             };
             Some(Network { name, default_for })
         };

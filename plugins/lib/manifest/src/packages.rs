@@ -50,8 +50,7 @@ impl<'a> SharePackages<'a> {
 /// Names of the packages that scripts of a job may write to. `quarks`: its property.
 pub fn writable(quarks: Option<&Tree>) -> impl Iterator<Item = &str> {
     let run = quarks.and_then(|quarks| quarks.get("run"));
-    let names = run.map_or(&[][..], |run| run.items("writable_packages"));
-    names.iter().filter_map(Tree::as_str)
+    run.into_iter().flat_map(|run| run.texts("writable_packages"))
 }
 
 /// The value in a property `quarks`, or in the settings of a group.

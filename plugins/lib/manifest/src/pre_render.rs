@@ -39,7 +39,7 @@ pub fn scripts(job: &Tree) -> Vec<(String, &str)> {
         return Vec::new();
     };
     let all = KINDS.iter().flat_map(|kind| {
-        let texts = given.items(kind.name()).iter().filter_map(Tree::as_str);
+        let texts = given.texts(kind.name());
         texts.enumerate().map(|(nth, text)| (*kind, nth, text))
     });
     all.enumerate()

@@ -52,16 +52,9 @@ pub fn document(tree: &Tree, place: &Place, findings: &mut Findings) -> Vec<(Pro
 
 /// What [`monit::document`] wrote.
 fn of_monit(tree: &Tree) -> Monit {
-    let words = |key: &str| {
-        let words = tree.items(key).iter().filter_map(Tree::as_str);
-        words.map(String::from).collect()
-    };
+    let words = |key: &str| tree.texts(key).map(String::from).collect();
     let text = |key: &str| tree.str(key).map(String::from);
-    let seconds = |key: &str| {
-        tree.get(key)
-            .and_then(Tree::as_i64)
-            .and_then(|seconds| u64::try_from(seconds).ok())
-    };
+    let seconds = |key: &str| tree.i64(key).and_then(|seconds| u64::try_from(seconds).ok());
     Monit {
         start: words("start"),
         stop: words("stop"),

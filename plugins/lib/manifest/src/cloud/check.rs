@@ -314,7 +314,7 @@ fn covers(network: &Tree, group: &Tree) -> bool {
     let mut known: HashSet<&str> = HashSet::new();
     for subnet in network.items("subnets").iter().chain([network]) {
         known.extend(subnet.str("az"));
-        known.extend(subnet.items("azs").iter().filter_map(Tree::as_str));
+        known.extend(subnet.texts("azs"));
     }
     match group.items("azs") {
         [] => known.is_empty(),

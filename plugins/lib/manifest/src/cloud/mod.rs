@@ -81,16 +81,17 @@ impl<'a> CloudConfig<'a> {
 
     /// Cloud properties of a group's VMs, merged as BOSH merges them: an extension's over those before it and over the
     /// type's.
-    pub fn vm(&self, group: &Tree) -> Map {
+    pub fn vm(&self, group: &Tree) -> Tree {
         let mut merged = Map::new();
         let kind = group.str("vm_type").and_then(|name| self.entry("vm_types", name));
-        let extensions = names(group, "vm_extensions").filter_map(|name| self.entry("vm_extensions", name));
+        let extensions = group.texts("vm_extensions");
+        let extensions = extensions.filter_map(|name| self.entry("vm_extensions", name));
         for entry in kind.into_iter().chain(extensions) {
             let known = properties(entry).into_iter().flatten();
             let known = known.filter(|(key, _)| OF_VM.contains(&key.as_str()));
             merged.extend(known.map(|(key, value)| (key.clone(), value.clone())));
         }
-        merged
+        Tree::Object(merged)
     }
 
     /// The disk type of a group.
@@ -111,11 +112,11 @@ impl<'a> CloudConfig<'a> {
         };
         let single = |key: &str| group.str(key).into_iter();
         Tree::object()
-            .with("azs", reduced("azs", &OF_AZ, &mut names(group, "azs")))
+            .with("azs", reduced("azs", &OF_AZ, &mut group.texts("azs")))
             .with("vm_types", reduced("vm_types", &OF_VM, &mut single("vm_type")))
             .with(
                 "vm_extensions",
-                reduced("vm_extensions", &OF_VM, &mut names(group, "vm_extensions")),
+                reduced("vm_extensions", &OF_VM, &mut group.texts("vm_extensions")),
             )
             .with(
                 "disk_types",
@@ -126,11 +127,7 @@ impl<'a> CloudConfig<'a> {
 
 /// `cloud_properties` of an entry.
 pub fn properties(entry: &Tree) -> Option<&Map> {
-    entry.get("cloud_properties")?.as_object()
-}
-
-fn names<'t>(group: &'t Tree, key: &str) -> impl Iterator<Item = &'t str> + use<'t> {
-    group.items(key).iter().filter_map(Tree::as_str)
+    entry.members("cloud_properties")
 }
 
 /// The entry with only the cloud properties that have an effect: others must not change a group's document.
@@ -170,7 +167,7 @@ mod tests {
         let document = parsed(CONFIG);
         let config = CloudConfig::of(&document).unwrap();
         let group = parsed(r#"{"vm_type": "small", "vm_extensions": ["big", "bare"], "persistent_disk_type": "10GB"}"#);
-        let vm = json::to_text(&Tree::Object(config.vm(&group)));
+        let vm = json::to_text(&config.vm(&group));
         assert_eq!(vm, r#"{"cpu":1,"ram":4096,"labels":{"b":"2"}}"#);
         let class = Some("fast".to_string());
         assert_eq!(config.disk(&group), Some(Disk { size: 10240, class }));

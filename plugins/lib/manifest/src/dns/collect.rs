@@ -267,7 +267,7 @@ fn link_aliases(request: Request<'_>, reader: &mut Reader<'_>) {
     let files = reader.zone.aliases.clone();
     for group in InstanceGroup::all(request.manifest) {
         for (place, job) in group.jobs(&mut unreported()) {
-            let provides = job.get("provides").and_then(Tree::as_object);
+            let provides = job.members("provides");
             for (link, given) in provides.into_iter().flatten() {
                 let place = place.at("provides").at(link).at("aliases");
                 for (nth, alias) in given.items("aliases").iter().enumerate() {
@@ -360,7 +360,7 @@ fn server(properties: &Tree, place: &Pointer, reader: &mut Reader<'_>) {
     };
     let recursors = addresses("recursors", reader);
     let excluded = addresses("excluded_recursors", reader);
-    let upcheck = properties.items("upcheck_domains").iter().filter_map(Tree::as_str);
+    let upcheck = properties.texts("upcheck_domains");
     let handlers = handlers(properties.items("handlers"), &place.at("handlers"), reader);
     let zone = &mut reader.zone.server;
     zone.recursors.extend(recursors);
