@@ -171,36 +171,37 @@ impl<'v> Variables<'v> {
         }
     }
 
-    /// The value of a placeholder; `None` if it has none, which is recorded.
-    fn lookup(&mut self, found: &Placeholder<'_>, place: &Pointer) -> Result<Option<&'v Tree>, Error> {
-        let wrap = |failure: Error| failure.within(&format!("Finding variable '{}'", found.name));
-        if !self.found(found.root()).map_err(wrap)? {
+    /// The value of a placeholder; `None` if it has none, which is recorded, or if looking it up fails, which is
+    /// reported.
+    fn lookup(&mut self, found: &Placeholder<'_>, place: &Pointer, report: &mut Report) -> Option<&'v Tree> {
+        self.find(found, place).unwrap_or_else(|failure| {
+            let failure = failure.within(&format!("Finding variable '{}'", found.name));
+            report.push(failure.at(place));
+            None
+        })
+    }
+
+    fn find(&mut self, found: &Placeholder<'_>, place: &Pointer) -> Result<Option<&'v Tree>, Error> {
+        if !self.found(found.root())? {
             self.miss(found.root(), place);
             return Ok(None);
         }
-        let Some(value) = self.values.get(found.root()) else {
-            return Ok(None);
-        };
-        find::in_value(value, &found.sub_keys().collect::<Vec<_>>())
-            .map(Some)
-            .map_err(wrap)
+        let keys: Vec<&str> = found.sub_keys().collect();
+        let value = self.values.get(found.root());
+        value.map(|value| find::in_value(value, &keys)).transpose()
     }
 }
 
 impl Evaluate for Variables<'_> {
     fn value(&mut self, text: &str, place: &Pointer, report: &mut Report) -> Option<Tree> {
         if let Some(whole) = placeholder::whole(text) {
-            return self
-                .lookup(&whole, place)
-                .unwrap_or_else(|failure| refuse(failure, place, report))
-                .cloned();
+            return self.lookup(&whole, place, report).cloned();
         }
         let (mut out, mut end) = (String::new(), 0);
         for found in placeholder::scan(text) {
-            let value = self
-                .lookup(&found, place)
-                .unwrap_or_else(|failure| refuse(failure, place, report));
-            let Some(value) = value else { continue };
+            let Some(value) = self.lookup(&found, place, report) else {
+                continue;
+            };
             let Some(part) = embeddable(value) else {
                 report.push(not_embeddable(value, found.name).at(place));
                 continue;
@@ -218,11 +219,6 @@ impl Evaluate for Variables<'_> {
     fn key(&mut self, text: &str, place: &Pointer, report: &mut Report) -> Option<Tree> {
         self.value(text, place, report)
     }
-}
-
-fn refuse<'v>(failure: Error, place: &Pointer, report: &mut Report) -> Option<&'v Tree> {
-    report.push(failure.at(place));
-    None
 }
 
 /// The text of a string or of an integer of 64 bits; nothing else can be part of a string.

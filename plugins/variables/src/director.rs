@@ -49,8 +49,16 @@ struct Variables<'v> {
 // === impl Variables ===
 
 impl<'v> Variables<'v> {
-    /// The value of a placeholder; `None` if it has none, which is recorded.
-    fn lookup(&mut self, inner: &str, place: &Pointer) -> Result<Option<&'v Tree>, Error> {
+    /// The value of a placeholder; `None` if it has none, which is recorded, or if looking it up fails, which is
+    /// reported.
+    fn lookup(&mut self, inner: &str, place: &Pointer, report: &mut Report) -> Option<&'v Tree> {
+        self.find(inner, place).unwrap_or_else(|failure| {
+            report.push(failure.at(place));
+            None
+        })
+    }
+
+    fn find(&mut self, inner: &str, place: &Pointer) -> Result<Option<&'v Tree>, Error> {
         let name = names::in_placeholder(inner)?;
         let root = name.split('.').next().unwrap_or(name);
         let Some(value) = self.values.get(root) else {
@@ -64,16 +72,6 @@ impl<'v> Variables<'v> {
         }
         find::in_maps(value, name).map(Some)
     }
-
-    fn whole(&mut self, inner: &str, place: &Pointer, report: &mut Report) -> Option<Tree> {
-        match self.lookup(inner, place) {
-            Ok(value) => value.cloned(),
-            Err(failure) => {
-                report.push(failure.at(place));
-                None
-            }
-        }
-    }
 }
 
 impl Evaluate for Variables<'_> {
@@ -81,23 +79,18 @@ impl Evaluate for Variables<'_> {
         let (mut out, mut end) = (String::new(), 0);
         for found in names::scan(text) {
             if found.range == (0..text.len()) {
-                return self.whole(found.inner, place, report);
+                return self.lookup(found.inner, place, report).cloned();
             }
-            let part = match self.lookup(found.inner, place) {
-                Ok(None) => continue,
-                Ok(Some(value)) => embeddable(value).ok_or_else(|| not_embeddable(found.inner)),
-                Err(failure) => Err(failure),
+            let Some(value) = self.lookup(found.inner, place, report) else {
+                continue;
             };
-            match part {
-                Ok(part) => {
-                    out.push_str(&text[end..found.range.start]);
-                    out.push_str(&part);
-                    end = found.range.end;
-                }
-                Err(failure) => {
-                    report.push(failure.at(place));
-                }
-            }
+            let Some(part) = embeddable(value) else {
+                report.push(not_embeddable(found.inner).at(place));
+                continue;
+            };
+            out.push_str(&text[end..found.range.start]);
+            out.push_str(&part);
+            end = found.range.end;
         }
         (end > 0).then(|| Tree::String(out + &text[end..]))
     }
@@ -105,7 +98,7 @@ impl Evaluate for Variables<'_> {
     /// A key is replaced where a placeholder is all of it; else it is plain text.
     fn key(&mut self, text: &str, place: &Pointer, report: &mut Report) -> Option<Tree> {
         let whole = names::scan(text).next().filter(|found| found.is_whole_key(text));
-        self.whole(whole?.inner, place, report)
+        self.lookup(whole?.inner, place, report).cloned()
     }
 }
 
