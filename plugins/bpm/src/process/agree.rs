@@ -73,28 +73,22 @@ fn compare(job: &str, first: &Reading<'_>, others: &[Reading<'_>], report: &mut 
         );
     }
     for (index, process) in first.processes.iter().enumerate() {
-        let mut fields: IndexMap<Difference, Vec<&Reading<'_>>> = IndexMap::new();
+        let mut fields: IndexMap<&str, Vec<&Reading<'_>>> = IndexMap::new();
         for other in &same {
-            for difference in differences(process, &other.processes[index]) {
-                fields.entry(difference).or_default().push(other);
+            for field in differences(process, &other.processes[index]) {
+                fields.entry(field).or_default().push(other);
             }
         }
-        for (difference, others) in fields {
-            tell(job, first, &others, index, difference, report);
+        for (field, others) in fields {
+            tell(job, first, &others, index, field, report);
         }
     }
 }
 
-fn tell(
-    job: &str,
-    first: &Reading<'_>,
-    others: &[&Reading<'_>],
-    index: usize,
-    (field, tokens): Difference,
-    report: &mut Report,
-) {
+fn tell(job: &str, first: &Reading<'_>, others: &[&Reading<'_>], index: usize, field: &str, report: &mut Report) {
     let Some(other) = others.first() else { return };
-    let place = other.processes[index].place.join(tokens);
+    let tokens: Vec<&str> = field.split('.').collect();
+    let place = other.processes[index].place.join(&tokens);
     let (name, between) = (&first.processes[index].name, between(first, others.iter().copied()));
     let text = format!("Job '{job}', process '{name}': '{field}' of bpm.yml differs {between}");
     report.error(codes::INSTANCES_DIFFER, &place, text).help(
@@ -112,38 +106,23 @@ fn between<'a>(first: &Reading<'_>, others: impl Iterator<Item = &'a Reading<'a>
     )
 }
 
-/// Field, and tokens of its place below the process.
-type Difference = (&'static str, &'static [&'static str]);
-
-fn differences(a: &Process, b: &Process) -> Vec<Difference> {
-    let volumes = (&a.additional_volumes, &b.additional_volumes);
+/// The fields that differ, by their paths in bpm.yml.
+fn differences(a: &Process, b: &Process) -> Vec<&'static str> {
     let requested = (a.privileged, a.host_pid_namespace, &a.unrestricted_volumes);
     let unsafe_same = requested == (b.privileged, b.host_pid_namespace, &b.unrestricted_volumes);
-    let fields: [(bool, Difference); 9] = [
-        (
-            a.pre_start.is_some() == b.pre_start.is_some(),
-            ("hooks.pre_start", &["hooks", "pre_start"]),
-        ),
-        (a.capabilities == b.capabilities, ("capabilities", &["capabilities"])),
-        (
-            a.limits.memory == b.limits.memory,
-            ("limits.memory", &["limits", "memory"]),
-        ),
-        (a.limits.cpu == b.limits.cpu, ("limits.cpu", &["limits", "cpu"])),
-        (a.requests == b.requests, ("requests", &["requests"])),
-        (
-            a.ephemeral_disk == b.ephemeral_disk,
-            ("ephemeral_disk", &["ephemeral_disk"]),
-        ),
-        (
-            a.persistent_disk == b.persistent_disk,
-            ("persistent_disk", &["persistent_disk"]),
-        ),
-        (volumes.0 == volumes.1, ("additional_volumes", &["additional_volumes"])),
-        (unsafe_same, ("unsafe", &["unsafe"])),
+    let fields = [
+        (a.pre_start.is_some() == b.pre_start.is_some(), "hooks.pre_start"),
+        (a.capabilities == b.capabilities, "capabilities"),
+        (a.limits.memory == b.limits.memory, "limits.memory"),
+        (a.limits.cpu == b.limits.cpu, "limits.cpu"),
+        (a.requests == b.requests, "requests"),
+        (a.ephemeral_disk == b.ephemeral_disk, "ephemeral_disk"),
+        (a.persistent_disk == b.persistent_disk, "persistent_disk"),
+        (a.additional_volumes == b.additional_volumes, "additional_volumes"),
+        (unsafe_same, "unsafe"),
     ];
     let different = fields.into_iter().filter(|(same, _)| !same);
-    different.map(|(_, difference)| difference).collect()
+    different.map(|(_, field)| field).collect()
 }
 
 /// `0, 2` or `0, 2, 3, 7 more`.

@@ -9,23 +9,20 @@ pub fn warn(process: &Process, report: &mut Report) {
     let place = &process.place;
     let settings = [
         (
-            &["limits", "processes"][..],
+            "limits.processes",
             process.limits.processes.is_some(),
             "the node limits the number of processes of a container",
         ),
         (
-            &["unsafe", "host_pid_namespace"],
+            "unsafe.host_pid_namespace",
             process.host_pid_namespace,
             "a container has its own processes",
         ),
     ];
-    for (tokens, _, why) in settings.into_iter().filter(|(_, given, _)| *given) {
-        let text = format!(
-            "'{}' of process '{}' has no effect: {why}",
-            tokens.join("."),
-            process.name
-        );
-        report.warning(codes::DROPPED, place.join(tokens), text);
+    for (path, _, why) in settings.into_iter().filter(|(_, given, _)| *given) {
+        let text = format!("'{path}' of process '{}' has no effect: {why}", process.name);
+        let tokens: Vec<&str> = path.split('.').collect();
+        report.warning(codes::DROPPED, place.join(&tokens), text);
     }
     let lists = [
         (&["additional_volumes"][..], &process.additional_volumes),
