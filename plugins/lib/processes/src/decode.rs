@@ -25,6 +25,10 @@ const LIMITS: [&str; 5] = ["memory", "cpu", "open_files", "processes", "core_fil
 const UNSAFE: [&str; 3] = ["privileged", "unrestricted_volumes", "host_pid_namespace"];
 const VOLUME: [&str; 5] = ["path", "writable", "allow_executions", "mount_only", "shared"];
 
+/// Strings that are booleans in YAML 1.1.
+const TRUE: [&str; 8] = ["y", "Y", "yes", "Yes", "YES", "on", "On", "ON"];
+const FALSE: [&str; 8] = ["n", "N", "no", "No", "NO", "off", "Off", "OFF"];
+
 /// The processes of a document, each with its place.
 pub fn document(tree: &Tree, place: &Place, findings: &mut Findings) -> Vec<(Process, Place)> {
     let mut reader = Reader { findings };
@@ -167,16 +171,8 @@ impl Reader<'_> {
         match map.get(key) {
             None | Some(Tree::Null) => false,
             Some(Tree::Bool(value)) => *value,
-            Some(Tree::String(text))
-                if matches!(text.as_str(), "y" | "Y" | "yes" | "Yes" | "YES" | "on" | "On" | "ON") =>
-            {
-                true
-            }
-            Some(Tree::String(text))
-                if matches!(text.as_str(), "n" | "N" | "no" | "No" | "NO" | "off" | "Off" | "OFF") =>
-            {
-                false
-            }
+            Some(Tree::String(text)) if TRUE.contains(&text.as_str()) => true,
+            Some(Tree::String(text)) if FALSE.contains(&text.as_str()) => false,
             Some(other) => {
                 self.wrong(other, "bool", &place.at(key));
                 false
