@@ -388,26 +388,24 @@ impl Names {
 }
 
 fn group_label(group: &str) -> Result<String, NameError> {
-    let name = label(group);
-    if name.is_empty() {
-        Err(NameError::Empty {
-            what: "instance group",
-            input: group.into(),
-        })
-    } else {
-        Ok(name)
-    }
+    not_empty(label(group), group, "instance group")
 }
 
 /// Sanitized together, as the predecessor did: users know these names.
 fn named(prefix: &str, input: &str, what: &'static str) -> Result<String, NameError> {
-    if subdomain(input).is_empty() {
+    not_empty(subdomain(input), input, what)?;
+    Ok(subdomain(&format!("{prefix}{input}")))
+}
+
+/// `sanitized`: what is left of the input.
+fn not_empty(sanitized: String, input: &str, what: &'static str) -> Result<String, NameError> {
+    if sanitized.is_empty() {
         return Err(NameError::Empty {
             what,
             input: input.into(),
         });
     }
-    Ok(subdomain(&format!("{prefix}{input}")))
+    Ok(sanitized)
 }
 
 fn version_ending(version: Option<u32>) -> String {
