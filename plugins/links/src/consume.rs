@@ -1,11 +1,10 @@
 //! Links that jobs consume, from the release and the manifest.
 
 use crate::codes;
+use crate::declaration::{self, name_or_type, unused};
 use crate::deployment::Deployment;
 use crate::group::Group;
 use crate::job::Job;
-use crate::provide::name_or_type;
-use crate::unused::unused;
 use crate::value::{class, plain};
 use boson_document::{Map, Place, Report, Tree};
 use boson_manifest::members::Members;
@@ -164,15 +163,8 @@ impl<'r> Reader<'r, '_> {
             consumer.way = Way::Blocked;
             return Some(());
         }
-        if given.as_map().is_none() {
-            let message = format!(
-                "Consumer '{link}' {} specified in the manifest should only be a hash or string 'nil'",
-                self.site()
-            );
-            self.error(consumer.place.clone(), message);
-            return None;
-        }
-        let members = Members::of(given, consumer.place.clone(), codes::MEMBERS, self.report)?;
+        let subject = format!("Consumer '{link}' {}", self.site());
+        let members = declaration::members(given, consumer.place.clone(), &subject, self.report)?;
         self.check(&members, &link)?;
         unused(&members, &KEYS, "a consumed link", self.report);
         if MANUAL.iter().any(|key| members.get(key).is_some()) {

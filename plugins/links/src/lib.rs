@@ -8,6 +8,7 @@ pub mod codes;
 pub mod consume;
 pub mod content;
 pub mod data;
+mod declaration;
 pub mod deployment;
 pub mod group;
 #[cfg(target_family = "wasm")]
@@ -22,7 +23,6 @@ pub mod quarks;
 pub mod resolve;
 pub mod resolved;
 mod stage;
-mod unused;
 pub mod value;
 pub mod variables;
 

@@ -1,10 +1,10 @@
 //! Links that jobs provide, with the properties that they expose.
 
 use crate::codes;
+use crate::declaration::{self, name_or_type, unused};
 use crate::group::Group;
 use crate::job::Job;
 use crate::properties::{pieces, place};
-use crate::unused::unused;
 use crate::value::plain;
 use boson_document::{Map, Place, Report, Tree};
 use boson_manifest::members::Members;
@@ -150,15 +150,8 @@ impl<'a> Reader<'_, 'a> {
             provider.consumable = false;
             return Some(());
         }
-        if given.as_map().is_none() {
-            let message = format!(
-                "Provider '{link}' {} specified in the manifest should only be a hash or string 'nil'",
-                self.site()
-            );
-            self.report.error(codes::DECLARATION, at, message);
-            return None;
-        }
-        let members = Members::of(given, at, codes::MEMBERS, self.report)?;
+        let subject = format!("Provider '{link}' {}", self.site());
+        let members = declaration::members(given, at, &subject, self.report)?;
         if let Some(key) = ["name", "type"].into_iter().find(|key| members.get(key).is_some()) {
             let message = name_or_type(&link, &self.site());
             self.report.error(codes::DECLARATION, members.place.at(key), message);
@@ -256,13 +249,6 @@ impl<'a> Reader<'_, 'a> {
             _ => None,
         }
     }
-}
-
-/// BOSH's words for keys that belong to the release.
-pub fn name_or_type(link: &str, place: &str) -> String {
-    format!(
-        "Cannot specify 'name' or 'type' properties in the manifest for link '{link}' {place}. Please provide these keys in the release only."
-    )
 }
 
 /// The value at a path; a null on the way ends it, a null at its end is a value.
