@@ -221,15 +221,11 @@ impl<'a> Call<'a> {
     /// The deployment that the request names.
     pub fn deployment(self) -> Option<&'a Deployment> {
         match self {
-            Self::Apply { .. }
-            | Self::Find { .. }
-            | Self::Plan { .. }
-            | Self::Interpolate { .. }
-            | Self::Render { .. } => None,
             Self::Resolve(request) | Self::Addresses(request) => Some(request.deployment),
             Self::ConvertDeployment { deployment, .. } => Some(deployment),
             Self::ConvertGroup(request) => Some(request.deployment),
             Self::Transform(hook) | Self::Check(hook) => Some(hook.deployment),
+            _ => None,
         }
     }
 
