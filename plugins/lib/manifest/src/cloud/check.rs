@@ -1,6 +1,6 @@
 //! Checks a cloud config, and the references of instance groups to it, with BOSH's messages.
 
-use super::{CloudConfig, KEY, OF_AZ, OF_DISK, OF_VM};
+use super::{CloudConfig, KEY, LISTS, OF_AZ, OF_DISK, OF_VM};
 use crate::types::{self, Type};
 use boson_document::{Code, Diagnostic, Map, Place, Pointer, Report, Tree, ruby};
 use std::collections::HashSet;
@@ -13,16 +13,6 @@ pub struct Codes {
     /// A warning: a setting has no effect.
     pub no_effect: &'static Code,
 }
-
-/// Members of a cloud config that BOSH knows.
-const MEMBERS: [&str; 6] = [
-    "azs",
-    "vm_types",
-    "vm_extensions",
-    "disk_types",
-    "networks",
-    "compilation",
-];
 
 /// Reports errors in the cloud config of a manifest, and in its instance groups' references. Of unused definitions,
 /// only the shape is checked: cloud configs are shared, and other deployments may use them. `place`: the manifest.
@@ -75,10 +65,11 @@ impl Check<'_> {
 
     fn definitions(&mut self) {
         let root = Pointer::root().at(KEY);
+        let known = || LISTS.into_iter().chain(["compilation"]);
         let members = self.config.0.as_object().into_iter().flatten();
-        for (key, _) in members.filter(|(key, _)| !MEMBERS.contains(&key.as_str())) {
+        for (key, _) in members.filter(|(key, _)| known().all(|known| known != *key)) {
             let message = format!("Key '{key}' of a cloud config is not known and has no effect");
-            self.no_effect(root.at(key), message).suggest(key, MEMBERS);
+            self.no_effect(root.at(key), message).suggest(key, known());
         }
         for (key, what) in [
             ("azs", "az"),

@@ -79,8 +79,7 @@ pub fn collect(request: Request<'_>, codes: &'static Codes, place: &document::Pl
     // The order in which BOSH's server reads the files of an instance.
     files.sort_by(|one, other| one.job.cmp(&other.job));
     for file in files {
-        let (place, aliases) = (file.place, file.aliases);
-        define(aliases, &place, &mut reader);
+        define(file.aliases, &file.place, &mut reader);
     }
     link_aliases(request, &mut reader);
     checked(&mut reader);
