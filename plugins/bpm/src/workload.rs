@@ -62,14 +62,11 @@ fn job(group: &Group, volumes: &Volumes, strategy: &str, restart_policy: &str) -
     let job = compact(
         object! { "backoffLimit" => retries, "template" => pod::template(group, volumes, Some(restart_policy)) },
     );
-    let mut spec = object! { "trigger" => object! { "strategy" => strategy } };
-    if strategy == "once" {
-        spec.set("updateOnConfigChange", true);
-    }
-    spec.set(
-        "template",
-        object! { "metadata" => group.metadata.unnamed(), "spec" => job },
-    );
+    let spec = compact(object! {
+        "trigger" => object! { "strategy" => strategy },
+        "updateOnConfigChange" => (strategy == "once").then_some(true),
+        "template" => object! { "metadata" => group.metadata.unnamed(), "spec" => job },
+    });
     object(group, "QuarksJob", spec)
 }
 

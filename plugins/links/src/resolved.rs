@@ -8,7 +8,7 @@ use crate::manifest::Manifest;
 use crate::quarks::quarks;
 use crate::value::plain;
 use boson_contract::links::ResolvedGroup;
-use boson_document::{MAX_DEPTH, Map, Report, Tree};
+use boson_document::{MAX_DEPTH, Map, Report, Tree, ruby};
 use boson_manifest::cloud::{self, CloudConfig};
 use boson_manifest::dns::{self, Zone};
 use boson_manifest::job::QUARKS;
@@ -101,80 +101,48 @@ impl<'m, 'a> Documents<'m, 'a> {
     /// The document of a group; `data` has an entry for each of its jobs.
     fn document(&self, group: &Group<'a>, data: Vec<JobData>) -> Tree {
         let top = |key: &str| self.manifest.tree.get(key);
-        let mut document = Tree::object()
+        let stemcells = group.entry.stemcell().and_then(|alias| self.stemcells.get(alias));
+        let stemcells = stemcells.into_iter().flatten().map(|stemcell| (*stemcell).clone());
+        let zone = self.zone.as_ref().map(|zone| zone.part_of(group.name()));
+        let config = CloudConfig::of(self.manifest.tree).map(|config| config.part(group.entry.tree));
+        let jobs = group.jobs.iter().zip(data).map(|(job, data)| self.job(job, data));
+        let update = update(top("update"), group.entry.tree.get("update"));
+        let entry = group.entry.tree.clone().with_some("update", update);
+        let entry = entry.with("jobs", jobs.collect::<Vec<_>>());
+        Tree::object()
             .with("name", self.deployment)
-            .with("releases", self.releases(group));
-        let stemcells = group
-            .entry
-            .stemcell()
-            .and_then(|alias| self.stemcells.get(alias))
-            .into_iter()
-            .flatten();
-        document.set(
-            "stemcells",
-            stemcells.map(|stemcell| (*stemcell).clone()).collect::<Vec<_>>(),
-        );
-        for key in ["update", "tags"] {
-            if let Some(value) = top(key) {
-                document.set(key, value.clone());
-            }
-        }
-        if let Some(zone) = &self.zone {
-            document.set(dns::RESOLVED_KEY, zone.part_of(group.name()));
-        }
-        if let Some(config) = CloudConfig::of(self.manifest.tree) {
-            document.set(cloud::KEY, config.part(group.entry.tree));
-        }
-        let jobs: Vec<Tree> = group
-            .jobs
-            .iter()
-            .zip(data)
-            .map(|(job, data)| self.job(job, data))
-            .collect();
-        let mut entry = group.entry.tree.clone();
-        if let Some(update) = update(top("update"), group.entry.tree.get("update")) {
-            entry.set("update", update);
-        }
-        entry.set("jobs", jobs);
-        document.with("instance_groups", vec![entry])
+            .with("releases", self.releases(group))
+            .with("stemcells", stemcells.collect::<Vec<_>>())
+            .with_some("update", top("update").cloned())
+            .with_some("tags", top("tags").cloned())
+            .with_some(dns::RESOLVED_KEY, zone)
+            .with_some(cloud::KEY, config)
+            .with("instance_groups", vec![entry])
     }
 
     fn releases(&self, group: &Group<'a>) -> Vec<Tree> {
         let used: HashSet<&str> = group.jobs.iter().map(|job| job.release.as_str()).collect();
-        let listed = self.manifest.tree.items("releases").iter();
-        listed
-            .filter(|release| {
-                release
-                    .get("name")
-                    .and_then(crate::value::text)
-                    .is_some_and(|name| used.contains(name.as_str()))
-            })
-            .cloned()
-            .map(without_credentials)
-            .collect()
+        let is_used = |release: &&Tree| {
+            let name = ruby::member(release, "name");
+            name.is_some_and(|name| used.contains(name.as_str()))
+        };
+        let listed = self.manifest.tree.items("releases").iter().filter(is_used);
+        listed.cloned().map(without_credentials).collect()
     }
 
     fn job(&self, job: &Job<'a>, data: JobData) -> Tree {
-        let version = self
-            .manifest
-            .releases
-            .get(&job.release)
-            .map(|release| release.version.as_str())
-            .unwrap_or_default();
+        let listed = self.manifest.releases.get(&job.release);
+        let version = listed.map_or("", |release| release.version.as_str());
         let release = Tree::object()
             .with("name", job.release.as_str())
             .with("version", version);
         let mut properties = data.properties;
-        let mut quarks = quarks(job)
+        let quarks = quarks(job)
             .with("instances", data.instances)
             .with("consumes", data.consumes)
-            .with("release", release);
-        if let Some(spec) = data.hypothetical {
-            quarks.set("hypothetical", spec);
-        }
-        if let Some(declared) = properties.shift_remove(QUARKS[0]) {
-            quarks.set("declared", declared);
-        }
+            .with("release", release)
+            .with_some("hypothetical", data.hypothetical)
+            .with_some("declared", properties.shift_remove(QUARKS[0]));
         properties.insert(QUARKS[0].into(), quarks);
         Tree::object()
             .with("name", job.name.as_str())

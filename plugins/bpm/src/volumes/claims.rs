@@ -57,12 +57,8 @@ pub fn claims(group: &Group) -> Vec<Tree> {
 
 fn claim(group: &Group, size: u64) -> Tree {
     let requests = object! { "storage" => quantity(mebibytes(size)) };
-    let mut spec =
-        object! { "accessModes" => vec!["ReadWriteOnce"], "resources" => object! { "requests" => requests } };
-    if let Some(class) = &group.disks.class {
-        spec.set("storageClassName", class.as_str());
-    }
-    spec
+    let spec = object! { "accessModes" => vec!["ReadWriteOnce"], "resources" => object! { "requests" => requests } };
+    spec.with_some("storageClassName", group.disks.class.as_deref())
 }
 
 /// Default size of an ephemeral claim in MiB: that of the predecessor.

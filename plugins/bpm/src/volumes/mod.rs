@@ -195,14 +195,10 @@ pub fn persistent_name(group: &Group) -> String {
 }
 
 pub fn mount(volume: &str, path: &str, sub_path: Option<&str>, read_only: bool) -> Tree {
-    let mut mount = object! { "name" => volume, "mountPath" => path };
-    if let Some(sub_path) = sub_path.filter(|path| !path.is_empty()) {
-        mount.set("subPath", sub_path);
-    }
-    if read_only {
-        mount.set("readOnly", true);
-    }
+    let mount = object! { "name" => volume, "mountPath" => path };
     mount
+        .with_some("subPath", sub_path.filter(|path| !path.is_empty()))
+        .with_some("readOnly", read_only.then_some(true))
 }
 
 /// Mounts of every container of the group.

@@ -9,11 +9,8 @@ use std::collections::HashMap;
 
 /// A document with the processes of both.
 pub fn over(rendered: &Tree, property: Option<&Tree>) -> Tree {
-    let mut both = Tree::object().with("processes", processes(rendered, property));
-    if let Some(mark) = rendered.get(monit::MARK) {
-        both.set(monit::MARK, mark.clone());
-    }
-    both
+    let both = Tree::object().with("processes", processes(rendered, property));
+    both.with_some(monit::MARK, rendered.get(monit::MARK).cloned())
 }
 
 fn processes(rendered: &Tree, property: Option<&Tree>) -> Vec<Tree> {

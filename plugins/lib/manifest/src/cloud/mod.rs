@@ -132,18 +132,15 @@ pub fn properties(entry: &Tree) -> Option<&Map> {
 
 /// The entry with only the cloud properties that have an effect: others must not change a group's document.
 fn without_others(entry: &Tree, known: &[&str]) -> Tree {
-    let mut reduced = Tree::object();
-    for key in ["name", "disk_size"] {
-        if let Some(value) = entry.get(key) {
-            reduced.set(key, value.clone());
-        }
-    }
     let all = properties(entry).into_iter().flatten();
     let kept: Map = all
         .filter(|(key, _)| known.contains(&key.as_str()))
         .map(|(key, value)| (key.clone(), value.clone()))
         .collect();
-    reduced.with("cloud_properties", kept)
+    Tree::object()
+        .with_some("name", entry.get("name").cloned())
+        .with_some("disk_size", entry.get("disk_size").cloned())
+        .with("cloud_properties", kept)
 }
 
 #[cfg(test)]
