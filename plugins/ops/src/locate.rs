@@ -59,12 +59,7 @@ pub fn slot(token: &Token, items: &[Tree], at: Prefix<'_>, scan: &Scan) -> Attem
         .position(|modifier| matches!(modifier, Modifier::Before | Modifier::After));
     let (shifts, rest) = modifiers.split_at(insertion.unwrap_or(modifiers.len()));
     if let [insertion, surplus, ..] = rest {
-        let name = if *insertion == Modifier::Before {
-            "before"
-        } else {
-            "after"
-        };
-        return Err(Error::modifier_after(name, *surplus));
+        return Err(Error::modifier_after(insertion.name(), *surplus));
     }
     let number = concrete(index, shifts, items.len(), at)?;
     Ok(Some(match rest.first() {

@@ -62,13 +62,7 @@ fn token(piece: &str, last: bool, optional: &mut bool) -> Result<Token, Error> {
 }
 
 fn modifiers(texts: &[&str]) -> Result<Vec<Modifier>, Error> {
-    let parsed = texts.iter().map(|text| match *text {
-        "prev" => Some(Modifier::Prev),
-        "next" => Some(Modifier::Next),
-        "before" => Some(Modifier::Before),
-        "after" => Some(Modifier::After),
-        _ => None,
-    });
+    let parsed = texts.iter().map(|text| Modifier::named(text));
     // The text names the first modifier of the piece, even where a later one is the bad one: as go-patch does.
     parsed.collect::<Option<_>>().ok_or_else(|| {
         let first = texts.first().copied().unwrap_or_default();

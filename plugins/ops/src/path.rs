@@ -95,6 +95,22 @@ fn encode(text: &str) -> String {
 // === impl Modifier ===
 
 impl Modifier {
+    /// The modifier of this name.
+    pub fn named(name: &str) -> Option<Self> {
+        let all = [Self::Prev, Self::Next, Self::Before, Self::After];
+        all.into_iter().find(|modifier| modifier.name() == name)
+    }
+
+    /// As paths spell it, after a `:`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Prev => "prev",
+            Self::Next => "next",
+            Self::Before => "before",
+            Self::After => "after",
+        }
+    }
+
     /// Go's name of the type, as texts of errors have it.
     pub fn type_name(self) -> &'static str {
         match self {
@@ -103,17 +119,6 @@ impl Modifier {
             Self::Before => "patch.BeforeModifier",
             Self::After => "patch.AfterModifier",
         }
-    }
-}
-
-impl fmt::Display for Modifier {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Prev => ":prev",
-            Self::Next => ":next",
-            Self::Before => ":before",
-            Self::After => ":after",
-        })
     }
 }
 
@@ -155,7 +160,9 @@ impl fmt::Display for Prefix<'_> {
                     &[]
                 }
             };
-            modifiers.iter().try_for_each(|modifier| modifier.fmt(f))?;
+            for modifier in modifiers {
+                write!(f, ":{}", modifier.name())?;
+            }
         }
         Ok(())
     }
