@@ -34,15 +34,8 @@ pub fn objects(
     claims: &mut NameClaims,
     report: &mut Report,
 ) -> Vec<Tree> {
-    let manifest = dns::Request {
-        manifest: &request.document,
-        deployment: &request.deployment.name,
-        namespace: &request.deployment.namespace,
-        cluster_domain: &request.deployment.cluster_domain,
-        spread: request.deployment.spread,
-    };
     let place = Place::new(&request.document_name, "");
-    let collected = dns::collect(manifest, CODES, &place, report);
+    let collected = dns::collect(&request.document, &request.deployment, CODES, &place, report);
     if !collected.wanted {
         return Vec::new();
     }

@@ -1,24 +1,8 @@
 //! Requests and replies of the stage: the types of `wit/bpm`, without its bindings.
 
 pub use boson_contract::bpm::{ReleasePackage, Variable};
+pub use boson_contract::types::Deployment;
 use boson_document::Tree;
-use boson_manifest::instances::Spread;
-
-/// The deployment and its namespace.
-#[derive(Clone, Debug)]
-pub struct Deployment {
-    pub name: String,
-    /// Kubernetes namespace.
-    pub namespace: String,
-    /// `cluster.local`.
-    pub cluster_domain: String,
-    /// Image with the `host` binary.
-    pub operator_image: String,
-    /// Replaces the `url` of every release.
-    pub registry: Option<String>,
-    /// What `instances` of a group means.
-    pub spread: Spread,
-}
 
 /// A rendered `bpm.yml` and the instances it holds for.
 #[derive(Clone, Debug)]

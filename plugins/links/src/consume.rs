@@ -2,9 +2,9 @@
 
 use crate::codes;
 use crate::declaration::{self, name_or_type, unused};
-use crate::deployment::Deployment;
 use crate::group::Group;
 use crate::job::Job;
+use crate::request::Request;
 use crate::value::{class, plain};
 use boson_document::{Map, Place, Report, Tree};
 use boson_manifest::members::Members;
@@ -73,14 +73,12 @@ const KEYS: [&str; 7] = [
     "address",
 ];
 
-/// The links that all jobs of a group consume; errors are added to the report. `name`: the manifest's, which may differ
-/// from the deployment's.
+/// The links that all jobs of a group consume; errors are added to the report.
 pub fn consumed<'a>(
     number: usize,
     group: &Group<'a>,
     specs: &Specs<'a>,
-    deployment: &Deployment,
-    name: Option<&str>,
+    request: Request<'_>,
     report: &mut Report,
 ) -> Vec<Consumer> {
     let mut consumers = Vec::new();
@@ -90,8 +88,7 @@ pub fn consumed<'a>(
             job,
             number,
             index,
-            deployment,
-            name,
+            request,
             report,
         };
         let links = &specs.get(job.spec).consumes;
@@ -106,8 +103,7 @@ struct Reader<'r, 'a> {
     job: &'r Job<'a>,
     number: usize,
     index: usize,
-    deployment: &'r Deployment,
-    name: Option<&'r str>,
+    request: Request<'r>,
     report: &'r mut Report,
 }
 
@@ -241,10 +237,11 @@ impl<'r> Reader<'r, '_> {
             return Some(());
         };
         let other = crate::value::text(value).unwrap_or_else(|| class(value).into());
-        if other == self.deployment.name || Some(other.as_str()) == self.name {
+        // The manifest may have another name than the deployment.
+        if other == self.request.deployment.name || Some(other.as_str()) == self.request.document.str("name") {
             return Some(());
         }
-        if self.deployment.external.of_deployment(&other).is_some() {
+        if self.request.external.of_deployment(&other).is_some() {
             consumer.deployment = Some(other);
             return Some(());
         }
@@ -265,7 +262,7 @@ impl<'r> Reader<'r, '_> {
         self.report
             .error(codes::UNKNOWN_DEPLOYMENT, members.place.at("deployment"), message)
             .help(help)
-            .suggest(&other, self.deployment.external.names());
+            .suggest(&other, self.request.external.names());
         None
     }
 
@@ -293,7 +290,7 @@ impl<'r> Reader<'r, '_> {
                 self.report,
             )?;
         }
-        content.insert("deployment_name".into(), self.deployment.name.as_str().into());
+        content.insert("deployment_name".into(), self.request.deployment.name.as_str().into());
         Some(Tree::Object(content))
     }
 

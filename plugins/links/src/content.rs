@@ -1,10 +1,10 @@
 //! Instances and links as templates get them.
 
 use crate::codes;
-use crate::deployment::Deployment;
 use crate::group::Group;
 use crate::provide::{Provider, Source};
 use crate::value::weight;
+use boson_contract::types::Deployment;
 use boson_document::{Report, Tree};
 use boson_manifest::group::Network;
 use boson_manifest::instances::Instance;

@@ -3,12 +3,12 @@
 use crate::codes;
 use crate::consume::{Asker, Consumer, Way};
 use crate::content::Content;
-use crate::deployment::Deployment;
 use crate::group::Group;
 use crate::job::Job;
 use crate::manifest::Manifest;
 use crate::properties::{Known, bind};
 use crate::provide::Provider;
+use crate::request::Request;
 use crate::resolve::{Found, Providers};
 use crate::resolved::JobData;
 use crate::value::{plain, weight};
@@ -22,8 +22,7 @@ pub struct Gathering<'r, 'a> {
     pub specs: &'r Specs<'a>,
     /// All links provided.
     pub providers: &'r [Provider],
-    /// The deployment, with the links from outside of it.
-    pub deployment: &'r Deployment,
+    pub request: Request<'r>,
     /// What is the same for all.
     pub content: Content<'r>,
     /// Where to tell.
@@ -38,7 +37,7 @@ const MAX_UNUSED_PROPERTIES: usize = 20;
 impl<'a> Gathering<'_, 'a> {
     /// For each group the data of each of its jobs; none where the deployment is too large, which is reported.
     pub fn data(mut self, consumers: &[Vec<Consumer>]) -> Option<Vec<Vec<JobData>>> {
-        let providers = Providers::new(self.providers, &self.manifest.groups, self.deployment);
+        let providers = Providers::new(self.providers, &self.manifest.groups, self.request);
         let mut all = Vec::new();
         for (group, consumers) in self.manifest.groups.iter().zip(consumers) {
             let mut data = Vec::new();

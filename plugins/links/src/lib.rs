@@ -9,7 +9,6 @@ pub mod consume;
 pub mod content;
 pub mod data;
 mod declaration;
-pub mod deployment;
 pub mod group;
 #[cfg(target_family = "wasm")]
 #[allow(unsafe_code, reason = "generated bindings")]
@@ -20,6 +19,7 @@ pub mod manifest;
 pub mod properties;
 pub mod provide;
 pub mod quarks;
+pub mod request;
 pub mod resolve;
 pub mod resolved;
 mod stage;
@@ -27,8 +27,9 @@ pub mod value;
 pub mod variables;
 
 pub use boson_contract::links::{Addresses, Consumed, External, ExternalLink, JobSpec, OtherDeployment, Resolved};
+pub use boson_contract::types::Deployment;
 pub use content::Ids;
-pub use deployment::Deployment;
+pub use request::Request;
 pub use stage::{addresses, resolve};
 
 /// JSON Schema of the stage's settings.

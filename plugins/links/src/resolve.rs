@@ -2,10 +2,10 @@
 
 use crate::codes;
 use crate::consume::{Asker, Consumer, Way};
-use crate::deployment::Deployment;
 use crate::group::Group;
 use crate::manifest::Manifest;
 use crate::provide::{Provider, Source};
+use crate::request::Request;
 use boson_contract::links::ExternalLink;
 use boson_document::{Diagnostic, Pointer, Report};
 use boson_manifest::names::Names;
@@ -37,8 +37,7 @@ const MAX_NAMED_PROVIDERS: usize = 30;
 #[derive(Debug)]
 pub struct Providers<'p> {
     groups: &'p [Group<'p>],
-    /// The consuming deployment, with the links from outside of it.
-    deployment: &'p Deployment,
+    request: Request<'p>,
     by_kind: HashMap<&'p str, Vec<&'p Provider>>,
     by_name: HashMap<(&'p str, &'p str), Vec<&'p Provider>>,
 }
@@ -47,10 +46,10 @@ pub struct Providers<'p> {
 
 impl<'p> Providers<'p> {
     /// Sorts providers by type and name; those that cannot be consumed are left out.
-    pub fn new(all: &'p [Provider], groups: &'p [Group<'p>], deployment: &'p Deployment) -> Self {
+    pub fn new(all: &'p [Provider], groups: &'p [Group<'p>], request: Request<'p>) -> Self {
         let mut providers = Self {
             groups,
-            deployment,
+            request,
             by_kind: HashMap::new(),
             by_name: HashMap::new(),
         };
@@ -110,10 +109,9 @@ impl<'p> Providers<'p> {
 
     /// The external links that a consumer may get.
     fn external_to(&self, consumer: &Consumer) -> &'p [ExternalLink] {
-        let external = &self.deployment.external;
         match &consumer.deployment {
-            Some(other) => external.of_deployment(other).unwrap_or_default(),
-            None => &external.native,
+            Some(other) => self.request.external.of_deployment(other).unwrap_or_default(),
+            None => &self.request.external.native,
         }
     }
 
@@ -226,7 +224,7 @@ impl<'p> Providers<'p> {
         } else {
             format!("with alias '{}' ", provider.name)
         };
-        let deployment = &self.deployment.name;
+        let deployment = &self.request.deployment.name;
         let miss = network.map_or_else(String::new, |network| {
             format!(" does not belong to network '{network}'")
         });

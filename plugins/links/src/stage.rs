@@ -3,32 +3,32 @@
 use crate::consume::{Consumer, consumed};
 use crate::content::{Content, Ids};
 use crate::data::Gathering;
-use crate::deployment::Deployment;
 use crate::manifest::Manifest;
 use crate::provide::{Provider, Source, provided};
+use crate::request::Request;
 use crate::resolve::{Plan, collected};
 use crate::resolved::Documents;
 use crate::value::plain;
 use crate::{addons, codes, limit, quarks, variables};
 use boson_contract::Reply;
-use boson_contract::links::{self, Addresses, JobSpec, Resolved};
-use boson_document::{Pointer, Report, Tree};
+use boson_contract::links::{self, Addresses, Resolved};
+use boson_document::{Pointer, Report};
 use boson_manifest::dns;
 use boson_manifest::instances::{Layout, Spread};
 use boson_manifest::names::{Names, label};
 use boson_manifest::spec::Specs;
 use std::collections::HashSet;
 
-/// Resolves a whole deployment. `document` is the manifest with variables replaced.
+/// Resolves a whole deployment, whose manifest has its variables replaced.
 ///
 /// # Errors
 /// All errors in the input, with the warnings. Links are resolved only if manifest and specs are valid.
-pub fn resolve(document: &Tree, deployment: &Deployment, jobs: &[JobSpec<'_>], ids: Ids) -> Reply<Resolved> {
+pub fn resolve(request: Request<'_>, ids: Ids) -> Reply<Resolved> {
     let mut report = limit::report();
-    let resolved = run(document, deployment, jobs, ids, &mut report);
+    let resolved = run(request, ids, &mut report);
     match resolved {
         Some(resolved) if !report.failed() => Ok((resolved, limit::finish(report))),
-        _ => Err(collected(limit::finish(report), &deployment.name)),
+        _ => Err(collected(limit::finish(report), &request.deployment.name)),
     }
 }
 
@@ -38,13 +38,13 @@ pub fn resolve(document: &Tree, deployment: &Deployment, jobs: &[JobSpec<'_>], i
 ///
 /// # Errors
 /// Links of variables with no provider or several providers.
-pub fn addresses(document: &Tree, deployment: &Deployment, jobs: &[JobSpec<'_>]) -> Reply<Addresses> {
+pub fn addresses(request: Request<'_>) -> Reply<Addresses> {
     let mut unchecked = limit::report();
     let mut report = limit::report();
-    let specs = Specs::read(jobs, codes::JOB_SPEC, &mut unchecked);
-    let found = plan(document, deployment, &specs, &mut unchecked)
-        .and_then(|plan| variables::addresses(document, &plan, deployment, &mut report));
-    let reported = collected(limit::finish(report), &deployment.name);
+    let specs = Specs::read(request.jobs, codes::JOB_SPEC, &mut unchecked);
+    let plan = plan(request, &specs, &mut unchecked);
+    let found = plan.and_then(|plan| variables::addresses(&plan, request, &mut report));
+    let reported = collected(limit::finish(report), &request.deployment.name);
     match found {
         Some(addresses) => Ok((addresses, reported)),
         // Other errors may be the cause, but a placeholder in place of a number is not.
@@ -56,8 +56,9 @@ pub fn addresses(document: &Tree, deployment: &Deployment, jobs: &[JobSpec<'_>])
     }
 }
 
-fn plan<'a>(document: &'a Tree, deployment: &Deployment, specs: &Specs<'a>, report: &mut Report) -> Option<Plan<'a>> {
-    let mut manifest = Manifest::read(document, specs, report);
+fn plan<'a>(request: Request<'a>, specs: &Specs<'a>, report: &mut Report) -> Option<Plan<'a>> {
+    let deployment = request.deployment;
+    let mut manifest = Manifest::read(request.document, specs, report);
     addons::place(&mut manifest, &deployment.name, specs, report);
     let names = match Names::new(&deployment.name, &deployment.namespace, &deployment.cluster_domain) {
         Ok(names) => names,
@@ -67,7 +68,7 @@ fn plan<'a>(document: &'a Tree, deployment: &Deployment, specs: &Specs<'a>, repo
         }
     };
     lay_out(&mut manifest, &names, deployment.spread, report);
-    let (providers, consumers) = declared(&manifest, specs, deployment, report);
+    let (providers, consumers) = declared(&manifest, specs, request, report);
     Some(Plan {
         manifest,
         names,
@@ -76,50 +77,38 @@ fn plan<'a>(document: &'a Tree, deployment: &Deployment, specs: &Specs<'a>, repo
     })
 }
 
-fn run(
-    document: &Tree,
-    deployment: &Deployment,
-    jobs: &[JobSpec<'_>],
-    ids: Ids,
-    report: &mut Report,
-) -> Option<Resolved> {
-    let specs = Specs::read(jobs, codes::JOB_SPEC, report);
-    let plan = plan(document, deployment, &specs, report)?;
+fn run(request: Request<'_>, ids: Ids, report: &mut Report) -> Option<Resolved> {
+    let specs = Specs::read(request.jobs, codes::JOB_SPEC, report);
+    let plan = plan(request, &specs, report)?;
     if report.failed() {
         return None;
     }
-    variables::addresses(document, &plan, deployment, report);
+    variables::addresses(&plan, request, report);
     let Plan {
         manifest,
         names,
         providers,
         consumers,
     } = plan;
-    let content = Content::new(deployment, &manifest.groups, &names, ids);
+    let content = Content::new(request.deployment, &manifest.groups, &names, ids);
     let gathering = Gathering {
         manifest: &manifest,
         specs: &specs,
         providers: &providers,
-        deployment,
+        request,
         content,
         report,
     };
     let data = gathering.data(&consumers)?;
-    let content = Content::new(deployment, &manifest.groups, &names, ids);
+    let content = Content::new(request.deployment, &manifest.groups, &names, ids);
     let offered = offered(&providers, &manifest, content, report);
     if report.failed() {
         return None;
     }
     // The bpm stage, which makes the DNS objects, reports errors in aliases.
-    let zone = dns::zone(dns::Request {
-        manifest: document,
-        deployment: &deployment.name,
-        namespace: &deployment.namespace,
-        cluster_domain: &deployment.cluster_domain,
-        spread: deployment.spread,
-    });
+    let zone = dns::zone(request.document, request.deployment);
     Some(Resolved {
-        groups: Documents::new(&manifest, &deployment.name, &names, zone).all(data, report),
+        groups: Documents::new(&manifest, &request.deployment.name, &names, zone).all(data, report),
         providers: offered,
     })
 }
@@ -167,17 +156,16 @@ fn lay_out(manifest: &mut Manifest<'_>, names: &Names, spread: Spread, report: &
 fn declared(
     manifest: &Manifest<'_>,
     specs: &Specs<'_>,
-    deployment: &Deployment,
+    request: Request<'_>,
     report: &mut Report,
 ) -> (Vec<Provider>, Vec<Vec<Consumer>>) {
-    let name = manifest.tree.str("name");
     let (mut providers, mut consumers) = (Vec::new(), Vec::new());
     for (number, group) in manifest.groups.iter().enumerate() {
         for job in &group.jobs {
             quarks::check(job, report);
         }
         providers.extend(provided(number, group, specs, report));
-        consumers.push(consumed(number, group, specs, deployment, name, report));
+        consumers.push(consumed(number, group, specs, request, report));
     }
     (providers, consumers)
 }

@@ -1,8 +1,8 @@
 //! Links that variables consume: addresses of groups for the names in certificates.
 
 use crate::consume::{Asker, Consumer, Way};
-use crate::deployment::Deployment;
 use crate::provide::Source;
+use crate::request::Request;
 use crate::resolve::{Found, Plan, Providers};
 use crate::value::text;
 use boson_contract::links::Addresses;
@@ -62,11 +62,11 @@ fn link(variable: &str, original: &str, entry: &Tree, place: Place) -> VariableL
 
 /// The addresses of the providers of the links that variables consume, for each variable; `None` if one was not found,
 /// which is reported.
-pub fn addresses(document: &Tree, plan: &Plan<'_>, deployment: &Deployment, report: &mut Report) -> Option<Addresses> {
+pub fn addresses(plan: &Plan<'_>, request: Request<'_>, report: &mut Report) -> Option<Addresses> {
     let groups = &plan.manifest.groups;
-    let index = Providers::new(&plan.providers, groups, deployment);
+    let index = Providers::new(&plan.providers, groups, request);
     let (mut addresses, mut complete) = (Addresses::new(), true);
-    for link in consumed(document) {
+    for link in consumed(request.document) {
         let (address, instances): (_, Vec<String>) = match index.find(&link.consumer, report) {
             Some(Found::Provider(provider)) => {
                 let group = &groups[provider.group];

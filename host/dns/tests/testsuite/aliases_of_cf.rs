@@ -5,8 +5,8 @@ use boson_dns::instances::{Endpoint, Slice, Snapshot};
 use boson_dns::resolve::{Answer, Wanted, resolve};
 use boson_dns::zone::{AliasFiles, Zone};
 use boson_document::{Code, Place, Report, Tree, json};
-use boson_manifest::dns::{Codes, Request, collect};
-use boson_manifest::instances::Spread;
+use boson_manifest::dns::{Codes, collect};
+use boson_manifest::instances::Deployment;
 use std::net::Ipv4Addr;
 
 /// Domains below `service.cf.internal`, groups, query.
@@ -99,15 +99,14 @@ fn every_alias_has_an_answer() {
     let manifest = manifest();
     // The deployment may have another name than the manifest gives it.
     for deployment in ["cf", "my-cf"] {
-        let request = Request {
-            manifest: &manifest,
-            deployment,
-            namespace: "ns",
-            cluster_domain: "cluster.local",
-            spread: Spread::Total,
+        let deployment = Deployment {
+            name: deployment.into(),
+            namespace: "ns".into(),
+            cluster_domain: "cluster.local".into(),
+            ..Deployment::default()
         };
         let mut report = Report::default();
-        let collected = collect(request, CODES, &Place::default(), &mut report);
+        let collected = collect(&manifest, &deployment, CODES, &Place::default(), &mut report);
         assert!(collected.wanted);
         assert_eq!(report.into_diagnostics(), []);
         let zone = Zone::read(&json::to_text(&collected.zone.document()), &AliasFiles::new()).unwrap();

@@ -6,6 +6,7 @@
 pub mod bpm;
 pub mod links;
 pub mod ops;
+pub mod types;
 pub mod variables;
 
 use boson_document::Diagnostic;

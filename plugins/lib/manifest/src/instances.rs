@@ -5,19 +5,10 @@
 
 use crate::names::{NameError, Names};
 use crate::redacted;
+pub use boson_contract::types::{Deployment, Spread};
 
 /// Most instances of a group. Each has its own pod and Service, and Kubernetes is made for 3,000 pods in a namespace.
 pub const MAX_INSTANCES_PER_GROUP: u64 = 1_000;
-
-/// What `instances` of a group means.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Spread {
-    /// All instances of the group, spread over its AZs: BOSH's meaning.
-    #[default]
-    Total,
-    /// The instances in each AZ.
-    PerZone,
-}
 
 /// The number of instances of a group, and their AZs.
 #[derive(Clone, Copy, Debug)]
@@ -141,25 +132,6 @@ impl Layout<'_> {
             address: names.instance_address(self.group, pod.index)?,
             group: self.group.into(),
         })
-    }
-}
-
-// === impl Spread ===
-
-impl Spread {
-    /// As the extension and the command line spell it.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Total => "total",
-            Self::PerZone => "per-zone",
-        }
-    }
-
-    /// The one of this name.
-    pub fn named(name: &str) -> Option<Self> {
-        [Self::Total, Self::PerZone]
-            .into_iter()
-            .find(|spread| spread.name() == name)
     }
 }
 

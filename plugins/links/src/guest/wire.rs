@@ -1,7 +1,8 @@
 //! Converts this stage's types to those of the contract, and back.
 
 use super::{shapes, wit};
-use crate::{Deployment, Ids, codes};
+use crate::{Deployment, Ids, Request, codes};
+use boson_contract::Reply;
 use boson_contract::links::{Consumed, External, ExternalLink, JobSpec, OtherDeployment, Provider, ResolvedGroup};
 use boson_document::contract::reject_required;
 use boson_document::{Diagnostic, Pointer, Tree, contract_types, json};
@@ -14,11 +15,12 @@ pub fn parse(text: &str, name: &str) -> Result<Tree, Vec<wit::Diagnostic>> {
     json::parse(text).map_err(|error| to_wire(vec![malformed(error)], name))
 }
 
-/// The manifest, the deployment and the specs of the jobs of a call, if the plugin knows all members that it must know.
-pub fn read(
+/// Makes a call, if the plugin knows all members that it must know.
+pub fn call<T>(
     request: &shapes::LinksRequest,
     context: wit::Context,
-) -> Result<(Tree, Deployment, Vec<Tree>), Vec<wit::Diagnostic>> {
+    function: impl FnOnce(Request<'_>) -> Reply<T>,
+) -> Result<(T, Vec<wit::Diagnostic>), Vec<wit::Diagnostic>> {
     let failed = |error| to_wire(vec![error], &request.document_name);
     let members = request.jobs.iter().flat_map(|job| names(&job.more));
     let shared = request.deployments.iter().flat_map(|other| &other.links);
@@ -32,14 +34,21 @@ pub fn read(
         failed(Diagnostic::error(codes::NO_DEPLOYMENT, missing))
     })?;
     let specs = request.jobs.iter().map(|job| parse(&job.spec, &job.document_name));
-    let specs = specs.collect::<Result<_, _>>()?;
+    let specs = specs.collect::<Result<Vec<Tree>, _>>()?;
     let document = parse(&request.document, &request.document_name)?;
     let external = External {
         native: links(&request.native)?,
         deployments: request.deployments.iter().map(other).collect::<Result<_, _>>()?,
     };
-    let deployment = self::deployment(deployment, &request.options, external);
-    Ok((document, deployment, specs))
+    let called = Request {
+        document: &document,
+        deployment: &self::deployment(deployment, &request.options),
+        jobs: &jobs(&request.jobs, &specs),
+        external: &external,
+    };
+    let name = &request.document_name;
+    let (value, diagnostics) = function(called).map_err(|all| to_wire(all, name))?;
+    Ok((value, to_wire(diagnostics, name)))
 }
 
 fn other(deployment: &shapes::OtherDeployment) -> Result<OtherDeployment, Vec<wit::Diagnostic>> {
@@ -61,21 +70,22 @@ fn links(links: &[shapes::ExternalLink]) -> Result<Vec<ExternalLink>, Vec<wit::D
     links.iter().map(link).collect()
 }
 
-fn deployment(deployment: wit::Deployment, options: &wit::ConversionOptions, external: External) -> Deployment {
+fn deployment(deployment: wit::Deployment, options: &wit::ConversionOptions) -> Deployment {
     Deployment {
         name: deployment.name,
         namespace: deployment.namespace,
         cluster_domain: options.cluster_domain.clone(),
+        operator_image: options.operator_image.clone(),
+        registry: options.registry.clone(),
         spread: match options.spread {
             wit::Spread::Total => Spread::Total,
             wit::Spread::PerZone => Spread::PerZone,
         },
-        external,
     }
 }
 
 /// The jobs of a call, with their specs.
-pub fn jobs<'r>(jobs: &'r [shapes::JobSpec], specs: &'r [Tree]) -> Vec<JobSpec<'r>> {
+fn jobs<'r>(jobs: &'r [shapes::JobSpec], specs: &'r [Tree]) -> Vec<JobSpec<'r>> {
     let job = |(job, spec): (&'r shapes::JobSpec, &'r Tree)| JobSpec {
         release: &job.release,
         job: &job.job,

@@ -2,7 +2,7 @@
 
 use boson_contract::Reply;
 use boson_document::{Diagnostic, Pointer, Severity, Tree, json};
-use boson_links::{Addresses, Deployment, External, Ids, JobSpec, Resolved, addresses, resolve};
+use boson_links::{Addresses, Deployment, External, Ids, JobSpec, Request, Resolved, addresses, resolve};
 use boson_manifest::instances::Spread;
 use serde_json::{Value, json as value};
 
@@ -65,7 +65,7 @@ impl Case {
     }
 
     pub fn resolve(&self) -> Reply<Resolved> {
-        resolve(&tree(&self.manifest), &self.deployment(), &self.jobs(), self.ids)
+        self.call(|request| resolve(request, self.ids))
     }
 
     fn jobs(&self) -> Vec<JobSpec<'_>> {
@@ -78,19 +78,25 @@ impl Case {
         jobs.collect()
     }
 
-    fn deployment(&self) -> Deployment {
-        Deployment {
+    fn call<T>(&self, function: impl FnOnce(Request<'_>) -> T) -> T {
+        let deployment = Deployment {
             name: "dep".into(),
             namespace: "ns".into(),
             cluster_domain: "cluster.local".into(),
             spread: self.spread,
-            external: self.external.clone(),
-        }
+            ..Deployment::default()
+        };
+        function(Request {
+            document: &tree(&self.manifest),
+            deployment: &deployment,
+            jobs: &self.jobs(),
+            external: &self.external,
+        })
     }
 
     /// The addresses that variables consume, or the errors.
     pub fn addresses(&self) -> Result<Addresses, Vec<(String, String)>> {
-        let found = addresses(&tree(&self.manifest), &self.deployment(), &self.jobs());
+        let found = self.call(addresses);
         found
             .map(|(addresses, _)| addresses)
             .map_err(|diagnostics| reported(&diagnostics, Severity::Error))

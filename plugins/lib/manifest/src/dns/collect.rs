@@ -3,30 +3,18 @@
 use super::aliases::{Recursion, alias_fault};
 use super::handlers::{HANDLER_FILE, Handler, RECURSOR, servers};
 use super::server::Server;
-use super::{Aliases, GroupNames, Place, ROOT, Zone, is_release};
+use super::{Aliases, GroupNames, ROOT, Zone, is_release};
 use crate::group::InstanceGroup;
-use crate::instances::{Layout, Spread};
+use crate::instances::{Deployment, Layout};
 use crate::members::{UNREPORTED as UNREPORTED_MEMBERS, unreported};
 use crate::names::{Names, label};
-use boson_document::{self as document, Code, Map, Pointer, Report, Tree};
+use boson_document::{Code, Map, Place, Pointer, Report, Tree};
 use std::net::IpAddr;
 
 /// Most aliases of a deployment.
 const MAX_ALIASES: usize = 5_000;
 /// Most instances that an alias with `placeholder_type: uuid` is made for.
 const MAX_PLACEHOLDERS: u64 = 1_000;
-
-#[derive(Clone, Copy, Debug)]
-pub struct Request<'a> {
-    pub manifest: &'a Tree,
-    /// Name of the deployment.
-    pub deployment: &'a str,
-    pub namespace: &'a str,
-    /// Domain of the cluster.
-    pub cluster_domain: &'a str,
-    /// What `instances` means.
-    pub spread: Spread,
-}
 
 #[derive(Clone, Debug, Default)]
 pub struct Collected {
@@ -48,20 +36,21 @@ struct Reader<'r> {
     zone: Zone,
     wanted: bool,
     codes: &'static Codes,
-    place: &'r document::Place,
+    place: &'r Place,
     report: &'r mut Report,
 }
 
 /// Reads the manifest; errors are in the report. `place`: the manifest.
-pub fn collect(request: Request<'_>, codes: &'static Codes, place: &document::Place, report: &mut Report) -> Collected {
+pub fn collect(
+    manifest: &Tree,
+    deployment: &Deployment,
+    codes: &'static Codes,
+    place: &Place,
+    report: &mut Report,
+) -> Collected {
     let mut reader = Reader {
         zone: Zone {
-            place: Place {
-                deployment: request.deployment.into(),
-                namespace: request.namespace.into(),
-                cluster_domain: request.cluster_domain.into(),
-            },
-            spread: request.spread,
+            deployment: deployment.clone(),
             ..Zone::default()
         },
         wanted: false,
@@ -69,8 +58,7 @@ pub fn collect(request: Request<'_>, codes: &'static Codes, place: &document::Pl
         place,
         report,
     };
-    let manifest = request.manifest;
-    let both = [Some(request.deployment), manifest.str("name")];
+    let both = [Some(deployment.name.as_str()), manifest.str("name")];
     for name in both.into_iter().flatten().map(label) {
         push_new(&mut reader.zone.deployments, name);
     }
@@ -81,7 +69,7 @@ pub fn collect(request: Request<'_>, codes: &'static Codes, place: &document::Pl
     for file in files {
         define(file.aliases, &file.place, &mut reader);
     }
-    link_aliases(request, &mut reader);
+    link_aliases(manifest, &mut reader);
     checked(&mut reader);
     let feature = manifest.find(&["features", "use_dns_addresses"]);
     Collected {
@@ -91,12 +79,12 @@ pub fn collect(request: Request<'_>, codes: &'static Codes, place: &document::Pl
 }
 
 /// The names, if the manifest uses BOSH DNS, without a report of errors.
-pub fn zone(request: Request<'_>) -> Option<Zone> {
+pub fn zone(manifest: &Tree, deployment: &Deployment) -> Option<Zone> {
     const UNREPORTED: &Codes = &Codes {
         invalid: UNREPORTED_MEMBERS.wrong_type,
         no_effect: UNREPORTED_MEMBERS.wrong_type,
     };
-    let collected = collect(request, UNREPORTED, &document::Place::default(), &mut unreported());
+    let collected = collect(manifest, deployment, UNREPORTED, &Place::default(), &mut unreported());
     collected.wanted.then_some(collected.zone)
 }
 
@@ -262,30 +250,23 @@ fn define(aliases: Vec<(String, Vec<String>, Pointer)>, place: &Pointer, reader:
 }
 
 /// `aliases` of provided links.
-fn link_aliases(request: Request<'_>, reader: &mut Reader<'_>) {
+fn link_aliases(manifest: &Tree, reader: &mut Reader<'_>) {
     let files = reader.zone.aliases.clone();
-    for group in InstanceGroup::all(request.manifest) {
+    for group in InstanceGroup::all(manifest) {
         for (place, job) in group.jobs(&mut unreported()) {
             let provides = job.members("provides");
             for (link, given) in provides.into_iter().flatten() {
                 let place = place.at("provides").at(link).at("aliases");
                 for (nth, alias) in given.items("aliases").iter().enumerate() {
                     reader.wanted = true;
-                    link_alias(request, &group, alias, &files, &place.at(nth).pointer, reader);
+                    link_alias(&group, alias, &files, &place.at(nth).pointer, reader);
                 }
             }
         }
     }
 }
 
-fn link_alias(
-    request: Request<'_>,
-    group: &InstanceGroup<'_>,
-    alias: &Tree,
-    files: &Aliases,
-    place: &Pointer,
-    reader: &mut Reader<'_>,
-) {
+fn link_alias(group: &InstanceGroup<'_>, alias: &Tree, files: &Aliases, place: &Pointer, reader: &mut Reader<'_>) {
     let Some(domain) = alias.str("domain") else {
         return reader.error(place, "An alias of a link has no 'domain'".into());
     };
@@ -298,10 +279,10 @@ fn link_alias(
         Some("all") => 4,
         _ => 0,
     };
-    let deployment = label(request.deployment);
-    let below = format!("{}.*.{deployment}.{ROOT}", label(&group.name));
+    let deployment = &reader.zone.deployment;
+    let below = format!("{}.*.{}.{ROOT}", label(&group.name), label(&deployment.name));
     let made = match alias.str("placeholder_type") {
-        Some("uuid") => of_members(request, group, domain, &below),
+        Some("uuid") => of_members(deployment, group, domain, &below),
         _ => vec![(domain.to_string(), format!("q-s{health}.{below}"))],
     };
     if reader.zone.aliases.len() + made.len() > MAX_ALIASES {
@@ -316,18 +297,18 @@ fn link_alias(
 }
 
 /// One alias for each member of the group: the first `_` of the domain stands for its id.
-fn of_members(request: Request<'_>, group: &InstanceGroup<'_>, domain: &str, below: &str) -> Vec<(String, String)> {
+fn of_members(deployment: &Deployment, group: &InstanceGroup<'_>, domain: &str, below: &str) -> Vec<(String, String)> {
     let unreported = &mut unreported();
     let layout = Layout {
         group: &group.name,
         azs: &group.azs(unreported),
         instances: group.instances(unreported).unwrap_or_default(),
-        spread: request.spread,
+        spread: deployment.spread,
     };
     if layout.count() > MAX_PLACEHOLDERS {
         return Vec::new();
     }
-    let names = Names::new(request.deployment, request.namespace, request.cluster_domain);
+    let names = Names::new(&deployment.name, &deployment.namespace, &deployment.cluster_domain);
     let instances = names.and_then(|names| layout.instances(&names)).unwrap_or_default();
     let entry = |id: String| (domain.replacen('_', &id, 1), format!("{id}.{below}"));
     instances.iter().map(|instance| entry(instance.id())).collect()
@@ -429,7 +410,7 @@ impl Reader<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use boson_document::json;
+    use boson_document::{Diagnostic, json};
 
     const CODES: &Codes = &Codes {
         invalid: &Code::new("invalid", "", ""),
@@ -439,16 +420,15 @@ mod tests {
     /// With the errors and warnings of the report.
     fn reported(text: &str) -> (Collected, Vec<String>) {
         let manifest = json::parse(text).unwrap();
-        let request = Request {
-            manifest: &manifest,
-            deployment: "demo",
-            namespace: "ns",
-            cluster_domain: "cluster.local",
-            spread: Spread::Total,
+        let deployment = Deployment {
+            name: "demo".into(),
+            namespace: "ns".into(),
+            cluster_domain: "cluster.local".into(),
+            ..Deployment::default()
         };
         let mut report = Report::default();
-        let collected = collect(request, CODES, &document::Place::default(), &mut report);
-        let line = |one: document::Diagnostic| {
+        let collected = collect(&manifest, &deployment, CODES, &Place::default(), &mut report);
+        let line = |one: Diagnostic| {
             let pointer = one.pointer.map(|at| at.to_string()).unwrap_or_default();
             format!("{} {pointer} {}", one.code.name, one.message)
         };

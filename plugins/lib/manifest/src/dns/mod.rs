@@ -11,12 +11,12 @@ mod pod_server;
 mod server;
 
 pub use aliases::{Aliases, Recursion, alias_fault};
-pub use collect::{Codes, Collected, Request, collect, zone};
+pub use collect::{Codes, Collected, collect, zone};
 pub use handlers::{HANDLER_FILE, Handler, HandlerFault, MAX_HANDLERS, Source};
 pub use pod_server::needs_pod_server;
 pub use server::Server;
 
-use crate::instances::Spread;
+use crate::instances::Deployment;
 use crate::names::{MAX_LABEL_LENGTH, Names, cut, label};
 use boson_document::Tree;
 
@@ -51,10 +51,7 @@ pub struct GroupNames {
 /// All names of a deployment.
 #[derive(Clone, Debug, Default)]
 pub struct Zone {
-    /// Name, namespace and cluster domain.
-    pub place: Place,
-    /// What `instances` means.
-    pub spread: Spread,
+    pub deployment: Deployment,
     /// Names that stand for the deployment in its names: that of the resource, and the manifest's `name`.
     pub deployments: Vec<String>,
     /// Names of networks: `n1` is the first.
@@ -67,16 +64,6 @@ pub struct Zone {
     pub aliases: Aliases,
     /// Settings of the server from the job `bosh-dns`.
     pub server: Server,
-}
-
-/// Name and place of a deployment.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Place {
-    /// Name of the deployment.
-    pub deployment: String,
-    pub namespace: String,
-    /// Domain of the cluster.
-    pub cluster_domain: String,
 }
 
 /// Is this a release of BOSH DNS?
@@ -125,10 +112,10 @@ impl Zone {
         };
         Tree::object()
             .with("version", VERSION)
-            .with("deployment", self.place.deployment.as_str())
-            .with("namespace", self.place.namespace.as_str())
-            .with("clusterDomain", self.place.cluster_domain.as_str())
-            .with("spread", self.spread.name())
+            .with("deployment", self.deployment.name.as_str())
+            .with("namespace", self.deployment.namespace.as_str())
+            .with("clusterDomain", self.deployment.cluster_domain.as_str())
+            .with("spread", self.deployment.spread.name())
             .with("root", ROOT)
             .with("deployments", self.deployments.clone())
             .with("networks", self.networks.clone())

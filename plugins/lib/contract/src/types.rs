@@ -1,0 +1,46 @@
+//! `wit/types`.
+
+/// The deployment and its target.
+#[derive(Clone, Debug, Default)]
+pub struct Deployment {
+    pub name: String,
+    /// Kubernetes namespace.
+    pub namespace: String,
+    /// `cluster.local`.
+    pub cluster_domain: String,
+    /// Image with the `host` binary.
+    pub operator_image: String,
+    /// Replaces the `url` of every release.
+    pub registry: Option<String>,
+    /// What `instances` of a group means.
+    pub spread: Spread,
+}
+
+/// What `instances` of a group means.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Spread {
+    /// All instances of the group, spread over its AZs: BOSH's meaning.
+    #[default]
+    Total,
+    /// The instances in each AZ.
+    PerZone,
+}
+
+// === impl Spread ===
+
+impl Spread {
+    /// As the extension and the command line spell it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Total => "total",
+            Self::PerZone => "per-zone",
+        }
+    }
+
+    /// The one of this name.
+    pub fn named(name: &str) -> Option<Self> {
+        [Self::Total, Self::PerZone]
+            .into_iter()
+            .find(|spread| spread.name() == name)
+    }
+}
