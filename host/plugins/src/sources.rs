@@ -6,6 +6,7 @@ use super::marks::{MAX_PLUGINS, MAX_PLUGINS_PER_NAMESPACE};
 use super::registry::Key;
 use crate::codes;
 use boson_pipeline::Diagnostic;
+use clap::ValueEnum;
 use std::collections::BTreeMap;
 
 /// What an administrator requires of plugins from ConfigMaps.
@@ -19,14 +20,14 @@ pub struct PluginPolicy {
     pub updates: PluginUpdates,
 }
 
-/// Which plugins from ConfigMaps the operator uses.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+/// Which plugins from ConfigMaps the operator uses. The comments are the help of its option.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum PluginSources {
-    /// None; only the installed plugins.
+    /// None; only the installed plugins
     Off,
-    /// Those in the operator's namespace.
+    /// Those in the operator's namespace
     Operator,
-    /// Those in all namespaces that it serves.
+    /// Those in all namespaces that it serves
     #[default]
     All,
 }

@@ -24,7 +24,7 @@ use boson_plugin_tools::plugins;
 use boson_plugin_tools::signatures::{SignatureArguments, Signatures};
 use boson_plugins::{PluginPolicy, PluginSources, PluginUpdates};
 use boson_registry::Settings;
-use clap::{Args, ValueEnum};
+use clap::Args;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::str::FromStr;
@@ -161,7 +161,7 @@ pub struct OperatorArguments {
         env = "BOSON_PLUGINS",
         help_heading = "Plugins"
     )]
-    sources: PluginsFrom,
+    sources: PluginSources,
     /// Require a digest for plugins that are pulled from registries; otherwise a tag is resolved once, and the result
     /// is recorded in the plugin's ConfigMap
     #[arg(long, env = "BOSON_PLUGINS_PINNED", help_heading = "Plugins")]
@@ -175,54 +175,13 @@ pub struct OperatorArguments {
         env = "BOSON_PLUGIN_UPDATES",
         help_heading = "Plugins"
     )]
-    updates: Updates,
+    updates: PluginUpdates,
     #[command(flatten)]
     signatures: SignatureArguments,
     #[command(flatten)]
     plugins: PluginArguments,
     #[command(flatten)]
     allowed: PermissionArguments,
-}
-
-/// Which plugins from ConfigMaps to use.
-#[derive(Clone, Copy, Debug, Default, ValueEnum)]
-enum PluginsFrom {
-    /// None; only the installed plugins
-    Off,
-    /// Those in the operator's namespace
-    Operator,
-    /// Those in all namespaces that it serves
-    #[default]
-    All,
-}
-
-impl From<PluginsFrom> for PluginSources {
-    fn from(from: PluginsFrom) -> Self {
-        match from {
-            PluginsFrom::Off => Self::Off,
-            PluginsFrom::Operator => Self::Operator,
-            PluginsFrom::All => Self::All,
-        }
-    }
-}
-
-/// What happens with new versions of plugins from ConfigMaps.
-#[derive(Clone, Copy, Debug, Default, ValueEnum)]
-enum Updates {
-    /// They are used as soon as they are loaded
-    #[default]
-    Automatic,
-    /// A version that gains something is used when a PluginApproval covers it: see the command `plugin approve`
-    Approve,
-}
-
-impl From<Updates> for PluginUpdates {
-    fn from(updates: Updates) -> Self {
-        match updates {
-            Updates::Automatic => Self::Automatic,
-            Updates::Approve => Self::Approve,
-        }
-    }
 }
 
 /// An address to listen on, or none.
@@ -330,9 +289,9 @@ async fn operate(
         metrics: rules.metrics(),
         spare_keys: SPARE_KEYS,
         plugins: PluginPolicy {
-            sources: arguments.sources.into(),
+            sources: arguments.sources,
             pinned: arguments.plugins_pinned,
-            updates: arguments.updates.into(),
+            updates: arguments.updates,
         },
         conversion: Conversion {
             plugin_host: Arc::new(rules),

@@ -23,12 +23,14 @@ pub(super) use approved::Approved;
 pub(super) use review::Reviewer;
 pub(super) use version::version;
 
-/// What happens with a new version of a plugin.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+use clap::ValueEnum;
+
+/// What happens with new versions of plugins from ConfigMaps. The comments are the help of its option.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum PluginUpdates {
-    /// It is used as soon as it is loaded.
+    /// They are used as soon as they are loaded
     #[default]
     Automatic,
-    /// It is used as soon as it is loaded and approved.
+    /// A version that gains something is used when a PluginApproval covers it: see the command `plugin approve`
     Approve,
 }
