@@ -60,16 +60,6 @@ pub enum Watching<'a> {
     Fields(&'a Question),
 }
 
-/// Everything that is read before the first step.
-struct Gathered {
-    plugins: Plugins,
-    releases: Vec<Release>,
-    /// Manifest, ops files and variables.
-    read: Read,
-    configs: Configs,
-    natives: Vec<Document>,
-}
-
 /// What all steps need.
 struct Site<'a> {
     arguments: &'a ConvertArguments,
@@ -109,23 +99,17 @@ fn converted(
 ) -> Result<Done, Vec<Diagnostic>> {
     let permissions = arguments.allowed.permissions()?;
     progress.say("reading releases");
-    let gathered = gather(arguments, sources, progress)?;
-    warnings.extend(gathered.releases.iter().flat_map(|release| release.warnings.clone()));
+    let (mut site, read, configs) = gather(arguments, watching, sources, progress)?;
+    warnings.extend(site.releases.iter().flat_map(|release| release.warnings.clone()));
     warnings.extend(render_in_pods(arguments));
-    let mut site = Site {
-        plugins: attributed(gathered.plugins, arguments, &gathered.read, watching),
-        arguments,
-        watching,
-        releases: gathered.releases,
-        natives: gathered.natives,
-    };
+    site.plugins = attributed(site.plugins, arguments, &read, watching);
     progress.say("applying ops files and variables");
-    let document = site.merge(&gathered.read, &gathered.configs, sources, warnings)?;
+    let document = site.merge(&read, &configs, sources, warnings)?;
     let unknown = plugin_groups::unknown(&arguments.plugins.groups, &document);
     if !unknown.is_empty() {
         return Err(unknown);
     }
-    let mut read = gathered.read.generating();
+    let mut read = read.generating();
     let interpolated = site.interpolate(&mut read, &document, sources, warnings);
     secrets.add(read.secrets());
     let mut manifest = interpolated?;
@@ -157,11 +141,12 @@ fn converted(
 }
 
 /// Reads everything before anything fails, so that all missing inputs are reported at once.
-fn gather(
-    arguments: &ConvertArguments,
+fn gather<'a>(
+    arguments: &'a ConvertArguments,
+    watching: Watching<'a>,
     sources: &mut Sources,
     progress: &Progress,
-) -> Result<Gathered, Vec<Diagnostic>> {
+) -> Result<(Site<'a>, Read, Configs), Vec<Diagnostic>> {
     let plugins = plugins::prepare(&arguments.plugins, &Stage::ALL, sources);
     let most = memory::or_found(arguments.plugins.max_memory) / RELEASES_DIVISOR;
     let releases = releases::read(
@@ -176,13 +161,14 @@ fn gather(
     let natives = native::read(&arguments.natives, sources);
     let documents = all(read, configs, natives);
     let (plugins, releases, (read, configs, natives)) = all(plugins, releases, documents)?;
-    Ok(Gathered {
+    let site = Site {
+        arguments,
+        watching,
         plugins,
         releases,
-        read,
-        configs,
         natives,
-    })
+    };
+    Ok((site, read, configs))
 }
 
 /// The plugins, with who calls them, and what records the calls.
@@ -391,14 +377,8 @@ pub fn merged(
     sources: &mut Sources,
     warnings: &mut Vec<Diagnostic>,
 ) -> Result<Tree, Vec<Diagnostic>> {
-    let Gathered {
-        plugins,
-        releases,
-        read,
-        configs,
-        ..
-    } = gather(arguments, sources, &Progress::start())?;
-    let mut document = read.merge(&plugins, &configs, arguments.name.as_deref(), sources, warnings)?;
-    convert::resolve_latest(read.name(), &mut document, &releases);
+    let (site, read, configs) = gather(arguments, Watching::Nothing, sources, &Progress::start())?;
+    let mut document = read.merge(&site.plugins, &configs, arguments.name.as_deref(), sources, warnings)?;
+    convert::resolve_latest(read.name(), &mut document, &site.releases);
     Ok(document)
 }
