@@ -6,7 +6,7 @@ use boson_images::{Base, Pool, Stemcell};
 use boson_oci::Parts;
 use boson_pipeline::Diagnostic;
 use boson_registry::codes;
-use boson_registry::{Transfer, docker_credentials};
+use boson_registry::{Credentials, Transfer, docker_credentials};
 use parking_lot::Mutex;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -22,12 +22,7 @@ pub struct Bases {
 }
 
 /// An image that is read once.
-pub struct Lazy {
-    image: String,
-    cache: PathBuf,
-    transfer: Transfer,
-    read: OnceCell<Arc<Base>>,
-}
+type Lazy = OnceCell<Arc<Base>>;
 
 // === impl Bases ===
 
@@ -51,63 +46,54 @@ impl Bases {
         self.given.clone().unwrap_or_else(|| stemcell.published())
     }
 
-    /// The image for this stemcell.
-    pub fn of(&self, stemcell: &Stemcell) -> Arc<Lazy> {
-        let name = self.name(stemcell);
-        let mut all = self.all.lock();
-        let new = || Lazy {
-            image: name.clone(),
-            cache: self.cache.clone(),
-            transfer: self.transfer.clone(),
-            read: OnceCell::new(),
-        };
-        let lazy = all.entry(name.clone()).or_insert_with(|| Arc::new(new()));
-        lazy.clone()
-    }
-}
-
-// === impl Lazy ===
-
-impl Lazy {
-    /// The image.
+    /// The image of this name.
     ///
     /// # Errors
     /// It cannot be read, or cannot be used as a base.
-    pub async fn get(&self, pool: &Pool, bar: &Bar) -> Result<Arc<Base>, Diagnostic> {
-        let read = self.read.get_or_try_init(|| self.read(pool, bar));
+    pub async fn get(&self, image: &str, pool: &Pool, bar: &Bar) -> Result<Arc<Base>, Diagnostic> {
+        let lazy = self.all.lock().entry(image.to_owned()).or_default().clone();
+        let read = lazy.get_or_try_init(|| self.read(image, pool, bar));
         read.await.cloned()
     }
 
-    /// Reference of the image, if it is in a registry.
-    pub fn reference(&self) -> Option<&str> {
-        (!Path::new(&self.image).exists()).then_some(self.image.as_str())
-    }
-
-    async fn read(&self, pool: &Pool, bar: &Bar) -> Result<Arc<Base>, Diagnostic> {
+    async fn read(&self, image: &str, pool: &Pool, bar: &Bar) -> Result<Arc<Base>, Diagnostic> {
         bar.phase("stemcell", None);
-        let (image, place, pool) = (self.image.clone(), self.cache.join("stemcells"), pool.clone());
-        let base = match self.reference() {
-            None => blocking(move || Base::read(Path::new(&image), &place, &pool)).await?,
+        let (name, place, pool) = (image.to_owned(), self.cache.join("stemcells"), pool.clone());
+        let base = match reference(image) {
+            None => blocking(move || Base::read(Path::new(&name), &place, &pool)).await?,
             Some(image) if !has_registry(image) => return Err(missing(image)),
-            Some(_) => {
-                let parts = self.pulled(&place, bar).await?;
-                blocking(move || Base::of(&image, parts, &place, &pool)).await?
+            Some(image) => {
+                let parts = self.pulled(image, &place, bar).await?;
+                blocking(move || Base::of(&name, parts, &place, &pool)).await?
             }
         };
         Ok(Arc::new(base))
     }
 
-    async fn pulled(&self, place: &Path, bar: &Bar) -> Result<Parts, Diagnostic> {
-        let image = self.image.clone();
-        let credentials = blocking(move || docker_credentials(&image)).await?;
+    async fn pulled(&self, image: &str, place: &Path, bar: &Bar) -> Result<Parts, Diagnostic> {
+        let credentials = credentials(image).await?;
         let tell = |bytes: u64| bar.advance(bytes);
-        let pulled = self.transfer.pull(&self.image, credentials.as_ref(), place, &tell);
+        let pulled = self.transfer.pull(image, credentials.as_ref(), place, &tell);
         pulled.await.map_err(|error| match error.code.as_str() {
-            "image-missing" => missing(&self.image),
+            "image-missing" => missing(image),
             "image-access" => error.help("sign in with `docker login`, or check the name"),
             _ => error,
         })
     }
+}
+
+/// Reference of an image, if it is in a registry.
+pub fn reference(image: &str) -> Option<&str> {
+    (!Path::new(image).exists()).then_some(image)
+}
+
+/// The credentials of the user for an image.
+///
+/// # Errors
+/// They cannot be read.
+pub async fn credentials(image: &str) -> Result<Option<Credentials>, Diagnostic> {
+    let image = image.to_owned();
+    blocking(move || docker_credentials(&image)).await
 }
 
 /// A misspelt path must not cause a request to a registry.

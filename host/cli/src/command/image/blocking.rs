@@ -7,14 +7,12 @@ use boson_pipeline::Diagnostic;
 ///
 /// # Errors
 /// Those of the work, or the process is ending.
-pub async fn blocking<T: Send + 'static>(
-    work: impl FnOnce() -> Result<T, Diagnostic> + Send + 'static,
-) -> Result<T, Diagnostic> {
+pub async fn blocking<T: Send + 'static, E: From<Diagnostic> + Send + 'static>(
+    work: impl FnOnce() -> Result<T, E> + Send + 'static,
+) -> Result<T, E> {
     let done = tokio::task::spawn_blocking(work).await;
-    done.unwrap_or_else(|_| Err(interrupted()))
-}
-
-/// The error of work that was not finished.
-pub fn interrupted() -> Diagnostic {
-    Diagnostic::error(codes::IMAGE_UNWRITABLE, "building the image was interrupted").help("try again")
+    done.unwrap_or_else(|_| {
+        let error = Diagnostic::error(codes::IMAGE_UNWRITABLE, "building the image was interrupted");
+        Err(error.help("try again").into())
+    })
 }

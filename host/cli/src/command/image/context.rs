@@ -1,7 +1,7 @@
 //! Releases that were read, and the build contexts of source releases, for other builders.
 
 use super::Report;
-use super::blocking::interrupted;
+use super::blocking::blocking;
 use boson_compile::{Whole, codes};
 use boson_images::{Pool, Stemcell};
 use boson_pipeline::Diagnostic;
@@ -29,7 +29,7 @@ impl Read {
     /// # Errors
     /// The release is compiled; sources are missing; the disk is full.
     pub async fn write_context(self, stemcell_image: String, out: PathBuf, pool: Pool) -> Result<String, Report> {
-        let written = tokio::task::spawn_blocking(move || {
+        blocking(move || {
             let Opened::Source(source) = &self.opened else {
                 return Err(compiled(&self.name).into());
             };
@@ -41,8 +41,8 @@ impl Read {
             };
             boson_compile::write(&whole, &out, &pool).map_err(Report::of)?;
             Ok(self.name)
-        });
-        written.await.unwrap_or_else(|_| Err(interrupted().into()))
+        })
+        .await
     }
 }
 

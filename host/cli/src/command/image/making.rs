@@ -1,10 +1,11 @@
 //! Builds and delivers one image.
 
-use super::blocking::{blocking, interrupted};
+use super::Report;
+use super::base::{self, credentials};
+use super::blocking::blocking;
 use super::context::{Read, among};
 use super::progress::Progress;
 use super::selection::{From, Selected};
-use super::{Report, base};
 use boson_commands::output::{Bar, Bars};
 use boson_compile::{Compiler, Tally};
 use boson_images::codes;
@@ -12,7 +13,7 @@ use boson_images::{Base, Download, Downloads, Ingredients, Packages, Pool, Relea
 use boson_oci::Image;
 use boson_pipeline::Diagnostic;
 use boson_pipeline::report::Sources;
-use boson_registry::{Credentials, Transfer, docker_credentials};
+use boson_registry::Transfer;
 use boson_releases::Opened;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -52,13 +53,6 @@ enum Found {
     Downloaded(Download),
 }
 
-/// An image that was built.
-struct Built {
-    image: Image,
-    warnings: Vec<Diagnostic>,
-    tally: Option<Tally>,
-}
-
 /// Makes an image.
 ///
 /// # Errors
@@ -71,13 +65,13 @@ pub async fn image(site: &Arc<Site>, selected: &Arc<Selected>) -> Result<Made, R
     }
     let found = found(site, selected, &bar).await?;
     let (read, mut warnings) = read(site, selected, &found, &bar).await?;
+    let stemcell_image = site.bases.name(&read.stemcell);
     if let Some(directory) = &site.context {
         let out = if site.many {
             directory.join(among(&read.name, &selected.title))
         } else {
             directory.clone()
         };
-        let stemcell_image = site.bases.name(&read.stemcell);
         return Ok(Made {
             name: read.write_context(stemcell_image, out, site.pool.clone()).await?,
             warnings,
@@ -91,19 +85,14 @@ pub async fn image(site: &Arc<Site>, selected: &Arc<Selected>) -> Result<Made, R
         return Ok(made);
     }
     let read = compilable(site, read).await?;
-    let base = site.bases.of(&read.stemcell);
-    let built = built(site, read, base.get(&site.pool, &bar).await?, &bar).await?;
-    deliver(site, &built.image, &selected.title, base.reference(), &bar).await?;
+    let base = site.bases.get(&stemcell_image, &site.pool, &bar).await?;
+    let (image, mut made) = built(site, read, base, &bar).await?;
+    deliver(site, &image, &selected.title, base::reference(&stemcell_image), &bar).await?;
     if let Found::Downloaded(download) = found {
         download.done();
     }
-    warnings.extend(built.warnings);
-    Ok(Made {
-        digest: built.image.manifest.digest.to_string(),
-        name: built.image.name,
-        warnings,
-        tally: built.tally,
-    })
+    warnings.append(&mut made.warnings);
+    Ok(Made { warnings, ..made })
 }
 
 /// The image, if the registry already has it.
@@ -149,12 +138,12 @@ async fn read(
         Found::Downloaded(download) => (download.path.clone(), Some(download.title.clone())),
     };
     let (site, selected) = (site.clone(), selected.clone());
-    let read = tokio::task::spawn_blocking(move || {
+    blocking(move || {
         let mut sources = Sources::default();
         let opened = opened(&site, &selected, &path, title.as_deref(), &mut sources);
         opened.map_err(|diagnostics| Report { diagnostics, sources })
-    });
-    read.await.unwrap_or_else(|_| Err(interrupted().into()))
+    })
+    .await
 }
 
 fn opened(
@@ -221,15 +210,14 @@ fn other_version(wanted: &boson_images::Wanted, found: &str) -> Diagnostic {
     Diagnostic::error(codes::IMAGE_VERSION_DIFFERS, message).help("correct `version`, `url`, or the path of --release")
 }
 
-async fn built(site: &Arc<Site>, read: Read, base: Arc<Base>, bar: &Bar) -> Result<Built, Report> {
+/// The image, and what is said about it.
+async fn built(site: &Arc<Site>, read: Read, base: Arc<Base>, bar: &Bar) -> Result<(Image, Made), Report> {
     bar.phase("building", None);
     let (site, bar) = (site.clone(), bar.clone());
-    let work = move || assembled(&site, &read, &base, &bar).map_err(Report::of);
-    let built = tokio::task::spawn_blocking(work).await;
-    built.unwrap_or_else(|_| Err(interrupted().into()))
+    blocking(move || assembled(&site, &read, &base, &bar).map_err(Report::of)).await
 }
 
-fn assembled(site: &Site, read: &Read, base: &Base, bar: &Bar) -> Result<Built, Vec<Diagnostic>> {
+fn assembled(site: &Site, read: &Read, base: &Base, bar: &Bar) -> Result<(Image, Made), Vec<Diagnostic>> {
     let (mut layers, mut tally) = (Vec::new(), None);
     if let Opened::Source(source) = &read.opened {
         let progress = Progress::new(&site.bars, &source.release().name);
@@ -250,11 +238,13 @@ fn assembled(site: &Site, read: &Read, base: &Base, bar: &Bar) -> Result<Built, 
     };
     let mut tell = |bytes: u64| bar.set(bytes, None);
     let image = build(&ingredients, &site.cache.join("layers"), &site.pool, &mut tell).map_err(|error| vec![error])?;
-    Ok(Built {
-        image,
+    let made = Made {
+        name: image.name.clone(),
+        digest: image.manifest.digest.to_string(),
         warnings: base.warnings(),
         tally,
-    })
+    };
+    Ok((image, made))
 }
 
 /// Writes or pushes an image.
@@ -297,9 +287,4 @@ async fn push(site: &Site, image: &Image, from: Option<&str>, bar: &Bar) -> Resu
     let credentials = credentials(&image.name).await?;
     let tell = |bytes: u64| bar.advance(bytes);
     site.transfer.push(image, credentials.as_ref(), from, &tell).await
-}
-
-async fn credentials(name: &str) -> Result<Option<Credentials>, Diagnostic> {
-    let name = name.to_owned();
-    blocking(move || docker_credentials(&name)).await
 }
