@@ -18,12 +18,13 @@ use boson_controllers::{Config, Conversion};
 use boson_pipeline::bundle::Permissions;
 use boson_pipeline::report::Sources;
 use boson_pipeline::{Diagnostic, Stage};
+use boson_plugin_tools::components::RegistryComponents;
 use boson_plugin_tools::loaded::Loaded;
 use boson_plugin_tools::plugin_arguments::{PermissionArguments, PluginArguments};
 use boson_plugin_tools::plugins;
 use boson_plugin_tools::signatures::{SignatureArguments, Signatures};
 use boson_plugins::{PluginPolicy, PluginSources, PluginUpdates};
-use boson_registry::Settings;
+use boson_registry::{Registry, Settings};
 use clap::Args;
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -234,27 +235,24 @@ pub fn run(arguments: &OperatorArguments, color: Color) -> Result<(), ExitError>
     if arguments.pod_links && arguments.webhook_listen.0.is_none() {
         return Err(anyhow::anyhow!("--pod-links needs the webhook: set --webhook-listen, too").into());
     }
-    let settings = registries::settings(&arguments.without_tls, &arguments.authorities)?;
+    let settings = Settings {
+        allowed: arguments.registry_allowed.clone(),
+        ..registries::settings(&arguments.without_tls, &arguments.authorities)?
+    };
     let hosts = Hosts {
         allowed: arguments.document_hosts.iter().cloned().collect(),
         without_tls: arguments.document_hosts_without_tls.iter().cloned().collect(),
     };
     let web = WebDocuments::new(hosts, &files::read_all(&arguments.document_ca)?)?;
-    let images = RegistryImages::new(
-        arguments.image_cache.clone(),
-        &Settings {
-            allowed: arguments.registry_allowed.clone(),
-            ..settings
-        },
-    );
+    let registry = Registry::new(arguments.image_cache.clone(), &settings);
     std::panic::set_hook(Box::new(|panic| {
         // The panic's message may quote a value.
         let place = panic.location().map(ToString::to_string).unwrap_or_default();
         tracing::error!(place, "a defect: the operator panicked");
     }));
-    let images = images.map_err(|errors| exit::refused(&errors, &sources, color))?;
+    let registry = registry.map_err(|error| exit::refused(&[error], &sources, color))?;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
-    let ended = runtime.block_on(operate(arguments, budget, rules, permissions, images, signatures, web));
+    let ended = runtime.block_on(operate(arguments, budget, rules, permissions, registry, signatures, web));
     // The result of a conversion that still runs is not needed.
     runtime.shutdown_background();
     ended.map_err(|error| {
@@ -269,7 +267,7 @@ async fn operate(
     budget: Budget,
     rules: Loaded,
     permissions: Permissions,
-    images: RegistryImages,
+    registry: Registry,
     signatures: Arc<Signatures>,
     web: WebDocuments,
 ) -> anyhow::Result<()> {
@@ -295,8 +293,8 @@ async fn operate(
         },
         conversion: Conversion {
             plugin_host: Arc::new(rules),
-            components: Arc::new(images.components(signatures)),
-            images: Arc::new(images),
+            components: Arc::new(RegistryComponents::new(registry.clone(), signatures)),
+            images: Arc::new(RegistryImages(registry)),
             web: Arc::new(web),
             budget,
             cluster_domain: arguments.cluster_domain.clone(),
