@@ -30,7 +30,8 @@ Examples:
   host restart -d nats
   host recreate nats -d nats -n messaging --yes
   host restart nats/0 -d nats --no-converge";
-const STOP_EXAMPLES: &str = "\
+/// Of `host stop` and `host start`.
+pub const STOP_EXAMPLES: &str = "\
 A stopped instance group has no pods, and nothing waits for any. A stopped instance has a pod that runs on no node. Their claims stay, and so do their \
 states, and the instances in links, when the manifest changes. All pods of a group are deleted, or created, at the same time; one instance is stopped in \
 the order of a rollout.
@@ -45,9 +46,9 @@ Examples:
 
 pub(crate) const PAUSED: &str = "the deployment is paused: run `host resume`, or set spec.paused to false, first";
 
-/// Options of all these commands.
+/// Options of `host start`, which all these commands have.
 #[derive(Args, Debug)]
-struct Common {
+pub struct StartArguments {
     /// Instance group or instance, as `host instances` shows it [default: all]
     #[arg(value_name = "GROUP[/INDEX]")]
     selection: Option<Selection>,
@@ -71,28 +72,13 @@ struct Common {
 #[command(after_help = STOP_EXAMPLES)]
 pub struct StopArguments {
     #[command(flatten)]
-    common: Common,
-    #[command(flatten)]
-    drain: DrainArgument,
-    /// No effect: there is no VM that could be kept
-    #[arg(long)]
-    hard: bool,
-}
-
-/// The option of the commands that end pods.
-#[derive(Args, Debug)]
-struct DrainArgument {
+    common: StartArguments,
     /// Stop the present pods without their pre-stop and drain scripts
     #[arg(long)]
     skip_drain: bool,
-}
-
-/// Options of `host start`.
-#[derive(Args, Debug)]
-#[command(after_help = STOP_EXAMPLES)]
-pub struct StartArguments {
-    #[command(flatten)]
-    common: Common,
+    /// No effect: there is no VM that could be kept
+    #[arg(long)]
+    hard: bool,
 }
 
 /// Options of `host restart`.
@@ -100,9 +86,10 @@ pub struct StartArguments {
 #[command(after_help = RESTART_EXAMPLES)]
 pub struct RestartArguments {
     #[command(flatten)]
-    common: Common,
-    #[command(flatten)]
-    drain: DrainArgument,
+    common: StartArguments,
+    /// Stop the present pods without their pre-stop and drain scripts
+    #[arg(long)]
+    skip_drain: bool,
     /// Delete the pod of one instance now, without the order of a rollout
     #[arg(long, conflicts_with = "converge")]
     no_converge: bool,
@@ -125,13 +112,13 @@ pub struct RecreateArguments {
 /// # Errors
 /// See [`ExitError`].
 pub fn stop(arguments: &StopArguments) -> Result<(), ExitError> {
-    stop_or_start(&arguments.common, true, arguments.drain.skip_drain)
+    stop_or_start(&arguments.common, true, arguments.skip_drain)
 }
 
 /// # Errors
 /// See [`ExitError`].
 pub fn start(arguments: &StartArguments) -> Result<(), ExitError> {
-    stop_or_start(&arguments.common, false, false)
+    stop_or_start(arguments, false, false)
 }
 
 /// # Errors
@@ -147,7 +134,7 @@ pub fn recreate(arguments: &RecreateArguments) -> Result<(), ExitError> {
     replace(&arguments.restart, "Recreate", before, arguments.fix)
 }
 
-fn stop_or_start(common: &Common, stops: bool, skips_drain: bool) -> Result<(), ExitError> {
+fn stop_or_start(common: &StartArguments, stops: bool, skips_drain: bool) -> Result<(), ExitError> {
     let selection = common.selection.clone().unwrap_or_default();
     common.confirmation.check()?;
     common.deployment.run(async |access, found| {
@@ -230,7 +217,7 @@ fn replace(arguments: &RestartArguments, verb: &str, before: Option<Timestamp>, 
             is_old && !spec.is_ignored(&one.to_string())
         };
         let replaced: Vec<Instance> = instances.iter().filter(meant).cloned().collect();
-        if arguments.drain.skip_drain {
+        if arguments.skip_drain {
             drain::skip(&access, &replaced).await?;
         }
         if arguments.no_converge {

@@ -90,6 +90,7 @@ pub enum Command {
     /// Stop instance groups or an instance; their disks stay
     Stop(states::StopArguments),
     /// Start stopped instance groups or an instance
+    #[command(after_help = states::STOP_EXAMPLES)]
     Start(states::StartArguments),
     /// Replace the pods of instances, in the order of a rollout
     Restart(states::RestartArguments),
@@ -105,9 +106,11 @@ pub enum Command {
     /// Attach a disk to a stopped instance; the disk that it has is orphaned
     AttachDisk(disk::AttachDiskArguments),
     /// Take the disk of a stopped instance away, and keep it
-    OrphanDisk(disk::OrphanDiskArguments),
+    #[command(after_help = disk::ORPHAN_EXAMPLES)]
+    OrphanDisk(disk::DiskArguments),
     /// Delete an orphaned disk
-    DeleteDisk(disk::DeleteDiskArguments),
+    #[command(after_help = disk::DELETE_EXAMPLES)]
+    DeleteDisk(disk::DiskArguments),
     /// Keep an instance as it is, whatever changes
     Ignore(ignore::IgnoreArguments),
     /// Change an ignored instance again

@@ -36,14 +36,16 @@ Examples:
   host stop db/0 -d cf
   host attach-disk db/0 db-pvc-cf-db-v1-0-orphaned-12ab34cd -d cf
   host start db/0 -d cf";
-const ORPHAN_EXAMPLES: &str = "\
+/// Of `host orphan-disk`.
+pub const ORPHAN_EXAMPLES: &str = "\
 DISK is a PersistentVolumeClaim of an instance that is stopped and not ignored, from `host disks`. Its data is in a claim DISK-orphaned-ID from then on, \
 and the instance gets a new and empty disk when it is started. `host attach-disk` attaches the orphaned disk again. If the command is interrupted, run it \
 again. It needs the permissions of `host attach-disk`.
 
 Examples:
   host orphan-disk db-pvc-cf-db-v1-0";
-const DELETE_EXAMPLES: &str = "\
+/// Of `host delete-disk`.
+pub const DELETE_EXAMPLES: &str = "\
 DISK is an orphaned PersistentVolumeClaim, from `host disks --orphaned`. Kubernetes deletes the volume with its data, unless the reclaim policy of the volume is \
 Retain. This cannot be undone.
 
@@ -76,24 +78,9 @@ enum DiskProperties {
     Copy,
 }
 
-/// Options of `host orphan-disk`.
+/// Options of `host orphan-disk` and `host delete-disk`.
 #[derive(Args, Debug)]
-#[command(after_help = ORPHAN_EXAMPLES)]
-pub struct OrphanDiskArguments {
-    #[command(flatten)]
-    common: Common,
-}
-
-/// Options of `host delete-disk`.
-#[derive(Args, Debug)]
-#[command(after_help = DELETE_EXAMPLES)]
-pub struct DeleteDiskArguments {
-    #[command(flatten)]
-    common: Common,
-}
-
-#[derive(Args, Debug)]
-struct Common {
+pub struct DiskArguments {
     /// PersistentVolumeClaim
     #[arg(value_name = "DISK")]
     disk: String,
@@ -188,9 +175,9 @@ async fn orphan(access: &Access, present: &PersistentVolumeClaim) -> anyhow::Res
     Ok(orphan.name_any())
 }
 
-// === impl Common ===
+// === impl DiskArguments ===
 
-impl Common {
+impl DiskArguments {
     /// Asks whether to do this, and does it if there is such a disk. `done`: in the note that there is none.
     fn run(
         &self,
@@ -213,10 +200,10 @@ impl Common {
 
 /// # Errors
 /// See [`ExitError`].
-pub fn orphan_disk(arguments: &OrphanDiskArguments) -> Result<(), ExitError> {
-    let disk = &arguments.common.disk;
+pub fn orphan_disk(arguments: &DiskArguments) -> Result<(), ExitError> {
+    let disk = &arguments.disk;
     let question = format!("Orphan disk '{disk}'");
-    arguments.common.run(&question, "orphaned", async |access, found| {
+    arguments.run(&question, "orphaned", async |access, found| {
         if found.is_orphaned {
             output::complain(&format!("disk '{disk}' is orphaned already\n"));
             return Ok(());
@@ -233,10 +220,10 @@ pub fn orphan_disk(arguments: &OrphanDiskArguments) -> Result<(), ExitError> {
 
 /// # Errors
 /// See [`ExitError`].
-pub fn delete_disk(arguments: &DeleteDiskArguments) -> Result<(), ExitError> {
-    let disk = &arguments.common.disk;
+pub fn delete_disk(arguments: &DiskArguments) -> Result<(), ExitError> {
+    let disk = &arguments.disk;
     let question = format!("Delete disk '{disk}' and its data");
-    arguments.common.run(&question, "deleted", async |access, found| {
+    arguments.run(&question, "deleted", async |access, found| {
         if !found.is_orphaned {
             bail!("disk '{disk}' is not orphaned: run `host orphan-disk {disk}` first");
         }
