@@ -6,7 +6,7 @@ use crate::command::diff::{self, Before};
 use crate::command::instances::InstancesArgument;
 use crate::command::variables;
 use anyhow::Context;
-use boson_act::command::deploy::{DeployOptions, File, Inputs, Overrides, Present, RUNTIME_CONFIG, Stamp};
+use boson_act::command::deploy::{DeployOptions, File, Inputs, Present, RUNTIME_CONFIG, Stamp, overrides};
 use boson_act::command::rollback;
 use boson_api::deployment::{Conversion, ConversionMode, Instances};
 use boson_commands::connection::ConnectionArguments;
@@ -155,11 +155,8 @@ pub fn run(arguments: &DeployArguments, color: Color) -> Result<(), ExitError> {
     }
     let merged = convert::merged(&new, color)?;
     check_name(&merged, &new, name)?;
-    let overrides = Overrides {
-        canaries: options.canaries.as_ref(),
-        max_in_flight: options.max_in_flight.as_ref(),
-    };
-    if let (Some(text), Some(given)) = (overrides.ops(&merged), &mut new.variables.given) {
+    let ops = overrides(options.canaries.as_ref(), options.max_in_flight.as_ref(), &merged);
+    if let (Some(text), Some(given)) = (ops, &mut new.variables.given) {
         let document = yaml::read(OVERRIDES, &text);
         given
             .ops

@@ -11,7 +11,7 @@ mod values;
 pub use plan::{CLOUD_CONFIG, File, Inputs, MANIFEST, OPS, Plan, Present, RUNTIME_CONFIG, Stamp};
 pub use pods::{PodOptions, PodRequest};
 pub use record::{Document, Record, Revision, Stored, result};
-pub use update_block::{Amount, Overrides};
+pub use update_block::{Amount, overrides};
 pub use values::Content;
 
 #[cfg(test)]

@@ -7,13 +7,6 @@ use serde_json::{Value, json};
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Amount(Value);
 
-/// Values for the update blocks.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Overrides<'o> {
-    pub canaries: Option<&'o Amount>,
-    pub max_in_flight: Option<&'o Amount>,
-}
-
 // === impl Amount ===
 
 impl Amount {
@@ -29,28 +22,24 @@ impl Amount {
     }
 }
 
-// === impl Overrides ===
-
-impl Overrides<'_> {
-    /// The ops file, to be applied after all others; none without overrides. `manifest`: with its ops files.
-    pub fn ops(self, manifest: &Tree) -> Option<String> {
-        let all = [("canaries", self.canaries), ("max_in_flight", self.max_in_flight)];
-        let mut operations = Vec::new();
-        for (key, amount) in all.into_iter().filter_map(|(key, amount)| Some((key, amount?))) {
-            let mut replace =
-                |path: String| operations.push(json!({"type": "replace", "path": path, "value": amount.0}));
-            replace(format!("/update?/{key}"));
-            for group in manifest.items("instance_groups") {
-                let has_own = group.get("update").is_some_and(|update| update.get(key).is_some());
-                if let Some(name) = group.str("name").filter(|_| has_own) {
-                    let name = name.replace('~', "~0").replace('/', "~1");
-                    replace(format!("/instance_groups/name={name}/update/{key}"));
-                }
+/// The ops file with these values for the update blocks, to be applied after all others; none without values.
+/// `manifest`: with its ops files.
+pub fn overrides(canaries: Option<&Amount>, max_in_flight: Option<&Amount>, manifest: &Tree) -> Option<String> {
+    let all = [("canaries", canaries), ("max_in_flight", max_in_flight)];
+    let mut operations = Vec::new();
+    for (key, amount) in all.into_iter().filter_map(|(key, amount)| Some((key, amount?))) {
+        let mut replace = |path: String| operations.push(json!({"type": "replace", "path": path, "value": amount.0}));
+        replace(format!("/update?/{key}"));
+        for group in manifest.items("instance_groups") {
+            let has_own = group.get("update").is_some_and(|update| update.get(key).is_some());
+            if let Some(name) = group.str("name").filter(|_| has_own) {
+                let name = name.replace('~', "~0").replace('/', "~1");
+                replace(format!("/instance_groups/name={name}/update/{key}"));
             }
         }
-        let line = |operation: &Value| format!("- {operation}\n");
-        (!operations.is_empty()).then(|| operations.iter().map(line).collect())
     }
+    let line = |operation: &Value| format!("- {operation}\n");
+    (!operations.is_empty()).then(|| operations.iter().map(line).collect())
 }
 
 #[cfg(test)]
@@ -63,17 +52,14 @@ mod tests {
         let manifest = r#"{"instance_groups": [{"name": "web"}, {"name": "db", "update": {"canaries": 2}}]}"#;
         let manifest = json::parse(manifest).unwrap();
         let (one, half) = (Amount::parse("1").unwrap(), Amount::parse("50%").unwrap());
-        let overrides = Overrides {
-            canaries: Some(&half),
-            max_in_flight: Some(&one),
-        };
+        let ops = overrides(Some(&half), Some(&one), &manifest);
         let wanted = "\
 - {\"type\":\"replace\",\"path\":\"/update?/canaries\",\"value\":\"50%\"}
 - {\"type\":\"replace\",\"path\":\"/instance_groups/name=db/update/canaries\",\"value\":\"50%\"}
 - {\"type\":\"replace\",\"path\":\"/update?/max_in_flight\",\"value\":1}
 ";
-        assert_eq!(overrides.ops(&manifest).as_deref(), Some(wanted));
-        assert_eq!(Overrides::default().ops(&manifest), None);
+        assert_eq!(ops.as_deref(), Some(wanted));
+        assert_eq!(overrides(None, None, &manifest), None);
         for wrong in ["", "a", "1.5", "%", "-1%"] {
             assert!(Amount::parse(wrong).is_err(), "{wrong}");
         }
