@@ -24,21 +24,12 @@ const LOCK: &str = ".boson.lock";
 /// The largest inventory, in bytes: far above that of the largest deployment.
 const MAX_INVENTORY_BYTES: u64 = 8 << 20;
 
-/// The result of a run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Outcome {
-    /// Files written.
-    pub written: usize,
-    /// Files of an earlier run removed.
-    pub removed: usize,
-}
-
 /// Writes the objects of a deployment, and removes obsolete files of earlier runs for it. All objects are written
-/// before anything is removed.
+/// before anything is removed. Returns how many files were removed.
 ///
 /// # Errors
 /// The directory cannot be written to, or an inventory in it cannot be read.
-pub fn write(directory: &Path, deployment: &str, objects: &[Tree]) -> Result<Outcome> {
+pub fn write(directory: &Path, deployment: &str, objects: &[Tree]) -> Result<usize> {
     durable::make_directory(directory)?;
     let _lock = lock(directory)?;
     let files: Vec<(String, String)> = objects.iter().map(file).collect();
@@ -56,10 +47,7 @@ pub fn write(directory: &Path, deployment: &str, objects: &[Tree]) -> Result<Out
     let obsolete = before.difference(&now).filter(|name| !others.contains(*name));
     let removed = durable::remove(directory, obsolete.map(String::as_str))?;
     list(directory, &inventory, &now, &either)?;
-    Ok(Outcome {
-        written: files.len(),
-        removed,
-    })
+    Ok(removed)
 }
 
 fn lock(directory: &Path) -> Result<Lock> {
@@ -136,15 +124,11 @@ mod tests {
         let scratch = scratch("removed");
         let (a, b) = (object("Service", "a"), object("Service", "b"));
         fs::write(scratch.join("mine.yaml"), "x").unwrap();
-        assert_eq!(write(&scratch, "demo", &[a.clone(), b.clone()]).unwrap().removed, 0);
+        assert_eq!(write(&scratch, "demo", &[a.clone(), b.clone()]).unwrap(), 0);
         // Another deployment has an object of the same kind and name.
         write(&scratch, "other", &[b, object("Secret", "c")]).unwrap();
-        let outcome = write(&scratch, "demo", std::slice::from_ref(&a)).unwrap();
-        assert_eq!(
-            outcome,
-            Outcome { written: 1, removed: 0 },
-            "the other deployment has it, too"
-        );
+        let removed = write(&scratch, "demo", std::slice::from_ref(&a)).unwrap();
+        assert_eq!(removed, 0, "the other deployment has it, too");
         let wanted = [
             ".boson-demo.files",
             ".boson-other.files",
@@ -154,7 +138,7 @@ mod tests {
             "service-b.yaml",
         ];
         assert_eq!(names(&scratch), wanted);
-        assert_eq!(write(&scratch, "other", &[a]).unwrap().removed, 2);
+        assert_eq!(write(&scratch, "other", &[a]).unwrap(), 2);
         assert_eq!(
             names(&scratch),
             [".boson-demo.files", ".boson-other.files", "mine.yaml", "service-a.yaml"]
@@ -175,7 +159,7 @@ mod tests {
             "../outside.yaml\nnotes.txt\n/etc/x.yaml\n",
         )
         .unwrap();
-        assert_eq!(write(&inside, "demo", &[]).unwrap().removed, 0);
+        assert_eq!(write(&inside, "demo", &[]).unwrap(), 0);
         assert!(outside.exists() && inside.join("notes.txt").exists());
         fs::remove_dir_all(scratch).unwrap();
     }

@@ -234,20 +234,16 @@ fn deliver(arguments: &ConvertArguments, done: &Done, color: Color) -> Result<()
     let Some(directory) = &arguments.out else {
         return Ok(output::print(&yaml::write_manifest(&done.objects))?);
     };
-    match folder::write(directory, &done.deployment, &done.objects) {
-        Ok(outcome) => {
-            let removed = match outcome.removed {
-                0 => String::new(),
-                count => format!(", and removed {count} that an earlier run wrote"),
-            };
-            let (written, directory) = (outcome.written, directory.display());
-            let table = summary::table(&done.objects);
-            output::complain(&format!("wrote {written} files to {directory}{removed}\n\n{table}"));
-            Ok(())
-        }
-        Err(error) => {
-            let unwritable = files::unwritable(&error).help("check --out");
-            Err(exit::refused(&[unwritable], &Sources::default(), color))
-        }
-    }
+    let removed = folder::write(directory, &done.deployment, &done.objects).map_err(|error| {
+        let unwritable = files::unwritable(&error).help("check --out");
+        exit::refused(&[unwritable], &Sources::default(), color)
+    })?;
+    let removed = match removed {
+        0 => String::new(),
+        count => format!(", and removed {count} that an earlier run wrote"),
+    };
+    let (written, directory) = (done.objects.len(), directory.display());
+    let table = summary::table(&done.objects);
+    output::complain(&format!("wrote {written} files to {directory}{removed}\n\n{table}"));
+    Ok(())
 }
