@@ -81,6 +81,13 @@ fn ranks(count: usize, arrows: &[Arrow]) -> Vec<usize> {
     rank
 }
 
+/// Notes the positions of the items of a column.
+fn note(column: &[usize], position: &mut [usize]) {
+    for (at, item) in column.iter().enumerate() {
+        position[*item] = at;
+    }
+}
+
 // === impl Columns ===
 
 impl Columns {
@@ -124,7 +131,7 @@ impl Columns {
     /// Sorts each column by the mean position of the neighbors, from the left and from the right in turn.
     fn order(&mut self) {
         let mut position = vec![0; self.before.len()];
-        self.note(&mut position);
+        self.all.iter().for_each(|column| note(column, &mut position));
         for pass in 0..ORDER_PASSES {
             let from_left = pass % 2 == 0;
             let neighbors = if from_left { &self.before } else { &self.after };
@@ -137,17 +144,7 @@ impl Columns {
                     sum.checked_div(near.len()).unwrap_or(position[*item] * SCALE)
                 };
                 column.sort_by_cached_key(mean);
-                for (at, item) in column.iter().enumerate() {
-                    position[*item] = at;
-                }
-            }
-        }
-    }
-
-    fn note(&self, position: &mut [usize]) {
-        for column in &self.all {
-            for (at, item) in column.iter().enumerate() {
-                position[*item] = at;
+                note(column, &mut position);
             }
         }
     }

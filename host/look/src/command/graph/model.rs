@@ -34,6 +34,14 @@ pub enum Change {
     Changed,
 }
 
+/// How a change is shown.
+pub struct Style {
+    /// So that it is seen without colors, too.
+    pub sign: char,
+    pub name: &'static str,
+    pub color: &'static str,
+}
+
 /// A node as it is drawn.
 #[derive(Clone, Debug)]
 pub struct Shown {
@@ -67,30 +75,13 @@ impl Node {
 // === impl Change ===
 
 impl Change {
-    /// So that a change is seen without colors, too.
-    pub fn sign(self) -> char {
-        match self {
-            Self::Added => '+',
-            Self::Removed => '-',
-            Self::Changed => '~',
-        }
-    }
-
-    /// The name of its style.
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::Added => "added",
-            Self::Removed => "removed",
-            Self::Changed => "changed",
-        }
-    }
-
-    pub fn color(self) -> &'static str {
-        match self {
-            Self::Added => "#1a7f37",
-            Self::Removed => "#cf222e",
-            Self::Changed => "#9a6700",
-        }
+    pub fn style(self) -> Style {
+        let (sign, name, color) = match self {
+            Self::Added => ('+', "added", "#1a7f37"),
+            Self::Removed => ('-', "removed", "#cf222e"),
+            Self::Changed => ('~', "changed", "#9a6700"),
+        };
+        Style { sign, name, color }
     }
 }
 
@@ -110,7 +101,7 @@ impl Shown {
     pub fn signed(&self) -> Vec<String> {
         let mut lines = self.lines.clone();
         if let (Some(change), Some(first)) = (self.change, lines.first_mut()) {
-            *first = format!("{} {first}", change.sign());
+            *first = format!("{} {first}", change.style().sign);
         }
         lines
     }
@@ -202,7 +193,7 @@ pub mod tests {
         let nodes: Vec<String> = compared.nodes.iter().flat_map(Shown::signed).collect();
         assert_eq!(nodes, ["a", "~ b", "+ d", "- c"]);
         let edge = |(edge, change): (&Edge, &Option<Change>)| {
-            format!("{} {}", edge.from.name(), change.map_or("", Change::word))
+            format!("{} {}", edge.from.name(), change.map_or("", |change| change.style().name))
         };
         let edges: Vec<String> = compared.edges.iter().map(edge).collect();
         assert_eq!(edges, ["a ", "c removed", "d added"]);

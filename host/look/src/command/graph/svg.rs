@@ -78,7 +78,7 @@ fn arrows(graph: &Graph) -> (Vec<Arrow>, Vec<Line>) {
 }
 
 fn color(change: Option<Change>) -> &'static str {
-    change.map_or(PLAIN_COLOR, Change::color)
+    change.map_or(PLAIN_COLOR, |change| change.style().color)
 }
 
 /// A marker takes no color from its line in all browsers.
@@ -96,7 +96,7 @@ fn heads() -> String {
 }
 
 fn head_id(change: Option<Change>) -> &'static str {
-    change.map_or("plain", Change::word)
+    change.map_or("plain", |change| change.style().name)
 }
 
 /// Beside the node.

@@ -1,6 +1,6 @@
 //! A graph in the languages of programs that draw.
 
-use super::model::{Change, Edge, Graph, Node, Shown};
+use super::model::{Change, Edge, Graph, Node, Shown, Style};
 use boson_pipeline::report::clean;
 
 /// Of a program that draws.
@@ -22,7 +22,7 @@ pub fn of(graph: &Graph, language: Language) -> String {
     let id = |node: &Node| positions.get(node).map(|at| format!("n{at}")).unwrap_or_default();
     for (Edge { from, to, label }, change) in &graph.edges {
         let (from, to, label) = (id(from), id(to), escaped(label, language));
-        let color = change.map(|change| format!("color=\"{}\"", change.color()));
+        let color = change.map(|change| format!("color=\"{}\"", change.style().color));
         let dotted = |more: &str| match &color {
             Some(color) => format!("{more}, {color}"),
             None => more.to_string(),
@@ -45,13 +45,13 @@ pub fn of(graph: &Graph, language: Language) -> String {
 fn mermaid_styles(graph: &Graph) -> String {
     let mut text = String::new();
     for change in [Change::Added, Change::Removed, Change::Changed] {
-        let (word, color) = (change.word(), change.color());
+        let Style { name, color, .. } = change.style();
         let nodes = graph.nodes.iter().enumerate();
         let nodes = nodes.filter(|(_, shown)| shown.change == Some(change));
         let nodes: Vec<String> = nodes.map(|(at, _)| format!("n{at}")).collect();
         if !nodes.is_empty() {
-            text.push_str(&format!("  classDef {word} stroke:{color},color:{color}\n"));
-            text.push_str(&format!("  class {} {word}\n", nodes.join(",")));
+            text.push_str(&format!("  classDef {name} stroke:{color},color:{color}\n"));
+            text.push_str(&format!("  class {} {name}\n", nodes.join(",")));
         }
         let edges = graph.edges.values().enumerate();
         let edges = edges.filter(|(_, found)| **found == Some(change));
@@ -87,7 +87,7 @@ fn shape(shown: &Shown, language: Language) -> String {
             };
             let color = shown
                 .change
-                .map(|change| format!(", color=\"{0}\", fontcolor=\"{0}\"", change.color()));
+                .map(|change| format!(", color=\"{0}\", fontcolor=\"{0}\"", change.style().color));
             format!(" [label=\"{text}\"{style}{}];", color.unwrap_or_default())
         }
     }
