@@ -1,8 +1,8 @@
 //! A cache of documents of web servers for conditional requests. Its size in bytes is limited; the oldest are evicted
 //! first.
 
+use indexmap::IndexMap;
 use reqwest::header::HeaderValue;
-use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 
 /// Size of the cache; manifests and ops files have some hundred KiB. A document that is not cached is downloaded again.
@@ -16,12 +16,10 @@ pub struct Cached {
     pub bytes: Arc<[u8]>,
 }
 
-/// Documents by address.
+/// Documents by address, in the order in which they were cached.
 #[derive(Debug, Default)]
 pub struct Documents {
-    all: HashMap<String, Cached>,
-    /// Addresses in the order in which they were cached.
-    order: VecDeque<String>,
+    all: IndexMap<String, Cached>,
     bytes: usize,
 }
 
@@ -38,9 +36,8 @@ impl Documents {
         self.forget(address);
         self.bytes += cached.bytes.len() + address.len();
         self.all.insert(address.to_string(), cached);
-        self.order.push_back(address.to_string());
         while self.bytes > MAX_CACHE_BYTES {
-            let Some(oldest) = self.order.front().cloned() else {
+            let Some(oldest) = self.all.keys().next().cloned() else {
                 return;
             };
             self.forget(&oldest);
@@ -49,9 +46,8 @@ impl Documents {
 
     /// Forgets the one of this address.
     pub fn forget(&mut self, address: &str) {
-        if let Some(old) = self.all.remove(address) {
+        if let Some(old) = self.all.shift_remove(address) {
             self.bytes -= old.bytes.len() + address.len();
-            self.order.retain(|other| other != address);
         }
     }
 }
@@ -75,7 +71,6 @@ mod tests {
             assert!(documents.bytes <= MAX_CACHE_BYTES);
         }
         assert!(documents.get("a0").is_none() && documents.get("a127").is_some());
-        assert_eq!(documents.all.len(), documents.order.len());
         documents.store("a127", cached(1));
         documents.store("large", cached(MAX_CACHE_BYTES));
         assert!(

@@ -2,6 +2,7 @@
 
 use boson_document::Tree;
 use boson_manifest::labels;
+use indexmap::IndexMap;
 
 /// Label of the row for objects that belong to no instance group.
 const DEPLOYMENT: &str = "(deployment)";
@@ -11,27 +12,18 @@ const COLUMN_GAP: usize = 3;
 
 /// One line for each instance group, in the order of the objects, and one for all that belongs to none.
 pub fn table(objects: &[Tree]) -> String {
-    let mut groups: Vec<(&str, Vec<(&str, usize)>)> = Vec::new();
+    let mut groups: IndexMap<&str, IndexMap<&str, usize>> = IndexMap::new();
     for object in objects {
-        let kinds = entry(&mut groups, group(object));
-        *entry(kinds, object.str("kind").unwrap_or_default()) += 1;
+        let kinds = groups.entry(group(object)).or_default();
+        *kinds.entry(object.str("kind").unwrap_or_default()).or_default() += 1;
     }
-    groups.sort_by_key(|(group, _)| *group == DEPLOYMENT);
+    groups.sort_by_key(|group, _| *group == DEPLOYMENT);
     let rows = groups.iter().map(|(group, kinds)| (*group, listed(kinds)));
     let rows: Vec<(&str, String)> = [(HEADER.0, HEADER.1.to_string())].into_iter().chain(rows).collect();
     let width = rows.iter().map(|(group, _)| group.len()).max().unwrap_or(0) + COLUMN_GAP;
     rows.iter()
         .map(|(group, kinds)| format!("{group:width$}{kinds}\n"))
         .collect()
-}
-
-/// The value of a key, which is added if it is missing.
-fn entry<'e, 'k, V: Default>(entries: &'e mut Vec<(&'k str, V)>, key: &'k str) -> &'e mut V {
-    let at = entries.iter().position(|(name, _)| *name == key).unwrap_or_else(|| {
-        entries.push((key, V::default()));
-        entries.len() - 1
-    });
-    &mut entries[at].1
 }
 
 fn group(object: &Tree) -> &str {
@@ -41,8 +33,8 @@ fn group(object: &Tree) -> &str {
         .unwrap_or(DEPLOYMENT)
 }
 
-fn listed(kinds: &[(&str, usize)]) -> String {
-    let one = |(kind, count): &(&str, usize)| match count {
+fn listed(kinds: &IndexMap<&str, usize>) -> String {
+    let one = |(kind, count): (&&str, &usize)| match count {
         1 => format!("1 {kind}"),
         count => format!("{count} {}", plural(kind)),
     };
