@@ -281,12 +281,7 @@ impl Disk {
 
 /// The claim that the volume of an orphaned disk had.
 fn orphaned_from(claim: &PersistentVolumeClaim) -> Option<&str> {
-    claim
-        .metadata
-        .annotations
-        .as_ref()?
-        .get(labels::ORPHANED_FROM)
-        .map(String::as_str)
+    claim.annotations().get(labels::ORPHANED_FROM).map(String::as_str)
 }
 
 /// Whether the pods of a group have claims of this template.

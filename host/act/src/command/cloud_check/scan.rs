@@ -4,10 +4,9 @@ use super::foreign;
 use super::problem::{Kind, Problem, Subject};
 use crate::nodes::{self, Nodes};
 use boson_api::stateful_set::PROGRESSING;
-use boson_api::{BoshDeployment, QuarksStatefulSet, ReferenceType};
+use boson_api::{BoshDeployment, QuarksStatefulSet, ReferenceType, instance_group};
 use boson_cluster::pods::claims;
 use boson_look::instances::Instance;
-use boson_manifest::labels;
 use k8s_openapi::api::core::v1::PersistentVolumeClaim;
 use k8s_openapi::jiff::{SignedDuration, Timestamp};
 use kube::ResourceExt;
@@ -88,11 +87,7 @@ fn of_instance(deployment: &BoshDeployment, instance: &Instance, seen: &Seen, no
 
 /// Whether the newest change of a group is not rolled out.
 fn is_rolling(group: &str, seen: &Seen) -> bool {
-    let is_of = |set: &&QuarksStatefulSet| {
-        set.labels()
-            .get(labels::INSTANCE_GROUP_NAME)
-            .is_some_and(|name| name == group)
-    };
+    let is_of = |set: &&QuarksStatefulSet| instance_group(*set) == group;
     let found = seen.groups.iter().find(is_of).and_then(|set| set.status.as_ref());
     found.is_none_or(|status| status.condition(PROGRESSING).is_none() || status.rollout().is_some())
 }
@@ -230,6 +225,7 @@ fn changed(seen: &Seen) -> Vec<Problem> {
 mod tests {
     use super::super::problem::table;
     use super::*;
+    use boson_manifest::labels;
     use k8s_openapi::api::core::v1::Node;
     use serde_json::from_value;
 

@@ -2,6 +2,7 @@
 
 use boson_in_pod::secrets::is_json;
 use boson_manifest::labels;
+use boson_manifest::syntax::is_data_key;
 use k8s_openapi::ByteString;
 use k8s_openapi::api::core::v1::Secret;
 use serde_json::{Map, Value, json};
@@ -82,11 +83,8 @@ impl Content {
 /// The members of a map that can be the keys of a Secret; none if one cannot, or if they would be read as another
 /// value.
 fn parts(map: &Map<String, Value>) -> Option<BTreeMap<String, String>> {
-    let is_key = |key: &str| {
-        let allowed = |c: char| c.is_ascii_alphanumeric() || ['-', '_', '.'].contains(&c);
-        !key.is_empty() && key.len() <= 253 && !key.starts_with('.') && key.chars().all(allowed)
-    };
-    if map.is_empty() || map.keys().eq([PASSWORD]) || !map.keys().all(|key| is_key(key)) {
+    let is_key = |key: &String| is_data_key(key) && !key.starts_with('.');
+    if map.is_empty() || map.keys().eq([PASSWORD]) || !map.keys().all(is_key) {
         return None;
     }
     map.iter()

@@ -6,6 +6,7 @@ use boson_document::{Tree, json};
 use boson_in_pod::secrets;
 use boson_manifest::labels::{self, secret_kind};
 use boson_manifest::names::{NameError, Names};
+use boson_manifest::syntax::is_data_key;
 use boson_pipeline::Diagnostic;
 use k8s_openapi::ByteString;
 use k8s_openapi::api::core::v1::Secret;
@@ -21,7 +22,6 @@ const GENERATED_TYPES: [(&str, &[&str]); 5] = [
     ("user", &["username", "password"]),
 ];
 const PASSWORD: &str = "password";
-const MAX_KEY_LENGTH: usize = 253;
 
 /// The variables of a manifest.
 #[derive(Clone, Debug, Default)]
@@ -232,19 +232,15 @@ fn members(entry: &Entry, kind: &str) -> Result<BTreeMap<String, String>, Box<Di
     let name = &entry.name;
     let needed = GENERATED_TYPES.iter().find(|(one, _)| *one == kind);
     let needed = needed.map_or(&[][..], |(_, members)| *members);
+    let not_a = |what: &str| {
+        let message = format!("variable '{name}' has the type {kind}, but its value is not a {what}");
+        entry.error(message)
+    };
     let map = match &entry.value {
         Tree::Object(map) if kind != PASSWORD => map,
-        Tree::Object(_) | Tree::Array(_) => {
-            return Err(entry.error(format!(
-                "variable '{name}' has the type {kind}, but its value is not a text"
-            )));
-        }
+        Tree::Object(_) | Tree::Array(_) => return Err(not_a("text")),
         value if needed.is_empty() => return Ok([(PASSWORD.to_string(), text(value))].into()),
-        _ => {
-            return Err(entry.error(format!(
-                "variable '{name}' has the type {kind}, but its value is not a map"
-            )));
-        }
+        _ => return Err(not_a("map")),
     };
     if let Some(missing) = needed.iter().find(|key| map.get(**key).is_none_or(Tree::is_null)) {
         let message = format!("the value of variable '{name}' of type {kind} has no member '{missing}'");
@@ -259,9 +255,7 @@ fn members(entry: &Entry, kind: &str) -> Result<BTreeMap<String, String>, Box<Di
 }
 
 fn check_key(entry: &Entry, key: &str) -> Result<(), Box<Diagnostic>> {
-    let is_allowed = |c: char| c.is_ascii_alphanumeric() || ['-', '_', '.'].contains(&c);
-    let starts_well = !key.is_empty() && key != "." && !key.starts_with("..");
-    if starts_well && key.len() <= MAX_KEY_LENGTH && key.chars().all(is_allowed) {
+    if is_data_key(key) {
         return Ok(());
     }
     let name = &entry.name;
