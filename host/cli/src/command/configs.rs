@@ -80,12 +80,7 @@ impl ConfigArguments {
 }
 
 fn read(paths: &[PathBuf], sources: &mut Sources, errors: &mut Vec<Diagnostic>) -> Vec<Document> {
-    let mut found = Vec::new();
-    for path in paths {
-        match inputs::yaml_file(&files::expanded(path), sources) {
-            Ok(document) => found.push(document),
-            Err(error) => errors.push(*error),
-        }
-    }
-    found
+    let read = paths.iter().map(|path| inputs::yaml_file(&files::expanded(path), sources));
+    read.filter_map(|one| one.map_err(|error| errors.push(*error)).ok())
+        .collect()
 }

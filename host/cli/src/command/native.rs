@@ -6,6 +6,7 @@ use boson_commands::inputs;
 use boson_document::{Pointer, Tree};
 use boson_pipeline::Diagnostic;
 use boson_pipeline::convert::shared_links::Others;
+use boson_pipeline::diagnostic::all;
 use boson_pipeline::external::{self, NATIVE_LINK_LIMIT, NATIVE_LINK_UNUSED, Native, Object};
 use boson_pipeline::listing::first_of;
 use boson_pipeline::report::Sources;
@@ -75,18 +76,13 @@ fn of_file(path: &Path, sources: &mut Sources) -> Result<Vec<Document>, Vec<Diag
             error.help("put the objects into a List, as `kubectl get -o yaml` does"),
         ]);
     }
-    let (mut documents, mut errors) = (Vec::new(), Vec::new());
-    for (nth, text) in texts.into_iter().enumerate() {
+    all(texts.into_iter().enumerate().map(|(nth, text)| {
         let name = match nth {
             0 => name.clone(),
             nth => format!("{name} (document {})", nth + 1),
         };
-        match inputs::secret_text(&name, text, sources) {
-            Ok(document) => documents.push(document),
-            Err(error) => errors.push(*error),
-        }
-    }
-    if errors.is_empty() { Ok(documents) } else { Err(errors) }
+        inputs::secret_text(&name, text, sources)
+    }))
 }
 
 /// The documents of a YAML stream. Lines before a document become empty ones, so that line numbers stay right.

@@ -3,6 +3,7 @@
 use crate::codes;
 use boson_document::{Map, Pointer, Tree};
 use boson_pipeline::Diagnostic;
+use boson_pipeline::diagnostic::all;
 use boson_pipeline::variables::Store;
 use boson_pipeline::yaml::Document;
 
@@ -65,27 +66,23 @@ pub fn of_credhub_export(document: &Document, deployment: &str) -> Result<Vec<En
     let Some(list) = list.as_array() else {
         return Err(vec![wrong("'credentials' is not a list", &list_place)]);
     };
-    let (mut entries, mut errors) = (Vec::new(), Vec::new());
-    for (index, item) in list.iter().enumerate() {
+    all(list.iter().enumerate().map(|(index, item)| {
         let place = list_place.at(index);
         let map = item.as_map();
         let text = |key: &str| map.and_then(|map| member(map, key)?.1.as_str());
         let value = map.and_then(|map| member(map, "value"));
-        match (text("name"), text("type"), value) {
-            (Some(name), Some(kind), Some((key, value))) => entries.push(Entry {
-                name: own_name(name, deployment).to_string(),
-                kind: Some(kind.to_string()),
-                value: value.clone(),
-                document: document.name.clone(),
-                pointer: place.at(key).to_string(),
-            }),
-            _ => errors.push(wrong(
-                "A credential needs the texts 'name' and 'type', and a 'value'",
-                &place,
-            )),
-        }
-    }
-    if errors.is_empty() { Ok(entries) } else { Err(errors) }
+        let (Some(name), Some(kind), Some((key, value))) = (text("name"), text("type"), value) else {
+            let message = "A credential needs the texts 'name' and 'type', and a 'value'";
+            return Err(wrong(message, &place));
+        };
+        Ok(Entry {
+            name: own_name(name, deployment).to_string(),
+            kind: Some(kind.to_string()),
+            value: value.clone(),
+            document: document.name.clone(),
+            pointer: place.at(key).to_string(),
+        })
+    }))
 }
 
 /// A member whose key may begin with a capital letter: versions of the CredHub CLI differ in their JSON.
