@@ -15,7 +15,7 @@ use std::path::Path;
 /// # Errors
 /// The file cannot be read, or is not YAML.
 pub fn yaml_file(path: &Path, sources: &mut Sources) -> Result<Document, Box<Diagnostic>> {
-    read(path, sources, false)
+    text(&files::name(path), files::read(path)?, sources, false)
 }
 
 /// Reads a YAML file that holds secrets: messages name places in it, and show nothing of it.
@@ -23,7 +23,7 @@ pub fn yaml_file(path: &Path, sources: &mut Sources) -> Result<Document, Box<Dia
 /// # Errors
 /// As [`yaml_file`].
 pub fn secret_file(path: &Path, sources: &mut Sources) -> Result<Document, Box<Diagnostic>> {
-    read(path, sources, true)
+    text(&files::name(path), files::read(path)?, sources, true)
 }
 
 /// The content of a file of a Secret that is mounted in a pod, which may be compressed.
@@ -43,10 +43,6 @@ pub fn mounted(path: &Path, sources: &mut Sources) -> Result<Tree, Box<Diagnosti
     let document = yaml::read_bytes(&name, &bytes)?;
     sources.add_document(document.clone(), true);
     Ok(document.tree)
-}
-
-fn read(path: &Path, sources: &mut Sources, secret: bool) -> Result<Document, Box<Diagnostic>> {
-    text(&files::name(path), files::read(path)?, sources, secret)
 }
 
 /// The document of a text that holds secrets: messages name places in it, and show nothing of it.

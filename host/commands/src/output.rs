@@ -156,7 +156,7 @@ fn counted(errors: usize, warnings: usize) -> String {
 }
 
 /// A progress line; hidden without a terminal.
-pub struct Progress(ProgressBar);
+pub struct Progress(Line);
 
 // === impl Progress ===
 
@@ -164,36 +164,29 @@ impl Progress {
     /// Shown after a delay, so that quick commands show none.
     pub fn start() -> Self {
         if !std::io::stderr().is_terminal() {
-            return Self(ProgressBar::hidden());
+            return Self(Line(ProgressBar::hidden()));
         }
         let bar = ProgressBar::new_spinner();
         if let Ok(style) = ProgressStyle::with_template("{spinner} {msg}") {
             bar.set_style(style);
         }
         bar.enable_steady_tick(Duration::from_millis(120));
-        Self(bar)
+        Self(Line(bar))
     }
 
     /// Whether there is a terminal.
     pub fn is_shown(&self) -> bool {
-        !self.0.is_hidden()
+        !self.0.0.is_hidden()
     }
 
     /// Sets the text.
     pub fn say(&self, what: &str) {
-        self.0.set_message(what.to_string());
+        self.0.0.set_message(what.to_string());
     }
 
     /// Writes something else above it.
     pub fn pause<T>(&self, write: impl FnOnce() -> T) -> T {
-        self.0.suspend(write)
-    }
-}
-
-impl Drop for Progress {
-    fn drop(&mut self) {
-        // Before anything else is written to the terminal: a half-erased line would garble it.
-        self.0.finish_and_clear();
+        self.0.0.suspend(write)
     }
 }
 
@@ -289,6 +282,7 @@ impl Line {
 
 impl Drop for Line {
     fn drop(&mut self) {
+        // Before anything else is written to the terminal: a half-erased line would garble it.
         self.0.finish_and_clear();
     }
 }

@@ -245,11 +245,8 @@ impl Sides {
 impl Before {
     /// The values of before, and others that are given now.
     fn over(&self, values: &Table) -> Table {
-        let mut all = values.to_tree();
-        if let Some(members) = all.as_object_mut() {
-            members.extend(self.values.clone());
-        }
-        let all = all.as_object().cloned().unwrap_or_default();
+        let mut all = values.to_tree().as_object().cloned().unwrap_or_default();
+        all.extend(self.values.clone());
         Table::fold(all).unwrap_or_else(|_| values.clone())
     }
 }

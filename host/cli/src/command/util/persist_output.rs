@@ -74,10 +74,7 @@ pub fn run(arguments: &PersistOutputArguments, color: Color) -> Result<(), ExitE
 /// Writes the message to the file for the operator. Ignores errors: outside of a pod the file does not exist, and
 /// standard error has the message, too.
 fn leave(file: &Path, message: &str) {
-    let mut end = message.len().min(MAX_MESSAGE_BYTES);
-    while !message.is_char_boundary(end) {
-        end -= 1;
-    }
+    let end = message.floor_char_boundary(MAX_MESSAGE_BYTES);
     if file.exists() {
         let _ = std::fs::write(file, message[..end].trim_end());
     }
