@@ -82,16 +82,16 @@ pub struct Garbage {
 
 impl Stored {
     /// The ConfigMaps with its manifest, its ops files, its cloud configs and its runtime configs.
-    fn config_maps(&self) -> impl Iterator<Item = &str> {
+    fn config_maps(&self) -> Vec<String> {
         let documents = std::iter::once(&self.manifest).chain(&self.ops);
         let configs = self.cloud_configs.iter().chain(&self.runtime_configs);
         let configs = configs.filter(|one| one.kind == ReferenceType::Configmap);
-        let documents = documents.map(|one| one.config_map.as_str());
-        documents.chain(configs.map(|one| one.name.as_str()))
+        let documents = documents.map(|one| &one.config_map);
+        documents.chain(configs.map(|one| &one.name)).cloned().collect()
     }
 
-    fn secrets(&self) -> impl Iterator<Item = &str> {
-        self.vars.iter().map(|variable| variable.secret.as_str())
+    fn secrets(&self) -> Vec<String> {
+        self.vars.iter().map(|variable| variable.secret.clone()).collect()
     }
 }
 
@@ -152,18 +152,14 @@ pub fn garbage(all: &[Revision], current: u64, keep: usize) -> Garbage {
         .iter()
         .enumerate()
         .partition(|(nth, one)| *nth < first_kept && one.number != current);
-    let config_maps = |all: &[(usize, &Revision)]| -> BTreeSet<String> {
-        let inputs = all.iter().map(|(_, one)| &one.record.inputs);
-        inputs.flat_map(Stored::config_maps).map(str::to_string).collect()
+    let names = |all: &[(usize, &Revision)], of: fn(&Stored) -> Vec<String>| -> BTreeSet<String> {
+        all.iter().flat_map(|(_, one)| of(&one.record.inputs)).collect()
     };
-    let secrets = |all: &[(usize, &Revision)]| -> BTreeSet<String> {
-        let inputs = all.iter().map(|(_, one)| &one.record.inputs);
-        inputs.flat_map(Stored::secrets).map(str::to_string).collect()
-    };
+    let only_old = |of: fn(&Stored) -> Vec<String>| &names(&old, of) - &names(&kept, of);
     Garbage {
         revisions: old.iter().map(|(_, one)| one.number).collect(),
-        config_maps: &config_maps(&old) - &config_maps(&kept),
-        secrets: &secrets(&old) - &secrets(&kept),
+        config_maps: only_old(Stored::config_maps),
+        secrets: only_old(Stored::secrets),
     }
 }
 
