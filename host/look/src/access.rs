@@ -1,5 +1,6 @@
 //! The namespace of a cluster that a command reads, with the permissions of the user.
 
+use crate::table::TableArguments;
 use anyhow::{Context, anyhow};
 use boson_api::BoshDeployment;
 use boson_cluster::client::{Cluster, Container, Error, ErrorKind, Kind};
@@ -31,6 +32,15 @@ pub struct DeploymentArguments {
     deployment: String,
     #[command(flatten)]
     place: PlaceArguments,
+}
+
+/// The options of a command that prints tables about a deployment.
+#[derive(Args, Debug)]
+pub struct DeploymentTables {
+    #[command(flatten)]
+    pub deployment: DeploymentArguments,
+    #[command(flatten)]
+    pub table: TableArguments,
 }
 
 /// A namespace.

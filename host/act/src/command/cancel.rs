@@ -8,11 +8,11 @@ use boson_commands::exit::ExitError;
 use boson_commands::output;
 use boson_look::access::DeploymentArguments;
 use boson_manifest::labels;
-use clap::Args;
 use kube::ResourceExt;
 use serde_json::{Value, json};
 
-const EXAMPLES: &str = "\
+/// Text after the options.
+pub const EXAMPLES: &str = "\
 As `bosh cancel-task` does, `host cancel` lets updates of instances that have begun end, and begins no others. What was updated stays so; nothing is \
 rolled back. It pauses the deployment (spec.paused). The next `host deploy` or `host rollback` ends the pause, also with the same inputs, and so does \
 `host resume`, after which the rollout goes on.
@@ -25,18 +25,10 @@ Examples:
 /// Who owns `spec.paused` from then on.
 const MANAGER: FieldManager = FieldManager("host-cancel");
 
-/// Options of `host cancel` and `host resume`.
-#[derive(Args, Debug)]
-#[command(after_help = EXAMPLES)]
-pub struct CancelArguments {
-    #[command(flatten)]
-    deployment: DeploymentArguments,
-}
-
 /// # Errors
 /// See [`ExitError`].
-pub fn cancel(arguments: &CancelArguments) -> Result<(), ExitError> {
-    arguments.deployment.run(async |access, found| {
+pub fn cancel(arguments: &DeploymentArguments) -> Result<(), ExitError> {
+    arguments.run(async |access, found| {
         let name = found.deployment.name_any();
         if !found.deployment.spec.paused && found.deployment.is("Ready") {
             bail!("deployment '{name}' has no rollout in progress; to hold later changes, set spec.paused");
@@ -50,8 +42,8 @@ pub fn cancel(arguments: &CancelArguments) -> Result<(), ExitError> {
 
 /// # Errors
 /// See [`ExitError`].
-pub fn resume(arguments: &CancelArguments) -> Result<(), ExitError> {
-    arguments.deployment.run(async |access, found| {
+pub fn resume(arguments: &DeploymentArguments) -> Result<(), ExitError> {
+    arguments.run(async |access, found| {
         let name = found.deployment.name_any();
         states::merge(&access, &name, MANAGER, resuming).await?;
         Ok(output::print(&format!("deployment '{name}' is not paused\n"))?)

@@ -5,13 +5,13 @@ use boson_api::stateful_set::PROGRESSING;
 use boson_api::{BoshDeployment, ResourceReference};
 use boson_commands::exit::ExitError;
 use boson_commands::output::Color;
-use boson_look::access::DeploymentArguments;
-use boson_look::table::{Cell, Table, TableArguments};
+use boson_look::access::DeploymentTables;
+use boson_look::table::{Cell, Table};
 use boson_manifest::labels;
-use clap::Args;
 use kube::ResourceExt;
 
-const EXAMPLES: &str = "\
+/// Text after the options.
+pub const EXAMPLES: &str = "\
 Lists what `host deploy` and `host rollback` have applied and still keep, the oldest first. State is `deployed`, `failed` or `updating` for the \
 revision that the deployment has, and `superseded`, `failed`, `unknown` (not followed) or `not applied` for others. User is empty if the API server does not \
 tell. The command needs the permissions to get the BOSHDeployment and to list ConfigMaps.
@@ -20,16 +20,6 @@ Examples:
   host history -d nats -n messaging
   host history -d nats --column revision --column state";
 const HEADER: [&str; 7] = ["Revision", "Created", "User", "Manifest", "Ops", "Rollback To", "State"];
-
-/// Options of `host history`.
-#[derive(Args, Debug)]
-#[command(after_help = EXAMPLES)]
-pub struct HistoryArguments {
-    #[command(flatten)]
-    deployment: DeploymentArguments,
-    #[command(flatten)]
-    table: TableArguments,
-}
 
 fn table(deployment: &BoshDeployment, revisions: &[Revision]) -> Table {
     let current = deployment.annotations().get(labels::REVISION);
@@ -96,7 +86,7 @@ fn former(ended: Option<&str>) -> Cell {
     }
 }
 
-pub fn run(arguments: &HistoryArguments, color: Color) -> Result<(), ExitError> {
+pub fn run(arguments: &DeploymentTables, color: Color) -> Result<(), ExitError> {
     let table = arguments.deployment.run(async |access, found| {
         let revisions = Revision::all(&access, &found.names).await?;
         Ok(table(&found.deployment, &revisions))

@@ -7,6 +7,7 @@ use super::{
 use crate::log::LogArguments;
 use boson_act::command::{cancel, cloud_check, disk, history, ignore, logs, rotate, run_errand, scp, ssh, states};
 use boson_commands::output::Color;
+use boson_look::access::{DeploymentArguments, DeploymentTables};
 use boson_look::command::{deployments, disks, errands, events, graph, instances, manifest, status, variables};
 use clap::builder::Styles;
 use clap::builder::styling::AnsiColor;
@@ -52,7 +53,8 @@ pub enum Command {
     /// Deploy a manifest: show what changes, apply it, and follow the rollout
     Deploy(Box<deploy::DeployArguments>),
     /// List the deploys of a deployment
-    History(history::HistoryArguments),
+    #[command(after_help = history::EXAMPLES)]
+    History(DeploymentTables),
     /// Deploy what an earlier deploy has applied
     Rollback(Box<rollback::RollbackArguments>),
     /// Show which plugin and which input lines a field of an object comes from
@@ -74,11 +76,13 @@ pub enum Command {
     /// List the instances of deployments, with their states and addresses
     Instances(instances::InstancesArguments),
     /// Show what the rollout of a deployment does and waits for
-    Status(status::StatusArguments),
+    #[command(after_help = status::EXAMPLES)]
+    Status(DeploymentTables),
     /// List the disks of deployments, also orphaned ones
     Disks(disks::DisksArguments),
     /// List the errands of a deployment, with their last runs
-    Errands(errands::ErrandsArguments),
+    #[command(after_help = errands::EXAMPLES)]
+    Errands(DeploymentTables),
     /// List what has changed deployments and instances, when, by whom and why
     Events(events::EventsArguments),
     /// List the variables of a deployment, without their values
@@ -97,9 +101,11 @@ pub enum Command {
     /// Replace the pods of instances, in the order of a rollout; the same as restart
     Recreate(states::RecreateArguments),
     /// Hold a rollout: let updates that have begun end, and begin no others
-    Cancel(cancel::CancelArguments),
+    #[command(after_help = cancel::EXAMPLES)]
+    Cancel(DeploymentArguments),
     /// Let a paused rollout go on
-    Resume(cancel::CancelArguments),
+    #[command(after_help = cancel::EXAMPLES)]
+    Resume(DeploymentArguments),
     /// Find problems of a deployment in the cluster, and resolve them
     #[command(visible_alias = "cck")]
     CloudCheck(cloud_check::CloudCheckArguments),

@@ -1,31 +1,21 @@
 //! `host errands`: the errands of a deployment, and their last runs.
 
-use crate::access::DeploymentArguments;
-use crate::table::{Cell, Table, TableArguments};
+use crate::access::DeploymentTables;
+use crate::table::{Cell, Table};
 use boson_api::{QuarksJob, instance_group};
 use boson_cluster::objects::is_manual;
 use boson_commands::exit::ExitError;
 use boson_commands::output::Color;
 use boson_manifest::names::Names;
-use clap::Args;
 use kube::ResourceExt;
 
-const EXAMPLES: &str = "\
+/// Text after the options.
+pub const EXAMPLES: &str = "\
 An errand is an instance group with `lifecycle: errand` (a user starts it) or `auto-errand` (the operator starts it). Last Run is `never`, `running`, \
 `succeeded` or `failed`; Message says why. The command needs the permissions to get the BOSHDeployment and to list QuarksJobs.
 
 Example: host errands -d nats -n messaging";
 const HEADER: [&str; 6] = ["Name", "Lifecycle", "QuarksJob", "Runs", "Last Run", "Message"];
-
-/// Options of `host errands`.
-#[derive(Args, Debug)]
-#[command(after_help = EXAMPLES)]
-pub struct ErrandsArguments {
-    #[command(flatten)]
-    deployment: DeploymentArguments,
-    #[command(flatten)]
-    table: TableArguments,
-}
 
 /// The QuarksJobs of a deployment, without those of its conversion.
 fn table(jobs: &[QuarksJob], names: &Names) -> Table {
@@ -66,7 +56,7 @@ fn last_run(job: &QuarksJob) -> (&'static str, &str) {
     }
 }
 
-pub fn run(arguments: &ErrandsArguments, color: Color) -> Result<(), ExitError> {
+pub fn run(arguments: &DeploymentTables, color: Color) -> Result<(), ExitError> {
     let table = arguments.deployment.run(async |access, found| {
         let jobs = access.list::<QuarksJob>(&found.selector).await?;
         Ok(table(&jobs, &found.names))

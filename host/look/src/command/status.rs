@@ -1,18 +1,18 @@
 //! `host status`: the conditions of a deployment, and what the rollout of each instance group does and waits for.
 
-use crate::access::DeploymentArguments;
-use crate::table::{Cell, Table, TableArguments};
+use crate::access::DeploymentTables;
+use crate::table::{Cell, Table};
 use boson_api::stateful_set::PROGRESSING;
 use boson_api::{
     BoshDeployment, Condition, ConditionStatus, QuarksStatefulSet, QuarksStatefulSetStatus, instance_group,
 };
 use boson_commands::exit::ExitError;
 use boson_commands::output::Color;
-use clap::Args;
 use kube::ResourceExt;
 use serde_json::json;
 
-const EXAMPLES: &str = "\
+/// Text after the options.
+pub const EXAMPLES: &str = "\
 Shows the conditions of the deployment, a row for each instance group that is a service, stopped instance groups and ignored instances, and why pods \
 are not ready, if Kubernetes reports a reason. \
 Updated counts the instances that are not outdated, Ready those that are ready, outdated or not. Held By is the rule that keeps instances from being \
@@ -36,16 +36,6 @@ const GROUPS: [&str; 8] = [
 const PROBLEMS: [&str; 5] = ["Instance Group", "Pod", "Container", "Reason", "Message"];
 const STATES: [&str; 2] = ["Instance", "State"];
 const OUTDATED: &str = "The operator has not processed the newest change of the BOSHDeployment yet.";
-
-/// Options of `host status`.
-#[derive(Args, Debug)]
-#[command(after_help = EXAMPLES)]
-pub struct StatusArguments {
-    #[command(flatten)]
-    deployment: DeploymentArguments,
-    #[command(flatten)]
-    table: TableArguments,
-}
 
 /// The tables of states and problems only if there are some.
 fn tables(deployment: &BoshDeployment, groups: &[QuarksStatefulSet]) -> Vec<Table> {
@@ -128,7 +118,7 @@ fn problems(group: &QuarksStatefulSet) -> impl Iterator<Item = Vec<Cell>> {
     })
 }
 
-pub fn run(arguments: &StatusArguments, color: Color) -> Result<(), ExitError> {
+pub fn run(arguments: &DeploymentTables, color: Color) -> Result<(), ExitError> {
     let tables = arguments.deployment.run(async |access, found| {
         let groups = access.list::<QuarksStatefulSet>(&found.selector).await?;
         Ok(tables(&found.deployment, &groups))
