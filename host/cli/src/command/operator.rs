@@ -15,14 +15,13 @@ use boson_commands::output::Color;
 use boson_commands::registries::{self, AuthorityArguments, WithoutTlsArguments};
 use boson_controllers::admission::{self, Way};
 use boson_controllers::{Config, Conversion};
-use boson_pipeline::bundle::Permissions;
+use boson_pipeline::Stage;
 use boson_pipeline::report::Sources;
-use boson_pipeline::{Diagnostic, Stage};
 use boson_plugin_tools::components::RegistryComponents;
 use boson_plugin_tools::loaded::Loaded;
 use boson_plugin_tools::plugin_arguments::{PermissionArguments, PluginArguments};
 use boson_plugin_tools::plugins;
-use boson_plugin_tools::signatures::{SignatureArguments, Signatures};
+use boson_plugin_tools::signatures::SignatureArguments;
 use boson_plugins::{PluginPolicy, PluginSources, PluginUpdates};
 use boson_registry::{Registry, Settings};
 use clap::Args;
@@ -229,8 +228,12 @@ pub fn run(arguments: &OperatorArguments, color: Color) -> Result<(), ExitError>
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     let budget = Budget::of_many(memory::or_found(arguments.plugins.max_memory), cores);
     let signatures = Arc::new(arguments.signatures.read()?);
-    let loaded = load(arguments, signatures.clone(), &budget, &mut sources);
-    let loaded = loaded.and_then(|rules| Ok((rules, arguments.allowed.permissions()?)));
+    let loaded = plugins::prepare_within(&budget, &arguments.plugins, &Stage::ALL, &mut sources);
+    let loaded = loaded.and_then(|plugins| {
+        let rules = Loaded::new(plugins, signatures.clone(), Arc::new(Metrics::new()));
+        let rules = rules.map_err(|failure| vec![failure.diagnostic()])?;
+        Ok((rules, arguments.allowed.permissions()?))
+    });
     let (rules, permissions) = loaded.map_err(|errors| arguments.plugins.failed(&errors, &sources, color))?;
     if arguments.pod_links && arguments.webhook_listen.0.is_none() {
         return Err(anyhow::anyhow!("--pod-links needs the webhook: set --webhook-listen, too").into());
@@ -251,26 +254,6 @@ pub fn run(arguments: &OperatorArguments, color: Color) -> Result<(), ExitError>
         tracing::error!(place, "a defect: the operator panicked");
     }));
     let registry = registry.map_err(|error| exit::refused(&[error], &sources, color))?;
-    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
-    let ended = runtime.block_on(operate(arguments, budget, rules, permissions, registry, signatures, web));
-    // The result of a conversion that still runs is not needed.
-    runtime.shutdown_background();
-    ended.map_err(|error| {
-        // Into the log, not directly to standard error: collectors expect lines of one format.
-        tracing::error!("{error:#}");
-        ExitError::Input
-    })
-}
-
-async fn operate(
-    arguments: &OperatorArguments,
-    budget: Budget,
-    rules: Loaded,
-    permissions: Permissions,
-    registry: Registry,
-    signatures: Arc<Signatures>,
-    web: WebDocuments,
-) -> anyhow::Result<()> {
     let namespaces = match arguments.namespaces.as_slice() {
         [] => Namespaces::Monitored(arguments.monitored_id.clone()),
         names => Namespaces::Fixed(names.iter().cloned().collect()),
@@ -306,8 +289,18 @@ async fn operate(
         signer: arguments.signer_name.clone(),
         admission: admission(arguments),
     };
-    let client = arguments.connection.client().await?;
-    Ok(boson_controllers::run(client, config, termination()).await?)
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+    let ended = runtime.block_on(async {
+        let client = arguments.connection.client().await?;
+        anyhow::Ok(boson_controllers::run(client, config, termination()).await?)
+    });
+    // The result of a conversion that still runs is not needed.
+    runtime.shutdown_background();
+    ended.map_err(|error| {
+        // Into the log, not directly to standard error: collectors expect lines of one format.
+        tracing::error!("{error:#}");
+        ExitError::Input
+    })
 }
 
 /// How deployments are reviewed.
@@ -329,15 +322,4 @@ fn me() -> String {
     let host = std::env::var("HOSTNAME").unwrap_or_else(|_| "host".into());
     let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
     format!("{host}-{}-{}", std::process::id(), now.unwrap_or_default().as_millis())
-}
-
-fn load(
-    arguments: &OperatorArguments,
-    signatures: Arc<Signatures>,
-    budget: &Budget,
-    sources: &mut Sources,
-) -> Result<Loaded, Vec<Diagnostic>> {
-    let plugins = plugins::prepare_within(budget, &arguments.plugins, &Stage::ALL, sources)?;
-    let metrics = Arc::new(Metrics::new());
-    Loaded::new(plugins, signatures, metrics).map_err(|failure| vec![failure.diagnostic()])
 }
