@@ -11,14 +11,14 @@ use boson_commands::memory;
 use boson_commands::output::Progress;
 use boson_document::{Tree, go};
 use boson_pipeline::blame::{self, Blame, Question};
-use boson_pipeline::bundle::{Permissions, owner};
+use boson_pipeline::bundle::owner;
 use boson_pipeline::convert::codes as convert_codes;
 use boson_pipeline::convert::instance_files::GroupFiles;
 use boson_pipeline::convert::{self, Conversion, Inputs};
 use boson_pipeline::release::Release;
 use boson_pipeline::report::Sources;
 use boson_pipeline::scrub::{Filter, Secrets};
-use boson_pipeline::stage::{Addresses, Deployment, External, LinksRequest, Named, Reply};
+use boson_pipeline::stage::{Addresses, Deployment, LinksRequest, Named, Reply};
 use boson_pipeline::variables::Options;
 use boson_pipeline::yaml::Document;
 use boson_pipeline::{Diagnostic, Stage, StageError, Stages, external};
@@ -119,7 +119,26 @@ fn converted(
     warnings.extend(reported);
     manifest.hide(external::secrets(&external));
     secrets.add(external::secrets(&external));
-    let inputs = site.inputs(&deployment, &permissions, &document, &manifest, &external, sources);
+    let inputs = Inputs {
+        deployment: &deployment,
+        manifest: manifest.named(),
+        without_values: &document,
+        variables: &manifest.variables,
+        values: &manifest.values,
+        releases: &site.releases,
+        external: &external,
+        filter: Filter {
+            secrets: &manifest.secrets,
+            sources,
+        },
+        target: arguments.target.into(),
+        permissions: &permissions,
+        threads: match arguments.record {
+            // Calls are numbered in their order.
+            Some(_) => 1,
+            None => std::thread::available_parallelism().map_or(1, usize::from),
+        },
+    };
     let (conversion, blames) = site.objects(&inputs, progress);
     let rendered = conversion.rendered.into_iter();
     rendered.for_each(|document| sources.add_document(document, true));
@@ -287,10 +306,7 @@ impl Site<'_> {
                     .help("check the file: a manifest has keys such as `name:` and `instance_groups:`"),
             ]);
         }
-        let name = arguments
-            .name
-            .clone()
-            .or_else(|| manifest.tree.str("name").map(str::to_string));
+        let name = arguments.name.as_deref().or_else(|| manifest.tree.str("name"));
         let Some(name) = name.filter(|name| !name.is_empty()) else {
             return Err(vec![
                 Diagnostic::error(convert_codes::CONVERT_NO_NAME, "the deployment has no name")
@@ -300,7 +316,7 @@ impl Site<'_> {
             ]);
         };
         Ok(Deployment {
-            name,
+            name: name.into(),
             namespace: arguments.namespace.clone().unwrap_or_else(|| NAMESPACE.into()),
             cluster_domain: arguments
                 .cluster_domain
@@ -311,38 +327,6 @@ impl Site<'_> {
             spread: arguments.instances.into(),
             monit: arguments.monit,
         })
-    }
-
-    /// What the steps after the variables need.
-    fn inputs<'i>(
-        &'i self,
-        deployment: &'i Deployment,
-        permissions: &'i Permissions,
-        without_values: &'i Tree,
-        manifest: &'i Manifest,
-        external: &'i External,
-        sources: &'i Sources,
-    ) -> Inputs<'i> {
-        Inputs {
-            deployment,
-            manifest: manifest.named(),
-            without_values,
-            variables: &manifest.variables,
-            values: &manifest.values,
-            releases: &self.releases,
-            external,
-            filter: Filter {
-                secrets: &manifest.secrets,
-                sources,
-            },
-            target: self.arguments.target.into(),
-            permissions,
-            threads: match self.arguments.record {
-                // Calls are numbered in their order.
-                Some(_) => 1,
-                None => std::thread::available_parallelism().map_or(1, usize::from),
-            },
-        }
     }
 
     /// The steps after the variables.
