@@ -8,7 +8,7 @@ use boson_commands::output::{self, Color};
 use boson_document::Tree;
 use boson_pipeline::report::Sources;
 use boson_pipeline::variables::Options;
-use boson_pipeline::{Diagnostic, Stage, StageError, Stages, yaml};
+use boson_pipeline::{Diagnostic, Stage, Stages, yaml};
 use boson_plugin_tools::plugin_arguments::PluginArguments;
 use boson_plugin_tools::plugins;
 use clap::Args;
@@ -76,12 +76,10 @@ fn interpolate(
     let Some(path) = &arguments.path else {
         return Ok(manifest.document);
     };
-    let found = plugins
-        .find(manifest.named(), path)
-        .map_err(StageError::into_diagnostics);
-    found
-        .map(|(found, _)| found)
-        .map_err(|errors| errors.into_iter().map(about_flag).collect())
+    match plugins.find(manifest.named(), path) {
+        Ok((found, _)) => Ok(found),
+        Err(error) => Err(error.into_diagnostics().into_iter().map(about_flag).collect()),
+    }
 }
 
 /// A path that cannot be parsed is an error in the flag, not in the document.

@@ -9,7 +9,7 @@ use boson_pipeline::convert::stored_documents;
 use boson_pipeline::report::Sources;
 use boson_pipeline::stage::Named;
 use boson_pipeline::variables;
-use boson_pipeline::{Diagnostic, Stage, StageError, encoding};
+use boson_pipeline::{Diagnostic, Stage, encoding};
 use boson_plugin_tools::plugin_arguments::PluginArguments;
 use boson_plugin_tools::plugins;
 use clap::Args;
@@ -72,9 +72,7 @@ fn interpolate(arguments: &InterpolateArguments, sources: &mut Sources, warnings
     let plugins = arguments.own_deployment.set(plugins);
     let named = Named::new(&manifest.name, &manifest.tree);
     let desired = variables::desired(&plugins, named, &values.given, &values.generated);
-    let (done, reported) = desired
-        .map_err(StageError::into_diagnostics)
-        .map_err(|errors| secrets.scrub(errors, sources))?;
+    let (done, reported) = desired.map_err(|error| secrets.scrub(error.into_diagnostics(), sources))?;
     warnings.extend(secrets.scrub(reported, sources));
     Ok(stored_documents::manifest(&done.document))
 }
