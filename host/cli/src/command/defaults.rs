@@ -77,12 +77,10 @@ pub fn read(path: &Path, sources: &mut Sources) -> Result<(Defaults, Diagnostic)
 }
 
 fn defaults(document: &Document, directory: &Path) -> Result<(Defaults, Vec<String>), Vec<Diagnostic>> {
-    let nothing = Tree::object();
-    let tree = if document.tree.is_null() {
-        &nothing
-    } else {
-        &document.tree
-    };
+    let tree = &document.tree;
+    if tree.is_null() {
+        return Ok((Defaults::default(), Vec::new()));
+    }
     let Some(members) = tree.as_map() else {
         let message = format!("{FILE} is not a map: it is of the type {}", go::tag(tree));
         return Err(vec![error(document, codes::CONFIG_WRONG_TYPE, "", message)]);
@@ -96,31 +94,21 @@ fn defaults(document: &Document, directory: &Path) -> Result<(Defaults, Vec<Stri
             errors.push(unknown.suggest(key, known));
             continue;
         };
-        match texts(value, *kind) {
-            Some(texts) => {
-                used.push(if *kind == Kind::List {
-                    format!("{key} ({})", texts.len())
-                } else {
-                    key.clone()
-                });
-                if let Err(why) = found.set(key, texts, directory) {
-                    errors.push(error(
-                        document,
-                        codes::CONFIG_WRONG_TYPE,
-                        key,
-                        format!("'{key}': {why}"),
-                    ));
-                }
-            }
-            None => {
-                let wanted = if *kind == Kind::List {
-                    "a string or a list of strings"
-                } else {
-                    "a string"
-                };
-                let message = format!("'{key}' is {wanted}, not of the type {}", go::tag(value));
-                errors.push(error(document, codes::CONFIG_WRONG_TYPE, key, message));
-            }
+        let mut wrong = |message: String| errors.push(error(document, codes::CONFIG_WRONG_TYPE, key, message));
+        let Some(texts) = texts(value, *kind) else {
+            let wanted = match kind {
+                Kind::List => "a string or a list of strings",
+                Kind::Text => "a string",
+            };
+            wrong(format!("'{key}' is {wanted}, not of the type {}", go::tag(value)));
+            continue;
+        };
+        used.push(match kind {
+            Kind::List => format!("{key} ({})", texts.len()),
+            Kind::Text => key.clone(),
+        });
+        if let Err(why) = found.set(key, texts, directory) {
+            wrong(format!("'{key}': {why}"));
         }
     }
     if errors.is_empty() {

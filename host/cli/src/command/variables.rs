@@ -223,16 +223,9 @@ fn keep<T>(result: Result<T, Box<Diagnostic>>, errors: &mut Vec<Diagnostic>) -> 
 }
 
 fn table(arguments: &VariableArguments, shown: &mut Shown, errors: &mut Vec<Diagnostic>) -> Option<Table> {
-    let files: Vec<Document> = arguments
-        .vars_files
-        .iter()
-        .filter_map(|file| {
-            keep(
-                read_as("variables file", file, inputs::secret_file(file, shown)),
-                errors,
-            )
-        })
-        .collect();
+    let mut read = |file: &PathBuf| read_as("variables file", file, inputs::secret_file(file, shown));
+    let files = arguments.vars_files.iter();
+    let files: Vec<Document> = files.filter_map(|file| keep(read(file), errors)).collect();
     let mut contents = Vec::new();
     for argument in &arguments.var_files {
         let read = FilePath::parse(argument).map_err(Box::new).and_then(|file| {
