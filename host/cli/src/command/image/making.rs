@@ -46,13 +46,6 @@ pub struct Made {
     pub tally: Option<Tally>,
 }
 
-/// The tarball or repository of a release.
-enum Found {
-    Given(PathBuf),
-    /// A download, which is deleted when its image is built.
-    Downloaded(Download),
-}
-
 /// Makes an image.
 ///
 /// # Errors
@@ -63,8 +56,9 @@ pub async fn image(site: &Arc<Site>, selected: &Arc<Selected>) -> Result<Made, R
     if let Some(made) = present(site, known.as_deref(), &bar).await? {
         return Ok(made);
     }
-    let found = found(site, selected, &bar).await?;
-    let (read, mut warnings) = read(site, selected, &found, &bar).await?;
+    let (path, download) = found(site, selected, &bar).await?;
+    let title = download.as_ref().map(|download| download.title.clone());
+    let (read, mut warnings) = read(site, selected, path, title, &bar).await?;
     let stemcell_image = site.bases.name(&read.stemcell);
     if let Some(directory) = &site.context {
         let out = if site.many {
@@ -88,7 +82,7 @@ pub async fn image(site: &Arc<Site>, selected: &Arc<Selected>) -> Result<Made, R
     let base = site.bases.get(&stemcell_image, &site.pool, &bar).await?;
     let (image, mut made) = built(site, read, base, &bar).await?;
     deliver(site, &image, &selected.title, base::reference(&stemcell_image), &bar).await?;
-    if let Found::Downloaded(download) = found {
+    if let Some(download) = download {
         download.done();
     }
     warnings.append(&mut made.warnings);
@@ -110,9 +104,10 @@ async fn present(site: &Site, name: Option<&str>, bar: &Bar) -> Result<Option<Ma
     }))
 }
 
-async fn found(site: &Site, selected: &Selected, bar: &Bar) -> Result<Found, Diagnostic> {
+/// The tarball or repository of a release, and its download, which is deleted when the image is built.
+async fn found(site: &Site, selected: &Selected, bar: &Bar) -> Result<(PathBuf, Option<Download>), Diagnostic> {
     match &selected.from {
-        From::Path(path) => Ok(Found::Given(path.clone())),
+        From::Path(path) => Ok((path.clone(), None)),
         From::Web(url, digests) => {
             bar.phase("downloading", None);
             let release = Release {
@@ -121,7 +116,8 @@ async fn found(site: &Site, selected: &Selected, bar: &Bar) -> Result<Found, Dia
                 digests: digests.as_deref(),
             };
             let tell = |have: u64, whole: Option<u64>| bar.set(have, whole);
-            site.downloads.get(release, &tell).await.map(Found::Downloaded)
+            let download = site.downloads.get(release, &tell).await?;
+            Ok((download.path.clone(), Some(download)))
         }
     }
 }
@@ -129,14 +125,11 @@ async fn found(site: &Site, selected: &Selected, bar: &Bar) -> Result<Found, Dia
 async fn read(
     site: &Arc<Site>,
     selected: &Arc<Selected>,
-    found: &Found,
+    path: PathBuf,
+    title: Option<String>,
     bar: &Bar,
 ) -> Result<(Read, Vec<Diagnostic>), Report> {
     bar.phase("reading", None);
-    let (path, title) = match found {
-        Found::Given(path) => (path.clone(), None),
-        Found::Downloaded(download) => (download.path.clone(), Some(download.title.clone())),
-    };
     let (site, selected) = (site.clone(), selected.clone());
     blocking(move || {
         let mut sources = Sources::default();
