@@ -61,14 +61,6 @@ pub struct VariablesArguments {
     table: TableArguments,
 }
 
-/// The certificates to show.
-struct Expiring<'d> {
-    /// Those that expire before.
-    until: Timestamp,
-    /// All of the namespace.
-    deployments: &'d [BoshDeployment],
-}
-
 /// A variable.
 #[derive(Default)]
 struct Variable {
@@ -159,42 +151,38 @@ fn is_generated(meta: &ObjectMeta) -> bool {
     label.map(String::as_str) == Some(secret_kind::GENERATED)
 }
 
-// === impl Expiring ===
+/// The table of the certificates that expire before. `deployments`: all of the namespace.
+fn expiring(all: Table, asked: &[QuarksSecret], deployments: &[BoshDeployment], until: Timestamp) -> Table {
+    let of = |row: &Vec<Cell>| {
+        asked
+            .iter()
+            .find(|one| row.first() == Some(&one.spec.secret_name.as_str().into()))
+    };
+    let is_due = |one: &&QuarksSecret| expires(one).is_some_and(|end| end <= until);
+    let row = |row: Vec<Cell>| {
+        let one = of(&row).filter(is_due)?;
+        Some(row.into_iter().chain(more(one, asked, deployments)).collect())
+    };
+    Table::new("variables", &HEADER, all.rows.into_iter().filter_map(row).collect())
+}
 
-impl Expiring<'_> {
-    /// The table of those that expire in time.
-    fn table(&self, all: Table, asked: &[QuarksSecret]) -> Table {
-        let of = |row: &Vec<Cell>| {
-            asked
-                .iter()
-                .find(|one| row.first() == Some(&one.spec.secret_name.as_str().into()))
-        };
-        let is_due = |one: &&QuarksSecret| expires(one).is_some_and(|end| end <= self.until);
-        let row = |row: Vec<Cell>| {
-            let one = of(&row).filter(is_due)?;
-            Some(row.into_iter().chain(self.more(one, asked)).collect())
-        };
-        Table::new("variables", &HEADER, all.rows.into_iter().filter_map(row).collect())
-    }
-
-    fn more(&self, one: &QuarksSecret, asked: &[QuarksSecret]) -> [Cell; 3] {
-        let request = one.spec.request.as_ref();
-        let ca = request.and_then(|request| request.certificate.as_ref()?.ca_ref.as_ref());
-        let named = |ca: &KeyReference| {
-            let known = asked.iter().find(|other| other.spec.secret_name == ca.name);
-            known.map_or_else(|| ca.name.clone(), |other| name(&other.metadata))
-        };
-        let versions = [(one.spec.secret_name.clone(), String::new())].into();
-        let users = consumers::users(self.deployments, &versions);
-        let users: Vec<String> = users.into_iter().map(ResourceExt::name_any).collect();
-        let conditions = one.status.iter().flat_map(|status| &status.conditions);
-        let rotating = conditions.into_iter().find(|condition| condition.kind == ROTATING);
-        [
-            ca.map(named).unwrap_or_default().into(),
-            Cell::lines(&users),
-            rotating.map_or("", |condition| &condition.message).into(),
-        ]
-    }
+fn more(one: &QuarksSecret, asked: &[QuarksSecret], deployments: &[BoshDeployment]) -> [Cell; 3] {
+    let request = one.spec.request.as_ref();
+    let ca = request.and_then(|request| request.certificate.as_ref()?.ca_ref.as_ref());
+    let named = |ca: &KeyReference| {
+        let known = asked.iter().find(|other| other.spec.secret_name == ca.name);
+        known.map_or_else(|| ca.name.clone(), |other| name(&other.metadata))
+    };
+    let versions = [(one.spec.secret_name.clone(), String::new())].into();
+    let users = consumers::users(deployments, &versions);
+    let users: Vec<String> = users.into_iter().map(ResourceExt::name_any).collect();
+    let conditions = one.status.iter().flat_map(|status| &status.conditions);
+    let rotating = conditions.into_iter().find(|condition| condition.kind == ROTATING);
+    [
+        ca.map(named).unwrap_or_default().into(),
+        Cell::lines(&users),
+        rotating.map_or("", |condition| &condition.message).into(),
+    ]
 }
 
 pub fn run(arguments: &VariablesArguments, color: Color) -> Result<(), ExitError> {
@@ -206,11 +194,8 @@ pub fn run(arguments: &VariablesArguments, color: Color) -> Result<(), ExitError
         let Some(within) = arguments.expiring else {
             return Ok(all);
         };
-        let expiring = Expiring {
-            until: Timestamp::now().checked_add(SignedDuration::try_from(within)?)?,
-            deployments: &access.list("").await?,
-        };
-        Ok(expiring.table(all, &asked))
+        let until = Timestamp::now().checked_add(SignedDuration::try_from(within)?)?;
+        Ok(expiring(all, &asked, &access.list("").await?, until))
     })?;
     Ok(arguments.table.print(vec![table], color)?)
 }
@@ -315,11 +300,8 @@ mod tests {
             })
             .collect();
         let all = table(&deployment, &asked, &secrets, &Names::new("nats", "n", "").unwrap());
-        let expiring = Expiring {
-            until: "2027-06-01T00:00:00Z".parse().unwrap(),
-            deployments: std::slice::from_ref(&deployment),
-        };
-        let found = in_json(&expiring.table(all, &asked));
+        let until = "2027-06-01T00:00:00Z".parse().unwrap();
+        let found = in_json(&expiring(all, &asked, std::slice::from_ref(&deployment), until));
         let wanted = [
             "id|name|type|source|expires|ca|deployments|rotation",
             "nats.var-ca|ca|certificate|generated|2027-01-01T00:00:00Z|||step 2 of 3",
