@@ -44,38 +44,6 @@ pub struct DiffArguments {
     convert: ConvertArguments,
 }
 
-/// A version of a plugin, alone in its stage.
-struct Version<'a> {
-    stage: Stage,
-    /// The component; none: there is no plugin.
-    file: Option<&'a Path>,
-    /// Names that options for another version refer to.
-    others: &'a [String],
-}
-
-// === impl Version ===
-
-impl Version<'_> {
-    /// Removes the other plugins of the stage, and the options for them.
-    fn put_into(&self, arguments: &mut PluginArguments) {
-        arguments.replacements.retain(|one| one.stage != self.stage);
-        arguments.replacements.extend(self.file.map(|file| Replacement {
-            stage: self.stage,
-            name: None,
-            file: file.to_path_buf(),
-        }));
-        let is_for_other = |name: &Option<String>| name.as_ref().is_some_and(|name| self.others.contains(name));
-        let has_plugin = self.file.is_some() || self.stage.has_rule();
-        let stays = |stage: Stage, name: &Option<String>, has_plugin: bool| {
-            stage != self.stage || has_plugin && !is_for_other(name)
-        };
-        arguments.settings.retain(|one| stays(one.stage, &one.name, has_plugin));
-        arguments
-            .groups
-            .retain(|one| stays(one.stage, &one.name, self.file.is_some()));
-    }
-}
-
 pub fn run(arguments: &DiffArguments, color: Color) -> Result<(), ExitError> {
     let old = Some(arguments.old.as_path()).filter(|path| *path != Path::new(NONE));
     let fail = |error: Diagnostic| exit::refused(&[error], &Sources::default(), color);
@@ -94,23 +62,18 @@ pub fn run(arguments: &DiffArguments, color: Color) -> Result<(), ExitError> {
     let only = |own: &[String], other: &[String]| -> Vec<String> {
         own.iter().filter(|name| !other.contains(name)).cloned().collect()
     };
-    let version = |file, others| Version {
-        stage: after.stage,
-        file,
-        others,
-    };
     let of_new = only(&new_names, &old_names);
-    let convert = |version: Version<'_>, kept| {
+    let convert = |file: Option<&Path>, others: &[String], kept| {
         let done = convert::unwritten(&arguments.convert, Watching::Nothing, color, |arguments| {
             arguments.variables.kept = kept;
-            version.put_into(&mut arguments.plugins);
+            put_alone(&mut arguments.plugins, after.stage, file, others);
         });
         // The plugin that is broken may be the one of the user.
         done.map_err(|_| ExitError::Input)
     };
-    let (old, _) = convert(version(old, &of_new), Kept::InMemory)?;
+    let (old, _) = convert(old, &of_new, Kept::InMemory)?;
     let of_old = only(&old_names, &new_names);
-    let (new, sources) = convert(version(Some(&arguments.new), &of_old), Kept::Given(old.values.clone()))?;
+    let (new, sources) = convert(Some(&arguments.new), &of_old, Kept::Given(old.values.clone()))?;
     let mut text = about(before.as_ref(), &after);
     let changed = changes(&old.objects, &new.objects);
     text.push_str(&self::text(&old, &new, &changed, &sources));
@@ -120,6 +83,22 @@ pub fn run(arguments: &DiffArguments, color: Color) -> Result<(), ExitError> {
     } else {
         Ok(())
     }
+}
+
+/// Puts a version of a plugin, or none, into its stage, and removes the other plugins of the stage and their options.
+/// `others`: names that options for another version refer to.
+fn put_alone(arguments: &mut PluginArguments, stage: Stage, file: Option<&Path>, others: &[String]) {
+    arguments.replacements.retain(|one| one.stage != stage);
+    arguments.replacements.extend(file.map(|file| Replacement {
+        stage,
+        name: None,
+        file: file.to_path_buf(),
+    }));
+    let is_for_other = |name: &Option<String>| name.as_ref().is_some_and(|name| others.contains(name));
+    let stays = |of: Stage, name: &Option<String>, has_plugin: bool| of != stage || has_plugin && !is_for_other(name);
+    let has_plugin = file.is_some() || stage.has_rule();
+    arguments.settings.retain(|one| stays(one.stage, &one.name, has_plugin));
+    arguments.groups.retain(|one| stays(one.stage, &one.name, file.is_some()));
 }
 
 /// How the component itself changed.
