@@ -33,22 +33,16 @@ pub fn run(arguments: &ExplainArguments, color: Color) -> Result<(), ExitError> 
         return Ok(output::print(&list)?);
     };
     let wanted = code.trim_start_matches(|c: char| !c.is_alphanumeric());
-    match entries.iter().find(|(name, ..)| name == wanted) {
-        Some((name, title, explanation)) => Ok(output::print(&format!(
-            "{name}: {title}\n\n{}\n",
-            wrapped(explanation)
-        ))?),
-        None => {
-            let near: Vec<&str> = near(wanted, &entries);
-            let hint = if near.is_empty() {
-                String::new()
-            } else {
-                format!("; near it: {}", near.join(", "))
-            };
-            output::complain(&format!("error: unknown diagnostic code '{wanted}'{hint}\n"));
-            Err(ExitError::Input)
-        }
+    if let Some((name, title, explanation)) = entries.iter().find(|(name, ..)| name == wanted) {
+        let text = wrapped(explanation);
+        return Ok(output::print(&format!("{name}: {title}\n\n{text}\n"))?);
     }
+    let hint = match near(wanted, &entries).as_slice() {
+        [] => String::new(),
+        near => format!("; near it: {}", near.join(", ")),
+    };
+    output::complain(&format!("error: unknown diagnostic code '{wanted}'{hint}\n"));
+    Err(ExitError::Input)
 }
 
 /// The codes of the host.
@@ -83,13 +77,10 @@ fn entries(arguments: &PluginArguments, color: Color) -> Vec<Entry> {
         Ok(plugins) => {
             for plugin in plugins.iter() {
                 match plugin.describe(plugins.sandbox()) {
-                    Ok(description) => entries.extend(
-                        description
-                            .codes
-                            .iter()
-                            .cloned()
-                            .map(|code| (code.name, code.title, code.explanation)),
-                    ),
+                    Ok(description) => {
+                        let codes = description.codes.iter().cloned();
+                        entries.extend(codes.map(|code| (code.name, code.title, code.explanation)));
+                    }
                     Err(failure) => output::show(&[failure.diagnostic()], &Sources::default(), color),
                 }
             }
