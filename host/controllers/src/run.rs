@@ -1,6 +1,6 @@
 //! The operator: one call that runs all controllers until it is asked to stop.
 
-use crate::admission::{self, DeletionReviewer, DeploymentReviewer, Keeper, PodReviewer, Reviewers};
+use crate::admission::{self, Keeper, Reviewers};
 use crate::controller::AnyController;
 use crate::deployment::{self, Conversion};
 use crate::job;
@@ -195,27 +195,14 @@ async fn review(
     let Some(settings) = config.admission.clone() else {
         return Ok(None);
     };
-    let (address, served) = (settings.listen, config.namespaces.clone());
-    let listener = listen(address).await?;
-    let scope = Scope::new(&served);
+    let listener = listen(settings.listen).await?;
+    let served = config.namespaces.clone();
     let (conversion, me) = (config.conversion.clone(), &config.election.me);
-    let slots = slots(config);
+    let (scope, slots) = (Scope::new(&served), slots(config));
     let context = deployment::Context::new(cluster.clone(), scope, conversion, plugins.clone(), slots, me);
-    let pods = || PodReviewer::new(cluster.clone(), served.clone(), key.clone());
-    let reviewers = Reviewers {
-        deployments: DeploymentReviewer::new(Arc::new(context), served.clone()),
-        deletions: DeletionReviewer::new(cluster.clone(), served.clone()),
-        pods: settings.links.then(pods),
-        metrics: cluster.metrics().clone(),
-    };
+    let reviewers = Reviewers::new(context, served.clone(), key.clone(), settings.links);
     let keeper = Keeper::new(cluster.clone(), settings, served, &config.election.namespace);
-    let serving = admission::serve(
-        listener,
-        keeper.clone(),
-        Arc::new(reviewers),
-        key.clone(),
-        health.clone(),
-    );
+    let serving = admission::serve(listener, keeper.clone(), Arc::new(reviewers), health.clone());
     Ok(Some((keeper, tokio::spawn(serving))))
 }
 

@@ -1,14 +1,13 @@
 //! Warnings when a BOSHDeployment is deleted whose links others use: deployments that consume what it shares, and pods
 //! that ask for its links. A deletion is never refused, and does not depend on the operator.
 
+use super::Reviewers;
 use super::answer::Answer;
 use super::configuration::DELETION_TIMEOUT_SECONDS;
 use crate::links::NOT_ENDED;
-use crate::slots::Slots;
 use boson_api::BoshDeployment;
 use boson_api::deployment::InputKind;
-use boson_cluster::client::{Cluster, Error};
-use boson_cluster::namespaces::Namespaces;
+use boson_cluster::client::Error;
 use boson_manifest::labels::CONSUMER;
 use boson_manifest::names::Names;
 use k8s_openapi::api::core::v1::Pod;
@@ -21,64 +20,43 @@ use std::time::Duration;
 /// Our own limit, shorter than that of the API server, so that the answer can say that nothing was checked.
 const REVIEW_TIMEOUT: Duration = Duration::from_millis(DELETION_TIMEOUT_SECONDS as u64 * 1000 - 700);
 /// How many deletions are reviewed at a time; each holds the deployments of a namespace.
-const MAX_CONCURRENT_REVIEWS: usize = 4;
+pub(super) const MAX_CONCURRENT_REVIEWS: usize = 4;
 /// Characters of a warning with names: the API server cuts longer ones than 256.
 const MAX_WARNING_CHARS: usize = 240;
 
 /// Label that Kubernetes sets on the pods of a Deployment: the end of the name of their ReplicaSet.
 const POD_TEMPLATE_HASH: &str = "pod-template-hash";
 
-/// Finds out who uses the links of deployments that are deleted.
-pub(crate) struct DeletionReviewer {
-    cluster: Cluster,
-    served: Namespaces,
-    slots: Slots,
+/// The answer to a request: it is always allowed.
+pub(super) async fn review(reviewers: &Reviewers, request: &AdmissionRequest<DynamicObject>) -> Answer {
+    let namespace = request.namespace.as_deref().unwrap_or_default();
+    if !reviewers.serves(namespace) {
+        return Answer::allow("elsewhere", Vec::new());
+    }
+    // A deletion has no new object. That of a collection has no name of its own.
+    let old = request.old_object.as_ref().and_then(|old| old.metadata.name.as_deref());
+    let name = old.unwrap_or(&request.name);
+    match tokio::time::timeout(REVIEW_TIMEOUT, warnings(reviewers, namespace, name)).await {
+        Ok(Ok(warnings)) => Answer::reviewed(warnings),
+        Ok(Err(error)) => Answer::allow("failed", vec![unchecked(&error.to_string())]),
+        Err(_) => Answer::allow("late", vec![unchecked("that would have taken too long")]),
+    }
 }
 
-// === impl DeletionReviewer ===
-
-impl DeletionReviewer {
-    /// `served`: the namespaces whose deletions are reviewed.
-    pub(crate) fn new(cluster: Cluster, served: Namespaces) -> Self {
-        Self {
-            cluster,
-            served,
-            slots: Slots::shared(MAX_CONCURRENT_REVIEWS),
-        }
-    }
-
-    /// The answer to a request: it is always allowed.
-    pub(super) async fn answer(&self, request: &AdmissionRequest<DynamicObject>) -> Answer {
-        let namespace = request.namespace.as_deref().unwrap_or_default();
-        if !super::serves(&self.served, namespace) {
-            return Answer::allow("elsewhere", Vec::new());
-        }
-        // A deletion has no new object. That of a collection has no name of its own.
-        let old = request.old_object.as_ref().and_then(|old| old.metadata.name.as_deref());
-        let name = old.unwrap_or(&request.name);
-        match tokio::time::timeout(REVIEW_TIMEOUT, self.warnings(namespace, name)).await {
-            Ok(Ok(warnings)) => Answer::reviewed(warnings),
-            Ok(Err(error)) => Answer::allow("failed", vec![unchecked(&error.to_string())]),
-            Err(_) => Answer::allow("late", vec![unchecked("that would have taken too long")]),
-        }
-    }
-
-    async fn warnings(&self, namespace: &str, name: &str) -> Result<Vec<String>, Error> {
-        // No namespace gets more than half of the slots, or it could delay the deletions of all others.
-        let _turn = self.slots.next(namespace).await;
-        let Ok(names) = Names::new(name, namespace, "") else {
-            return Ok(Vec::new());
-        };
-        let deployments: Vec<BoshDeployment> = self.cluster.list(namespace, "").await?;
-        let selector = format!("{CONSUMER}={}", names.deployment());
-        // A pod that has ended uses no link any more.
-        let pods = self
-            .cluster
-            .list_metadata_with_fields::<Pod>(namespace, &selector, NOT_ENDED)
-            .await?;
-        let lines = [of_deployments(&deployments, name), of_pods(&pods)];
-        Ok(lines.into_iter().flatten().collect())
-    }
+/// Finds out who uses the links of a deployment.
+async fn warnings(reviewers: &Reviewers, namespace: &str, name: &str) -> Result<Vec<String>, Error> {
+    // No namespace gets more than half of the slots, or it could delay the deletions of all others.
+    let _turn = reviewers.deletions.next(namespace).await;
+    let Ok(names) = Names::new(name, namespace, "") else {
+        return Ok(Vec::new());
+    };
+    let cluster = &reviewers.context.cluster;
+    let deployments: Vec<BoshDeployment> = cluster.list(namespace, "").await?;
+    let selector = format!("{CONSUMER}={}", names.deployment());
+    // A pod that has ended uses no link any more.
+    let pods = cluster.list_metadata_with_fields::<Pod>(namespace, &selector, NOT_ENDED);
+    let lines = [of_deployments(&deployments, name), of_pods(&pods.await?)];
+    Ok(lines.into_iter().flatten().collect())
 }
 
 fn unchecked(why: &str) -> String {

@@ -1,72 +1,50 @@
 //! Reviews of BOSHDeployments: a request of the API server becomes a check, and its result the answer. A deployment
 //! that cannot be checked in time is allowed, with a warning.
 
+use super::Reviewers;
 use super::answer::Answer;
 use super::configuration::REVIEW_TIMEOUT_SECONDS;
-use crate::deployment::{Checked, Context};
-use crate::slots::Slots;
+use crate::deployment::Checked;
 use boson_api::BoshDeployment;
-use boson_cluster::namespaces::Namespaces;
 use kube::core::DynamicObject;
 use kube::core::admission::AdmissionRequest;
-use std::sync::Arc;
 use std::time::Duration;
 
 /// Our own limit, shorter than that of the API server, so that the answer can say that nothing was checked.
 const CHECK_TIMEOUT: Duration = Duration::from_millis(REVIEW_TIMEOUT_SECONDS as u64 * 1000 - 700);
 /// How many checks run at a time; each may use the memory of several copies of a manifest.
-const MAX_CONCURRENT_CHECKS: usize = 4;
+pub(super) const MAX_CONCURRENT_CHECKS: usize = 4;
 
-/// Checks deployments under review.
-pub(crate) struct DeploymentReviewer {
-    context: Arc<Context>,
-    served: Namespaces,
-    slots: Slots,
+/// The answer to a request.
+pub(super) async fn review(reviewers: &Reviewers, request: &AdmissionRequest<DynamicObject>) -> Answer {
+    let Some(namespace) = request.namespace.clone() else {
+        return unchecked("unreadable", "the review has no namespace");
+    };
+    if !reviewers.serves(&namespace) {
+        return unchecked("elsewhere", "this operator does not serve the namespace");
+    }
+    let object = request.object.clone().map(DynamicObject::try_parse::<BoshDeployment>);
+    let Some(Ok(object)) = object else {
+        return unchecked("unreadable", "its version does not match the operator");
+    };
+    let answer = tokio::time::timeout(CHECK_TIMEOUT, check(reviewers, object, namespace)).await;
+    answer.unwrap_or_else(|_| unchecked("late", "that would have taken too long"))
 }
 
-// === impl DeploymentReviewer ===
-
-impl DeploymentReviewer {
-    /// Checks with this context.
-    pub(crate) fn new(context: Arc<Context>, served: Namespaces) -> Self {
-        Self {
-            context,
-            served,
-            slots: Slots::shared(MAX_CONCURRENT_CHECKS),
-        }
-    }
-
-    /// The answer to a request.
-    pub(super) async fn answer(&self, request: &AdmissionRequest<DynamicObject>) -> Answer {
-        let Some(namespace) = request.namespace.clone() else {
-            return unchecked("unreadable", "the review has no namespace");
-        };
-        if !super::serves(&self.served, &namespace) {
-            return unchecked("elsewhere", "this operator does not serve the namespace");
-        }
-        let object = request.object.clone().map(DynamicObject::try_parse::<BoshDeployment>);
-        let Some(Ok(object)) = object else {
-            return unchecked("unreadable", "its version does not match the operator");
-        };
-        let answer = tokio::time::timeout(CHECK_TIMEOUT, self.check(object, namespace)).await;
-        answer.unwrap_or_else(|_| unchecked("late", "that would have taken too long"))
-    }
-
-    async fn check(&self, object: BoshDeployment, namespace: String) -> Answer {
-        // No namespace gets more than half of the slots, or it could delay the reviews of all others.
-        let turn = self.slots.next(&namespace).await;
-        let context = self.context.clone();
-        // In its own task: after a timeout it keeps its slot until it has ended.
-        let checked = tokio::spawn(async move {
-            let checked = context.check(object, &namespace).await;
-            drop(turn);
-            checked
-        });
-        match checked.await {
-            Ok(Ok(checked)) => answer(checked),
-            Ok(Err(error)) => unchecked("failed", &error.to_string()),
-            Err(_) => unchecked("failed", "the check crashed"),
-        }
+async fn check(reviewers: &Reviewers, object: BoshDeployment, namespace: String) -> Answer {
+    // No namespace gets more than half of the slots, or it could delay the reviews of all others.
+    let turn = reviewers.deployments.next(&namespace).await;
+    let context = reviewers.context.clone();
+    // In its own task: after a timeout it keeps its slot until it has ended.
+    let checked = tokio::spawn(async move {
+        let checked = context.check(object, &namespace).await;
+        drop(turn);
+        checked
+    });
+    match checked.await {
+        Ok(Ok(checked)) => answer(checked),
+        Ok(Err(error)) => unchecked("failed", &error.to_string()),
+        Err(_) => unchecked("failed", "the check crashed"),
     }
 }
 

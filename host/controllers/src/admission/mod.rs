@@ -23,15 +23,16 @@ mod material;
 mod pods;
 mod server;
 
+use crate::deployment::Context;
+use crate::links::DigestKey;
+use crate::slots::Slots;
 use boson_cluster::client::FieldManager;
 use boson_cluster::namespaces::Namespaces;
 use std::net::SocketAddr;
+use std::sync::Arc;
 
-pub(crate) use deletions::DeletionReviewer;
-pub(crate) use deployments::DeploymentReviewer;
 pub(crate) use keeper::Keeper;
-pub(crate) use pods::PodReviewer;
-pub(crate) use server::{Reviewers, serve};
+pub(crate) use server::serve;
 
 /// The owner of the fields that are set here.
 const MANAGER: FieldManager = FieldManager("boson-admission");
@@ -64,6 +65,22 @@ pub enum Way {
     Url(String),
 }
 
+/// What answers the requests.
+pub(crate) struct Reviewers {
+    /// Checks deployments.
+    context: Arc<Context>,
+    /// The namespaces whose objects are reviewed.
+    served: Namespaces,
+    /// Of the digests that pods carry.
+    key: DigestKey,
+    /// Whether pods get the links that they ask for.
+    links: bool,
+    /// For each sort of reviews.
+    deployments: Slots,
+    deletions: Slots,
+    pods: Slots,
+}
+
 // === impl Way ===
 
 impl Way {
@@ -76,11 +93,27 @@ impl Way {
     }
 }
 
-/// Whether requests from this namespace are answered. The API server selects monitored namespaces by their label.
-fn serves(served: &Namespaces, namespace: &str) -> bool {
-    match served {
-        Namespaces::Fixed(names) => names.contains(namespace),
-        Namespaces::Monitored(_) => true,
+// === impl Reviewers ===
+
+impl Reviewers {
+    pub(crate) fn new(context: Context, served: Namespaces, key: DigestKey, links: bool) -> Self {
+        Self {
+            context: Arc::new(context),
+            served,
+            key,
+            links,
+            deployments: Slots::shared(deployments::MAX_CONCURRENT_CHECKS),
+            deletions: Slots::shared(deletions::MAX_CONCURRENT_REVIEWS),
+            pods: Slots::shared(pods::MAX_CONCURRENT_REVIEWS),
+        }
+    }
+
+    /// Whether requests from this namespace are answered. The API server selects monitored namespaces by their label.
+    fn serves(&self, namespace: &str) -> bool {
+        match &self.served {
+            Namespaces::Fixed(names) => names.contains(namespace),
+            Namespaces::Monitored(_) => true,
+        }
     }
 }
 

@@ -3,9 +3,8 @@
 
 use super::keeper::Keeper;
 use super::material::Material;
-use super::{DELETIONS, DEPLOYMENTS, DeletionReviewer, DeploymentReviewer, PART, PODS, PodReviewer, answer};
-use crate::links::DigestKey;
-use boson_cluster::metrics::{Metrics, Review};
+use super::{DELETIONS, DEPLOYMENTS, PART, PODS, Reviewers, answer, deletions, deployments, pods};
+use boson_cluster::metrics::Review;
 use boson_cluster::places::{Known, Places};
 use boson_cluster::serving::{Health, State};
 use futures::StreamExt;
@@ -54,65 +53,47 @@ struct Current {
 /// What is served now, if anything is.
 type Shared = Arc<RwLock<Option<Current>>>;
 
-/// What answers the requests.
-pub(crate) struct Reviewers {
-    pub deployments: DeploymentReviewer,
-    pub deletions: DeletionReviewer,
-    /// None: pods get no links.
-    pub pods: Option<PodReviewer>,
-    pub metrics: Arc<Metrics>,
-}
-
-/// Serves until it is dropped. `key` is set from the Secret.
-pub(crate) async fn serve(
-    listener: TcpListener,
-    keeper: Keeper,
-    reviewers: Arc<Reviewers>,
-    key: DigestKey,
-    health: Health,
-) {
+/// Serves until it is dropped. The key of the reviewers is set from the Secret.
+pub(crate) async fn serve(listener: TcpListener, keeper: Keeper, reviewers: Arc<Reviewers>, health: Health) {
     let current = Shared::default();
     futures::join!(
-        follow(&keeper, &current, &key, &health),
+        follow(&keeper, &current, &reviewers, &health),
         accept(listener, &current, &reviewers)
     );
 }
 
-// === impl Reviewers ===
-
-impl Reviewers {
-    /// The answer to the review in this body. `what`: the last part of the path. None: it is no review, or nothing
-    /// answers it.
-    async fn answer(&self, what: &str, body: &[u8]) -> Option<Value> {
-        let began = Instant::now();
-        let request = answer::request(body)?;
-        let (resource, answer) = match (what, &self.pods) {
-            (DEPLOYMENTS, _) => (DEPLOYMENTS, self.deployments.answer(&request).await),
-            (DELETIONS, _) => (DELETIONS, self.deletions.answer(&request).await),
-            (PODS, Some(pods)) => (PODS, pods.answer(&request).await),
-            _ => return None,
-        };
-        tracing::info!(
-            resource,
-            // Selects the lines of a deployment, as in the lines of its reconciles.
-            deployment = (resource != PODS).then_some(request.name.as_str()),
-            name = request.name,
-            namespace = request.namespace,
-            outcome = answer.outcome.0,
-            "reviewed an object"
-        );
-        let label = Review {
-            resource,
-            outcome: answer.outcome,
-        };
-        self.metrics.reviews.get_or_create(&label).inc();
-        self.metrics.review_seconds.observe(began.elapsed().as_secs_f64());
-        answer.to_review(&request)
-    }
+/// The answer to the review in this body. `what`: the last part of the path. None: it is no review, or nothing answers
+/// it.
+async fn reviewed(reviewers: &Reviewers, what: &str, body: &[u8]) -> Option<Value> {
+    let began = Instant::now();
+    let request = answer::request(body)?;
+    let (resource, answer) = match what {
+        DEPLOYMENTS => (DEPLOYMENTS, deployments::review(reviewers, &request).await),
+        DELETIONS => (DELETIONS, deletions::review(reviewers, &request).await),
+        PODS if reviewers.links => (PODS, pods::review(reviewers, &request).await),
+        _ => return None,
+    };
+    tracing::info!(
+        resource,
+        // Selects the lines of a deployment, as in the lines of its reconciles.
+        deployment = (resource != PODS).then_some(request.name.as_str()),
+        name = request.name,
+        namespace = request.namespace,
+        outcome = answer.outcome.0,
+        "reviewed an object"
+    );
+    let label = Review {
+        resource,
+        outcome: answer.outcome,
+    };
+    let metrics = reviewers.context.cluster.metrics();
+    metrics.reviews.get_or_create(&label).inc();
+    metrics.review_seconds.observe(began.elapsed().as_secs_f64());
+    answer.to_review(&request)
 }
 
 /// Switches to each new certificate.
-async fn follow(keeper: &Keeper, current: &Shared, key: &DigestKey, health: &Health) {
+async fn follow(keeper: &Keeper, current: &Shared, reviewers: &Reviewers, health: &Health) {
     health.set(PART, State::Starting);
     let mut secrets = pin!(keeper.secrets());
     while let Some(secret) = secrets.next().await {
@@ -128,7 +109,7 @@ async fn follow(keeper: &Keeper, current: &Shared, key: &DigestKey, health: &Hea
             .and_then(|one| Ok((new(&one)?, one.digest_key)))
         {
             Ok((new, digest_key)) => {
-                key.set(digest_key);
+                reviewers.key.set(digest_key);
                 *current.write() = Some(new);
                 health.set(PART, State::Working);
             }
@@ -218,7 +199,7 @@ async fn respond(
     let Ok(Ok(body)) = timeout(REQUEST_TIMEOUT, body).await else {
         return response(StatusCode::BAD_REQUEST, Bytes::new());
     };
-    match reviewers.answer(&what, &body.to_bytes()).await {
+    match reviewed(reviewers, &what, &body.to_bytes()).await {
         Some(answer) => response(StatusCode::OK, answer.to_string().into()),
         None => response(StatusCode::BAD_REQUEST, Bytes::new()),
     }

@@ -3,12 +3,10 @@
 
 mod mutate;
 
+use super::Reviewers;
 use super::answer::Answer;
 use super::configuration::REVIEW_TIMEOUT_SECONDS;
-use crate::links::{Consumed, DigestKey, Missing, find};
-use crate::slots::Slots;
-use boson_cluster::client::Cluster;
-use boson_cluster::namespaces::Namespaces;
+use crate::links::{Consumed, Missing, find};
 use kube::core::DynamicObject;
 use kube::core::admission::AdmissionRequest;
 use serde_json::Value;
@@ -17,84 +15,57 @@ use std::time::Duration;
 /// Our own limit, shorter than that of the API server, so that the answer can say what to do.
 const REVIEW_TIMEOUT: Duration = Duration::from_millis(REVIEW_TIMEOUT_SECONDS as u64 * 1000 - 700);
 /// How many pods are reviewed at a time; each holds one Secret of a link, which may have a megabyte.
-const MAX_CONCURRENT_REVIEWS: usize = 16;
+pub(super) const MAX_CONCURRENT_REVIEWS: usize = 16;
 /// The end of a message about something that may change.
 const RETRY_HELP: &str = "the pod can be created again as it is";
 
-/// Gives pods their links.
-pub(crate) struct PodReviewer {
-    cluster: Cluster,
-    served: Namespaces,
-    key: DigestKey,
-    slots: Slots,
+/// The answer to a request.
+pub(super) async fn review(reviewers: &Reviewers, request: &AdmissionRequest<DynamicObject>) -> Answer {
+    let namespace = request.namespace.as_deref().unwrap_or_default();
+    if !reviewers.serves(namespace) {
+        let why = format!("this operator does not serve namespace '{namespace}'");
+        return Answer::deny("elsewhere", why, false);
+    }
+    let Some(object) = &request.object else {
+        return Answer::deny("unreadable", "the review has no pod".into(), false);
+    };
+    let consumed = match Consumed::of(object.metadata.annotations.as_ref()) {
+        Ok(Some(consumed)) => consumed,
+        // The condition of the webhook excludes such pods.
+        Ok(None) => return Answer::reviewed(Vec::new()),
+        Err(why) => return Answer::deny("denied", why, false),
+    };
+    let Ok(pod) = serde_json::to_value(object) else {
+        return Answer::deny("unreadable", "the pod is not JSON".into(), false);
+    };
+    let late = |_| Answer::deny("late", format!("its links were not read in time; {RETRY_HELP}"), true);
+    let answer = tokio::time::timeout(REVIEW_TIMEOUT, with_links(reviewers, namespace, &consumed, &pod)).await;
+    answer.unwrap_or_else(late)
 }
 
-// === impl PodReviewer ===
-
-impl PodReviewer {
-    /// `served`: the namespaces whose pods get links. `key`: of the digests that the pods carry.
-    pub(crate) fn new(cluster: Cluster, served: Namespaces, key: DigestKey) -> Self {
-        Self {
-            cluster,
-            served,
-            key,
-            slots: Slots::shared(MAX_CONCURRENT_REVIEWS),
+/// Gives a pod its links.
+async fn with_links(reviewers: &Reviewers, namespace: &str, consumed: &Consumed, pod: &Value) -> Answer {
+    // No namespace gets more than half of the slots, or it could delay the pods of all others.
+    let _turn = reviewers.pods.next(namespace).await;
+    let links = match find(&reviewers.context.cluster, namespace, consumed).await {
+        Ok(Ok(links)) => links,
+        Ok(Err(Missing { why, may_come: true })) => {
+            return Answer::deny("missing", format!("{why}; once it does, {RETRY_HELP}"), true);
         }
-    }
-
-    /// The answer to a request.
-    pub(super) async fn answer(&self, request: &AdmissionRequest<DynamicObject>) -> Answer {
-        let namespace = request.namespace.as_deref().unwrap_or_default();
-        if !super::serves(&self.served, namespace) {
-            return Answer::deny(
-                "elsewhere",
-                format!("this operator does not serve namespace '{namespace}'"),
-                false,
-            );
+        Ok(Err(Missing { why, .. })) => return Answer::deny("denied", why, false),
+        Err(error) => {
+            let why = format!("its links cannot be read: {error}; {RETRY_HELP}");
+            return Answer::deny("failed", why, true);
         }
-        let Some(object) = &request.object else {
-            return Answer::deny("unreadable", "the review has no pod".into(), false);
-        };
-        let consumed = match Consumed::of(object.metadata.annotations.as_ref()) {
-            Ok(Some(consumed)) => consumed,
-            // The condition of the webhook excludes such pods.
-            Ok(None) => return Answer::reviewed(Vec::new()),
-            Err(why) => return Answer::deny("denied", why, false),
-        };
-        let Ok(pod) = serde_json::to_value(object) else {
-            return Answer::deny("unreadable", "the pod is not JSON".into(), false);
-        };
-        let late = |_| Answer::deny("late", format!("its links were not read in time; {RETRY_HELP}"), true);
-        let answer = tokio::time::timeout(REVIEW_TIMEOUT, self.review(namespace, &consumed, &pod)).await;
-        answer.unwrap_or_else(late)
-    }
-
-    async fn review(&self, namespace: &str, consumed: &Consumed, pod: &Value) -> Answer {
-        // No namespace gets more than half of the slots, or it could delay the pods of all others.
-        let _turn = self.slots.next(namespace).await;
-        let links = match find(&self.cluster, namespace, consumed).await {
-            Ok(Ok(links)) => links,
-            Ok(Err(Missing { why, may_come: true })) => {
-                return Answer::deny("missing", format!("{why}; once it does, {RETRY_HELP}"), true);
-            }
-            Ok(Err(Missing { why, .. })) => return Answer::deny("denied", why, false),
-            Err(error) => {
-                return Answer::deny(
-                    "failed",
-                    format!("its links cannot be read: {error}; {RETRY_HELP}"),
-                    true,
-                );
-            }
-        };
-        let Some(digest) = self.key.digest(links.iter().map(|link| link.content)) else {
-            return Answer::deny("failed", format!("the operator is starting; {RETRY_HELP}"), true);
-        };
-        match mutate::mutate(pod, consumed, &links, &digest) {
-            Ok(changed) => Answer {
-                patch: changed.patch,
-                ..Answer::reviewed(changed.warnings)
-            },
-            Err(why) => Answer::deny("denied", why, false),
-        }
+    };
+    let Some(digest) = reviewers.key.digest(links.iter().map(|link| link.content)) else {
+        return Answer::deny("failed", format!("the operator is starting; {RETRY_HELP}"), true);
+    };
+    match mutate::mutate(pod, consumed, &links, &digest) {
+        Ok(changed) => Answer {
+            patch: changed.patch,
+            ..Answer::reviewed(changed.warnings)
+        },
+        Err(why) => Answer::deny("denied", why, false),
     }
 }
