@@ -6,6 +6,7 @@
 use crate::deployment::digest_now;
 use boson_api::{BoshDeployment, Condition, ConditionStatus};
 use boson_cluster::client::{Cluster, Error};
+use std::ops::ControlFlow::{self, Break, Continue};
 use std::time::{Duration, Instant};
 
 /// Between two reads of the deployment.
@@ -49,13 +50,8 @@ pub enum WaitError {
     NoDeployment(String, String),
 }
 
-/// The state of a deployment with respect to the condition.
-#[derive(Clone, Debug, PartialEq, Eq)]
-enum View {
-    Met,
-    Failed(String),
-    NotYet(String),
-}
+/// How waiting ends, or the state of a deployment for which it does not end yet.
+type View = ControlFlow<End, String>;
 
 // === impl Waiting ===
 
@@ -71,18 +67,17 @@ impl Waiting {
         loop {
             let view = match self.view(cluster, &mut expected).await {
                 Ok(view) => view,
-                Err(WaitError::Api(error)) if !error.is_lasting() => View::NotYet(error.to_string()),
+                Err(WaitError::Api(error)) if !error.is_lasting() => Continue(error.to_string()),
                 Err(error) => return Err(error),
             };
             match view {
-                View::Met => return Ok(End::Met),
-                View::Failed(why) => return Ok(End::Failed(why)),
-                View::NotYet(what) if began.elapsed() >= self.timeout => return Ok(End::TimedOut(what)),
-                View::NotYet(what) if what != last => {
+                Break(end) => return Ok(end),
+                Continue(what) if began.elapsed() >= self.timeout => return Ok(End::TimedOut(what)),
+                Continue(what) if what != last => {
                     progress(&what);
                     last = what;
                 }
-                View::NotYet(_) => {}
+                Continue(_) => {}
             }
             tokio::time::sleep(POLL_INTERVAL.min(self.timeout.saturating_sub(began.elapsed()))).await;
         }
@@ -112,26 +107,26 @@ impl Waiting {
 /// `digest`: the digest of the present documents.
 fn view(deployment: &BoshDeployment, digest: &str, kind: &str, wanted: ConditionStatus) -> View {
     let Some(status) = &deployment.status else {
-        return View::NotYet("no operator has observed the deployment yet".into());
+        return Continue("no operator has observed the deployment yet".into());
     };
     let generation = deployment.metadata.generation;
     if status.observed_generation != generation {
-        return View::NotYet("the operator has not observed the present specification yet".into());
+        return Continue("the operator has not observed the present specification yet".into());
     }
     if status.inputs_digest.as_deref() != Some(digest) {
-        return View::NotYet("the operator has not read the present documents yet".into());
+        return Continue("the operator has not read the present documents yet".into());
     }
     let of = |kind: &str| status.conditions.iter().find(|one| one.kind == kind);
     let is_met = |one: &Condition| one.status == wanted && one.observed_generation == generation;
     if of(kind).is_some_and(is_met) {
-        return View::Met;
+        return Break(End::Met);
     }
     let failed = ["Converted", "Applied"].into_iter().filter_map(of);
     let mut failed = failed.filter(|one| one.status == ConditionStatus::False);
     if let (Some(failed), ConditionStatus::True) = (failed.next(), wanted) {
-        return View::Failed(format!("{}: {}", failed.reason, failed.message));
+        return Break(End::Failed(format!("{}: {}", failed.reason, failed.message)));
     }
-    View::NotYet(match of(kind) {
+    Continue(match of(kind) {
         Some(one) if !one.message.is_empty() => format!("{}: {}", one.reason, one.message),
         Some(one) => one.reason.clone(),
         None => format!("the deployment has no condition {kind}"),
@@ -162,8 +157,8 @@ mod tests {
     #[test]
     fn only_conditions_about_the_present_documents_count() {
         let ready = json!([condition("Ready", "True")]);
-        assert_eq!(view_of(2, &ready), View::Met);
-        assert!(matches!(view_of(1, &ready), View::NotYet(_)));
+        assert_eq!(view_of(2, &ready), Break(End::Met));
+        assert!(matches!(view_of(1, &ready), Continue(_)));
         let mut deployment: BoshDeployment = serde_json::from_value(json!({
             "apiVersion": "quarks.cloudfoundry.org/v1alpha1", "kind": "BOSHDeployment", "metadata": {"name": "d", "generation": 2},
             "spec": {"manifest": {"type": "configmap", "name": "m"}},
@@ -171,9 +166,9 @@ mod tests {
         }))
         .unwrap();
         let of = |deployment: &BoshDeployment| view(deployment, "now", "Ready", ConditionStatus::True);
-        assert!(matches!(of(&deployment), View::NotYet(_)), "the ConfigMap was edited");
+        assert!(matches!(of(&deployment), Continue(_)), "the ConfigMap was edited");
         deployment.status = None;
-        assert!(matches!(of(&deployment), View::NotYet(_)));
+        assert!(matches!(of(&deployment), Continue(_)));
     }
 
     #[test]
@@ -182,8 +177,8 @@ mod tests {
             2,
             &json!([condition("Converted", "False"), condition("Ready", "False")]),
         );
-        assert_eq!(view, View::Failed("Why: words".into()));
+        assert_eq!(view, Break(End::Failed("Why: words".into())));
         let view = view_of(2, &json!([condition("Converted", "True"), condition("Ready", "False")]));
-        assert_eq!(view, View::NotYet("Why: words".into()));
+        assert_eq!(view, Continue("Why: words".into()));
     }
 }
