@@ -25,8 +25,8 @@ pub async fn merge(stages: SharedStages, documents: Documents, deployment: Strin
         };
         sources.set_main(&manifest.name);
         let of = |kind: InputKind| -> Vec<Arc<Document>> {
-            let read = documents.read.iter().zip(&documents.kinds);
-            let read = read.filter(|(_, one)| **one == kind);
+            let read = documents.read.iter().zip(&documents.found);
+            let read = read.filter(|(_, source)| source.kind == kind);
             read.map(|(document, _)| document.clone()).collect()
         };
         let mut warnings = Vec::new();

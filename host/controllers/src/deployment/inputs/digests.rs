@@ -13,12 +13,26 @@ const DIGEST_DIGITS: usize = 16;
 /// The present state of something that the specification refers to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Source {
+    pub kind: InputKind,
     /// `configmap/scale`.
     pub name: String,
     /// None if it does not exist.
     pub digest: Option<String>,
     /// Whether it is on a web server.
     pub is_url: bool,
+}
+
+// === impl Source ===
+
+impl Source {
+    /// The same, as an input of the deployment.
+    pub fn input(&self) -> Input {
+        Input {
+            kind: self.kind,
+            name: self.name.clone(),
+            digest: self.digest.clone().unwrap_or_default(),
+        }
+    }
 }
 
 /// The digest of public content.
@@ -42,14 +56,6 @@ pub fn variable(name: &str, meta: &ObjectMeta) -> Input {
     }
 }
 
-pub fn document(kind: InputKind, source: &Source) -> Input {
-    Input {
-        kind,
-        name: source.name.clone(),
-        digest: source.digest.clone().unwrap_or_default(),
-    }
-}
-
 /// One digest of all that users edit: documents in their order, and given Secrets.
 pub fn digest(sources: &[Source]) -> String {
     let one = |source: &Source| -> Value {
@@ -67,6 +73,7 @@ mod tests {
     #[test]
     fn one_digest_stands_for_content_order_and_absence_but_not_for_what_a_server_answers() {
         let source = |name: &str, digest: Option<&str>| Source {
+            kind: InputKind::Ops,
             name: name.into(),
             digest: digest.map(str::to_string),
             is_url: name.starts_with("https:"),

@@ -3,13 +3,12 @@
 
 use super::digests::{self, Source};
 use super::memory::hold;
-use super::references::{Found, Reference, fetch, find, given, references, source};
+use super::references::{Found, fetch, find, given, references, source};
 use super::sizes::{self, Size};
 use crate::deployment::manifest::blocking;
 use crate::deployment::reconcile::Reconcile;
 use crate::deployment::stop::Stop;
 use boson_api::ReferenceType;
-use boson_api::deployment::{Input, InputKind};
 use boson_budget::{Class, Share};
 use boson_pipeline::Diagnostic;
 use boson_pipeline::report::Sources;
@@ -22,13 +21,11 @@ use std::sync::Arc;
 pub struct Documents {
     /// The manifest first, the others in the order of the specification; one that is named twice is in the list twice.
     pub read: Vec<Arc<Document>>,
-    /// What each reference of the specification names. Without errors, these are the kinds of `read`.
-    pub kinds: Vec<InputKind>,
     /// What is wrong with the others.
     pub errors: Vec<Diagnostic>,
     /// For the positions of diagnostics.
     pub sources: Sources,
-    /// The state of each document, the manifest first.
+    /// What each reference of the specification names, and its state. Without errors, these are the states of `read`.
     pub found: Vec<Source>,
     /// The memory that the conversion may use for them; none if there is nothing to convert.
     pub share: Option<Share>,
@@ -45,8 +42,7 @@ struct Fetched {
     times: Vec<usize>,
     /// By reference: the index of its document.
     order: Vec<usize>,
-    /// By reference: what it is, and its state.
-    kinds: Vec<InputKind>,
+    /// By reference: what it names, and its state.
     sources: Vec<Source>,
     /// Set when they are too large together; later documents are not kept.
     excess: Option<Diagnostic>,
@@ -55,7 +51,7 @@ struct Fetched {
 /// Reads all documents, and notes their digests.
 pub async fn read(run: &Reconcile<'_>) -> Result<Documents, Stop> {
     let read = read_all(run).await?;
-    run.progress.uses(read.inputs());
+    run.progress.uses(read.found.iter().map(Source::input));
     let mut all = read.found.clone();
     all.extend(given(&run.context.cluster, run.namespace, &run.object.spec).await?);
     run.progress.known().inputs_digest = Some(digests::digest(&all));
@@ -70,7 +66,8 @@ async fn read_all(run: &Reconcile<'_>) -> Result<Documents, Stop> {
     let fetched = fetch_all(run, most).await?;
     let is_paused = run.object.spec.paused;
     let (fetched, weight) = blocking(move || {
-        let weight = fetched.weight(is_paused);
+        let found = fetched.found.iter().flatten();
+        let weight = sizes::of_conversion(found.map(|found| found.bytes.as_slice()), is_paused);
         (fetched, weight)
     })
     .await?;
@@ -78,7 +75,6 @@ async fn read_all(run: &Reconcile<'_>) -> Result<Documents, Stop> {
     let heavy = (weight > most).then(|| sizes::too_heavy(&fetched.sized(), weight, most));
     if let Some(error) = fetched.excess.clone().or(heavy) {
         return Ok(Documents {
-            kinds: fetched.kinds,
             errors: vec![error],
             found: fetched.sources,
             ..Documents::default()
@@ -93,73 +89,44 @@ async fn read_all(run: &Reconcile<'_>) -> Result<Documents, Stop> {
 
 async fn fetch_all(run: &Reconcile<'_>, most: u64) -> Result<Fetched, Stop> {
     let all: Vec<_> = references(&run.object.spec).collect();
-    let mut fetched = Fetched {
-        kinds: all.iter().map(|reference| reference.kind).collect(),
-        ..Fetched::default()
-    };
+    let mut fetched = Fetched::default();
     let same = |one: usize, other: usize| {
         let of = |nth: usize| all.get(nth).map(|one| (one.to, one.key));
         of(one) == of(other)
     };
-    for (nth, Reference { to, key, pointer, .. }) in all.iter().enumerate() {
+    for (nth, reference) in all.iter().enumerate() {
         if let Some(first) = (0..nth).find(|earlier| same(*earlier, nth)) {
-            fetched.again(first);
+            let (order, source) = (fetched.order.get(first).copied(), fetched.sources.get(first).cloned());
+            fetched.order.extend(order);
+            fetched.sources.extend(source);
             continue;
         }
-        // Do not fetch what would be dropped anyway: a server may answer any number of addresses.
-        if fetched.excess.is_some() && to.kind == ReferenceType::Url {
-            fetched.sources.push(source(to, None));
-            fetched.order.push(fetched.found.len());
-            continue;
-        }
+        let to = reference.to;
         let found = match to.kind {
-            ReferenceType::Url => fetch(&*run.context.conversion.web, &to.name).await,
-            _ => find(&run.context.cluster, run.namespace, to, key).await?,
+            // It would be dropped anyway: a server may answer any number of addresses.
+            ReferenceType::Url if fetched.excess.is_some() => None,
+            ReferenceType::Url => Some(fetch(&*run.context.conversion.web, &to.name).await),
+            _ => Some(find(&run.context.cluster, run.namespace, to, reference.key).await?),
         };
-        let digest = found.as_ref().ok().map(|found| found.digest.clone());
-        fetched.sources.push(source(to, digest));
+        let digest = found.as_ref().and_then(|found| Some(found.as_ref().ok()?.digest.clone()));
+        fetched.sources.push(source(reference, digest));
         fetched.order.push(fetched.found.len());
-        if fetched.excess.is_none() {
+        if let Some(found) = found
+            && fetched.excess.is_none()
+        {
             let times = (nth..all.len()).filter(|later| same(nth, *later)).count();
-            let found = found.map_err(|error| error.in_document("boshdeployment").at(pointer));
-            fetched.keep(found, times, most);
+            let place = |error: Diagnostic| error.in_document("boshdeployment").at(&reference.pointer);
+            fetched.found.push(found.map_err(place));
+            fetched.times.push(times);
+            fetched.excess = sizes::too_large(&fetched.sized(), most);
         }
     }
     Ok(fetched)
 }
 
-// === impl Documents ===
-
-impl Documents {
-    /// The documents, as inputs of the deployment.
-    pub fn inputs(&self) -> impl Iterator<Item = Input> {
-        let found = self.kinds.iter().zip(&self.found);
-        found.map(|(kind, source)| digests::document(*kind, source))
-    }
-}
-
 // === impl Fetched ===
 
 impl Fetched {
-    /// Adds a reference to the document of an earlier one.
-    fn again(&mut self, earlier: usize) {
-        let (order, source) = (self.order.get(earlier).copied(), self.sources.get(earlier).cloned());
-        self.order.extend(order);
-        self.sources.extend(source);
-    }
-
-    /// Adds a document. Sets `excess` if all together exceed `most` bytes.
-    fn keep(&mut self, found: Result<Found, Diagnostic>, times: usize, most: u64) {
-        self.found.push(found);
-        self.times.push(times);
-        self.excess = sizes::too_large(&self.sized(), most);
-    }
-
-    fn weight(&self, is_paused: bool) -> u64 {
-        let found = self.found.iter().flatten();
-        sizes::of_conversion(found.map(|found| found.bytes.as_slice()), is_paused)
-    }
-
     fn sized(&self) -> Vec<Size<'_>> {
         let both = self.found.iter().zip(&self.times);
         let sized = both.filter_map(|(found, times)| {
@@ -188,7 +155,6 @@ fn parse(fetched: Fetched, share: Share) -> Documents {
         .filter_map(|at| documents.get(*at).cloned().flatten());
     Documents {
         read: read.collect(),
-        kinds: fetched.kinds,
         errors,
         sources,
         found: fetched.sources,

@@ -63,17 +63,19 @@ pub fn references(spec: &BoshDeploymentSpec) -> impl Iterator<Item = Reference<'
     })
 }
 
-pub fn source(reference: &ResourceReference, digest: Option<String>) -> Source {
-    let kind = match reference.kind {
+pub fn source(reference: &Reference<'_>, digest: Option<String>) -> Source {
+    let to = reference.to;
+    let folder = match to.kind {
         ReferenceType::Configmap => "configmap/",
         ReferenceType::Secret => "secret/",
         ReferenceType::Url => "",
     };
     Source {
+        kind: reference.kind,
         // A query may hold a token.
-        name: format!("{kind}{}", without_query(&reference.name)),
+        name: format!("{folder}{}", without_query(&to.name)),
         digest,
-        is_url: reference.kind == ReferenceType::Url,
+        is_url: to.kind == ReferenceType::Url,
     }
 }
 
@@ -83,6 +85,7 @@ pub async fn given(cluster: &Cluster, namespace: &str, spec: &BoshDeploymentSpec
     for variable in &spec.vars {
         let secret: Option<Secret> = cluster.get(namespace, &variable.secret).await?;
         given.push(Source {
+            kind: InputKind::Variable,
             name: format!("{} secret/{}", variable.name, variable.secret),
             digest: secret.map(|secret| digests::of_secret(&secret.metadata)),
             is_url: false,
@@ -100,7 +103,7 @@ pub async fn digest_now(cluster: &Cluster, namespace: &str, spec: &BoshDeploymen
             ReferenceType::Url => None,
             _ => find(cluster, namespace, reference.to, reference.key).await?.ok(),
         };
-        all.push(source(reference.to, found.map(|found| found.digest)));
+        all.push(source(&reference, found.map(|found| found.digest)));
     }
     all.extend(given(cluster, namespace, spec).await?);
     Ok(digests::digest(&all))
