@@ -17,12 +17,6 @@ pub struct InstanceStates<'a> {
     pub spread: Spread,
 }
 
-/// The zones of a group.
-struct Zones {
-    names: Vec<String>,
-    replicas: Vec<usize>,
-}
-
 // === impl InstanceStates ===
 
 impl InstanceStates<'_> {
@@ -32,10 +26,10 @@ impl InstanceStates<'_> {
             return;
         }
         for object in objects.iter_mut().filter(|object| object::is_stateful_set(object)) {
-            let Some(zones) = Zones::of(object) else { continue };
+            let Some(spec) = spec_of(object) else { continue };
             let group = object::group(object);
             let of_group = self.all.iter().filter(|one| one.target().0 == group);
-            let states: Vec<PodState> = of_group.filter_map(|one| self.pod_state(one, &zones)).collect();
+            let states: Vec<PodState> = of_group.filter_map(|one| self.pod_state(one, &spec)).collect();
             if !states.is_empty() {
                 object["spec"]["instances"] = json!(states);
             }
@@ -49,17 +43,17 @@ impl InstanceStates<'_> {
         let known: Vec<&str> = sets().map(object::group).collect();
         let warning = |state: &InstanceState| {
             let (group, index) = state.target();
-            let zones = sets().find(|set| object::group(set) == group).and_then(Zones::of);
-            let what = match (&zones, index) {
+            let spec = sets().find(|set| object::group(set) == group).and_then(spec_of);
+            let what = match (&spec, index) {
                 (None, _) => "there is no such group of services",
-                (Some(zones), Some(index)) if zones.place(index, self.spread).is_none() => {
+                (Some(spec), Some(index)) if place(spec, index, self.spread).is_none() => {
                     "the group has no such instance"
                 }
                 _ => return None,
             };
             let message = format!("the state of '{}' in spec.instances has no effect: {what}", state.name);
             let warning = Diagnostic::warning(codes::DEPLOYMENT_UNKNOWN_INSTANCE, message);
-            Some(if zones.is_none() {
+            Some(if spec.is_none() {
                 warning.suggest(group, known.iter().copied())
             } else {
                 warning
@@ -69,9 +63,9 @@ impl InstanceStates<'_> {
     }
 
     /// None: the group has no such instance.
-    fn pod_state(&self, state: &InstanceState, zones: &Zones) -> Option<PodState> {
+    fn pod_state(&self, state: &InstanceState, spec: &QuarksStatefulSetSpec) -> Option<PodState> {
         let place = match state.target().1 {
-            Some(index) => Some(zones.place(index, self.spread)?),
+            Some(index) => Some(place(spec, index, self.spread)?),
             None => None,
         };
         let (zone, ordinal) = place.unzip();
@@ -84,18 +78,18 @@ impl InstanceStates<'_> {
 
     /// The error if ignored instances would be deleted, or their indexes would be those of others.
     pub fn refusal(self, wanted: &[Value], live: &[Value]) -> Option<Diagnostic> {
-        let place = |objects: &[Value], group: &str, index: usize| {
+        let placed = |objects: &[Value], group: &str, index: usize| {
             let mut sets = objects.iter().filter(|object| object::is_stateful_set(object));
-            let zones = sets.find(|set| object::group(set) == group).and_then(Zones::of)?;
-            let (zone, ordinal) = zones.place(index, self.spread)?;
+            let spec = sets.find(|set| object::group(set) == group).and_then(spec_of)?;
+            let (zone, ordinal) = place(&spec, index, self.spread)?;
             Some((zone.to_string(), ordinal))
         };
         let ignored = self.all.iter().filter(|one| one.desired.ignored);
         let lost = ignored.filter(|one| {
             let (group, index) = one.target();
             index.is_some_and(|index| {
-                let before = place(live, group, index);
-                before.is_some() && before != place(wanted, group, index)
+                let before = placed(live, group, index);
+                before.is_some() && before != placed(wanted, group, index)
             })
         });
         let lost: Vec<String> = lost.map(|one| format!("'{}'", one.name)).collect();
@@ -109,30 +103,24 @@ impl InstanceStates<'_> {
     }
 }
 
-// === impl Zones ===
+/// The specification of a QuarksStatefulSet.
+fn spec_of(set: &Value) -> Option<QuarksStatefulSetSpec> {
+    QuarksStatefulSetSpec::deserialize(set.spec()?).ok()
+}
 
-impl Zones {
-    fn of(set: &Value) -> Option<Self> {
-        let spec = QuarksStatefulSetSpec::deserialize(set.spec()?).ok()?;
-        Some(Self {
-            replicas: spec.replicas_by_zone(),
-            names: spec.zones,
-        })
-    }
-
-    /// Zone and ordinal of an instance; none if the group does not have it. The zone is empty without zones.
-    fn place(&self, index: usize, spread: Spread) -> Option<(&str, usize)> {
-        let (mut zone, mut ordinal) = (index % self.replicas.len(), index / self.replicas.len());
-        if spread == Spread::PerZone {
-            (zone, ordinal) = (0, index);
-            while ordinal >= *self.replicas.get(zone)? {
-                ordinal -= self.replicas.get(zone)?;
-                zone += 1;
-            }
+/// Zone and ordinal of an instance; none if the group does not have it. The zone is empty without zones.
+fn place(spec: &QuarksStatefulSetSpec, index: usize, spread: Spread) -> Option<(&str, usize)> {
+    let replicas = spec.replicas_by_zone();
+    let (mut zone, mut ordinal) = (index % replicas.len(), index / replicas.len());
+    if spread == Spread::PerZone {
+        (zone, ordinal) = (0, index);
+        while ordinal >= *replicas.get(zone)? {
+            ordinal -= replicas.get(zone)?;
+            zone += 1;
         }
-        let has = self.replicas.get(zone).is_some_and(|count| ordinal < *count);
-        has.then(|| (self.names.get(zone).map_or("", String::as_str), ordinal))
     }
+    let has = replicas.get(zone).is_some_and(|count| ordinal < *count);
+    has.then(|| (spec.zones.get(zone).map_or("", String::as_str), ordinal))
 }
 
 #[cfg(test)]
