@@ -13,6 +13,7 @@ use crate::deployment::reconcile::Reconcile;
 use crate::deployment::stop::Stop;
 use boson_cluster::client::Created;
 use boson_cluster::objects::versioned::{Content, Next, Series};
+use boson_pipeline::diagnostic::all;
 use k8s_openapi::api::core::v1::Secret;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use std::collections::BTreeMap;
@@ -50,14 +51,11 @@ pub async fn store(
     existing: &[ObjectMeta],
 ) -> Result<Vec<Stored>, Stop> {
     // Texts that are too large are reported before anything is written.
-    let (mut contents, mut errors) = (Vec::new(), Vec::new());
-    for document in documents {
-        match content(&document.series.name, document.texts) {
-            Ok(content) => contents.push((document.series, content, document.annotations)),
-            Err(error) => errors.push(error),
-        }
-    }
-    manifest.all_right(errors)?;
+    let contents = documents.into_iter().map(|document| {
+        let content = content(&document.series.name, document.texts);
+        content.map(|content| (document.series, content, document.annotations))
+    });
+    let contents = all(contents).map_err(|errors| manifest.fail(errors))?;
     let mut stored = Vec::new();
     for (series, content, annotations) in contents {
         let secret = version(run, series, existing, content, annotations).await?;
