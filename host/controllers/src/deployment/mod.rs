@@ -303,10 +303,8 @@ impl Context {
             Ok(active) => (active.resolved.uses.clone(), active.picks.clone()),
             Err(_) => (Vec::new(), Vec::new()),
         };
-        let result = match active.and_then(|active| Reconcile::new(self, object, namespace, active, &progress)) {
-            Ok(run) => deploy(&run).await,
-            Err(stop) => Err(stop),
-        };
+        let result = async { deploy(&Reconcile::new(self, object, namespace, active?, &progress)?).await };
+        let result = result.await;
         self.note_failures(key, &result, &picks);
         let warned = match &result {
             Ok(done) => act::events::warn(self, object, &done.warnings).await,

@@ -48,11 +48,8 @@ impl Context {
             Some(resolution) => resolution.active,
             None => Err(Stop::Waiting("the plugins".into())),
         };
-        let checked = match active.and_then(|active| Reconcile::new(self, &object, namespace, active, &progress)) {
-            Ok(run) => check(&run).await,
-            Err(stop) => Err(stop),
-        };
-        match checked {
+        let checked = async { check(&Reconcile::new(self, &object, namespace, active?, &progress)?).await };
+        match checked.await {
             Ok(warnings) => Ok(Checked::Right(warnings)),
             Err(Stop::Wrong(wrong) | Stop::Refused(wrong)) => Ok(Checked::Wrong(wrong.message)),
             Err(Stop::Waiting(what)) => {
