@@ -1,6 +1,6 @@
 //! What to delete because no workload needs it any more: versions of Secrets, copies of plugins and job sources. Pure.
 
-use boson_cluster::objects::versioned;
+use boson_cluster::objects::{label, versioned};
 use boson_manifest::labels;
 use k8s_openapi::api::core::v1::ConfigMap;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
@@ -56,17 +56,13 @@ impl Candidates<'_> {
 pub fn documents(versions: Vec<ObjectMeta>) -> Vec<ObjectMeta> {
     versions
         .into_iter()
-        .filter(|meta| secret_type(meta).is_some())
+        .filter(|meta| label(meta, labels::SECRET_TYPE).is_some())
         .collect()
 }
 
 /// Deleted even during a rollout: else a stuck rollout would retain every manifest from then on.
 fn is_never_mounted_by_sets(meta: &ObjectMeta) -> bool {
-    secret_type(meta) == Some(labels::secret_type::DESIRED)
-}
-
-fn secret_type(meta: &ObjectMeta) -> Option<&str> {
-    meta.labels.as_ref()?.get(labels::SECRET_TYPE).map(String::as_str)
+    label(meta, labels::SECRET_TYPE) == Some(labels::secret_type::DESIRED)
 }
 
 #[cfg(test)]

@@ -2,6 +2,7 @@
 //! ready, on all instances at the same time. Pure.
 
 use boson_cluster::cache::Reported;
+use boson_cluster::objects::annotation;
 use boson_manifest::labels;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 
@@ -31,9 +32,7 @@ pub fn start<'s>(groups: &[&'s Reported], is_up: bool, done: Option<&str>) -> Op
 
 /// Whether a pod has not got this version yet.
 pub fn lacks(pod: &ObjectMeta, version: &str) -> bool {
-    let annotations = pod.annotations.as_ref();
-    let reported = annotations.and_then(|all| all.get(labels::POST_DEPLOY));
-    pod.deletion_timestamp.is_none() && reported.map(String::as_str) != Some(version)
+    pod.deletion_timestamp.is_none() && annotation(pod, labels::POST_DEPLOY) != Some(version)
 }
 
 #[cfg(test)]

@@ -3,6 +3,7 @@
 
 use boson_api::{ConditionStatus, QuarksSecret};
 use boson_cluster::client::AnyObject;
+use boson_cluster::objects::{annotation, label};
 use boson_manifest::labels;
 use kube::Resource;
 use serde_json::Value;
@@ -64,11 +65,9 @@ pub fn removed(wanted: &[Value], live: &[Value]) -> Vec<String> {
 
 /// The variable of a QuarksSecret, as the manifest names it; without one: the name of the QuarksSecret.
 pub(crate) fn variable_of(secret: &QuarksSecret) -> String {
-    let annotations = secret.metadata.annotations.as_ref();
-    let variable = annotations.and_then(|annotations| annotations.get(labels::VARIABLE));
-    let old = secret.metadata.labels.as_ref();
-    let variable = variable.or(old.and_then(|labels| labels.get(labels::VARIABLE_NAME)));
-    variable.or(secret.metadata.name.as_ref()).cloned().unwrap_or_default()
+    let meta = &secret.metadata;
+    let variable = annotation(meta, labels::VARIABLE).or(label(meta, labels::VARIABLE_NAME));
+    variable.or(meta.name.as_deref()).unwrap_or_default().to_string()
 }
 
 #[cfg(test)]
