@@ -8,9 +8,10 @@ use super::observe::snapshot;
 use crate::controller::Watched;
 use boson_api::BoshDeployment;
 use boson_cluster::cache::{Touched, follow};
-use boson_cluster::client::{Kind, WatchBackoff, api};
-use boson_cluster::reconcile::watches::{self, Watches, requeued};
-use boson_manifest::labels;
+use boson_cluster::client::{WatchBackoff, api};
+use boson_cluster::objects::annotation;
+use boson_cluster::reconcile::watches::{self, Watches, named, requeued};
+use boson_manifest::labels::{DEPLOYMENT, QUARKS_JOB_NAME};
 use futures::stream::{self, Stream};
 use k8s_openapi::api::core::v1::{Pod, ServiceAccount};
 use kube::ResourceExt;
@@ -23,11 +24,15 @@ use std::sync::Arc;
 type Requeued = watches::Requeued<BoshDeployment>;
 
 pub fn watch(context: &Arc<Context>, namespace: &Option<String>) -> Watched<BoshDeployment> {
-    let (store, objects) = Watches::of(&context.cluster.client(), namespace, watcher::Config::default()).queue();
+    // Of the pods of conversions: only pods report images that cannot be pulled.
+    let pods = watcher::Config::default().labels(QUARKS_JOB_NAME);
+    let watches = Watches::<BoshDeployment>::of(&context.cluster.client(), namespace, watcher::Config::default())
+        .and::<Pod>(pods, |pod| named(annotation(pod, DEPLOYMENT), pod.namespace.as_deref()));
+    let (store, objects) = watches.queue();
     let touched = touched(context, namespace, store.clone());
     // Each reconcile resolves which plugins it uses.
     let all = watches::all(&context.plugins.changes, store.clone());
-    let others = stream::select(others(context, namespace), all);
+    let others = stream::select(accounts(context, namespace), all);
     let queue = stream::select(stream::select(objects, touched), others);
     let (context, namespace, deployments) = (context.clone(), namespace.clone(), store.clone());
     let orphans = async move { report_orphans(&context, &namespace, &deployments).await };
@@ -79,37 +84,15 @@ fn concerned(
     concerned.map(|deployment| ObjectRef::from_obj(&**deployment)).collect()
 }
 
-/// The deployments to requeue when a pod of their conversion changes (only pods report images that cannot be pulled),
-/// or a ServiceAccount that they pull images with.
-fn others(context: &Arc<Context>, namespace: &Option<String>) -> impl Stream<Item = Requeued> + Send + use<> {
-    let client = context.cluster.client();
-    let ours = watcher::Config::default().labels(labels::QUARKS_JOB_NAME);
-    let pods = changes::<PartialObjectMeta<Pod>>(&client, namespace, ours);
-    let pods = requeued(pods, |pod| of_pod(&pod).into_iter().collect());
-    let accounts = changes::<PartialObjectMeta<ServiceAccount>>(&client, namespace, watcher::Config::default());
+/// The deployments to requeue when a ServiceAccount changes that they pull images with.
+fn accounts(context: &Arc<Context>, namespace: &Option<String>) -> impl Stream<Item = Requeued> + Send + use<> {
+    let accounts = api::<PartialObjectMeta<ServiceAccount>>(&context.cluster.client(), namespace);
+    let changed = watcher(accounts, watcher::Config::default())
+        .backoff(WatchBackoff::default())
+        .touched_objects();
     let context = context.clone();
-    let accounts = requeued(accounts, move |account| {
+    requeued(changed, move |account| {
         let source = Source::Account(account.name_any());
         pulling(&context, account.namespace(), &source)
-    });
-    stream::select(pods, accounts)
-}
-
-fn changes<K>(
-    client: &kube::Client,
-    namespace: &Option<String>,
-    config: watcher::Config,
-) -> impl Stream<Item = watcher::Result<K>> + Send + use<K>
-where
-    K: Kind + Send + 'static,
-{
-    watcher(api::<K>(client, namespace), config)
-        .backoff(WatchBackoff::default())
-        .touched_objects()
-}
-
-/// The deployment of a conversion pod.
-fn of_pod(pod: &PartialObjectMeta<Pod>) -> Option<ObjectRef<BoshDeployment>> {
-    let name = pod.annotations().get(labels::DEPLOYMENT)?;
-    Some(ObjectRef::new(name).within(&pod.namespace()?))
+    })
 }
