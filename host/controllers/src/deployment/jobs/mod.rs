@@ -128,7 +128,7 @@ async fn written(run: &Reconcile<'_>, job: &Job, series: &[Series]) -> Result<Ve
             Some(name) => observe::secret(run, name).await?,
             None => None,
         };
-        let newest = newest.filter(|secret| plan::is_of_run(secret, &job.digest));
+        let newest = newest.filter(|secret| plan::is_of_run(&secret.metadata, &job.digest));
         written.push(newest.map(|secret| Stored::new(series, secret)).transpose()?);
     }
     Ok(written)

@@ -4,10 +4,10 @@ use super::object::INPUTS;
 use crate::job::{ending, is_alive};
 use boson_api::QuarksJob;
 use boson_api::job::Strategy;
+use boson_cluster::objects::annotation;
 use k8s_openapi::api::batch::v1::Job;
-use k8s_openapi::api::core::v1::{Pod, Secret};
-use kube::ResourceExt;
-use std::collections::BTreeMap;
+use k8s_openapi::api::core::v1::Pod;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 
 /// Reason of a template that cannot become a Job.
 const REFUSED: &str = "Refused";
@@ -65,23 +65,19 @@ fn ended(job: &QuarksJob) -> Option<Result<(), String>> {
     }
 }
 
-/// Whether a Secret is output of the run with these inputs.
-pub fn is_of_run(secret: &Secret, digest: &str) -> bool {
-    secret.annotations().get(INPUTS).map(String::as_str) == Some(digest)
+/// Whether an object is of the run with these inputs: a pod, or its output.
+pub fn is_of_run(meta: &ObjectMeta, digest: &str) -> bool {
+    annotation(meta, INPUTS) == Some(digest)
 }
 
 /// Whether something of an earlier run may still write: a Job that has not ended, or a running pod.
 pub fn lingers(jobs: &[Job], pods: &[Pod], digest: &str) -> bool {
-    let is_earlier = |annotations: Option<&BTreeMap<String, String>>| {
-        let inputs = annotations.and_then(|annotations| annotations.get(INPUTS));
-        inputs.is_none_or(|inputs| inputs != digest)
-    };
     let job_lingers = jobs.iter().any(|job| {
         let template = job.spec.as_ref().and_then(|spec| spec.template.metadata.as_ref());
-        is_earlier(template.and_then(|metadata| metadata.annotations.as_ref())) && ending(job).is_none()
+        template.is_none_or(|meta| !is_of_run(meta, digest)) && ending(job).is_none()
     });
     let mut alive = pods.iter().filter(|pod| is_alive(pod));
-    job_lingers || alive.any(|pod| is_earlier(pod.metadata.annotations.as_ref()))
+    job_lingers || alive.any(|pod| !is_of_run(&pod.metadata, digest))
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! The state of the pods of a conversion job: diagnostics of their containers, images that cannot be pulled, what they
 //! wait for. Pure.
 
-use super::object::INPUTS;
+use super::plan::is_of_run;
 use crate::codes;
 use boson_cluster::pods::{condition, statuses};
 use boson_in_pod::{Report, TRY_AGAIN_EXIT_CODE};
@@ -22,9 +22,7 @@ const STUCK: [&str; 7] = [
 
 /// The newest pod of a run.
 pub fn newest<'p>(pods: &'p [Pod], digest: &str) -> Option<&'p Pod> {
-    let of_run = pods
-        .iter()
-        .filter(|pod| pod.annotations().get(INPUTS).map(String::as_str) == Some(digest));
+    let of_run = pods.iter().filter(|pod| is_of_run(&pod.metadata, digest));
     of_run.max_by_key(|pod| (pod.creation_timestamp(), pod.name_any()))
 }
 
