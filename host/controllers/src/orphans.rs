@@ -45,8 +45,6 @@ pub(crate) trait Namers {
 
     /// Those of now, as watches have stored them.
     fn all(&self) -> BTreeSet<Naming<Self::What>>;
-    /// Whether a watch has stored the deployment.
-    fn has_deployment(&self, one: &Naming<Self::What>) -> bool;
     /// Emits an event about an object.
     fn emit(&self, one: &Naming<Self::What>, notice: &Notice) -> impl Future<Output = Result<(), Error>> + Send;
 }
@@ -72,12 +70,12 @@ struct Due<W> {
     found: Vec<Naming<W>>,
 }
 
-/// Checks from time to time, for ever.
-pub(crate) async fn report<N: Namers>(cluster: &Cluster, namers: &N) {
+/// Checks from time to time, for ever. `deployments`: as a watch has stored them.
+pub(crate) async fn report<N: Namers, K: Kind + 'static>(cluster: &Cluster, deployments: &Store<K>, namers: &N) {
     let mut orphans = Orphans { all: BTreeMap::new() };
     loop {
         tokio::time::sleep(CHECK_INTERVAL).await;
-        let due = orphans.check(namers.all(), |one| namers.has_deployment(one));
+        let due = orphans.check(namers.all(), |one| is_in(deployments, one));
         for one in &due.found {
             emit(namers, one, &found(one, N::KEY)).await;
         }
@@ -100,7 +98,7 @@ async fn emit<N: Namers>(namers: &N, one: &Naming<N::What>, notice: &Notice) {
 }
 
 /// Whether the deployment that an object names is in a store of deployments.
-pub(crate) fn is_in<K: Kind + 'static, W>(deployments: &Store<K>, one: &Naming<W>) -> bool {
+fn is_in<K: Kind + 'static, W>(deployments: &Store<K>, one: &Naming<W>) -> bool {
     let found = deployments.find(|object| {
         object.namespace().as_deref() == Some(&one.namespace) && is_named(&object.name_any(), &one.deployment)
     });

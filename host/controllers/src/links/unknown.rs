@@ -3,7 +3,7 @@
 use super::plan::{Workload, owner, workload};
 use super::stores::{PodMeta, Stores};
 use super::{Context, DeploymentMeta};
-use crate::orphans::{Namers, Naming, is_in, report};
+use crate::orphans::{Namers, Naming, report};
 use boson_cluster::client::{Error, Kind, Notice};
 use boson_manifest::labels::DEPLOYMENT;
 use k8s_openapi::api::apps::v1::{DaemonSet, Deployment, ReplicaSet, StatefulSet};
@@ -18,17 +18,11 @@ use std::collections::BTreeSet;
 struct Consumers<'c> {
     context: &'c Context,
     stores: &'c Stores,
-    deployments: &'c Store<DeploymentMeta>,
 }
 
 /// Checks from time to time, for ever.
 pub(super) async fn report_orphans(context: &Context, stores: &Stores, deployments: &Store<DeploymentMeta>) {
-    let consumers = Consumers {
-        context,
-        stores,
-        deployments,
-    };
-    report(&context.cluster, &consumers).await;
+    report(&context.cluster, deployments, &Consumers { context, stores }).await;
 }
 
 // === impl Consumers ===
@@ -42,10 +36,6 @@ impl Namers for Consumers<'_> {
         let pods = self.stores.pods.state();
         let all = pods.iter().filter_map(|pod| naming(pod));
         all.filter(|one| self.context.scope.holds(&one.namespace)).collect()
-    }
-
-    fn has_deployment(&self, one: &Naming<Workload>) -> bool {
-        is_in(self.deployments, one)
     }
 
     async fn emit(&self, one: &Naming<Workload>, notice: &Notice) -> Result<(), Error> {

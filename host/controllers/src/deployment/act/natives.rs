@@ -1,7 +1,7 @@
 //! Reports native Secrets and Services that provide a link to a deployment that does not exist.
 
 use crate::deployment::context::Context;
-use crate::orphans::{Namers, Naming, is_in, report};
+use crate::orphans::{Namers, Naming, report};
 use boson_api::BoshDeployment;
 use boson_cluster::client::{Error, Kind, Notice};
 use boson_manifest::labels::DEPLOYMENT_NAME;
@@ -14,7 +14,6 @@ use std::collections::BTreeSet;
 struct Natives<'c> {
     context: &'c Context,
     namespace: Option<&'c str>,
-    deployments: &'c Store<BoshDeployment>,
 }
 
 /// Checks from time to time, for ever.
@@ -22,9 +21,8 @@ pub async fn report_orphans(context: &Context, namespace: &Option<String>, deplo
     let natives = Natives {
         context,
         namespace: namespace.as_deref(),
-        deployments,
     };
-    report(&context.cluster, &natives).await;
+    report(&context.cluster, deployments, &natives).await;
 }
 
 // === impl Natives ===
@@ -60,10 +58,6 @@ impl Namers for Natives<'_> {
             what: (place.kind, place.name),
         })
         .collect()
-    }
-
-    fn has_deployment(&self, one: &Naming<Self::What>) -> bool {
-        is_in(self.deployments, one)
     }
 
     async fn emit(&self, one: &Naming<Self::What>, notice: &Notice) -> Result<(), Error> {
