@@ -53,10 +53,8 @@ impl Answer {
     /// Denies the request.
     pub fn deny(outcome: &'static str, message: String, is_temporary: bool) -> Self {
         Self {
-            outcome: Outcome(outcome),
             refusal: Some(Refusal { message, is_temporary }),
-            warnings: Vec::new(),
-            patch: Vec::new(),
+            ..Self::allow(outcome, Vec::new())
         }
     }
 

@@ -26,12 +26,6 @@ pub(super) struct Changed {
     pub warnings: Vec<String>,
 }
 
-/// A variable of a container.
-struct Variable {
-    name: String,
-    value: Value,
-}
-
 /// Gives a pod its links. `digest`: see [`LINKS_DIGEST`].
 ///
 /// # Errors
@@ -83,7 +77,7 @@ impl Changed {
 }
 
 /// A variable for each key of the links. Keys of values that cannot be variables are available as files only.
-fn variables(links: &[Link], warnings: &mut Vec<String>) -> Result<Vec<Variable>, String> {
+fn variables(links: &[Link], warnings: &mut Vec<String>) -> Result<Vec<Value>, String> {
     let mut by_name: BTreeMap<String, (&Link, &Key)> = BTreeMap::new();
     let mut variables = Vec::new();
     for link in links {
@@ -102,10 +96,7 @@ fn variables(links: &[Link], warnings: &mut Vec<String>) -> Result<Vec<Variable>
                     "key '{}' of the {} is a file, but no variable: {why}",
                     key.name, link.link
                 )),
-                None => variables.push(Variable {
-                    value: json!({"name": name, "valueFrom": source}),
-                    name: name.clone(),
-                }),
+                None => variables.push(json!({"name": name, "valueFrom": source})),
             }
             by_name.insert(name, (link, key));
         }
@@ -160,7 +151,7 @@ fn with_volumes(mut volumes: Vec<Value>, links: Vec<Value>) -> Result<Vec<Value>
 /// Gives one container its variables and mounts. Variables come first, so that those of the user can refer to them.
 fn give(
     container: &mut Value,
-    variables: &[Variable],
+    variables: &[Value],
     mounts: &[Value],
     warnings: &mut Vec<String>,
 ) -> Result<(), String> {
@@ -168,12 +159,12 @@ fn give(
     let own = list(&container["env"]);
     let mut environment = Vec::new();
     for variable in variables {
-        match own.iter().find(|one| one["name"] == variable.name.as_str()) {
-            None => environment.push(variable.value.clone()),
-            Some(one) if one["valueFrom"] == variable.value["valueFrom"] => {}
+        match own.iter().find(|one| one["name"] == variable["name"]) {
+            None => environment.push(variable.clone()),
+            Some(one) if one["valueFrom"] == variable["valueFrom"] => {}
             Some(_) => warnings.push(format!(
                 "container '{name}' sets {} itself; the value of the link is a file only",
-                variable.name
+                variable["name"].as_str().unwrap_or_default()
             )),
         }
     }
