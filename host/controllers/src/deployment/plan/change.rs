@@ -17,11 +17,8 @@ const MAX_NAMED_CAUSES: usize = 8;
 pub fn notice(plan: &Plan, live: &[Value], causes: &Causes<'_>) -> Option<Notice> {
     let change = Change::of(plan, live)?;
     let is_new = change.changed.is_empty() && change.deleted.is_empty();
-    Some(Notice {
-        warning: false,
-        reason: "Changed".into(),
-        note: change.text(&causes.names(is_new, &change.images)),
-    })
+    let causes = causes.names(is_new, &change.images);
+    Some(Notice::normal("Changed", change.text(&causes)))
 }
 
 /// What a plan does to instance groups and to everything else, in words.

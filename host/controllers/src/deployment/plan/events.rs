@@ -14,7 +14,7 @@ use serde_json::Value;
 pub fn wrong(observed: &Observed) -> Vec<Notice> {
     let wrong = match &observed.outcome {
         Outcome::Partly(wrong) | Outcome::Wrong(wrong) | Outcome::Refused(wrong) => {
-            Some((wrong.reason.clone(), wrong.message.clone()))
+            Some(Notice::warning(wrong.reason.clone(), wrong.message.clone()))
         }
         Outcome::Applied | Outcome::Waiting(_) => None,
     };
@@ -25,23 +25,15 @@ pub fn wrong(observed: &Observed) -> Vec<Notice> {
         } else {
             problem.reason.as_str()
         };
-        (reason.to_string(), format!("{group}: {}", problem.message))
+        Notice::warning(reason.to_string(), format!("{group}: {}", problem.message))
     });
     let plugin_problems = observed.plugin_problems.iter();
-    let plugin_problems = plugin_problems.map(|problem| (problem.reason.clone(), problem.message.clone()));
-    let notice = |(reason, note): (String, String)| Notice {
-        warning: true,
-        reason: reason.into(),
-        note,
-    };
+    let plugin_problems = plugin_problems.map(|one| Notice::warning(one.reason.clone(), one.message.clone()));
     let shadows = observed.shadows.iter().flatten().filter(|one| !one.agrees);
-    let shadows = shadows.map(|one| (conditions::reason(PLUGIN_SHADOW_DIFFERS.name), one.text.clone()));
-    let all = wrong
-        .into_iter()
-        .chain(group_problems)
-        .chain(plugin_problems)
-        .chain(shadows);
-    all.map(notice).collect()
+    let reason = conditions::reason(PLUGIN_SHADOW_DIFFERS.name);
+    let shadows = shadows.map(|one| Notice::warning(reason.clone(), one.text.clone()));
+    let all = wrong.into_iter().chain(group_problems).chain(plugin_problems);
+    all.chain(shadows).collect()
 }
 
 /// One digest of the events about these warnings; none without a warning.

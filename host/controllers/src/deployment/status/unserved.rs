@@ -27,10 +27,5 @@ pub fn unserved(object: &BoshDeployment, namespace: &str, id: &str, now: &Time) 
         message: message.clone(),
     };
     conditions::set(&mut status.conditions, finding, object.metadata.generation, now);
-    let notice = Notice {
-        warning: true,
-        reason: REASON.into(),
-        note: message,
-    };
-    (status, notice)
+    (status, Notice::warning(REASON, message))
 }
