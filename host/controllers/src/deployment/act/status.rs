@@ -35,7 +35,7 @@ pub async fn write(
     let is_ready = |one: &boson_api::Condition| one.kind == "Ready" && one.status == ConditionStatus::True;
     count(context, key, Some(new.conditions.iter().any(is_ready)));
     if new.outdated_groups.is_empty() && new.deployed_instance_groups == new.total_instance_groups {
-        context.memory.rollouts.release(key);
+        context.memory.rollouts.set(key, None);
     }
     if object.status.as_ref() == Some(new) {
         return Ok(());

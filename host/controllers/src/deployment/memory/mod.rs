@@ -8,13 +8,12 @@ mod rollouts;
 mod schedule;
 
 pub use pull_sources::Source;
-pub use rollouts::Rollouts;
 pub use schedule::{Due, Schedule};
 
 use boson_plugins::PluginProblem;
 use by_deployment::ByDeployment;
 use std::collections::BTreeSet;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// Namespace and name of a deployment.
 pub type Key = (String, String);
@@ -34,8 +33,8 @@ pub struct Memory {
     pub linked: ByDeployment<BTreeSet<String>>,
     /// Which have garbage to collect later, after a rollout of their StatefulSets.
     pub postponed: ByDeployment<bool>,
-    /// Which roll an instance group to the operator's image.
-    pub rollouts: Rollouts,
+    /// Since when each rolls an instance group to the operator's image; none: it is ready with nothing left to roll.
+    pub rollouts: ByDeployment<Option<Instant>>,
     /// The plugins that failed in the last conversion of each: checks that were skipped, and plugins that stopped it.
     /// They stay in its condition until it is converted again.
     pub failed: ByDeployment<Vec<PluginProblem>>,
@@ -58,7 +57,7 @@ impl Memory {
         self.pulls.set(key, BTreeSet::new());
         self.linked.set(key, BTreeSet::new());
         self.postponed.set(key, false);
-        self.rollouts.release(key);
+        self.rollouts.set(key, None);
         self.failed.set(key, Vec::new());
         self.recorded.set(key, None);
     }

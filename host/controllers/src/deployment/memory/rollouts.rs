@@ -1,47 +1,39 @@
 //! The deployments that roll an instance group to the operator's own image. Their number is limited.
 
 use super::Key;
-use parking_lot::Mutex;
+use super::by_deployment::ByDeployment;
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
 /// A deployment that is not ready after this time no longer blocks the rollouts of others.
 const ROLLOUT_TIMEOUT: Duration = Duration::from_secs(600);
 
-/// The deployments that roll at this time.
-#[derive(Debug, Default)]
-pub struct Rollouts {
-    since: Mutex<HashMap<Key, Instant>>,
-}
+/// Since when a deployment rolls.
+type Since = Option<Instant>;
 
-// === impl Rollouts ===
+// === impl ByDeployment ===
 
-impl Rollouts {
+impl ByDeployment<Since> {
     /// Whether the deployment may roll a group now: at most `most` deployments roll at a time.
     pub fn is_free(&self, key: &Key, most: usize, now: Instant) -> bool {
-        is_free(&self.since.lock(), key, most, now)
+        is_free(&self.all.lock(), key, most, now)
     }
 
     /// Takes a place, if one is free.
     pub fn take(&self, key: Key, most: usize, now: Instant) -> bool {
         // Held from the count to the entry: otherwise two deployments could take the last place.
-        let mut since = self.since.lock();
+        let mut since = self.all.lock();
         let free = is_free(&since, &key, most, now);
         if free {
-            since.insert(key, now);
+            since.insert(key, Some(now));
         }
         free
     }
-
-    /// The deployment is ready with nothing left to roll, or it is deleted.
-    pub fn release(&self, key: &Key) {
-        self.since.lock().remove(key);
-    }
 }
 
-fn is_free(since: &HashMap<Key, Instant>, key: &Key, most: usize, now: Instant) -> bool {
-    let rolls = |began: &Instant| now.saturating_duration_since(*began) < ROLLOUT_TIMEOUT;
-    let others = since.iter().filter(|(other, began)| *other != key && rolls(began));
+fn is_free(since: &HashMap<Key, Since>, key: &Key, most: usize, now: Instant) -> bool {
+    let rolls = |began: Instant| now.saturating_duration_since(began) < ROLLOUT_TIMEOUT;
+    let others = since.iter().filter(|(other, began)| *other != key && began.is_some_and(rolls));
     others.count() < most
 }
 
@@ -55,7 +47,8 @@ mod tests {
     fn deployments_that_ask_at_the_same_time_do_not_share_a_place() {
         const DEPLOYMENTS: usize = 8;
         for _ in 0..200 {
-            let (rollouts, together, now) = (Rollouts::default(), Barrier::new(DEPLOYMENTS), Instant::now());
+            let rollouts = ByDeployment::<Since>::default();
+            let (together, now) = (Barrier::new(DEPLOYMENTS), Instant::now());
             let take = &|number: usize| {
                 together.wait();
                 rollouts.take(("n".into(), number.to_string()), 1, now)
@@ -75,14 +68,14 @@ mod tests {
 
     #[test]
     fn the_number_of_deployments_that_roll_at_a_time_is_limited() {
-        let (rollouts, now) = (Rollouts::default(), Instant::now());
+        let (rollouts, now) = (ByDeployment::<Since>::default(), Instant::now());
         let key = |name: &str| ("n".to_string(), name.to_string());
         assert!(
             rollouts.take(key("a"), 1, now) && rollouts.take(key("a"), 1, now),
             "its next group"
         );
         assert!(!rollouts.take(key("b"), 1, now) && rollouts.take(key("b"), 2, now));
-        rollouts.release(&key("a"));
+        rollouts.set(&key("a"), None);
         assert!(!rollouts.take(key("c"), 1, now));
         assert!(
             rollouts.take(key("c"), 1, now + ROLLOUT_TIMEOUT),
