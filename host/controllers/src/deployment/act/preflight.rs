@@ -43,19 +43,14 @@ pub async fn vacant<'o>(run: &Reconcile<'_>, objects: impl Iterator<Item = &'o V
 async fn accepted(run: &Reconcile<'_>, plan: &Plan, manifest: &Manifest) -> Result<(), Stop> {
     let cluster = &run.context.cluster;
     // The API server would refuse replacements while the old objects exist.
-    let asked = plan.apply.iter().filter(|object| plan.replaced(object).is_none());
-    let workloads = plan
-        .apply
-        .iter()
-        .filter_map(|object| Some((object, trial::workload(object)?)));
-    let workloads: Vec<(&Value, Value)> = workloads.collect();
-    let mut asked: Vec<_> = asked
-        .map(|object| cluster.try_any(MANAGER, object).map(Result::err).boxed())
-        .collect();
-    for (object, workload) in &workloads {
-        let tried = cluster.try_any(MANAGER, workload);
-        asked.push(tried.map(|answer| trial::refusal(answer.err()?, object)).boxed());
-    }
+    let objects = plan.apply.iter().filter(|object| plan.replaced(object).is_none());
+    let objects = objects.map(|object| cluster.try_any(MANAGER, object).map(Result::err).boxed());
+    let workloads = plan.apply.iter().filter_map(|object| {
+        let workload = trial::workload(object)?;
+        let tried = async move { trial::refusal(cluster.try_any(MANAGER, &workload).await.err()?, object) };
+        Some(tried.boxed())
+    });
+    let asked: Vec<_> = objects.chain(workloads).collect();
     let answers: Vec<_> = stream::iter(asked).buffered(MAX_CONCURRENT_WRITES).collect().await;
     let mut refusals = Vec::new();
     for error in answers.into_iter().flatten() {
