@@ -13,9 +13,6 @@ use kube::{Resource, ResourceExt};
 
 /// Writes the first status of an object that has none; returns the updated object.
 pub async fn created(context: &Context, object: &BoshDeployment) -> Result<Option<BoshDeployment>, Error> {
-    if object.status.is_some() {
-        return Ok(None);
-    }
     let status = status::created(&now());
     match context.cluster.set_status(MANAGER, object, &status).await {
         Ok(object) => Ok(Some(object)),
