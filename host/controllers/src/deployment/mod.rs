@@ -46,6 +46,7 @@ use observe::snapshot::Snapshot;
 use progress::Progress;
 use reconcile::Reconcile;
 use status::{Done, Observed, Outcome};
+use std::convert::Infallible;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -71,8 +72,6 @@ pub struct Changes {
     /// None: the cache cannot tell.
     snapshot: Option<Snapshot>,
     due: Due,
-    /// Whether something postponed can be done; none: not known yet.
-    has_postponed: Option<bool>,
 }
 
 /// How a pass ended.
@@ -103,8 +102,7 @@ impl Controller for Context {
     type Object = BoshDeployment;
     /// None: the deployment is new.
     type Observed = Option<Changes>;
-    /// Whether something postponed can be done.
-    type Need = ();
+    type Need = Infallible;
     /// Whether to convert.
     type Plan = Due;
     type Outcome = Ended;
@@ -134,33 +132,20 @@ impl Controller for Context {
         };
         let snapshot = observe::snapshot::snapshot(self, object, &resolution).await;
         let due = |snapshot: &Snapshot| schedule.due(&key, snapshot.digest(), Instant::now());
+        let mut due = snapshot.as_ref().map_or(Due::Now, due);
+        if due == Due::Nothing && observe::rollouts::has_postponed(self, object, &key).await? {
+            due = Due::Now;
+        }
         Ok(ControlFlow::Continue(Some(Changes {
             resolution,
-            due: snapshot.as_ref().map_or(Due::Now, due),
             snapshot,
-            has_postponed: None,
+            due,
         })))
     }
 
-    /// No event announces that garbage can be collected, or that a group can roll: both are polled.
-    async fn complete(&self, object: &BoshDeployment, observed: &mut Option<Changes>, (): ()) -> Result<(), Error> {
-        let key = key(object);
-        let has_postponed =
-            observe::rollouts::has_free_garbage(self, &key).await? || observe::rollouts::can_roll(self, object, &key);
-        if let Some(changes) = observed {
-            changes.has_postponed = Some(has_postponed);
-        }
-        Ok(())
-    }
-
     fn plan(_: &BoshDeployment, observed: &Option<Changes>, _: Timestamp) -> Result<Planned<Self>, Error> {
-        Ok(
-            match observed.as_ref().map(|changes| (changes.due, changes.has_postponed)) {
-                Some((Due::Nothing, None)) => Planned::Observe(()),
-                Some((Due::Nothing, Some(true))) | None => Planned::Act(Due::Now),
-                Some((due, _)) => Planned::Act(due),
-            },
-        )
+        let due = observed.as_ref().map_or(Due::Now, |changes| changes.due);
+        Ok(Planned::Act(due))
     }
 
     async fn act(&self, object: &Arc<BoshDeployment>, observed: Option<Changes>, due: Due) -> Result<Ended, Error> {

@@ -11,8 +11,13 @@ use boson_manifest::names::Names;
 use kube::ResourceExt;
 use std::time::Instant;
 
+/// Whether any of it can be done now.
+pub async fn has_postponed(context: &Context, object: &BoshDeployment, key: &Key) -> Result<bool, Error> {
+    Ok(has_free_garbage(context, key).await? || can_roll(context, object, key))
+}
+
 /// Whether garbage was left for later and can be collected now.
-pub async fn has_free_garbage(context: &Context, key: &Key) -> Result<bool, Error> {
+async fn has_free_garbage(context: &Context, key: &Key) -> Result<bool, Error> {
     // Whether the name is valid does not depend on namespace or cluster domain.
     let Ok(names) = Names::new(&key.1, "", "") else {
         return Ok(false);
@@ -25,7 +30,7 @@ pub async fn has_free_garbage(context: &Context, key: &Key) -> Result<bool, Erro
 }
 
 /// Whether a group with an older image may roll now.
-pub fn can_roll(context: &Context, object: &BoshDeployment, key: &Key) -> bool {
+fn can_roll(context: &Context, object: &BoshDeployment, key: &Key) -> bool {
     let groups = || {
         context
             .cache
