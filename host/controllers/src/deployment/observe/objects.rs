@@ -22,18 +22,13 @@ pub async fn live(run: &Reconcile<'_>, desired: &[Value]) -> Result<Live, Stop> 
         objects.extend(of_kind(run, kind.api_version, kind.kind).await?);
     }
     objects.extend(additional::objects(run, desired).await?);
-    let mut live = Live {
-        objects,
-        has_claims: false,
-        job_sources: Vec::new(),
+    Ok(Live {
         may_roll: rollouts::has_place(run.context, &run.key()),
-    };
-    // Most deployments need not list them.
-    if needs_claims(desired, &live.objects, run.object.spec.retain()) {
-        live.has_claims = has_claims(run).await?;
-    }
-    live.job_sources = job_sources(run).await?;
-    Ok(live)
+        // Most deployments need not list them.
+        has_claims: needs_claims(desired, &objects, run.object.spec.retain()) && has_claims(run).await?,
+        job_sources: job_sources(run).await?,
+        objects,
+    })
 }
 
 /// The metadata of all existing versions of its documents. Not their data: they may be many, and large.
