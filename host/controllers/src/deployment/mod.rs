@@ -173,15 +173,12 @@ impl Controller for Context {
                 };
                 let converted = self.converted(object, &key, changes.snapshot, changes.resolution).await;
                 drop(slot);
-                match converted {
-                    Ok(converted) => converted,
-                    Err(error) => {
-                        if !error.is_race() {
-                            act::status::delayed(self, object, &error, plugin_problems).await;
-                        }
-                        return Err(error);
-                    }
+                if let Err(error) = &converted
+                    && !error.is_race()
+                {
+                    act::status::delayed(self, object, error, plugin_problems).await;
                 }
+                converted?
             }
         };
         if let Some(expected) = ended.expected {
@@ -266,16 +263,10 @@ impl Context {
                 });
             }
         };
-        let retry = match observed.outcome {
-            Outcome::Applied => {
-                schedule.good(key, snapshot.digest(), Instant::now());
-                None
-            }
-            _ => Some(schedule.bad(key, snapshot.digest(), Instant::now())),
-        };
+        let has_failed = observed.outcome != Outcome::Applied;
         Ok(Converted {
             observed,
-            retry,
+            retry: schedule.ended(key, snapshot.digest(), has_failed, Instant::now()),
             expected: (!written.is_empty()).then_some(snapshot),
         })
     }

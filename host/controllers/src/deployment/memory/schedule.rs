@@ -100,43 +100,34 @@ impl Schedule {
         due_in(until.saturating_duration_since(now))
     }
 
-    /// The conversion of this snapshot has succeeded.
-    pub fn good(&self, key: &Key, observed: Digest, now: Instant) {
-        self.ended(key, |_| {
+    /// The conversion of this snapshot has ended. Returns when to retry it, if it has failed.
+    pub fn ended(&self, key: &Key, observed: Digest, has_failed: bool, at: Instant) -> Option<Duration> {
+        let mut failures = 0;
+        self.set(key, |last| {
+            if has_failed {
+                let before = last.filter(|last| last.observed == observed);
+                failures = before.map_or(0, |last| last.failures).saturating_add(1);
+            }
             Some(Last {
                 observed,
-                at: now,
-                failures: 0,
-            })
-        });
-    }
-
-    /// The conversion of this snapshot has failed. Returns when to retry.
-    pub fn bad(&self, key: &Key, observed: Digest, now: Instant) -> Duration {
-        let mut failures = 1;
-        self.ended(key, |last| {
-            let before = last.filter(|last| last.observed == observed);
-            failures = before.map_or(0, |last| last.failures).saturating_add(1);
-            Some(Last {
-                observed,
-                at: now,
+                at,
                 failures,
             })
         });
-        again(failures)
+        has_failed.then(|| again(failures))
     }
 
     /// Forgets the last outcome, so that the next reconcile converts.
     pub fn open(&self, key: &Key) {
-        self.ended(key, |_| None);
+        self.set(key, |_| None);
     }
 
     /// Forgets a failed outcome, so that the next reconcile converts.
     pub fn retry(&self, key: &Key) {
-        self.ended(key, |last| last.filter(|last| last.failures == 0));
+        self.set(key, |last| last.filter(|last| last.failures == 0));
     }
 
-    fn ended(&self, key: &Key, last: impl FnOnce(Option<Last>) -> Option<Last>) {
+    fn set(&self, key: &Key, last: impl FnOnce(Option<Last>) -> Option<Last>) {
         let mut deployments = self.deployments.lock();
         let known = deployments.entry(key.clone()).or_default();
         known.last = last(known.last);
@@ -172,6 +163,16 @@ mod tests {
 
     fn digest(text: &str) -> Digest {
         Digest::of_bytes(text.as_bytes())
+    }
+
+    impl Schedule {
+        fn good(&self, key: &Key, observed: Digest, now: Instant) {
+            assert_eq!(self.ended(key, observed, false, now), None);
+        }
+
+        fn bad(&self, key: &Key, observed: Digest, now: Instant) -> Duration {
+            self.ended(key, observed, true, now).unwrap()
+        }
     }
 
     #[test]
