@@ -4,7 +4,7 @@
 
 use super::object;
 use crate::instance_revisions::{ByInstance, read, text};
-use boson_cluster::objects::versioned;
+use boson_cluster::objects::{annotation, versioned};
 use boson_manifest::instances::Spread;
 use boson_manifest::labels;
 use boson_manifest::names::label_value;
@@ -39,9 +39,9 @@ impl Revisions {
             other.is_some_and(|(other, _)| other == series)
         };
         let same_series = existing.iter().filter(of_series);
-        let known: Vec<Known> = std::iter::once(document)
+        let known: Vec<Self> = std::iter::once(document)
             .chain(same_series)
-            .filter_map(Known::of)
+            .filter_map(Self::stored)
             .collect();
         let uid = document.uid.as_deref().unwrap_or_default();
         let own: String = uid.chars().take(REVISION_LENGTH).collect();
@@ -62,6 +62,25 @@ impl Revisions {
             digests,
             revisions,
         })
+    }
+
+    /// Those in the annotations of a document.
+    fn stored(document: &ObjectMeta) -> Option<Self> {
+        Some(Self {
+            document: document.name.clone()?,
+            digests: read(annotation(document, labels::INSTANCE_DIGESTS)?)?,
+            revisions: read(annotation(document, labels::INSTANCE_REVISIONS)?)?,
+        })
+    }
+
+    /// The revision of an instance, if its files have this digest.
+    fn revision(&self, zone: &str, ordinal: usize, digest: &str) -> Option<String> {
+        let same = self
+            .digests
+            .get(zone)?
+            .get(ordinal)
+            .is_some_and(|known| known == digest);
+        self.revisions.get(zone)?.get(ordinal).filter(|_| same).cloned()
     }
 
     /// The annotations of the document.
@@ -107,34 +126,6 @@ impl Indexes {
             Spread::Total => ordinal == 0 || old.len() == new.len(),
             Spread::PerZone => self.first_zone.as_ref().is_none_or(|first| first == zone) || count(old) == count(new),
         }
-    }
-}
-
-/// The digests and revisions of a document.
-struct Known {
-    digests: ByInstance,
-    revisions: ByInstance,
-}
-
-// === impl Known ===
-
-impl Known {
-    fn of(document: &ObjectMeta) -> Option<Self> {
-        let annotations = document.annotations.as_ref()?;
-        Some(Self {
-            digests: read(annotations.get(labels::INSTANCE_DIGESTS)?)?,
-            revisions: read(annotations.get(labels::INSTANCE_REVISIONS)?)?,
-        })
-    }
-
-    /// The revision of an instance, if its files have this digest.
-    fn revision(&self, zone: &str, ordinal: usize, digest: &str) -> Option<String> {
-        let same = self
-            .digests
-            .get(zone)?
-            .get(ordinal)
-            .is_some_and(|known| known == digest);
-        self.revisions.get(zone)?.get(ordinal).filter(|_| same).cloned()
     }
 }
 
