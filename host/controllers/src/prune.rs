@@ -158,17 +158,12 @@ impl Pruning {
             let going: Vec<String> = pruning.remove.iter().map(Leftover::title).collect();
             let reader = |one: &Leftover| {
                 let quoted = format!("\"{}\"", one.secret_name());
-                let mut found = texts
-                    .iter()
-                    .filter(|(title, text)| !going.contains(title) && text.contains(&quoted));
-                found.next().map(|(title, _)| title.clone())
+                let mut all = texts.iter();
+                let found = all.find(|(title, text)| !going.contains(title) && text.contains(&quoted));
+                found.map(|(title, _)| title.clone())
             };
-            let Some((at, title)) = pruning
-                .remove
-                .iter()
-                .enumerate()
-                .find_map(|(at, one)| Some((at, reader(one)?)))
-            else {
+            let mut removed = pruning.remove.iter().enumerate();
+            let Some((at, title)) = removed.find_map(|(at, one)| Some((at, reader(one)?))) else {
                 return pruning;
             };
             pruning.keep.push((pruning.remove.remove(at), title));

@@ -1,6 +1,6 @@
 //! Maintains the objects that the webhooks need: the Secret with their certificates, and their configurations.
 
-use super::configuration::{self, Inputs, owner};
+use super::configuration::{self, Inputs, authorities, owner};
 use super::material::{self, Material, SIGNING_DELAY, Step, made};
 use super::{MANAGER, Settings};
 use boson_cluster::client::{Cluster, Created, Error, GlobalKind, WatchBackoff};
@@ -247,13 +247,10 @@ impl Live {
     fn published(&self, links: bool) -> Vec<Option<String>> {
         let deployments = self.deployments.as_ref().and_then(|one| one.webhooks.as_ref()?.first());
         let pods = self.pods.as_ref().and_then(|one| one.webhooks.as_ref()?.first());
-        let mut clients = vec![deployments.map(|webhook| &webhook.client_config)];
+        let mut all = vec![deployments.and_then(|webhook| authorities(&webhook.client_config))];
         if links {
-            clients.push(pods.map(|webhook| &webhook.client_config));
+            all.push(pods.and_then(|webhook| authorities(&webhook.client_config)));
         }
-        clients
-            .into_iter()
-            .map(|client| client.and_then(configuration::authorities))
-            .collect()
+        all
     }
 }

@@ -53,11 +53,9 @@ impl Candidates<'_> {
 }
 
 /// The versions that are documents of the conversion, not the output of an errand.
-pub fn documents(versions: Vec<ObjectMeta>) -> Vec<ObjectMeta> {
+pub fn documents(mut versions: Vec<ObjectMeta>) -> Vec<ObjectMeta> {
+    versions.retain(|meta| label(meta, labels::SECRET_TYPE).is_some());
     versions
-        .into_iter()
-        .filter(|meta| label(meta, labels::SECRET_TYPE).is_some())
-        .collect()
 }
 
 /// Deleted even during a rollout: else a stuck rollout would retain every manifest from then on.
