@@ -1,6 +1,7 @@
 //! Starts the post-deploy scripts, which wait for an annotation of their pod.
 
 use crate::deployment::context::{Context, MANAGER};
+use crate::deployment::observe;
 use crate::deployment::plan::post_deploy;
 use crate::deployment::status::{Observed, Outcome};
 use boson_api::BoshDeployment;
@@ -24,9 +25,7 @@ pub async fn start(
     observed: &Observed,
     namespace: &str,
 ) -> Result<Option<String>, Error> {
-    let groups = context
-        .cache
-        .reported("QuarksStatefulSet", &object.uid().unwrap_or_default());
+    let groups = observe::reported(context, object);
     let status = object.status.as_ref();
     let done = status.and_then(|status| status.post_deploy.as_deref());
     let total = observed

@@ -12,5 +12,5 @@ pub mod snapshot;
 pub use difference::{difference, settle};
 pub use objects::{documents, has_claims, job_sources, live, quotas, secret, unused_plugins};
 pub use of_kind::of_kind;
-pub use readiness::{errands, groups, owned, unchanged};
+pub use readiness::{errands, groups, owned, reported, unchanged};
 pub use snapshot::linked;

@@ -32,7 +32,7 @@ pub async fn unchanged(
 ) -> Result<Observed, Error> {
     let status = object.status.as_ref();
     let uid = object.uid().unwrap_or_default();
-    let groups = Groups::of(context.cache.reported("QuarksStatefulSet", &uid));
+    let groups = Groups::of(reported(context, object));
     let errands = if context.cache.has("QuarksJob", &uid) {
         errands(context, object, &key.0).await?
     } else {
@@ -50,6 +50,12 @@ pub async fn unchanged(
         loading: resolution.loading,
         ..Observed::ended(object.meta().generation, Outcome::Applied)
     })
+}
+
+/// Its instance groups, as the cache has them.
+pub fn reported(context: &Context, object: &BoshDeployment) -> Vec<(String, Reported)> {
+    let uid = object.uid().unwrap_or_default();
+    context.cache.reported("QuarksStatefulSet", &uid)
 }
 
 /// Its instance groups.

@@ -1,6 +1,7 @@
 //! What a deployment has postponed until its pods are ready: garbage, and instance groups with an older operator image.
 //! Both are polled, because a rollout changes only the status of an object.
 
+use super::readiness::reported;
 use crate::deployment::context::Context;
 use crate::deployment::memory::Key;
 use boson_api::BoshDeployment;
@@ -8,7 +9,6 @@ use boson_cluster::client::Error;
 use boson_cluster::objects::used;
 use boson_manifest::labels;
 use boson_manifest::names::Names;
-use kube::ResourceExt;
 use std::time::Instant;
 
 /// Whether any of it can be done now.
@@ -31,12 +31,8 @@ async fn has_free_garbage(context: &Context, key: &Key) -> Result<bool, Error> {
 
 /// Whether a group with an older image may roll now.
 fn can_roll(context: &Context, object: &BoshDeployment, key: &Key) -> bool {
-    let groups = || {
-        context
-            .cache
-            .reported("QuarksStatefulSet", &object.uid().unwrap_or_default())
-    };
-    rolls_later(context, object) && groups().iter().all(|(_, reported)| reported.ready) && has_place(context, key)
+    let are_ready = || reported(context, object).iter().all(|(_, group)| group.ready);
+    rolls_later(context, object) && are_ready() && has_place(context, key)
 }
 
 /// Whether the deployment may roll a group: only some do at a time.
