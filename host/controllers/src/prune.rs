@@ -79,10 +79,8 @@ impl Leftover {
 
     /// The [`title`] of its object.
     fn title(&self) -> String {
-        match &self.object {
-            Some(object) => format!("QuarksSecret '{}'", object.name_any()),
-            None => format!("Secret '{}'", self.secret_name()),
-        }
+        let kind = self.object.as_ref().map_or("Secret", |_| "QuarksSecret");
+        format!("{kind} '{}'", self.name())
     }
 
     /// Its own name.
@@ -213,19 +211,14 @@ fn is_retained(meta: &ObjectMeta) -> bool {
 
 /// `QuarksSecret 'nats.var-ca'`.
 fn title(object: &Value) -> String {
-    format!(
-        "{} '{}'",
-        object.kind().unwrap_or_default(),
-        object.name().unwrap_or_default()
-    )
+    let [kind, name] = [object.kind(), object.name()].map(Option::unwrap_or_default);
+    format!("{kind} '{name}'")
 }
 
 /// The object without its status, which may name Secrets that it once used.
 fn content(object: &Value) -> String {
-    match object.spec().filter(|_| !object.is_going()) {
-        Some(spec) => spec.to_string(),
-        None => String::new(),
-    }
+    let spec = object.spec().filter(|_| !object.is_going());
+    spec.map(Value::to_string).unwrap_or_default()
 }
 
 #[cfg(test)]

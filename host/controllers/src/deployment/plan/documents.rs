@@ -103,9 +103,7 @@ impl Whose<'_> {
             (labels::SECRET_TYPE.to_string(), kind.to_string()),
         ]
         .into();
-        if let Some(group) = group {
-            labels.insert(labels::INSTANCE_GROUP_NAME.into(), label_value(group));
-        }
+        labels.extend(group.map(|group| (labels::INSTANCE_GROUP_NAME.to_string(), label_value(group))));
         labels
     }
 }
