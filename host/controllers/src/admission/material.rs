@@ -75,12 +75,10 @@ pub(super) fn plan(
     now: SystemTime,
 ) -> Step {
     let Some(material) = material else { return Step::Make };
-    let Some(authority) = Issued::from_pem(&material.authority.certificate) else {
+    let authority = Issued::from_pem(&material.authority.certificate);
+    let Some(authority) = authority.filter(|authority| authority.not_after > now) else {
         return Step::Make;
     };
-    if authority.not_after <= now {
-        return Step::Make;
-    }
     if let Some(next) = &material.next {
         let is_in = |bundle: &Option<String>| bundle.as_ref().is_some_and(|all| all.contains(next.certificate.trim()));
         let announced = published.iter().all(is_in);

@@ -75,11 +75,8 @@ async fn fetch(run: &Reconcile<'_>) -> Result<Vec<Fetched>, Error> {
         endpoints += slices.iter().map(|slice| slice.endpoints.len()).sum::<usize>();
         let first = fetched.len();
         fetched.push(Fetched::new("service", &service));
-        fetched.extend(
-            slices
-                .iter()
-                .map(|slice| Fetched::new("endpointslice", &without_times(slice))),
-        );
+        let slices = slices.into_iter().map(without_times);
+        fetched.extend(slices.map(|slice| Fetched::new("endpointslice", &slice)));
         let state: Vec<String> = fetched.iter().skip(first).map(|one| json::to_text(&one.tree)).collect();
         run.progress
             .uses([input("service", &name, digests::of_bytes(state.concat().as_bytes()))]);
@@ -91,8 +88,7 @@ async fn fetch(run: &Reconcile<'_>) -> Result<Vec<Fetched>, Error> {
 }
 
 /// Without what changes although the endpoints are the same.
-fn without_times(slice: &EndpointSlice) -> EndpointSlice {
-    let mut slice = slice.clone();
+fn without_times(mut slice: EndpointSlice) -> EndpointSlice {
     slice.metadata = ObjectMeta {
         name: slice.metadata.name,
         namespace: slice.metadata.namespace,

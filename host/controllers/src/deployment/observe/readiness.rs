@@ -66,12 +66,10 @@ pub async fn groups(context: &Context, object: &BoshDeployment, namespace: &str)
 
 /// Its errands: all of its QuarksJobs except those of the conversion.
 pub async fn errands(context: &Context, object: &BoshDeployment, namespace: &str) -> Result<Errands, Error> {
-    let Ok(names) = Names::new(&object.name_any(), namespace, &context.conversion.cluster_domain) else {
-        return Ok(Errands::default());
-    };
     let jobs: Vec<QuarksJob> = owned(context, object, namespace).await?;
-    let errands = jobs.iter().filter(|job| !names.is_conversion(&job.name_any()));
-    Ok(Errands::of(errands))
+    let names = Names::new(&object.name_any(), namespace, &context.conversion.cluster_domain);
+    let is_errand = |job: &&QuarksJob| names.as_ref().is_ok_and(|names| !names.is_conversion(&job.name_any()));
+    Ok(Errands::of(jobs.iter().filter(is_errand)))
 }
 
 /// The objects of one kind that the deployment owns.
