@@ -16,6 +16,7 @@ use boson_cluster::reconcile::Running;
 use boson_cluster::serving::{self, Health, State};
 use boson_pipeline::bundle::kinds::Kind;
 use boson_plugins::{Loader, PluginPolicy, Plugins, history};
+use futures::future::{OptionFuture, join};
 use std::convert::Infallible;
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -100,16 +101,16 @@ pub async fn run(
     let scope = Scope::new(&config.namespaces);
     let running = Running::new(config.concurrency, &cluster, health.clone(), scope.clone(), stopping);
     let work = || async {
-        let keeping = keep(keeper.as_ref(), running.stopped());
         let controlling = controllers(&config, cluster.clone(), scope.clone(), running.clone(), &plugins, &key);
-        let recording = async {
+        let keeping = OptionFuture::from(keeper.as_ref().map(Keeper::keep));
+        let beside = async {
             tokio::select! {
-                () = history::keep(&plugins, &cluster) => {}
+                _ = join(keeping, history::keep(&plugins, &cluster)) => {}
                 () = running.stopped() => {}
             }
         };
         let all = async {
-            futures::join!(controlling, keeping, recording);
+            futures::join!(controlling, beside);
         };
         recorded::keep(&cluster, EVENTS_MANAGER, all).await;
     };
@@ -204,14 +205,6 @@ async fn review(
     let keeper = Keeper::new(cluster.clone(), settings, served, &config.election.namespace);
     let serving = admission::serve(listener, keeper.clone(), Arc::new(reviewers), health.clone());
     Ok(Some((keeper, tokio::spawn(serving))))
-}
-
-async fn keep(keeper: Option<&Keeper>, stopped: impl Future<Output = ()>) {
-    let Some(keeper) = keeper else { return };
-    tokio::select! {
-        () = keeper.keep() => {}
-        () = stopped => {}
-    }
 }
 
 async fn controllers(
