@@ -7,15 +7,8 @@ use k8s_openapi::api::admissionregistration::v1::{MutatingWebhook, MutatingWebho
 
 /// The desired object.
 pub(in crate::admission) fn pods(inputs: &Inputs<'_>) -> MutatingWebhookConfiguration {
-    MutatingWebhookConfiguration {
-        metadata: inputs.metadata(),
-        webhooks: Some(vec![webhook(inputs)]),
-    }
-}
-
-fn webhook(inputs: &Inputs<'_>) -> MutatingWebhook {
     let annotation = labels::CONSUMES;
-    MutatingWebhook {
+    let webhook = MutatingWebhook {
         // It is part of the API server's message if the operator does not answer.
         name: format!("links-of-pods.{}", labels::GROUP),
         admission_review_versions: vec!["v1".into()],
@@ -34,6 +27,10 @@ fn webhook(inputs: &Inputs<'_>) -> MutatingWebhook {
         )]),
         client_config: inputs.client(PODS),
         ..MutatingWebhook::default()
+    };
+    MutatingWebhookConfiguration {
+        metadata: inputs.metadata(),
+        webhooks: Some(vec![webhook]),
     }
 }
 
