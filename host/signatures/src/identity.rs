@@ -23,16 +23,6 @@ pub struct IdentityRule {
     pattern: String,
 }
 
-/// A part of a pattern.
-#[derive(Clone, Copy)]
-enum Part {
-    Byte(u8),
-    /// Any number of bytes except `/`.
-    Name,
-    /// Any number of bytes.
-    Rest,
-}
-
 // === impl IdentityRule ===
 
 impl IdentityRule {
@@ -79,51 +69,28 @@ impl fmt::Display for IdentityRule {
 
 /// Whether the whole text matches. Both are bounded, so their product bounds the time.
 fn matches(pattern: &str, text: &str) -> bool {
-    let parts = parts(pattern);
-    // Which numbers of parts match the text up to a byte.
-    let mut ends = vec![false; parts.len() + 1];
+    if text.len() > MAX_BYTES {
+        return false;
+    }
+    // Which numbers of bytes of the text match the pattern so far.
+    let mut ends = vec![false; text.len() + 1];
     ends[0] = true;
-    skip(&parts, &mut ends);
-    for byte in text.bytes().take(MAX_BYTES + 1) {
-        let mut next = vec![false; ends.len()];
-        for (at, part) in parts.iter().enumerate().filter(|(at, _)| ends[*at]) {
-            match part {
-                Part::Byte(wanted) if *wanted == byte => next[at + 1] = true,
-                Part::Name if byte != b'/' => next[at] = true,
-                Part::Rest => next[at] = true,
-                Part::Byte(_) | Part::Name => {}
+    // Stars that follow each other are one wildcard.
+    for part in pattern.as_bytes().chunk_by(|one, next| [*one, *next] == *b"**") {
+        if part[0] == b'*' {
+            let is_any = part.len() > 1;
+            for (at, byte) in text.bytes().enumerate() {
+                ends[at + 1] |= ends[at] && (is_any || byte != b'/');
             }
-        }
-        skip(&parts, &mut next);
-        ends = next;
-    }
-    text.len() <= MAX_BYTES && ends[parts.len()]
-}
-
-/// Wildcards match nothing, too.
-fn skip(parts: &[Part], ends: &mut [bool]) {
-    for (at, part) in parts.iter().enumerate() {
-        if ends[at] && !matches!(part, Part::Byte(_)) {
-            ends[at + 1] = true;
+        } else {
+            // From the end, because each comes from the one before.
+            for (at, byte) in text.bytes().enumerate().rev() {
+                ends[at + 1] = ends[at] && byte == part[0];
+            }
+            ends[0] = false;
         }
     }
-}
-
-fn parts(pattern: &str) -> Vec<Part> {
-    let mut parts = Vec::new();
-    for byte in pattern.bytes() {
-        let part = match (byte, parts.last()) {
-            (b'*', Some(Part::Name)) => {
-                parts.pop();
-                Part::Rest
-            }
-            (b'*', Some(Part::Rest)) => continue,
-            (b'*', _) => Part::Name,
-            (byte, _) => Part::Byte(byte),
-        };
-        parts.push(part);
-    }
-    parts
+    ends[text.len()]
 }
 
 #[cfg(test)]

@@ -64,11 +64,6 @@ impl Identities {
         })
     }
 
-    /// The rules for identities.
-    pub fn rules(&self) -> &[IdentityRule] {
-        &self.rules
-    }
-
     /// Who has signed these bytes, by a bundle with a signature of them.
     pub(crate) fn of_bytes(&self, bytes: &[u8], text: &str) -> Result<Author, Refusal> {
         let bundle = read(text)?;
