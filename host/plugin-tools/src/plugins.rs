@@ -56,16 +56,16 @@ pub fn prepare_within(
     let (settings, mut errors) = plugin_settings::read(&arguments.settings, sources);
     let unread = !errors.is_empty();
     let mut given = Given::new(settings, stages);
-    let (loaded, failed) = loaded(budget, arguments, stages)?;
-    let complete = failed.is_empty() && !unread;
-    errors.extend(failed);
-    let name = |one: &Candidate| (one.plugin.stage, short_name(&one.plugin));
+    let loaded = loaded(budget, arguments, stages)?;
+    let complete = loaded.errors.is_empty() && !unread;
+    errors.extend(loaded.errors);
+    let name = |plugin: &Plugin| (plugin.stage, short_name(plugin));
     let names: Vec<(Stage, String)> = loaded.all.iter().map(name).collect();
     let mut plugins = Plugins::new(loaded.sandbox.clone());
     let mut restrictions = Restrictions::new(&arguments.groups, stages);
-    for one in loaded.all {
-        let name = short_name(&one.plugin);
-        match configured(one, &mut given, &loaded.sandbox) {
+    for plugin in loaded.all {
+        let name = short_name(&plugin);
+        match configured(plugin, &mut given, &loaded.sandbox) {
             Ok(plugin) => {
                 let plugin = restrictions.apply(plugin, &name);
                 errors.extend(insert(&mut plugins, plugin, arguments).err().map(|error| *error));
@@ -86,15 +86,15 @@ pub fn prepare_within(
 /// # Errors
 /// A diagnostic for every plugin that cannot be used.
 pub fn load(arguments: &PluginArguments, stages: &[Stage]) -> Result<Plugins, Vec<Diagnostic>> {
-    let (loaded, errors) = loaded(&own_budget(arguments), arguments, stages)?;
-    if !errors.is_empty() {
-        return Err(errors);
+    let loaded = loaded(&own_budget(arguments), arguments, stages)?;
+    if !loaded.errors.is_empty() {
+        return Err(loaded.errors);
     }
     let mut plugins = Plugins::new(loaded.sandbox);
     let mut restrictions = Restrictions::new(&arguments.groups, stages);
-    for one in loaded.all {
-        let name = short_name(&one.plugin);
-        let plugin = restrictions.apply(one.plugin, &name);
+    for plugin in loaded.all {
+        let name = short_name(&plugin);
+        let plugin = restrictions.apply(plugin, &name);
         insert(&mut plugins, plugin, arguments).map_err(|error| vec![*error])?;
     }
     match restrictions.unused() {
@@ -151,14 +151,10 @@ fn own_budget(arguments: &PluginArguments) -> Budget {
 
 struct Loaded {
     sandbox: Sandbox,
-    /// Candidates in the order of their use.
-    all: Vec<Candidate>,
-}
-
-/// A plugin, and the name in its description; `None` for plugins of the installation, which are not called for it.
-struct Candidate {
-    plugin: Plugin,
-    described: Option<String>,
+    /// The plugins in the order of their use.
+    all: Vec<Plugin>,
+    /// Why others cannot be used.
+    errors: Vec<Diagnostic>,
 }
 
 /// The name by which the user may refer to a plugin: without directory and suffix.
@@ -179,11 +175,7 @@ pub fn names(plugin: &Plugin, sandbox: &Sandbox) -> Result<Vec<String>, boson_sa
     Ok(vec![short_name(plugin), plugin.describe(sandbox)?.name.clone()])
 }
 
-fn loaded(
-    budget: &Budget,
-    arguments: &PluginArguments,
-    stages: &[Stage],
-) -> Result<(Loaded, Vec<Diagnostic>), Vec<Diagnostic>> {
+fn loaded(budget: &Budget, arguments: &PluginArguments, stages: &[Stage]) -> Result<Loaded, Vec<Diagnostic>> {
     let sandbox = sandbox(Limits::default()).map_err(|failure| vec![failure.diagnostic()])?;
     let sandbox = sandbox.within(budget.clone());
     let sandbox = match &arguments.printed {
@@ -193,7 +185,7 @@ fn loaded(
     let (mut given, mut failed, mut errors) = (Vec::new(), Vec::new(), Vec::new());
     for one in arguments.replacements.iter().filter(|one| stages.contains(&one.stage)) {
         match replaced(&sandbox, one) {
-            Ok(candidate) => given.push(candidate),
+            Ok(plugin) => given.push(plugin),
             Err(error) => {
                 failed.push(one.stage);
                 errors.push(*error);
@@ -202,37 +194,26 @@ fn loaded(
     }
     // One that could not be loaded might have been the rule.
     let is_replaced = |stage: Stage| {
-        let replaces = |one: &Candidate| one.plugin.stage == stage && !one.plugin.wraps;
+        let replaces = |one: &Plugin| one.stage == stage && !one.wraps;
         failed.contains(&stage) || given.iter().any(replaces)
     };
     let missing = stages.iter().filter(|stage| stage.has_rule() && !is_replaced(**stage));
     let mut all = Vec::new();
     for stage in missing {
-        match rule(&sandbox, arguments, *stage) {
-            Ok(candidate) => all.push(candidate),
+        let rule = built_in(&sandbox, arguments.plugins_dir.as_deref(), *stage);
+        match rule.and_then(|rule| asked(rule, &sandbox)) {
+            Ok(rule) => all.push(rule),
             Err(error) => errors.push(*error),
         }
     }
     all.extend(given);
     // A wrapper may be given before the rule that it wraps; among wrappers the order stays.
-    all.sort_by_key(|one| one.plugin.wraps);
-    Ok((Loaded { sandbox, all }, errors))
-}
-
-/// The built-in plugin of a stage.
-fn rule(sandbox: &Sandbox, arguments: &PluginArguments, stage: Stage) -> Result<Candidate, Box<Diagnostic>> {
-    let plugin = built_in(sandbox, arguments.plugins_dir.as_deref(), stage)?;
-    match &arguments.plugins_dir {
-        Some(_) => asked(plugin, sandbox),
-        None => Ok(Candidate {
-            plugin,
-            described: None,
-        }),
-    }
+    all.sort_by_key(|one| one.wraps);
+    Ok(Loaded { sandbox, all, errors })
 }
 
 /// A plugin of the user's.
-fn replaced(sandbox: &Sandbox, one: &Replacement) -> Result<Candidate, Box<Diagnostic>> {
+fn replaced(sandbox: &Sandbox, one: &Replacement) -> Result<Plugin, Box<Diagnostic>> {
     let plugin = component(sandbox, &one.file)?;
     if plugin.stage != one.stage {
         let (file, stage) = (one.file.display(), plugin.stage);
@@ -248,13 +229,12 @@ fn replaced(sandbox: &Sandbox, one: &Replacement) -> Result<Candidate, Box<Diagn
 }
 
 /// Calls a plugin's `describe` before the conversion, so that a broken plugin fails here and not during the conversion.
-fn asked(plugin: Plugin, sandbox: &Sandbox) -> Result<Candidate, Box<Diagnostic>> {
-    let described = plugin.describe(sandbox).map(|description| description.name.clone());
-    let described = described.map_err(|failure| Box::new(failure.diagnostic()))?;
-    Ok(Candidate {
-        plugin,
-        described: Some(described),
-    })
+/// Those of the installation are not called.
+fn asked(plugin: Plugin, sandbox: &Sandbox) -> Result<Plugin, Box<Diagnostic>> {
+    if plugin.is_foreign() {
+        plugin.describe(sandbox).map_err(|failure| failure.diagnostic())?;
+    }
+    Ok(plugin)
 }
 
 /// A component of the user's: a file, packed in parts as in ConfigMaps, or in an image. A component is made of a core
@@ -294,23 +274,26 @@ pub fn content(path: &Path) -> Result<Option<Vec<u8>>, Box<Diagnostic>> {
 }
 
 /// The plugin with its settings.
-fn configured(one: Candidate, given: &mut Given, sandbox: &Sandbox) -> Result<Plugin, Vec<Diagnostic>> {
-    let name = short_name(&one.plugin);
-    let own = one.described.as_ref().unwrap_or(&name);
-    let settings = given
-        .take(one.plugin.stage, &[&name, own])
-        .map_err(|error| vec![*error])?;
+fn configured(plugin: Plugin, given: &mut Given, sandbox: &Sandbox) -> Result<Plugin, Vec<Diagnostic>> {
+    let name = short_name(&plugin);
+    let own = if plugin.is_foreign() {
+        let described = plugin.describe(sandbox);
+        described.map_err(|failure| vec![failure.diagnostic()])?.name.clone()
+    } else {
+        name.clone()
+    };
+    let settings = given.take(plugin.stage, &[&name, &own]).map_err(|error| vec![*error])?;
     // Built-in plugins need no settings.
-    if settings.is_none() && one.described.is_none() {
-        return Ok(one.plugin);
+    if settings.is_none() && !plugin.is_foreign() {
+        return Ok(plugin);
     }
     // Another plugin of the stage would get settings without a name, too.
-    let option = format!("--plugin-settings {}:{name}=FILE", one.plugin.stage);
-    let errors = check_settings(&one.plugin, sandbox, settings.as_ref(), &option);
+    let option = format!("--plugin-settings {}:{name}=FILE", plugin.stage);
+    let errors = check_settings(&plugin, sandbox, settings.as_ref(), &option);
     if !errors.is_empty() {
         return Err(errors);
     }
-    let plugin = one.plugin.with_names(vec![name.clone(), own.clone()]);
+    let plugin = plugin.with_names(vec![name, own]);
     Ok(match &settings {
         Some(settings) => plugin.with_settings(&settings.tree, &settings.name),
         None => plugin,
