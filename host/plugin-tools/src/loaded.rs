@@ -12,7 +12,6 @@ use crate::unpack;
 use boson_api::PluginUse;
 use boson_budget::{Class, Share};
 use boson_cluster::metrics::{Metrics, Version};
-use boson_document::json;
 use boson_pipeline::stage::CheckPolicy;
 use boson_pipeline::{Diagnostic, Stage, Stages};
 use boson_plugins::NO_MEMORY;
@@ -48,10 +47,10 @@ struct Shared {
 struct Known {
     plugin: Plugin,
     used: PluginUse,
-    /// Settings for its calls, as JSON text.
-    settings: String,
     /// Of the settings that were checked last.
     verdicts: Arc<Verdicts>,
+    /// `resources`: its place among the others was set explicitly.
+    is_ordered: bool,
     /// Of the stage `checks`: what it may stop.
     policy: CheckPolicy,
     /// Memory for its machine code, charged to the namespace that loaded it first; `None` for plugins of the
@@ -261,8 +260,8 @@ impl Known {
             instance_groups: plugin.groups().map(<[String]>::to_vec),
         };
         Ok(Self {
-            settings: plugin.settings().to_string(),
             verdicts: Arc::default(),
+            is_ordered: true,
             policy: CheckPolicy::default(),
             plugin,
             used,
@@ -309,10 +308,10 @@ impl Known {
         }
     }
 
-    /// Under the name of its `plugin.yaml`, with its settings.
+    /// Under the name of its `plugin.yaml`, with its settings and in its place.
     fn named(mut self, chosen: &Chosen) -> Self {
         self.used.name.clone_from(&chosen.name);
-        self.policy = chosen.policy;
+        (self.is_ordered, self.policy) = (chosen.is_ordered, chosen.policy);
         let Settings { tree, document } = &chosen.settings;
         self.plugin = self.plugin.with_settings(tree, document);
         // Another ConfigMap may have the same component under another name.
@@ -323,7 +322,6 @@ impl Known {
             self.plugin = self.plugin.for_groups(groups);
             self.used.instance_groups = Some(groups.clone());
         }
-        self.settings = json::to_text(&chosen.settings.tree);
         self
     }
 }

@@ -16,14 +16,6 @@ const MAX_SHADOW_FUEL: u64 = 2_000_000_000;
 /// conversion by twice this at most.
 const SHADOW_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// A plugin in its place among those of a deployment.
-#[derive(Clone)]
-struct Used {
-    known: Known,
-    /// `resources`: its place was set explicitly.
-    is_ordered: bool,
-}
-
 /// Namespace and name of a deployment.
 pub(super) type Place<'a> = (&'a str, &'a str);
 
@@ -36,12 +28,7 @@ impl Shared {
         shadows: &[Chosen],
         place: Place<'_>,
     ) -> Result<ResolvedPlugins, Vec<Diagnostic>> {
-        let of_installation = |known: &Known| Used {
-            known: known.clone(),
-            is_ordered: true,
-        };
-        let mut all: Vec<Used> = self.built_in.iter().map(of_installation).collect();
-        let mut reported = Vec::new();
+        let (mut all, mut reported) = (self.built_in.clone(), Vec::new());
         for one in chosen {
             let Some(known) = self.find(one) else {
                 let what = format!("plugin '{}' of the stage '{}' is not loaded", one.name, one.stage);
@@ -55,18 +42,15 @@ impl Shared {
                 tokio::task::block_in_place(|| known.verdicts.of(&known.plugin, &self.sandbox, &one.settings));
             reported.extend(checked.unwrap_or_else(|errors| errors));
             if one.stage.has_rule() && !known.plugin.wraps {
-                all.retain(|other| other.known.plugin.stage != one.stage);
+                all.retain(|other| other.plugin.stage != one.stage);
             }
-            all.push(Used {
-                known,
-                is_ordered: one.is_ordered,
-            });
+            all.push(known);
         }
         if reported.iter().any(Diagnostic::is_error) {
             return Err(reported);
         }
         // By stage; the order within a stage stays.
-        all.sort_by_key(|one| one.known.plugin.stage);
+        all.sort_by_key(|one| one.plugin.stage);
         let beside: Vec<(Shadow, String)> = shadows.iter().filter_map(|one| self.shadow(one, &all, place)).collect();
         let account = Account::new(place.0, self.sandbox.limits().conversion_fuel);
         let stages = stages(&self.sandbox, account, &all, place).map_err(|failure| vec![failure.diagnostic()])?;
@@ -75,31 +59,21 @@ impl Shared {
 
     /// A plugin that runs beside those in use, and a text of what it depends on; none if it is not loaded, or cannot
     /// take its place.
-    fn shadow(&self, one: &Chosen, all: &[Used], place: Place<'_>) -> Option<(Shadow, String)> {
-        let known = self.find(one)?.named(one);
-        let (stage, digest) = (known.plugin.stage, known.used.digest.clone());
-        let text = format!("shadow {digest}:{}:{}\n", known.settings.len(), known.settings);
+    fn shadow(&self, one: &Chosen, all: &[Known], place: Place<'_>) -> Option<(Shadow, String)> {
+        let shadow = self.find(one)?.named(one);
+        let (stage, wraps, digest) = (shadow.plugin.stage, shadow.plugin.wraps, shadow.used.digest.clone());
+        let settings = shadow.plugin.settings();
+        let text = format!("shadow {digest}:{}:{settings}\n", settings.len());
+        let mut of_stage = all.iter().filter(|one| one.plugin.stage == stage);
         let (mut candidates, nth) = if stage.has_rule() {
-            (
-                all.iter()
-                    .filter(|one| one.known.plugin.stage == stage)
-                    .cloned()
-                    .collect(),
-                None,
-            )
+            (of_stage.cloned().collect(), None)
         } else {
-            let mut of_stage = all.iter().filter(|one| one.known.plugin.stage == stage);
-            (Vec::new(), of_stage.position(|other| other.known.used.name == one.name))
+            (Vec::new(), of_stage.position(|other| other.used.name == one.name))
         };
-        let shadow = Used {
-            known,
-            is_ordered: true,
-        };
-        let wraps = shadow.known.plugin.wraps;
         // A wrapper replaces the one of its name, and a rule the rule.
-        let replaced = |other: &&mut Used| {
-            let is_named = other.known.used.name == one.name;
-            other.known.plugin.wraps == wraps && (is_named || !wraps)
+        let replaced = |other: &&mut Known| {
+            let is_named = other.used.name == one.name;
+            other.plugin.wraps == wraps && (is_named || !wraps)
         };
         match candidates.iter_mut().find(replaced) {
             Some(place) => *place = shadow,
@@ -119,15 +93,15 @@ impl Shared {
 fn stages(
     sandbox: &Sandbox,
     account: Account,
-    all: &[Used],
+    all: &[Known],
     (namespace, deployment): Place<'_>,
 ) -> Result<Plugins, boson_sandbox::Error> {
     let stages = Plugins::new(sandbox.clone()).with_account(account);
     let mut stages = stages.with_deployment(deployment, namespace);
-    for Used { known, is_ordered } in all {
+    for known in all {
         let plugin = known.plugin.clone();
         match plugin.stage {
-            Stage::Resources => stages.add_resources(plugin, *is_ordered),
+            Stage::Resources => stages.add_resources(plugin, known.is_ordered),
             Stage::Checks => stages.add_check(plugin, known.policy),
             _ => stages.insert_rule(plugin)?,
         }
@@ -138,16 +112,17 @@ fn stages(
 /// The plugins of a deployment, with those that run beside them.
 fn shadowed(
     stages: SharedStages,
-    all: Vec<Used>,
+    all: Vec<Known>,
     shadows: Vec<(Shadow, String)>,
     warnings: Vec<Diagnostic>,
 ) -> ResolvedPlugins {
     let mut texts = String::new();
-    for Used { known, is_ordered } in &all {
+    for known in &all {
         // Permissions may depend on who installed it.
         texts.push_str(&format!("{:?}\n", known.plugin.author()));
-        let parts = [known.plugin.stage.name(), &known.used.digest, &known.settings];
-        let flags = [*is_ordered, known.policy.is_enforced, known.policy.is_optional].map(|flag| flag.to_string());
+        let parts = [known.plugin.stage.name(), &known.used.digest, known.plugin.settings()];
+        let flags = [known.is_ordered, known.policy.is_enforced, known.policy.is_optional];
+        let flags = flags.map(|flag| flag.to_string());
         for part in parts.into_iter().chain(flags.iter().map(String::as_str)) {
             texts.push_str(&format!("{}:{part}\n", part.len()));
         }
@@ -165,7 +140,7 @@ fn shadowed(
         } else {
             Arc::new(Shadowed::new(stages, shadows.clone()))
         },
-        uses: all.into_iter().map(|one| one.known.used).collect(),
+        uses: all.into_iter().map(|one| one.used).collect(),
         shadows,
         digest: Digest::of(texts.as_bytes()).hex(),
         warnings,
