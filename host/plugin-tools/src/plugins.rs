@@ -105,14 +105,8 @@ pub fn load(arguments: &PluginArguments, stages: &[Stage]) -> Result<Plugins, Ve
 
 /// Adds a plugin. Those of the command line have the order in which they are given.
 fn insert(plugins: &mut Plugins, plugin: Plugin, arguments: &PluginArguments) -> Result<(), Box<Diagnostic>> {
-    match plugin.stage {
-        Stage::Resources => plugins.add_resources(plugin, true),
-        Stage::Checks => plugins.add_check(plugin, arguments.check_policy()),
-        _ => plugins
-            .insert_rule(plugin)
-            .map_err(|failure| Box::new(failure.diagnostic()))?,
-    }
-    Ok(())
+    let added = plugins.add(plugin, true, arguments.check_policy());
+    added.map_err(|failure| Box::new(failure.diagnostic()))
 }
 
 /// A component of the user's for single calls, with its settings, which each call checks; a wrapper is put around the

@@ -18,8 +18,8 @@ use std::sync::Arc;
 pub struct Plugins {
     pub(crate) sandbox: Sandbox,
     rules: BTreeMap<Stage, Plugin>,
-    pub(crate) resources: Vec<ResourcePlugin>,
-    pub(crate) checks: Vec<Check>,
+    resources: Vec<Addition>,
+    checks: Vec<Addition>,
     used: Mutex<BTreeMap<Stage, (u32, Measures)>>,
     pub(crate) account: Account,
     /// Name and namespace, if they are known.
@@ -27,16 +27,12 @@ pub struct Plugins {
     pub(crate) recorder: Option<Arc<dyn Recorder>>,
 }
 
-/// A plugin of `resources`.
-pub(crate) struct ResourcePlugin {
-    pub plugin: Plugin,
-    /// Its place among the others was set explicitly.
+/// A plugin of `resources` or `checks`.
+pub(crate) struct Addition {
+    plugin: Plugin,
+    /// `resources`: its place among the others was set explicitly.
     pub is_ordered: bool,
-}
-
-/// A plugin of `checks`.
-pub(crate) struct Check {
-    pub plugin: Plugin,
+    /// `checks`: what it may stop.
     pub policy: CheckPolicy,
 }
 
@@ -60,11 +56,7 @@ impl Plugins {
     /// This plugin only; a wrapper with what it wraps.
     pub(crate) fn of_one(sandbox: Sandbox, plugin: Plugin) -> Self {
         let mut plugins = Self::new(sandbox);
-        match plugin.stage {
-            Stage::Resources => plugins.add_resources(plugin, true),
-            Stage::Checks => plugins.add_check(plugin, CheckPolicy::ENFORCED),
-            stage => drop(plugins.rules.insert(stage, plugin)),
-        }
+        plugins.put(plugin, true, CheckPolicy::ENFORCED);
         plugins
     }
 
@@ -89,11 +81,13 @@ impl Plugins {
         self
     }
 
-    /// Replaces the rule of a stage; a wrapper is put around the rule.
+    /// Replaces the rule of a stage; a wrapper is put around the rule. Plugins of `resources` and `checks` are added
+    /// after the others. `is_ordered`: the place of a plugin of `resources` was set explicitly. `policy`: what a plugin
+    /// of `checks` may stop.
     ///
     /// # Errors
     /// There is no rule to wrap, or it has too many wrappers.
-    pub fn insert_rule(&mut self, plugin: Plugin) -> Result<(), Error> {
+    pub fn add(&mut self, plugin: Plugin, is_ordered: bool, policy: CheckPolicy) -> Result<(), Error> {
         let stage = plugin.stage;
         let plugin = match (plugin.wraps, self.rules.remove(&stage)) {
             (false, _) => plugin,
@@ -103,18 +97,24 @@ impl Plugins {
                 return Err(plugin.failure(ErrorKind::Refused, message));
             }
         };
-        self.rules.insert(stage, plugin);
+        self.put(plugin, is_ordered, policy);
         Ok(())
     }
 
-    /// Adds a plugin of `resources` after the others. `is_ordered`: its place was set explicitly.
-    pub fn add_resources(&mut self, plugin: Plugin, is_ordered: bool) {
-        self.resources.push(ResourcePlugin { plugin, is_ordered });
-    }
-
-    /// Adds a plugin of `checks`.
-    pub fn add_check(&mut self, plugin: Plugin, policy: CheckPolicy) {
-        self.checks.push(Check { plugin, policy });
+    fn put(&mut self, plugin: Plugin, is_ordered: bool, policy: CheckPolicy) {
+        match plugin.stage {
+            Stage::Resources => self.resources.push(Addition {
+                plugin,
+                is_ordered,
+                policy: CheckPolicy::default(),
+            }),
+            Stage::Checks => self.checks.push(Addition {
+                plugin,
+                is_ordered: false,
+                policy,
+            }),
+            stage => drop(self.rules.insert(stage, plugin)),
+        }
     }
 
     /// All plugins, in the order of the stages; before a wrapper comes what it wraps.
@@ -167,19 +167,16 @@ impl Plugins {
             // A job of any group.
             PluginRef::Rule(Stage::Render, None) => Some(Cow::Borrowed(self.rule(Stage::Render)?)),
             PluginRef::Rule(stage, group) => Some(self.rule(stage)?.serving(group)),
-            PluginRef::Resources(nth) => self.resources.get(nth).map(|one| Cow::Borrowed(&one.plugin)),
-            PluginRef::Check(nth) => self.checks.get(nth).map(|one| Cow::Borrowed(&one.plugin)),
+            _ => self.addition(plugin).map(|one| Cow::Borrowed(&one.plugin)),
         })
     }
 
-    pub(crate) fn is_ordered(&self, plugin: PluginRef<'_>) -> bool {
-        matches!(plugin, PluginRef::Resources(nth) if self.resources.get(nth).is_some_and(|one| one.is_ordered))
-    }
-
-    pub(crate) fn policy(&self, plugin: PluginRef<'_>) -> CheckPolicy {
+    /// A plugin of `resources` or `checks`.
+    pub(crate) fn addition(&self, plugin: PluginRef<'_>) -> Option<&Addition> {
         match plugin {
-            PluginRef::Check(nth) => self.checks.get(nth).map_or_else(CheckPolicy::default, |one| one.policy),
-            _ => CheckPolicy::default(),
+            PluginRef::Rule(..) => None,
+            PluginRef::Resources(nth) => self.resources.get(nth),
+            PluginRef::Check(nth) => self.checks.get(nth),
         }
     }
 

@@ -105,10 +105,11 @@ impl Stages for Plugins {
                 self.recorder.is_some() && matches!(plugin, PluginRef::Resources(0) | PluginRef::Check(0));
             return is_recorded.then(|| PluginInfo::built_in(plugin.stage()));
         };
+        let addition = self.addition(plugin);
         Some(PluginInfo {
             author: found.author(),
-            is_ordered: self.is_ordered(plugin),
-            policy: self.policy(plugin),
+            is_ordered: addition.is_some_and(|one| one.is_ordered),
+            policy: addition.map(|one| one.policy).unwrap_or_default(),
         })
     }
 

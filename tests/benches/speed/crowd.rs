@@ -6,7 +6,7 @@ use anyhow::{Result, bail, ensure};
 use boson_budget::Budget;
 use boson_document::{Tree, json};
 use boson_pipeline::Stages;
-use boson_pipeline::stage::Named;
+use boson_pipeline::stage::{CheckPolicy, Named};
 use boson_sandbox::{Account, Cache, Limits, Plugin, Plugins, Sandbox, Source};
 use boson_tests::component::component;
 use boson_tests::wrapper::COMMON;
@@ -34,7 +34,7 @@ fn plugin(sandbox: &Sandbox, find: &str) -> Result<Plugin> {
 fn find(sandbox: &Sandbox, plugin: &Plugin, namespace: &str, tree: &Tree) -> Result<Option<Tree>> {
     let account = Account::new(namespace, sandbox.limits().conversion_fuel);
     let mut plugins = Plugins::new(sandbox.clone()).with_account(account);
-    plugins.insert_rule(plugin.clone())?;
+    plugins.add(plugin.clone(), true, CheckPolicy::default())?;
     Ok(plugins
         .find(Named { name: "m.yml", tree }, "/a")
         .ok()

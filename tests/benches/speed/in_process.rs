@@ -4,7 +4,7 @@ use crate::measure::{Sample, in_turns, milliseconds, process, time};
 use crate::table::Row;
 use anyhow::{Context, Result, anyhow, ensure};
 use boson_document::{Tree, json};
-use boson_pipeline::stage::{Named, Rendered, Template};
+use boson_pipeline::stage::{CheckPolicy, Named, Rendered, Template};
 use boson_pipeline::{Stage, Stages, yaml};
 use boson_sandbox::{Cache, Limits, Plugin, Plugins, Sandbox, Source};
 use boson_tests::wrapper::wrapper;
@@ -58,7 +58,7 @@ pub fn instance() -> Result<Vec<Row>> {
 pub fn overhead() -> Result<Vec<Row>> {
     let (sandbox, plugin) = plugin(Stage::Ops)?;
     let mut plugins = Plugins::new(sandbox);
-    plugins.insert_rule(plugin)?;
+    plugins.add(plugin, true, CheckPolicy::default())?;
     let (document, operations) = (manifest()?, read("ops.yml", &synthetic::ops_file(0, 10))?);
     let bytes = json::to_text(&document).len();
     let sandboxed = || apply(&plugins, &document, &operations);
@@ -92,8 +92,8 @@ fn wrapped(plain: &Plugins, document: &Tree, operations: &Tree) -> Result<Row> {
     let component = wrapper("ops", "operations", &["apply", "find"], 1, "")?;
     let wrapper = sandbox.load("wrapper", &component, Source::Bytes("wrapper".into()))?;
     let mut plugins = Plugins::new(sandbox);
-    plugins.insert_rule(rule)?;
-    plugins.insert_rule(wrapper)?;
+    plugins.add(rule, true, CheckPolicy::default())?;
+    plugins.add(wrapper, true, CheckPolicy::default())?;
     let (with, without) = (
         || apply(&plugins, document, operations),
         || apply(plain, document, operations),
@@ -118,7 +118,7 @@ pub fn render() -> Result<Vec<Row>> {
     let what = "rendering a job of 5 templates, against native `ruby`";
     let (sandbox, plugin) = plugin(Stage::Render)?;
     let mut plugins = Plugins::new(sandbox);
-    plugins.insert_rule(plugin)?;
+    plugins.add(plugin, true, CheckPolicy::default())?;
     let directory = tempfile::tempdir()?;
     std::fs::write(directory.path().join("context.json"), synthetic::CONTEXT)?;
     for (name, _, text) in synthetic::TEMPLATES {
@@ -158,7 +158,7 @@ pub fn render() -> Result<Vec<Row>> {
 pub fn batch() -> Result<Vec<Row>> {
     let (sandbox, plugin) = plugin(Stage::Render)?;
     let mut plugins = Plugins::new(sandbox);
-    plugins.insert_rule(plugin)?;
+    plugins.add(plugin, true, CheckPolicy::default())?;
     let context = json::parse(synthetic::CONTEXT).map_err(|error| anyhow!("{error}"))?;
     let texts = templates::of_all_sizes(TEMPLATES);
     let mut times = Vec::new();

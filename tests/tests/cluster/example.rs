@@ -12,6 +12,7 @@ use boson_controllers::Conversion;
 use boson_controllers::conversion::{Images, ReleaseImage, Web};
 use boson_pipeline::Diagnostic;
 use boson_pipeline::release::Release;
+use boson_pipeline::stage::CheckPolicy;
 use boson_plugins::host::{Chosen, LoadedPlugin, Package, PluginHost, ResolvedPlugins};
 use boson_sandbox::{Cache, Limits, Plugins, Sandbox};
 use boson_tests::{binary, root, wait_for_value};
@@ -137,9 +138,8 @@ fn plugins() -> Arc<Plugins> {
         for stage in boson_pipeline::Stage::ALL {
             if stage.has_rule() {
                 let file = folder.join(format!("{stage}.wasm"));
-                plugins
-                    .insert_rule(sandbox.load_built_in(stage, &file).unwrap())
-                    .unwrap();
+                let rule = sandbox.load_built_in(stage, &file).unwrap();
+                plugins.add(rule, true, CheckPolicy::default()).unwrap();
             }
         }
         Arc::new(plugins)

@@ -4,7 +4,7 @@ use super::{limits, normal, ops};
 use boson_budget::Budget;
 use boson_document::{Tree, json};
 use boson_pipeline::Stages;
-use boson_pipeline::stage::{Named, StageError};
+use boson_pipeline::stage::{CheckPolicy, Named, StageError};
 use boson_sandbox::{Account, Cache, ErrorKind, Plugin, Plugins, Sandbox, Source};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
@@ -46,7 +46,7 @@ fn load(sandbox: &Sandbox, component: &[u8]) -> Plugin {
 fn find(sandbox: &Sandbox, plugin: &Plugin, namespace: &str) -> Result<Tree, StageError> {
     let account = Account::new(namespace, sandbox.limits().conversion_fuel);
     let mut plugins = Plugins::new(sandbox.clone()).with_account(account);
-    plugins.insert_rule(plugin.clone()).unwrap();
+    plugins.add(plugin.clone(), true, CheckPolicy::default()).unwrap();
     let tree = json::parse(r#"{"a": 1}"#).unwrap();
     let document = Named::new("m.yml", &tree);
     plugins.find(document, "/a").map(|(value, _)| value)

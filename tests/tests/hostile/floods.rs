@@ -19,10 +19,7 @@ fn plugin(stage: &str, function: &str, body: &str) -> Plugins {
     );
     let plugin = load(&component(&module, stage).unwrap()).unwrap();
     let mut plugins = Plugins::new(SANDBOX.clone());
-    match stage {
-        "checks" => plugins.add_check(plugin, CheckPolicy::ENFORCED),
-        _ => plugins.add_resources(plugin, true),
-    }
+    plugins.add(plugin, true, CheckPolicy::ENFORCED).unwrap();
     plugins
 }
 

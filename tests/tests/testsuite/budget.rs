@@ -7,7 +7,7 @@ use boson_pipeline::convert::{self, Origin};
 use boson_pipeline::release::{Job, Release, TemplateFile};
 use boson_pipeline::report::Sources;
 use boson_pipeline::scrub::{Filter, Secrets};
-use boson_pipeline::stage::{ResolvedGroup, Template};
+use boson_pipeline::stage::{CheckPolicy, ResolvedGroup, Template};
 use boson_pipeline::{Diagnostic, Stage, Stages, yaml};
 use boson_sandbox::{Account, Cache, Limits, Plugin, Plugins, Sandbox};
 use boson_tests::binary;
@@ -22,7 +22,9 @@ fn render_plugin(sandbox: &Sandbox) -> Plugin {
 
 fn with(sandbox: &Sandbox, account: Account) -> Plugins {
     let mut plugins = Plugins::new(sandbox.clone()).with_account(account);
-    plugins.insert_rule(render_plugin(sandbox)).unwrap();
+    plugins
+        .add(render_plugin(sandbox), true, CheckPolicy::default())
+        .unwrap();
     plugins
 }
 

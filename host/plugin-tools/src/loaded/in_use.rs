@@ -1,9 +1,9 @@
 //! The plugins of one deployment: those in use, and shadow plugins beside them.
 
 use super::{Known, Shared};
+use boson_pipeline::Diagnostic;
 use boson_pipeline::shadow::{Shadow, Shadowed};
 use boson_pipeline::stage::SharedStages;
-use boson_pipeline::{Diagnostic, Stage};
 use boson_plugins::codes;
 use boson_plugins::host::{Chosen, ResolvedPlugins};
 use boson_sandbox::{Account, Digest, Plugins, Sandbox};
@@ -99,12 +99,7 @@ fn stages(
     let stages = Plugins::new(sandbox.clone()).with_account(account);
     let mut stages = stages.with_deployment(deployment, namespace);
     for known in all {
-        let plugin = known.plugin.clone();
-        match plugin.stage {
-            Stage::Resources => stages.add_resources(plugin, known.is_ordered),
-            Stage::Checks => stages.add_check(plugin, known.policy),
-            _ => stages.insert_rule(plugin)?,
-        }
+        stages.add(known.plugin.clone(), known.is_ordered, known.policy)?;
     }
     Ok(stages)
 }
