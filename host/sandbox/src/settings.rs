@@ -51,16 +51,9 @@ impl Sandbox {
         if schema == &Tree::object() || schema == &Tree::Bool(true) {
             return Ok(Vec::new());
         }
-        match self.cache.program().filter(|_| plugin.is_foreign()) {
-            None => faults(schema, settings),
-            Some(program) => {
-                let mut question = Tree::object().with("schema", schema.clone());
-                if let Some(settings) = settings {
-                    question.set("settings", settings.clone());
-                }
-                ask(program, &question)
-            }
-        }
+        let question = Tree::object().with("schema", schema.clone());
+        let program = self.cache.program().filter(|_| plugin.is_foreign());
+        ask(program, &question.with_some("settings", settings.cloned()))
     }
 
     /// The errors in the properties of a job, with its `properties_schema.json`.
@@ -68,40 +61,38 @@ impl Sandbox {
     /// # Errors
     /// Why they could not be checked.
     pub(crate) fn check_properties(&self, schema: &Tree, properties: &Tree) -> Result<Vec<SettingsError>, String> {
-        let Some(program) = self.cache.program() else {
-            return faults_of_job(schema, properties);
-        };
         let question = Tree::object().with("schema", schema.clone());
-        ask(program, &question.with("properties", properties.clone()))
+        ask(self.cache.program(), &question.with("properties", properties.clone()))
     }
 }
 
-fn ask(program: &Path, question: &Tree) -> Result<Vec<SettingsError>, String> {
-    let answer = Task::CheckSettings.run(program, json::to_text(question).as_bytes())?;
-    read(&answer)
+/// Asks this program, or without one this process.
+fn ask(program: Option<&Path>, question: &Tree) -> Result<Vec<SettingsError>, String> {
+    match program {
+        Some(program) => read(&Task::CheckSettings.run(program, json::to_text(question).as_bytes())?),
+        None => checked(question),
+    }
 }
 
 /// The answer of the process to a question on its standard input.
 pub fn answered(question: &[u8]) -> String {
-    let question = parsed(question).unwrap_or_default();
-    let schema = question.get("schema").unwrap_or(&Tree::Null);
-    let faults = match question.get("properties") {
-        Some(properties) => faults_of_job(schema, properties),
-        None => faults(schema, question.get("settings")),
-    };
+    let faults = checked(&parsed(question).unwrap_or_default());
     let fault = |one: SettingsError| (one.place.to_string(), one.fault);
     let answer: Answer = faults.map(|all| all.into_iter().map(fault).collect());
     serde_json::to_string(&answer).unwrap_or_default()
 }
 
-fn faults(schema: &Tree, settings: Option<&Tree>) -> Result<Vec<SettingsError>, String> {
-    let schema = Schema::new(schema).map_err(|fault| format!("is not a JSON Schema: {fault}"))?;
-    Ok(settings.map(|settings| schema.faults(settings)).unwrap_or_default())
-}
-
-fn faults_of_job(schema: &Tree, properties: &Tree) -> Result<Vec<SettingsError>, String> {
-    let schema = Schema::of_job(schema).map_err(|fault| format!("is not a JSON Schema: {fault}"))?;
-    Ok(schema.faults(properties))
+/// The errors in settings or properties; without either, only the schema is checked.
+fn checked(question: &Tree) -> Result<Vec<SettingsError>, String> {
+    let schema = question.get("schema").unwrap_or(&Tree::Null);
+    let properties = question.get("properties");
+    let schema = match properties {
+        Some(_) => Schema::of_job(schema),
+        None => Schema::new(schema),
+    };
+    let schema = schema.map_err(|fault| format!("is not a JSON Schema: {fault}"))?;
+    let values = properties.or_else(|| question.get("settings"));
+    Ok(values.map(|values| schema.faults(values)).unwrap_or_default())
 }
 
 fn parsed(text: &[u8]) -> Option<Tree> {
