@@ -8,6 +8,7 @@ use ruzstd::decoding::StreamingDecoder;
 use std::fs::{self, File};
 use std::io::Read;
 use std::path::Path;
+use std::slice;
 
 /// The component that these parts make up.
 ///
@@ -29,7 +30,10 @@ pub fn unpack(parts: &[Vec<u8>], compressed: bool) -> Result<Vec<u8>, Box<Diagno
 /// # Errors
 /// It is not a zstd stream: the reason.
 pub fn stream(parts: &[Vec<u8>], bound: usize) -> Result<Option<Vec<u8>>, String> {
-    let stream = Parts { parts, at: 0 };
+    let stream = Parts {
+        part: &[],
+        rest: parts.iter(),
+    };
     let mut decoder = StreamingDecoder::new(stream).map_err(|error| error.to_string())?;
     let mut content = Vec::new();
     // Read one byte more than allowed, to detect larger content.
@@ -93,27 +97,18 @@ fn no_stream(why: &str) -> Box<Diagnostic> {
 
 /// Parts as one stream, without a copy of them.
 struct Parts<'a> {
-    parts: &'a [Vec<u8>],
-    at: usize,
+    /// What is left of the present one.
+    part: &'a [u8],
+    rest: slice::Iter<'a, Vec<u8>>,
 }
 
 impl Read for Parts<'_> {
     fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
-        while let [first, rest @ ..] = self.parts {
-            let left = first.get(self.at..).unwrap_or_default();
-            if left.is_empty() {
-                (self.parts, self.at) = (rest, 0);
-                continue;
-            }
-            let count = left.len().min(buffer.len());
-            let (Some(to), Some(from)) = (buffer.get_mut(..count), left.get(..count)) else {
-                return Ok(0);
-            };
-            to.copy_from_slice(from);
-            self.at += count;
-            return Ok(count);
+        while self.part.is_empty() {
+            let Some(next) = self.rest.next() else { return Ok(0) };
+            self.part = next;
         }
-        Ok(0)
+        self.part.read(buffer)
     }
 }
 

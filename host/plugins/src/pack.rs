@@ -47,34 +47,24 @@ fn first(cases: Option<&[u8]>) -> usize {
 /// The ConfigMaps. The one with `plugin.yaml` is last, so that all parts exist when it is applied.
 pub fn pack(mut packing: Packing<'_>) -> Vec<ConfigMap> {
     let cases = packing.cases.as_deref();
-    let Some(bytes) = packing.bytes else {
-        let cases = packing
-            .cases
-            .clone()
-            .map(|cases| [(packed::CASES.to_string(), ByteString(cases))].into());
-        return vec![ConfigMap {
-            metadata: metadata(&packing, 0),
-            data: Some(data(packing)),
-            binary_data: cases,
-            ..ConfigMap::default()
-        }];
-    };
+    let bytes = packing.bytes.unwrap_or_default();
     let parts = parts(bytes.len(), cases);
     let (begin, rest) = bytes.split_at(first(cases).min(bytes.len()));
     let chunks = std::iter::once(begin).chain(rest.chunks(MAX_PART_BYTES)).enumerate();
     let mut maps: Vec<ConfigMap> = chunks
         .map(|(nth, chunk)| {
-            let file = packed::name(nth, parts, packing.compressed);
-            let binary: BTreeMap<String, ByteString> = [(file, ByteString(chunk.to_vec()))].into();
+            let name = packed::name(nth, parts, packing.compressed);
+            let file = packing.bytes.map(|_| (name, ByteString(chunk.to_vec())));
             ConfigMap {
                 metadata: metadata(&packing, nth),
-                binary_data: Some(binary),
+                binary_data: file.map(|file| [file].into()),
                 ..ConfigMap::default()
             }
         })
         .collect();
     if let Some(first) = maps.first_mut() {
-        if let (Some(files), Some(cases)) = (&mut first.binary_data, packing.cases.take()) {
+        if let Some(cases) = packing.cases.take() {
+            let files = first.binary_data.get_or_insert_default();
             files.insert(packed::CASES.to_string(), ByteString(cases));
         }
         first.data = Some(data(packing));
