@@ -5,7 +5,7 @@ use boson_commands::registries;
 use boson_commands::user_cache;
 use boson_pipeline::Diagnostic;
 use boson_registry::{Attachments, Owned, Registry, Settings, docker_credentials, is_layout, read_archive};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use tempfile::TempDir;
 
 /// Where a component is, if it is in an image.
@@ -48,8 +48,7 @@ pub fn with_attachments(path: &Path) -> Result<Option<(Pulled, Attachments)>, Bo
     };
     let settings = registries::settings_of_environment().map_err(|error| unusable(&error))?;
     let pulled = pull(image, &settings)?;
-    let cache = Cache::new().map_err(|error| unusable(&error.into()))?;
-    let registry = Registry::new(cache.path(), &settings)?;
+    let (_directory, registry) = client(&settings)?;
     let credentials = docker_credentials(image)?;
     let asked = registries::run(registry.attachments(&pulled.pinned, credentials.as_ref()));
     let attachments = asked.map_err(|error| unusable(&error))?;
@@ -72,8 +71,7 @@ fn place(path: &Path) -> Option<Place<'_>> {
 /// # Errors
 /// Codes `plugin-image-*`.
 pub fn pull(image: &str, settings: &Settings) -> Result<Pulled, Box<Diagnostic>> {
-    let cache = Cache::new().map_err(|error| unusable(&error.into()))?;
-    let registry = Registry::new(cache.path(), settings)?;
+    let (_directory, registry) = client(settings)?;
     let credentials = docker_credentials(image)?;
     let requests = async {
         let pinned = if image.contains('@') {
@@ -103,29 +101,17 @@ pub fn pull(image: &str, settings: &Settings) -> Result<Pulled, Box<Diagnostic>>
         .map_err(Box::new)
 }
 
-/// The directory for components of images.
-enum Cache {
-    Kept(PathBuf),
-    /// The user has none.
-    Temporary(TempDir),
-}
-
-// === impl Cache ===
-
-impl Cache {
-    fn new() -> std::io::Result<Self> {
-        match user_cache::directory("components") {
-            Some(directory) => Ok(Self::Kept(directory)),
-            None => tempfile::tempdir().map(Self::Temporary),
+/// A client of registries with the cache of the user. Who has none gets a directory that the client needs.
+fn client(settings: &Settings) -> Result<(Option<TempDir>, Registry), Box<Diagnostic>> {
+    let (temporary, path) = match user_cache::directory("components") {
+        Some(directory) => (None, directory),
+        None => {
+            let temporary = tempfile::tempdir().map_err(|error| unusable(&error.into()))?;
+            let path = temporary.path().to_path_buf();
+            (Some(temporary), path)
         }
-    }
-
-    fn path(&self) -> PathBuf {
-        match self {
-            Self::Kept(path) => path.clone(),
-            Self::Temporary(directory) => directory.path().to_path_buf(),
-        }
-    }
+    };
+    Ok((temporary, Registry::new(path, settings)?))
 }
 
 fn unusable(error: &anyhow::Error) -> Box<Diagnostic> {
