@@ -93,42 +93,34 @@ impl Language {
     }
 
     /// Paths and templates of the sources.
-    pub fn sources(self, stage: Stage) -> Vec<(String, &'static str)> {
-        let file = |path: &str, template: &'static str| (path.to_string(), template);
+    pub fn sources(self, stage: Stage) -> Vec<(&'static str, &'static str)> {
         match self {
             Self::Rust => vec![
-                file("Cargo.toml", include_str!("../../templates/rust/Cargo.toml.in")),
-                file("src/lib.rs", template!(stage, "rust", "rs")),
+                ("Cargo.toml", include_str!("../../templates/rust/Cargo.toml.in")),
+                ("src/lib.rs", template!(stage, "rust", "rs")),
             ],
-            Self::Js => [file(
-                "boson/rule.ts",
-                include_str!("../../templates/js/boson/rule.ts.in"),
-            )]
-            .into_iter()
-            .filter(|_| stage.has_rule())
-            .chain([
-                file("package.json", include_str!("../../templates/js/package.json.in")),
-                file("plugin.js", template!(stage, "js", "js")),
-                file(
+            Self::Js => vec![
+                ("package.json", include_str!("../../templates/js/package.json.in")),
+                ("plugin.js", template!(stage, "js", "js")),
+                (
                     "boson/console.js",
                     include_str!("../../templates/js/boson/console.js.in"),
                 ),
-                file("boson/entry.js", include_str!("../../templates/js/boson/entry.js.in")),
-            ])
-            .collect(),
+                ("boson/entry.js", include_str!("../../templates/js/boson/entry.js.in")),
+            ],
             Self::Python => vec![
-                file(
+                (
                     "requirements.txt",
                     include_str!("../../templates/python/requirements.txt.in"),
                 ),
-                file("plugin.py", template!(stage, "python", "py")),
-                file(
+                ("plugin.py", template!(stage, "python", "py")),
+                (
                     "boson/entry.py",
                     include_str!("../../templates/python/boson/entry.py.in"),
                 ),
             ],
             Self::Go => vec![
-                file(
+                (
                     "export_boson_types_about/about.go",
                     match stage {
                         Stage::Resources => include_str!("../../templates/go/about-resources.go.in"),
@@ -136,7 +128,7 @@ impl Language {
                         _ => include_str!("../../templates/go/about-wrapper.go.in"),
                     },
                 ),
-                file(
+                (
                     "export_boson_@STAGE@_@INTERFACE@/@INTERFACE@.go",
                     template!(stage, "go", "go"),
                 ),

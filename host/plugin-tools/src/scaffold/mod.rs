@@ -18,6 +18,8 @@ const README: &str = include_str!("../../templates/README.md.in");
 const MAKEFILE: &str = include_str!("../../templates/Makefile.in");
 const WORLD: &str = include_str!("../../templates/world.wit.in");
 const TYPES: &str = include_str!("../../templates/js/boson/types.ts.in");
+/// How a wrapper names the interface of the rule.
+const RULE: &str = include_str!("../../templates/js/boson/rule.ts.in");
 const JSCONFIG: &str = include_str!("../../templates/js/jsconfig.json.in");
 /// The workflow of GitHub Actions, for all languages.
 const WORKFLOW: &str = include_str!("../../templates/workflow.yml.in");
@@ -50,7 +52,7 @@ impl New {
             (format!("{}/call.json", self.case()), self.call().to_string()),
         ];
         let sources = self.language.sources(self.stage).into_iter();
-        files.extend(sources.map(|(path, template)| (self.filled(&path), self.filled(template))));
+        files.extend(sources.map(|(path, template)| (self.filled(path), self.filled(template))));
         match self.language {
             Language::Rust => files.extend(sdk::files()),
             language if language.exports_output() => {
@@ -64,6 +66,9 @@ impl New {
                         self.filled(TYPES) + &typescript(self.stage.name()),
                     ));
                     files.push(("jsconfig.json".into(), self.filled(JSCONFIG)));
+                    if self.stage.has_rule() {
+                        files.push(("boson/rule.ts".into(), self.filled(RULE)));
+                    }
                 }
             }
             _ => files.extend(wit_files(self.stage).map(|(path, text)| (format!("wit/{path}"), text.to_string()))),
