@@ -26,74 +26,46 @@ pub fn gained(approved: &[ApprovedVersion], version: &ApprovedVersion) -> Vec<St
 
 /// What a version gains, a part of a sentence each; without an approved version, all that it has.
 fn gains(approved: Option<&ApprovedVersion>, version: &ApprovedVersion) -> Vec<String> {
-    let Some(approved) = approved else {
-        return everything(version);
-    };
+    let instead = |old: Option<String>| old.map(|old| format!(" instead of {old}")).unwrap_or_default();
     let mut gains = Vec::new();
-    let mut changed = |is_changed: bool, what: &dyn Fn() -> String| {
-        if is_changed {
-            gains.push(what());
-        }
-    };
-    changed(approved.name != version.name, &|| {
-        format!("the name '{}' instead of '{}'", version.name, approved.name)
-    });
-    changed(approved.stage != version.stage, &|| {
-        let (old, new) = (approved.stage, version.stage);
-        format!("the stage '{new}' instead of '{old}'")
-    });
-    changed(approved.component != version.component, &|| {
-        let (old, new) = (short(&approved.component), short(&version.component));
-        format!("the component {new} instead of {old}")
-    });
-    changed(approved.wraps != version.wraps, &|| rule(version).to_string());
-    changed(approved.order != version.order, &|| {
-        format!("{} instead of {}", order(version), order(approved))
-    });
-    changed(approved.enforce != version.enforce, &|| errors(version).to_string());
-    changed(approved.on_failure != version.on_failure, &|| {
-        failure(version).to_string()
-    });
-    gains.extend(settings(&approved.settings, &version.settings));
-    gains.extend(wider("namespaces", &approved.namespaces, &version.namespaces));
-    gains.extend(wider("deployments", &approved.deployments, &version.deployments));
-    gains.extend(wider(
-        "instance groups",
-        &approved.instance_groups,
-        &version.instance_groups,
-    ));
-    gains
-}
-
-/// All that a version has.
-fn everything(version: &ApprovedVersion) -> Vec<String> {
-    let stage = version.stage;
-    let mut all = vec![
-        format!("the name '{}'", version.name),
-        format!("the stage '{stage}'"),
-        format!("the component {}", short(&version.component)),
-    ];
-    if stage.has_rule() {
-        all.push(rule(version).to_string());
+    if approved.is_none_or(|old| old.name != version.name) {
+        let old = instead(approved.map(|old| format!("'{}'", old.name)));
+        gains.push(format!("the name '{}'{old}", version.name));
     }
-    if version.order.is_some() {
-        all.push(order(version));
+    if approved.is_none_or(|old| old.stage != version.stage) {
+        let old = instead(approved.map(|old| format!("'{}'", old.stage)));
+        gains.push(format!("the stage '{}'{old}", version.stage));
     }
-    if version.enforce {
-        all.push(errors(version).to_string());
+    if approved.is_none_or(|old| old.component != version.component) {
+        let old = instead(approved.map(|old| short(&old.component).to_string()));
+        gains.push(format!("the component {}{old}", short(&version.component)));
     }
-    if version.on_failure == OnFailure::Skip {
-        all.push(failure(version).to_string());
+    if approved.map_or(version.stage.has_rule(), |old| old.wraps != version.wraps) {
+        gains.push(rule(version).to_string());
     }
-    all.extend(settings(&BTreeMap::new(), &version.settings));
-    let none = Some(Vec::new());
-    all.extend(wider("namespaces", &none, &version.namespaces));
-    all.extend(wider("deployments", &none, &version.deployments));
+    // Of the others, a first version has what differs from the defaults.
+    if approved.and_then(|old| old.order) != version.order {
+        gains.push(order(version) + &instead(approved.map(order)));
+    }
+    if approved.is_some_and(|old| old.enforce) != version.enforce {
+        gains.push(errors(version).to_string());
+    }
+    if approved.map(|old| old.on_failure).unwrap_or_default() != version.on_failure {
+        gains.push(failure(version).to_string());
+    }
+    let (no_settings, none) = (BTreeMap::new(), Some(Vec::new()));
+    let old = approved.map_or(&no_settings, |old| &old.settings);
+    gains.extend(settings(old, &version.settings));
+    let old = approved.map_or(&none, |old| &old.namespaces);
+    gains.extend(wider("namespaces", old, &version.namespaces));
+    let old = approved.map_or(&none, |old| &old.deployments);
+    gains.extend(wider("deployments", old, &version.deployments));
     // Few plugins may select groups at all.
-    if version.instance_groups.is_some() {
-        all.extend(wider("instance groups", &none, &version.instance_groups));
+    if approved.is_some() || version.instance_groups.is_some() {
+        let old = approved.map_or(&none, |old| &old.instance_groups);
+        gains.extend(wider("instance groups", old, &version.instance_groups));
     }
-    all
+    gains
 }
 
 fn rule(version: &ApprovedVersion) -> &'static str {
