@@ -220,20 +220,19 @@ impl<'a> Selecting<'a> {
                 None => entry.stage.is_none_or(|stage| stage == used.stage),
             });
             if let Some((entry, problem)) = problem {
-                let is_pending = matches!(entry.state, State::Pending(_));
-                let what = if is_pending {
-                    "waits for an approval"
-                } else {
-                    "cannot be loaded any more"
+                let (what, help) = match entry.state {
+                    State::Pending(_) => (
+                        "waits for an approval",
+                        "approve the version, go back to an approved one with `host plugin rollback`, or delete the \
+                         ConfigMap to use the built-in plugin",
+                    ),
+                    _ => (
+                        "cannot be loaded any more",
+                        "fix the ConfigMap of the plugin, or delete it to use the built-in plugin",
+                    ),
                 };
                 let what = format!("plugin '{}' was used and {what}; nothing is changed", used.name);
                 let error = Diagnostic::error(codes::PLUGIN_LOST, format!("{what}: {}", problem.message));
-                let help = if is_pending {
-                    "approve the version, go back to an approved one with `host plugin rollback`, or delete the \
-                     ConfigMap to use the built-in plugin"
-                } else {
-                    "fix the ConfigMap of the plugin, or delete it to use the built-in plugin"
-                };
                 self.selection.errors.push(error.help(help));
             }
         }
@@ -243,15 +242,13 @@ impl<'a> Selecting<'a> {
     fn shadow(&mut self) {
         for (nth, one) in self.shadows.clone().into_iter().enumerate() {
             if nth < MAX_SHADOWS {
-                let chosen = chosen(one, None, true, self.asking.operator_namespace);
+                let chosen = self.chosen(one, None, true);
                 self.selection.shadows.push(chosen);
                 continue;
             }
             let what = format!("a deployment runs at most {MAX_SHADOWS} shadow plugins");
             let error = Diagnostic::error(codes::PLUGIN_MANY_SHADOWS, what).help("make their selectors disjoint");
-            self.selection
-                .plugin_problems
-                .push(PluginProblem::one(&called(one.key, one.good), &error));
+            self.refuse(one, &error);
         }
     }
 
@@ -281,8 +278,7 @@ impl<'a> Selecting<'a> {
                 let what = "there is no first version for this deployment, or another canary has taken its place";
                 let error = Diagnostic::error(codes::PLUGIN_CANARY_ALONE, what);
                 let error = error.help("install the first version, or remove `canary` from its plugin.yaml");
-                let problem = PluginProblem::one(&called(canary.key, canary.good), &error);
-                self.selection.plugin_problems.push(problem);
+                self.refuse(canary, &error);
                 continue;
             };
             let place = &mut self.candidates[at];
@@ -296,7 +292,7 @@ impl<'a> Selecting<'a> {
                 let document = &first.good.document;
                 let mut choices = self.choices(document.stage).into_iter();
                 let choice = choices.find(|choice| choice.name == document.name);
-                let chosen = chosen(first, choice, true, self.asking.operator_namespace);
+                let chosen = self.chosen(first, choice, true);
                 self.selection.shadows.push(chosen);
             }
         }
@@ -332,9 +328,7 @@ impl<'a> Selecting<'a> {
                 ),
             );
             let error = error.help("make their selectors disjoint, or name one in spec.conversion.plugins");
-            self.selection
-                .plugin_problems
-                .push(PluginProblem::one(&called(other.key, other.good), &error));
+            self.refuse(other, &error);
         }
         self.take(first, None, false);
     }
@@ -433,8 +427,14 @@ impl<'a> Selecting<'a> {
         self.selection.errors.push(error);
     }
 
+    /// Reports why a plugin is not used.
+    fn refuse(&mut self, one: Candidate<'_>, error: &Diagnostic) {
+        let name = format!("plugin '{}' (ConfigMap '{}')", one.good.document.name, one.key);
+        self.selection.plugin_problems.push(PluginProblem::one(&name, error));
+    }
+
     fn take(&mut self, one: Candidate<'_>, choice: Option<&PluginChoice>, is_ordered: bool) {
-        let chosen = chosen(one, choice, is_ordered, self.asking.operator_namespace);
+        let chosen = self.chosen(one, choice, is_ordered);
         self.selection.chosen.push(Pick {
             chosen,
             packed: one.good.packed.clone(),
@@ -442,37 +442,32 @@ impl<'a> Selecting<'a> {
             trial: one.good.document.canary.is_some().then(|| one.good.trial.clone()),
         });
     }
-}
 
-/// A plugin, with the settings of a choice.
-fn chosen(one: Candidate<'_>, choice: Option<&PluginChoice>, is_ordered: bool, operator_namespace: &str) -> Chosen {
-    let document = &one.good.document;
-    let place = format!("configmap/{}/{}", one.key.name, super::marks::DOCUMENT);
-    let settings = match choice {
-        Some(choice) => settings_of(&document.settings, choice, place),
-        None => Settings {
-            tree: document.settings.clone(),
-            document: place,
-        },
-    };
-    Chosen {
-        stage: document.stage,
-        name: document.name.clone(),
-        installer: Installer::Namespace {
-            name: one.key.namespace.clone(),
-            is_of_operator: one.key.namespace == operator_namespace,
-        },
-        digest: document.digest.clone(),
-        is_ordered,
-        policy: document.policy,
-        groups: document.selector.instance_groups.clone(),
-        settings,
+    /// A plugin, with the settings of a choice.
+    fn chosen(&self, one: Candidate<'_>, choice: Option<&PluginChoice>, is_ordered: bool) -> Chosen {
+        let document = &one.good.document;
+        let place = format!("configmap/{}/{}", one.key.name, super::marks::DOCUMENT);
+        let settings = match choice {
+            Some(choice) => settings_of(&document.settings, choice, place),
+            None => Settings {
+                tree: document.settings.clone(),
+                document: place,
+            },
+        };
+        Chosen {
+            stage: document.stage,
+            name: document.name.clone(),
+            installer: Installer::Namespace {
+                name: one.key.namespace.clone(),
+                is_of_operator: one.key.namespace == self.asking.operator_namespace,
+            },
+            digest: document.digest.clone(),
+            is_ordered,
+            policy: document.policy,
+            groups: document.selector.instance_groups.clone(),
+            settings,
+        }
     }
-}
-
-/// The name of a plugin in messages.
-pub(super) fn called(key: &Key, good: &Good) -> String {
-    format!("plugin '{}' (ConfigMap '{key}')", good.document.name)
 }
 
 /// The settings of the plugin, overridden by those of the deployment.
