@@ -276,7 +276,7 @@ impl Known {
             plugin: name.to_string(),
             digest: self.plugin.digest.short(),
         };
-        metrics.plugins.add(&self.used.digest, version, self.plugin.compiled());
+        metrics.plugins.add(&self.used.digest, version, self.plugin.compiled);
     }
 
     /// The plugin, if it is one of the package's stage and accepts its settings.

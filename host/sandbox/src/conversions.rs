@@ -19,7 +19,7 @@ pub(crate) const FEATURES: &[&str] = &[];
 
 /// The context of a call of `plugin` for a deployment with this name and namespace.
 pub(crate) fn context(plugin: &Plugin, deployment: Option<(&str, &str)>) -> wit::Context {
-    context_with(plugin.settings(), deployment)
+    context_with(&plugin.settings, deployment)
 }
 
 /// The context of a call with these settings.

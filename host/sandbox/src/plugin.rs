@@ -40,7 +40,7 @@ pub struct Plugin {
     /// The instance groups that a wrapper is for; `None`: all.
     pub(crate) groups: Option<Arc<[String]>>,
     /// Settings for its calls, as JSON text.
-    pub(crate) settings: String,
+    pub settings: String,
     /// Document that its settings come from, for diagnostics.
     pub(crate) settings_document: Option<String>,
     pub(crate) pre: InstancePre<CallState>,
@@ -55,7 +55,7 @@ pub struct Plugin {
     /// The names by which permissions refer to it; empty: its name in messages.
     pub(crate) names: Vec<String>,
     /// How long its compilation took; `None` if its machine code existed.
-    pub(crate) compiled: Option<Duration>,
+    pub compiled: Option<Duration>,
 }
 
 // === impl Source ===
@@ -113,16 +113,6 @@ impl Plugin {
                 Installer::BuiltIn
             },
         }
-    }
-
-    /// Settings for its calls, as JSON text.
-    pub fn settings(&self) -> &str {
-        &self.settings
-    }
-
-    /// How long its compilation took; `None` if its machine code existed.
-    pub fn compiled(&self) -> Option<Duration> {
-        self.compiled
     }
 
     /// Under another name in messages.

@@ -129,7 +129,7 @@ impl Stages for Plugins {
     fn settings(&self, plugin: PluginRef<'_>) -> Option<Settings> {
         let plugin = self.called(plugin).ok()??;
         Some(Settings {
-            tree: json::parse(plugin.settings()).ok()?,
+            tree: json::parse(&plugin.settings).ok()?,
             document: plugin.settings_document.clone(),
         })
     }

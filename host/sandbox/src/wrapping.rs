@@ -62,7 +62,7 @@ impl Rule {
     /// Runs a function on a fresh instance. Returns the fuel that it has used, and what is left of the state.
     fn run(&self, state: CallState, function: &str, arguments: &[Val]) -> (wasmtime::Result<Val>, u64, CallState) {
         let (name, _) = interface(self.plugin.stage);
-        let arguments = with_settings(arguments, self.plugin.settings());
+        let arguments = with_settings(arguments, &self.plugin.settings);
         self.sandbox.run(&self.plugin, state, &mut |store, instance| {
             let missing = || wasmtime::Error::msg(format!("there is no function '{function}'"));
             let index = instance.get_export_index(&mut *store, None, name);

@@ -62,7 +62,7 @@ impl Shared {
     fn shadow(&self, one: &Chosen, all: &[Known], place: Place<'_>) -> Option<(Shadow, String)> {
         let shadow = self.find(one)?.named(one);
         let (stage, wraps, digest) = (shadow.plugin.stage, shadow.plugin.wraps, shadow.used.digest.clone());
-        let settings = shadow.plugin.settings();
+        let settings = &shadow.plugin.settings;
         let text = format!("shadow {digest}:{}:{settings}\n", settings.len());
         let mut of_stage = all.iter().filter(|one| one.plugin.stage == stage);
         let (mut candidates, nth) = if stage.has_rule() {
@@ -115,7 +115,7 @@ fn shadowed(
     for known in &all {
         // Permissions may depend on who installed it.
         texts.push_str(&format!("{:?}\n", known.plugin.author()));
-        let parts = [known.plugin.stage.name(), &known.used.digest, known.plugin.settings()];
+        let parts = [known.plugin.stage.name(), &known.used.digest, &known.plugin.settings];
         let flags = [known.is_ordered, known.policy.is_enforced, known.policy.is_optional];
         let flags = flags.map(|flag| flag.to_string());
         for part in parts.into_iter().chain(flags.iter().map(String::as_str)) {
