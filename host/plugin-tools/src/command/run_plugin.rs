@@ -1,6 +1,6 @@
 //! `host run-plugin`: one call of one plugin, in exactly the sandbox that conversions use.
 
-use crate::cases::{self, folders, replies};
+use crate::cases::{self, Case, folders, replies};
 use crate::codes;
 use crate::plugins;
 use crate::printed::Printed;
@@ -118,7 +118,7 @@ pub fn run(arguments: &RunPluginArguments, color: Color) -> Result<(), ExitError
             (reply, Err(failed))
         }
     };
-    match (&arguments.replay, &call.recorded) {
+    match (&arguments.replay, &call.reply) {
         (None, _) => outcome,
         (Some(_), Some(recorded)) => as_recorded(recorded, &reply),
         (Some(_), None) => {
@@ -138,22 +138,16 @@ fn limits(arguments: &RunPluginArguments) -> Limits {
     }
 }
 
-/// A call to make.
-struct Call {
-    function: String,
-    /// An object with a member for each parameter.
-    arguments: Tree,
-    /// The reply that was recorded.
-    recorded: Option<Tree>,
-}
-
-fn call(arguments: &RunPluginArguments, sandbox: &Sandbox, plugin: &Plugin) -> Result<Call, Box<Diagnostic>> {
+/// The call to make, with the reply that was recorded.
+fn call(arguments: &RunPluginArguments, sandbox: &Sandbox, plugin: &Plugin) -> Result<Case, Box<Diagnostic>> {
     let Some(folder) = &arguments.replay else {
         let function = function(arguments, sandbox, plugin)?;
-        return Ok(Call {
+        return Ok(Case {
+            name: String::new(),
+            stage: plugin.stage,
             arguments: input(arguments, &function)?,
             function,
-            recorded: None,
+            reply: None,
         });
     };
     let case = folders::read(folder)?;
@@ -165,11 +159,7 @@ fn call(arguments: &RunPluginArguments, sandbox: &Sandbox, plugin: &Plugin) -> R
         let error = Diagnostic::error(codes::PLUGIN_OTHER_STAGE, message);
         return Err(Box::new(error.help("select a call of the plugin's stage")));
     }
-    Ok(Call {
-        function: case.function,
-        arguments: case.arguments,
-        recorded: case.reply,
-    })
+    Ok(case)
 }
 
 /// The errors in the settings of a call: its own, those that were given, or none.
@@ -177,7 +167,7 @@ fn settings_errors(
     arguments: &RunPluginArguments,
     sandbox: &Sandbox,
     plugin: &Plugin,
-    call: &Call,
+    call: &Case,
     given: Option<&Document>,
 ) -> Vec<Diagnostic> {
     // It gives the schema. A plugin that cannot be described fails when it is called, with all figures of the call.
