@@ -2,6 +2,9 @@
 
 use boson_document::Tree;
 
+/// Characters of the name of a plugin.
+pub const MAX_NAME_CHARS: usize = 63;
+
 /// A diagnostic code that a plugin documents.
 #[derive(Clone, Debug)]
 pub struct Code {
@@ -30,8 +33,8 @@ pub(crate) fn is_version(version: &str) -> bool {
 }
 
 /// Whether a plugin may have this name: codes begin with it.
-pub(crate) fn is_name(name: &str) -> bool {
-    name.len() <= 63 && words(name)
+pub fn is_name(name: &str) -> bool {
+    name.len() <= MAX_NAME_CHARS && words(name)
 }
 
 /// Lower-case words joined by `-`.

@@ -48,7 +48,7 @@ pub use cache::{Cache, MAX_MACHINE_CODE_BYTES, Task, note_answered};
 pub use checked_call::{Changes, deployment};
 pub use codes::ALL as CODES;
 pub use console::Console;
-pub use description::{Code, Description};
+pub use description::{Code, Description, MAX_NAME_CHARS, is_name};
 pub use digest::Digest;
 pub use engine::Sandbox;
 pub use error::{ASYNC_MARK, Error, ErrorKind};

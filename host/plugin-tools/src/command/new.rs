@@ -12,12 +12,9 @@ use boson_commands::storage;
 use boson_document::{Tree, json};
 use boson_pipeline::report::Sources;
 use boson_pipeline::{Diagnostic, Stage};
-use boson_sandbox::Limits;
+use boson_sandbox::{Limits, MAX_NAME_CHARS, is_name};
 use clap::Args;
 use std::path::PathBuf;
-
-/// Characters of a name.
-const MAX_NAME_CHARS: usize = 63;
 
 const EXAMPLES: &str = "\
 A plugin of `resources` or `checks` starts as a small example, a plugin of another stage as a wrapper around its rule. The directory \
@@ -48,12 +45,8 @@ pub struct NewArguments {
 
 /// The name of a plugin, as the contract has it.
 fn name(text: &str) -> Result<String, String> {
-    let is_inner = |letter: char| letter.is_ascii_lowercase() || letter.is_ascii_digit();
-    let words = text
-        .split('-')
-        .all(|word| !word.is_empty() && word.chars().all(is_inner));
     let begins = text.starts_with(|first: char| first.is_ascii_lowercase());
-    if words && begins && text.len() <= MAX_NAME_CHARS {
+    if begins && is_name(text) {
         Ok(text.to_string())
     } else {
         Err(format!(
