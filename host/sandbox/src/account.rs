@@ -8,8 +8,8 @@ use std::time::Duration;
 /// The account of a conversion or a command. Its calls may run on several threads.
 #[derive(Debug)]
 pub struct Account {
-    holder: Arc<str>,
-    fuel: u64,
+    pub(crate) holder: Arc<str>,
+    pub(crate) fuel: u64,
     spent: AtomicU64,
     /// Time of all calls together, after which no call begins.
     time: Duration,
@@ -46,14 +46,6 @@ impl Account {
     /// Creates an account for single calls, each with its own limit only.
     pub fn unbounded() -> Self {
         Self::new("", u64::MAX)
-    }
-
-    pub(crate) fn holder(&self) -> &Arc<str> {
-        &self.holder
-    }
-
-    pub(crate) fn fuel(&self) -> u64 {
-        self.fuel
     }
 
     /// Whether no fuel or no time is left.

@@ -89,9 +89,9 @@ impl Sandbox {
         body: &mut impl FnMut(&mut Store<CallState>, &Instance) -> wasmtime::Result<T>,
     ) -> (wasmtime::Result<T>, Measures) {
         let share = if self.waits {
-            self.budget.hold(Class::Call, account.holder(), memory).ok()
+            self.budget.hold(Class::Call, &account.holder, memory).ok()
         } else {
-            self.budget.try_hold(Class::Call, account.holder(), memory)
+            self.budget.try_hold(Class::Call, &account.holder, memory)
         };
         let Some(share) = share else {
             let error = if self.waits {
@@ -236,7 +236,7 @@ impl Sandbox {
 fn spent(plugin: &Plugin, account: &Account) -> Error {
     let message = format!(
         "was interrupted: the conversion used up its {} units of fuel",
-        account.fuel()
+        account.fuel
     );
     Error::new(ErrorKind::OverBudget, plugin.name(), message)
 }

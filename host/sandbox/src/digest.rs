@@ -6,7 +6,7 @@ use std::fmt;
 
 /// sha256 of a component.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
-pub struct Digest([u8; 32]);
+pub struct Digest(pub(crate) [u8; 32]);
 
 // === impl Digest ===
 
@@ -14,14 +14,6 @@ impl Digest {
     /// Of these bytes.
     pub fn of(bytes: &[u8]) -> Self {
         Self(Sha256::digest(bytes).into())
-    }
-
-    pub(crate) fn bytes(&self) -> &[u8; 32] {
-        &self.0
-    }
-
-    pub(crate) fn from_bytes(bytes: [u8; 32]) -> Self {
-        Self(bytes)
     }
 
     /// Reads 64 hexadecimal digits.

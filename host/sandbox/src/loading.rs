@@ -1,7 +1,8 @@
 //! Loads components: from the installation, from a file, or from bytes.
 
 use crate::cache::{self, Loaded, Uncompiled};
-use crate::component;
+use crate::call_state::CallState;
+use crate::component::{self, Kind};
 use crate::console;
 use crate::digest::Digest;
 use crate::engine::Sandbox;
@@ -16,7 +17,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;
 use wasmtime::Engine;
-use wasmtime::component::Linker;
+use wasmtime::component::{Component, InstancePre, Linker};
 
 // === impl Sandbox ===
 
@@ -124,24 +125,10 @@ impl Sandbox {
     fn prepare(&self, name: String, loaded: Loaded, digest: Digest, source: Source) -> Result<Plugin, Error> {
         let Loaded { component, answered } = loaded;
         let kind = component::check(&self.engine, &name, &component)?;
-        let mut linker = Linker::new(&self.engine);
-        let rule = if kind.wraps {
-            wrapping::connect(&mut linker, kind.stage)
-        } else {
-            Ok(())
-        };
-        let console = if kind.prints {
-            console::connect(&mut linker)
-        } else {
-            Ok(())
-        };
-        let pre = rule
-            .and(console)
-            .and_then(|()| linker.instantiate_pre(&component))
-            .map_err(|error| {
-                let message = format!("does not fit the sandbox: {error:#}");
-                Error::new(ErrorKind::Refused, &name, message)
-            })?;
+        let pre = connected(&self.engine, kind, &component).map_err(|error| {
+            let message = format!("does not fit the sandbox: {error:#}");
+            Error::new(ErrorKind::Refused, &name, message)
+        })?;
         Ok(Plugin {
             stage: kind.stage,
             wraps: kind.wraps,
@@ -160,6 +147,18 @@ impl Sandbox {
             compiled: None,
         })
     }
+}
+
+/// A component with its imports.
+fn connected(engine: &Engine, kind: Kind, component: &Component) -> wasmtime::Result<InstancePre<CallState>> {
+    let mut linker = Linker::new(engine);
+    if kind.wraps {
+        wrapping::connect(&mut linker, kind.stage)?;
+    }
+    if kind.prints {
+        console::connect(&mut linker)?;
+    }
+    linker.instantiate_pre(component)
 }
 
 /// The content of a component's file, which may be endless, such as a device.

@@ -26,7 +26,7 @@ pub(crate) struct Loaded {
 /// Notes in machine code that it was compiled from this component, not from the given one.
 pub fn note_answered(code: &mut Vec<u8>, component: &[u8]) {
     code.extend_from_slice(ANSWERED);
-    code.extend_from_slice(Digest::of(component).bytes());
+    code.extend_from_slice(&Digest::of(component).0);
 }
 
 /// What [`note_answered`] has noted at the end of the file.
@@ -35,7 +35,7 @@ fn answered(file: &File) -> Option<Digest> {
     let begin = file.metadata().ok()?.len().checked_sub(end.len() as u64)?;
     file.read_exact_at(&mut end, begin).ok()?;
     let digest = end.strip_prefix(ANSWERED)?;
-    digest.try_into().ok().map(Digest::from_bytes)
+    digest.try_into().ok().map(Digest)
 }
 
 /// Compiles a component to machine code.
