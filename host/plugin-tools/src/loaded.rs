@@ -129,14 +129,9 @@ impl PluginHost for Loaded {
             }
             kept
         });
-        let built_in: BTreeSet<&str> = self
-            .shared
-            .built_in
-            .iter()
-            .map(|one| one.used.digest.as_str())
-            .collect();
+        let is_built_in = |digest: &str| self.shared.built_in.iter().any(|one| one.used.digest == digest);
         let metrics = &self.shared.metrics.plugins;
-        metrics.retain(|digest| built_in.contains(digest) || loaded.contains_key(digest));
+        metrics.retain(|digest| is_built_in(digest) || loaded.contains_key(digest));
     }
 
     fn with(
@@ -289,14 +284,12 @@ impl Known {
             return Err(vec![Diagnostic::error(codes::PLUGIN_OTHER_STAGE, what)]);
         }
         if self.plugin.wraps != package.wraps {
-            let (stage, [is, key]) = (
-                package.stage,
-                if self.plugin.wraps {
-                    ["a wrapper", "wraps"]
-                } else {
-                    ["a rule", "replaces"]
-                },
-            );
+            let stage = package.stage;
+            let [is, key] = if self.plugin.wraps {
+                ["a wrapper", "wraps"]
+            } else {
+                ["a rule", "replaces"]
+            };
             let error = Diagnostic::error(codes::PLUGIN_OTHER_STAGE, format!("it is {is} of the stage '{stage}'"));
             return Err(vec![error.help(format!("write `{key}: {stage}` in plugin.yaml"))]);
         }
