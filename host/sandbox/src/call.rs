@@ -48,12 +48,7 @@ impl Sandbox {
         let most = self.memory_limit() as u64;
         let first = initial_memory(plugin).unwrap_or(most).min(most);
         let (mut result, mut measures) = self.attempt(plugin, account, first, &mut body);
-        if first < most
-            && result
-                .as_ref()
-                .err()
-                .is_some_and(|error| error.downcast_ref::<Crowded>().is_some())
-        {
+        if first < most && result.as_ref().is_err_and(wasmtime::Error::is::<Crowded>) {
             tracing::debug!("memory is short: the call runs again, with all that it may have");
             (result, measures) = self.attempt(plugin, account, most, &mut body);
         }
@@ -88,18 +83,16 @@ impl Sandbox {
         memory: u64,
         body: &mut impl FnMut(&mut Store<CallState>, &Instance) -> wasmtime::Result<T>,
     ) -> (wasmtime::Result<T>, Measures) {
-        let share = if self.waits {
-            self.budget.hold(Class::Call, &account.holder, memory).ok()
+        let share: wasmtime::Result<_> = if self.waits {
+            let share = self.budget.hold(Class::Call, &account.holder, memory);
+            share.map_err(|_| TooMuch("memory").into())
         } else {
-            self.budget.try_hold(Class::Call, &account.holder, memory)
+            let share = self.budget.try_hold(Class::Call, &account.holder, memory);
+            share.ok_or_else(|| Crowded.into())
         };
-        let Some(share) = share else {
-            let error = if self.waits {
-                TooMuch("memory").into()
-            } else {
-                Crowded.into()
-            };
-            return (Err(error), Measures::default());
+        let share = match share {
+            Ok(share) => share,
+            Err(error) => return (Err(error), Measures::default()),
         };
         let started = Instant::now();
         let state = CallState {
