@@ -6,7 +6,7 @@ use crate::plugin::Plugin;
 use crate::profiler::{Profile, Profiler};
 use boson_document::Tree;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -34,17 +34,17 @@ impl Sandbox {
             console: None,
             ..self.clone()
         };
-        let (done, ends) = (AtomicBool::new(false), Instant::now() + time);
+        let ends = Instant::now() + time;
         let mut calls = 0;
+        let (running, ended) = mpsc::channel::<()>();
         let result = thread::scope(|scope| {
-            scope.spawn(|| {
-                while !done.load(Ordering::Relaxed) {
-                    thread::sleep(SAMPLE_INTERVAL);
+            scope.spawn(move || {
+                while ended.recv_timeout(SAMPLE_INTERVAL) == Err(RecvTimeoutError::Timeout) {
                     self.engine.increment_epoch();
                 }
             });
-            // Also if a call panics: the scope waits for the thread.
-            let _end = End(&done);
+            // Dropped also if a call panics: the scope waits for the thread.
+            let _running = running;
             let mut result = Ok(());
             while result.is_ok() && (calls == 0 || Instant::now() < ends) {
                 result = sandbox.call_json(plugin, function, arguments).map(drop);
@@ -53,14 +53,5 @@ impl Sandbox {
             result
         });
         result.map(|()| profiler.profile(calls))
-    }
-}
-
-/// Ends the thread that interrupts calls.
-struct End<'a>(&'a AtomicBool);
-
-impl Drop for End<'_> {
-    fn drop(&mut self) {
-        self.0.store(true, Ordering::Relaxed);
     }
 }
