@@ -109,12 +109,12 @@ fn no_plugin(one: &Settings, loaded: &[(Stage, String)]) -> Diagnostic {
         .help(help)
 }
 
-/// The settings of a plugin that was given none.
-pub fn none() -> Document {
+/// Settings without source lines.
+pub fn document(name: &str, tree: &Tree) -> Document {
     Document {
-        name: String::new(),
+        name: name.to_string(),
         text: "".into(),
-        tree: Tree::object(),
+        tree: tree.clone(),
         marks: Mark::default(),
         warnings: Vec::new(),
     }

@@ -301,7 +301,7 @@ pub fn check_settings(
     settings: Option<&Document>,
     option: &str,
 ) -> Vec<Diagnostic> {
-    let none = plugin_settings::none();
+    let none = plugin_settings::document("", &Tree::object());
     let errors = match sandbox.check_settings(plugin, settings.unwrap_or(&none)) {
         Ok(errors) => errors,
         Err(failure) => return vec![failure.diagnostic()],
@@ -329,11 +329,7 @@ pub fn check_call(plugin: &Plugin, sandbox: &Sandbox, call: &Tree, document: &st
     let Some(own) = own_settings(call) else {
         return Vec::new();
     };
-    let settings = Document {
-        name: document.to_string(),
-        tree: own.clone(),
-        ..plugin_settings::none()
-    };
+    let settings = plugin_settings::document(document, own);
     let mut errors = check_settings(plugin, sandbox, Some(&settings), "");
     for pointer in errors.iter_mut().filter_map(|error| error.place.pointer.as_mut()) {
         pointer.insert_str(0, "/context/settings");

@@ -3,7 +3,6 @@
 use crate::plugin_settings;
 use boson_document::json;
 use boson_pipeline::Diagnostic;
-use boson_pipeline::yaml::Document;
 use boson_plugins::host::Settings;
 use boson_sandbox::{Plugin, Sandbox};
 use parking_lot::Mutex;
@@ -34,23 +33,14 @@ impl Verdicts {
         if let Some(found) = known().get(&key) {
             return Ok(found.clone());
         }
-        let found = sandbox
-            .check_settings(plugin, &document(settings))
-            .map_err(|failure| vec![failure.diagnostic()])?;
+        let document = plugin_settings::document(&settings.document, &settings.tree);
+        let found = sandbox.check_settings(plugin, &document);
+        let found = found.map_err(|failure| vec![failure.diagnostic()])?;
         let mut known = known();
         if known.len() >= MAX_REMEMBERED_SETTINGS {
             known.clear();
         }
         known.insert(key, found.clone());
         Ok(found)
-    }
-}
-
-/// Settings as a document without source lines.
-fn document(settings: &Settings) -> Document {
-    Document {
-        name: settings.document.clone(),
-        tree: settings.tree.clone(),
-        ..plugin_settings::none()
     }
 }
