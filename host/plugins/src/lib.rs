@@ -144,13 +144,8 @@ impl Plugins {
             scope,
             followed: &followed,
             watches,
-            puller: pull::Puller {
-                cluster: loader.cluster,
-                components: loader.components,
-                pinned: self.policy.pinned,
-            },
             loader,
-            sources: self.policy.sources,
+            policy: self.policy,
             reviewer: approval::Reviewer {
                 updates: self.policy.updates,
                 approved: &followed.approved,

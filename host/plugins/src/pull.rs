@@ -6,28 +6,19 @@
 use super::document::PluginDocument;
 use super::gather::{self, Described};
 use super::image::ImageSource;
+use super::load::Loader;
 use super::problem::PluginProblem;
 use super::queue::Queued;
 use super::registry::Key;
 use crate::codes;
-use crate::host::{ComponentImage, Components};
-use boson_cluster::client::{Cluster, Error, ErrorKind};
+use crate::host::ComponentImage;
+use boson_cluster::client::{Error, ErrorKind};
 use boson_cluster::pull_secret::PullSecret;
 use boson_pipeline::Diagnostic;
 use k8s_openapi::api::core::v1::Secret;
-use std::sync::Arc;
 
 /// Pulls at a time.
 pub(super) const MAX_CONCURRENT_PULLS: usize = 4;
-
-/// What pulls.
-#[derive(Clone, Copy)]
-pub(super) struct Puller<'a> {
-    pub cluster: &'a Cluster,
-    pub components: &'a Arc<dyn Components>,
-    /// Images must have a digest in `plugin.yaml`.
-    pub pinned: bool,
-}
 
 /// The result of a pull.
 pub(super) enum Pulled {
@@ -58,11 +49,11 @@ impl From<Error> for Stop {
     }
 }
 
-// === impl Puller ===
+// === impl Loader ===
 
-impl Puller<'_> {
-    /// Pulls the component of a plugin.
-    pub(super) async fn pull(&self, Queued { key, plugin }: &Queued) -> Result<Pulled, Error> {
+impl Loader<'_> {
+    /// Pulls the component of a plugin. `pinned`: its image must have a digest in `plugin.yaml`.
+    pub(super) async fn pull(&self, Queued { key, plugin }: &Queued, pinned: bool) -> Result<Pulled, Error> {
         let Some(described) = gather::describe(self.cluster, key, plugin).await? else {
             return Ok(Pulled::Outdated);
         };
@@ -72,7 +63,7 @@ impl Puller<'_> {
         let Some(source) = &document.image else {
             return Ok(Pulled::Outdated);
         };
-        match self.component(key, &described, &document, source).await {
+        match self.component(key, &described, &document, source, pinned).await {
             Ok(digest) => Ok(Pulled::Done(digest)),
             Err(Stop::Outdated) => Ok(Pulled::Outdated),
             Err(Stop::Call(error)) => Err(error),
@@ -89,13 +80,14 @@ impl Puller<'_> {
         described: &Described,
         document: &PluginDocument,
         source: &ImageSource,
+        pinned: bool,
     ) -> Result<String, Stop> {
         let mut image = ComponentImage {
             namespace: key.namespace.clone(),
             image: source.reference().to_string(),
             pull: Vec::new(),
         };
-        if self.pinned && source.pinned(None).is_none() {
+        if pinned && source.pinned(None).is_none() {
             return Err(Stop::Wrong(not_pinned(source, "the operator requires a digest", None)));
         }
         if let Some(pinned) = source.pinned(described.record()) {

@@ -9,11 +9,11 @@ use super::gather::{self, Described};
 use super::load::{Loader, Outcome};
 use super::marks::NO_MEMORY;
 use super::problem::PluginProblem;
-use super::pull::{MAX_CONCURRENT_PULLS, Pulled, Puller};
+use super::pull::{MAX_CONCURRENT_PULLS, Pulled};
 use super::queue::{Queue, Queued};
 use super::registry::{Entry, Good, Key, Registry, State};
 use super::retries::Retries;
-use super::sources::{self, PluginSources};
+use super::sources::{self, PluginPolicy};
 use super::stops::{self, Stops};
 use super::watches::Followed;
 use crate::codes;
@@ -40,9 +40,8 @@ pub(super) struct Worker<'a> {
     pub scope: &'a Scope,
     pub followed: &'a Followed,
     pub watches: usize,
-    pub puller: Puller<'a>,
     pub loader: Loader<'a>,
-    pub sources: PluginSources,
+    pub policy: PluginPolicy,
     pub reviewer: Reviewer<'a>,
 }
 
@@ -142,7 +141,7 @@ impl Worker<'_> {
         reviewed.approved.iter().for_each(|key| drop(progress.read.remove(key)));
         changed |= progress.stops.apply(&mut registry);
         let mut unread = BTreeSet::new();
-        let refused = sources::refused(self.sources, &self.plugins.operator_namespace, &plugins);
+        let refused = sources::refused(self.policy.sources, &self.plugins.operator_namespace, &plugins);
         for (key, plugin) in plugins {
             let refused = refused.get(&key);
             let version = refused.map_or(plugin.version.as_str(), |error| error.code.as_str());
@@ -213,7 +212,7 @@ impl Worker<'_> {
     }
 
     async fn pull(&self, queued: Queued) -> Ended<Pulled> {
-        let result = self.puller.pull(&queued).await;
+        let result = self.loader.pull(&queued, self.policy.pinned).await;
         Ended { queued, result }
     }
 
