@@ -1,7 +1,7 @@
 //! The ConfigMaps with plugins, from watches of their metadata. Their content is read when it is needed.
 
 use super::marks::{PART_OF, PLUGIN};
-use super::registry::Key;
+use super::registry::{Key, Plugin};
 use super::watched::Watched;
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube::ResourceExt;
@@ -24,19 +24,6 @@ pub struct Observed {
 
 /// All ConfigMaps with plugins.
 pub type Listing = Watched<Observed>;
-
-/// A plugin's ConfigMaps.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Plugin {
-    /// When the first was created.
-    pub created: i64,
-    /// Value of its label.
-    pub label: String,
-    /// Names of those with further parts.
-    pub more: Vec<String>,
-    /// Changes when any of them changes.
-    pub version: String,
-}
 
 // === impl Listing ===
 

@@ -1,9 +1,8 @@
 //! Reads a plugin from its ConfigMaps. Pure except for the calls that fetch them.
 
 use super::document::{self, PluginDocument};
-use super::follow::Plugin;
 use super::marks::{ATTESTATION, DOCUMENT, IMAGE, PLUGIN, SIGNATURE, STOPPED};
-use super::registry::{Key, Packed};
+use super::registry::{Key, Packed, Plugin};
 use crate::codes;
 use crate::host::Content;
 use boson_cluster::client::{Cluster, Error, FieldManager};
@@ -21,8 +20,6 @@ const MANAGER: FieldManager = FieldManager("boson-plugins");
 
 /// The first ConfigMap of a plugin, read.
 pub(super) struct Described {
-    /// The stage in the label.
-    pub stage: Option<Stage>,
     /// Its `plugin.yaml`, or what is wrong with it.
     pub document: Result<PluginDocument, Vec<Diagnostic>>,
     /// For the positions of diagnostics.
@@ -100,9 +97,8 @@ pub(super) async fn describe(cluster: &Cluster, key: &Key, plugin: &Plugin) -> R
 
 /// The first ConfigMap, read.
 pub(super) fn described(map: ConfigMap, key: &Key, plugin: &Plugin) -> Described {
-    let stage = Stage::named(&plugin.label);
     let mut sources = Sources::default();
-    let document = match stage {
+    let document = match Stage::named(&plugin.label) {
         Some(stage) => read(&map, key, stage, &mut sources),
         None => {
             let names = Stage::ALL.map(Stage::name);
@@ -112,7 +108,6 @@ pub(super) fn described(map: ConfigMap, key: &Key, plugin: &Plugin) -> Described
         }
     };
     let mut described = Described {
-        stage,
         document,
         sources,
         identity: identity(&map),

@@ -1,8 +1,7 @@
 //! Plugins that wait to be pulled or loaded. Namespaces take turns, so that one with many plugins, or with plugins that
 //! compile slowly, does not block the others. Pure.
 
-use super::follow::Plugin;
-use super::registry::Key;
+use super::registry::{Key, Plugin};
 use std::collections::{BTreeMap, VecDeque};
 use std::ops::Bound;
 

@@ -5,7 +5,7 @@ use super::document::PluginDocument;
 use super::problem::PluginProblem;
 use boson_api::{ApprovedVersion, conditions};
 use boson_document::Code;
-use boson_pipeline::{Diagnostic, Stage};
+use boson_pipeline::Diagnostic;
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::sync::Arc;
 use std::time::Instant;
@@ -17,16 +17,23 @@ pub struct Key {
     pub name: String,
 }
 
+/// A plugin's ConfigMaps.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Plugin {
+    /// When the first was created, in seconds: of two plugins in conflict, the older one is used.
+    pub created: i64,
+    /// Value of its label.
+    pub label: String,
+    /// Names of those with further parts.
+    pub more: Vec<String>,
+    /// Changes when any of them changes.
+    pub version: String,
+}
+
 #[derive(Clone, Debug)]
 pub struct Entry {
-    /// When its ConfigMap was created, in seconds: of two plugins in conflict, the older one is used.
-    pub created: i64,
-    /// The stage in its label, if that exists.
-    pub stage: Option<Stage>,
-    /// Names of its present ConfigMaps with further parts.
-    pub more: Vec<String>,
-    /// Changes when any of its ConfigMaps changes.
-    pub version: String,
+    /// Its present ConfigMaps.
+    pub plugin: Plugin,
     /// Digest of its present content, if that was read.
     pub identity: Option<String>,
     /// Its present `plugin.yaml`, if it can be read.

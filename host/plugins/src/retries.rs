@@ -69,7 +69,7 @@ impl Retries {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::follow::Plugin;
+    use crate::registry::Plugin;
 
     fn queued(version: &str) -> Queued {
         Queued {

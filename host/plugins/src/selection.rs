@@ -160,7 +160,7 @@ impl<'a> Selecting<'a> {
         let serves = |document: &PluginDocument| document.serves(asking.namespace, asking.name);
         let good = entry.good.as_ref().filter(|good| serves(&good.document));
         if let Some(good) = good {
-            self.add(key, entry.created, good);
+            self.add(key, entry.plugin.created, good);
         }
         let is_shadow = entry.present.as_ref().is_some_and(|present| present.is_shadow);
         // One that cannot be read might be for any deployment.
@@ -217,7 +217,7 @@ impl<'a> Selecting<'a> {
             }
             let problem = self.lost.iter().find(|(entry, _)| match &entry.present {
                 Some(present) => present.name == used.name,
-                None => entry.stage.is_none_or(|stage| stage == used.stage),
+                None => Stage::named(&entry.plugin.label).is_none_or(|stage| stage == used.stage),
             });
             if let Some((entry, problem)) = problem {
                 let (what, help) = match entry.state {

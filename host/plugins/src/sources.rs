@@ -1,9 +1,8 @@
 //! Which plugins are read at all: those from allowed namespaces, up to a number. Pure.
 
 use super::approval::PluginUpdates;
-use super::follow::Plugin;
 use super::marks::{MAX_PLUGINS, MAX_PLUGINS_PER_NAMESPACE};
-use super::registry::Key;
+use super::registry::{Key, Plugin};
 use crate::codes;
 use boson_pipeline::Diagnostic;
 use clap::ValueEnum;

@@ -4,7 +4,7 @@ use super::approval;
 use super::canary::Canary;
 use super::document::{PluginDocument, Selector};
 use super::problem::PluginProblem;
-use super::registry::{Entry, Good, Key, Registry, State};
+use super::registry::{Entry, Good, Key, Plugin, Registry, State};
 use super::selection::{Asking, Selection, select};
 use super::stops::Stops;
 use super::{PluginPolicy, Plugins};
@@ -36,10 +36,11 @@ fn document(name: &str, stage: Stage, order: i64) -> PluginDocument {
 
 fn fine(document: PluginDocument, created: i64) -> Entry {
     Entry {
-        created,
-        stage: Some(document.stage),
-        more: Vec::new(),
-        version: String::new(),
+        plugin: Plugin {
+            created,
+            label: document.stage.name().into(),
+            ..Plugin::default()
+        },
         identity: None,
         present: Some(document.clone()),
         state: State::Fine,

@@ -4,14 +4,13 @@
 
 use super::Plugins;
 use super::approval::Reviewer;
-use super::follow::Plugin;
 use super::gather::{self, Described};
 use super::load::{Loader, Outcome};
 use super::marks::NO_MEMORY;
 use super::problem::PluginProblem;
 use super::pull::{MAX_CONCURRENT_PULLS, Pulled};
 use super::queue::{Queue, Queued};
-use super::registry::{Entry, Good, Key, Registry, State};
+use super::registry::{Entry, Good, Key, Plugin, Registry, State};
 use super::retries::Retries;
 use super::sources::{self, PluginPolicy};
 use super::stops::{self, Stops};
@@ -21,7 +20,7 @@ use boson_api::conditions;
 use boson_cluster::client::{Cluster, Error};
 use boson_cluster::namespaces::Scope;
 use boson_document::Code;
-use boson_pipeline::{Diagnostic, Stage};
+use boson_pipeline::Diagnostic;
 use futures::future::{BoxFuture, OptionFuture};
 use futures::stream::FuturesUnordered;
 use futures::{FutureExt, StreamExt};
@@ -383,10 +382,7 @@ fn noted(key: &Key, plugin: &Plugin, described: &Described, old: Option<&Entry>)
         }
     };
     Entry {
-        created: plugin.created,
-        stage: described.stage,
-        more: plugin.more.clone(),
-        version: plugin.version.clone(),
+        plugin: plugin.clone(),
         identity: Some(described.identity.clone()),
         present: described.document.clone().ok(),
         state,
@@ -397,10 +393,7 @@ fn noted(key: &Key, plugin: &Plugin, described: &Described, old: Option<&Entry>)
 /// The entry of a plugin that is refused before it is read.
 fn unread(key: &Key, plugin: &Plugin, error: &Diagnostic) -> Entry {
     Entry {
-        created: plugin.created,
-        stage: Stage::named(&plugin.label),
-        more: plugin.more.clone(),
-        version: plugin.version.clone(),
+        plugin: plugin.clone(),
         identity: None,
         present: None,
         state: State::Refused(PluginProblem::one(&format!("ConfigMap '{key}'"), error)),

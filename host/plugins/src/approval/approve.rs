@@ -1,10 +1,9 @@
 //! `host plugin approve`: with the permissions of the user.
 
-use super::super::follow::Plugin;
 use super::super::gather;
 use super::super::marks::{PART_OF, PLUGIN};
 use super::super::problem::PluginProblem;
-use super::super::registry::Key;
+use super::super::registry::{Key, Plugin};
 use super::gains::gained;
 use super::version::{digest, version};
 use boson_api::plugin_approval::MAX_VERSIONS;

@@ -1,7 +1,7 @@
 //! Tests of the review: which versions are used, which wait, and which are no longer used.
 
 use super::super::document;
-use super::super::registry::{Entry, Good, Key, Registry, State};
+use super::super::registry::{Entry, Good, Key, Plugin, Registry, State};
 use super::{Approved, PluginUpdates, Reviewer, version};
 use boson_api::{ApprovedVersion, PluginApproval, PluginApprovalSpec};
 use boson_pipeline::bundle::{Grant, Permissions};
@@ -40,10 +40,7 @@ fn approve(approved: &Mutex<Approved>, versions: &[&ApprovedVersion]) {
 
 fn registry(good: Good, state: State) -> Registry {
     let entry = Entry {
-        created: 0,
-        stage: Some(Stage::Resources),
-        more: Vec::new(),
-        version: String::new(),
+        plugin: Plugin::default(),
         identity: None,
         present: Some(good.document.clone()),
         state,

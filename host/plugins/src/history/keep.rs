@@ -154,7 +154,7 @@ async fn content(
     first: ConfigMap,
 ) -> Result<Option<Vec<ConfigMap>>, Error> {
     let mut maps = vec![first];
-    for name in &entry.more {
+    for name in &entry.plugin.more {
         let map: Option<ConfigMap> = cluster.get(&key.namespace, name).await?;
         let Some(map) = map else { return Ok(None) };
         maps.push(map);
@@ -164,7 +164,7 @@ async fn content(
     }
     let versions = maps.iter().map(|map| map.resource_version().unwrap_or_default());
     let versions: Vec<String> = versions.collect();
-    Ok((versions.join(" ") == entry.version).then_some(maps))
+    Ok((versions.join(" ") == entry.plugin.version).then_some(maps))
 }
 
 fn size(map: &ConfigMap) -> usize {
