@@ -3,23 +3,14 @@
 use crate::engine::Sandbox;
 use crate::plugin::Plugin;
 use crate::plugins::Plugins;
+use crate::stages::answer;
 use boson_document::Tree;
 use boson_pipeline::stage::{
-    BpmCopy, Deployment, Edit, External, ExternalLink, GroupRequest, GroupSummary, Hook, JobFiles, JobSpec, JobSummary,
-    LinksRequest, MANIFEST, Named, OtherDeployment, ReleasePackage, Reply, Spread, Template, Variable, VariableRules,
-    View,
+    Answer, BpmCopy, Deployment, External, ExternalLink, GroupRequest, GroupSummary, Hook, JobFiles, JobSpec,
+    JobSummary, LinksRequest, MANIFEST, Named, OtherDeployment, ReleasePackage, Reply, Spread, Template, Variable,
+    VariableRules, View,
 };
-use boson_pipeline::{Diagnostic, Stage, Stages};
-
-/// What a reply does to the objects of a deployment.
-#[derive(Debug)]
-pub enum Changes {
-    /// New objects.
-    Objects(Vec<Tree>),
-    /// Edits of the objects that the call passed.
-    Edits(Vec<Edit>),
-    None,
-}
+use boson_pipeline::{Stage, Stages};
 
 /// The deployment of a call: of its options and its context.
 ///
@@ -56,7 +47,7 @@ impl Sandbox {
     ///
     /// # Errors
     /// As for a call in a conversion.
-    pub fn call_checked(&self, plugin: &Plugin, function: &str, arguments: &Tree) -> Result<Reply<Changes>, String> {
+    pub fn call_checked(&self, plugin: &Plugin, function: &str, arguments: &Tree) -> Result<Reply<Answer>, String> {
         let stage = plugin.stage;
         let settings = arguments.get("context").and_then(|context| context.get("settings"));
         let plugin = match settings {
@@ -84,26 +75,18 @@ impl Sandbox {
     }
 }
 
-fn none<T>(reply: Reply<T>) -> Reply<Changes> {
-    reply.map(|(_, diagnostics)| (Changes::None, diagnostics))
-}
-
-fn objects((objects, diagnostics): (Vec<Tree>, Vec<Diagnostic>)) -> (Changes, Vec<Diagnostic>) {
-    (Changes::Objects(objects), diagnostics)
-}
-
-fn ops(plugins: &Plugins, function: &str, request: Members<'_>) -> Result<Reply<Changes>, String> {
+fn ops(plugins: &Plugins, function: &str, request: Members<'_>) -> Result<Reply<Answer>, String> {
     let document = request.document()?;
     if function == "find" {
-        return Ok(none(plugins.find(document, request.text("path")?)));
+        return Ok(answer(plugins.find(document, request.text("path")?)));
     }
     let files = request.list("files", |file| {
         Ok(Named::new(file.text("name")?, file.member("operations")?))
     })?;
-    Ok(none(plugins.apply(document, &files)))
+    Ok(answer(plugins.apply(document, &files)))
 }
 
-fn variables(plugins: &Plugins, function: &str, request: Members<'_>) -> Result<Reply<Changes>, String> {
+fn variables(plugins: &Plugins, function: &str, request: Members<'_>) -> Result<Reply<Answer>, String> {
     let document = request.document()?;
     let rules = match request.text("rules")? {
         "director" => VariableRules::Director,
@@ -111,8 +94,8 @@ fn variables(plugins: &Plugins, function: &str, request: Members<'_>) -> Result<
         _ => return Err("`rules` is neither director nor cli".into()),
     };
     Ok(match function {
-        "plan" => none(plugins.plan(document, rules)),
-        _ => none(plugins.interpolate(document, request.member("values")?, rules)),
+        "plan" => answer(plugins.plan(document, rules)),
+        _ => answer(plugins.interpolate(document, request.member("values")?, rules)),
     })
 }
 
@@ -121,7 +104,7 @@ fn links(
     function: &str,
     request: Members<'_>,
     deployment: &Deployment,
-) -> Result<Reply<Changes>, String> {
+) -> Result<Reply<Answer>, String> {
     let document = request.document()?;
     let jobs = request.list("jobs", |job| {
         Ok(JobSpec {
@@ -148,19 +131,19 @@ fn links(
         external: &external,
     };
     Ok(match function {
-        "resolve" => none(plugins.resolve(request)),
-        _ => none(plugins.addresses(request)),
+        "resolve" => answer(plugins.resolve(request)),
+        _ => answer(plugins.addresses(request)),
     })
 }
 
-fn render(plugins: &Plugins, request: Members<'_>) -> Result<Reply<Changes>, String> {
+fn render(plugins: &Plugins, request: Members<'_>) -> Result<Reply<Answer>, String> {
     let templates = request.list("templates", |template| {
         Ok(Template {
             name: template.text("name")?,
             text: template.text("text")?,
         })
     })?;
-    Ok(none(plugins.render(None, &templates, request.member("spec")?)))
+    Ok(answer(plugins.render(None, &templates, request.member("spec")?)))
 }
 
 fn bpm(
@@ -168,11 +151,11 @@ fn bpm(
     function: &str,
     request: Members<'_>,
     deployment: &Deployment,
-) -> Result<Reply<Changes>, String> {
+) -> Result<Reply<Answer>, String> {
     if function == "convert-deployment" {
         let variables: Vec<Variable> = request.list("variables", Members::variable)?;
         let reply = plugins.convert_deployment(deployment, request.document()?, &variables);
-        return Ok(reply.map(objects));
+        return Ok(answer(reply));
     }
     let request = GroupRequest {
         deployment,
@@ -182,7 +165,7 @@ fn bpm(
         jobs: request.list("jobs", Members::job_files)?,
         resolved_secret: request.text("resolved-secret")?,
     };
-    Ok(plugins.convert_group(&request).map(objects))
+    Ok(answer(plugins.convert_group(&request)))
 }
 
 fn hook(
@@ -190,7 +173,7 @@ fn hook(
     stage: Stage,
     request: Members<'_>,
     deployment: &Deployment,
-) -> Result<Reply<Changes>, String> {
+) -> Result<Reply<Answer>, String> {
     let groups: Vec<GroupSummary> = request.list("groups", Members::group)?;
     let view = View {
         target: request.text("target")?,
@@ -204,11 +187,8 @@ fn hook(
         view,
     };
     Ok(match stage {
-        Stage::Checks => none(plugins.check(hook)),
-        _ => {
-            let reply = plugins.transform(hook);
-            reply.map(|(edits, diagnostics)| (Changes::Edits(edits), diagnostics))
-        }
+        Stage::Checks => answer(plugins.check(hook)),
+        _ => answer(plugins.transform(hook)),
     })
 }
 

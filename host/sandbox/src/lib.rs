@@ -45,7 +45,7 @@ mod wrapping;
 
 pub use account::Account;
 pub use cache::{Cache, MAX_MACHINE_CODE_BYTES, Task, note_answered};
-pub use checked_call::{Changes, deployment};
+pub use checked_call::deployment;
 pub use codes::ALL as CODES;
 pub use console::Console;
 pub use description::{Code, Description, MAX_NAME_CHARS, is_name};

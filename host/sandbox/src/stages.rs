@@ -56,7 +56,7 @@ fn named(entries: &[Tree]) -> impl Iterator<Item = &str> {
     entries.iter().map(|entry| entry.str("name").unwrap_or_default())
 }
 
-fn answer<T: Into<Answer>>(reply: Reply<T>) -> Reply<Answer> {
+pub(crate) fn answer<T: Into<Answer>>(reply: Reply<T>) -> Reply<Answer> {
     reply.map(|(value, diagnostics)| (value.into(), diagnostics))
 }
 

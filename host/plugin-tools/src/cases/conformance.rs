@@ -6,8 +6,8 @@ use boson_pipeline::Diagnostic;
 use boson_pipeline::bundle::{Bundle, Writer, codes, kinds};
 use boson_pipeline::plain;
 use boson_pipeline::report::{self, Sources};
-use boson_pipeline::stage::{Edit, StageError};
-use boson_sandbox::{Changes, Measures, Plugin, Sandbox, deployment};
+use boson_pipeline::stage::{Answer, Edit, StageError};
+use boson_sandbox::{Measures, Plugin, Sandbox, deployment};
 use std::collections::HashSet;
 
 /// A member that the contract does not have: plugins ignore it.
@@ -116,8 +116,8 @@ fn checked(sandbox: &Sandbox, plugin: &Plugin, case: &Case) -> Vec<String> {
         Err(missing) => return vec![format!("the input is not complete: {missing}")],
         Ok(Err(StageError::Plugin(failure))) => return vec![text(*failure)],
         Ok(Err(StageError::Input(reported))) => reported,
-        Ok(Ok((changes, reported))) => {
-            let errors = refused(case, changes, &plugin.called());
+        Ok(Ok((answer, reported))) => {
+            let errors = refused(case, answer, &plugin.called());
             if !errors.is_empty() {
                 return errors.into_iter().map(text).collect();
             }
@@ -159,14 +159,13 @@ pub fn is_possible(case: &Case) -> bool {
 }
 
 /// Errors about the objects that a plugin makes or changes.
-fn refused(case: &Case, changes: Changes, from: &str) -> Vec<Diagnostic> {
+fn refused(case: &Case, answer: Answer, from: &str) -> Vec<Diagnostic> {
     let Ok(deployment) = deployment(&case.arguments) else {
         return Vec::new();
     };
-    let made = match changes {
-        Changes::None => return Vec::new(),
-        Changes::Objects(objects) => Bundle::new(&deployment).add(without_custom(objects), from),
-        Changes::Edits(edits) => {
+    let made = match answer {
+        Answer::Objects(objects) => Bundle::new(&deployment).add(without_custom(objects), from),
+        Answer::Edits(edits) => {
             let (added, edits): (Vec<Edit>, Vec<Edit>) = edits
                 .into_iter()
                 .filter(is_checked)
@@ -188,6 +187,7 @@ fn refused(case: &Case, changes: Changes, from: &str) -> Vec<Diagnostic> {
                 .and_then(|()| bundle.add(without_custom(given), "the input"))
                 .and_then(|()| bundle.edit(edits, writer).map(drop))
         }
+        _ => return Vec::new(),
     };
     // A deployment may grant privileges, which the input of a call does not say.
     let mut errors = made.err().unwrap_or_default();
