@@ -6,7 +6,7 @@ use crate::refusal::{Lack, lack};
 use boson_pipeline::Diagnostic;
 use boson_plugins::codes;
 use boson_sandbox::Digest;
-use boson_signatures::{Attached, IdentityRule, Provenance, Refusal, Signed, Signer, Trust};
+use boson_signatures::{Attached, IdentityRule, Refusal, Signed, Trust};
 use clap::{Args, ValueEnum};
 use std::path::PathBuf;
 
@@ -127,24 +127,6 @@ impl SignatureArguments {
 // === impl Signatures ===
 
 impl Signatures {
-    /// Requires a signature of one of the trusted.
-    pub fn enforced(trust: Trust) -> Self {
-        Self {
-            mode: Mode::Enforce,
-            trust,
-            ..Self::default()
-        }
-    }
-
-    /// Requires an attestation of the build, too, by one of these builders; none: by any.
-    pub fn with_provenance(self, builders: Vec<String>) -> Self {
-        Self {
-            provenance: Mode::Enforce,
-            builders,
-            ..self
-        }
-    }
-
     /// What happens at most with plugins without a signature or an attestation.
     pub fn mode(&self) -> Mode {
         self.mode.max(self.provenance)
@@ -156,9 +138,10 @@ impl Signatures {
     /// It is not signed, or its build is not attested, and has to be.
     pub fn check(&self, component: &[u8], signed: &Signed) -> Result<Vec<Diagnostic>, Box<Diagnostic>> {
         let digest = Digest::of(component).to_string();
-        let refusal = (self.mode != Mode::Off).then(|| self.signer(component, signed).err());
+        let Self { trust, builders, .. } = self;
+        let refusal = (self.mode != Mode::Off).then(|| signed.signer(component, trust).err());
         let unsigned = refusal.flatten().map(|refusal| unsigned(signed, &refusal));
-        let refusal = (self.provenance != Mode::Off).then(|| self.provenance(&digest, signed).err());
+        let refusal = (self.provenance != Mode::Off).then(|| signed.provenance(&digest, trust, builders).err());
         let unattested = refusal.flatten().map(|refusal| self.unattested(&refusal));
         let mut warnings = Vec::new();
         for (mode, lack) in [(self.mode, unsigned), (self.provenance, unattested)] {
@@ -181,18 +164,9 @@ impl Signatures {
             ..Signed::default()
         };
         // There is no signature of the component itself, so its bytes do not matter.
-        let is_signed = self.mode == Mode::Off || self.signer(b"", &signed).is_ok();
-        is_signed && (self.provenance == Mode::Off || self.provenance(component, &signed).is_ok())
-    }
-
-    /// Who has signed a component or its image.
-    pub fn signer(&self, component: &[u8], signed: &Signed) -> Result<Signer, Refusal> {
-        signed.signer(component, &self.trust)
-    }
-
-    /// The attestation of the build of the component with this digest, `sha256:` and 64 digits.
-    pub fn provenance(&self, component: &str, signed: &Signed) -> Result<Provenance, Refusal> {
-        signed.provenance(component, &self.trust, &self.builders)
+        let Self { trust, builders, .. } = self;
+        let is_signed = self.mode == Mode::Off || signed.signer(b"", trust).is_ok();
+        is_signed && (self.provenance == Mode::Off || signed.provenance(component, trust, builders).is_ok())
     }
 
     fn unattested(&self, refusal: &Refusal) -> Lack {

@@ -88,8 +88,7 @@ impl Signed {
         let of_payloads = signatures.iter().map(|one| one.author(image, trust));
         let of_bundles = statements.iter().map(|one| {
             let (author, statement) = one.verified(trust)?;
-            let is_signature = statement.is_signature_of(image);
-            if is_signature {
+            if statement.is_signature() && statement.is_about(image) {
                 Ok(author)
             } else {
                 Err(Refusal::default())
@@ -145,11 +144,6 @@ impl Statement {
     /// Whether it says only that its author signs something.
     pub fn is_signature(&self) -> bool {
         self.predicate_type == SIGNATURE
-    }
-
-    /// Whether it says that its author signs the image with this digest.
-    pub fn is_signature_of(&self, image: &str) -> bool {
-        self.is_signature() && self.is_about(image)
     }
 
     /// Whether it says how something was built.

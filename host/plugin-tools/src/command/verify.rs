@@ -5,7 +5,6 @@ use crate::command::pack;
 use crate::core_module;
 use crate::evidence::{Names, TrustArguments};
 use crate::refusal::{Lack, lack};
-use crate::signatures::Signatures;
 use boson_commands::columns::indented;
 use boson_commands::exit::{self, ExitError};
 use boson_commands::output::{self, Color, Form};
@@ -105,7 +104,6 @@ impl Found {
 pub fn run(arguments: &VerifyArguments, color: Color) -> Result<(), ExitError> {
     let fail = |error: Diagnostic| exit::refused(&[error], &Sources::default(), color);
     let (trust, names) = arguments.trust.read()?;
-    let rule = Signatures::enforced(trust).with_provenance(arguments.builders.clone());
     let found = Found::read(&arguments.component).map_err(|error| fail(*error))?;
     let is_signed = arguments.signature.is_some() || arguments.attestation.is_some();
     if is_signed && core_module::is_at(&arguments.component) {
@@ -123,10 +121,10 @@ pub fn run(arguments: &VerifyArguments, color: Color) -> Result<(), ExitError> {
     });
     let component = Digest::of(&found.bytes).to_string();
     let subject = format!("'{name}', component {component},");
-    let signer = rule.signer(&found.bytes, &signed);
+    let signer = signed.signer(&found.bytes, &trust);
     let signer = signer.map_err(|refusal| fail(unsigned(&subject, &signed, &names, &refusal)))?;
-    let provenance = arguments.provenance.then(|| rule.provenance(&component, &signed));
-    let provenance = provenance.transpose();
+    let attested = || signed.provenance(&component, &trust, &arguments.builders);
+    let provenance = arguments.provenance.then(attested).transpose();
     let provenance = provenance.map_err(|refusal| fail(unattested(arguments, &subject, &names, &refusal)))?;
     let verified = Verified {
         component,
