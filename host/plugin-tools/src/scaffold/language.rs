@@ -66,11 +66,6 @@ impl Language {
         }
     }
 
-    /// Whether plugins export what they print: only these languages would need an import for it otherwise.
-    pub fn exports_output(self) -> bool {
-        matches!(self, Self::Js | Self::Python)
-    }
-
     /// The rules of the Makefile that build the component.
     pub fn makefile(self) -> &'static str {
         match self {

@@ -55,12 +55,13 @@ impl New {
         files.extend(sources.map(|(path, template)| (self.filled(path), self.filled(template))));
         match self.language {
             Language::Rust => files.extend(sdk::files()),
-            language if language.exports_output() => {
+            // They export what they print: they would need an import for it otherwise.
+            Language::Js | Language::Python => {
                 let [(stage, text), types] = wit_files(self.stage);
                 files.push(("wit/world.wit".into(), self.filled(WORLD)));
                 files.push((format!("wit/deps/{}/{stage}", self.stage), text.to_string()));
                 files.push((format!("wit/{}", types.0), types.1.to_string()));
-                if language == Language::Js {
+                if self.language == Language::Js {
                     files.push((
                         "boson/types.ts".into(),
                         self.filled(TYPES) + &typescript(self.stage.name()),
@@ -71,7 +72,9 @@ impl New {
                     }
                 }
             }
-            _ => files.extend(wit_files(self.stage).map(|(path, text)| (format!("wit/{path}"), text.to_string()))),
+            Language::Go => {
+                files.extend(wit_files(self.stage).map(|(path, text)| (format!("wit/{path}"), text.to_string())));
+            }
         }
         let reply = match self.stage {
             Stage::Resources => Some(include_str!("../../templates/cases/resources/reply.json.in")),
