@@ -21,8 +21,8 @@ pub(crate) fn check(name: &str, bytes: &[u8]) -> Result<(), Error> {
     if let Some(excess) = excess(bytes).map_err(invalid)? {
         return Err(refused(excess));
     }
-    let outside = outside(bytes).map_err(invalid)?;
-    judge(&outside.imports, &outside.exports).map_err(refused)?;
+    let (imports, exports) = outside(bytes).map_err(invalid)?;
+    judge(&imports, &exports).map_err(refused)?;
     Ok(())
 }
 
@@ -58,14 +58,8 @@ fn excess(bytes: &[u8]) -> wasmparser::Result<Option<String>> {
 }
 
 /// The imports and exports of a component.
-#[derive(Default)]
-struct Outside<'b> {
-    imports: Imports,
-    exports: Vec<&'b str>,
-}
-
-fn outside(bytes: &[u8]) -> wasmparser::Result<Outside<'_>> {
-    let mut outside = Outside::default();
+fn outside(bytes: &[u8]) -> wasmparser::Result<(Imports, Vec<&str>)> {
+    let (mut found, mut exports) = (Imports::default(), Vec::new());
     // The engine checks features when it compiles; only types matter here.
     let mut validator = Validator::new_with_features(WasmFeatures::all());
     let (mut depth, mut imports) = (0_usize, Vec::new());
@@ -80,7 +74,7 @@ fn outside(bytes: &[u8]) -> wasmparser::Result<Outside<'_>> {
             }
             Payload::ComponentExportSection(section) if depth == 0 => {
                 for export in section.clone() {
-                    outside.exports.push(export?.name.name);
+                    exports.push(export?.name.name);
                 }
             }
             _ => {}
@@ -91,15 +85,14 @@ fn outside(bytes: &[u8]) -> wasmparser::Result<Outside<'_>> {
                 let types = types.as_ref();
                 for name in &imports {
                     if let Some(item) = types.component_item_for_import(name) {
-                        let imports = &mut outside.imports;
-                        imports.add(name, |path, found| forbidden(types, path, &item.ty, found));
+                        found.add(name, |path, found| forbidden(types, path, &item.ty, found));
                     }
                 }
             }
             depth = depth.saturating_sub(1);
         }
     }
-    Ok(outside)
+    Ok((found, exports))
 }
 
 /// Adds what is not a type.
