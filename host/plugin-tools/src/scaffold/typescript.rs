@@ -8,18 +8,14 @@ use wit_parser::{Case, Docs, EnumCase, Function, Interface, Resolve, Type, TypeD
 /// The types of a stage: those of the shared package, its own, and its functions.
 pub fn typescript(stage: &str) -> String {
     let Ok(resolve) = contract() else { return String::new() };
-    let mut written = Written {
-        resolve: &resolve,
-        text: String::new(),
-    };
-    for (_, interface) in resolve.interfaces.iter() {
+    let types = Types(&resolve);
+    let is_wanted = |interface: &&Interface| {
         let package = interface.package.map(|id| resolve.packages[id].name.name.as_str());
         let is_shared = package == Some("types") && !is_output(interface);
-        if is_shared || package == Some(stage) {
-            written.interface(interface);
-        }
-    }
-    written.text
+        is_shared || package == Some(stage)
+    };
+    let interfaces = resolve.interfaces.iter().map(|(_, interface)| interface);
+    interfaces.filter(is_wanted).map(|one| types.interface(one)).collect()
 }
 
 /// Plugins in JavaScript print with `console`.
@@ -27,20 +23,16 @@ fn is_output(interface: &Interface) -> bool {
     matches!(interface.name.as_deref(), Some("console" | "output"))
 }
 
-struct Written<'a> {
-    resolve: &'a Resolve,
-    text: String,
-}
+struct Types<'a>(&'a Resolve);
 
-// === impl Written ===
+// === impl Types ===
 
-impl Written<'_> {
-    fn interface(&mut self, interface: &Interface) {
-        let types = interface.types.values().map(|id| &self.resolve.types[*id]);
-        let types: Vec<String> = types.filter_map(|one| self.definition(one)).collect();
-        self.text.extend(types);
+impl Types<'_> {
+    fn interface(&self, interface: &Interface) -> String {
+        let types = interface.types.values().map(|id| &self.0.types[*id]);
+        let types: String = types.filter_map(|one| self.definition(one)).collect();
         if interface.functions.is_empty() {
-            return;
+            return types;
         }
         let functions = interface.functions.values().map(|function| self.function(function));
         let functions: String = functions.collect();
@@ -48,8 +40,7 @@ impl Written<'_> {
             comment(&interface.docs, ""),
             pascal(interface.name.as_deref().unwrap_or_default()),
         );
-        self.text
-            .push_str(&format!("{docs}export interface {name} {{\n{functions}}}\n\n"));
+        format!("{types}{docs}export interface {name} {{\n{functions}}}\n\n")
     }
 
     /// A type with its documentation; none if it only names that of another interface.
@@ -112,7 +103,7 @@ impl Written<'_> {
             Type::String | Type::Char => "string".into(),
             Type::Bool => "boolean".into(),
             Type::U64 | Type::S64 => "bigint".into(),
-            Type::Id(id) => match &self.resolve.types[*id] {
+            Type::Id(id) => match &self.0.types[*id] {
                 TypeDef { name: Some(name), .. } => pascal(name),
                 TypeDef { kind, .. } => self.shape(kind),
             },
@@ -121,7 +112,7 @@ impl Written<'_> {
     }
 
     fn is_optional(&self, kind: &Type) -> bool {
-        matches!(kind, Type::Id(id) if matches!(self.resolve.types[*id].kind, TypeDefKind::Option(_)))
+        matches!(kind, Type::Id(id) if matches!(self.0.types[*id].kind, TypeDefKind::Option(_)))
     }
 }
 
