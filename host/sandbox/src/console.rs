@@ -4,7 +4,6 @@
 use crate::call_state::CallState;
 use crate::component::{CONSOLE, OUTPUT};
 use crate::plugin::Plugin;
-use std::fmt;
 use std::sync::Arc;
 use wasmtime::Store;
 use wasmtime::component::{Instance, Linker};
@@ -35,12 +34,6 @@ impl Console {
         if !printed.is_empty() {
             (self.0)(plugin.name(), &printed);
         }
-    }
-}
-
-impl fmt::Debug for Console {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Console")
     }
 }
 

@@ -118,9 +118,9 @@ pub(crate) mod tests {
 
     /// Trust in the key of this text only.
     pub fn trusted(text: &str) -> Trust {
-        let mut keys = Keys::default();
-        keys.add(text.as_bytes()).unwrap();
-        keys.into()
+        let mut trust = Trust::default();
+        trust.keys.add(text.as_bytes()).unwrap();
+        trust
     }
 
     fn ed25519() -> (String, Sign) {

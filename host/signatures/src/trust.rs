@@ -19,9 +19,3 @@ impl Trust {
         self.keys.is_empty() && self.identities.is_none()
     }
 }
-
-impl From<Keys> for Trust {
-    fn from(keys: Keys) -> Self {
-        Self { keys, identities: None }
-    }
-}

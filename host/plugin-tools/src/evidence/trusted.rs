@@ -2,7 +2,7 @@
 
 use boson_commands::files::read_all;
 use boson_document::Tree;
-use boson_signatures::{Author, Identities, IdentityRule, Keys, Trust};
+use boson_signatures::{Author, Identities, IdentityRule, Trust};
 use clap::Args;
 use std::path::{Path, PathBuf};
 use std::slice;
@@ -46,18 +46,17 @@ impl TrustArguments {
 /// # Errors
 /// A file is not a public key or no trusted root.
 pub fn read(keys: &[PathBuf], root: Option<&Path>, rules: &[IdentityRule]) -> anyhow::Result<(Trust, Names)> {
-    let (mut trusted, mut names) = (Keys::default(), Names::default());
+    let (mut trust, mut names) = (Trust::default(), Names::default());
     for (file, text) in keys.iter().zip(read_all(keys)?) {
         let name = file.display().to_string();
         let malformed = |_| {
             anyhow::anyhow!("'{name}' is not a public key in PEM: ECDSA with P-256, Ed25519, or RSA from 2048 bits on")
         };
-        trusted.add(&text).map_err(malformed)?;
-        let new = trusted.fingerprints().skip(names.keys.len());
+        trust.keys.add(&text).map_err(malformed)?;
+        let new = trust.keys.fingerprints().skip(names.keys.len());
         let new: Vec<_> = new.map(|fingerprint| (fingerprint.to_string(), name.clone())).collect();
         names.keys.extend(new);
     }
-    let mut trust = Trust::from(trusted);
     if let Some(file) = root.map(Path::to_path_buf) {
         let text = read_all(slice::from_ref(&file))?.concat();
         let identities = Identities::new(&text, rules.to_vec());
