@@ -26,12 +26,9 @@ pub struct Canary {
 /// A namespace and the name of a deployment in it.
 pub type DeploymentKey = (String, String);
 
-/// The last result of each deployment that a canary has converted.
+/// The last result of each deployment that a canary has converted: why that failed, if the canary was the cause.
 #[derive(Debug, Default)]
-pub struct Trial(Mutex<Results>);
-
-/// By deployment: why its last conversion failed, if the canary was the cause.
-type Results = BTreeMap<DeploymentKey, Option<String>>;
+pub struct Trial(Mutex<BTreeMap<DeploymentKey, Option<String>>>);
 
 // === impl Canary ===
 
@@ -39,21 +36,6 @@ impl Canary {
     /// Whether this deployment uses it. A higher percentage only adds deployments, because each has a fixed number.
     pub fn holds(&self, namespace: &str, deployment: &str) -> bool {
         self.deployments.iter().any(|one| one == deployment) || number(namespace, deployment) < self.percent
-    }
-
-    /// Why it has to be stopped; none: it may be used.
-    fn verdict(&self, results: &Results) -> Option<String> {
-        let failed: Vec<&str> = results.values().filter_map(Option::as_deref).collect();
-        let (failures, all) = (failed.len() as u64, results.len() as u64);
-        let is_known = results.len() >= self.min_deployments;
-        (is_known && failures * 100 > self.max_failed_percent * all).then(|| {
-            // No names: the reason is shown in other namespaces, too.
-            let reason = failed.last().copied().unwrap_or_default();
-            format!(
-                "conversions of {failures} of {all} deployments failed because of it, more than {} %: {reason}",
-                self.max_failed_percent
-            )
-        })
     }
 }
 
@@ -70,7 +52,15 @@ impl Trial {
 
     /// Why the canary has to be stopped; none: it may be used.
     pub fn verdict(&self, canary: &Canary) -> Option<String> {
-        canary.verdict(&self.0.lock())
+        let (results, most) = (self.0.lock(), canary.max_failed_percent);
+        let failed: Vec<&str> = results.values().filter_map(Option::as_deref).collect();
+        let (failures, all) = (failed.len() as u64, results.len() as u64);
+        let is_known = results.len() >= canary.min_deployments;
+        (is_known && failures * 100 > most * all).then(|| {
+            // No names: the reason is shown in other namespaces, too.
+            let reason = failed.last().copied().unwrap_or_default();
+            format!("conversions of {failures} of {all} deployments failed because of it, more than {most} %: {reason}")
+        })
     }
 }
 
