@@ -28,7 +28,8 @@ use wasmtime::{Store, Trap};
 /// Bytes of one page of linear memory.
 pub(crate) const PAGE_BYTES: u64 = 64 << 10;
 
-/// Prefix of the name of a function that only traps if calls nest too deep.
+/// Prefix of the name of a function that only traps if calls nest too deep: a plugin's own way to end then, as in the
+/// render plugin's interpreter when its buffer for stack frames is full.
 const TOO_DEEP: &str = "nested too deep";
 
 // === impl Sandbox ===
@@ -218,7 +219,7 @@ impl Sandbox {
                 ErrorKind::Deadline,
                 format!("ran for more than {} s", limits.deadline.as_secs()),
             ),
-            trap if trap == Trap::StackOverflow || nests_too_deep(error) => {
+            trap if trap == Trap::StackOverflow || frames::is_active(error, |name| name.starts_with(TOO_DEEP)) => {
                 (ErrorKind::TooDeep, "exceeded its stack".to_string())
             }
             trap => (ErrorKind::Trapped, format!("stopped with a trap: {trap}")),
@@ -239,10 +240,4 @@ fn initial_memory(plugin: &Plugin) -> Option<u64> {
     let needs = plugin.pre.component().resources_required()?;
     let pages = needs.max_initial_memory_size.unwrap_or(0);
     pages.checked_mul(PAGE_BYTES)?.checked_mul(needs.num_memories.into())
-}
-
-/// Whether the trap is a plugin's own way to end where its calls nest too deep: the name of a function marks it, as in
-/// the render plugin's interpreter when its buffer for stack frames is full.
-fn nests_too_deep(error: &wasmtime::Error) -> bool {
-    frames::is_active(error, |name| name.starts_with(TOO_DEEP))
 }
