@@ -64,11 +64,8 @@ pub fn is_at(path: &Path) -> bool {
 /// No component can be made of the module.
 pub fn component(path: &Path) -> Result<Option<Vec<u8>>, Box<Diagnostic>> {
     let bound = u64::try_from(MAX_COMPONENT_BYTES).unwrap_or(u64::MAX);
-    let mut bytes = Vec::new();
-    let mut file = match File::open(path) {
-        Ok(file) => file.take(bound),
-        Err(_) => return Ok(None),
-    };
+    let Ok(file) = File::open(path) else { return Ok(None) };
+    let (mut file, mut bytes) = (file.take(bound), Vec::new());
     // The beginning decides: a component is read by the sandbox.
     let begin = file.by_ref().take(8).read_to_end(&mut bytes);
     if begin.is_err() || !boson_componentize::is_core_module(&bytes) || file.read_to_end(&mut bytes).is_err() {

@@ -71,6 +71,15 @@ pub fn items(attachments: &Attachments, subjects: Subjects<'_>, trust: &Trust) -
 }
 
 fn item(attachment: &Attachment, subjects: Subjects<'_>, trust: &Trust) -> Item {
+    readable(attachment, subjects, trust).unwrap_or_else(|| Item {
+        kind: Kind::Unreadable(attachment.media_type.clone()),
+        subjects: Vec::new(),
+        state: State::Unsigned,
+        place: attachment.place.clone(),
+    })
+}
+
+fn readable(attachment: &Attachment, subjects: Subjects<'_>, trust: &Trust) -> Option<Item> {
     let whole = |kind: Kind, subjects: Vec<String>, state: State| Item {
         kind,
         subjects,
@@ -78,34 +87,21 @@ fn item(attachment: &Attachment, subjects: Subjects<'_>, trust: &Trust) -> Item 
         place: attachment.place.clone(),
     };
     let image = || vec![subjects.image.to_string()];
-    let unreadable = || {
-        let kind = Kind::Unreadable(attachment.media_type.clone());
-        whole(kind, Vec::new(), State::Unsigned)
-    };
-    let Some(content) = &attachment.content else {
-        return unreadable();
-    };
+    let content = attachment.content.as_ref()?;
     if attachment.is_statement() {
-        let envelope = Envelope::read(content);
-        let statement = envelope.as_ref().and_then(Envelope::statement);
-        return match (envelope, statement) {
-            (Some(envelope), Some(statement)) => {
-                let state = state_of(&envelope, &statement, subjects, trust);
-                let subjects = statement.subjects.iter().take(MAX_SHOWN_SUBJECTS);
-                whole(kind(&statement), subjects.cloned().collect(), state)
-            }
-            _ => unreadable(),
-        };
+        let envelope = Envelope::read(content)?;
+        let statement = envelope.statement()?;
+        let state = state_of(&envelope, &statement, subjects, trust);
+        let subjects = statement.subjects.iter().take(MAX_SHOWN_SUBJECTS);
+        return Some(whole(kind(&statement), subjects.cloned().collect(), state));
     }
     if !attachment.is_payload() {
         let sbom = Sbom::read(&attachment.media_type, content);
-        return whole(Kind::Sbom(sbom), image(), State::Unsigned);
+        return Some(whole(Kind::Sbom(sbom), image(), State::Unsigned));
     }
-    let Some(signature) = attachment.image_signature() else {
-        return unreadable();
-    };
+    let signature = attachment.image_signature()?;
     let state = of_author(signature.author(subjects.image, trust), trust);
-    whole(Kind::Signature, image(), state)
+    Some(whole(Kind::Signature, image(), state))
 }
 
 fn kind(statement: &Statement) -> Kind {
