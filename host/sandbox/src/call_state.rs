@@ -91,18 +91,14 @@ impl ResourceLimiter for CallState {
     }
 
     fn instances(&self) -> usize {
-        count(self.limits.core_instances)
+        self.limits.core_instances as usize
     }
 
     fn tables(&self) -> usize {
-        count(self.limits.tables)
+        self.limits.tables as usize
     }
 
     fn memories(&self) -> usize {
-        count(self.limits.memories)
+        self.limits.memories as usize
     }
-}
-
-fn count(limit: u32) -> usize {
-    usize::try_from(limit).unwrap_or(usize::MAX)
 }
