@@ -79,11 +79,7 @@ pub async fn approve(
     cluster: &Cluster,
     namespace: &str,
     plugin: &str,
-    Approving {
-        expected,
-        only,
-        dry_run,
-    }: Approving<'_>,
+    how: Approving<'_>,
 ) -> Result<Approval, ApprovalError> {
     let key = Key {
         namespace: namespace.into(),
@@ -91,16 +87,16 @@ pub async fn approve(
     };
     let version = present(cluster, &key).await?;
     let found = digest(&version);
-    if expected.is_some_and(|expected| expected != found) {
+    if how.expected.is_some_and(|expected| expected != found) {
         return Err(ApprovalError::Changed(key, found));
     }
     let approval: Option<PluginApproval> = cluster.get(namespace, plugin).await?;
     let approved = approval.as_ref().map(|approval| approval.spec.versions.as_slice());
     let approved = approved.unwrap_or_default();
     let gains = gained(approved, &version);
-    if !dry_run && only {
+    if !how.dry_run && how.only {
         write(cluster, &key, approval, vec![version.clone()]).await?;
-    } else if !dry_run && !gains.is_empty() {
+    } else if !how.dry_run && !gains.is_empty() {
         // The oldest one might be in use, so it is not removed for this one.
         if approved.len() >= MAX_VERSIONS {
             return Err(ApprovalError::Full(key));
