@@ -116,11 +116,8 @@ pub(super) fn described(map: ConfigMap, key: &Key, plugin: &Plugin) -> Described
     let in_both = matches!(&described.document, Ok(document) if document.image.is_some() && described.has_component());
     if in_both {
         let what = "the component is in an image and in the ConfigMap";
-        let error = Diagnostic::error(codes::PLUGIN_PARTS, what);
-        described.document =
-            Err(vec![error.help(
-                "keep either `image` in plugin.yaml or the component in binaryData",
-            )]);
+        let help = "keep either `image` in plugin.yaml or the component in binaryData";
+        described.document = Err(vec![Diagnostic::error(codes::PLUGIN_PARTS, what).help(help)]);
     }
     described
 }
