@@ -504,8 +504,8 @@ mod tests {
         let text = format!("name: p\nimage: {image}\nimagePullSecrets: [{{name: a}}, {{name: b}}]\n");
         let read = parse(&text, Stage::Ops).unwrap();
         let source = read.image.unwrap();
-        assert_eq!((read.digest, source.reference()), (None, image.as_str()));
-        assert_eq!(source.secrets(), ["a", "b"]);
+        assert_eq!((read.digest, source.reference.as_str()), (None, image.as_str()));
+        assert_eq!(source.secrets, ["a", "b"]);
         let both = format!("name: p\nimage: {image}\ndigest: {DIGEST}\n");
         assert!(parse(&both, Stage::Ops).unwrap().digest.is_some());
         for (text, wanted) in [

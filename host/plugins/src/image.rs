@@ -9,8 +9,10 @@ use boson_oci::parse_digest;
 /// Where the component of a plugin is.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ImageSource {
-    reference: String,
-    secrets: Vec<String>,
+    /// The reference in `plugin.yaml`.
+    pub reference: String,
+    /// Names of its pull Secrets.
+    pub secrets: Vec<String>,
 }
 
 // === impl ImageSource ===
@@ -34,16 +36,6 @@ impl ImageSource {
             reference: reference.to_string(),
             secrets,
         })
-    }
-
-    /// The reference in `plugin.yaml`.
-    pub fn reference(&self) -> &str {
-        &self.reference
-    }
-
-    /// Names of its pull Secrets.
-    pub fn secrets(&self) -> &[String] {
-        &self.secrets
     }
 
     /// The reference with its digest: as written, or from the record.

@@ -84,7 +84,7 @@ impl Loader<'_> {
     ) -> Result<String, Stop> {
         let mut image = ComponentImage {
             namespace: key.namespace.clone(),
-            image: source.reference().to_string(),
+            image: source.reference.clone(),
             pull: Vec::new(),
         };
         if pinned && source.pinned(None).is_none() {
@@ -121,7 +121,7 @@ impl Loader<'_> {
 
     async fn secrets(&self, key: &Key, source: &ImageSource) -> Result<Vec<PullSecret>, Stop> {
         let mut contents = Vec::new();
-        for name in source.secrets() {
+        for name in &source.secrets {
             let wrong = |what: &str, help: &str| {
                 let message = format!("pull Secret '{name}' {what}");
                 Stop::Wrong(Diagnostic::error(codes::PLUGIN_PULL_SECRET, message).help(help))
@@ -162,7 +162,7 @@ fn expected(document: &PluginDocument, digest: String) -> Result<String, Stop> {
 
 /// `digest`: what the tag refers to now.
 fn not_pinned(source: &ImageSource, why: &str, digest: Option<&str>) -> Diagnostic {
-    let image = source.reference();
+    let image = &source.reference;
     let error = Diagnostic::error(
         codes::PLUGIN_NOT_PINNED,
         format!("image '{image}' has no digest: {why}"),
