@@ -58,17 +58,14 @@ fn name(text: &str) -> Result<String, String> {
 pub fn run(arguments: &NewArguments, color: Color) -> Result<(), ExitError> {
     let folder = arguments.out.clone().unwrap_or_else(|| PathBuf::from(&arguments.name));
     let fail = |error: Diagnostic| exit::refused(&[error], &Sources::default(), color);
+    let exists = |message: String, help: &str| fail(Diagnostic::error(codes::PLUGIN_EXISTS, message).help(help));
     if name_collides(arguments) {
         let message = format!("a crate cannot be named '{}': it uses one of this name", arguments.name);
-        return Err(fail(
-            Diagnostic::error(codes::PLUGIN_EXISTS, message).help("choose another name"),
-        ));
+        return Err(exists(message, "choose another name"));
     }
     if folder.exists() {
         let message = format!("'{}' already exists", files::name(&folder));
-        return Err(fail(
-            Diagnostic::error(codes::PLUGIN_EXISTS, message).help("choose another name, or --out"),
-        ));
+        return Err(exists(message, "choose another name, or --out"));
     }
     let new = New {
         name: arguments.name.clone(),
