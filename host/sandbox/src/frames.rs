@@ -39,10 +39,8 @@ const OF_C: [&str; 2] = ["__assert_fail", "abort"];
 /// Names of the functions that were active at a trap, innermost first, from the first that is not of a runtime. Data of
 /// the plugin: bounded and cleaned of control characters.
 pub(crate) fn functions(error: &wasmtime::Error) -> Vec<String> {
-    let Some(trace) = error.downcast_ref::<WasmBacktrace>() else {
-        return Vec::new();
-    };
-    shown(names(trace))
+    let trace = error.downcast_ref::<WasmBacktrace>();
+    trace.map(|trace| shown(names(trace))).unwrap_or_default()
 }
 
 /// Names of all functions in a stack, innermost first.

@@ -43,10 +43,7 @@ impl Sandbox {
     /// # Errors
     /// As [`Sandbox::load`], and a file that cannot be read.
     pub fn load_file(&self, path: &Path) -> Result<Plugin, Error> {
-        let name = path.file_name().map_or_else(
-            || path.display().to_string(),
-            |name| name.to_string_lossy().into_owned(),
-        );
+        let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy();
         self.load(&name, &read(path)?, Source::File(path.to_path_buf()))
     }
 
