@@ -4,11 +4,6 @@
 //! Dockerfile, the sources, and the compiled packages that it depends on; no names of registries, and no credentials.
 //! What comes out is a layer of the release's image, which is cached by BOSH's fingerprint.
 
-#![allow(
-    clippy::result_large_err,
-    reason = "an error ends a compilation; boxing it would complicate every signature"
-)]
-
 mod builder;
 mod cache;
 pub mod codes;

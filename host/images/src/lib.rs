@@ -6,11 +6,6 @@
 //! memory does not grow with them. Input is not trusted: paths, links, devices, sizes and ratios are checked as for
 //! conversions, and every package against its digest.
 
-#![allow(
-    clippy::result_large_err,
-    reason = "an error ends the build of an image; boxing it would complicate every signature"
-)]
-
 mod base;
 mod build;
 pub mod codes;

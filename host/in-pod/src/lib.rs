@@ -2,11 +2,6 @@
 //! of values, and the report of diagnostics. Pure. It uses the types of Kubernetes objects, but never kube, so that a
 //! command in a pod needs no client.
 
-#![allow(
-    clippy::result_large_err,
-    reason = "errors are diagnostics, as everywhere in the pipeline, and rare"
-)]
-
 pub mod codes;
 mod inputs;
 mod report;

@@ -4,11 +4,6 @@
 //! watches (names, versions) -> listing -> worker: read, pull if it is in an image (four at a time),
 //!     queue (namespaces take turns), load (one at a time) -> registry -> select (pure), for one deployment
 //! ```
-#![allow(
-    clippy::result_large_err,
-    reason = "errors are diagnostics, as everywhere in the pipeline, and rare"
-)]
-
 pub mod approval;
 mod canary;
 pub mod codes;

@@ -9,11 +9,6 @@
 //! are read, and only the status of an error. An image has 256 MiB of jobs and five minutes at most, the cache 1 GiB:
 //! the least recently used layers are evicted first. Images that are read at once have another 768 MiB.
 
-#![allow(
-    clippy::result_large_err,
-    reason = "an error ends the read of one image; boxing it would complicate every signature"
-)]
-
 mod archive;
 mod artifact;
 mod attached;

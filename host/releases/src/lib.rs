@@ -4,11 +4,6 @@
 //! A conversion skips packages and sources; [`Packed`] provides the packages of a tarball as streams, and [`Source`]
 //! what they are compiled from.
 
-#![allow(
-    clippy::result_large_err,
-    reason = "an error ends the read of one file; boxing it would complicate every signature"
-)]
-
 pub mod codes;
 mod detect;
 mod digest;

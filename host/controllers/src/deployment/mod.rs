@@ -8,11 +8,6 @@
 //!
 //! `memory` holds what the process remembers between two reconciles.
 
-#![allow(
-    clippy::result_large_err,
-    reason = "errors are diagnostics, as everywhere in the pipeline, and rare"
-)]
-
 mod act;
 mod context;
 mod conversion;

@@ -3,11 +3,6 @@
 //! rendered, and read when objects are created. The files are stored as text, so that later diagnostics can name their
 //! lines.
 
-#![allow(
-    clippy::result_large_err,
-    reason = "a document is refused once, at most; a box would be in every caller's way"
-)]
-
 use super::instance_files::InstanceDigests;
 use crate::convert::codes;
 use crate::diagnostic::Diagnostic;

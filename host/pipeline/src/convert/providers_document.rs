@@ -1,11 +1,6 @@
 //! The document of a deployment's Secret `<deployment>.links`: the links that its jobs provide, with their properties.
 //! Written when links are resolved, and read when the Secrets of links are made.
 
-#![allow(
-    clippy::result_large_err,
-    reason = "a document is refused once, at most; a box would be in every caller's way"
-)]
-
 use crate::convert::codes;
 use crate::diagnostic::Diagnostic;
 use crate::stage::Provider;

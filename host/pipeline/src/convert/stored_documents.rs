@@ -1,11 +1,6 @@
 //! The results that one step of a conversion stores for the next: texts by key, each the data of a Secret. Both the
 //! operator and its pods write and read them here, so it does not matter which of them did a step.
 
-#![allow(
-    clippy::result_large_err,
-    reason = "a document is refused once, at most; a box would be in every caller's way"
-)]
-
 use super::instance_files::{InstanceDigests, digests};
 use super::job_sources::{self, Remaining};
 use super::render::{Origin, render};

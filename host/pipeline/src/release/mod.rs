@@ -4,11 +4,6 @@
 //! Pure: the reader of a release fills a [`Files`] tree and calls the function of its layout ([`source`], [`archive`],
 //! [`image`]). All faults of a release are reported at once, in BOSH's words where BOSH reports them.
 
-#![allow(
-    clippy::result_large_err,
-    reason = "an error ends the reading of one file; a box for it would be noise in every signature"
-)]
-
 pub mod archive;
 pub mod codes;
 pub mod files;

@@ -2,11 +2,6 @@
 //!
 //! Pure: the caller reads the files, generates the values ([`Generator`]), and writes the store if it has changed.
 
-#![allow(
-    clippy::result_large_err,
-    reason = "errors are diagnostics, as everywhere in the pipeline, and rare"
-)]
-
 mod ahead;
 mod amend;
 mod checks;

@@ -5,11 +5,6 @@
 //! plain scalar) and in `reader` (merge keys, aliases, only the first document counts). Values that JSON lacks are
 //! escaped as in `boson_document::escape`.
 
-#![allow(
-    clippy::result_large_err,
-    reason = "a text is refused once, at most; a box would be in every caller's way"
-)]
-
 mod anchors;
 mod bpm;
 pub mod codes;

@@ -1,7 +1,5 @@
 //! Source releases: repositories and tarballs.
 
-#![allow(clippy::result_large_err, reason = "closures return what the function asks for")]
-
 use boson_pipeline::Diagnostic;
 use boson_pipeline::report::Sources;
 use boson_releases::{Opened, Source};

@@ -1,10 +1,5 @@
 //! `host image`: images of releases, written to files or pushed to a registry.
 
-#![allow(
-    clippy::result_large_err,
-    reason = "an error ends the build of an image; boxing it would complicate every signature"
-)]
-
 mod base;
 mod blocking;
 mod context;
