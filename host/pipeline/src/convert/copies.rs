@@ -12,7 +12,8 @@ use crate::yaml::{self, Dialect};
 use boson_document::Tree;
 use std::collections::BTreeSet;
 
-/// Merges the bpm files of all instances of a group: one copy for each different text, read as YAML.
+/// Merges the bpm files of all instances of a group: one copy for each different text, read as YAML. `packages`: of the
+/// jobs that releases have. Operations on the resolved document may have added others.
 pub(super) fn collect(
     group: &ResolvedGroup,
     releases: &[Release],
@@ -21,7 +22,8 @@ pub(super) fn collect(
     diagnostics: &mut Vec<Diagnostic>,
 ) -> (Vec<JobFiles>, Vec<yaml::Document>) {
     let (mut files, mut documents) = (Vec::new(), Vec::new());
-    for ((job, output), packages) in jobs(&group.document).iter().zip(outputs).zip(packages) {
+    let mut packages = packages.into_iter();
+    for (job, output) in jobs(&group.document).iter().zip(outputs) {
         let here = on_all(&output.bpm, job);
         let copies = copies(&here, &group.name, &mut documents, diagnostics);
         let found = release::find_job(releases, job);
@@ -34,7 +36,7 @@ pub(super) fn collect(
             aliases: alias_files::read(&output.aliases, diagnostics),
             start_program: found.filter(|_| copies.is_empty()).and_then(Job::start_program),
             bpm: copies,
-            packages,
+            packages: found.and_then(|_| packages.next()).unwrap_or_default(),
         });
     }
     (files, documents)

@@ -73,7 +73,8 @@ pub(super) fn of_instance(
     all
 }
 
-/// Selects the packages for each job of a group, in order, with notes about those that do not exist.
+/// Selects the packages for each job of a group that its release has, in order, with notes about those that do not
+/// exist.
 pub(super) fn select(
     group: &ResolvedGroup,
     releases: &[Release],
