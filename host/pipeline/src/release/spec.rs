@@ -6,6 +6,7 @@ use crate::diagnostic::Diagnostic;
 use crate::release::codes;
 use boson_document::ruby::given;
 use boson_document::{Code, Pointer, Tree};
+use boson_manifest::spec::links;
 use std::collections::HashSet;
 
 /// Checks the spec of the job `job`.
@@ -75,49 +76,26 @@ impl Check<'_> {
     }
 
     fn links(&mut self, spec: &Tree, section: &str) {
-        let Some(value) = spec.get(section).filter(|value| !value.is_null()) else {
-            return;
-        };
-        let at = Pointer::root().at(section);
-        let Some(links) = value.as_array() else {
-            let job = self.job;
-            let message = format!(
-                "Job '{job}' has invalid spec format: '{section}' must be an array of hashes with name and type"
-            );
-            return self.say(codes::RELEASE_JOB_LINK, at, message);
-        };
+        let job = self.job;
         let mut names = HashSet::new();
-        for (index, link) in links.iter().enumerate() {
-            self.link(link, section, at.at(index), &mut names);
-        }
-    }
-
-    fn link(&mut self, link: &Tree, section: &str, at: Pointer, names: &mut HashSet<String>) {
-        let provides = section == "provides";
-        if link.as_object().is_none() {
-            let title = if provides { "Provides" } else { "Consumes" };
-            return self.say(
-                codes::RELEASE_JOB_LINK,
-                at,
-                format!("{title} section in the release spec must be a list of hashes"),
-            );
-        }
-        let (Some(name), Some(kind)) = (link.get("name"), link.get("type")) else {
-            let message = format!(
-                "Each {section} item in the {section} section of the release spec must contain 'name' and 'type'"
-            );
-            return self.say(codes::RELEASE_JOB_LINK, at, message);
-        };
-        let (name, kind) = (text(name).unwrap_or_default(), text(kind).unwrap_or_default());
-        if provides && link.get("optional").is_some() {
-            let message =
-                format!("Link '{name}' of type '{kind}' is a provides link, not allowed to have 'optional' key");
-            self.say(codes::RELEASE_JOB_LINK, at.at("optional"), message);
-        }
-        if !names.insert(name.clone()) {
-            let job = self.job;
-            let message = format!("Job '{job}' specifies duplicate {section} link with name '{name}'");
-            self.say(codes::RELEASE_JOB_LINK, at.at("name"), message);
+        for (at, link) in links(job, spec, section) {
+            match link {
+                Ok(link) => {
+                    let member = |key: &str| link.get(key).and_then(text).unwrap_or_default();
+                    let (name, kind) = (member("name"), member("type"));
+                    if section == "provides" && link.contains_key("optional") {
+                        let message = format!(
+                            "Link '{name}' of type '{kind}' is a provides link, not allowed to have 'optional' key"
+                        );
+                        self.say(codes::RELEASE_JOB_LINK, at.at("optional"), message);
+                    }
+                    let message = format!("Job '{job}' specifies duplicate {section} link with name '{name}'");
+                    if !names.insert(name) {
+                        self.say(codes::RELEASE_JOB_LINK, at.at("name"), message);
+                    }
+                }
+                Err(why) => self.say(codes::RELEASE_JOB_LINK, at, why),
+            }
         }
     }
 }

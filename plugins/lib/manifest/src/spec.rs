@@ -205,39 +205,15 @@ impl Reader<'_> {
     }
 
     fn links<'s>(&mut self, spec: &'s Tree, key: &str) -> Vec<(Pointer, &'s Map)> {
-        let place = Pointer::root().at(key);
-        let invalid = format!(
-            "Job '{}' has invalid spec format: '{key}' must be an array of hashes with name and type",
-            self.job
-        );
-        let items = match spec.get(key) {
-            None | Some(Tree::Null) => return Vec::new(),
-            Some(Tree::Array(items)) => items,
-            Some(_) => {
-                self.error(place, invalid);
-                return Vec::new();
-            }
-        };
-        let mut links = Vec::new();
-        for (index, item) in items.iter().enumerate() {
-            let place = place.at(index);
-            let title = if key == "provides" { "Provides" } else { "Consumes" };
-            match item.as_map() {
-                None => self.error(
-                    place,
-                    format!("{title} section in the release spec must be a list of hashes"),
-                ),
-                Some(link) if !link.contains_key("name") || !link.contains_key("type") => {
-                    let message = format!(
-                        "Each {key} item in the {key} section of the release spec must contain 'name' and 'type'"
-                    );
-                    self.error(place, message);
-                }
-                Some(link) if named(link).is_none() => self.error(place, invalid.clone()),
-                Some(link) => links.push((place, link)),
+        let mut named_links = Vec::new();
+        for (place, link) in links(self.job, spec, key) {
+            match link {
+                Ok(link) if named(link).is_none() => self.error(place, no_links(self.job, key)),
+                Ok(link) => named_links.push((place, link)),
+                Err(why) => self.error(place, why),
             }
         }
-        links
+        named_links
     }
 
     fn link_properties<'s>(&mut self, link: &'s Map, place: &Pointer) -> Vec<&'s str> {
@@ -262,6 +238,31 @@ impl Reader<'_> {
             }
         }
     }
+}
+
+/// The links in the section `key` of a job's spec, `provides` or `consumes`: each with its place, and what is wrong
+/// there.
+pub fn links<'s>(job: &str, spec: &'s Tree, key: &str) -> Vec<(Pointer, Result<&'s Map, String>)> {
+    let place = Pointer::root().at(key);
+    let items = match spec.get(key) {
+        None | Some(Tree::Null) => return Vec::new(),
+        Some(Tree::Array(items)) => items,
+        Some(_) => return vec![(place, Err(no_links(job, key)))],
+    };
+    let title = if key == "provides" { "Provides" } else { "Consumes" };
+    let link = |item: &'s Tree| match item.as_map() {
+        None => Err(format!("{title} section in the release spec must be a list of hashes")),
+        Some(link) if !link.contains_key("name") || !link.contains_key("type") => {
+            Err(format!("Each {key} item in the {key} section of the release spec must contain 'name' and 'type'"))
+        }
+        Some(link) => Ok(link),
+    };
+    let items = items.iter().enumerate();
+    items.map(|(index, item)| (place.at(index), link(item))).collect()
+}
+
+fn no_links(job: &str, key: &str) -> String {
+    format!("Job '{job}' has invalid spec format: '{key}' must be an array of hashes with name and type")
 }
 
 /// Name and type of a link.
