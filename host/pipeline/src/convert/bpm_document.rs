@@ -3,8 +3,8 @@
 //! rendered, and read when objects are created. The files are stored as text, so that later diagnostics can name their
 //! lines.
 
+use super::foreign;
 use super::instance_files::InstanceDigests;
-use crate::convert::codes;
 use crate::diagnostic::Diagnostic;
 use crate::stage::{BpmCopy, JobFiles, ReleasePackage};
 use crate::yaml::{self, Dialect, Document};
@@ -60,28 +60,22 @@ fn read_zone(tree: &Tree) -> Option<(String, Vec<String>)> {
 }
 
 fn job(job: &JobFiles) -> Tree {
-    let mut tree = Tree::object()
+    let tree = Tree::object()
         .with("name", job.job.as_str())
         .with("release", job.release.as_str())
         .with("templates", job.templates.clone())
         .with("monitored", job.monitored)
-        .with("bpm", job.bpm.iter().map(copy).collect::<Vec<_>>());
-    if let Some(program) = &job.start_program {
-        tree.set("start_program", program.as_str());
-    }
-    if let Some(aliases) = &job.aliases {
-        tree.set("aliases", aliases.clone());
-    }
+        .with("bpm", job.bpm.iter().map(copy).collect::<Vec<_>>())
+        .with_some("start_program", job.start_program.as_deref())
+        .with_some("aliases", job.aliases.clone());
+    let package = |package: &ReleasePackage| {
+        Tree::object()
+            .with("name", package.name.as_str())
+            .with("release", package.release.as_str())
+    };
+    let packages: Vec<Tree> = job.packages.iter().map(package).collect();
     // Documents of deployments without them stay as they are.
-    if !job.packages.is_empty() {
-        let package = |package: &ReleasePackage| {
-            Tree::object()
-                .with("name", package.name.as_str())
-                .with("release", package.release.as_str())
-        };
-        tree.set("packages", job.packages.iter().map(package).collect::<Vec<_>>());
-    }
-    tree
+    tree.with_some("packages", Some(packages).filter(|packages| !packages.is_empty()))
 }
 
 fn copy(copy: &BpmCopy) -> Tree {
@@ -140,12 +134,8 @@ fn read_copy(tree: &Tree, document: &Document, files: &mut Vec<Document>) -> Res
 }
 
 fn foreign(document: &Document) -> Diagnostic {
-    Diagnostic::error(
-        codes::CONVERT_FOREIGN_DOCUMENT,
-        "it does not have the structure of a rendered instance group",
-    )
-    .in_document(&document.name)
-    .help("delete this version of the Secret: the operator creates it again")
+    let what = "it does not have the structure of a rendered instance group";
+    foreign::foreign(&document.name, what)
 }
 
 #[cfg(test)]

@@ -26,6 +26,7 @@ pub mod context;
 mod copies;
 mod costs;
 pub mod filling;
+mod foreign;
 mod gather;
 mod handler_files;
 pub mod instance_files;

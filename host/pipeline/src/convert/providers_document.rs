@@ -1,7 +1,7 @@
 //! The document of a deployment's Secret `<deployment>.links`: the links that its jobs provide, with their properties.
 //! Written when links are resolved, and read when the Secrets of links are made.
 
-use crate::convert::codes;
+use super::foreign::foreign;
 use crate::diagnostic::Diagnostic;
 use crate::stage::Provider;
 use crate::yaml::Document;
@@ -19,14 +19,8 @@ pub fn write(providers: &[Provider]) -> Tree {
 pub fn read(document: &Document) -> Result<Vec<Provider>, Diagnostic> {
     let providers = document.tree.get("providers").and_then(Tree::as_array);
     let providers = providers.and_then(|providers| providers.iter().map(read_provider).collect());
-    providers.ok_or_else(|| {
-        Diagnostic::error(
-            codes::CONVERT_FOREIGN_DOCUMENT,
-            "it does not have the structure of the links of a deployment",
-        )
-        .in_document(&document.name)
-        .help("delete this version of the Secret: the operator creates it again")
-    })
+    let what = "it does not have the structure of the links of a deployment";
+    providers.ok_or_else(|| foreign(&document.name, what))
 }
 
 fn provider(provider: &Provider) -> Tree {

@@ -1,12 +1,12 @@
 //! The results that one step of a conversion stores for the next: texts by key, each the data of a Secret. Both the
 //! operator and its pods write and read them here, so it does not matter which of them did a step.
 
+use super::foreign::foreign;
 use super::instance_files::{InstanceDigests, digests};
 use super::job_sources::{self, Remaining};
 use super::render::{Origin, render};
 use super::rendering::RenderError;
 use super::{bpm_document, providers_document};
-use crate::convert::codes;
 use crate::diagnostic::Diagnostic;
 use crate::plain::resolved;
 use crate::release::Release;
@@ -97,11 +97,7 @@ pub fn rendered(
 /// # Errors
 /// It is not YAML, or damaged.
 pub fn read(name: &str, bytes: &[u8]) -> Result<yaml::Document, Diagnostic> {
-    let damaged = |_| {
-        Diagnostic::error(codes::CONVERT_FOREIGN_DOCUMENT, "its compressed text is damaged")
-            .in_document(name)
-            .help("delete this version of the Secret: the operator creates it again")
-    };
+    let damaged = |_| foreign(name, "its compressed text is damaged");
     yaml::read_bytes(name, &encoding::unpack(bytes).map_err(damaged)?)
 }
 
