@@ -15,25 +15,15 @@ use crate::report::Sources;
 use crate::stage::Origin;
 use crate::yaml::Document;
 use boson_document::{Map, Pointer, Tree, placeholder};
-use boson_manifest::cloud::KEY;
+use boson_manifest::cloud::{KEY, LISTS};
 use boson_manifest::types::{self, Type};
 use std::borrow::Borrow;
 
-/// Lists that the director concatenates.
-const LISTS: [&str; 5] = ["azs", "vm_types", "vm_extensions", "disk_types", "networks"];
 /// Key for compilation VMs, which a conversion does not need.
 const COMPILATION: &str = "compilation";
 
-/// A manifest that may refer to cloud configs.
-pub struct Combined {
-    /// The manifest, with the merged cloud config under its own key, if there is a cloud config.
-    pub manifest: Tree,
-    /// Warnings about parts that were left out.
-    pub warnings: Vec<Diagnostic>,
-}
-
-/// Adds the merged cloud configs to a manifest whose ops files are applied, and registers the places of their parts
-/// with `sources`.
+/// Adds the merged cloud configs to a manifest whose ops files are applied, under their own key, and registers the
+/// places of their parts with `sources`. Warns about parts that were left out.
 ///
 /// # Errors
 /// A cloud config that is not a map, has a value of another type where a list is expected, or conflicts with another.
@@ -42,7 +32,7 @@ pub fn combine(
     mut manifest: Tree,
     configs: &[impl Borrow<Document>],
     sources: &mut Sources,
-) -> Result<Combined, Vec<Diagnostic>> {
+) -> Result<(Tree, Vec<Diagnostic>), Vec<Diagnostic>> {
     let mut warnings: Vec<Diagnostic> = configs
         .iter()
         .flat_map(|config| config.borrow().warnings.clone())
@@ -55,7 +45,7 @@ pub fn combine(
         warnings.push(warning.in_document(name).at(Pointer::root().at(KEY)));
     }
     if configs.is_empty() || manifest.as_object().is_none() {
-        return Ok(Combined { manifest, warnings });
+        return Ok((manifest, warnings));
     }
     let mut merging = Merging::default();
     configs.iter().for_each(|config| merging.add(config.borrow()));
@@ -64,7 +54,7 @@ pub fn combine(
     }
     manifest.set(KEY, Tree::Object(merging.merged));
     sources.add_parts(name, &manifest, &merging.origins);
-    Ok(Combined { manifest, warnings })
+    Ok((manifest, warnings))
 }
 
 #[derive(Default)]
@@ -204,8 +194,8 @@ mod tests {
         configs
             .iter()
             .for_each(|config| sources.add_document(config.clone(), false));
-        let combined = combine("m.yml", manifest.tree, &configs, &mut sources)?;
-        Ok((combined.manifest, sources))
+        let (manifest, _) = combine("m.yml", manifest.tree, &configs, &mut sources)?;
+        Ok((manifest, sources))
     }
 
     #[test]

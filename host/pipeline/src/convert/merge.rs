@@ -9,6 +9,7 @@ use crate::stage::{Named, StageError, Stages};
 use crate::yaml::Document;
 use boson_document::Tree;
 use std::borrow::Borrow;
+use std::collections::HashSet;
 
 /// A manifest and the documents that change it.
 #[derive(Clone, Copy, Debug)]
@@ -48,13 +49,13 @@ pub fn merge<D: Borrow<Document>>(
     if let Some(refused) = needed::create_env(named) {
         return Err(vec![refused]);
     }
-    let combined = cloud_config::combine(&manifest.name, applied, cloud_configs, sources)?;
-    reported.extend(combined.warnings);
-    let named = Named::new(&manifest.name, &combined.manifest);
+    let (combined, warnings) = cloud_config::combine(&manifest.name, applied, cloud_configs, sources)?;
+    reported.extend(warnings);
+    let named = Named::new(&manifest.name, &combined);
     let deployment = deployment.or_else(|| named.tree.str("name")).unwrap_or_default();
-    let combined = runtime_config::combine(named, deployment, runtime_configs, sources)?;
-    reported.extend(combined.warnings);
-    Ok(combined.manifest)
+    let (combined, warnings) = runtime_config::combine(named, deployment, runtime_configs, sources)?;
+    reported.extend(warnings);
+    Ok(combined)
 }
 
 /// Applies the ops files alone. The rest is as in [`merge`].
@@ -104,15 +105,10 @@ fn in_first_file(stages: &dyn Stages, manifest: Named<'_>, files: &[Named<'_>], 
 
 /// The warnings of each file, once.
 fn warnings<D: Borrow<Document>>(files: &[D]) -> Vec<Diagnostic> {
-    let mut warnings: Vec<Diagnostic> = Vec::new();
-    for (nth, file) in files.iter().enumerate() {
-        let file = file.borrow();
-        let is_repeated = files.iter().take(nth).any(|other| other.borrow().name == file.name);
-        if !is_repeated {
-            warnings.extend(file.warnings.iter().cloned());
-        }
-    }
-    warnings
+    let mut seen = HashSet::new();
+    let files = files.iter().map(Borrow::<Document>::borrow);
+    let each = files.filter(|file| seen.insert(file.name.as_str()));
+    each.flat_map(|file| file.warnings.iter().cloned()).collect()
 }
 
 fn named(document: &Document) -> Named<'_> {

@@ -28,15 +28,8 @@ use std::borrow::Borrow;
 /// Lists that the director puts together.
 const LISTS: [&str; 3] = ["releases", "addons", "variables"];
 
-/// A manifest with its runtime configs.
-pub struct Combined {
-    pub manifest: Tree,
-    /// Warnings about parts that have no effect.
-    pub warnings: Vec<Diagnostic>,
-}
-
 /// Merges runtime configs with a manifest whose ops files are applied, and registers the places of their parts with
-/// `sources`. `deployment`: its name.
+/// `sources`. `deployment`: its name. Warns about parts that have no effect.
 ///
 /// # Errors
 /// Runtime configs that the director refuses.
@@ -45,11 +38,10 @@ pub fn combine(
     deployment: &str,
     configs: &[impl Borrow<Document>],
     sources: &mut Sources,
-) -> Result<Combined, Vec<Diagnostic>> {
+) -> Result<(Tree, Vec<Diagnostic>), Vec<Diagnostic>> {
     let manifest = document.tree.clone();
     if configs.is_empty() || manifest.as_map().is_none() {
-        let warnings = Vec::new();
-        return Ok(Combined { manifest, warnings });
+        return Ok((manifest, Vec::new()));
     }
     let mut merging = Merging::new(manifest, deployment);
     for config in configs {
@@ -249,7 +241,7 @@ impl Merging {
         }
     }
 
-    fn finish(mut self, name: &str, sources: &mut Sources) -> Result<Combined, Vec<Diagnostic>> {
+    fn finish(mut self, name: &str, sources: &mut Sources) -> Result<(Tree, Vec<Diagnostic>), Vec<Diagnostic>> {
         if !self.errors.is_empty() {
             return Err(self.errors);
         }
@@ -257,10 +249,7 @@ impl Merging {
             self.manifest.set(RUNTIME_CONFIG, self.added);
         }
         sources.add_parts(name, &self.manifest, &self.origins);
-        Ok(Combined {
-            manifest: self.manifest,
-            warnings: self.warnings,
-        })
+        Ok((self.manifest, self.warnings))
     }
 }
 

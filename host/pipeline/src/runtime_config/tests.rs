@@ -27,11 +27,11 @@ fn combined(configs: &[&str]) -> Result<Done, Vec<Diagnostic>> {
     for config in &configs {
         sources.add_document(config.clone(), false);
     }
-    let done = combine(Named::new("m.yml", &manifest.tree), "cf", &configs, &mut sources)?;
+    let (manifest, warnings) = combine(Named::new("m.yml", &manifest.tree), "cf", &configs, &mut sources)?;
     Ok(Done {
-        manifest: done.manifest,
+        manifest,
         sources,
-        warnings: done.warnings,
+        warnings,
     })
 }
 
@@ -192,17 +192,11 @@ fn other_shapes_are_refused() {
 fn a_stored_manifest_brings_its_addons() {
     let stored = combined(&[&config("one", "1", "")]).unwrap().manifest;
     let second = yaml::read("rc.yml", &config("two", "1", "")).unwrap();
-    let done = combine(Named::new("m", &stored), "cf", &[second], &mut Sources::default()).unwrap();
-    assert_eq!(added(&done.manifest), 2);
+    let (both, _) = combine(Named::new("m", &stored), "cf", &[second], &mut Sources::default()).unwrap();
+    assert_eq!(added(&both), 2);
     let tagged = yaml::read("rc.yml", "tags: {cost: center}\nvariables: [{name: a, type: rsa}]").unwrap();
-    let done = combine(
-        Named::new("m", &done.manifest),
-        "cf",
-        &[tagged],
-        &mut Sources::default(),
-    )
-    .unwrap();
-    assert_eq!(without(done.manifest), yaml::read("m.yml", MANIFEST).unwrap().tree);
+    let (all, _) = combine(Named::new("m", &both), "cf", &[tagged], &mut Sources::default()).unwrap();
+    assert_eq!(without(all), yaml::read("m.yml", MANIFEST).unwrap().tree);
 }
 
 #[test]
@@ -211,8 +205,8 @@ fn a_manifest_without_tags_has_none_when_those_of_runtime_configs_are_removed() 
     for text in ["tags: {cost: center}", "tags: {}"] {
         let config = yaml::read("rc.yml", text).unwrap();
         let document = Named::new("m.yml", &manifest.tree);
-        let done = combine(document, "cf", &[config], &mut Sources::default()).unwrap();
-        assert_eq!(without(done.manifest), manifest.tree, "{text}");
+        let (combined, _) = combine(document, "cf", &[config], &mut Sources::default()).unwrap();
+        assert_eq!(without(combined), manifest.tree, "{text}");
     }
 }
 
