@@ -194,19 +194,32 @@ impl From<Box<Diagnostic>> for Diagnostic {
     }
 }
 
+/// So that `?` ends with one diagnostic what may end with several.
+impl From<Diagnostic> for Vec<Diagnostic> {
+    fn from(one: Diagnostic) -> Self {
+        vec![one]
+    }
+}
+
+impl From<Box<Diagnostic>> for Vec<Diagnostic> {
+    fn from(boxed: Box<Diagnostic>) -> Self {
+        vec![*boxed]
+    }
+}
+
 /// All values, in order.
 ///
 /// # Errors
 /// All errors, if there are any.
 pub fn all<T, E>(results: impl IntoIterator<Item = Result<T, E>>) -> Result<Vec<T>, Vec<Diagnostic>>
 where
-    Diagnostic: From<E>,
+    E: Into<Vec<Diagnostic>>,
 {
     let (mut values, mut errors) = (Vec::new(), Vec::new());
     for result in results {
         match result {
             Ok(value) => values.push(value),
-            Err(error) => errors.push(error.into()),
+            Err(error) => errors.append(&mut error.into()),
         }
     }
     if errors.is_empty() { Ok(values) } else { Err(errors) }

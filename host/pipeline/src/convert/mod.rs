@@ -247,8 +247,7 @@ impl Run<'_> {
             Target::Quarks => Ok(Vec::new()),
         };
         let links = link_secrets::secrets(names, &resolved.providers, inputs.manifest, &mut self.diagnostics);
-        let shared = shared_links::secret(names, &resolved.providers, inputs.manifest.tree);
-        let shared = shared.map_err(|error| vec![*error]);
+        let shared = shared_links::secret(names, &resolved.providers, inputs.manifest.tree).map_err(Vec::from);
         match (secrets, links, shared) {
             (Ok(secrets), Ok(links), Ok(shared)) => Ok(Gathered {
                 groups: resolved.groups,
@@ -306,7 +305,7 @@ impl Run<'_> {
     fn lower(&mut self, objects: Vec<Tree>, names: &Names, groups: &[ResolvedGroup]) -> Outcome<Vec<Tree>> {
         let (mut plain, reported) = plain::lower(objects, self.inputs.values)?;
         self.diagnostics.extend(reported);
-        plain::resolved::mark_pods(&mut plain, names, groups, plain::FIRST_VERSION).map_err(|error| vec![*error])?;
+        plain::resolved::mark_pods(&mut plain, names, groups, plain::FIRST_VERSION)?;
         Ok(plain)
     }
 }

@@ -121,7 +121,7 @@ impl Manifest {
     /// # Errors
     /// All its faults.
     pub fn read(document: &str, bytes: &[u8], sources: &mut Sources) -> Result<Self, Vec<Diagnostic>> {
-        let document = open::yaml(Dialect::Psych, document, bytes, sources).map_err(|error| vec![error])?;
+        let document = open::yaml(Dialect::Psych, document, bytes, sources)?;
         let tree = &document.tree;
         let mut check = Check {
             document: &document.name,

@@ -4,7 +4,7 @@
 use super::files::FileError;
 use super::job::{self, Layout};
 use super::{Files, Release, checked_name};
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Diagnostic, all};
 use crate::release::codes;
 use crate::report::Sources;
 
@@ -20,7 +20,7 @@ pub fn read(
     known: Option<(&str, &str)>,
     sources: &mut Sources,
 ) -> Result<Vec<Release>, Vec<Diagnostic>> {
-    let named = name.map(checked_name).transpose().map_err(|error| vec![error])?;
+    let named = name.map(checked_name).transpose()?;
     let top = jobs_below(files, root);
     if !top.is_empty() {
         let Some(name) = named.or_else(|| known.map(|(name, _)| name.to_owned())) else {
@@ -29,22 +29,14 @@ pub fn read(
         let version = known.map(|(_, version)| version.to_owned());
         return one(files, root, &top, name, version, sources).map(|release| vec![release]);
     }
-    let mut releases = Vec::new();
-    let mut errors = Vec::new();
-    for directory in files.names(root) {
+    let is_wanted = |directory: &&str| named.as_deref().is_none_or(|name| name == *directory);
+    let release = |directory: &str| {
         let path = join(root, directory);
         let jobs = jobs_below(files, &path);
-        if jobs.is_empty() || named.as_deref().is_some_and(|name| name != directory) {
-            continue;
-        }
-        match one(files, &path, &jobs, directory.to_owned(), None, sources) {
-            Ok(release) => releases.push(release),
-            Err(found) => errors.extend(found),
-        }
-    }
-    if !errors.is_empty() {
-        return Err(errors);
-    }
+        (!jobs.is_empty()).then(|| one(files, &path, &jobs, directory.to_owned(), None, sources))
+    };
+    let directories = files.names(root).into_iter();
+    let releases = all(directories.filter(is_wanted).filter_map(release))?;
     if releases.is_empty() {
         return Err(vec![nothing(files, root, name)]);
     }
@@ -59,18 +51,9 @@ fn one(
     version: Option<String>,
     sources: &mut Sources,
 ) -> Result<Release, Vec<Diagnostic>> {
-    let mut jobs = Vec::new();
-    let mut errors = Vec::new();
     let mut warnings = no_jobs(files, root, names);
-    for job in names {
-        match job::read(files, &join(root, job), job, Layout::Image, &mut warnings, sources) {
-            Ok(job) => jobs.push(job),
-            Err(found) => errors.extend(found),
-        }
-    }
-    if !errors.is_empty() {
-        return Err(errors);
-    }
+    let job = |name: &&str| job::read(files, &join(root, name), name, Layout::Image, &mut warnings, sources);
+    let jobs = all(names.iter().map(job))?;
     Ok(Release {
         name,
         version,
