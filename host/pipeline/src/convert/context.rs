@@ -1,7 +1,7 @@
 //! The data of templates: the spec hash of one job on one instance, taken from the ig-resolved document.
 
 use crate::resolved_document::quarks;
-use boson_document::{Map, Tree};
+use boson_document::Tree;
 
 /// Placeholder for the instance's address until its pod exists. Kubernetes expands it in `args` and `env`.
 pub const POD_IP: &str = "$(POD_IP)";
@@ -9,17 +9,16 @@ pub const POD_IP: &str = "$(POD_IP)";
 /// The context of `job` (an entry of the resolved group's `jobs`) on its instance number `nth`, with `ip` as the pod's
 /// address. `None` if there is no such instance.
 pub fn context(job: &Tree, nth: usize, ip: &str) -> Option<Tree> {
-    let quarks = quarks(job)?;
-    whole(job, quarks, quarks.items("instances").get(nth)?.clone(), ip)
+    whole(job, instance(job, nth)?.clone(), ip)
 }
 
 /// The context on the first instance that a group with no instances would have.
 pub fn hypothetical(job: &Tree, ip: &str) -> Option<Tree> {
-    let quarks = quarks(job)?;
-    whole(job, quarks, quarks.get("hypothetical")?.clone(), ip)
+    whole(job, quarks(job)?.get("hypothetical")?.clone(), ip)
 }
 
-fn whole(job: &Tree, quarks: &Tree, mut context: Tree, ip: &str) -> Option<Tree> {
+fn whole(job: &Tree, mut context: Tree, ip: &str) -> Option<Tree> {
+    let quarks = quarks(job)?;
     replace_ip(&mut context, ip);
     let links = quarks.get("consumes").cloned().unwrap_or_else(Tree::object);
     let release = quarks.get("release").cloned().unwrap_or_else(Tree::object);
@@ -35,19 +34,18 @@ pub fn instances(job: &Tree) -> usize {
     quarks(job).map_or(0, |quarks| quarks.items("instances").len())
 }
 
+fn instance(job: &Tree, nth: usize) -> Option<&Tree> {
+    quarks(job)?.items("instances").get(nth)
+}
+
 /// `spec.index` of the job's instance number `nth`.
 pub fn index(job: &Tree, nth: usize) -> Option<u32> {
-    let instance = quarks(job)?.items("instances").get(nth)?;
-    instance
-        .get("index")?
-        .as_i64()
-        .and_then(|index| u32::try_from(index).ok())
+    u32::try_from(instance(job, nth)?.get("index")?.as_i64()?).ok()
 }
 
 /// `spec.az` of the job's instance number `nth`.
 pub fn az(job: &Tree, nth: usize) -> Option<String> {
-    let instance = quarks(job)?.items("instances").get(nth)?;
-    instance.str("az").map(str::to_string)
+    instance(job, nth)?.str("az").map(str::to_string)
 }
 
 /// The bound properties, without the property `quarks`, which is for the conversion only.
@@ -55,17 +53,13 @@ fn properties(job: &Tree) -> Tree {
     let Some(Tree::Object(all)) = job.get("properties") else {
         return Tree::object();
     };
-    let declared = quarks(job).and_then(|quarks| quarks.get("declared"));
-    let mut visible: Map = all
-        .iter()
-        .filter(|(name, _)| *name != "quarks")
-        .map(|(name, value)| (name.clone(), value.clone()))
-        .collect();
-    if let Some(value) = declared {
+    let others = all.iter().filter(|(name, _)| *name != "quarks");
+    let mut visible: Tree = others.map(|(name, value)| (name.as_str(), value.clone())).collect();
+    if let Some(value) = quarks(job).and_then(|quarks| quarks.get("declared")) {
         // A job that declares a property named `quarks` gets its own value.
-        visible.insert("quarks".into(), value.clone());
+        visible.set("quarks", value.clone());
     }
-    Tree::Object(visible)
+    visible
 }
 
 fn replace_ip(tree: &mut Tree, ip: &str) {
