@@ -10,7 +10,6 @@ use crate::yaml::MAX_BYTES;
 use flate2::read::GzDecoder;
 use flate2::{Compression, GzBuilder};
 use std::borrow::Cow;
-use std::fmt;
 use std::io::{Read, Write};
 
 /// Value of the annotation of a Secret whose large values are compressed.
@@ -28,13 +27,15 @@ const MAGIC: [u8; 2] = [0x1f, 0x8b];
 /// Fixed instead of zlib's default: the level affects the bytes.
 const COMPRESSION_LEVEL: u32 = 6;
 
-/// The values do not fit into a Secret.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct TooLarge {
-    /// Bytes of all values.
-    pub size: usize,
-    /// Bytes after compression; `None` if one value is too large to be read again.
-    pub packed: Option<usize>,
+/// The values do not fit into a Secret. `size`: bytes of all values.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum TooLarge {
+    /// Also when compressed.
+    #[error("it would have {size} bytes, {packed} when compressed, but a Secret may have at most {MAX_DATA_BYTES}")]
+    Packed { size: usize, packed: usize },
+    /// One value is too large to be read again.
+    #[error("it would have {size} bytes, and one value at most {MAX_UNPACKED_BYTES} before it is compressed")]
+    Unpacked { size: usize },
 }
 
 /// A value is not a complete gzip file, or unpacks to more than [`MAX_UNPACKED_BYTES`].
@@ -53,7 +54,7 @@ pub fn pack<'v>(values: impl IntoIterator<Item = &'v mut Vec<u8>>) -> Result<boo
         return Ok(false);
     }
     if values.iter().any(|value| value.len() > MAX_UNPACKED_BYTES) {
-        return Err(TooLarge { size, packed: None });
+        return Err(TooLarge::Unpacked { size });
     }
     let mut packed = false;
     for value in values.iter_mut().filter(|value| value.len() > MAX_SHORT_VALUE_BYTES) {
@@ -64,10 +65,7 @@ pub fn pack<'v>(values: impl IntoIterator<Item = &'v mut Vec<u8>>) -> Result<boo
     }
     match values.iter().map(|value| value.len()).sum() {
         fits if fits <= MAX_DATA_BYTES => Ok(packed),
-        now => Err(TooLarge {
-            size,
-            packed: Some(now),
-        }),
+        now => Err(TooLarge::Packed { size, packed: now }),
     }
 }
 
@@ -108,24 +106,6 @@ pub(crate) fn compress(value: &[u8]) -> Option<Vec<u8>> {
         .write(Vec::new(), Compression::new(COMPRESSION_LEVEL));
     encoder.write_all(value).ok()?;
     encoder.finish().ok()
-}
-
-// === impl TooLarge ===
-
-impl fmt::Display for TooLarge {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { size, packed } = self;
-        match packed {
-            Some(packed) => write!(
-                f,
-                "it would have {size} bytes, {packed} when compressed, but a Secret may have at most {MAX_DATA_BYTES}"
-            ),
-            None => write!(
-                f,
-                "it would have {size} bytes, and one value at most {MAX_UNPACKED_BYTES} before it is compressed"
-            ),
-        }
-    }
 }
 
 #[cfg(test)]
@@ -183,11 +163,13 @@ mod tests {
     #[test]
     fn a_secret_that_does_not_fit_compressed_is_reported_with_both_sizes() {
         let error = pack([&mut noise(MAX_DATA_BYTES + 1)]).unwrap_err();
-        assert_eq!(error.size, MAX_DATA_BYTES + 1);
-        assert!(error.packed.is_some_and(|packed| packed > MAX_DATA_BYTES), "{error:?}");
+        let TooLarge::Packed { size, packed } = error else {
+            panic!("{error:?}")
+        };
+        assert!(size == MAX_DATA_BYTES + 1 && packed > MAX_DATA_BYTES, "{error:?}");
         assert!(error.to_string().contains("1048577 bytes"), "{error}");
         let error = pack([&mut vec![b'x'; MAX_UNPACKED_BYTES + 1]]).unwrap_err();
-        assert_eq!(error.packed, None);
+        assert!(matches!(error, TooLarge::Unpacked { .. }), "{error:?}");
     }
 
     #[test]
