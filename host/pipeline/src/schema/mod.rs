@@ -13,7 +13,6 @@ use jsonschema::{PatternOptions, ValidationError, ValidationOptions, Validator};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::collections::BTreeSet;
-use std::fmt;
 
 /// Faults that are reported.
 const MAX_FAULTS: usize = 100;
@@ -36,13 +35,16 @@ pub struct SettingsError {
 }
 
 /// What is wrong at a place. It quotes the schema, and never the value, which may be a secret.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error, Serialize, Deserialize)]
 pub enum Fault {
     /// A member of this name is not allowed.
+    #[error("there is no setting '{0}'")]
     Unknown(String),
     /// The rest of a sentence that begins with the value.
+    #[error("it {0}")]
     Value(String),
     /// A whole sentence.
+    #[error("{0}")]
     Other(String),
 }
 
@@ -91,18 +93,6 @@ impl Schema {
         add(&errors, &mut faults);
         faults.truncate(MAX_FAULTS);
         faults
-    }
-}
-
-// === impl Fault ===
-
-impl fmt::Display for Fault {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Unknown(name) => write!(f, "there is no setting '{name}'"),
-            Self::Value(rest) => write!(f, "it {rest}"),
-            Self::Other(sentence) => f.write_str(sentence),
-        }
     }
 }
 
