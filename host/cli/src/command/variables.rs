@@ -260,7 +260,7 @@ fn store(arguments: &VariableArguments, shown: &mut Shown) -> Result<(Option<Var
     let (path, kept) = (arguments.vars_store.as_deref(), &arguments.kept);
     match (path, kept) {
         (_, Kept::Given(values)) => Ok((None, Store::of(values))),
-        (None, _) => Ok((None, Store::empty())),
+        (None, _) => Ok((None, Store::default())),
         (Some(path), kept) => {
             let mut file = VarsStore::at(&files::expanded(path))?;
             let store = file.read(shown)?;

@@ -53,7 +53,7 @@ impl VarsStore {
     pub fn read(&mut self, shown: &mut Sources) -> Result<Store, Box<Diagnostic>> {
         self.content = self.regular(&self.path)?;
         let Some(bytes) = self.content.clone() else {
-            return Ok(Store::empty());
+            return Ok(Store::default());
         };
         let mut store = Store::read(&inputs::secret_text(&self.name, bytes, shown)?)?;
         if let Some(bytes) = self.regular(&self.recipes())? {

@@ -21,11 +21,6 @@ pub struct Store {
 // === impl Store ===
 
 impl Store {
-    /// An empty store, for a file that does not exist yet.
-    pub fn empty() -> Self {
-        Self::default()
-    }
-
     /// Reads the values of a file. Names with dots are not split here.
     ///
     /// # Errors
@@ -134,7 +129,7 @@ mod tests {
         );
         assert_eq!(
             Store::read(&yaml::read("s.yml", "---\n").unwrap()).unwrap(),
-            Store::empty()
+            Store::default()
         );
     }
 }

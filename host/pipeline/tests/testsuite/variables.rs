@@ -133,7 +133,7 @@ impl Case<'_> {
         let read = |text| Store::read(&yaml::read("s.yml", text).unwrap()).unwrap();
         let mut store = match &self.kept {
             Some(store) => store.clone(),
-            None => self.store.map_or(Store::empty(), read),
+            None => self.store.map(read).unwrap_or_default(),
         };
         let (stages, mut maker) = (Native::default(), Maker::default());
         let generator: Option<&mut dyn Generator> = self.store.map(|_| &mut maker as &mut dyn Generator);
