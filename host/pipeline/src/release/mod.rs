@@ -127,7 +127,7 @@ impl Job {
 }
 
 fn names_a_process(monit: &str) -> bool {
-    without_erb(monit).lines().any(|line| {
+    outside_of_tags(monit).join(" ").lines().any(|line| {
         let line = line.split('#').next().unwrap_or_default();
         let mut words = line.split_whitespace().map(str::to_ascii_lowercase);
         words.by_ref().any(|word| word == "check") && words.next().is_some_and(|word| word == "process")
@@ -146,19 +146,16 @@ fn start_program(monit: &str) -> Option<String> {
     })
 }
 
-fn without_erb(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    let mut rest = text;
+/// The parts of a template outside of its tags: one more than there are tags.
+pub(crate) fn outside_of_tags(template: &str) -> Vec<&str> {
+    let mut parts = Vec::new();
+    let mut rest = template;
     while let Some((before, tag)) = rest.split_once("<%") {
-        out.push_str(before);
-        out.push(' ');
-        let Some((_, after)) = tag.split_once("%>") else {
-            return out;
-        };
-        rest = after;
+        parts.push(before);
+        rest = tag.split_once("%>").map_or("", |(_, after)| after);
     }
-    out.push_str(rest);
-    out
+    parts.push(rest);
+    parts
 }
 
 /// `[-0-9A-Za-z_+.]+`: what BOSH accepts as a name or version of a release, job or package.

@@ -1,5 +1,7 @@
 //! The line of a template that a line of the rendered file comes from.
 
+use crate::release::outside_of_tags;
+
 /// Characters that two lines have at least in common, so that they are taken for the same.
 const MIN_COMMON_CHARS: usize = 6;
 /// A longer line is not looked for: a template may have many lines that begin like it.
@@ -26,7 +28,7 @@ pub(super) fn in_template(template: &str, rendered: &str, line: u32) -> Option<u
 
 /// Whether a line with tags may be rendered as this text: its parts outside of the tags occur in it, in order.
 fn renders_as(template: &str, rendered: &str) -> bool {
-    let parts = literals(template.trim());
+    let parts = outside_of_tags(template.trim());
     let [first, middle @ .., last] = &parts[..] else {
         return false;
     };
@@ -42,18 +44,6 @@ fn renders_as(template: &str, rendered: &str) -> bool {
         }
     }
     common >= MIN_COMMON_CHARS
-}
-
-/// The parts of a line outside of its tags: one more than there are tags.
-fn literals(line: &str) -> Vec<&str> {
-    let mut parts = Vec::new();
-    let mut rest = line;
-    while let Some((before, tag)) = rest.split_once("<%") {
-        parts.push(before);
-        rest = tag.split_once("%>").map_or("", |(_, after)| after);
-    }
-    parts.push(rest);
-    parts
 }
 
 #[cfg(test)]
