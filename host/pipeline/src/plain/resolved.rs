@@ -30,8 +30,7 @@ pub const DIGEST: &str = "quarks.cloudfoundry.org/resolved-digest";
 /// # Errors
 /// A group without a valid Kubernetes name, or more text than a Secret holds.
 pub fn resolved_secret(names: &Names, group: &ResolvedGroup, version: u32) -> Result<Tree, Box<Diagnostic>> {
-    let unnamed = |error: NameError| Box::new(Diagnostic::error(codes::PLAIN_NO_NAME, error.to_string()));
-    let name = names.resolved(&group.name, Some(version)).map_err(unnamed)?;
+    let name = secret_name(names, group, version)?;
     let label = label_value(&group.name);
     let labels = Tree::object()
         .with(labels::DEPLOYMENT_NAME, names.deployment())
@@ -69,18 +68,16 @@ pub fn mark_pods(
     groups: &[ResolvedGroup],
     version: u32,
 ) -> Result<(), Box<Diagnostic>> {
-    let unnamed = |error: NameError| Box::new(Diagnostic::error(codes::PLAIN_NO_NAME, error.to_string()));
-    let mut digests = HashMap::new();
-    for group in groups {
-        let name = names.resolved(&group.name, Some(version)).map_err(unnamed)?;
-        digests.insert(name, Rendered::of(group));
-    }
-    for object in objects.iter_mut() {
-        if object.str("kind") == Some("StatefulSet") {
-            mark(object, &digests);
-        }
-    }
+    let digest = |group| Ok((secret_name(names, group, version)?, Rendered::of(group)));
+    let digests = groups.iter().map(digest).collect::<Result<_, Box<Diagnostic>>>()?;
+    let is_set = |object: &&mut Tree| object.str("kind") == Some("StatefulSet");
+    objects.iter_mut().filter(is_set).for_each(|set| mark(set, &digests));
     Ok(())
+}
+
+fn secret_name(names: &Names, group: &ResolvedGroup, version: u32) -> Result<String, Box<Diagnostic>> {
+    let unnamed = |error: NameError| Box::new(Diagnostic::error(codes::PLAIN_NO_NAME, error.to_string()));
+    names.resolved(&group.name, Some(version)).map_err(unnamed)
 }
 
 fn mark(set: &mut Tree, digests: &HashMap<String, Rendered>) {
