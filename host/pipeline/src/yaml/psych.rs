@@ -71,11 +71,16 @@ fn digits(text: &str, least: usize, most: usize) -> Option<(&str, &str)> {
     (count >= least).then(|| text.split_at(count))
 }
 
-/// `\d{4}-\d{1,2}-\d{1,2}`, and what follows it.
-fn after_date(text: &str) -> Option<&str> {
+/// What follows `\d{4}-\d{1,2}-`.
+pub(super) fn after_month(text: &str) -> Option<&str> {
     let (_, rest) = digits(text, 4, 4)?;
     let (_, rest) = digits(rest.strip_prefix('-')?, 1, 2)?;
-    Some(digits(rest.strip_prefix('-')?, 1, 2)?.1)
+    rest.strip_prefix('-')
+}
+
+/// What follows `\d{4}-\d{1,2}-\d{1,2}`.
+fn after_date(text: &str) -> Option<&str> {
+    Some(digits(after_month(text)?, 1, 2)?.1)
 }
 
 /// A date by its numbers, which may be 0.
@@ -115,26 +120,28 @@ fn is_zone(text: &str) -> bool {
     })
 }
 
-/// `1:30` and `1:30:00`, with a fraction or without. Of two parts, Psych takes the first for hours.
-fn sexagesimal(text: &str) -> Option<Scalar> {
+/// The parts of a number in base 60, and its fraction: `1:30`, `-1_0:5:59.5`.
+pub(super) fn sexagesimal_parts(text: &str) -> Option<(Vec<&str>, Option<&str>)> {
     let (whole, fraction) = match text.split_once('.') {
         Some((whole, fraction)) => (whole, Some(fraction)),
         None => (text, None),
     };
     let parts: Vec<&str> = whole.split(':').collect();
     let first = parts[0].strip_prefix(['-', '+']).unwrap_or(parts[0]);
-    let is_first = first.starts_with(|c: char| c.is_ascii_digit())
-        && first.bytes().all(|byte| byte.is_ascii_digit() || byte == b'_');
+    let is_number = |part: &str| part.bytes().all(|byte| byte.is_ascii_digit() || byte == b'_');
     let is_later = |part: &&str| match part.as_bytes() {
         [one] => one.is_ascii_digit(),
         [ten, one] => (b'0'..=b'5').contains(ten) && one.is_ascii_digit(),
         _ => false,
     };
-    let is_fraction = |rest: &str| rest.bytes().all(|byte| byte.is_ascii_digit() || byte == b'_');
-    let fits = (2..=3).contains(&parts.len()) && is_first && parts[1..].iter().all(is_later);
-    if !fits || !fraction.is_none_or(is_fraction) {
-        return None;
-    }
+    let is_first = first.starts_with(|c: char| c.is_ascii_digit()) && is_number(first);
+    let fits = is_first && parts.len() > 1 && parts[1..].iter().all(is_later) && fraction.is_none_or(is_number);
+    fits.then_some((parts, fraction))
+}
+
+/// `1:30` and `1:30:00`, with a fraction or without. Of two parts, Psych takes the first for hours.
+fn sexagesimal(text: &str) -> Option<Scalar> {
+    let (parts, fraction) = sexagesimal_parts(text).filter(|(parts, _)| parts.len() <= 3)?;
     let weights = [3600_i128, 60, 1];
     if fraction.is_some() {
         let with_fraction: Vec<&str> = text.split(':').collect();

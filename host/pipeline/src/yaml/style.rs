@@ -35,7 +35,8 @@ pub(super) fn of_string(text: &str, key: bool, readers: Readers) -> Style {
         };
     }
     let mistaken = match (Scalar::plain(text), readers) {
-        (Scalar::String, Readers::YamlV2) => is_sexagesimal(text),
+        // yaml.v2 quotes numbers in base 60 for other readers.
+        (Scalar::String, Readers::YamlV2) => psych::sexagesimal_parts(text).is_some(),
         (Scalar::String, Readers::All) => shape.plain && misread(text),
         // Only a key merges; the writer handles that.
         (Scalar::Merge, Readers::YamlV2) => false,
@@ -174,26 +175,6 @@ fn indicators(text: &str) -> bool {
     })
 }
 
-/// A number in base 60, which yaml.v2 quotes for other readers: `1:30`, `-1_0:5:59.5`.
-fn is_sexagesimal(text: &str) -> bool {
-    let rest = text.strip_prefix(['+', '-']).unwrap_or(text);
-    let only = |part: &str| part.bytes().all(|byte| byte.is_ascii_digit() || byte == b'_');
-    let (whole, fraction) = rest.split_once('.').unwrap_or((rest, ""));
-    let mut parts = whole.split(':');
-    let first = parts.next().unwrap_or("");
-    let places: Vec<&str> = parts.collect();
-    let place = |part: &&str| match part.as_bytes() {
-        [ones] => ones.is_ascii_digit(),
-        [tens, ones] => matches!(tens, b'0'..=b'5') && ones.is_ascii_digit(),
-        _ => false,
-    };
-    first.starts_with(|c: char| c.is_ascii_digit())
-        && only(first)
-        && only(fraction)
-        && !places.is_empty()
-        && places.iter().all(place)
-}
-
 /// Strings that yaml.v2 reads as strings and other readers do not: Ruby's Psych, and readers of YAML 1.1 and 1.2.
 fn misread(text: &str) -> bool {
     let Some(first) = text.bytes().next() else { return false };
@@ -245,18 +226,11 @@ fn like_number(text: &str) -> bool {
 
 /// A date, with or without a time, in any of the forms of YAML 1.1.
 fn like_time(text: &str) -> bool {
-    let mut parts = text.trim_start_matches('-').splitn(3, '-');
-    let year = parts
-        .next()
-        .is_some_and(|year| year.len() == 4 && year.bytes().all(|byte| byte.is_ascii_digit()));
-    let month = parts
-        .next()
-        .is_some_and(|month| matches!(month.len(), 1 | 2) && month.bytes().all(|byte| byte.is_ascii_digit()));
-    let day = parts.next().is_some_and(|day| {
+    let day = psych::after_month(text.trim_start_matches('-'));
+    day.is_some_and(|day| {
         day.starts_with(|c: char| c.is_ascii_digit())
             && day.bytes().all(|byte| {
                 byte.is_ascii_digit() || matches!(byte, b' ' | b'\t' | b':' | b'.' | b'+' | b'-' | b'T' | b't' | b'Z')
             })
-    });
-    year && month && day
+    })
 }
