@@ -6,17 +6,11 @@
 use crate::diagnostic::{Diagnostic, Severity};
 use boson_document::SUGGESTION;
 use indexmap::IndexMap;
-use indexmap::map::Entry;
 use std::collections::HashSet;
 use std::hash::Hash;
 
-/// Diagnostics of one kind.
-pub(super) struct Kind<'d> {
-    /// The first, which is shown in full.
-    pub first: &'d Diagnostic,
-    /// All others, in order.
-    pub others: Vec<&'d Diagnostic>,
-}
+/// Diagnostics of one kind, in order, at least one. The first is shown in full.
+type Kind<'d> = Vec<&'d Diagnostic>;
 
 /// Warnings and notes by kind, ignoring their help texts: for a summary. Each misspelt name is a kind of its own,
 /// because its help text names the one that is meant.
@@ -38,26 +32,17 @@ fn grouped<'d, K: Eq + Hash>(
 ) -> Vec<Kind<'d>> {
     let mut kinds: IndexMap<K, Kind<'d>> = IndexMap::new();
     for diagnostic in diagnostics {
-        match kinds.entry(key(diagnostic)) {
-            Entry::Occupied(mut found) => found.get_mut().others.push(diagnostic),
-            Entry::Vacant(new) => {
-                new.insert(Kind {
-                    first: diagnostic,
-                    others: Vec::new(),
-                });
-            }
-        }
+        kinds.entry(key(diagnostic)).or_default().push(diagnostic);
     }
     let mut kinds: Vec<_> = kinds.into_values().collect();
     // So that no user has to scroll past two hundred warnings to find out what failed.
-    kinds.sort_by_key(|kind| kind.first.severity);
+    kinds.sort_by_key(|kind| kind[0].severity);
     kinds
 }
 
 /// The names by which the messages of a kind differ, each once, in order; empty if all are the same.
-pub(super) fn names(kind: &Kind<'_>) -> Vec<String> {
-    let all = || std::iter::once(kind.first).chain(kind.others.iter().copied());
-    let quoted: Vec<Vec<&str>> = all().map(|one| quoted(&one.message)).collect();
+pub(super) fn names(kind: &[&Diagnostic]) -> Vec<String> {
+    let quoted: Vec<Vec<&str>> = kind.iter().map(|one| quoted(&one.message)).collect();
     let differs = |at: &usize| quoted.iter().any(|names| names.get(*at) != quoted[0].get(*at));
     let varying: Vec<usize> = (0..quoted[0].len()).filter(differs).collect();
     let name = |names: &Vec<&str>| {
@@ -146,7 +131,7 @@ mod tests {
         let kinds = kinds(diagnostics);
         kinds
             .iter()
-            .map(|kind| (kind.first.message.as_str(), kind.others.len()))
+            .map(|kind| (kind[0].message.as_str(), kind.len() - 1))
             .collect()
     }
 

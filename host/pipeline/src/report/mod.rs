@@ -15,7 +15,6 @@ pub use sources::{Located, Sources};
 use crate::diagnostic::{Diagnostic, Place, Related, Severity};
 use crate::listing::first_of;
 use excerpt::Excerpt;
-use kinds::Kind;
 use paint::Paint;
 use serde::Serialize;
 use std::collections::HashSet;
@@ -69,10 +68,11 @@ pub fn entries(diagnostics: &[Diagnostic], sources: &Sources) -> Vec<Entry> {
 pub fn text(diagnostics: &[Diagnostic], sources: &Sources, color: bool) -> String {
     let mut out = String::new();
     for kind in kinds::kinds(diagnostics) {
-        let paint = Paint::new(color, kind.first.severity);
-        one(kind.first, &sources.locate(&kind.first.place), paint, &mut out);
-        related(kind.first, sources, paint, &mut out);
-        others(&kind, sources, paint, &mut out);
+        let first = kind[0];
+        let paint = Paint::new(color, first.severity);
+        one(first, &sources.locate(&first.place), paint, &mut out);
+        related(first, sources, paint, &mut out);
+        others(first, &kind[1..], sources, paint, &mut out);
         out.push('\n');
     }
     out
@@ -85,7 +85,7 @@ pub fn summary(diagnostics: &[Diagnostic], sources: &Sources, color: bool) -> St
     let errors: Vec<Diagnostic> = errors.into_iter().cloned().collect();
     let mut out = text(&errors, sources, color);
     for kind in kinds::coarse(others) {
-        short(&kind, sources, Paint::new(color, kind.first.severity), &mut out);
+        short(&kind, sources, Paint::new(color, kind[0].severity), &mut out);
         out.push('\n');
     }
     out
@@ -100,13 +100,11 @@ pub fn kinds_of_warnings(diagnostics: &[Diagnostic]) -> usize {
 /// Number of places, or names, of a kind that a summary shows.
 const MAX_SHOWN_PLACES: usize = 3;
 
-fn short(kind: &Kind<'_>, sources: &Sources, paint: Paint, out: &mut String) {
-    let first = kind.first;
-    let count = kind.others.len() + 1;
-    let times = if count > 1 {
-        format!(" ({count} times)")
-    } else {
-        String::new()
+fn short(kind: &[&Diagnostic], sources: &Sources, paint: Paint, out: &mut String) {
+    let first = kind[0];
+    let times = match kind.len() {
+        1 => String::new(),
+        count => format!(" ({count} times)"),
     };
     let message = clean::text(&first.sentence()).replace('\n', "\n  ");
     out.push_str(&format!("{}{times}\n", head(first, &message, paint)));
@@ -127,9 +125,9 @@ fn short(kind: &Kind<'_>, sources: &Sources, paint: Paint, out: &mut String) {
 }
 
 /// The places of a kind, each once; the file is named where it changes.
-fn places(kind: &Kind<'_>, sources: &Sources) -> Vec<String> {
+fn places(kind: &[&Diagnostic], sources: &Sources) -> Vec<String> {
     let (mut shown, mut out, mut before) = (HashSet::new(), Vec::new(), None);
-    for one in std::iter::once(kind.first).chain(kind.others.iter().copied()) {
+    for one in kind {
         let located = sources.locate(&one.place);
         let Some(file) = located.file.clone() else { continue };
         let whole = place(&file, &located);
@@ -147,20 +145,20 @@ fn places(kind: &Kind<'_>, sources: &Sources) -> Vec<String> {
 }
 
 /// A line for each further diagnostic of a kind: its place, and its message if it differs.
-fn others(kind: &Kind<'_>, sources: &Sources, paint: Paint, out: &mut String) {
-    if kind.others.is_empty() {
+fn others(first: &Diagnostic, others: &[&Diagnostic], sources: &Sources, paint: Paint, out: &mut String) {
+    if others.is_empty() {
         return;
     }
-    let count = paint.strong(&format!("{} more like this:", kind.others.len()));
+    let count = paint.strong(&format!("{} more like this:", others.len()));
     out.push_str(&format!("  {} {count}\n", paint.frame("=")));
-    for other in &kind.others {
+    for other in others {
         let located = sources.locate(&other.place);
         let file = located.file.as_deref().unwrap_or_default();
         let mut line = place(file, &located);
         let path = located.path.as_deref().map(clean::line);
-        if let Some(path) = path.filter(|_| other.message == kind.first.message) {
+        if let Some(path) = path.filter(|_| other.message == first.message) {
             line.push_str(&format!("  {path}"));
-        } else if other.message != kind.first.message {
+        } else if other.message != first.message {
             line.push_str(&format!("  {}", clean::line(&other.sentence())));
         }
         out.push_str(&format!("    {} {line}\n", paint.frame("-->")));
