@@ -8,7 +8,7 @@ use crate::diagnostic::Diagnostic;
 use crate::resolved_document;
 use crate::stage::{JobFiles, Named, Reply, ResolvedGroup, Stage, StageError, Stages};
 use crate::yaml::{self, Dialect, Document};
-use boson_document::{Pointer, Tree};
+use boson_document::{Map, Pointer, Tree};
 use std::slice;
 
 /// Path of the operations in an instance group.
@@ -251,23 +251,15 @@ impl<'a> Operations<'a> {
 
     /// What operations on bpm.yml cannot do: a job gets its file, or loses it, by its release.
     fn without_effect(&self, changed: &Tree, jobs: &[JobFiles]) -> Vec<Diagnostic> {
-        let configs = changed.get(CONFIGS);
-        let members = changed.as_object().into_iter().flat_map(|map| map.keys());
-        let members = members.filter(|key| *key != CONFIGS);
-        let mut names: Vec<String> = members.map(|key| format!("/{key}")).collect();
-        let with_file = |name: &str| jobs.iter().any(|job| job.job == name && !job.bpm.is_empty());
-        let configured = configs.and_then(Tree::as_object).into_iter().flat_map(|map| map.keys());
-        names.extend(
-            configured
-                .filter(|job| !with_file(job))
-                .map(|job| format!("/{CONFIGS}/{job}")),
-        );
-        let removed = jobs.iter().filter(|job| !job.bpm.is_empty());
-        names.extend(
-            removed
-                .filter(|job| configs.is_none_or(|configs| configs.get(&job.job).is_none()))
-                .map(|job| format!("/{CONFIGS}/{}", job.job)),
-        );
+        let configs = changed.get(CONFIGS).and_then(Tree::as_object);
+        let configured: Vec<&String> = configs.into_iter().flat_map(Map::keys).collect();
+        let with_file = jobs.iter().filter(|job| !job.bpm.is_empty());
+        let with_file: Vec<&String> = with_file.map(|job| &job.job).collect();
+        let added = configured.iter().filter(|job| !with_file.contains(job));
+        let removed = with_file.iter().filter(|job| !configured.contains(job));
+        let jobs = added.chain(removed).map(|job| format!("/{CONFIGS}/{job}"));
+        let members = changed.as_object().into_iter().flat_map(Map::keys);
+        let members = members.filter(|key| *key != CONFIGS).map(|key| format!("/{key}"));
         let warn = |name: String| {
             let text = format!(
                 "The operations of preRenderOps.bpm have no effect on '{name}': they change the bpm.yml of the group's jobs, '/{CONFIGS}/<job>'"
@@ -277,6 +269,6 @@ impl<'a> Operations<'a> {
                 .at(self.at())
                 .help("describe the processes of a job without bpm.yml in its property quarks.bpm")
         };
-        names.into_iter().map(warn).collect()
+        members.chain(jobs).map(warn).collect()
     }
 }
