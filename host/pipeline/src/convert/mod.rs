@@ -119,24 +119,19 @@ pub struct ConversionError;
 /// Converts a manifest and reports each step to `progress`. If a stage fails, the result holds all its errors and the
 /// warnings of the stages before.
 pub fn convert(stages: &dyn Stages, inputs: &Inputs<'_>, progress: &dyn Fn(&str)) -> Conversion {
-    let mut run = Run {
-        stages,
-        inputs,
+    let done = Conversion {
+        result: Err(ConversionError),
         diagnostics: Vec::new(),
         rendered: Vec::new(),
         files: Vec::new(),
     };
-    let result = run.objects(progress).map_err(|errors| {
+    let mut run = Run { stages, inputs, done };
+    match run.objects(progress) {
+        Ok(objects) => run.done.result = Ok(objects),
         // Errors first, so that no user has to scroll past two hundred warnings.
-        run.diagnostics.splice(0..0, errors);
-        ConversionError
-    });
-    Conversion {
-        result,
-        diagnostics: run.diagnostics,
-        rendered: run.rendered,
-        files: run.files,
+        Err(errors) => drop(run.done.diagnostics.splice(0..0, errors)),
     }
+    run.done
 }
 
 /// Finds mistakes of the manifest that do not depend on values: runs all stages before the templates.
@@ -165,9 +160,7 @@ pub fn check(
 struct Run<'a> {
     stages: &'a dyn Stages,
     inputs: &'a Inputs<'a>,
-    diagnostics: Vec<Diagnostic>,
-    rendered: Vec<yaml::Document>,
-    files: Vec<GroupFiles>,
+    done: Conversion,
 }
 
 /// The instance groups of a deployment, resolved.
@@ -223,7 +216,7 @@ impl Run<'_> {
         }
         whole.add(links, "the host")?;
         let each = groups.into_iter().zip(rendered.into_iter().flatten());
-        self.files = each
+        self.done.files = each
             .map(|(resolved, RenderedGroup { instances, .. })| GroupFiles { resolved, instances })
             .collect();
         Ok(whole.into_objects())
@@ -240,13 +233,13 @@ impl Run<'_> {
             inputs.external,
         );
         let (resolved, reported) = gathered.map_err(StageError::into_diagnostics)?;
-        self.diagnostics.extend(reported);
+        self.done.diagnostics.extend(reported);
         // Refuses what is too large now: rendering it would take minutes.
         let secrets = match inputs.target {
             Target::Kubernetes => resolved_secrets(names, &resolved.groups),
             Target::Quarks => Ok(Vec::new()),
         };
-        let links = link_secrets::secrets(names, &resolved.providers, inputs.manifest, &mut self.diagnostics);
+        let links = link_secrets::secrets(names, &resolved.providers, inputs.manifest, &mut self.done.diagnostics);
         let shared = shared_links::secret(names, &resolved.providers, inputs.manifest.tree).map_err(Vec::from);
         match (secrets, links, shared) {
             (Ok(secrets), Ok(links), Ok(shared)) => Ok(Gathered {
@@ -271,11 +264,11 @@ impl Run<'_> {
             inputs.releases,
             inputs.filter,
             inputs.threads,
-            &mut self.diagnostics,
+            &mut self.done.diagnostics,
         );
         match rendering {
             Ok(rendering) => {
-                self.rendered = rendering.documents;
+                self.done.rendered = rendering.documents;
                 let mut failures = Vec::new();
                 let groups = rendering.groups.into_iter();
                 let groups = groups.map(|group| group.map_err(|failure| failures.push(failure)).ok());
@@ -299,12 +292,12 @@ impl Run<'_> {
             is_partial: false,
             threads: inputs.threads,
         };
-        objects(self.stages, &making, groups, errors, &mut self.diagnostics).result
+        objects(self.stages, &making, groups, errors, &mut self.done.diagnostics).result
     }
 
     fn lower(&mut self, objects: Vec<Tree>, names: &Names, groups: &[ResolvedGroup]) -> Outcome<Vec<Tree>> {
         let (mut plain, reported) = plain::lower(objects, self.inputs.values)?;
-        self.diagnostics.extend(reported);
+        self.done.diagnostics.extend(reported);
         plain::resolved::mark_pods(&mut plain, names, groups, plain::FIRST_VERSION)?;
         Ok(plain)
     }
