@@ -235,8 +235,9 @@ impl Run<'_> {
         let (resolved, reported) = gathered.map_err(StageError::into_diagnostics)?;
         self.done.diagnostics.extend(reported);
         // Refuses what is too large now: rendering it would take minutes.
+        let secret = |group| plain::resolved::resolved_secret(names, group);
         let secrets = match inputs.target {
-            Target::Kubernetes => resolved_secrets(names, &resolved.groups),
+            Target::Kubernetes => all(resolved.groups.iter().map(secret)),
             Target::Quarks => Ok(Vec::new()),
         };
         let links = link_secrets::secrets(names, &resolved.providers, inputs.manifest, &mut self.done.diagnostics);
@@ -298,14 +299,9 @@ impl Run<'_> {
     fn lower(&mut self, objects: Vec<Tree>, names: &Names, groups: &[ResolvedGroup]) -> Outcome<Vec<Tree>> {
         let (mut plain, reported) = plain::lower(objects, self.inputs.values)?;
         self.done.diagnostics.extend(reported);
-        plain::resolved::mark_pods(&mut plain, names, groups, plain::FIRST_VERSION)?;
+        plain::resolved::mark_pods(&mut plain, names, groups)?;
         Ok(plain)
     }
-}
-
-fn resolved_secrets(names: &Names, groups: &[ResolvedGroup]) -> Outcome<Vec<Tree>> {
-    let secret = |group| plain::resolved::resolved_secret(names, group, plain::FIRST_VERSION);
-    all(groups.iter().map(secret))
 }
 
 fn names(deployment: &Deployment) -> Outcome<Names> {

@@ -1,5 +1,6 @@
 //! The Secrets with the resolved documents of instance groups, which init containers render templates from.
 
+use super::FIRST_VERSION;
 use crate::object::{metadata, new_object, remove};
 use crate::plain::codes;
 use crate::resolved_document;
@@ -22,22 +23,21 @@ pub const REPLICAS: &str = "replicas";
 /// instances does not count.
 pub const DIGEST: &str = "quarks.cloudfoundry.org/resolved-digest";
 
-/// The Secret of a group at one version.
+/// The Secret of a group, at the first version.
 ///
-/// Its document is compressed if it is large. It is not marked as immutable: callers that store several versions do
-/// that.
+/// Its document is compressed if it is large. It is not marked as immutable: the next conversion replaces it.
 ///
 /// # Errors
 /// A group without a valid Kubernetes name, or more text than a Secret holds.
-pub fn resolved_secret(names: &Names, group: &ResolvedGroup, version: u32) -> Result<Tree, Box<Diagnostic>> {
-    let name = secret_name(names, group, version)?;
+pub fn resolved_secret(names: &Names, group: &ResolvedGroup) -> Result<Tree, Box<Diagnostic>> {
+    let name = secret_name(names, group)?;
     let label = label_value(&group.name);
     let labels = Tree::object()
         .with(labels::DEPLOYMENT_NAME, names.deployment())
         .with(labels::INSTANCE_GROUP_NAME, label)
         .with(labels::SECRET_TYPE, secret_type::RESOLVED)
         .with(labels::SECRET_KIND, secret_kind::VERSIONED)
-        .with(labels::SECRET_VERSION, version.to_string());
+        .with(labels::SECRET_VERSION, FIRST_VERSION.to_string());
     let tags: Tree = super::tags(&group.document, Some(&group.name)).into_iter().collect();
     let secret = new_object("v1", "Secret", metadata(&name, None, labels, tags)).with("type", "Opaque");
     super::secret::with_packed_data(secret, entries(group)).map_err(|error| {
@@ -62,22 +62,17 @@ pub fn entries(group: &ResolvedGroup) -> Vec<(String, String)> {
 ///
 /// # Errors
 /// A group without a valid Kubernetes name.
-pub fn mark_pods(
-    objects: &mut [Tree],
-    names: &Names,
-    groups: &[ResolvedGroup],
-    version: u32,
-) -> Result<(), Box<Diagnostic>> {
-    let digest = |group| Ok((secret_name(names, group, version)?, Rendered::of(group)));
+pub fn mark_pods(objects: &mut [Tree], names: &Names, groups: &[ResolvedGroup]) -> Result<(), Box<Diagnostic>> {
+    let digest = |group| Ok((secret_name(names, group)?, Rendered::of(group)));
     let digests = groups.iter().map(digest).collect::<Result<_, Box<Diagnostic>>>()?;
     let is_set = |object: &&mut Tree| object.str("kind") == Some("StatefulSet");
     objects.iter_mut().filter(is_set).for_each(|set| mark(set, &digests));
     Ok(())
 }
 
-fn secret_name(names: &Names, group: &ResolvedGroup, version: u32) -> Result<String, Box<Diagnostic>> {
+fn secret_name(names: &Names, group: &ResolvedGroup) -> Result<String, Box<Diagnostic>> {
     let unnamed = |error: NameError| Box::new(Diagnostic::error(codes::PLAIN_NO_NAME, error.to_string()));
-    names.resolved(&group.name, Some(version)).map_err(unnamed)
+    names.resolved(&group.name, Some(FIRST_VERSION)).map_err(unnamed)
 }
 
 fn mark(set: &mut Tree, digests: &HashMap<String, Rendered>) {

@@ -468,7 +468,7 @@ fn group(name: &str, more: &str) -> ResolvedGroup {
 #[test]
 fn the_resolved_document_is_written_to_a_versioned_secret() {
     let names = Names::new("dep", "ns", "cluster.local").unwrap();
-    let secret = resolved::resolved_secret(&names, &group("my_group", "b"), 1).unwrap();
+    let secret = resolved::resolved_secret(&names, &group("my_group", "b")).unwrap();
     assert_eq!(
         at(&secret, "/metadata/name").as_str(),
         Some("dep.ig-resolved.my-group-v1")
@@ -488,7 +488,7 @@ fn the_resolved_document_is_written_to_a_versioned_secret() {
 #[test]
 fn a_large_resolved_document_is_compressed_and_one_that_stays_too_large_is_refused() {
     let names = Names::new("dep", "ns", "cluster.local").unwrap();
-    let secret = resolved::resolved_secret(&names, &group("g", &"x".repeat(1_100_000)), 1).unwrap();
+    let secret = resolved::resolved_secret(&names, &group("g", &"x".repeat(1_100_000))).unwrap();
     let annotation = at(&secret, "/metadata/annotations").str(boson_manifest::labels::ENCODING);
     assert_eq!(annotation, Some("gzip"));
     let data = at(&secret, "/data");
@@ -505,7 +505,7 @@ fn a_large_resolved_document_is_compressed_and_one_that_stays_too_large_is_refus
             )
         })
         .collect();
-    let error = resolved::resolved_secret(&names, &group("g", &noise), 1).unwrap_err();
+    let error = resolved::resolved_secret(&names, &group("g", &noise)).unwrap_err();
     assert_eq!(error.code, "plain-secret-too-large");
     assert!(error.message.contains("'dep.ig-resolved.g-v1'"), "{}", error.message);
 }
@@ -517,7 +517,7 @@ fn tags_are_on_the_secrets_of_resolved_documents_too() {
         name: "g".into(),
         document: tree(r#"{"tags": {"a": "1", "b": 2}, "instance_groups": [{"name": "g", "tags": {"a": "own"}}]}"#),
     };
-    let secret = resolved::resolved_secret(&names, &group, 1).unwrap();
+    let secret = resolved::resolved_secret(&names, &group).unwrap();
     let annotations = at(&secret, "/metadata/annotations");
     assert_eq!(json::to_text(annotations), r#"{"a":"own","b":"2"}"#);
 }
@@ -528,7 +528,7 @@ fn a_changed_document_restarts_the_pods_that_render_it() {
     let volume = r#""volumes": [{"name": "x", "emptyDir": {}}, {"name": "ig-resolved", "secret": {"secretName": "dep.ig-resolved.nats-v1"}}],"#;
     let digest = |document: &str, volume: &str| {
         let mut objects = stateful_set::stateful_sets(&set("", volume, ""), 1).unwrap();
-        resolved::mark_pods(&mut objects, &names, &[group("nats", document)], 1).unwrap();
+        resolved::mark_pods(&mut objects, &names, &[group("nats", document)]).unwrap();
         json::to_text(at(&objects[0], "/spec/template/metadata/annotations"))
     };
     assert!(digest("a", volume).starts_with(r#"{"a":"b","quarks.cloudfoundry.org/resolved-digest":""#));
@@ -553,7 +553,7 @@ fn more_instances_restart_only_the_pods_whose_index_moves() {
         );
         let (name, document) = ("nats".into(), tree(&document));
         let mut objects = stateful_set::stateful_sets(&set(r#""zones": ["z1", "z2"],"#, volume, ""), 1).unwrap();
-        resolved::mark_pods(&mut objects, &names, &[ResolvedGroup { name, document }], 1).unwrap();
+        resolved::mark_pods(&mut objects, &names, &[ResolvedGroup { name, document }]).unwrap();
         let digest = |set: &Tree| json::to_text(at(set, "/spec/template/metadata/annotations"));
         objects.iter().map(digest).collect::<Vec<_>>()
     };
