@@ -160,10 +160,7 @@ pub fn files_of(
     for file in wanted {
         sources.add_text(&file.document_name, &file.text);
     }
-    let names: Vec<String> = wanted.iter().map(|file| job.template_name(file)).collect();
-    let named = wanted.iter().zip(&names);
-    let templates: Vec<Template<'_>> = named.map(|(file, name)| Template { name, text: &file.text }).collect();
-    filling::fill(plugins, group, job, &templates, context, Filter { secrets, sources })
+    filling::fill(plugins, group, job, wanted, context, Filter { secrets, sources })
 }
 
 /// The errors of one job, and then all of them as BOSH prints them.

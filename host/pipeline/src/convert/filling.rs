@@ -33,17 +33,19 @@ impl Filled {
     }
 }
 
-/// Renders `templates` of `job` in an instance group, if that is known, named as [`Job::template_name`] names them.
-/// `filter`: what their errors may quote.
+/// Renders these templates of `job` in an instance group, if that is known. `filter`: what their errors may quote.
 pub fn fill(
     stages: &dyn Stages,
     group: Option<&str>,
     job: &Job,
-    templates: &[Template<'_>],
+    files: &[&TemplateFile],
     context: &Tree,
     filter: Filter<'_>,
 ) -> Filled {
-    let mut filled = call(stages, group, templates, context);
+    let names: Vec<String> = files.iter().map(|file| job.template_name(file)).collect();
+    let named = files.iter().zip(&names);
+    let templates: Vec<Template<'_>> = named.map(|(file, name)| Template { name, text: &file.text }).collect();
+    let mut filled = call(stages, group, &templates, context);
     let exception = Exception::of(job, context, filter);
     for diagnostic in &mut filled.diagnostics {
         hide_values(diagnostic, &exception);

@@ -16,10 +16,10 @@ use super::packages;
 use super::parallel;
 use super::selection::{self, Selection, is_about};
 use crate::diagnostic::{Diagnostic, Severity};
-use crate::release::{self, Job, Release};
+use crate::release::{self, Job, Release, TemplateFile};
 use crate::resolved_document::{jobs, quarks};
 use crate::scrub::Filter;
-use crate::stage::{JobFiles, Rendered, ResolvedGroup, Stages, Template};
+use crate::stage::{JobFiles, Rendered, ResolvedGroup, Stages};
 use crate::yaml;
 use boson_document::{Tree, json};
 use std::collections::{BTreeMap, BTreeSet};
@@ -304,7 +304,7 @@ fn once<'n>(notes: impl Iterator<Item = &'n Diagnostic>) -> Vec<Diagnostic> {
 
 impl Work<'_> {
     /// Renders these templates of the job.
-    fn fill(&self, stages: &dyn Stages, templates: &[Template<'_>], context: &Tree, filter: Filter<'_>) -> Filled {
+    fn fill(&self, stages: &dyn Stages, templates: &[&TemplateFile], context: &Tree, filter: Filter<'_>) -> Filled {
         filling::fill(stages, Some(self.group_name), self.files, templates, context, filter)
     }
 
@@ -354,21 +354,14 @@ fn work<'a>(groups: &'a [ResolvedGroup], releases: &'a [Release]) -> Vec<Work<'a
 }
 
 fn run(stages: &dyn Stages, filter: Filter<'_>, work: &Work<'_>) -> Outcome {
-    let names: Vec<String> = work
-        .files
-        .templates
-        .iter()
-        .map(|file| work.files.template_name(file))
-        .collect();
-    let monit = format!("{}/monit", work.files.name);
+    let monit = selection::monit(work.files);
     let by_monit = selection::by_monit(work.job, work.files);
-    let selected = Selection::of(work.files, &names, &monit, work.nth, work.hypothetical, by_monit);
+    let selected = Selection::of(work.files, monit.as_ref(), work.nth, work.hypothetical, by_monit);
     let mut outcome = Outcome::default();
     let mut rendered = Vec::new();
     if let Some(context) = work.context(ANY_IP).filter(|_| !selected.others.is_empty()) {
         let mut filled = work.fill(stages, &selected.others, &context, filter);
-        let is_other = |one: &Diagnostic| !selected.is_about_bpm(one, work.files);
-        filled.diagnostics.retain(is_other);
+        filled.diagnostics.retain(|one| !selected.is_about_bpm(one));
         outcome.aliases = alias_files::among(&filled.files, work.files);
         outcome
             .diagnostics
@@ -428,8 +421,8 @@ fn bpm_file(
     stages: &dyn Stages,
     filter: Filter<'_>,
     work: &Work<'_>,
-    before: &[Template<'_>],
-    bpm: Template<'_>,
+    before: &[&TemplateFile],
+    bpm: &TemplateFile,
     context: &Tree,
 ) -> Filled {
     let alone = || work.fill(stages, std::slice::from_ref(&bpm), context, filter);
@@ -438,10 +431,9 @@ fn bpm_file(
     }
     let all = [before, std::slice::from_ref(&bpm)].concat();
     let mut filled = work.fill(stages, &all, context, filter);
-    filled
-        .diagnostics
-        .retain(|diagnostic| is_about(diagnostic, bpm.name, work.files));
-    let file = filled.files.pop().filter(|file| file.name == bpm.name);
+    filled.diagnostics.retain(|diagnostic| is_about(diagnostic, bpm));
+    let name = work.files.template_name(bpm);
+    let file = filled.files.pop().filter(|file| file.name == name);
     if file.is_none() && !filled.failed() {
         return alone();
     }

@@ -5,36 +5,28 @@ use super::alike;
 use crate::diagnostic::Diagnostic;
 use crate::release::{Job, TemplateFile};
 use crate::resolved_document::quarks;
-use crate::stage::Template;
 use boson_document::Tree;
 
 /// The templates of a job that are rendered on an instance.
 pub(super) struct Selection<'t> {
     /// Rendered only to find errors.
-    pub others: Vec<Template<'t>>,
+    pub others: Vec<&'t TemplateFile>,
     /// The templates that shape the pods, and those before them whose changes to Ruby's classes may affect them.
-    pub bpm: Option<Template<'t>>,
-    pub before_bpm: Vec<Template<'t>>,
+    pub bpm: Option<&'t TemplateFile>,
+    pub before_bpm: Vec<&'t TemplateFile>,
 }
 
 // === impl Selection ===
 
 impl<'t> Selection<'t> {
-    /// The selection for instance number `nth`. `names`, `monit`: what the job's templates, in order, and its monit
-    /// file are called. `hypothetical`: the group has no instances. For `by_monit`, see [`by_monit`].
-    pub fn of(
-        job: &'t Job,
-        names: &'t [String],
-        monit: &'t str,
-        nth: usize,
-        hypothetical: bool,
-        by_monit: bool,
-    ) -> Self {
-        let all = in_order(job, names, monit, by_monit);
-        let reaches = all.iter().any(|(_, one)| alike::may_reach_others(one.text));
+    /// The selection for instance number `nth`. `monit`: see [`monit`]. `hypothetical`: the group has no instances. For
+    /// `by_monit`, see [`by_monit`].
+    pub fn of(job: &'t Job, monit: Option<&'t TemplateFile>, nth: usize, hypothetical: bool, by_monit: bool) -> Self {
+        let all = in_order(job, monit, by_monit);
+        let reaches = all.iter().any(|(_, one)| alike::may_reach_others(&one.text));
         // A template that does not fail on the first instance and does not depend on the instance fails on none, unless
         // a template before it could depend on it.
-        let is_needed = |one: &Template<'_>| nth == 0 || reaches || alike::may_differ(one.text);
+        let is_needed = |one: &TemplateFile| nth == 0 || reaches || alike::may_differ(&one.text);
         let mut selected = Self {
             others: Vec::new(),
             bpm: None,
@@ -44,15 +36,15 @@ impl<'t> Selection<'t> {
         for (is_bpm, one) in all {
             let is_first_bpm = is_bpm && before_bpm;
             before_bpm &= !is_bpm;
-            if before_bpm && alike::may_reach_others(one.text) {
-                selected.before_bpm.push(one.clone());
+            if before_bpm && alike::may_reach_others(&one.text) {
+                selected.before_bpm.push(one);
             }
             // A group without instances needs nothing else, and BOSH renders nothing for it.
-            let is_other = !hypothetical && alike::is_evaluated(one.text) && (!is_first_bpm || reaches);
-            if is_other && is_needed(&one) {
-                selected.others.push(one.clone());
+            let is_other = !hypothetical && alike::is_evaluated(&one.text) && (!is_first_bpm || reaches);
+            if is_other && is_needed(one) {
+                selected.others.push(one);
             }
-            if is_first_bpm && is_needed(&one) {
+            if is_first_bpm && is_needed(one) {
                 selected.bpm = Some(one);
             }
         }
@@ -60,18 +52,14 @@ impl<'t> Selection<'t> {
     }
 
     /// Whether the diagnostic is about the bpm file. Only its errors with the pod's address count.
-    pub fn is_about_bpm(&self, reported: &Diagnostic, job: &Job) -> bool {
-        self.bpm.as_ref().is_some_and(|bpm| is_about(reported, bpm.name, job))
+    pub fn is_about_bpm(&self, reported: &Diagnostic) -> bool {
+        self.bpm.is_some_and(|bpm| is_about(reported, bpm))
     }
 }
 
-/// Whether the diagnostic is about this template of the job.
-pub(super) fn is_about(reported: &Diagnostic, template: &str, job: &Job) -> bool {
-    if template.strip_prefix(&job.name) == Some("/monit") {
-        return reported.place.document.as_deref() == Some(job.monit_document.as_str());
-    }
-    let file = job.templates.iter().find(|file| job.template_name(file) == template);
-    file.is_some_and(|file| reported.place.document.as_deref() == Some(file.document_name.as_str()))
+/// Whether the diagnostic is about this template.
+pub(super) fn is_about(reported: &Diagnostic, template: &TemplateFile) -> bool {
+    reported.place.document.as_ref() == Some(&template.document_name)
 }
 
 /// Whether a job of a resolved group runs by its monit file: the user asks for it, and nothing else describes its
@@ -104,10 +92,8 @@ pub fn reaching_monit(job: &Job) -> Option<TemplateFile> {
 }
 
 /// All templates, and whether each is a bpm file. BOSH renders them in one process, `monit` first.
-fn in_order<'t>(job: &'t Job, names: &'t [String], monit: &'t str, by_monit: bool) -> Vec<(bool, Template<'t>)> {
-    let template = |name: &'t str, text: &'t str| Template { name, text };
-    let monit = job.monit.as_deref().map(|text| (by_monit, template(monit, text)));
-    let files = job.templates.iter().zip(names);
-    let files = files.map(|(file, name)| (file.destination == Job::BPM, template(name, &file.text)));
+fn in_order<'t>(job: &'t Job, monit: Option<&'t TemplateFile>, by_monit: bool) -> Vec<(bool, &'t TemplateFile)> {
+    let monit = monit.map(|file| (by_monit, file));
+    let files = job.templates.iter().map(|file| (file.destination == Job::BPM, file));
     monit.into_iter().chain(files).collect()
 }
