@@ -38,8 +38,6 @@ pub struct Resolver<'a> {
     update_mode: Option<UpdateMode>,
     /// Finished names.
     states: HashMap<String, State>,
-    /// Names whose failure has been reported: for variables that need them they have no value.
-    failed: HashSet<String>,
     /// Options of definitions, placeholders replaced, if they have all values.
     pub options: HashMap<&'a str, Tree>,
     pub warnings: Vec<Diagnostic>,
@@ -92,7 +90,6 @@ impl<'a> Resolver<'a> {
             addresses,
             update_mode,
             states: HashMap::new(),
-            failed: HashSet::new(),
             options: HashMap::new(),
             warnings: Vec::new(),
         }
@@ -123,9 +120,6 @@ impl<'a> Resolver<'a> {
         if let Some(state) = self.states.get(name) {
             return Ok(*state);
         }
-        if self.failed.contains(name) {
-            return Ok(State::Missing);
-        }
         if let Some(first) = path.names.iter().position(|outer| outer == name) {
             let circle = path.names.iter().skip(first).map(String::as_str).chain([name]);
             let help = recursion_help(circle);
@@ -145,10 +139,9 @@ impl<'a> Resolver<'a> {
         let state = self.find(name, definition, path);
         path.names.pop();
         path.here = outer;
-        match state {
-            Ok(state) => self.states.insert(name.to_string(), state).is_none(),
-            Err(_) => self.failed.insert(name.to_string()),
-        };
+        // The failure is reported: for variables that need this one, it has no value.
+        let known = state.as_ref().copied().unwrap_or(State::Missing);
+        self.states.insert(name.to_string(), known);
         state
     }
 
