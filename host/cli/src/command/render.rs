@@ -166,7 +166,6 @@ pub fn files_of(
 /// The errors of one job, and then all of them as BOSH prints them.
 fn with_collected(job: &Job, mut reported: Vec<Diagnostic>) -> Vec<Diagnostic> {
     let all = collected::of_job(&JobErrors {
-        group: "",
         job,
         errors: reported.iter().filter(|one| one.is_error()).collect(),
     });

@@ -6,8 +6,6 @@ use crate::release::Job;
 
 /// Errors of the templates of one job.
 pub struct JobErrors<'a> {
-    /// Instance group.
-    pub group: &'a str,
     pub job: &'a Job,
     /// Result of [`super::filling::fill`].
     pub errors: Vec<&'a Diagnostic>,
@@ -34,9 +32,8 @@ fn note(text: String) -> Diagnostic {
     Diagnostic::info(codes::RENDER_FAILED, text.strip_prefix("- ").unwrap_or(&text))
 }
 
-/// The errors of one group, as one entry of the director's list.
-pub fn group(failed: &[JobErrors<'_>]) -> String {
-    let name = failed.first().map_or("", |first| first.group);
+/// The errors of the group of this name, as one entry of the director's list.
+pub fn group(name: &str, failed: &[JobErrors<'_>]) -> String {
     let header = format!("- Unable to render jobs for instance group '{name}'.");
     list(&header, failed.iter().map(job))
 }
@@ -102,22 +99,19 @@ mod tests {
         ];
         let failed = [
             JobErrors {
-                group: "web",
                 job: &app,
                 errors: vec![&errors[0], &errors[1]],
             },
             JobErrors {
-                group: "web",
                 job: &queue,
                 errors: vec![&errors[2]],
             },
             JobErrors {
-                group: "other",
                 job: &app,
                 errors: vec![&errors[0]],
             },
         ];
-        let text = note_of_deployment(&[group(&failed[..2]), group(&failed[2..])]).message;
+        let text = note_of_deployment(&[group("web", &failed[..2]), group("other", &failed[2..])]).message;
         assert_eq!(
             text,
             "Unable to render instance groups for deployment. Errors are:
@@ -132,7 +126,7 @@ mod tests {
       - Error filling in template 'app.yml.erb' (line 7: Can't find property '[\"app.port\"]')"
         );
         assert!(
-            note_of_group(&group(&failed[..1]))
+            note_of_group(&group("web", &failed[..1]))
                 .message
                 .starts_with("Unable to render jobs for instance group 'web'.")
         );

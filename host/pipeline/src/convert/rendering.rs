@@ -144,7 +144,7 @@ pub(super) fn render(
         let (packages, notes) = packages::select(group, releases, &outputs);
         let (jobs, read) = copies::collect(group, releases, &outputs, packages, &mut diagnostics);
         if diagnostics.iter().any(Diagnostic::is_error) {
-            let listed = (!failed.is_empty()).then(|| collected::group(&failed));
+            let listed = (!failed.is_empty()).then(|| collected::group(&group.name, &failed));
             each.push(Err(RenderError { diagnostics, listed }));
         } else {
             each.push(Ok(RenderedGroup { jobs, instances }));
@@ -228,14 +228,9 @@ impl<'a> Attempt<'a> {
                 continue;
             }
             diagnostics.extend(outcome.diagnostics.iter().map(|diagnostic| attribute(diagnostic, one)));
-            let errors: Vec<&Diagnostic> = outcome
-                .diagnostics
-                .iter()
-                .filter(|diagnostic| diagnostic.is_error())
-                .collect();
+            let errors: Vec<_> = outcome.diagnostics.iter().filter(|found| found.is_error()).collect();
             if !errors.is_empty() {
                 failed.push(JobErrors {
-                    group: one.group_name,
                     job: one.files,
                     errors,
                 });

@@ -179,15 +179,11 @@ fn files(
         reported.extend(filled.diagnostics.iter().cloned());
         if filled.failed() {
             let errors = filled.diagnostics.iter().filter(|one| one.is_error()).collect();
-            failed.push(JobErrors {
-                group: pod.group,
-                job,
-                errors,
-            });
+            failed.push(JobErrors { job, errors });
         }
     }
     if !failed.is_empty() {
-        reported.push(collected::note_of_group(&collected::group(&failed)));
+        reported.push(collected::note_of_group(&collected::group(pod.group, &failed)));
     }
     let mut described = Vec::new();
     for (tree, one) in filled.iter().filter(|(_, one)| !one.filled.failed()) {
