@@ -4,9 +4,9 @@
 use super::flags;
 use super::names;
 use super::table::Table;
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Diagnostic, all};
 use crate::yaml::Document;
-use boson_document::{Map, Tree};
+use boson_document::Map;
 
 /// Given values in their original form; files are already read.
 #[derive(Clone, Debug, Default)]
@@ -31,49 +31,32 @@ impl Sources<'_> {
     /// # Errors
     /// All errors in any of them.
     pub fn table(&self) -> Result<Table, Vec<Diagnostic>> {
-        let (mut flat, mut errors) = (Map::new(), Vec::new());
-        self.take_environment(&mut flat, &mut errors);
-        for file in &self.files {
-            match names::members(file, &format!("Deserializing variables file '{}'", file.name)) {
-                Ok(members) => flat.extend(members),
-                Err(error) => errors.push(error),
-            }
-        }
-        for (name, path, content) in &self.contents {
-            match std::str::from_utf8(content) {
-                Ok(text) => drop(flat.insert(name.to_string(), Tree::from(text))),
-                Err(_) => errors.push(flags::binary_variable(path)),
-            }
-        }
-        for argument in &self.flags {
-            match flags::variable(argument) {
-                Ok((name, value)) => drop(flat.insert(name, value)),
-                Err(error) => errors.push(error),
-            }
-        }
-        if errors.is_empty() {
-            Table::fold(flat)
-        } else {
-            Err(errors)
-        }
+        let environment = self.prefixes.iter().flat_map(|prefix| self.of_environment(prefix));
+        let files = self.files.iter().map(|file| {
+            let context = format!("Deserializing variables file '{}'", file.name);
+            names::members(file, &context)
+        });
+        let contents = self.contents.iter().map(|(name, path, content)| {
+            let text = std::str::from_utf8(content).map_err(|_| flags::binary_variable(path))?;
+            Ok(Map::from([(name.to_string(), text.into())]))
+        });
+        let arguments = self.flags.iter();
+        let arguments = arguments.map(|argument| Ok(Map::from([flags::variable(argument)?])));
+        let given = all(environment.chain(files).chain(contents).chain(arguments))?;
+        Table::fold(given.into_iter().flatten().collect())
     }
 
-    fn take_environment(&self, flat: &mut Map, errors: &mut Vec<Diagnostic>) {
-        for prefix in &self.prefixes {
-            if prefix.is_empty() {
-                errors.push(flags::empty_prefix());
-                continue;
-            }
-            for (name, value) in &self.environment {
-                let Some(variable) = name.strip_prefix(prefix).and_then(|rest| rest.strip_prefix('_')) else {
-                    continue;
-                };
-                match flags::environment(name, value) {
-                    Ok(value) => drop(flat.insert(variable.to_string(), value)),
-                    Err(error) => errors.push(error),
-                }
-            }
+    /// The value of each environment variable with this prefix.
+    fn of_environment(&self, prefix: &str) -> Vec<Result<Map, Diagnostic>> {
+        if prefix.is_empty() {
+            return vec![Err(flags::empty_prefix())];
         }
+        let value = |(name, value): &(&str, &str)| {
+            let variable = name.strip_prefix(prefix)?.strip_prefix('_')?;
+            let value = flags::environment(name, value);
+            Some(value.map(|value| Map::from([(variable.to_string(), value)])))
+        };
+        self.environment.iter().filter_map(value).collect()
     }
 }
 
