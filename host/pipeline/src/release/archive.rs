@@ -6,9 +6,9 @@
 
 use super::job::{self, Layout};
 use super::open;
-use super::source::missing_packages;
+use super::source::with_packages;
 use super::{Files, Release, checked_name, fault, is_identifier, renamed, spec};
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Diagnostic, all};
 use crate::release::codes;
 use crate::report::Sources;
 use crate::yaml::{Dialect, Document};
@@ -80,28 +80,20 @@ pub fn read(
     let mut warnings: Vec<Diagnostic> = renamed(name, &manifest.name, &manifest.document.name)
         .into_iter()
         .collect();
-    let name = name
-        .map_or_else(|| Ok(manifest.name.clone()), checked_name)
-        .unwrap_or_else(|error| {
-            errors.push(error);
-            String::new()
-        });
+    let name = name.map_or_else(|| Ok(manifest.name.clone()), checked_name);
+    let name = name.map_err(|error| errors.push(error)).ok();
     let packages: HashSet<&str> = manifest.packages.iter().map(|package| package.name.as_str()).collect();
-    let mut jobs = Vec::new();
     let unpacked = manifest.jobs.iter().map(|reference| &reference.name);
-    for job in unpacked.filter(|job| !failed.contains(*job)) {
-        let path = format!("jobs/{job}");
-        match job::read(files, &path, job, Layout::Archive, &mut warnings, sources) {
-            Ok(job) => {
-                errors.extend(missing_packages(&job, &packages, sources));
-                jobs.push(job);
-            }
-            Err(found) => errors.extend(found),
-        }
-    }
-    if !errors.is_empty() {
+    let job = |name: &String| {
+        let path = format!("jobs/{name}");
+        let job = job::read(files, &path, name, Layout::Archive, &mut warnings, sources)?;
+        with_packages(job, &packages, sources)
+    };
+    let jobs = all(unpacked.filter(|job| !failed.contains(*job)).map(job));
+    let jobs = jobs.map_err(|found| errors.extend(found)).ok();
+    let (Some(name), Some(mut jobs)) = (name, jobs) else {
         return Err(errors);
-    }
+    };
     jobs.sort_by(|a, b| a.name.cmp(&b.name));
     let source = files.naming().source().to_owned();
     Ok(Release {

@@ -29,25 +29,22 @@ pub fn read(files: &Files, name: Option<&str>, sources: &mut Sources) -> Result<
     errors.extend(out_of_reach(files, "jobs"));
     let named = package_names(files, sources).map_err(|found| errors.extend(found));
     let packages: HashSet<&str> = named.iter().flatten().map(String::as_str).collect();
-    let mut jobs = Vec::new();
-    for directory in directories(files, "jobs") {
+    let job = |directory: &str| {
         let path = format!("jobs/{directory}");
-        match job::read(files, &path, directory, Layout::Source, &mut warnings, sources) {
-            Ok(job) => {
-                // If one of the names is unknown, other packages would seem to be missing.
-                if named.is_ok() {
-                    errors.extend(missing_packages(&job, &packages, sources));
-                }
-                jobs.push(job);
-            }
-            Err(found) => errors.extend(found),
+        let job = job::read(files, &path, directory, Layout::Source, &mut warnings, sources)?;
+        match named {
+            Ok(_) => with_packages(job, &packages, sources),
+            // If one of the names is unknown, other packages would seem to be missing.
+            Err(()) => Ok(job),
         }
-    }
+    };
+    let jobs = all(directories(files, "jobs").into_iter().map(job));
+    let jobs = jobs.map_err(|found| errors.extend(found)).ok();
     let version = name
         .as_deref()
         .and_then(|name| newest_version(files, name, &mut warnings));
-    match name {
-        Some(name) if errors.is_empty() => Ok(Release {
+    match (name, jobs) {
+        (Some(name), Some(jobs)) if errors.is_empty() => Ok(Release {
             name,
             version,
             jobs,
@@ -58,8 +55,11 @@ pub fn read(files: &Files, name: Option<&str>, sources: &mut Sources) -> Result<
     }
 }
 
-/// Errors for packages that a job's spec lists and that do not exist.
-pub(super) fn missing_packages(job: &Job, packages: &HashSet<&str>, sources: &mut Sources) -> Vec<Diagnostic> {
+/// The job, if the packages that its spec lists exist.
+///
+/// # Errors
+/// One for each that is missing.
+pub(super) fn with_packages(job: Job, packages: &HashSet<&str>, sources: &mut Sources) -> Result<Job, Vec<Diagnostic>> {
     let mut missing = Vec::new();
     for (index, package) in job.spec.tree.items("packages").iter().enumerate() {
         let package = spec::text(package).unwrap_or_default();
@@ -70,10 +70,11 @@ pub(super) fn missing_packages(job: &Job, packages: &HashSet<&str>, sources: &mu
             missing.push(fault(codes::RELEASE_PACKAGE_MISSING, &job.spec.name, &at, message));
         }
     }
-    if !missing.is_empty() {
-        sources.add_document(job.spec.clone(), false);
+    if missing.is_empty() {
+        return Ok(job);
     }
-    missing
+    sources.add_document(job.spec, false);
+    Err(missing)
 }
 
 /// Names of packages: the `name` in `spec.lock` or `spec`, which may differ from the directory's.
