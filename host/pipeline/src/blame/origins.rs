@@ -121,10 +121,7 @@ pub fn settings_of_transform(
     };
     let view = View {
         target: inputs.target.name(),
-        manifest: Named {
-            tree: inputs.without_values,
-            ..inputs.manifest
-        },
+        manifest: Named::new(inputs.manifest.name, inputs.without_values),
         groups: &calls.summaries,
         objects: before,
     };

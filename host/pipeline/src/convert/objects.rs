@@ -107,10 +107,7 @@ pub fn objects(
     };
     let view = View {
         target: making.target.name(),
-        manifest: Named {
-            tree: making.without_values,
-            ..manifest
-        },
+        manifest: Named::new(manifest.name, making.without_values),
         groups: &summaries,
         objects: &[],
     };

@@ -44,10 +44,7 @@ pub fn check(
     match stages.interpolate(document, &values, options.rules) {
         Ok((done, _)) => {
             let tree = as_read(done.document, options.rules);
-            check(Named {
-                tree: &tree,
-                ..document
-            })
+            check(Named::new(document.name, &tree))
         }
         // Any error would occur with the real values, too.
         Err(StageError::Input(_)) => Ok(()),

@@ -53,17 +53,11 @@ pub fn interpolate(
         }
         VariableRules::Cli => (given::untouched(document), Vec::new()),
     };
-    let unsent = Named {
-        tree: &given.document,
-        ..document
-    };
+    let unsent = Named::new(document.name, &given.document);
     // The definitions are for the director, too. Values are put into what is not sent yet, so that it makes no
     // difference whether the command line or the director knows them.
     let read = as_read(given.document.clone(), options.rules);
-    let document = Named {
-        tree: &read,
-        ..document
-    };
+    let document = Named::new(document.name, &read);
     let (plan, reported) = stages.plan(document, options.rules)?;
     diagnostics.extend(reported);
     let defined = plan.definitions.iter().map(|definition| definition.name.as_str());

@@ -35,10 +35,7 @@ pub struct Wanted {
 pub fn wanted(stages: &dyn Stages, document: Named<'_>, table: &Table) -> Reply<Wanted> {
     let (given, mut diagnostics) = given::put_in(stages, document, table)?;
     let manifest = sent(given.document);
-    let placed = Named {
-        tree: &manifest,
-        ..document
-    };
+    let placed = Named::new(document.name, &manifest);
     let (plan, reported) = stages.plan(placed, VariableRules::Director)?;
     diagnostics.extend(reported);
     diagnostics.extend(update::unknown(&plan.definitions, document.name));
