@@ -4,17 +4,17 @@ pub use boson_document::{Code, codes};
 
 /// One table for each module that has codes.
 const TABLES: &[&[&Code]] = &[
-    crate::yaml::CODES,
-    crate::release::CODES,
-    crate::variables::CODES,
-    crate::convert::CODES,
-    crate::cloud_config::CODES,
-    crate::runtime_config::CODES,
-    crate::blame::CODES,
-    crate::external::CODES,
-    crate::bundle::CODES,
-    crate::plain::CODES,
-    crate::settings::CODES,
+    crate::yaml::codes::ALL,
+    crate::release::codes::ALL,
+    crate::variables::codes::ALL,
+    crate::convert::codes::ALL,
+    crate::cloud_config::codes::ALL,
+    crate::runtime_config::codes::ALL,
+    crate::blame::codes::ALL,
+    crate::external::codes::ALL,
+    crate::bundle::codes::ALL,
+    crate::plain::codes::ALL,
+    crate::settings::codes::ALL,
 ];
 
 /// All codes, sorted by name.

@@ -14,8 +14,6 @@ mod influence;
 mod observed;
 mod origins;
 
-pub use codes::ALL as CODES;
-
 use crate::changes::identity;
 use crate::convert::{self, Conversion, Inputs};
 use crate::diagnostic::{Diagnostic, Place};

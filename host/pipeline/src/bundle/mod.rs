@@ -16,7 +16,6 @@ mod permissions;
 pub mod privileges;
 mod writers;
 
-pub use codes::ALL as CODES;
 pub use permissions::{ConflictingKinds, Grant, KeyPattern, Permissions};
 pub use writers::Writer;
 

@@ -7,14 +7,11 @@
 
 pub mod codes;
 
-use boson_document::Code;
-pub use codes::ALL as CODES;
-
 use crate::diagnostic::Diagnostic;
 use crate::report::Sources;
 use crate::stage::Origin;
 use crate::yaml::Document;
-use boson_document::{Map, Pointer, Tree, placeholder};
+use boson_document::{Code, Map, Pointer, Tree, placeholder};
 use boson_manifest::cloud::{KEY, LISTS};
 use boson_manifest::types::{self, Type};
 use std::borrow::Borrow;

@@ -53,7 +53,6 @@ pub mod stored_documents;
 mod target;
 mod transform;
 
-pub use codes::ALL as CODES;
 pub use gather::gather;
 pub use merge::{Documents, apply, merge};
 pub use needed::{missing, releases, resolve_latest, specs};

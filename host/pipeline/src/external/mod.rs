@@ -11,7 +11,7 @@
 //!          name of a Secret   EndpointSlices, Endpoints, Pods
 //! ```
 
-mod codes;
+pub(crate) mod codes;
 mod consumed;
 mod instances;
 mod marks;
@@ -20,7 +20,6 @@ mod object;
 mod properties;
 mod stored;
 
-pub use codes::ALL as CODES;
 pub use codes::{NATIVE_LINK_AMBIGUOUS, NATIVE_LINK_LIMIT, NATIVE_LINK_UNUSED};
 pub use consumed::consumed;
 pub use instances::SERVICE;

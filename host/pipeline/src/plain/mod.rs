@@ -14,7 +14,6 @@ pub mod stateful_set;
 mod tags;
 mod zone;
 
-pub use codes::ALL as CODES;
 pub use tags::tags;
 
 use self::stateful_set::update_block;

@@ -16,7 +16,6 @@ mod spec;
 pub mod version;
 mod weight;
 
-pub use codes::ALL as CODES;
 pub use files::{Entry, File, Files};
 pub use paths::Naming;
 pub use weight::check_all;

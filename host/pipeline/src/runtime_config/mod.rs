@@ -9,8 +9,6 @@ pub mod codes;
 mod config;
 mod vm_releases;
 
-pub use codes::ALL as CODES;
-
 use crate::diagnostic::Diagnostic;
 use crate::report::Sources;
 use crate::stage::{Named, Origin};

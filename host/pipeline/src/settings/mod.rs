@@ -3,7 +3,6 @@
 pub mod codes;
 
 pub use crate::schema::{Fault, Schema, SettingsError};
-pub use codes::ALL as CODES;
 
 use crate::diagnostic::Diagnostic;
 use crate::stage::Stage;

@@ -28,7 +28,6 @@ mod words;
 
 pub use ahead::is_stand_in;
 pub use amend::AskAddresses;
-pub use codes::ALL as CODES;
 pub use flags::{FilePath, unreadable_variable, without_value_of_flag};
 pub use flow::{Interpolation, interpolate};
 pub use generate::Generator;

@@ -28,7 +28,6 @@ mod weight;
 mod words;
 mod writer;
 
-pub use codes::ALL as CODES;
 pub use marks::{Mark, Span};
 pub use sent::as_sent;
 pub use weight::weight;
