@@ -40,15 +40,11 @@ impl FilePath {
     }
 }
 
-/// The error for a `--var-file` that cannot be read.
-pub fn unreadable_variable(path: &str, why: impl std::fmt::Display) -> Diagnostic {
-    let message = format!("Reading variable from file '{path}': {why}");
-    Diagnostic::error(codes::VARIABLES_UNREADABLE_FILE, message).help("check the path")
-}
-
 /// The error for a `--var-file` that is not text.
 pub fn binary_variable(path: &str) -> Diagnostic {
-    unreadable_variable(path, "the file is not UTF-8").help("encode the file as base64 and decode it in the template")
+    let message = format!("Reading variable from file '{path}': the file is not UTF-8");
+    Diagnostic::error(codes::VARIABLES_UNREADABLE_FILE, message)
+        .help("encode the file as base64 and decode it in the template")
 }
 
 /// Reads `-v name=value`. The value is YAML, but a string is used as written, without its quotes, so that its line
@@ -196,8 +192,8 @@ mod tests {
         }
         assert_eq!(FilePath::parse("x=a=b").unwrap().path, "a=b");
         assert_eq!(
-            unreadable_variable("p", "missing").message,
-            "Reading variable from file 'p': missing"
+            binary_variable("p").message,
+            "Reading variable from file 'p': the file is not UTF-8"
         );
     }
 

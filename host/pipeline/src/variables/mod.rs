@@ -28,7 +28,7 @@ mod words;
 
 pub use ahead::is_stand_in;
 pub use amend::AskAddresses;
-pub use flags::{FilePath, unreadable_variable, without_value_of_flag};
+pub use flags::{FilePath, without_value_of_flag};
 pub use flow::{Interpolation, interpolate};
 pub use generate::Generator;
 pub use inputs::{CheckAhead, Inputs};
