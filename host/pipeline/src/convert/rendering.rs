@@ -356,7 +356,9 @@ fn run(stages: &dyn Stages, filter: Filter<'_>, work: &Work<'_>) -> Outcome {
     let mut rendered = Vec::new();
     if let Some(context) = work.context(ANY_IP).filter(|_| !selected.others.is_empty()) {
         let mut filled = work.fill(stages, &selected.others, &context, filter);
-        filled.diagnostics.retain(|one| !selected.is_about_bpm(one));
+        // Only the errors of the bpm file with the pod's address count.
+        let is_other = |one: &Diagnostic| !selected.bpm.is_some_and(|bpm| is_about(one, bpm));
+        filled.diagnostics.retain(is_other);
         outcome.aliases = alias_files::among(&filled.files, work.files);
         outcome
             .diagnostics

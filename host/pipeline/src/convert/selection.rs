@@ -50,11 +50,6 @@ impl<'t> Selection<'t> {
         }
         selected
     }
-
-    /// Whether the diagnostic is about the bpm file. Only its errors with the pod's address count.
-    pub fn is_about_bpm(&self, reported: &Diagnostic) -> bool {
-        self.bpm.is_some_and(|bpm| is_about(reported, bpm))
-    }
 }
 
 /// Whether the diagnostic is about this template.
@@ -72,7 +67,7 @@ pub fn by_monit(job: &Tree, files: &Job) -> bool {
             .filter(|value| !value.is_null())
     };
     let asked = member("monit") == Some(&Tree::Bool(true));
-    asked && files.bpm_template().is_none() && member("bpm").is_none() && files.is_monitored()
+    asked && files.template_for(Job::BPM).is_none() && member("bpm").is_none() && files.is_monitored()
 }
 
 /// `monit` as a template.

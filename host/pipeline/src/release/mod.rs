@@ -96,11 +96,6 @@ impl Job {
             .find(|template| template.destination == destination)
     }
 
-    /// The template of the job's bpm configuration.
-    pub fn bpm_template(&self) -> Option<&TemplateFile> {
-        self.template_for(Self::BPM)
-    }
-
     /// Whether `monit` names a process.
     ///
     /// # Caveats

@@ -36,7 +36,8 @@ pub struct Report {
     pub gained: BTreeSet<String>,
     /// Why calls failed: codes of errors, and how often.
     pub codes: BTreeMap<String, u32>,
-    exhausted: bool,
+    /// No further call is made.
+    pub(super) exhausted: bool,
 }
 
 // === impl Report ===
@@ -78,10 +79,6 @@ impl Report {
             parts.push(format!("it gains {}", list(&mut self.gained.iter().cloned())));
         }
         parts.join("; ")
-    }
-
-    pub(super) fn is_exhausted(&self) -> bool {
-        self.exhausted
     }
 
     pub(super) fn skip(&mut self) {
@@ -225,9 +222,9 @@ mod tests {
     fn a_plugin_that_has_used_up_its_limits_is_not_called_again() {
         let mut report = Report::default();
         report.failed(&[Diagnostic::reported_error("plugin-trapped", "no")]);
-        assert!(!report.is_exhausted());
+        assert!(!report.exhausted);
         report.failed(&[Diagnostic::reported_error("plugin-deadline", "no")]);
-        assert!(report.is_exhausted());
+        assert!(report.exhausted);
         report.skip();
         let wanted = "2 of 3 calls failed: plugin-deadline (1), plugin-trapped (1); 1 calls were not made, because it had used up its limits, or the operator has too little memory";
         assert_eq!(report.text(), wanted);

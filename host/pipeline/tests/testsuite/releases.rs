@@ -2,7 +2,7 @@
 
 use boson_pipeline::Diagnostic;
 use boson_pipeline::release::archive::{self, Manifest};
-use boson_pipeline::release::{Entry, File, Files, Naming, Release, image, source};
+use boson_pipeline::release::{Entry, File, Files, Job, Naming, Release, image, source};
 use boson_pipeline::report::{Sources, text};
 use std::collections::HashSet;
 
@@ -91,7 +91,7 @@ fn a_source_directory_is_read() {
         ["config/z.yml", "bin/run", "config/bpm.yml"]
     );
     assert!(job.is_monitored());
-    let bpm = job.bpm_template().unwrap();
+    let bpm = job.template_for(Job::BPM).unwrap();
     assert_eq!(
         (bpm.text.as_str(), bpm.document_name.as_str(), bpm.executable),
         ("shared", "r/shared/s.erb", false)

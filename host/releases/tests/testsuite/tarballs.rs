@@ -2,6 +2,7 @@
 
 use super::make;
 use super::make::{Tar, error, gzip, job, manifest, read, read_bytes, release};
+use boson_pipeline::release::Job;
 use boson_pipeline::report::Sources;
 use tar::EntryType;
 
@@ -27,7 +28,7 @@ fn good_tarballs_are_read() {
         );
         let job = release.job("app").unwrap();
         assert!(
-            job.is_monitored() && job.bpm_template().is_some() && job.templates[0].executable,
+            job.is_monitored() && job.template_for(Job::BPM).is_some() && job.templates[0].executable,
             "{what}"
         );
         assert!(
