@@ -68,10 +68,7 @@ pub(crate) fn merge(mut into: Tree, from: &Tree) -> Tree {
 
 /// `metadata` of a name, labels and annotations; empty ones are left out.
 pub(crate) fn metadata(name: &str, namespace: Option<&str>, labels: Tree, annotations: Tree) -> Tree {
-    let mut metadata = Tree::object().with("name", name);
-    if let Some(namespace) = namespace {
-        metadata.set("namespace", namespace);
-    }
+    let mut metadata = Tree::object().with("name", name).with_some("namespace", namespace);
     for (member, map) in [("labels", labels), ("annotations", annotations)] {
         if map.as_object().is_some_and(|map| !map.is_empty()) {
             metadata.set(member, map);

@@ -150,11 +150,8 @@ const SETTINGS: &str = "settings";
 /// An input with the settings of the plugin.
 fn with_settings(input: Tree, stages: &dyn Stages, plugin: PluginRef<'_>) -> (Tree, Option<Settings>) {
     let settings = stages.settings(plugin);
-    let input = match &settings {
-        Some(settings) => input.with(SETTINGS, settings.tree.clone()),
-        None => input,
-    };
-    (input, settings)
+    let tree = settings.as_ref().map(|settings| settings.tree.clone());
+    (input.with_some(SETTINGS, tree), settings)
 }
 
 /// The plugin with the settings of an input; `None` if it has its own.
@@ -285,15 +282,12 @@ pub fn in_manifest(inputs: &Inputs<'_>, pointer: &Pointer) -> Input {
 
 /// The settings of a conversion that are no part of the manifest.
 fn options(deployment: &Deployment) -> Tree {
-    let mut options = Tree::object()
+    Tree::object()
         .with("name", deployment.name.as_str())
         .with("namespace", deployment.namespace.as_str())
         .with("cluster-domain", deployment.cluster_domain.as_str())
-        .with("operator-image", deployment.operator_image.as_str());
-    if let Some(registry) = &deployment.registry {
-        options.set("registry", registry.as_str());
-    }
-    options
+        .with("operator-image", deployment.operator_image.as_str())
+        .with_some("registry", deployment.registry.as_deref())
 }
 
 fn with_options(deployment: &Deployment, options: &Tree) -> Deployment {

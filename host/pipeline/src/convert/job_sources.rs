@@ -88,12 +88,9 @@ pub fn pack(stored: &[u8], remaining: &mut Remaining) -> Option<Packed> {
 /// What is read of a job. `None`: a path has `..`, which only the files of the whole release can resolve.
 fn files(job: &Job) -> Option<Vec<(String, Tree)>> {
     let file = |text: &str, executable: bool| {
-        let file = Tree::object().with("text", text);
-        if executable {
-            file.with("executable", Tree::Bool(true))
-        } else {
-            file
-        }
+        Tree::object()
+            .with("text", text)
+            .with_some("executable", executable.then_some(true))
     };
     let mut files = vec![(format!("{}/job.MF", job.name), file(&job.spec.text, false))];
     if let Some(monit) = &job.monit {

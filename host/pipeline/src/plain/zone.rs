@@ -34,11 +34,9 @@ impl Zone<'_> {
 
     /// Labels of StatefulSet and pods.
     pub fn labels(&self) -> Tree {
-        let labels = Tree::object().with(labels::AZ_INDEX, self.index.to_string());
-        match self.name {
-            Some(name) => labels.with(labels::AZ_NAME, name),
-            None => labels,
-        }
+        Tree::object()
+            .with(labels::AZ_INDEX, self.index.to_string())
+            .with_some(labels::AZ_NAME, self.name)
     }
 
     /// Sets the zone in every container of a pod, and the replicas if the template does not set them.
