@@ -48,8 +48,8 @@ pub fn read(
         return Err(reader.errors);
     };
     let templates = reader.templates(&spec);
-    let (monit, monit_document) = reader.monit();
-    let properties_schema = reader.properties_schema();
+    let monit = reader.keep(reader.monit()).flatten();
+    let properties_schema = reader.keep(reader.properties_schema()).flatten();
     if !reader.errors.is_empty() {
         reader.sources.add_document(spec, false);
         return Err(reader.errors);
@@ -59,7 +59,7 @@ pub fn read(
         spec,
         templates,
         monit,
-        monit_document,
+        monit_document: files.document(&reader.path("monit")),
         properties_schema,
     })
 }
@@ -97,13 +97,17 @@ impl Reader<'_> {
         format!("{}/{file}", self.directory)
     }
 
+    fn keep<T>(&mut self, result: Result<T, Diagnostic>) -> Option<T> {
+        result.map_err(|error| self.errors.push(error)).ok()
+    }
+
     fn spec(&mut self) -> Option<Document> {
         let path = self.path(self.layout.spec_file());
         let document = self.files.document(&path);
         let file = self.files.counted(&path, yaml::weight);
         let file = file.map_err(|why| self.no_spec(&path, &why));
         let read = file.and_then(|file| open::yaml(Dialect::Psych, &document, &file.bytes, self.sources));
-        let spec = read.map_err(|error| self.errors.push(error)).ok()?;
+        let spec = self.keep(read)?;
         self.errors.extend(spec::check(self.name, &spec.tree, &document));
         self.check_name(&spec);
         self.warnings.extend(spec.warnings.iter().cloned());
@@ -165,8 +169,8 @@ impl Reader<'_> {
         let mut templates = Vec::with_capacity(listed.len());
         for (source, destination) in listed {
             let at = Pointer::root().at("templates").at(source);
-            let text = self.template_text(source, &at, &spec.name);
-            let destination = self.destination(source, destination, &at, &spec.name);
+            let text = self.keep(self.template_text(source, &at, &spec.name)).flatten();
+            let destination = self.keep(self.destination(source, destination, &at, &spec.name));
             let (Some((text, executable, document_name)), Some(destination)) = (text, destination) else {
                 continue;
             };
@@ -192,68 +196,59 @@ impl Reader<'_> {
         templates
     }
 
-    fn template_text(&mut self, source: &str, at: &Pointer, spec: &str) -> Option<(String, bool, String)> {
+    fn template_text(
+        &self,
+        source: &str,
+        at: &Pointer,
+        spec: &str,
+    ) -> Result<Option<(String, bool, String)>, Diagnostic> {
         let path = self.path(&format!("templates/{source}"));
-        let error = match self.files.counted(&path, of_text) {
-            Ok(file) => match open::text(self.files, &path, file) {
-                Ok(text) => {
-                    // The target of the link: that is the file that the user will edit.
-                    let real = self.files.follow(&path).unwrap_or(path);
-                    return Some((text, file.executable, self.files.document(&real)));
-                }
-                Err(error) => error,
-            },
+        match self.files.counted(&path, of_text) {
+            Ok(file) => {
+                let text = open::text(self.files, &path, file)?;
+                // The target of the link: that is the file that the user will edit.
+                let real = self.files.follow(&path).unwrap_or(path);
+                Ok(Some((text, file.executable, self.files.document(&real))))
+            }
             Err(FileError::Missing) => {
                 let message = format!("Missing template file '{source}' for job '{}'", self.name);
                 let help = format!("the spec lists it, but there is no '{}'", self.files.document(&path));
-                fault(codes::RELEASE_TEMPLATE_MISSING, spec, at, message).help(help)
+                Err(fault(codes::RELEASE_TEMPLATE_MISSING, spec, at, message).help(help))
             }
             // Once for a job: there is no memory left for any other template either.
-            Err(FileError::Excess) if self.errors.iter().any(|error| error.code == "release-too-large") => return None,
-            Err(why) => open::error(self.files, &path, &why),
-        };
-        self.errors.push(error);
-        None
+            Err(FileError::Excess) if self.errors.iter().any(|error| error.code == "release-too-large") => Ok(None),
+            Err(why) => Err(open::error(self.files, &path, &why)),
+        }
     }
 
-    fn destination(&mut self, source: &str, value: &Tree, at: &Pointer, spec: &str) -> Option<String> {
+    fn destination(&self, source: &str, value: &Tree, at: &Pointer, spec: &str) -> Result<String, Diagnostic> {
         let name = self.name;
         let message = match value.as_str().map(paths::clean) {
             Some(Ok(destination)) if destination.contains(char::is_control) => {
                 format!("Template '{source}' of job '{name}' has a destination with control characters")
             }
-            Some(Ok(destination)) if !destination.is_empty() => return Some(destination),
+            Some(Ok(destination)) if !destination.is_empty() => return Ok(destination),
             Some(_) => format!("Template '{source}' of job '{name}' has a destination outside of the job's directory"),
             None => format!("Template '{source}' of job '{name}' has no destination"),
         };
         let help = "use a path relative to /var/vcap/jobs/<job>, such as `config/app.yml`";
-        let error = fault(codes::RELEASE_TEMPLATE_DESTINATION, spec, at, message);
-        self.errors.push(error.help(help));
-        None
+        Err(fault(codes::RELEASE_TEMPLATE_DESTINATION, spec, at, message).help(help))
     }
 
-    fn monit(&mut self) -> (Option<String>, String) {
+    fn monit(&self) -> Result<Option<String>, Diagnostic> {
         let path = self.path("monit");
-        let document = self.files.document(&path);
         match self.files.counted(&path, of_text) {
-            Ok(file) => match open::text(self.files, &path, file) {
-                Ok(text) => return (Some(text), document),
-                Err(error) => self.errors.push(error),
-            },
+            Ok(file) => open::text(self.files, &path, file).map(Some),
             // Image builders leave it out if they build one container for one process.
-            Err(FileError::Missing) if self.layout == Layout::Image || self.has_other_monit() => {}
+            Err(FileError::Missing) if self.layout == Layout::Image || self.has_other_monit() => Ok(None),
             Err(FileError::Missing) => {
                 let message = format!("Job '{}' is missing monit file", self.name);
                 let help = "create an empty file if the job runs no process";
-                self.errors.push(
-                    Diagnostic::error(codes::RELEASE_MONIT_MISSING, message)
-                        .in_document(&document)
-                        .help(help),
-                );
+                let error = Diagnostic::error(codes::RELEASE_MONIT_MISSING, message);
+                Err(error.in_document(self.files.document(&path)).help(help))
             }
-            Err(why) => self.errors.push(open::error(self.files, &path, &why)),
+            Err(why) => Err(open::error(self.files, &path, &why)),
         }
-        (None, document)
     }
 
     /// A director also accepts `*.monit` files.
@@ -264,26 +259,22 @@ impl Reader<'_> {
             .any(|name| name.ends_with(".monit"))
     }
 
-    fn properties_schema(&mut self) -> Option<Tree> {
+    fn properties_schema(&self) -> Result<Option<Tree>, Diagnostic> {
         let path = self.path("properties_schema.json");
         let file = match self.files.counted(&path, yaml::weight) {
             Ok(file) => file,
-            Err(FileError::Missing) => return None,
-            Err(why) => {
-                self.errors.push(open::error(self.files, &path, &why));
-                return None;
-            }
+            Err(FileError::Missing) => return Ok(None),
+            Err(why) => return Err(open::error(self.files, &path, &why)),
         };
-        let parsed = open::text(self.files, &path, file).and_then(|text| {
-            json::parse(&text).map_err(|error| {
-                let document = self.files.document(&path);
-                let message = format!(
-                    "Job '{}' has an invalid properties_schema.json: {}",
-                    self.name, error.message
-                );
-                Diagnostic::error(codes::RELEASE_PROPERTIES_SCHEMA, message).in_document(document)
-            })
-        });
-        parsed.map_err(|error| self.errors.push(error)).ok()
+        let text = open::text(self.files, &path, file)?;
+        let parsed = json::parse(&text).map_err(|error| {
+            let document = self.files.document(&path);
+            let message = format!(
+                "Job '{}' has an invalid properties_schema.json: {}",
+                self.name, error.message
+            );
+            Diagnostic::error(codes::RELEASE_PROPERTIES_SCHEMA, message).in_document(document)
+        })?;
+        Ok(Some(parsed))
     }
 }
