@@ -1,6 +1,7 @@
 //! Fingerprints of packages and jobs, as the bosh CLI computes them ("v2"): a digest over the path, the digest and the
 //! mode of every file, sorted by path, and over the names of dependencies.
 
+use super::Source;
 use data_encoding::HEXLOWER;
 use sha1::Sha1;
 use sha2::{Digest, Sha256};
@@ -88,12 +89,6 @@ impl Part {
             mode: "100644",
         })
     }
-
-    /// The same without its mode: the script `packaging` counts so.
-    pub fn without_mode(mut self) -> Self {
-        self.mode = "";
-        self
-    }
 }
 
 fn hashed<H: Digest + Write>(content: &mut dyn Read) -> io::Result<String> {
@@ -107,7 +102,9 @@ pub fn fingerprint(algorithm: Algorithm, mut parts: Vec<Part>, dependencies: &[S
     parts.sort_by(|a, b| a.path.cmp(&b.path));
     let mut text = "v2".to_owned();
     for part in &parts {
-        text.extend([part.path.as_str(), &part.digest, part.mode]);
+        // The script counts without its mode.
+        let mode = if part.path == Source::SCRIPT { "" } else { part.mode };
+        text.extend([part.path.as_str(), &part.digest, mode]);
     }
     let mut dependencies = dependencies.to_vec();
     dependencies.sort();
@@ -138,7 +135,7 @@ mod tests {
                 Part::file(algorithm, path, executable, &mut text.as_bytes()).unwrap()
             };
             let parts = vec![
-                file("packaging", "make\n", true).without_mode(),
+                file("packaging", "make\n", true),
                 file("app/run", "#!\n", true),
                 Part::link(algorithm, "app/to", "main.c").unwrap(),
                 file("app/main.c", "int x;\n", false),

@@ -216,11 +216,7 @@ impl<'f> Packages<'f> {
                 },
             };
             let part = part.map_err(|error| broken(&self.folder.document(&file.from), &error))?;
-            parts.push(if file.path == Source::SCRIPT {
-                part.without_mode()
-            } else {
-                part
-            });
+            parts.push(part);
         }
         Ok((parts, missing))
     }

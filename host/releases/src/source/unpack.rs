@@ -192,9 +192,7 @@ impl Comparison {
             // No fingerprint contains hard links: such content never has the fingerprint.
             _ => Part::link(self.algorithm, &item.path, "hard link"),
         };
-        let part = part.map_err(|error| broken(archive, &error))?;
-        let script = item.path == Source::SCRIPT;
-        self.parts.push(if script { part.without_mode() } else { part });
+        self.parts.push(part.map_err(|error| broken(archive, &error))?);
         Ok(())
     }
 
