@@ -12,7 +12,7 @@ use boson_pipeline::diagnostic::all;
 use boson_pipeline::glob::Pattern;
 use boson_pipeline::release::codes as release_codes;
 use std::collections::BTreeMap;
-use std::io::{self, Read};
+use std::io;
 
 /// The CLI's algorithm for new fingerprints.
 const ALGORITHM: Algorithm = Algorithm::Sha256;
@@ -194,39 +194,34 @@ impl<'f> Packages<'f> {
     fn parts(&self, files: &[SourceFile]) -> Result<(Vec<Part>, Vec<Diagnostic>), Diagnostic> {
         let (mut parts, mut missing) = (Vec::new(), Vec::new());
         for file in files {
-            let part = match &file.found {
-                Found::Link(target) => Part::link(ALGORITHM, &file.path, target),
+            let unreadable = |error: io::Error| self.unreadable(file, &error);
+            parts.push(match &file.found {
+                Found::Link(target) => Part::link(ALGORITHM, &file.path, target).map_err(unreadable)?,
                 Found::File { executable } => match file.from.strip_prefix("blobs/") {
                     Some(blob) if !self.folder.has(&file.from) => {
-                        let blob = self.blobs.get(blob).ok_or_else(|| self.gone(file))?;
+                        let blob = self.blobs.get(blob);
+                        let blob = blob.ok_or_else(|| unreadable(io::ErrorKind::NotFound.into()))?;
                         let error = self.missing(&format!("blob '{}'", file.path), blob);
                         let error = error.help("download all blobs: bosh sync-blobs");
-                        match Part::known(&file.path, &blob.digests) {
-                            Some(part) => {
-                                missing.push(error);
-                                Ok(part)
-                            }
-                            None => return Err(error),
-                        }
+                        let Some(part) = Part::known(&file.path, &blob.digests) else {
+                            return Err(error);
+                        };
+                        missing.push(error);
+                        part
                     }
                     Some(blob) => self.blob(file, self.blobs.get(blob), *executable)?,
-                    None => self
-                        .content(file)
-                        .and_then(|mut content| Part::file(ALGORITHM, &file.path, *executable, &mut content)),
+                    None => {
+                        let mut content = self.folder.open_file(&file.from).map_err(unreadable)?;
+                        Part::file(ALGORITHM, &file.path, *executable, &mut content).map_err(unreadable)?
+                    }
                 },
-            };
-            let part = part.map_err(|error| broken(&self.folder.document(&file.from), &error))?;
-            parts.push(part);
+            });
         }
         Ok((parts, missing))
     }
 
-    fn content(&self, file: &SourceFile) -> io::Result<impl Read + use<>> {
-        self.folder.open_file(&file.from)
-    }
-
     /// A blob on disk, compared with its digest.
-    fn blob(&self, file: &SourceFile, blob: Option<&Blob>, executable: bool) -> Result<io::Result<Part>, Diagnostic> {
+    fn blob(&self, file: &SourceFile, blob: Option<&Blob>, executable: bool) -> Result<Part, Diagnostic> {
         let digests = blob.map(|blob| blob.digests.as_str()).unwrap_or_default();
         let refused = |what: &str| {
             let message = format!("blob '{}' {what} in 'config/blobs.yml'", file.path);
@@ -235,17 +230,11 @@ impl<'f> Packages<'f> {
                 .help("download it again: bosh sync-blobs")
         };
         let mut verifier = Verifier::new(digests).map_err(|_| refused("has no digest"))?;
-        let part = self.content(file).and_then(|content| {
-            let mut content = verifier.over(content);
-            Part::file(ALGORITHM, &file.path, executable, &mut content)
-        });
-        match part {
-            Ok(part) => match verifier.finish() {
-                Ok(()) => Ok(Ok(part)),
-                Err(_) => Err(refused("has another digest than")),
-            },
-            Err(error) => Ok(Err(error)),
-        }
+        let unreadable = |error: io::Error| self.unreadable(file, &error);
+        let mut content = verifier.over(self.folder.open_file(&file.from).map_err(unreadable)?);
+        let part = Part::file(ALGORITHM, &file.path, executable, &mut content).map_err(unreadable)?;
+        verifier.finish().map_err(|_| refused("has another digest than"))?;
+        Ok(part)
     }
 
     fn missing(&self, what: &str, blob: &Blob) -> Diagnostic {
@@ -253,8 +242,8 @@ impl<'f> Packages<'f> {
         Diagnostic::error(codes::RELEASE_BLOB, message).in_document(self.folder.document("config/final.yml"))
     }
 
-    fn gone(&self, file: &SourceFile) -> Diagnostic {
-        broken(&self.folder.document(&file.from), &io::ErrorKind::NotFound.into())
+    fn unreadable(&self, file: &SourceFile, error: &io::Error) -> Diagnostic {
+        broken(&self.folder.document(&file.from), error)
     }
 
     fn bad(&self, path: &str, message: String) -> Diagnostic {
