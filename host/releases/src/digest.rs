@@ -6,14 +6,6 @@ use sha2::digest::DynDigest;
 use sha2::{Sha256, Sha512};
 use std::io::{self, Read};
 
-/// Algorithms, from weak to strong.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Algorithm {
-    Sha1,
-    Sha256,
-    Sha512,
-}
-
 /// Why content does not match its digest, in BOSH's words.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Mismatch {
@@ -51,16 +43,11 @@ impl Verifier {
     /// # Errors
     /// No algorithm is known.
     pub fn new(digests: &str) -> Result<Self, Mismatch> {
-        let known = digests
-            .split(';')
-            .filter_map(|digest| Some((algorithm(digest.trim())?, digest.trim())));
-        let strongest = known.max_by_key(|(algorithm, _)| *algorithm);
-        let (algorithm, digest) = strongest.ok_or_else(|| Mismatch::Unknown(digests.to_owned()))?;
-        let hash: Box<dyn DynDigest + Send> = match algorithm {
-            Algorithm::Sha1 => Box::<Sha1>::default(),
-            Algorithm::Sha256 => Box::<Sha256>::default(),
-            Algorithm::Sha512 => Box::<Sha512>::default(),
-        };
+        let all = digests.split(';').map(str::trim);
+        let known = all.filter_map(|digest| Some((hash(digest)?, digest)));
+        // The longer, the stronger.
+        let strongest = known.max_by_key(|(hash, _)| hash.output_size());
+        let (hash, digest) = strongest.ok_or_else(|| Mismatch::Unknown(digests.to_owned()))?;
         Ok(Self {
             digest: digest.to_owned(),
             hash,
@@ -115,11 +102,12 @@ pub fn verify(digests: &str, content: &[u8]) -> Result<(), Mismatch> {
     verifier.finish()
 }
 
-fn algorithm(digest: &str) -> Option<Algorithm> {
+/// The algorithm of a digest.
+fn hash(digest: &str) -> Option<Box<dyn DynDigest + Send>> {
     match digest.split_once(':') {
-        None | Some(("sha1", _)) if !digest.is_empty() => Some(Algorithm::Sha1),
-        Some(("sha256", _)) => Some(Algorithm::Sha256),
-        Some(("sha512", _)) => Some(Algorithm::Sha512),
+        None | Some(("sha1", _)) if !digest.is_empty() => Some(Box::<Sha1>::default()),
+        Some(("sha256", _)) => Some(Box::<Sha256>::default()),
+        Some(("sha512", _)) => Some(Box::<Sha512>::default()),
         _ => None,
     }
 }
