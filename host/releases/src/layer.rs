@@ -4,10 +4,11 @@
 use crate::entries::{self, Item, Kind};
 use crate::image::relevant;
 use crate::limits::Budget;
+use boson_oci::header;
 use boson_pipeline::Diagnostic;
 use boson_pipeline::release::codes;
 use std::io::{self, Read, Write};
-use tar::{Builder, EntryType, Header};
+use tar::{Builder, EntryType};
 
 /// Reads the layer `name` (for messages), gzip or not, to its end, and writes to `out` a plain tar with the same effect
 /// on `/var/vcap/jobs-src`: the files there, and whiteouts of files of lower layers. The layers of an image share one
@@ -35,25 +36,14 @@ pub fn reduce(name: &str, reader: impl Read, budget: &Budget, out: impl Write) -
 }
 
 fn append(archive: &mut Builder<impl Write>, path: &str, item: &Item, data: &mut dyn Read) -> io::Result<()> {
-    let mut header = Header::new_gnu();
     let executable = matches!(item.kind, Kind::File { executable: true } | Kind::Directory);
-    header.set_mode(if executable { 0o755 } else { 0o644 });
-    header.set_size(0);
+    let mode = if executable { 0o755 } else { 0o644 };
     match &item.kind {
-        Kind::Link(target) => {
-            header.set_entry_type(EntryType::Symlink);
-            archive.append_link(&mut header, path, target)
-        }
-        Kind::HardLink(target) => {
-            header.set_entry_type(EntryType::Link);
-            archive.append_link(&mut header, path, target)
-        }
-        Kind::Directory => {
-            header.set_entry_type(EntryType::Directory);
-            archive.append_data(&mut header, path, io::empty())
-        }
+        Kind::Link(target) => archive.append_link(&mut header(EntryType::Symlink, mode, 0), path, target),
+        Kind::HardLink(target) => archive.append_link(&mut header(EntryType::Link, mode, 0), path, target),
+        Kind::Directory => archive.append_data(&mut header(EntryType::Directory, mode, 0), path, io::empty()),
         Kind::File { .. } | Kind::Special(_) => {
-            header.set_size(item.size);
+            let mut header = header(EntryType::Regular, mode, item.size);
             archive.append_data(&mut header, path, data.take(item.size))
         }
     }
