@@ -133,21 +133,12 @@ impl Packed {
             }
             self.one(package, content, visit)
         })?;
-        match self
-            .packages()
-            .iter()
-            .find(|package| !seen.contains(package.name.as_str()))
-        {
-            None => Ok(()),
-            Some(package) => {
-                let name = &package.name;
-                Err(self.bad(
-                    package,
-                    codes::RELEASE_PACKAGE_ARCHIVE,
-                    format!("there is no '{}{name}.tgz'", self.directory()),
-                ))
-            }
-        }
+        let mut packages = self.packages().iter();
+        let Some(missing) = packages.find(|package| !seen.contains(package.name.as_str())) else {
+            return Ok(());
+        };
+        let why = format!("there is no '{}{}.tgz'", self.directory(), missing.name);
+        Err(self.bad(missing, codes::RELEASE_PACKAGE_ARCHIVE, why))
     }
 
     /// The package whose tarball this is.
