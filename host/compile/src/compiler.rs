@@ -8,11 +8,9 @@ use crate::dockerfile;
 use crate::key::keys;
 use crate::log::Tail;
 use crate::schedule;
-use boson_document::Pointer;
 use boson_images::{Base, Pool, package_layer};
 use boson_oci::Layer;
 use boson_pipeline::Diagnostic;
-use boson_pipeline::release::archive::PackageReference;
 use boson_releases::{Package, Source};
 use parking_lot::{Condvar, Mutex};
 use std::collections::{BTreeMap, BTreeSet};
@@ -299,18 +297,12 @@ impl Run<'_> {
             Diagnostic::error(codes::COMPILE_BUILDER, message)
         };
         let mut archive = tar::Archive::new(File::open(out).map_err(damaged)?);
-        let reference = PackageReference {
-            name: package.name.clone(),
-            fingerprint: package.fingerprint.clone(),
-            digest: None,
-            stemcell: None,
-            pointer: Pointer::root(),
-        };
+        let Package { name, fingerprint, .. } = package;
         for entry in archive.entries().map_err(damaged)? {
             let mut entry = entry.map_err(damaged)?;
             if entry.path().map_err(damaged)?.ends_with("package.tar") {
                 let place = self.compiler.cache.stemcells();
-                let made = package_layer(&reference, &mut entry, "compiled", &place, &self.compiler.pool)?;
+                let made = package_layer(name, fingerprint, &mut entry, &place, &self.compiler.pool)?;
                 let _ = fs::remove_file(out);
                 return Ok(made);
             }

@@ -108,7 +108,8 @@ fn of_packages(
                     packages: 0,
                 },
             };
-            packages::add(&mut shared.draft, package, content, release.source())?;
+            let (name, fingerprint) = (&package.name, &package.fingerprint);
+            packages::add(&mut shared.draft, name, fingerprint, content, release.source())?;
             shared.packages += 1;
             if shared.packages == each {
                 layers.extend([shared.finish()?])

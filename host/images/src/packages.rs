@@ -8,7 +8,6 @@ use crate::layer::Draft;
 use boson_document::Code;
 use boson_oci::Layer;
 use boson_pipeline::Diagnostic;
-use boson_pipeline::release::archive::PackageReference;
 use boson_pipeline::release::codes;
 use boson_pipeline::release::paths::clean;
 use boson_releases::{Budget, Item, Kind, Limits, each, inner_path};
@@ -24,19 +23,19 @@ const LINKS: &str = "var/vcap/packages";
 /// Limits of an unpacked package: the largest contain a root filesystem of some GiB.
 const LIMITS: Limits = Limits::scanning(16 << 30);
 
-/// The layer of one compiled package, which is in a tar. `source`: where it is from, for messages.
+/// The layer of one compiled package, which is in a tar.
 ///
 /// # Errors
 /// It contains files that packages cannot have; the layer cannot be written.
 pub fn package_layer(
-    package: &PackageReference,
+    name: &str,
+    fingerprint: &str,
     content: &mut dyn Read,
-    source: &str,
     place: &Path,
     pool: &Pool,
 ) -> Result<Layer, Diagnostic> {
     let mut draft = Draft::new(place, pool).map_err(|error| unwritable(&error))?;
-    add(&mut draft, package, content, source)?;
+    add(&mut draft, name, fingerprint, content, "compiled")?;
     draft.finish().map_err(|error| unwritable(&error))
 }
 
@@ -55,12 +54,12 @@ struct Unpacking<'u> {
 /// The tarball is damaged or hostile; the layer cannot be written.
 pub(crate) fn add(
     draft: &mut Draft,
-    package: &PackageReference,
+    name: &str,
+    fingerprint: &str,
     content: &mut dyn Read,
     source: &str,
 ) -> Result<(), Diagnostic> {
-    let name = &package.name;
-    let root = format!("{SOURCES}/{name}/{}", package.fingerprint);
+    let root = format!("{SOURCES}/{name}/{fingerprint}");
     draft
         .directory(&root)
         .and_then(|()| draft.directory(LINKS))
