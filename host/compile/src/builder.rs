@@ -135,8 +135,7 @@ impl Builder {
         let mut command = Command::new(self.program());
         match self {
             Self::Buildah | Self::Podman => {
-                let mut source = OsString::from("docker-archive:");
-                source.push(archive);
+                let source = joined("docker-archive:", archive);
                 command.args(["pull", "--quiet"]).arg(source);
             }
             Self::Docker => drop(command.args(["load", "--quiet", "--input"]).arg(archive)),
@@ -157,8 +156,7 @@ impl Builder {
     /// The command that builds. It stores no layers: results are cached by fingerprint, and layers of compilations
     /// would fill the disk.
     pub fn command(self, build: &Build<'_>) -> Command {
-        let mut out = OsString::from("type=tar,dest=");
-        out.push(build.out);
+        let out = joined("type=tar,dest=", build.out);
         match self {
             Self::Buildah | Self::Podman => self.rootless(build, &out),
             Self::Docker => {
@@ -204,11 +202,6 @@ impl Builder {
     }
 
     fn buildkit(self, build: &Build<'_>, out: &OsString) -> Command {
-        let joined = |before: &str, path: &Path| {
-            let mut text = OsString::from(before);
-            text.push(path);
-            text
-        };
         let (layout, digest) = build.layout;
         let mut command = Command::new(self.program());
         command.args([
@@ -255,6 +248,12 @@ impl Builder {
         let message = format!("'{}' cannot read the stemcell image:{last}", self.program());
         Diagnostic::error(codes::COMPILE_BUILDER, message).help(format!("the whole output is in '{}'", log.display()))
     }
+}
+
+fn joined(before: &str, path: &Path) -> OsString {
+    let mut text = OsString::from(before);
+    text.push(path);
+    text
 }
 
 #[cfg(test)]
