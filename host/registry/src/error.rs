@@ -4,6 +4,7 @@
 use crate::codes;
 use boson_pipeline::Diagnostic;
 use reqwest::StatusCode;
+use std::io;
 
 /// What went wrong.
 #[derive(Debug)]
@@ -22,8 +23,8 @@ pub(crate) enum Error {
     Realm,
     /// The token has expired.
     Expired,
-    /// A file of the cache cannot be read.
-    Disk,
+    /// A file of the cache cannot be read or written.
+    Disk(io::Error),
 }
 
 // === impl Error ===
@@ -51,7 +52,7 @@ impl Error {
             }
             // The registry has discarded the upload.
             Self::Missing => true,
-            Self::Refused | Self::Format(..) | Self::Realm | Self::Expired | Self::Disk => false,
+            Self::Refused | Self::Format(..) | Self::Realm | Self::Expired | Self::Disk(_) => false,
         }
     }
 
@@ -68,8 +69,6 @@ impl Error {
                 Diagnostic::error(codes::IMAGE_PUSH_REFUSED, message)
                     .help("create it first, as some registries require")
             }
-            Self::Realm => unreachable(image, "names a token server without TLS")
-                .help("list the token server in --registry-without-tls, too, or give it a certificate"),
             other => other.explain(image),
         }
     }
@@ -95,7 +94,7 @@ impl Error {
             }
             Self::Realm => registry("names a token server without TLS")
                 .help("list the token server in --registry-without-tls, too, or give it a certificate"),
-            Self::Disk => self.explain(image),
+            Self::Disk(_) => self.explain(image),
         }
     }
 
@@ -110,8 +109,10 @@ impl Error {
                 format!("the registry denies access to image '{image}'"),
             )
             .help("check releases[].credentials and the pull secrets"),
-            Self::Disk => Diagnostic::error(boson_releases::codes::IMAGE_CACHE, "a file of the cache cannot be read")
-                .help("try again"),
+            Self::Disk(_) => {
+                let message = "a file of the cache cannot be read";
+                Diagnostic::error(boson_releases::codes::IMAGE_CACHE, message).help("try again")
+            }
             Self::Status(status) => unreachable(image, &format!("responds with status {}", status.as_u16())),
             Self::Odd(what) => unreachable(image, what),
             Self::Format(what, help) => {
@@ -120,6 +121,12 @@ impl Error {
             Self::Realm => unreachable(image, "names a token server without TLS")
                 .help("list the token server in --registry-without-tls, too, or give it a certificate"),
         }
+    }
+}
+
+impl From<io::Error> for Error {
+    fn from(error: io::Error) -> Self {
+        Self::Disk(error)
     }
 }
 

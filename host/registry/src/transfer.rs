@@ -106,13 +106,13 @@ impl Transfer {
             let mut tokens = 0;
             let content = loop {
                 match self.layer(&repository, layer, place, tell).await {
-                    Err(LayerError::Registry(Error::Expired)) if tokens < MAX_NEW_TOKENS_PER_LAYER => {
+                    Err(Error::Expired) if tokens < MAX_NEW_TOKENS_PER_LAYER => {
                         tokens += 1;
                         let again = self.client.repository(&reference, credentials).await;
                         repository = again.map_err(|failure| failure.explain(image))?;
                     }
-                    Err(LayerError::Registry(failure)) => return Err(failure.explain(image)),
-                    Err(LayerError::Disk(error)) => return Err(uncached(place, &error)),
+                    Err(Error::Disk(error)) => return Err(uncached(place, &error)),
+                    Err(failure) => return Err(failure.explain(image)),
                     Ok(content) => break content,
                 }
             };
@@ -131,9 +131,9 @@ impl Transfer {
         layer: &Descriptor,
         place: &Path,
         tell: &Tell<'_>,
-    ) -> Result<Section, LayerError> {
+    ) -> Result<Section, Error> {
         if layer.size() > MAX_LAYER_BYTES {
-            return Err(Error::Format("has a layer of more than 8 GiB", "take another").into());
+            return Err(Error::Format("has a layer of more than 8 GiB", "take another"));
         }
         let path = place.join(layer.digest().digest());
         let file = locked(path.clone()).await?;
@@ -147,7 +147,7 @@ impl Transfer {
                 break;
             }
             match receive(repository, layer, &file, have, tell).await {
-                Err(LayerError::Registry(failure)) if failure.may_pass() && attempt + 1 < MAX_ATTEMPTS => {
+                Err(failure) if failure.may_pass() && attempt + 1 < MAX_ATTEMPTS => {
                     tokio::time::sleep(Duration::from_millis(250 << attempt)).await;
                 }
                 Err(stop) => return Err(stop),
@@ -163,7 +163,7 @@ impl Transfer {
             Ok(found) if found == *layer.digest() => Ok(section),
             Ok(_) => {
                 let _ = fs::remove_file(path);
-                Err(WRONG.into())
+                Err(WRONG)
             }
             Err(error) => Err(error.into()),
         }
@@ -230,27 +230,7 @@ impl Transfer {
     }
 }
 
-/// Why a layer was not received.
-enum LayerError {
-    Registry(Error),
-    Disk(io::Error),
-}
-
 const WRONG: Error = Error::Odd("returned a layer that does not match its digest");
-
-// === impl LayerError ===
-
-impl From<Error> for LayerError {
-    fn from(error: Error) -> Self {
-        Self::Registry(error)
-    }
-}
-
-impl From<io::Error> for LayerError {
-    fn from(error: io::Error) -> Self {
-        Self::Disk(error)
-    }
-}
 
 async fn receive(
     repository: &Repository<'_>,
@@ -258,24 +238,22 @@ async fn receive(
     file: &File,
     have: u64,
     tell: &Tell<'_>,
-) -> Result<(), LayerError> {
+) -> Result<(), Error> {
     let (mut answer, mut have) = repository.blob_from(layer.digest(), have).await?;
     file.set_len(have)?;
     let mut out: &File = file;
-    loop {
-        let Some(part) = answer.chunk().await.map_err(Error::from)? else {
-            return if have == layer.size() {
-                Ok(())
-            } else {
-                Err(Error::Odd("breaks off").into())
-            };
-        };
+    while let Some(part) = answer.chunk().await? {
         have += part.len() as u64;
         if have > layer.size() {
-            return Err(WRONG.into());
+            return Err(WRONG);
         }
         io::Write::write_all(&mut out, &part)?;
         tell(part.len() as u64);
+    }
+    if have == layer.size() {
+        Ok(())
+    } else {
+        Err(Error::Odd("breaks off"))
     }
 }
 
@@ -291,12 +269,9 @@ async fn locked(path: PathBuf) -> io::Result<File> {
 }
 
 /// A document as a section, so that it is sent as layers are.
-fn section(bytes: &[u8]) -> Result<Section, Error> {
-    let written = tempfile::tempfile().and_then(|mut file| {
-        io::Write::write_all(&mut file, bytes)?;
-        Ok(file)
-    });
-    let file = written.map_err(|_| Error::Disk)?;
+fn section(bytes: &[u8]) -> io::Result<Section> {
+    let mut file = tempfile::tempfile()?;
+    io::Write::write_all(&mut file, bytes)?;
     Ok(Section::new(Arc::new(file), 0, bytes.len() as u64))
 }
 

@@ -9,6 +9,7 @@ use boson_oci::{Blob, Digest, Section};
 use oci_spec::distribution::Reference;
 use reqwest::header::{CONTENT_LENGTH, CONTENT_RANGE, CONTENT_TYPE, HeaderMap, LOCATION, RANGE};
 use reqwest::{Body, Method, Response, StatusCode, Url};
+use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::Mutex;
@@ -320,10 +321,7 @@ async fn once(
 async fn part(content: &Section, at: u64, most: usize) -> Result<Vec<u8>, Error> {
     let content = content.clone();
     let read = tokio::task::spawn_blocking(move || content.part(at, most));
-    match read.await {
-        Ok(Ok(bytes)) => Ok(bytes),
-        _ => Err(Error::Disk),
-    }
+    Ok(read.await.map_err(io::Error::from)??)
 }
 
 /// Bytes that the registry has received, from `Range: 0-<last>`. `0-0` means none, because no part has one byte.
