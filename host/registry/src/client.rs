@@ -113,36 +113,30 @@ impl Client {
         credentials: Option<&Credentials>,
         access: Access<'_>,
     ) -> Result<Repository<'_>, Error> {
-        answered(self.sign_in(image, credentials, access)).await
-    }
-
-    async fn sign_in(
-        &self,
-        image: &Reference,
-        credentials: Option<&Credentials>,
-        access: Access<'_>,
-    ) -> Result<Repository<'_>, Error> {
-        let registry = image.resolve_registry();
-        let plain = self.without_tls.contains(registry);
-        let scheme = if plain { "http" } else { "https" };
-        let pinged = self.http.get(format!("{scheme}://{registry}/v2/")).send().await?;
-        let headers = pinged.headers().get_all(WWW_AUTHENTICATE);
-        let challenge = token::challenge(headers.iter().filter_map(|header| header.to_str().ok()));
-        let authorization = match (challenge, credentials) {
-            (Some(Challenge::Bearer { realm, service }), _) => {
-                let realm = token::realm(&realm, &self.without_tls).ok_or(Error::Realm)?;
-                let scopes = scopes(image.repository(), access);
-                Some(self.token(realm, service, &scopes, credentials).await?)
-            }
-            (Some(Challenge::Basic), Some(credentials)) => Some(token::basic(credentials).ok_or(Error::Refused)?),
-            // Requests without authorization may still succeed.
-            (Some(Challenge::Basic), None) | (None, _) => None,
-        };
-        Ok(Repository {
-            http: &self.http,
-            address: format!("{scheme}://{registry}/v2/{}", image.repository()),
-            authorization,
+        answered(async {
+            let registry = image.resolve_registry();
+            let plain = self.without_tls.contains(registry);
+            let scheme = if plain { "http" } else { "https" };
+            let pinged = self.http.get(format!("{scheme}://{registry}/v2/")).send().await?;
+            let headers = pinged.headers().get_all(WWW_AUTHENTICATE);
+            let challenge = token::challenge(headers.iter().filter_map(|header| header.to_str().ok()));
+            let authorization = match (challenge, credentials) {
+                (Some(Challenge::Bearer { realm, service }), _) => {
+                    let realm = token::realm(&realm, &self.without_tls).ok_or(Error::Realm)?;
+                    let scopes = scopes(image.repository(), access);
+                    Some(self.token(realm, service, &scopes, credentials).await?)
+                }
+                (Some(Challenge::Basic), Some(credentials)) => Some(token::basic(credentials).ok_or(Error::Refused)?),
+                // Requests without authorization may still succeed.
+                (Some(Challenge::Basic), None) | (None, _) => None,
+            };
+            Ok(Repository {
+                http: &self.http,
+                address: format!("{scheme}://{registry}/v2/{}", image.repository()),
+                authorization,
+            })
         })
+        .await
     }
 
     /// Whether a request may be sent there.
