@@ -103,28 +103,22 @@ impl RecordedEvent {
 
     /// With an error.
     #[must_use]
-    pub fn failed(self, error: &str) -> Self {
-        Self {
-            error: text(error),
-            ..self
-        }
+    pub fn failed(mut self, error: &str) -> Self {
+        self.error = text(error);
+        self
     }
 
     /// With a context.
     #[must_use]
-    pub fn because(self, context: &str) -> Self {
-        Self {
-            context: text(context),
-            ..self
-        }
+    pub fn because(mut self, context: &str) -> Self {
+        self.context = text(context);
+        self
     }
 
     #[must_use]
-    pub fn by(self, user: Option<String>) -> Self {
-        Self {
-            user: user.unwrap_or_default(),
-            ..self
-        }
+    pub fn by(mut self, user: Option<String>) -> Self {
+        self.user = user.unwrap_or_default();
+        self
     }
 }
 
