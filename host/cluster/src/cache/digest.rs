@@ -37,11 +37,8 @@ impl Digest {
 
     /// The digest of any bytes.
     pub fn of_bytes(bytes: &[u8]) -> Self {
-        let mut digest = [0; 16];
-        for (to, from) in digest.iter_mut().zip(Sha256::digest(bytes)) {
-            *to = from;
-        }
-        Self(digest)
+        let digest = Sha256::digest(bytes);
+        Self(std::array::from_fn(|at| digest[at]))
     }
 
     pub fn bytes(&self) -> &[u8] {

@@ -166,11 +166,8 @@ fn touched(cache: &Cache, place: Place, mut homes: Vec<String>) -> Touched {
 
 fn place(kind: &'static str, meta: &ObjectMeta) -> Place {
     // The API server gives each object a name, and those of these kinds a namespace.
-    Place {
-        kind,
-        namespace: meta.namespace.clone().unwrap_or_default(),
-        name: meta.name.clone().unwrap_or_default(),
-    }
+    let (namespace, name) = (meta.namespace.as_deref(), meta.name.as_deref());
+    Place::new(kind, namespace.unwrap_or_default(), name.unwrap_or_default())
 }
 
 // === impl Feed ===

@@ -127,6 +127,18 @@ fn reads_post_deploy(set: &QuarksStatefulSet) -> bool {
     fields.any(|reference| reference.field_path == field)
 }
 
+// === impl Place ===
+
+impl Place {
+    fn new(kind: &'static str, namespace: &str, name: &str) -> Self {
+        Self {
+            kind,
+            namespace: namespace.into(),
+            name: name.into(),
+        }
+    }
+}
+
 // === impl Cache ===
 
 impl Cache {
@@ -150,11 +162,7 @@ impl Cache {
                 slices.for_each(|(place, entry)| take(place, entry));
             }
         }
-        let place = |kind, name: &str| Place {
-            kind,
-            namespace: selector.namespace.clone(),
-            name: name.into(),
-        };
+        let place = |kind, name: &str| Place::new(kind, &selector.namespace, name);
         for (kind, name) in &selector.refers {
             if let Some((place, entry)) = tables.entries.get_key_value(&place(kind, name)) {
                 take(place, entry);
@@ -206,11 +214,7 @@ impl Cache {
         let prefix = endpoints(namespace, "");
         let names = of_slice.iter().filter_map(|home| home.strip_prefix(&prefix));
         let homes = names.filter_map(|name| {
-            let place = Place {
-                kind: "Service",
-                namespace: namespace.into(),
-                name: name.into(),
-            };
+            let place = Place::new("Service", namespace, name);
             Some(tables.entries.get(&place)?.homes.iter())
         });
         // Not its owners: endpoints of a deployment's own Services do not concern the conversion.
@@ -279,11 +283,7 @@ impl Cache {
     /// All places of a kind in a namespace, or in all.
     fn places(&self, kind: &'static str, namespace: Option<&str>) -> Vec<Place> {
         let tables = self.tables.read();
-        let first = Place {
-            kind,
-            namespace: namespace.unwrap_or_default().into(),
-            name: String::new(),
-        };
+        let first = Place::new(kind, namespace.unwrap_or_default(), "");
         let here =
             |place: &&Place| place.kind == kind && namespace.is_none_or(|namespace| place.namespace == namespace);
         tables
