@@ -9,10 +9,9 @@ use crate::namespaces::Scope;
 use crate::serving::{Health, PartName, State};
 use boson_manifest::labels;
 use futures::FutureExt;
-use futures::stream::{self, Stream, StreamExt};
+use futures::stream::{self, StreamExt};
 use kube::api::ListParams;
 use kube::runtime::controller::{self, Action};
-use kube::runtime::reflector::ObjectRef;
 use kube::runtime::watcher;
 use kube::{Api, Resource};
 use std::panic::AssertUnwindSafe;
@@ -117,16 +116,6 @@ impl Running {
             Box::pin(queue.take_until(Box::pin(self.stopped()))),
             controller::Config::default().concurrency(self.concurrency),
         );
-        self.to_the_end(name, namespace, runs, forget).await;
-    }
-
-    async fn to_the_end<K: Resource<DynamicType = ()>>(
-        &self,
-        name: &'static str,
-        namespace: &Option<String>,
-        runs: impl Stream<Item = Result<(ObjectRef<K>, Action), controller::Error<Error, watcher::Error>>>,
-        forget: impl Fn(&str, &str),
-    ) {
         runs.for_each(|run| {
             match run {
                 Err(controller::Error::ObjectNotFound(object)) => {
