@@ -113,10 +113,8 @@ impl AnyObject for Value {
     }
 
     fn is_going(&self) -> bool {
-        let time = self
-            .get(METADATA)
-            .and_then(|metadata| text(metadata, DELETION_TIMESTAMP));
-        time.is_some()
+        self.get(METADATA)
+            .is_some_and(|metadata| text(metadata, DELETION_TIMESTAMP).is_some())
     }
 
     fn label(&self, key: &str) -> Option<&str> {

@@ -5,7 +5,7 @@
 //! which is limited.
 
 use super::Described;
-use parking_lot::{Mutex, MutexGuard};
+use parking_lot::Mutex;
 use prometheus_client::encoding::EncodeLabelSet;
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
@@ -115,7 +115,7 @@ impl PluginMetrics {
     /// Begins to count for a version. `key`: its whole digest; the first of several names of a component is used.
     /// `compiled`: how long its compilation took, if it was not in the cache.
     pub fn add(&self, key: &str, version: Version, compiled: Option<Duration>) {
-        let mut known = self.known();
+        let mut known = self.known.lock();
         let (version, _) = known
             .entry(key.to_string())
             .or_insert_with(|| (version, BTreeSet::new()));
@@ -128,7 +128,7 @@ impl PluginMetrics {
 
     /// Removes the series of all versions for which `holds` is false.
     pub fn retain(&self, holds: impl Fn(&str) -> bool) {
-        self.known().retain(|key, (version, codes)| {
+        self.known.lock().retain(|key, (version, codes)| {
             if holds(key) {
                 return true;
             }
@@ -152,7 +152,7 @@ impl PluginMetrics {
     /// Counts a call of a version; without effect for one that is not in use.
     pub fn called(&self, key: &str, usage: &Usage) {
         // Held until the end, so that `retain` does not miss series.
-        let known = self.known();
+        let known = self.known.lock();
         let Some((version, _)) = known.get(key) else { return };
         self.calls.get_or_create_owned(version).inc();
         self.fuel.get_or_create_owned(version).inc_by(usage.fuel);
@@ -166,7 +166,7 @@ impl PluginMetrics {
 
     /// Counts an error of a version by its code, which `host explain` explains.
     pub fn failed(&self, key: &str, code: &'static str) {
-        let mut known = self.known();
+        let mut known = self.known.lock();
         let Some((version, codes)) = known.get_mut(key) else {
             return;
         };
@@ -178,7 +178,7 @@ impl PluginMetrics {
     /// Counts the calls of a version in one conversion that it ran beside: by reply, the same, different, failed, and
     /// those that were skipped.
     pub fn shadowed(&self, key: &str, counts: [u64; 4]) {
-        let known = self.known();
+        let known = self.known.lock();
         let Some((version, _)) = known.get(key) else { return };
         for (reply, count) in REPLIES.into_iter().zip(counts) {
             let version = version.clone();
@@ -186,10 +186,6 @@ impl PluginMetrics {
                 .get_or_create_owned(&Shadowed { version, reply })
                 .inc_by(count);
         }
-    }
-
-    fn known(&self) -> MutexGuard<'_, Known> {
-        self.known.lock()
     }
 }
 
