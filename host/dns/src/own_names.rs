@@ -1,9 +1,9 @@
 //! The `/etc/hosts` of a pod: all names of its instance resolve to the pod's own address, so that a process can listen
 //! there.
 
-use crate::query::fits;
 use crate::resolve::expanded;
 use crate::zone::Zone;
+use boson_manifest::dns::fits;
 use std::collections::HashSet;
 use std::fmt::Write as _;
 use std::net::IpAddr;

@@ -119,15 +119,6 @@ fn is_number(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
 }
 
-/// Does a label fit one of a name, which may have a `*` at one end?
-pub fn fits(pattern: &str, label: &str) -> bool {
-    match (pattern.strip_prefix('*'), pattern.strip_suffix('*')) {
-        (Some(suffix), _) => label.ends_with(suffix),
-        (None, Some(prefix)) => label.starts_with(prefix),
-        (None, None) => pattern == label,
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -170,20 +161,6 @@ mod tests {
         assert_eq!(parse("x.y").unwrap().below, Below::Anywhere);
         assert_eq!(parse("x.q-g7").unwrap().below, Below::Group("7"));
         assert_eq!(parse("x.q-gx").unwrap().below, Below::Anywhere);
-    }
-
-    #[test]
-    fn patterns_have_one_star_at_one_end() {
-        for (pattern, label, fit) in [
-            ("*", "a", true),
-            ("*-b", "a-b", true),
-            ("a*", "ab", true),
-            ("a*", "ba", false),
-            ("a", "a", true),
-            ("a*b", "axb", false),
-        ] {
-            assert_eq!(fits(pattern, label), fit, "{pattern} {label}");
-        }
     }
 
     proptest! {

@@ -4,8 +4,9 @@
 //! of pods that are being deleted count as failing if the instance has another pod.
 
 use crate::instances::{Endpoint, Snapshot};
-use crate::query::{Below, Criteria, First, Health, Query, fits, parse};
+use crate::query::{Below, Criteria, First, Health, Query, parse};
 use crate::zone::{AGENTS, Authority, Upstream, Zone, normal};
+use boson_manifest::dns::fits;
 use std::collections::HashSet;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 

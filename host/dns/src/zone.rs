@@ -273,8 +273,7 @@ impl Zone {
             all.define(domain, targets.clone());
         }
         self.aliases = all.flattened().map_err(|error| match error {
-            Recursion::Cycle(domain) => ZoneError::Recursion(domain),
-            Recursion::TooMany(domain) => ZoneError::Recursion(domain),
+            Recursion::Cycle(domain) | Recursion::TooMany(domain) => ZoneError::Recursion(domain),
         })?;
         for (domain, targets) in self.aliases.iter().filter(|(domain, _)| !domain.starts_with("_.")) {
             for target in targets {

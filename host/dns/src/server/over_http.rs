@@ -1,6 +1,7 @@
 //! Questions to a server with BOSH's interface over HTTP: `GET <url>/?name=<name>&type=<number>`. The adapter of Cloud
 //! Foundry for the internal domains of apps is one.
 
+use crate::lookup::TYPES;
 use crate::wire::{Given, asked};
 use http_body_util::{BodyExt, Empty, Limited};
 use hyper::body::Bytes;
@@ -18,8 +19,6 @@ use tokio::net::TcpStream;
 const MAX_BODY_BYTES: usize = 512 << 10;
 /// Port of URLs without one.
 const PORT: u16 = 80;
-/// Numbers of the types whose records are read.
-const TYPES: [u16; 2] = [1, 28];
 
 #[derive(Deserialize)]
 struct Reply {
@@ -71,12 +70,7 @@ fn records(body: &[u8], asked: u16) -> serde_json::Result<Vec<Given>> {
         let fits = entry.kind == kind && entry.kind == asked;
         fits.then_some(Given { ip, ttl: entry.ttl })
     };
-    Ok(reply
-        .answers
-        .unwrap_or_default()
-        .into_iter()
-        .filter_map(given)
-        .collect())
+    Ok(reply.answers.into_iter().flatten().filter_map(given).collect())
 }
 
 /// A name as a value of a query.

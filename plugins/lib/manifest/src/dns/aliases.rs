@@ -116,7 +116,7 @@ impl Aliases {
         let flat = self.flattened().unwrap_or_default();
         let mut found = Self::default();
         for (domain, targets) in flat.iter() {
-            let leads = |target: &&String| group_of(target).is_some_and(|pattern| matches(pattern, group));
+            let leads = |target: &&String| group_of(target).is_some_and(|pattern| fits(pattern, group));
             // With all targets: whether the alias resolves to one instance only depends on the others, too.
             if targets.iter().any(|target| leads(&target)) {
                 found.define(domain, targets.to_vec());
@@ -146,12 +146,12 @@ fn group_of(target: &str) -> Option<&str> {
     }
 }
 
-/// `*`, `*suffix`, `prefix*`, or the text itself.
-fn matches(pattern: &str, text: &str) -> bool {
+/// Does a label of a name fit this pattern: `*`, `*suffix`, `prefix*`, or the label itself?
+pub fn fits(pattern: &str, label: &str) -> bool {
     match (pattern.strip_prefix('*'), pattern.strip_suffix('*')) {
-        (Some(suffix), _) => text.ends_with(suffix),
-        (_, Some(prefix)) => text.starts_with(prefix),
-        _ => pattern == text,
+        (Some(suffix), _) => label.ends_with(suffix),
+        (_, Some(prefix)) => label.starts_with(prefix),
+        _ => pattern == label,
     }
 }
 
@@ -236,6 +236,20 @@ mod tests {
         }
         for good in ["a", "_.cell.service.internal", "q-s4.a-b.c.d.bosh.", "*.a.b.c.bosh"] {
             assert_eq!(alias_fault(good), None, "{good}");
+        }
+    }
+
+    #[test]
+    fn patterns_have_one_star_at_one_end() {
+        for (pattern, label, fit) in [
+            ("*", "a", true),
+            ("*-b", "a-b", true),
+            ("a*", "ab", true),
+            ("a*", "ba", false),
+            ("a", "a", true),
+            ("a*b", "axb", false),
+        ] {
+            assert_eq!(fits(pattern, label), fit, "{pattern} {label}");
         }
     }
 }

@@ -10,7 +10,7 @@ mod handlers;
 mod pod_server;
 mod server;
 
-pub use aliases::{Aliases, Recursion, alias_fault};
+pub use aliases::{Aliases, Recursion, alias_fault, fits};
 pub use collect::{Codes, Collected, collect, zone};
 pub use handlers::{HANDLER_FILE, Handler, HandlerFault, MAX_HANDLERS, Source};
 pub use pod_server::needs_pod_server;
