@@ -98,10 +98,7 @@ impl Events {
     ///
     /// # Errors
     /// See [`Error`]. Nothing depends on an event: log the error and continue.
-    pub async fn emit<K>(&self, about: &K, notice: &Notice) -> Result<(), Error>
-    where
-        K: Resource<DynamicType = ()>,
-    {
+    pub async fn emit(&self, about: &impl Resource<DynamicType = ()>, notice: &Notice) -> Result<(), Error> {
         let now = Timestamp::now();
         let event = event(about, notice, self.controller.0, &self.instance, now)?;
         let created = self.cluster.create(self.controller, &event).await?;
@@ -118,20 +115,14 @@ impl Events {
     }
 
     /// Records an event about an object, without an event of Kubernetes.
-    pub fn record<K>(&self, about: &K, event: RecordedEvent)
-    where
-        K: Resource<DynamicType = ()>,
-    {
+    pub fn record(&self, about: &impl Resource<DynamicType = ()>, event: RecordedEvent) {
         if let Some(namespace) = &about.meta().namespace {
             self.cluster.recorded().add(namespace, event);
         }
     }
 
     /// Emits these. Those that are lost are logged. Whether none was lost.
-    pub async fn emit_all<K>(&self, about: &K, notices: &[Notice]) -> bool
-    where
-        K: Resource<DynamicType = ()>,
-    {
+    pub async fn emit_all(&self, about: &impl Resource<DynamicType = ()>, notices: &[Notice]) -> bool {
         let mut is_complete = true;
         for notice in notices {
             if let Err(error) = self.emit(about, notice).await {
@@ -143,10 +134,7 @@ impl Events {
     }
 
     /// Emits a warning for each of these sentences, and logs it.
-    pub async fn warn_of<K>(&self, about: &K, reason: &'static str, notes: &[String])
-    where
-        K: Resource<DynamicType = ()>,
-    {
+    pub async fn warn_of(&self, about: &impl Resource<DynamicType = ()>, reason: &'static str, notes: &[String]) {
         for note in notes {
             tracing::info!(reason, "{note}");
             self.emit_all(about, &[Notice::warning(reason, note)]).await;
