@@ -100,14 +100,8 @@ impl Ledger {
 
     /// Takes the requested share, once it is granted.
     pub fn take(&mut self, ticket: Ticket) -> bool {
-        let granted = |one: &Request| one.ticket == ticket && one.state == State::Granted;
-        match self.requests.iter().position(granted) {
-            Some(at) => {
-                self.requests.remove(at);
-                true
-            }
-            None => false,
-        }
+        let granted = |one: &mut Request| one.ticket == ticket && one.state == State::Granted;
+        self.requests.extract_if(.., granted).next().is_some()
     }
 
     /// Takes a share, if it is available now.

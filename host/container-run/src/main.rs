@@ -59,10 +59,7 @@ fn run() -> Result<u8> {
         Some("chpst") => return Ok(command::chpst::run(rest)),
         _ => {}
     }
-    let (command, rest) = match arguments.split_first() {
-        Some((_, rest)) => rest.split_first().ok_or_else(|| Error::usage(USAGE))?,
-        None => return Err(Error::usage(USAGE)),
-    };
+    let (command, rest) = rest.split_first().ok_or_else(|| Error::usage(USAGE))?;
     let places = Places::new();
     match command.as_str() {
         "process" => supervisor::run(&places, &Flags::read(rest, &["--job", "--process"])?),

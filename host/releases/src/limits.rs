@@ -137,11 +137,6 @@ impl Budget {
 }
 
 fn take(left: &Cell<u64>, amount: u64) -> bool {
-    match left.get().checked_sub(amount) {
-        Some(rest) => {
-            left.set(rest);
-            true
-        }
-        None => false,
-    }
+    let rest = left.get().checked_sub(amount);
+    rest.inspect(|rest| left.set(*rest)).is_some()
 }

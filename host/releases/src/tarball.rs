@@ -126,18 +126,12 @@ pub fn inner_target(item: &Item, path: &str, archive: &str) -> Result<String, Di
 }
 
 fn stays_inside(target: &str, depth: usize) -> bool {
-    let mut depth = depth;
-    for part in target.split('/') {
-        match part {
-            "" | "." => {}
-            ".." => match depth.checked_sub(1) {
-                Some(above) => depth = above,
-                None => return false,
-            },
-            _ => depth += 1,
-        }
-    }
-    !target.starts_with('/')
+    let end = target.split('/').try_fold(depth, |depth, part| match part {
+        "" | "." => Some(depth),
+        ".." => depth.checked_sub(1),
+        _ => Some(depth + 1),
+    });
+    end.is_some() && !target.starts_with('/')
 }
 
 /// Reads a file's content, or only its size if it is over the limit.
