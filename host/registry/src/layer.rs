@@ -11,48 +11,35 @@ use reqwest::Response;
 use sha2::{Digest, Sha256};
 use tokio::task;
 
-/// A layer that is being received.
-pub(crate) struct Incoming<'i> {
-    pub answer: Response,
-    /// The image that it belongs to.
-    pub image: &'i str,
-    /// Its expected digest and size.
-    pub layer: &'i Descriptor,
-}
-
-// === impl Incoming ===
-
-impl Incoming<'_> {
-    /// Fills the pipe, and ends it only if the layer matches its digest.
-    async fn pour(mut self, inlet: Inlet) -> Result<(), Error> {
-        const WRONG: Error = Error::Odd("returned a layer that does not match its digest");
-        let (mut hash, mut left) = (Sha256::new(), self.layer.size());
-        while let Some(part) = self.answer.chunk().await? {
-            left = left.checked_sub(part.len() as u64).ok_or(WRONG)?;
-            hash.update(&part);
-            if !inlet.send(&part).await {
-                // The reader reports why it stopped.
-                return Ok(());
-            }
+/// Fills the pipe, and ends it only if the layer matches its digest.
+async fn pour(mut answer: Response, layer: &Descriptor, inlet: Inlet) -> Result<(), Error> {
+    const WRONG: Error = Error::Odd("returned a layer that does not match its digest");
+    let (mut hash, mut left) = (Sha256::new(), layer.size());
+    while let Some(part) = answer.chunk().await? {
+        left = left.checked_sub(part.len() as u64).ok_or(WRONG)?;
+        hash.update(&part);
+        if !inlet.send(&part).await {
+            // The reader reports why it stopped.
+            return Ok(());
         }
-        if finished(hash) != *self.layer.digest() {
-            return Err(WRONG);
-        }
-        inlet.end().await;
-        Ok(())
     }
+    if finished(hash) != *layer.digest() {
+        return Err(WRONG);
+    }
+    inlet.end().await;
+    Ok(())
 }
 
-/// Adds a layer on top of `draft` while it is received, and caches it.
+/// Adds a layer on top of `draft` while it is received, and caches it. `layer`: its expected digest and size.
 ///
 /// # Guarantees
 /// If the caller stops waiting, the thread that unpacks ends, too.
-pub(crate) async fn add(mut draft: Draft, key: Key, incoming: Incoming<'_>) -> Result<Draft, Diagnostic> {
+pub(crate) async fn add(mut draft: Draft, key: Key, layer: &Descriptor, answer: Response) -> Result<Draft, Diagnostic> {
     let (inlet, outlet) = pipe();
-    let image = incoming.image.to_owned();
-    let name = format!("{image}:{}", incoming.layer.digest());
+    let image = draft.image.clone();
+    let name = format!("{image}:{}", layer.digest());
     let added = task::spawn_blocking(move || draft.add(&key, &name, outlet).map(|()| draft));
-    let poured = incoming.pour(inlet).await;
+    let poured = pour(answer, layer, inlet).await;
     // First, because then the thread has ended and removed its files.
     let added = added.await;
     poured.map_err(|failure| failure.explain(&image))?;

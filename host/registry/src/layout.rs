@@ -23,7 +23,8 @@ pub struct Layout {
 pub(crate) struct Draft {
     cache: Cache,
     place: Place,
-    image: String,
+    /// The image that is being read.
+    pub image: String,
     reservation: Reservation,
     budget: Budget,
     layers: Vec<PathBuf>,

@@ -5,7 +5,7 @@ use crate::client::{Client, Repository, Settings, answered, which};
 use crate::codes;
 use crate::credentials::{Credentials, fit};
 use crate::error::{Error, unreachable};
-use crate::layer::{self, Incoming};
+use crate::layer;
 use crate::layout::{Draft, Layout};
 use crate::manifest::Manifest;
 use crate::space::{Sizes, unwritable};
@@ -96,7 +96,7 @@ impl Registry {
                 reference.repository(),
                 layer.digest().as_ref(),
             );
-            draft = add(&repository, draft, key, image, layer).await?;
+            draft = add(&repository, draft, key, layer).await?;
         }
         layer::blocking(|| draft.finish()).await
     }
@@ -141,20 +141,13 @@ fn not_allowed(reference: &Reference, image: &str) -> Diagnostic {
 }
 
 /// Adds a layer on top of `draft`, from the cache or from the registry.
-async fn add(
-    repository: &Repository<'_>,
-    mut draft: Draft,
-    key: Key,
-    image: &str,
-    layer: &Descriptor,
-) -> Result<Draft, Diagnostic> {
+async fn add(repository: &Repository<'_>, mut draft: Draft, key: Key, layer: &Descriptor) -> Result<Draft, Diagnostic> {
     let wanted = key.clone();
     let (draft, kept) = layer::blocking(move || draft.take(&wanted).map(|kept| (draft, kept))).await?;
     if kept {
         return Ok(draft);
     }
     let asked = answered(repository.blob(layer.digest())).await;
-    let answer = asked.map_err(|failure| failure.explain(image))?;
-    let incoming = Incoming { answer, image, layer };
-    layer::add(draft, key, incoming).await
+    let answer = asked.map_err(|failure| failure.explain(&draft.image))?;
+    layer::add(draft, key, layer, answer).await
 }
