@@ -49,11 +49,10 @@ use recorded::Recorded;
 use crate::metrics::Metrics;
 use boson_pipeline::bundle::kinds::Kind as AdditionalKind;
 use k8s_openapi::api::core::v1::Namespace;
-use kube::api::{
-    DeleteParams, GetParams, ObjectMeta, Patch, PatchParams, PostParams, Preconditions, ValidationDirective,
-};
+use kube::api::{DeleteParams, GetParams, Patch, PatchParams, PostParams, Preconditions, ValidationDirective};
 use kube::core::Request;
 use serde::Serialize;
+use serde_json::json;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -277,16 +276,11 @@ impl Cluster {
         status: &impl Serialize,
     ) -> Result<K, Error> {
         let (namespace, name) = place(object)?;
+        let status = status_patch::whole(object, status);
+        let status = status.map_err(|_| Error::flawed(&K::kind(&()), Some(name), "is not JSON"))?;
         // A replaced object of the same name must not get the status of the old one.
-        let metadata = ObjectMeta {
-            name: Some(name.into()),
-            uid: object.meta().uid.clone(),
-            resource_version: object.meta().resource_version.clone(),
-            ..ObjectMeta::default()
-        };
-        let patch = status_patch::whole(object, metadata, status);
-        let patch = Patch::Merge(patch.map_err(|_| Error::flawed(&K::kind(&()), Some(name), "is not JSON"))?);
-        let request = path::<K>(namespace).patch_subresource("status", name, &merging(manager), &patch);
+        let patch = of_same(object, json!({"metadata": {"name": name}, "status": status}));
+        let request = path::<K>(namespace).patch_subresource("status", name, &merging(manager), &Patch::Merge(patch));
         self.call(&Subject::of::<K>(), Verb::Patch, name, request).await
     }
 
