@@ -9,7 +9,7 @@ pub use plugins::{PluginMetrics, Usage, Version};
 pub use tally::{Earliest, Readiness, Tally};
 
 use process::Process;
-use prometheus_client::encoding::{EncodeLabelSet, EncodeLabelValue, LabelValueEncoder, text};
+use prometheus_client::encoding::{EncodeLabelSet, text};
 use prometheus_client::metrics::MetricType;
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
@@ -96,14 +96,16 @@ pub struct ApiCall {
     pub verb: &'static str,
     /// Kind of the object.
     pub kind: String,
-    pub outcome: Outcome,
+    /// In one word.
+    pub outcome: &'static str,
 }
 
 #[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
 pub struct Reconcile {
     /// Which controller.
     pub controller: &'static str,
-    pub outcome: Outcome,
+    /// In one word.
+    pub outcome: &'static str,
 }
 
 #[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
@@ -118,17 +120,8 @@ pub struct Generated {
 pub struct Review {
     /// What was reviewed: `deployments` or `pods`.
     pub resource: &'static str,
-    pub outcome: Outcome,
-}
-
-/// An outcome, in one word.
-#[derive(Clone, Copy, Debug, Hash, PartialEq, Eq)]
-pub struct Outcome(pub &'static str);
-
-impl EncodeLabelValue for Outcome {
-    fn encode(&self, encoder: &mut LabelValueEncoder<'_>) -> fmt::Result {
-        self.0.encode(encoder)
-    }
+    /// In one word.
+    pub outcome: &'static str,
 }
 
 // === impl Described ===
@@ -269,7 +262,7 @@ mod tests {
         let metrics = Metrics::new();
         let reconcile = Reconcile {
             controller: "quarks-secret",
-            outcome: Outcome("ok"),
+            outcome: "ok",
         };
         metrics.reconciles.get_or_create(&reconcile).inc();
         let text = metrics.text().unwrap();

@@ -3,7 +3,7 @@
 
 use super::error::Subject;
 use super::{Cluster, Error, ErrorKind, Verb, retry, written};
-use crate::metrics::{ApiCall, Outcome};
+use crate::metrics::ApiCall;
 use futures::future::BoxFuture;
 use hyper::Request;
 use kube::core::request::Error as RequestError;
@@ -114,7 +114,7 @@ impl Cluster {
         let call = ApiCall {
             verb: verb.as_str(),
             kind: subject.kind.clone(),
-            outcome: Outcome(outcome),
+            outcome,
         };
         self.metrics.api_calls.get_or_create(&call).inc();
         self.metrics.api_seconds.observe(took.as_secs_f64());

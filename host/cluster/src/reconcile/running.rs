@@ -4,7 +4,7 @@ use super::backoff::Backoff;
 use super::spawned::Spawned;
 use super::watches::{self, Queue};
 use crate::client::{ANSWER_TIMEOUT, Cluster, Error, Kind, Outage, api};
-use crate::metrics::{Metrics, Outcome, Reconcile};
+use crate::metrics::{Metrics, Reconcile};
 use crate::namespaces::Scope;
 use crate::serving::{Health, PartName, State};
 use boson_manifest::labels;
@@ -156,11 +156,11 @@ impl Running {
         if worked {
             self.backoff.forget(&format!("{controller} {key}"));
         }
-        let outcome = Outcome(if worked { "ok" } else { "failed" });
+        let outcome = if worked { "ok" } else { "failed" };
         let reconcile = Reconcile { controller, outcome };
         self.metrics.reconciles.get_or_create(&reconcile).inc();
         self.metrics.reconcile_seconds.observe(took.as_secs_f64());
-        tracing::debug!(outcome = outcome.0, seconds = took.as_secs_f64(), "reconciled");
+        tracing::debug!(outcome, seconds = took.as_secs_f64(), "reconciled");
     }
 
     /// A watch failed; it is retried automatically. A forbidden watch makes the controller not ready, because it misses

@@ -2,7 +2,6 @@
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use boson_cluster::metrics::Outcome;
 use kube::core::DynamicObject;
 use kube::core::admission::{AdmissionRequest, AdmissionResponse, AdmissionReview};
 use serde_json::{Value, json};
@@ -24,7 +23,7 @@ pub(super) struct Refusal {
 /// What to answer.
 #[derive(Debug)]
 pub(super) struct Answer {
-    pub outcome: Outcome,
+    pub outcome: &'static str,
     pub refusal: Option<Refusal>,
     pub warnings: Vec<String>,
     /// The operations of a JSON patch.
@@ -37,7 +36,7 @@ impl Answer {
     /// Allows the request as it is.
     pub fn allow(outcome: &'static str, warnings: Vec<String>) -> Self {
         Self {
-            outcome: Outcome(outcome),
+            outcome,
             refusal: None,
             warnings,
             patch: Vec::new(),

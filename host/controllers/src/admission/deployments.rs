@@ -72,7 +72,7 @@ mod tests {
             (Checked::Right(Vec::new()), "allowed"),
             (Checked::Right(vec!["y".into()]), "warned"),
         ] {
-            assert_eq!(answer(checked).outcome.0, word);
+            assert_eq!(answer(checked).outcome, word);
         }
     }
 }

@@ -79,7 +79,7 @@ async fn reviewed(reviewers: &Reviewers, what: &str, body: &[u8]) -> Option<Valu
         deployment = (resource != PODS).then_some(request.name.as_str()),
         name = request.name,
         namespace = request.namespace,
-        outcome = answer.outcome.0,
+        outcome = answer.outcome,
         "reviewed an object"
     );
     let label = Review {
