@@ -90,11 +90,9 @@ impl RsaKey {
             .ok()?
             .as_ref()
             .to_vec();
-        let RsaPublicKeyRef {
-            modulus,
-            public_exponent,
-        } = RsaPublicKeyRef::from_der(pair.public_key().as_ref()).ok()?;
-        let (modulus, exponent) = (modulus.as_bytes().to_vec(), public_exponent.as_bytes().to_vec());
+        let public = RsaPublicKeyRef::from_der(pair.public_key().as_ref()).ok()?;
+        let modulus = public.modulus.as_bytes().to_vec();
+        let exponent = public.public_exponent.as_bytes().to_vec();
         Some(Self {
             pair: Arc::new(pair),
             pkcs1,

@@ -120,13 +120,9 @@ impl Attachment {
             return None;
         }
         let payload = String::from_utf8(self.content.clone()?).ok()?;
-        let Annotations {
-            signature,
-            certificate,
-            log_entry,
-        } = &self.annotations;
-        let signature = ImageSignature::new(payload, signature.clone()?);
-        Some(match (certificate, log_entry) {
+        let notes = &self.annotations;
+        let signature = ImageSignature::new(payload, notes.signature.clone()?);
+        Some(match (&notes.certificate, &notes.log_entry) {
             (Some(certificate), Some(entry)) => signature.with_certificate(certificate, entry),
             _ => signature,
         })

@@ -95,16 +95,12 @@ pub(crate) fn fit(key: &str, image: &str) -> Option<usize> {
 }
 
 fn credentials(entry: &Value) -> Option<Credentials> {
-    let Entry {
-        username,
-        password,
-        auth,
-    } = Entry::deserialize(entry).ok()?;
+    let entry = Entry::deserialize(entry).ok()?;
     let given = |text: Option<String>| text.filter(|text| !text.is_empty());
-    if let (Some(username), Some(password)) = (given(username), given(password)) {
+    if let (Some(username), Some(password)) = (given(entry.username), given(entry.password)) {
         return Some(Credentials { username, password });
     }
-    let decoded = String::from_utf8(STANDARD.decode(given(auth)?.trim()).ok()?).ok()?;
+    let decoded = String::from_utf8(STANDARD.decode(given(entry.auth)?.trim()).ok()?).ok()?;
     let (username, password) = decoded.split_once(':')?;
     Some(Credentials {
         username: username.to_owned(),

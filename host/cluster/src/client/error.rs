@@ -212,22 +212,16 @@ impl Error {
 
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self {
-            verb,
-            object_kind,
-            resource,
-            name,
-            kind,
-        } = self;
-        match kind {
+        let (verb, resource) = (self.verb, &self.resource);
+        match &self.kind {
             ErrorKind::Forbidden => write!(f, "the operator may not {verb} {resource}: {}", lacking(verb, resource)),
-            ErrorKind::NotFound if *verb == Verb::List.as_str() => {
+            ErrorKind::NotFound if verb == Verb::List.as_str() => {
                 write!(
                     f,
                     "the API server does not know {resource}: its definition (crds/) is missing"
                 )
             }
-            kind => write!(f, "cannot {verb} {object_kind} '{name}': {kind}"),
+            kind => write!(f, "cannot {verb} {} '{}': {kind}", self.object_kind, self.name),
         }
     }
 }
