@@ -54,8 +54,8 @@ impl Cluster {
     /// # Errors
     /// See [`Error`].
     pub async fn list_metadata<K: Kind>(&self, namespace: &str, labels: &str) -> Result<Vec<ObjectMeta>, Error> {
-        let query = ListParams::default().labels(labels);
-        self.metadata::<K>(namespace, &query, labels).await
+        let request = path::<K>(namespace).list_metadata(&ListParams::default().labels(labels));
+        self.all_metadata_of(&Subject::of::<K>(), labels, request).await
     }
 
     /// The metadata of all objects with these labels and fields: fields can select by the status, which metadata does
@@ -70,23 +70,14 @@ impl Cluster {
         fields: &str,
     ) -> Result<Vec<ObjectMeta>, Error> {
         let query = ListParams::default().labels(labels).fields(fields);
-        self.metadata::<K>(namespace, &query, labels).await
+        let request = path::<K>(namespace).list_metadata(&query);
+        self.all_metadata_of(&Subject::of::<K>(), labels, request).await
     }
 
     async fn objects<K: Kind>(&self, namespace: &str, query: &ListParams, what: &str) -> Result<Vec<K>, Error> {
         let request = path::<K>(namespace).list(query);
         let list: ObjectList<K> = self.call(&Subject::of::<K>(), Verb::List, what, request).await?;
         Ok(list.items)
-    }
-
-    async fn metadata<K: Kind>(
-        &self,
-        namespace: &str,
-        query: &ListParams,
-        what: &str,
-    ) -> Result<Vec<ObjectMeta>, Error> {
-        let request = path::<K>(namespace).list_metadata(query);
-        self.all_metadata_of(&Subject::of::<K>(), what, request).await
     }
 
     /// Only the metadata of a list.
