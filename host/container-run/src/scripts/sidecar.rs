@@ -131,16 +131,17 @@ impl Sidecar<'_> {
     /// Takes the next step that the pod's state and the time allow.
     fn proceed(&mut self) -> Result<()> {
         if self.notices_stop() {
-            return self.pre_stop();
+            self.pre_stop();
+            return Ok(());
         }
         match self.course {
             Course::Members if self.pod().all_run() => self.course = Course::Condition(Instant::now()),
             Course::Condition(at) if at <= Instant::now() => self.try_condition()?,
             Course::Up => self.post_deploy()?,
-            Course::Gather if self.pod().all_pre_stopped(self.stop_since) => self.drain(Call::Shutdown)?,
+            Course::Gather if self.pod().all_pre_stopped(self.stop_since) => self.drain(Call::Shutdown),
             Course::Sleep(until, again) if until <= Instant::now() => {
                 if again {
-                    self.drain(Call::CheckStatus)?
+                    self.drain(Call::CheckStatus)
                 } else {
                     self.drained()
                 }
@@ -152,7 +153,8 @@ impl Sidecar<'_> {
             }
             _ => {}
         }
-        self.hurry()
+        self.hurry();
+        Ok(())
     }
 
     fn notices_stop(&self) -> bool {
@@ -223,7 +225,7 @@ impl Sidecar<'_> {
         Ok(())
     }
 
-    fn pre_stop(&mut self) -> Result<()> {
+    fn pre_stop(&mut self) {
         self.stop_since = self.pod().all_stop().unwrap_or_default();
         self.cancel = Some(Instant::now() + time_for_scripts(self.flags.grace));
         self.cancelled = false;
@@ -234,8 +236,7 @@ impl Sidecar<'_> {
                 "pre-stop and drain of job '{}' are skipped, as requested",
                 self.flags.job
             ));
-            self.drained();
-            return Ok(());
+            return self.drained();
         }
         let keep = [
             "BOSH_VM_NEXT_STATE",
@@ -243,15 +244,11 @@ impl Sidecar<'_> {
             "BOSH_DEPLOYMENT_NEXT_STATE",
         ];
         let keep = keep.map(|name| (name, "keep".to_string()));
-        match self.start("pre-stop", &[], &keep, Record::Files) {
+        let started = self.start("pre-stop", &[], &keep, Record::Files);
+        match started.inspect_err(|failure| say(&failure.text)) {
             Ok(Some(pid)) => self.course = Course::PreStop(pid),
-            Ok(None) => self.gather(),
-            Err(failure) => {
-                say(&failure.text);
-                self.gather();
-            }
+            Ok(None) | Err(_) => self.gather(),
         }
-        Ok(())
     }
 
     fn gather(&mut self) {
@@ -259,17 +256,13 @@ impl Sidecar<'_> {
         self.course = Course::Gather;
     }
 
-    fn drain(&mut self, call: Call) -> Result<()> {
+    fn drain(&mut self, call: Call) {
         let variables = call.variables(self.flags.persistent_disk);
-        match self.start("drain", &call.arguments(), &variables, Record::Answer) {
+        let started = self.start("drain", &call.arguments(), &variables, Record::Answer);
+        match started.inspect_err(|failure| say(&failure.text)) {
             Ok(Some(pid)) => self.course = Course::Drain(pid),
-            Ok(None) => self.drained(),
-            Err(failure) => {
-                say(&failure.text);
-                self.drained();
-            }
+            Ok(None) | Err(_) => self.drained(),
         }
-        Ok(())
     }
 
     fn drained(&mut self) {
@@ -341,9 +334,9 @@ impl Sidecar<'_> {
     }
 
     /// Cancels scripts that use up the grace period: the containers of processes do not wait longer, either.
-    fn hurry(&mut self) -> Result<()> {
+    fn hurry(&mut self) {
         let Some(at) = self.cancel.filter(|at| *at <= Instant::now()) else {
-            return Ok(());
+            return;
         };
         match self.course {
             Course::PreStop(_) | Course::Drain(_) if !self.cancelled => {
@@ -358,7 +351,6 @@ impl Sidecar<'_> {
             Course::Gather | Course::Sleep(..) => self.drained(),
             _ => {}
         }
-        Ok(())
     }
 
     /// Kubernetes does this after all processes have ended.
