@@ -56,10 +56,8 @@ impl Changes {
         }
         let wanted = capabilities(&self.capabilities)?;
         let user = self.user.filter(|ids| *ids != (getuid().as_raw(), getgid().as_raw()));
-        if user.is_some() {
-            bound(wanted);
-        }
         if let Some((user, group)) = user {
+            bound(wanted);
             change_user(user, group)?;
         }
         if !wanted.is_empty() || user.is_some() {
@@ -160,10 +158,8 @@ fn bound(wanted: CapabilitySet) {
 }
 
 fn change_user(user: u32, group: u32) -> Result<()> {
-    let (uid, gid) = (
-        rustix::process::Uid::from_raw(user),
-        rustix::process::Gid::from_raw(group),
-    );
+    let uid = rustix::process::Uid::from_raw(user);
+    let gid = rustix::process::Gid::from_raw(group);
     rustix::thread::set_keep_capabilities(true).while_("keeping capabilities")?;
     rustix::thread::set_thread_groups(&[]).while_("dropping groups, which needs the capability SETGID")?;
     rustix::thread::set_thread_res_gid(gid, gid, gid)

@@ -217,10 +217,8 @@ fn ids(text: &str) -> Result<(u32, Vec<u32>), String> {
 
 fn change_user(user: u32, groups: &[u32]) -> rustix::io::Result<()> {
     let all: Vec<Gid> = groups.iter().map(|group| Gid::from_raw(*group)).collect();
-    let (uid, main) = (
-        Uid::from_raw(user),
-        Gid::from_raw(groups.first().copied().unwrap_or(user)),
-    );
+    let uid = Uid::from_raw(user);
+    let main = Gid::from_raw(groups.first().copied().unwrap_or(user));
     rustix::thread::set_thread_groups(&all)?;
     rustix::thread::set_thread_res_gid(main, main, main)?;
     rustix::thread::set_thread_res_uid(uid, uid, uid)
