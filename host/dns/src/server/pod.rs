@@ -66,8 +66,6 @@ pub fn zone(settings: &PodSettings) -> Result<Zone, ServeError> {
         let text = reload::text(path).map_err(failed(path))?;
         all.extend(Handler::file(&text).map_err(|why| ServeError::Handlers(path.clone(), why))?);
     }
-    Ok(Zone::of_pod(
-        all,
-        settings.addresses.iter().copied().map(IpAddr::V4).collect(),
-    ))
+    let own = settings.addresses.iter().copied().map(IpAddr::V4).collect();
+    Ok(Zone::of_pod(all, own))
 }

@@ -71,12 +71,8 @@ fn texts(directory: &Path) -> Result<BTreeMap<String, String>, ConfigError> {
     };
     let mut texts = BTreeMap::new();
     for entry in std::fs::read_dir(directory).map_err(fault(directory))? {
-        let path = entry.map_err(fault(directory))?.path();
-        let name = path
-            .file_name()
-            .and_then(|name| name.to_str())
-            .unwrap_or_default()
-            .to_string();
+        let entry = entry.map_err(fault(directory))?;
+        let (path, name) = (entry.path(), entry.file_name().into_string().unwrap_or_default());
         if name.ends_with(".json") && path.is_file() {
             texts.insert(name, text(&path).map_err(fault(&path))?);
         }
