@@ -78,9 +78,22 @@ pub fn each_until<R: Read>(
     name: &str,
     reader: R,
     budget: &Budget,
+    tell: &mut dyn FnMut(u64),
     visit: &mut BreakingVisit<'_>,
 ) -> Result<(), Diagnostic> {
-    Walk::all(name, reader, budget, &mut |_| {}, visit)
+    let meter = Meter::new(budget);
+    let walk = Walk {
+        name,
+        budget,
+        meter: &meter,
+    };
+    let stream = Stream::open(reader, &meter, tell).map_err(|error| walk.broken(&error))?;
+    let compressed = stream.is_gzip();
+    let mut archive = Archive::new(stream);
+    if walk.entries(&mut archive, compressed, visit)?.is_break() {
+        return Ok(());
+    }
+    archive.into_inner().finish().map_err(|error| walk.broken(&error))
 }
 
 /// Visits all entries of an archive, compressed with gzip or not. `name` is for messages. `tell` is called with the
@@ -96,7 +109,7 @@ pub fn each<R: Read>(
     visit: &mut Visit<'_>,
 ) -> Result<(), Diagnostic> {
     let mut visit = |item: &Item, data: &mut dyn Read| visit(item, data).map(ControlFlow::Continue);
-    Walk::all(name, reader, budget, tell, &mut visit)
+    each_until(name, reader, budget, tell, &mut visit)
 }
 
 struct Walk<'w> {
@@ -108,28 +121,6 @@ struct Walk<'w> {
 // === impl Walk ===
 
 impl Walk<'_> {
-    fn all<R: Read>(
-        name: &str,
-        reader: R,
-        budget: &Budget,
-        tell: &mut dyn FnMut(u64),
-        visit: &mut BreakingVisit<'_>,
-    ) -> Result<(), Diagnostic> {
-        let meter = Meter::new(budget);
-        let walk = Walk {
-            name,
-            budget,
-            meter: &meter,
-        };
-        let stream = Stream::open(reader, &meter, tell).map_err(|error| walk.broken(&error))?;
-        let compressed = stream.is_gzip();
-        let mut archive = Archive::new(stream);
-        if walk.entries(&mut archive, compressed, visit)?.is_break() {
-            return Ok(());
-        }
-        archive.into_inner().finish().map_err(|error| walk.broken(&error))
-    }
-
     fn entries<R: Read>(
         &self,
         archive: &mut Archive<R>,

@@ -51,7 +51,7 @@ impl Accounts {
             let mut here = Self::default();
             let mut hidden = [false; 2];
             // A path is in a layer once, and a stemcell's layer takes a second to unpack.
-            each_until(&title, layer.content.reader(), &budget, &mut |item, data| {
+            each_until(&title, layer.content.reader(), &budget, &mut |_| {}, &mut |item, data| {
                 let path = clean(item.path.trim_start_matches('/')).unwrap_or_default();
                 match path.as_str() {
                     "etc/passwd" => here.passwd = content(item, data),
