@@ -242,7 +242,8 @@ fn bounded(dir: &Dir, path: &Path, size: u64) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-fn join(directory: &str, name: &str) -> String {
+/// The path of a file in a directory; `""` is the root.
+pub fn join(directory: &str, name: &str) -> String {
     if directory.is_empty() {
         name.to_owned()
     } else {

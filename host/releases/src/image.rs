@@ -1,7 +1,7 @@
 //! OCI image layouts, a directory or a tar of one: layers are applied in order, and only `/var/vcap/jobs-src` of the
 //! result is retained.
 
-use crate::directory::unreadable;
+use crate::directory::{join, unreadable};
 use crate::entries::{self, Item, Kind};
 use crate::limits::Budget;
 use crate::tarball::content;
@@ -121,11 +121,7 @@ impl Changes {
             return Ok(());
         }
         if let Some(hidden) = file.strip_prefix(WHITEOUT) {
-            let hidden = if parent.is_empty() {
-                hidden.to_owned()
-            } else {
-                format!("{parent}/{hidden}")
-            };
+            let hidden = join(parent, hidden);
             if matters(&hidden) {
                 budget.note(&hidden, archive)?;
                 self.removed.push(hidden);
@@ -178,7 +174,7 @@ pub fn relevant(item: &Item, archive: &str) -> Result<Option<String>, Diagnostic
     let is_relevant = if file == OPAQUE {
         matters(parent)
     } else if let Some(hidden) = file.strip_prefix(WHITEOUT) {
-        matters(format!("{parent}/{hidden}").trim_start_matches('/'))
+        matters(&join(parent, hidden))
     } else {
         is_below(&path, JOBS_SRC) || item.kind != Kind::Directory && is_below(JOBS_SRC, &path)
     };
