@@ -176,17 +176,12 @@ impl Ledger {
         self.grant_compiling();
     }
 
-    /// Waiting requests, sorted by the bytes that their holders have, then in order of arrival.
-    fn waiting(&self, classes: impl Fn(Class) -> bool) -> Vec<usize> {
-        let waits = |one: &Request| one.state == State::Waiting && classes(one.class);
-        let mut found: Vec<usize> = (0..self.requests.len())
-            .filter(|at| self.requests.get(*at).is_some_and(waits))
-            .collect();
-        found.sort_by_key(|at| {
-            self.requests
-                .get(*at)
-                .map(|one| (self.of_holder(one.class, &one.holder).shares, one.ticket))
-        });
+    /// Waiting requests and their places, sorted by the shares that their holders have, then in order of arrival.
+    fn waiting(&self, class: Class) -> Vec<(usize, &Request)> {
+        let waits = |one: &Request| one.state == State::Waiting && one.class == class;
+        let all = self.requests.iter().enumerate();
+        let mut found: Vec<(usize, &Request)> = all.filter(|(_, one)| waits(one)).collect();
+        found.sort_by_key(|(_, one)| (self.of_holder(class, &one.holder).shares, one.ticket));
         found
     }
 
@@ -213,13 +208,9 @@ impl Ledger {
     /// The next one of this class: the first that its holder may have, if it fits. A request larger than the available
     /// memory blocks later ones.
     fn promisable(&self, class: Class) -> Option<usize> {
-        let mut next = self.waiting(|other| other == class).into_iter();
-        let at = next.find(|at| {
-            let one = self.requests.get(*at);
-            one.is_some_and(|one| self.fits_holder(class, &one.holder, one.bytes))
-        })?;
-        let bytes = self.requests.get(at)?.bytes;
-        (self.used(class).saturating_add(bytes) <= self.plan.most(class)).then_some(at)
+        let mut next = self.waiting(class).into_iter();
+        let (at, one) = next.find(|(_, one)| self.fits_holder(class, &one.holder, one.bytes))?;
+        (self.used(class).saturating_add(one.bytes) <= self.plan.most(class)).then_some(at)
     }
 
     fn keep_promises(&mut self) {
@@ -245,22 +236,19 @@ impl Ledger {
         if running >= self.plan.places {
             return None;
         }
-        let may = |at: &usize| {
-            self.requests.get(*at).is_some_and(|one| {
-                self.of_holder(Class::Call, &one.holder).shares < self.plan.places_of_one()
-                    && self.fits_holder(Class::Call, &one.holder, one.bytes)
-            })
+        let may = |one: &Request| {
+            self.of_holder(Class::Call, &one.holder).shares < self.plan.places_of_one()
+                && self.fits_holder(Class::Call, &one.holder, one.bytes)
         };
-        let at = self.waiting(|class| class == Class::Call).into_iter().find(may)?;
-        let bytes = self.requests.get(at)?.bytes;
+        let (at, one) = self.waiting(Class::Call).into_iter().find(|(_, one)| may(one))?;
         // A request larger than the available memory blocks later ones: otherwise small calls could overtake it
         // forever.
-        (self.total().saturating_add(bytes) <= self.plan.bytes).then_some(at)
+        (self.total().saturating_add(one.bytes) <= self.plan.bytes).then_some(at)
     }
 
     fn grant_compiling(&mut self) {
-        for at in self.waiting(|class| class == Class::Compiling) {
-            let bytes = self.requests.get(at).map_or(0, |one| one.bytes);
+        let waiting = self.waiting(Class::Compiling).into_iter();
+        for (at, bytes) in waiting.map(|(at, one)| (at, one.bytes)).collect::<Vec<_>>() {
             let fits = self.used(Class::Compiling).saturating_add(bytes) <= self.plan.most(Class::Compiling);
             if fits && self.total().saturating_add(bytes) <= self.plan.bytes {
                 self.count(at, State::Granted);
