@@ -12,7 +12,7 @@ use crate::instance::control::{Control, Request};
 use crate::output::container::Container;
 use crate::output::logfile::LogFile;
 use crate::output::relay::{Copy, Relay};
-use crate::signals::{Event, Signals};
+use crate::signals::Signals;
 
 /// How long the descendants of a program that has ended may write.
 pub const LAST_OUTPUT_TIMEOUT: Duration = Duration::from_secs(2);
@@ -26,7 +26,7 @@ pub struct Events {
 }
 
 /// What happened.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Happened {
     /// Children that have ended.
     pub ended: Vec<Ended>,
@@ -97,17 +97,14 @@ impl Events {
     }
 
     fn happened(&mut self) -> Happened {
-        let mut happened = Happened::default();
-        for event in self.signals.take() {
-            match event {
-                Event::Stop => happened.stop = true,
-                Event::Forward(signal) => happened.forward.push(signal),
-            }
+        let (stop, forward) = self.signals.take();
+        Happened {
+            stop,
+            forward,
+            // Always: a signal that came while the last ones were read is merged with them.
+            ended: children::reap(),
+            requests: self.control.as_mut().map(Control::requests).unwrap_or_default(),
         }
-        // Always: a signal that came while the last ones were read is merged with them.
-        happened.ended = children::reap();
-        happened.requests = self.control.as_mut().map(Control::requests).unwrap_or_default();
-        happened
     }
 
     /// After a program's end: passes on what its descendants still write, and closes the pipes. A script that logs

@@ -24,15 +24,6 @@ const FORWARDED: [i32; 13] = [
     SIGALRM, SIGCONT, SIGHUP, SIGIO, SIGPROF, SIGQUIT, SIGTSTP, SIGURG, SIGUSR1, SIGUSR2, SIGVTALRM, SIGWINCH, SIGXCPU,
 ];
 
-/// What a signal means. That of a child only ends a wait.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Event {
-    /// Stop the container.
-    Stop,
-    /// A signal for the process.
-    Forward(Signal),
-}
-
 /// The signals of this process.
 pub struct Signals {
     delivery: SignalDelivery<UnixStream, SignalOnly>,
@@ -60,20 +51,13 @@ impl Signals {
         self.delivery.get_read().as_fd()
     }
 
-    /// What came since the last call.
-    pub fn take(&mut self) -> Vec<Event> {
-        self.delivery.pending().filter_map(meaning).collect()
+    /// Whether to stop the container, and the signals for the process that came since the last call. That of a child
+    /// only ends a wait.
+    pub fn take(&mut self) -> (bool, Vec<Signal>) {
+        let (stops, others): (Vec<i32>, Vec<i32>) = self.delivery.pending().partition(|one| STOPS.contains(one));
+        let forwarded = others.into_iter().filter(|one| *one != SIGCHLD);
+        (!stops.is_empty(), forwarded.filter_map(Signal::from_named_raw).collect())
     }
-}
-
-fn meaning(number: i32) -> Option<Event> {
-    if number == SIGCHLD {
-        return None;
-    }
-    if STOPS.contains(&number) {
-        return Some(Event::Stop);
-    }
-    Signal::from_named_raw(number).map(Event::Forward)
 }
 
 #[cfg(test)]
