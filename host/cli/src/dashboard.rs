@@ -120,7 +120,7 @@ fn dashboard(metrics: &[Description]) -> Value {
 }
 
 fn file() -> String {
-    let dashboard = serde_json::to_string_pretty(&dashboard(Metrics::new().descriptions())).unwrap();
+    let dashboard = serde_json::to_string_pretty(&dashboard(Metrics::default().descriptions())).unwrap();
     let lines = dashboard.lines().map(|line| format!("    {line}\n"));
     lines.fold(HEAD.to_string(), |file, line| file + &line)
 }
@@ -140,7 +140,7 @@ fn names(expression: &str) -> Vec<&str> {
 
 #[test]
 fn each_panel_queries_a_metric_that_exists() {
-    let metrics = Metrics::new();
+    let metrics = Metrics::default();
     let series: Vec<String> = metrics
         .descriptions()
         .iter()

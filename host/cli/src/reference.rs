@@ -80,7 +80,7 @@ fn page() -> String {
     let mut page = HEAD.to_string();
     page.extend(options().iter().map(option));
     page.push_str(METRICS);
-    for metric in Metrics::new().descriptions() {
+    for metric in Metrics::default().descriptions() {
         let (name, kind, meaning) = (&metric.name, metric.kind, cell(metric.meaning));
         page.push_str(&format!("| `{name}` | {kind} | {meaning} |\n"));
     }

@@ -158,14 +158,8 @@ impl Described {
 // === impl Metrics ===
 
 impl Default for Metrics {
-    fn default() -> Self {
-        Self::new()
-    }
-}
-
-impl Metrics {
     /// All zero.
-    pub fn new() -> Self {
+    fn default() -> Self {
         let mut registry = Described::default();
         // In the order of a scrape.
         let mut metrics = Self {
@@ -235,7 +229,9 @@ impl Metrics {
         metrics.process.register(&mut metrics.registry);
         metrics
     }
+}
 
+impl Metrics {
     /// In Prometheus' text format.
     ///
     /// # Errors
@@ -259,7 +255,7 @@ mod tests {
 
     #[test]
     fn a_scrape_names_what_was_counted() {
-        let metrics = Metrics::new();
+        let metrics = Metrics::default();
         let reconcile = Reconcile {
             controller: "quarks-secret",
             outcome: "ok",

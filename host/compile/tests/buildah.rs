@@ -73,7 +73,7 @@ struct Workshop {
 impl Workshop {
     fn new() -> Self {
         let directory = tempfile::tempdir().unwrap();
-        let base = Base::read(&stemcell(directory.path()), directory.path(), &Pool::new()).unwrap();
+        let base = Base::read(&stemcell(directory.path()), directory.path(), &Pool::default()).unwrap();
         let workshop = Self { directory, base };
         workshop.release("greeter");
         workshop
@@ -122,7 +122,7 @@ impl Workshop {
             network: false,
             jobs: 2,
         };
-        let compiler = Compiler::new(&self.directory.path().join("cache"), Pool::new(), settings).unwrap();
+        let compiler = Compiler::new(&self.directory.path().join("cache"), Pool::default(), settings).unwrap();
         let source = Source::folder(&self.directory.path().join(release), None, &mut Sources::default()).unwrap();
         compiler.compile(&source, &self.base, &|_| {})
     }

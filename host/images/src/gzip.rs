@@ -45,12 +45,6 @@ pub struct Gzip<W> {
 // === impl Pool ===
 
 impl Pool {
-    /// A thread for each core.
-    pub fn new() -> Self {
-        let threads = thread::available_parallelism().map_or(1, usize::from);
-        Self::of(threads)
-    }
-
     fn of(threads: usize) -> Self {
         let (work, queue) = sync_channel::<Work>(threads);
         let queue = Arc::new(Mutex::new(queue));
@@ -70,8 +64,10 @@ impl Pool {
 }
 
 impl Default for Pool {
+    /// A thread for each core.
     fn default() -> Self {
-        Self::new()
+        let threads = thread::available_parallelism().map_or(1, usize::from);
+        Self::of(threads)
     }
 }
 

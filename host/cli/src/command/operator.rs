@@ -230,7 +230,7 @@ pub fn run(arguments: &OperatorArguments, color: Color) -> Result<(), ExitError>
     let signatures = Arc::new(arguments.signatures.read()?);
     let loaded = plugins::prepare_within(&budget, &arguments.plugins, &Stage::ALL, &mut sources);
     let loaded = loaded.and_then(|plugins| {
-        let rules = Loaded::new(plugins, signatures.clone(), Arc::new(Metrics::new()));
+        let rules = Loaded::new(plugins, signatures.clone(), Arc::new(Metrics::default()));
         let rules = rules.map_err(|failure| vec![failure.diagnostic()])?;
         Ok((rules, arguments.allowed.permissions()?))
     });

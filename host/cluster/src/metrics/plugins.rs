@@ -204,7 +204,7 @@ mod tests {
 
     #[test]
     fn calls_of_versions_in_use_are_counted_and_old_versions_have_no_series() {
-        let metrics = Metrics::new();
+        let metrics = Metrics::default();
         let plugins = &metrics.plugins;
         plugins.add("1", version("hook", "sha256:1"), Some(Duration::from_millis(1500)));
         plugins.add("2", version("hook", "sha256:2"), None);

@@ -197,7 +197,7 @@ async fn make(arguments: &ImageArguments, settings: &Settings, color: Color) -> 
 fn site(arguments: &ImageArguments, settings: &Settings, bars: Bars) -> Result<Site, Diagnostic> {
     let cache = cache(arguments)?;
     let transfer = Transfer::new(settings)?;
-    let pool = Pool::new();
+    let pool = Pool::default();
     Ok(Site {
         bases: base::Bases::new(arguments.stemcell_image.as_deref(), &cache, transfer.clone()),
         transfer,
