@@ -6,7 +6,7 @@ use crate::token::{self, Challenge};
 use boson_oci::Digest;
 use boson_pipeline::Diagnostic;
 use oci_spec::distribution::Reference;
-use reqwest::header::{ACCEPT, AUTHORIZATION, CONTENT_RANGE, HeaderValue, RANGE, WWW_AUTHENTICATE};
+use reqwest::header::{ACCEPT, AUTHORIZATION, AsHeaderName, CONTENT_RANGE, HeaderValue, RANGE, WWW_AUTHENTICATE};
 use reqwest::redirect::{Action, Attempt, Policy};
 use reqwest::{Certificate, Method, RequestBuilder, Response, StatusCode, Url};
 use std::collections::BTreeSet;
@@ -47,7 +47,7 @@ pub struct Settings {
 #[derive(Clone, Debug)]
 pub(crate) struct Client {
     http: reqwest::Client,
-    without_tls: Arc<BTreeSet<String>>,
+    pub(crate) without_tls: Arc<BTreeSet<String>>,
 }
 
 /// The access to a repository that is requested.
@@ -139,11 +139,6 @@ impl Client {
         .await
     }
 
-    /// Whether a request may be sent there.
-    pub(crate) fn may_ask(&self, url: &Url) -> bool {
-        url.scheme() == "https" || url.scheme() == "http" && self.without_tls.contains(&token::place(url))
-    }
-
     async fn token(
         &self,
         mut realm: Url,
@@ -151,6 +146,7 @@ impl Client {
         scopes: &[String],
         credentials: Option<&Credentials>,
     ) -> Result<HeaderValue, Error> {
+        const UNUSABLE: Error = Error::Odd("returned no usable token");
         for scope in scopes {
             realm.query_pairs_mut().append_pair("scope", scope);
         }
@@ -162,11 +158,8 @@ impl Client {
             request = request.header(AUTHORIZATION, token::basic(credentials).ok_or(Error::Refused)?);
         }
         let answer = good(request.send().await?)?;
-        let unusable = Error::Odd("returned no usable token");
-        match bounded(answer, MAX_TOKEN_BYTES).await? {
-            Some(body) => token::bearer(&body).ok_or(unusable),
-            None => Err(unusable),
-        }
+        let body = bounded(answer, MAX_TOKEN_BYTES, UNUSABLE).await?;
+        token::bearer(&body).ok_or(UNUSABLE)
     }
 }
 
@@ -188,8 +181,8 @@ impl Repository<'_> {
     /// The manifest of this tag or digest.
     pub(crate) async fn manifest(&self, which: &str) -> Result<Vec<u8>, Error> {
         let answer = self.get(&format!("manifests/{which}")).await?;
-        let body = bounded(answer, MAX_MANIFEST_BYTES).await?;
-        let body = body.ok_or(Error::Format("has a manifest of more than 4 MiB", "push it again"))?;
+        let too_large = Error::Format("has a manifest of more than 4 MiB", "push it again");
+        let body = bounded(answer, MAX_MANIFEST_BYTES, too_large).await?;
         // A tag has no colon.
         if which.contains(':') && boson_oci::digest(&body).as_ref() != which {
             return Err(Error::Odd("returned a manifest that does not match its digest"));
@@ -219,8 +212,8 @@ impl Repository<'_> {
     /// A small blob, checked.
     pub(crate) async fn document(&self, digest: &Digest) -> Result<Vec<u8>, Error> {
         let answer = self.get(&format!("blobs/{digest}")).await?;
-        let body = bounded(answer, MAX_MANIFEST_BYTES).await?;
-        let body = body.ok_or(Error::Format("has a document of more than 4 MiB", "push it again"))?;
+        let too_large = Error::Format("has a document of more than 4 MiB", "push it again");
+        let body = bounded(answer, MAX_MANIFEST_BYTES, too_large).await?;
         if boson_oci::digest(&body) == *digest {
             Ok(body)
         } else {
@@ -241,9 +234,8 @@ impl Repository<'_> {
             Err(Error::Status(status)) if UNKNOWN.contains(&status) => return Ok(None),
             answer => answer?,
         };
-        let body = bounded(answer, MAX_MANIFEST_BYTES).await?;
         let too_many = Error::Format("has more than 4 MiB of referrers", "delete those that are not needed");
-        body.map(Some).ok_or(too_many)
+        bounded(answer, MAX_MANIFEST_BYTES, too_many).await.map(Some)
     }
 
     /// The digest of the manifest under this tag, if there is one.
@@ -253,8 +245,7 @@ impl Repository<'_> {
             Err(Error::Missing) => return Ok(None),
             answer => answer?,
         };
-        let digest = answer.headers().get("docker-content-digest");
-        let digest = digest.and_then(|digest| digest.to_str().ok());
+        let digest = header(&answer, "docker-content-digest");
         Ok(Some(digest.unwrap_or_default().to_owned()))
     }
 
@@ -306,32 +297,32 @@ fn good(answer: Response) -> Result<Response, Error> {
 
 /// Whether the part begins at this byte.
 fn begins_at(answer: &Response, from: u64) -> bool {
-    let range = answer
-        .headers()
-        .get(CONTENT_RANGE)
-        .and_then(|range| range.to_str().ok());
+    let range = header(answer, CONTENT_RANGE);
     range.is_some_and(|range| range.starts_with(&format!("bytes {from}-")))
 }
 
-/// The whole body; `None` if it is larger.
-async fn bounded(mut answer: Response, largest: usize) -> Result<Option<Vec<u8>>, Error> {
+/// The first header of this name, if it is text.
+pub(crate) fn header(answer: &Response, name: impl AsHeaderName) -> Option<&str> {
+    answer.headers().get(name)?.to_str().ok()
+}
+
+/// The whole body, or the error `too_large`.
+async fn bounded(mut answer: Response, largest: usize, too_large: Error) -> Result<Vec<u8>, Error> {
     let mut body = Vec::new();
     while let Some(part) = answer.chunk().await? {
         if body.len() + part.len() > largest {
-            return Ok(None);
+            return Err(too_large);
         }
         body.extend_from_slice(&part);
     }
-    Ok(Some(body))
+    Ok(body)
 }
 
 /// Redirects are followed to hosts with TLS, and to registries that are listed as hosts without TLS.
 fn followed(attempt: Attempt<'_>, without_tls: &BTreeSet<String>) -> Action {
-    let url = attempt.url();
-    let plain = url.scheme() == "http" && without_tls.contains(&token::place(url));
     if attempt.previous().len() > MAX_REDIRECTS {
         attempt.error("too many redirects")
-    } else if plain || url.scheme() == "https" {
+    } else if token::may_ask(attempt.url(), without_tls) {
         attempt.follow()
     } else {
         attempt.error("a redirect without TLS")

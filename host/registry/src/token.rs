@@ -53,12 +53,16 @@ fn parameter(challenge: &ChallengeRef<'_>, name: &str) -> Option<String> {
 /// without TLS. A token server must be listed itself, even if its registry is listed.
 pub(crate) fn realm(text: &str, without_tls: &BTreeSet<String>) -> Option<Url> {
     let url = Url::parse(text).ok()?;
-    let allowed = url.scheme() == "https" || url.scheme() == "http" && without_tls.contains(&place(&url));
-    (allowed && url.username().is_empty() && url.password().is_none()).then_some(url)
+    (may_ask(&url, without_tls) && url.username().is_empty() && url.password().is_none()).then_some(url)
+}
+
+/// Whether a request may be sent there: with TLS, or to a host that may be used without.
+pub(crate) fn may_ask(url: &Url, without_tls: &BTreeSet<String>) -> bool {
+    url.scheme() == "https" || url.scheme() == "http" && without_tls.contains(&place(url))
 }
 
 /// `HOST`, or `HOST:PORT` where the port is not the scheme's own.
-pub(crate) fn place(url: &Url) -> String {
+fn place(url: &Url) -> String {
     let host = url.host_str().unwrap_or_default();
     match url.port() {
         Some(port) => format!("{host}:{port}"),

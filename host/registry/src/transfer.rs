@@ -159,14 +159,11 @@ impl Transfer {
         let section = Section::new(Arc::new(file), 0, layer.size());
         let copy = section.clone();
         let found = tokio::task::spawn_blocking(move || copy.digest()).await;
-        match found.unwrap_or_else(|_| Err(io::Error::other("interrupted"))) {
-            Ok(found) if found == *layer.digest() => Ok(section),
-            Ok(_) => {
-                let _ = fs::remove_file(path);
-                Err(WRONG)
-            }
-            Err(error) => Err(error.into()),
+        if found.map_err(io::Error::from)?? != *layer.digest() {
+            let _ = fs::remove_file(path);
+            return Err(WRONG);
         }
+        Ok(section)
     }
 
     /// Sends an image. `from`: a repository of the same registry that may have some

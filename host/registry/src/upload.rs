@@ -1,10 +1,11 @@
 //! Sending blobs and manifests to one repository: small blobs in one request, large ones in parts, each of which may be
 //! sent again.
 
-use crate::client::{Access, Client, Repository};
+use crate::client::{Access, Client, Repository, header};
 use crate::credentials::Credentials;
 use crate::error::Error;
 use crate::progress::Tell;
+use crate::token::may_ask;
 use boson_oci::{Blob, Digest, Section};
 use oci_spec::distribution::Reference;
 use reqwest::header::{CONTENT_LENGTH, CONTENT_RANGE, CONTENT_TYPE, HeaderMap, LOCATION, RANGE};
@@ -93,11 +94,7 @@ impl<'u> Upload<'u> {
         from: Option<&str>,
         tell: &Tell<'_>,
     ) -> Result<(), Error> {
-        if session.is_none() {
-            if self.has(digest).await? {
-                tell(content.size());
-                return Ok(());
-            }
+        if session.is_none() && !self.has(digest).await? {
             *session = self.begin(digest, from).await?;
         }
         let Some(open) = session else {
@@ -144,10 +141,8 @@ impl<'u> Upload<'u> {
         match answer.status() {
             StatusCode::CREATED if from.is_some() => Ok(None),
             StatusCode::ACCEPTED => {
-                let least = number(&answer, LEAST).unwrap_or_default();
-                let part = usize::try_from(least)
-                    .unwrap_or(MAX_PART_BYTES)
-                    .clamp(PART_BYTES, MAX_PART_BYTES);
+                let least = header(&answer, LEAST).and_then(|least| least.parse().ok());
+                let part = least.unwrap_or(PART_BYTES).clamp(PART_BYTES, MAX_PART_BYTES);
                 Ok(Some(Session {
                     place: self.place(&answer).await?,
                     sent: 0,
@@ -273,13 +268,9 @@ impl<'u> Upload<'u> {
     /// The address of the next request, from an answer.
     async fn place(&self, answer: &Response) -> Result<Url, Error> {
         const NOWHERE: Error = Error::Odd("does not return an address for uploads");
-        let place = answer
-            .headers()
-            .get(LOCATION)
-            .and_then(|place| place.to_str().ok())
-            .ok_or(NOWHERE)?;
+        let place = header(answer, LOCATION).ok_or(NOWHERE)?;
         let place = answer.url().join(place).map_err(|_| NOWHERE)?;
-        if self.client.may_ask(&place) && place.username().is_empty() && place.password().is_none() {
+        if may_ask(&place, &self.client.without_tls) && place.username().is_empty() && place.password().is_none() {
             Ok(place)
         } else {
             Err(Error::Odd("requests an upload without TLS"))
@@ -326,14 +317,9 @@ async fn part(content: &Section, at: u64, most: usize) -> Result<Vec<u8>, Error>
 
 /// Bytes that the registry has received, from `Range: 0-<last>`. `0-0` means none, because no part has one byte.
 fn received(answer: &Response) -> Option<u64> {
-    let range = answer.headers().get(RANGE)?.to_str().ok()?;
-    let (_, last) = range.trim_start_matches("bytes=").split_once('-')?;
+    let (_, last) = header(answer, RANGE)?.trim_start_matches("bytes=").split_once('-')?;
     match last.parse::<u64>().ok()? {
         0 => Some(0),
         last => last.checked_add(1),
     }
-}
-
-fn number(answer: &Response, header: &str) -> Option<u64> {
-    answer.headers().get(header)?.to_str().ok()?.parse().ok()
 }
