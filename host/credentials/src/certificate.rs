@@ -336,9 +336,8 @@ pub(crate) fn alternative_names(texts: &[String]) -> Result<Vec<GeneralName>, Er
                 IpAddr::V4(address) => address.octets().to_vec(),
                 IpAddr::V6(address) => address.octets().to_vec(),
             };
-            addresses.push(GeneralName::IpAddress(
-                OctetString::new(bytes).map_err(|error| unsigned(false, error))?,
-            ));
+            let bytes = OctetString::new(bytes).map_err(|error| unsigned(false, error))?;
+            addresses.push(GeneralName::IpAddress(bytes));
         } else {
             let name = Ia5String::new(text);
             let refused = |_| unsigned(false, format!("x509: {text:?} cannot be encoded as an IA5String"));

@@ -61,12 +61,8 @@ impl<'t> Options<'t> {
 
     /// A list of texts.
     pub fn texts(&self, name: &str) -> Vec<String> {
-        self.get(name)
-            .as_array()
-            .into_iter()
-            .flatten()
-            .map(scalar_text)
-            .collect()
+        let items = self.get(name).as_array().into_iter().flatten();
+        items.map(scalar_text).collect()
     }
 
     /// A switch, off where absent.

@@ -32,19 +32,16 @@ pub enum Found {
 /// # Errors
 /// The server does not answer, or cannot. The name is not one of DNS.
 pub fn ask(server: SocketAddr, name: &str) -> io::Result<Found> {
-    let mut all = [Found::NoSuchName; 2];
-    for (kind, found) in TYPES.into_iter().zip(&mut all) {
-        *found = ask_for(server, name, kind, QUESTION_TIMEOUT)?;
-        if *found == Found::Addresses {
-            return Ok(Found::Addresses);
+    let mut found = Found::NoSuchName;
+    for kind in TYPES {
+        match ask_for(server, name, kind, QUESTION_TIMEOUT)? {
+            Found::Addresses => return Ok(Found::Addresses),
+            // A name exists for all types or for none; a server that does not know the second type answers as it can.
+            Found::Nothing => found = Found::Nothing,
+            Found::NoSuchName => {}
         }
     }
-    // A name exists for all types or for none; a server that does not know the second type answers as it can.
-    Ok(if all.contains(&Found::Nothing) {
-        Found::Nothing
-    } else {
-        Found::NoSuchName
-    })
+    Ok(found)
 }
 
 /// Any port of this machine from which the server can be asked.

@@ -103,15 +103,11 @@ fn only_here(own: &Own<'_>, zone: &Zone, name: &str, group: &str, id: &str) -> b
         let mut next = || labels.next().unwrap_or_default();
         let (first, of, network, deployment) = (next(), next(), next(), next());
         let any = |pattern: &str, known: &[String]| known.iter().any(|label| fits(pattern, label));
-        let of = if any(network, &zone.networks) && any(deployment, &zone.deployments) {
-            of
-        } else {
-            ""
-        };
+        let of_group = of == group && any(network, &zone.networks) && any(deployment, &zone.deployments);
         let named = first == id;
         // A pattern may match groups that this document does not have.
         let all = (first == "*" || first.starts_with("q-")) && own.is_alone;
-        target == own.address || (of == group && (named || all)) || (target == own.group_address && own.is_alone)
+        target == own.address || (of_group && (named || all)) || (target == own.group_address && own.is_alone)
     };
     // `_` expands to every group; with the id of an instance, only its own group has members.
     let wildcard = zone.aliases.get(name).is_none();

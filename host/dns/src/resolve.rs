@@ -158,17 +158,16 @@ fn some(instances: impl Iterator<Item = usize>, health: Health) -> Found {
 
 fn chosen(zone: &Zone, query: &Query<'_>) -> Found {
     let any = |pattern: &str, labels: &[String]| labels.iter().any(|label| fits(pattern, label));
+    let all = 0..zone.groups.len();
     let groups: Vec<usize> = match query.below {
         Below::Long(group, network, deployment) => {
             if !any(network, &zone.networks) || !any(deployment, &zone.deployments) {
                 return Found::Nothing;
             }
-            (0..zone.groups.len())
-                .filter(|number| fits(group, &zone.groups[*number]))
-                .collect()
+            all.filter(|number| fits(group, &zone.groups[*number])).collect()
         }
-        Below::Group(number) => numbered(number, zone.groups.len()).into_iter().collect(),
-        Below::Anywhere => (0..zone.groups.len()).collect(),
+        Below::Group(number) => numbered(number, all.len()).into_iter().collect(),
+        Below::Anywhere => all.collect(),
     };
     match &query.first {
         First::Id(id) => with_id(zone, id, |instance| groups.contains(&zone.instances[instance].group)),
@@ -215,15 +214,11 @@ fn filtered<'p>(pods: &'p Snapshot, instances: &[usize], health: Health) -> impl
 fn names(zone: &Zone, pods: &Snapshot, name: &str) -> Answer {
     let known = reversed(name).and_then(|ip| Some((ip, pods.instance_at(ip)?)));
     let Some((ip, instance)) = known else {
-        let ours = matches!(
-            zone.authority(name),
-            Some(Authority::Root | Authority::Alias | Authority::Upcheck)
-        );
-        return match (ours, zone.no_recursion) {
+        return match zone.authority(name) {
             // It exists or not: either way it has no such record.
-            (true, _) => resolve(zone, pods, name, Wanted::Other),
-            (false, true) => Answer::Refused,
-            (false, false) => Answer::Ask(Upstream::Servers(Vec::new())),
+            Some(Authority::Root | Authority::Alias | Authority::Upcheck) => resolve(zone, pods, name, Wanted::Other),
+            _ if zone.no_recursion => Answer::Refused,
+            _ => Answer::Ask(Upstream::Servers(Vec::new())),
         };
     };
     let full = zone.full_name(&zone.instances[instance]);

@@ -110,10 +110,8 @@ pub fn answer(known: Known<'_>, packet: &[u8], way: Way) -> Outcome {
             reply.records(query, all.into_iter().map(data))
         }
         Answer::Names(names) => {
-            let names = names
-                .into_iter()
-                .filter_map(|name| Name::from_ascii(format!("{name}.")).ok());
-            reply.records(query, names.map(|name| RData::PTR(PTR(name))))
+            let record = |name: String| Some(RData::PTR(PTR(Name::from_ascii(format!("{name}.")).ok()?)));
+            reply.records(query, names.into_iter().filter_map(record))
         }
         Answer::NoSuchName => reply.code(ResponseCode::NXDomain),
         Answer::Malformed => reply.code(ResponseCode::FormErr),
@@ -153,8 +151,8 @@ const HEADER_BYTES: usize = 12;
 
 /// The reply to a packet that cannot be parsed beyond its header.
 fn malformed(packet: &[u8]) -> Outcome {
-    let is_question = packet.get(2).is_some_and(|flags| flags & 0x80 == 0);
-    let (Some(first), Some(second), true) = (packet.first(), packet.get(1), is_question) else {
+    // Flags below 0x80 are those of a question.
+    let [first, second, 0..0x80, ..] = packet else {
         return Outcome::Dropped;
     };
     let id = u16::from_be_bytes([*first, *second]);
@@ -215,11 +213,9 @@ impl Reply {
         message.metadata = Metadata::response_from_request(&question.metadata);
         message.metadata.recursion_available = true;
         message.queries = question.queries.iter().take(1).cloned().collect();
-        let asked = question
-            .edns
-            .as_ref()
-            .map_or(MAX_PLAIN_UDP_ANSWER_BYTES, Edns::max_payload);
-        if question.edns.is_some() {
+        let edns = question.edns.as_ref();
+        let asked = edns.map_or(MAX_PLAIN_UDP_ANSWER_BYTES, Edns::max_payload);
+        if edns.is_some() {
             let mut edns = Edns::new();
             edns.set_max_payload(MAX_UDP_ANSWER_BYTES);
             message.edns = Some(edns);

@@ -230,11 +230,7 @@ impl Zone {
             let mut members = Vec::new();
             for instance in layout.instances(names)? {
                 let service = names.instance_service(&group.name, instance.index)?;
-                let az = document
-                    .azs
-                    .iter()
-                    .position(|az| Some(az) == instance.az.as_ref())
-                    .map_or(0, |az| az + 1);
+                let az = document.azs.iter().position(|az| Some(az) == instance.az.as_ref());
                 let place = self.instances.len();
                 let id = instance.id().to_lowercase();
                 self.by_service.insert(service.clone(), place);
@@ -249,7 +245,7 @@ impl Zone {
                     group: number,
                     index: instance.index,
                     id,
-                    az,
+                    az: az.map_or(0, |place| place + 1),
                     service,
                 });
                 members.push(place);

@@ -140,11 +140,10 @@ impl Forwarder {
 /// Is it an answer, and to this question? Both begin with the header, and one question follows.
 fn answers(answer: &[u8], question: &[u8]) -> bool {
     const HEADER_BYTES: usize = 12;
-    let (Some(asked), Some(end)) = (question.get(HEADER_BYTES..), name_end(question)) else {
+    let Some(asked) = name_end(question).and_then(|end| question.get(HEADER_BYTES..end)) else {
         return false;
     };
     let is_reply = answer.get(2).is_some_and(|flags| flags & 0x80 != 0);
-    let asked = asked.get(..end - HEADER_BYTES).unwrap_or(asked);
     let same = answer
         .get(HEADER_BYTES..HEADER_BYTES + asked.len())
         .is_some_and(|theirs| theirs.eq_ignore_ascii_case(asked));
