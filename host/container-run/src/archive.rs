@@ -149,13 +149,8 @@ fn header(name: &[u8], kind: u8, mode: u32, time: u64, size: u64) -> [u8; BLOCK_
         binary[NUMBER_DIGITS + 1 - 8..].copy_from_slice(&size.to_be_bytes());
         put(SIZE, &binary);
     }
-    put(
-        TIME,
-        format!("{time:0NUMBER_DIGITS$o}")
-            .get(..NUMBER_DIGITS)
-            .unwrap_or("0")
-            .as_bytes(),
-    );
+    let octal = format!("{time:0NUMBER_DIGITS$o}");
+    put(TIME, octal.get(..NUMBER_DIGITS).unwrap_or("0").as_bytes());
     put(KIND, &[kind]);
     put(MAGIC, MAGIC_WORD);
     let sum = format!("{:06o}\0 ", checksum(&block));
@@ -220,21 +215,14 @@ fn read_all(input: &mut impl Read, target: &str) -> Result<()> {
         let mode = mode.unwrap_or(0o600);
         match kind {
             DIRECTORY => {
-                DirBuilder::new()
-                    .recursive(true)
-                    .mode(mode | 0o700)
-                    .create(&path)
-                    .doing("creating", &path)?;
+                let made = DirBuilder::new().recursive(true).mode(mode | 0o700).create(&path);
+                made.doing("creating", &path)?;
                 skip(input, size + padding(size))?;
             }
             REGULAR | OLD_REGULAR => {
-                let mut file = OpenOptions::new()
-                    .write(true)
-                    .create(true)
-                    .truncate(true)
-                    .mode(mode)
-                    .open(&path)
-                    .doing("writing", &path)?;
+                let mut options = OpenOptions::new();
+                options.write(true).create(true).truncate(true).mode(mode);
+                let mut file = options.open(&path).doing("writing", &path)?;
                 let copied = io::copy(&mut input.by_ref().take(size), &mut file).doing("writing", &path)?;
                 if copied < size {
                     return Err(Error::new("the archive is incomplete"));
