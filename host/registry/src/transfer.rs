@@ -178,33 +178,24 @@ impl Transfer {
         from: Option<&str>,
         tell: &Tell<'_>,
     ) -> Result<(), Diagnostic> {
-        let reference = reference(&image.name)?;
-        let pushed = self.send(image, &reference, credentials, from, tell).await;
-        pushed.map_err(|failure| failure.explain_push(&image.name))
-    }
-
-    async fn send(
-        &self,
-        image: &Image,
-        reference: &Reference,
-        credentials: Option<&Credentials>,
-        from: Option<&str>,
-        tell: &Tell<'_>,
-    ) -> Result<(), Error> {
+        let reference = &reference(&image.name)?;
         let from = from.and_then(|from| same_registry(from, reference));
-        let access = Access::Push { from: from.as_deref() };
-        let upload = Upload::new(&self.client, reference, credentials, access).await?;
-        let config = section(&image.config.bytes)?;
-        let layers = image.layers.iter().map(|layer| (&layer.digest, &layer.content));
-        let blobs = layers.chain([(&image.config.digest, &config)]);
-        stream::iter(blobs.map(Ok::<_, Error>))
-            .try_for_each_concurrent(MAX_CONCURRENT_LAYERS, |(digest, content)| {
-                self.blob(&upload, reference, digest, content, from.as_deref(), tell)
-            })
-            .await?;
-        upload
-            .manifest(reference.tag().unwrap_or_default(), &image.manifest)
-            .await
+        let sent = async {
+            let access = Access::Push { from: from.as_deref() };
+            let upload = Upload::new(&self.client, reference, credentials, access).await?;
+            let config = section(&image.config.bytes)?;
+            let layers = image.layers.iter().map(|layer| (&layer.digest, &layer.content));
+            let blobs = layers.chain([(&image.config.digest, &config)]);
+            stream::iter(blobs.map(Ok::<_, Error>))
+                .try_for_each_concurrent(MAX_CONCURRENT_LAYERS, |(digest, content)| {
+                    self.blob(&upload, reference, digest, content, from.as_deref(), tell)
+                })
+                .await?;
+            upload
+                .manifest(reference.tag().unwrap_or_default(), &image.manifest)
+                .await
+        };
+        sent.await.map_err(|failure| failure.explain_push(&image.name))
     }
 
     /// Sends one blob, unless the registry has it.
