@@ -56,7 +56,10 @@ impl Signals {
     pub fn take(&mut self) -> (bool, Vec<Signal>) {
         let (stops, others): (Vec<i32>, Vec<i32>) = self.delivery.pending().partition(|one| STOPS.contains(one));
         let forwarded = others.into_iter().filter(|one| *one != SIGCHLD);
-        (!stops.is_empty(), forwarded.filter_map(Signal::from_named_raw).collect())
+        (
+            !stops.is_empty(),
+            forwarded.filter_map(Signal::from_named_raw).collect(),
+        )
     }
 }
 

@@ -124,7 +124,10 @@ impl<'d> Entry<'d> {
     }
 
     fn check_consumes(&self) -> Result<(), Diagnostic> {
-        if self.given("consumes").is_none_or(|consumes| consumes.as_map().is_some()) {
+        if self
+            .given("consumes")
+            .is_none_or(|consumes| consumes.as_map().is_some())
+        {
             return Ok(());
         }
         let message = format!("Consumes for variable '{}' must be a Hash or nil", self.name);

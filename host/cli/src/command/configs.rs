@@ -80,7 +80,9 @@ impl ConfigArguments {
 }
 
 fn read(paths: &[PathBuf], sources: &mut Sources, errors: &mut Vec<Diagnostic>) -> Vec<Document> {
-    let read = paths.iter().map(|path| inputs::yaml_file(&files::expanded(path), sources));
+    let read = paths
+        .iter()
+        .map(|path| inputs::yaml_file(&files::expanded(path), sources));
     read.filter_map(|one| one.map_err(|error| errors.push(*error)).ok())
         .collect()
 }

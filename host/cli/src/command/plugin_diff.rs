@@ -98,7 +98,9 @@ fn put_alone(arguments: &mut PluginArguments, stage: Stage, file: Option<&Path>,
     let stays = |of: Stage, name: &Option<String>, has_plugin: bool| of != stage || has_plugin && !is_for_other(name);
     let has_plugin = file.is_some() || stage.has_rule();
     arguments.settings.retain(|one| stays(one.stage, &one.name, has_plugin));
-    arguments.groups.retain(|one| stays(one.stage, &one.name, file.is_some()));
+    arguments
+        .groups
+        .retain(|one| stays(one.stage, &one.name, file.is_some()));
 }
 
 /// How the component itself changed.

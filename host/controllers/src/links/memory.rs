@@ -42,7 +42,10 @@ pub(super) struct Memory(Mutex<HashMap<(String, String), Known>>);
 impl Known {
     /// Forgets settled workloads after [`RECHECK_INTERVAL`].
     pub fn expire(&mut self, now: Instant) {
-        if self.since.is_some_and(|since| now.duration_since(since) >= RECHECK_INTERVAL) {
+        if self
+            .since
+            .is_some_and(|since| now.duration_since(since) >= RECHECK_INTERVAL)
+        {
             self.settled.clear();
         }
         if self.settled.is_empty() {

@@ -51,24 +51,30 @@ impl Accounts {
             let mut here = Self::default();
             let mut hidden = [false; 2];
             // A path is in a layer once, and a stemcell's layer takes a second to unpack.
-            each_until(&title, layer.content.reader(), &budget, &mut |_| {}, &mut |item, data| {
-                let path = clean(item.path.trim_start_matches('/')).unwrap_or_default();
-                match path.as_str() {
-                    "etc/passwd" => here.passwd = content(item, data),
-                    "etc/group" => here.group = content(item, data),
-                    "etc/.wh.passwd" => hidden[0] = true,
-                    "etc/.wh.group" => hidden[1] = true,
-                    "etc/.wh..wh..opq" | ".wh.etc" | ".wh..wh..opq" => hidden = [true; 2],
-                    _ => {}
-                }
-                let is_found = |above: &Found, here: &Found| *above != Found::Unknown || *here != Found::Unknown;
-                let all = is_found(&known.passwd, &here.passwd) && is_found(&known.group, &here.group);
-                Ok(if all {
-                    ControlFlow::Break(())
-                } else {
-                    ControlFlow::Continue(())
-                })
-            })?;
+            each_until(
+                &title,
+                layer.content.reader(),
+                &budget,
+                &mut |_| {},
+                &mut |item, data| {
+                    let path = clean(item.path.trim_start_matches('/')).unwrap_or_default();
+                    match path.as_str() {
+                        "etc/passwd" => here.passwd = content(item, data),
+                        "etc/group" => here.group = content(item, data),
+                        "etc/.wh.passwd" => hidden[0] = true,
+                        "etc/.wh.group" => hidden[1] = true,
+                        "etc/.wh..wh..opq" | ".wh.etc" | ".wh..wh..opq" => hidden = [true; 2],
+                        _ => {}
+                    }
+                    let is_found = |above: &Found, here: &Found| *above != Found::Unknown || *here != Found::Unknown;
+                    let all = is_found(&known.passwd, &here.passwd) && is_found(&known.group, &here.group);
+                    Ok(if all {
+                        ControlFlow::Break(())
+                    } else {
+                        ControlFlow::Continue(())
+                    })
+                },
+            )?;
             known.passwd.add_below(here.passwd, hidden[0]);
             known.group.add_below(here.group, hidden[1]);
         }

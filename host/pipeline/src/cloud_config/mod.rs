@@ -259,8 +259,8 @@ mod tests {
     #[test]
     fn a_manifest_brings_no_cloud_config_of_its_own() {
         let manifest = yaml::read("m.yml", "cloud_config: {azs: [{name: z1}]}\n").unwrap().tree;
-        let done = combine("m.yml", manifest, &[] as &[Document], &mut Sources::default()).unwrap();
-        assert_eq!(done.manifest, Tree::object());
-        assert_eq!(done.warnings[0].code, "cloud-config-in-manifest");
+        let (combined, warnings) = combine("m.yml", manifest, &[] as &[Document], &mut Sources::default()).unwrap();
+        assert_eq!(combined, Tree::object());
+        assert_eq!(warnings[0].code, "cloud-config-in-manifest");
     }
 }

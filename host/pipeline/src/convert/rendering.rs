@@ -230,10 +230,7 @@ impl<'a> Attempt<'a> {
             diagnostics.extend(outcome.diagnostics.iter().map(|diagnostic| attribute(diagnostic, one)));
             let errors: Vec<_> = outcome.diagnostics.iter().filter(|found| found.is_error()).collect();
             if !errors.is_empty() {
-                failed.push(JobErrors {
-                    job: one.files,
-                    errors,
-                });
+                failed.push(JobErrors { job: one.files, errors });
             }
         }
         (diagnostics, failed)

@@ -252,9 +252,9 @@ pub fn links<'s>(job: &str, spec: &'s Tree, key: &str) -> Vec<(Pointer, Result<&
     let title = if key == "provides" { "Provides" } else { "Consumes" };
     let link = |item: &'s Tree| match item.as_map() {
         None => Err(format!("{title} section in the release spec must be a list of hashes")),
-        Some(link) if !link.contains_key("name") || !link.contains_key("type") => {
-            Err(format!("Each {key} item in the {key} section of the release spec must contain 'name' and 'type'"))
-        }
+        Some(link) if !link.contains_key("name") || !link.contains_key("type") => Err(format!(
+            "Each {key} item in the {key} section of the release spec must contain 'name' and 'type'"
+        )),
         Some(link) => Ok(link),
     };
     let items = items.iter().enumerate();

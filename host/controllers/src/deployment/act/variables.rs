@@ -48,7 +48,7 @@ async fn first_policy(run: &Reconcile<'_>, manifest: &Tree, live: &[Value]) -> R
 /// Sets the policy of QuarksSecrets that the manifest no longer has.
 pub async fn set_policy(run: &Reconcile<'_>, removed: &[QuarksSecret], policy: ReclaimPolicy) -> Result<(), Error> {
     for object in removed {
-        let members = json!({"spec": {"reclaimPolicy": policy.as_str()}});
+        let members = json!({"spec": {"reclaimPolicy": policy}});
         run.context.cluster.merge(MANAGER, object, members).await?;
     }
     Ok(())

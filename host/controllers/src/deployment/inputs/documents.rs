@@ -108,7 +108,9 @@ async fn fetch_all(run: &Reconcile<'_>, most: u64) -> Result<Fetched, Stop> {
             ReferenceType::Url => Some(fetch(&*run.context.conversion.web, &to.name).await),
             _ => Some(find(&run.context.cluster, run.namespace, to, reference.key).await?),
         };
-        let digest = found.as_ref().and_then(|found| Some(found.as_ref().ok()?.digest.clone()));
+        let digest = found
+            .as_ref()
+            .and_then(|found| Some(found.as_ref().ok()?.digest.clone()));
         fetched.sources.push(source(reference, digest));
         fetched.order.push(fetched.found.len());
         if let Some(found) = found

@@ -33,7 +33,9 @@ impl ByDeployment<Since> {
 
 fn is_free(since: &HashMap<Key, Since>, key: &Key, most: usize, now: Instant) -> bool {
     let rolls = |began: Instant| now.saturating_duration_since(began) < ROLLOUT_TIMEOUT;
-    let others = since.iter().filter(|(other, began)| *other != key && began.is_some_and(rolls));
+    let others = since
+        .iter()
+        .filter(|(other, began)| *other != key && began.is_some_and(rolls));
     others.count() < most
 }
 

@@ -108,11 +108,7 @@ impl Schedule {
                 let before = last.filter(|last| last.observed == observed);
                 failures = before.map_or(0, |last| last.failures).saturating_add(1);
             }
-            Some(Last {
-                observed,
-                at,
-                failures,
-            })
+            Some(Last { observed, at, failures })
         });
         has_failed.then(|| again(failures))
     }

@@ -193,7 +193,11 @@ pub mod tests {
         let nodes: Vec<String> = compared.nodes.iter().flat_map(Shown::signed).collect();
         assert_eq!(nodes, ["a", "~ b", "+ d", "- c"]);
         let edge = |(edge, change): (&Edge, &Option<Change>)| {
-            format!("{} {}", edge.from.name(), change.map_or("", |change| change.style().name))
+            format!(
+                "{} {}",
+                edge.from.name(),
+                change.map_or("", |change| change.style().name)
+            )
         };
         let edges: Vec<String> = compared.edges.iter().map(edge).collect();
         assert_eq!(edges, ["a ", "c removed", "d added"]);

@@ -45,7 +45,8 @@ const NO_VM: &str = "there are no virtual machines in Kubernetes";
 const ONE_PHASE: &str = "zones are deployed at the same time";
 const OF_CLOUD_CONFIG: &str =
     "Deployment manifest contains '{key}' section, but this can only be set in a cloud-config.";
-const TEMPLATES: &str = "Instance group '{name}' specifies template or templates. This is no longer supported, please use jobs instead";
+const TEMPLATES: &str =
+    "Instance group '{name}' specifies template or templates. This is no longer supported, please use jobs instead";
 /// Why `properties` of manifests and groups are refused.
 pub const PROPERTIES: &str = "Key 'properties' is not supported here: move the properties to the jobs that use them";
 
