@@ -44,6 +44,21 @@ pub fn try_wait_for(
     Ok(())
 }
 
+/// [`wait_for_value`] in a test without a runtime.
+///
+/// # Errors
+/// It finds none in time.
+pub fn try_wait_for_value<T>(what: &str, timeout: Duration, mut look: impl FnMut() -> Result<T>) -> Result<T> {
+    let began = Instant::now();
+    loop {
+        match look() {
+            Err(instead) if began.elapsed() > timeout => bail!("{what} did not come in {timeout:?}\n{instead:#}"),
+            Err(_) => std::thread::sleep(POLL_INTERVAL),
+            found => return found,
+        }
+    }
+}
+
 /// [`wait_for`] in a test with a runtime.
 ///
 /// # Panics

@@ -3,8 +3,8 @@
 use super::{Cluster, Limited};
 use crate::ports::free_port;
 use crate::registry::Server;
-use crate::{binary, root, try_wait_for};
-use anyhow::{Context, Result, ensure};
+use crate::{binary, root, try_wait_for, try_wait_for_value};
+use anyhow::{Context, Result, anyhow, ensure};
 use parking_lot::{Mutex, MutexGuard};
 use rustix::process::{Pid, Signal, kill_process};
 use std::ffi::OsString;
@@ -254,10 +254,22 @@ impl Operator {
         otherwise: impl FnOnce() -> String,
     ) -> Result<()> {
         try_wait_for(what, timeout, holds, || {
-            let log = self.log();
-            let end = log.char_indices().rev().nth(MAX_SHOWN_BYTES).map_or(0, |(at, _)| at);
-            format!("{}\n{}", otherwise(), &log[end..])
+            format!("{}\n{}", otherwise(), self.end_of_log())
         })
+    }
+
+    /// Looks until it finds a value, and returns it. The error of a look is what there is instead.
+    ///
+    /// # Errors
+    /// Timeout: the text has the end of the log.
+    pub fn until_value<T>(&self, what: &str, timeout: Duration, look: impl FnMut() -> Result<T>) -> Result<T> {
+        try_wait_for_value(what, timeout, look).map_err(|error| anyhow!("{error}\n{}", self.end_of_log()))
+    }
+
+    fn end_of_log(&self) -> String {
+        let mut log = self.log();
+        let end = log.char_indices().rev().nth(MAX_SHOWN_BYTES).map_or(0, |(at, _)| at);
+        log.split_off(end)
     }
 }
 

@@ -2,12 +2,13 @@
 //! unavailable.
 
 use crate::operator::{Environment, config_map};
+use anyhow::ensure;
 use boson_tests::cluster::Answer;
 use boson_tests::ports::free_port;
 use boson_tests::{WAIT_TIMEOUT, wait_for};
 use serde_json::{Value, json};
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 use tokio::io::AsyncReadExt;
 use tokio::net::TcpStream;
 use tokio::time::timeout;
@@ -41,17 +42,12 @@ fn apply(env: &Environment, object: &Value, more: &[&str]) -> Answer {
 
 /// Tries until the answer is as expected: API servers notice a changed configuration a moment later.
 fn until(env: &Environment, object: &Value, what: &str, good: impl Fn(&Answer) -> bool) -> Answer {
-    let began = Instant::now();
-    loop {
+    let look = || {
         let answer = try_out(env, object);
-        if good(&answer) {
-            return answer;
-        }
-        if began.elapsed() > WAIT_TIMEOUT {
-            panic!("{what} did not come: {answer:?}\n{}", env.operator.log());
-        }
-        std::thread::sleep(Duration::from_millis(200));
-    }
+        ensure!(good(&answer), "{answer:?}");
+        Ok(answer)
+    };
+    env.operator.until_value(what, WAIT_TIMEOUT, look).unwrap()
 }
 
 /// Number of reviews.
@@ -180,12 +176,12 @@ fn two_operators_agree_on_one_authority_and_strangers_learn_nothing() {
         &format!("https://{address}"),
     ]);
     let second = second.unwrap();
-    let ready = || second.operator.ask("/ready");
-    let answers = || Ok(ready().is_ok_and(|answer| answer.contains("admission: ok")));
-    let waited = second
-        .operator
-        .until("admission", WAIT_TIMEOUT, answers, || format!("{:?}", ready()));
-    waited.unwrap();
+    let answers = || {
+        let ready = second.operator.ask("/ready")?;
+        ensure!(ready.contains("admission: ok"), ready);
+        Ok(())
+    };
+    second.operator.until_value("admission", WAIT_TIMEOUT, answers).unwrap();
     let secret = first.get("secret/boson-webhook").unwrap();
     let authority = first.file("ca.crt", &secret["data"]["ca.crt"]).unwrap();
     let ask = |path: &str| {

@@ -98,17 +98,6 @@ fn noise(bytes: usize, mut state: u64) -> String {
 const DEPLOY: fn(Tenant, &'static str) -> BoxFuture<'static, ()> =
     steps!(tenant, name, { tenant.deployment(name, &[]).await });
 
-/// A quota that is in effect.
-async fn few(tenant: &Tenant, resource: &str, most: &str) {
-    let spec = json!({"hard": {format!("count/{resource}"): most}});
-    tenant
-        .apply(json!({"apiVersion": "v1", "kind": "ResourceQuota", "metadata": {"name": "few"}, "spec": spec}))
-        .await;
-    while tenant.get("v1", "ResourceQuota", "few").await.unwrap()["status"]["hard"].is_null() {
-        tokio::time::sleep(std::time::Duration::from_millis(100)).await;
-    }
-}
-
 fn cases() -> Vec<Case> {
     let converted = |reason| ("Converted", reason);
     let applied = |reason| ("Applied", reason);
@@ -348,7 +337,7 @@ fn cases() -> Vec<Case> {
         Case {
             name: "quota",
             spoil: steps!(tenant, name, {
-                few(&tenant, "services", "0").await;
+                tenant.few("services", "0").await;
                 tenant.deployment(name, &[]).await;
             }),
             reported: applied("DeploymentRefused"),
@@ -359,7 +348,7 @@ fn cases() -> Vec<Case> {
         Case {
             name: "quota-together",
             spoil: steps!(tenant, name, {
-                few(&tenant, "services", "1").await;
+                tenant.few("services", "1").await;
                 tenant.deployment(name, &[]).await;
             }),
             reported: applied("DeploymentQuotaExceeded"),
@@ -553,7 +542,7 @@ async fn an_error_of_a_stateful_set_is_reported_at_the_deployment() {
     prepare(&tenant, "d").await;
     tenant.config_map("ops", "ops", "[]").await;
     // A dry run does not count StatefulSets.
-    few(&tenant, "statefulsets.apps", "0").await;
+    tenant.few("statefulsets.apps", "0").await;
     tenant.deployment("d", &["ops"]).await;
     let stuck = tenant
         .until("d", "a refusal", |deployment| {

@@ -5,6 +5,7 @@ use kube::client::Body;
 use parking_lot::Mutex;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use tokio::sync::watch;
 
 /// User agent in the audit log.
 pub const AGENT: &str = "operator-under-test";
@@ -30,6 +31,8 @@ pub struct Connection {
     /// How many numbered writes were sent.
     pub writes: Arc<AtomicUsize>,
     pub cut: Arc<AtomicBool>,
+    /// Whether it is cut, and the write after which it is has succeeded.
+    pub ended: watch::Sender<bool>,
     /// Method and path of each successful write.
     pub landed: Arc<Mutex<Vec<String>>>,
 }
@@ -55,6 +58,16 @@ impl Connection {
     /// Whether it has ended.
     pub fn is_cut(&self) -> bool {
         self.cut.load(Ordering::SeqCst)
+    }
+
+    /// Waits until it has ended, or until the operator is done: with fewer writes than usual (two became one), the write
+    /// that ends it does not happen.
+    pub async fn ended_or(&self, done: impl Future<Output = ()>) {
+        let mut ended = self.ended.subscribe();
+        tokio::select! {
+            _ = ended.wait_for(|ended| *ended) => {}
+            () = done => {}
+        }
     }
 
     /// Method and path of each successful write.
@@ -95,23 +108,28 @@ impl Connection {
         };
         if dies(before) {
             self.cut.store(true, Ordering::SeqCst);
+            self.ended.send_replace(true);
         }
-        if self.cut.load(Ordering::SeqCst) {
+        if self.is_cut() {
             return dead();
         }
-        if dies(after) {
+        let is_last = dies(after);
+        if is_last {
             self.cut.store(true, Ordering::SeqCst);
         }
         // A write that was sent succeeds, and is counted, whether or not the operator lives to get the answer.
-        let landed = self.landed.clone();
+        let (landed, ended) = (self.landed.clone(), self.ended.clone());
         let sent = tokio::spawn(async move {
             let answer = inner.send(request).await;
             if is_write && answer.as_ref().is_ok_and(|answer| answer.status().is_success()) {
                 landed.lock().push(what);
             }
+            if is_last {
+                ended.send_replace(true);
+            }
             answer
         });
         let answer = sent.await?;
-        if dies(after) { dead() } else { Ok(answer?) }
+        if is_last { dead() } else { Ok(answer?) }
     }
 }

@@ -7,7 +7,6 @@ use futures::stream::{self, StreamExt};
 use kube::api::DynamicObject;
 use std::collections::BTreeMap;
 use std::sync::atomic::Ordering;
-use std::time::Duration;
 
 /// Runs at a time.
 const CONCURRENT_RUNS: usize = 4;
@@ -18,16 +17,7 @@ async fn two_lives(name: &str, death: Death) -> (usize, String) {
     let (first, second) = (Connection::default(), Connection::default());
     let operator = example.operator_through(&first, death, "first");
     example.deploy().await;
-    let cut = async {
-        while !first.cut.load(Ordering::SeqCst) {
-            tokio::time::sleep(Duration::from_millis(10)).await;
-        }
-    };
-    // With fewer writes than usual (two became one) this write does not happen.
-    tokio::select! {
-        () = cut => {}
-        () = example.settled() => {}
-    }
+    first.ended_or(example.settled()).await;
     operator.kill().await;
     let left = values(&example.objects().await);
     let operator = example.operator_through(&second, Death::Never, "second");

@@ -1,15 +1,16 @@
 //! The documented example, as the deployment in the product's documents: every name and every state in them, and the
 //! same objects that the command line creates.
 
+use crate::kubelet::Kubelet;
 use crate::operator_process::{OperatorProcess, Tenant, is};
 use crate::shared_cluster::documents;
-use boson_tests::{WAIT_TIMEOUT, host, root};
+use anyhow::ensure;
+use boson_tests::{host, root, wait_for_value};
 use futures::StreamExt;
 use kube::api::{ListParams, WatchEvent, WatchParams};
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
 use std::fs;
-use std::time::Duration;
 
 const OURS: &str = "quarks.cloudfoundry.org/v1alpha1";
 const NAME: &str = "nats-deployment";
@@ -63,19 +64,12 @@ async fn every_name_and_every_state_is_as_documented() {
     assert_eq!(status["message"], "waiting for 2 of 2 instance groups");
     names(&tenant).await;
     // A manual errand that was not started does not count.
-    let began = std::time::Instant::now();
-    loop {
-        tenant.pods_are_ready().await;
-        tokio::time::sleep(Duration::from_millis(300)).await;
-        let found = tenant.get(OURS, "BOSHDeployment", NAME).await.unwrap();
-        if found["status"]["state"] == "Deployed" {
-            assert!(is(&found, "Ready", "True"), "{:#}", found["status"]);
-            assert_eq!(found["status"]["deployedInstanceGroups"], 2);
-            assert_eq!(found["status"]["message"], Value::Null);
-            break;
-        }
-        assert!(began.elapsed() < WAIT_TIMEOUT, "{:#}", found["status"]);
-    }
+    let kubelet = Kubelet::of(tenant.pods());
+    let deployed = state(&tenant, "Deployed").await;
+    drop(kubelet);
+    assert!(is(&deployed, "Ready", "True"), "{:#}", deployed["status"]);
+    assert_eq!(deployed["status"]["deployedInstanceGroups"], 2);
+    assert_eq!(deployed["status"]["message"], Value::Null);
     // A change of the pods: not Deployed until they are ready again.
     tenant
         .config_map(
@@ -177,9 +171,13 @@ async fn names(tenant: &Tenant) {
             "no {wanted} in {services:?}"
         );
     }
-    while of("apps/v1", "StatefulSet").await != ["nats-deployment-broker-z0-v1", "nats-deployment-gateway-z0-v1"] {
-        tokio::time::sleep(Duration::from_millis(200)).await;
-    }
+    wait_for_value("the StatefulSets", async || {
+        let sets = of("apps/v1", "StatefulSet").await;
+        let is_both = sets == ["nats-deployment-broker-z0-v1", "nats-deployment-gateway-z0-v1"];
+        ensure!(is_both, "{sets:?}");
+        Ok(())
+    })
+    .await;
     let set = tenant
         .get("apps/v1", "StatefulSet", "nats-deployment-broker-z0-v1")
         .await

@@ -10,7 +10,6 @@ use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
-use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
 /// Arguments of the golden cases that every driver can convert.
@@ -149,19 +148,14 @@ impl Case {
     }
 
     fn by_operator(&self, env: &Environment) -> Result<Errors> {
-        let began = Instant::now();
-        loop {
+        env.operator.until_value(&self.name, WAIT_TIMEOUT, || {
             let deployment = env.get(&format!("boshdeployment/{}", self.name))?;
-            let converted = condition(&deployment, "Converted").cloned().unwrap_or_default();
+            let converted = condition(&deployment, "Converted").context("no condition")?;
             let message = converted["message"].as_str().unwrap_or_default();
-            if converted["status"] == "False" || converted["status"] == "True" {
-                return Ok(errors(message));
-            }
-            if began.elapsed() > WAIT_TIMEOUT {
-                return Ok(Errors::from([format!("it waits: {message}")]));
-            }
-            std::thread::sleep(Duration::from_millis(200));
-        }
+            let is_decided = converted["status"] == "False" || converted["status"] == "True";
+            ensure!(is_decided, "it waits: {message}");
+            Ok(errors(message))
+        })
     }
 
     fn by_command_line(&self, env: &Environment) -> Result<Errors> {

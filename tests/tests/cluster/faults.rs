@@ -6,7 +6,6 @@ use crate::environment::Environment;
 use k8s_openapi::api::core::v1::Secret;
 use std::collections::BTreeMap;
 use std::sync::atomic::Ordering;
-use std::time::Duration;
 
 const OBJECTS: &str = r"
 {spec: {type: certificate, secretName: root, request: {certificate: {commonName: root, isCA: true, keyLength: 2048}}}, metadata: {name: root}}
@@ -23,18 +22,7 @@ async fn two_lives(env: &Environment, death: Death) -> usize {
     let (first, second) = (Connection::default(), Connection::default());
     let operator = env.operator_through(first.client(env.client.clone(), death), "first");
     env.apply(OBJECTS).await;
-    if matches!(death, Death::Never) {
-        env.ready(&NAMES).await;
-    } else {
-        let cut = async {
-            while !first.cut.load(Ordering::SeqCst) {
-                tokio::time::sleep(Duration::from_millis(10)).await;
-            }
-        };
-        // With fewer writes than usual (two became one) this write does not happen.
-        let _ = tokio::time::timeout(Duration::from_secs(10), cut).await;
-        tokio::time::sleep(Duration::from_millis(50)).await;
-    }
+    first.ended_or(env.ready(&NAMES)).await;
     operator.kill().await;
     let left: BTreeMap<String, Secret> = env.values().await;
     let operator = env.operator_through(second.client(env.client.clone(), Death::Never), "second");

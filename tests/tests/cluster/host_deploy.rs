@@ -1,6 +1,7 @@
 //! `host deploy`, `host history` and `host rollback` against an API server: what they write, in which form the operator
 //! reads it, and what they refuse. No pod runs here.
 
+use crate::kubelet::Kubelet;
 use crate::operator_process::{OperatorProcess, Tenant, is, small_release};
 use crate::reader::Reader;
 use crate::small_deployment::Small;
@@ -9,10 +10,6 @@ use boson_tests::{Ran, wait_for_value};
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
-use std::thread;
-use std::time::Duration;
-use tokio::runtime::Handle;
-use tokio::task::block_in_place;
 
 const OURS: &str = "quarks.cloudfoundry.org/v1alpha1";
 /// In no output.
@@ -44,14 +41,8 @@ impl<'t> Deployer<'t> {
 
     /// Runs a command while the pods that the operator creates become ready.
     fn run(&self, words: &[&str]) -> Ran {
-        let ran = thread::scope(|scope| {
-            let command = scope.spawn(|| self.reader.run(words));
-            while !command.is_finished() {
-                block_in_place(|| Handle::current().block_on(self.tenant.pods_are_ready()));
-                thread::sleep(Duration::from_millis(200));
-            }
-            command.join().unwrap()
-        });
+        let _kubelet = Kubelet::of(self.tenant.pods());
+        let ran = self.reader.run(words);
         assert!(!ran.stdout.contains(VALUE) && !ran.stderr.contains(VALUE), "{ran:?}");
         ran
     }

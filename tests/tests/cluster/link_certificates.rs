@@ -2,10 +2,11 @@
 
 use crate::links::{BROKER, annotations, deployed, pod, until, until_created};
 use crate::operator::Environment;
+use anyhow::{Context, ensure};
 use boson_tests::WAIT_TIMEOUT;
 use serde_json::{Value, json};
 use std::process::Command;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// Creates a pod that asks for a link, which must not fail.
 fn admitted(env: &Environment, name: &str) {
@@ -15,17 +16,20 @@ fn admitted(env: &Environment, name: &str) {
 
 /// Creates pods that ask for a link until `after` of them came after the certificate was replaced. None may fail.
 /// `before`: the Secret of the webhook with the earlier certificate.
-fn create_until_replaced(env: &Environment, before: &Value, after: usize, patience: Duration, pause: Duration) {
-    let began = Instant::now();
+fn create_until_replaced(env: &Environment, before: &Value, after: usize, patience: Duration) {
     let (mut created, mut replaced) = (0, 0);
-    while replaced < after {
+    let look = || {
         admitted(env, &format!("during-{created}"));
         created += 1;
-        let secret = env.get("secret/boson-webhook").unwrap();
+        let secret = env.get("secret/boson-webhook")?;
         replaced += usize::from(secret["data"]["tls.crt"] != before["data"]["tls.crt"]);
-        assert!(began.elapsed() < patience, "the certificate stays");
-        std::thread::sleep(pause);
-    }
+        ensure!(
+            replaced >= after,
+            "{replaced} of {created} pods with another certificate"
+        );
+        Ok(())
+    };
+    env.operator.until_value("another certificate", patience, look).unwrap();
 }
 
 #[test]
@@ -41,7 +45,7 @@ fn certificates_rotate_without_a_failed_admission() {
         r#"--patch={"stringData": {"names": "other"}}"#,
     ])
     .unwrap();
-    create_until_replaced(&env, &before, 5, WAIT_TIMEOUT, Duration::from_millis(100));
+    create_until_replaced(&env, &before, 5, WAIT_TIMEOUT);
     for same in ["ca.crt", "path", "digest-key"] {
         assert_eq!(secret()["data"][same], before["data"][same], "{same}");
     }
@@ -98,7 +102,7 @@ fn the_authority_rotates_without_a_failed_admission() {
     // authority first, and lets it sign a minute later.
     let next = authority("1 hour ago", "1000 days");
     hand_over(&env, &next);
-    create_until_replaced(&env, &before, 10, WAIT_TIMEOUT * 2, Duration::from_millis(300));
+    create_until_replaced(&env, &before, 10, WAIT_TIMEOUT * 2);
     let data = secret()["data"].clone();
     assert_eq!(env.decoded(&data["ca.crt"]).unwrap(), next[0]);
     assert_eq!(data["previous-ca.crt"], before["data"]["ca.crt"]);
@@ -137,17 +141,17 @@ fn a_new_authority_is_announced_before_its_certificate_is_served_and_no_admissio
 
     // The operator makes its successor, and publishes it. From here on, no pod may be refused.
     let before = env.get("secret/boson-webhook").unwrap();
-    let began = Instant::now();
     let mut early = 0;
-    let next = loop {
+    let look = || {
         admitted(&env, &format!("early-{early}"));
         early += 1;
-        if let Some(next) = announced(&env, &before["data"]["tls.crt"]) {
-            break next;
-        }
-        assert!(began.elapsed() < WAIT_TIMEOUT, "no authority is announced");
+        announced(&env, &before["data"]["tls.crt"]).context("none")
     };
-    create_until_replaced(&env, &before, 10, WAIT_TIMEOUT * 2, Duration::from_millis(300));
+    let next = env
+        .operator
+        .until_value("an announced authority", WAIT_TIMEOUT, look)
+        .unwrap();
+    create_until_replaced(&env, &before, 10, WAIT_TIMEOUT * 2);
     let data = data();
     assert_eq!(env.decoded(&data["ca.crt"]).unwrap(), next, "the announced one signs");
     assert_eq!(env.decoded(&data["previous-ca.crt"]).unwrap(), worn[0]);

@@ -3,6 +3,7 @@
 
 use crate::operator::{Environment, condition, config_map, is};
 use crate::web::Server;
+use anyhow::ensure;
 use boson_tests::WAIT_TIMEOUT;
 use boson_tests::cluster::{peak, shared};
 use serde_json::{Value, json};
@@ -42,17 +43,21 @@ impl Attack<'_> {
             .unwrap()
     }
 
+    /// How many of the large deployments are not converted yet.
+    fn waiting_eaters(&self) -> usize {
+        let waits = |nth: &usize| !is(&self.get(&format!("eater-{nth}")), "Converted", "True");
+        (0..8).filter(waits).count()
+    }
+
     /// Waits until the deployment has the reason why it is not converted.
     fn refused(&self, name: &str, code: &str) -> String {
-        let mut reported = Value::Null;
         let failed = || {
-            reported = condition(&self.get(name), "Converted").cloned().unwrap_or_default();
-            Ok(reported["status"] == "False")
+            let found = self.get(name);
+            let reported = condition(&found, "Converted").cloned().unwrap_or_default();
+            ensure!(reported["status"] == "False", "{:#}", found["status"]);
+            Ok(reported)
         };
-        let operator = &self.env.operator;
-        operator
-            .until(name, 2 * WAIT_TIMEOUT, failed, || self.get(name)["status"].to_string())
-            .unwrap();
+        let reported = self.env.operator.until_value(name, 2 * WAIT_TIMEOUT, failed).unwrap();
         assert_eq!(reported["reason"], code, "{reported}");
         reported["message"].as_str().unwrap().to_string()
     }
@@ -163,8 +168,7 @@ fn an_operator_stays_within_its_container_and_others_are_served() {
     }
 
     let attacked = latency(&env, 3..6);
-    let still = (0..8).filter(|nth| !is(&attack.get(&format!("eater-{nth}")), "Converted", "True"));
-    let still = still.count();
+    let still = attack.waiting_eaters();
     eprintln!("an edit takes {quiet:?}, and {attacked:?} under attack; {still} of 8 attackers are still at work");
     // The machine may be busy with other tests; without fair turns, an edit waits for whole conversions of the
     // attackers.
@@ -206,12 +210,11 @@ fn an_operator_stays_within_its_container_and_others_are_served() {
         "documents are read that are of no use"
     );
     // Large but allowed deployments are converted eventually, one at a time.
-    let began = Instant::now();
-    while (0..8).any(|nth| !is(&attack.get(&format!("eater-{nth}")), "Converted", "True")) {
-        let status = || attack.get("eater-0")["status"].to_string();
-        assert!(began.elapsed() < 3 * WAIT_TIMEOUT, "they wait for ever: {}", status());
-        std::thread::sleep(Duration::from_millis(500));
-    }
+    let status = || attack.get("eater-0")["status"].to_string();
+    let all_are = || Ok(attack.waiting_eaters() == 0);
+    env.operator
+        .until("the large deployments", 3 * WAIT_TIMEOUT, all_are, status)
+        .unwrap();
 
     let most = peak(env.operator.process().unwrap()).unwrap();
     assert!(most < MAX_MEMORY_BYTES / 8 * 7, "{} MiB", most >> 20);

@@ -2,7 +2,6 @@
 
 use crate::operator_process::{OperatorProcess, condition, is};
 use boson_tests::cluster::shared;
-use serde_json::json;
 
 const OURS: &str = "quarks.cloudfoundry.org/v1alpha1";
 
@@ -54,11 +53,7 @@ async fn a_namespace_without_the_label_is_reported_and_served_once_labelled() {
 async fn a_value_refused_by_a_quota_is_a_failure_and_not_waited_for() {
     let operator = OperatorProcess::set("no-values", false, &[]).await;
     let tenant = operator.tenant("quota");
-    let quota = json!({"apiVersion": "v1", "kind": "ResourceQuota", "metadata": {"name": "few"}, "spec": {"hard": {"count/secrets": "1"}}});
-    tenant.apply(quota).await;
-    while tenant.get("v1", "ResourceQuota", "few").await.unwrap()["status"]["hard"].is_null() {
-        tokio::time::sleep(std::time::Duration::from_millis(100)).await;
-    }
+    tenant.few("secrets", "1").await;
     tenant.config_map("d-manifest", "manifest", &manifest()).await;
     tenant.deployment("d", &[]).await;
     let reported = tenant

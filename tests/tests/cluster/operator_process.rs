@@ -193,6 +193,19 @@ impl Tenant {
         .await;
     }
 
+    /// A quota for objects of this resource, which is in effect.
+    pub async fn few(&self, resource: &str, most: &str) {
+        let spec = json!({"hard": {format!("count/{resource}"): most}});
+        self.apply(json!({"apiVersion": "v1", "kind": "ResourceQuota", "metadata": {"name": "few"}, "spec": spec}))
+            .await;
+        wait_for_value("the quota", async || {
+            let quota = self.get("v1", "ResourceQuota", "few").await.unwrap_or_default();
+            ensure!(!quota["status"]["hard"].is_null(), "{quota:#}");
+            Ok(())
+        })
+        .await;
+    }
+
     /// A BOSHDeployment of the ConfigMap `<name>-manifest` and ops files in ConfigMaps.
     pub async fn deployment(&self, name: &str, ops: &[&str]) {
         self.deployment_by("InProcess", name, ops).await;

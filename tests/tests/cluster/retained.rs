@@ -12,7 +12,7 @@ use k8s_openapi::api::core::v1::Secret;
 use kube::api::{DeleteParams, ListParams, Patch, PatchParams};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 const OURS: &str = "quarks.cloudfoundry.org/v1alpha1";
 const DISK: &str = "persistent_disk: 1024";
@@ -333,15 +333,7 @@ async fn three_lives(env: &Environment, death: Death) -> usize {
 
     let operator = env.operator_through(line.client(env.client.clone(), death), "second");
     env.apply(&asked("Retain")).await;
-    match death {
-        Death::Never => env.ready(&names).await,
-        _ => {
-            let began = Instant::now();
-            while !line.is_cut() && began.elapsed() < Duration::from_secs(10) {
-                tokio::time::sleep(Duration::from_millis(10)).await;
-            }
-        }
-    }
+    line.ended_or(env.ready(&names)).await;
     operator.kill().await;
     let operator = env.operator("third");
     env.ready(&names).await;

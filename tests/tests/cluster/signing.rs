@@ -2,7 +2,9 @@
 //! user's approval.
 
 use crate::environment::Environment;
+use anyhow::ensure;
 use boson_cluster::namespaces::Namespaces;
+use boson_tests::wait_for_value;
 use k8s_openapi::api::certificates::v1::CertificateSigningRequest;
 use k8s_openapi::api::core::v1::{Namespace, Secret};
 use kube::api::{Api, DeleteParams, ListParams, Patch, PatchParams};
@@ -36,18 +38,14 @@ async fn requests(env: &Environment) -> Vec<CertificateSigningRequest> {
 
 /// Waits until only the certificate is left of a request.
 async fn cleared(env: &Environment) {
-    for _ in 0..200 {
-        let secrets = env.api::<Secret>().list(&ListParams::default()).await.unwrap();
-        let keys = secrets
-            .items
-            .iter()
-            .filter(|secret| secret.name_any().ends_with("-csr-private-key"));
-        if keys.count() == 0 && requests(env).await.is_empty() {
-            return;
-        }
-        tokio::time::sleep(Duration::from_millis(100)).await;
-    }
-    panic!("something stays: {:?}", requests(env).await);
+    wait_for_value("the end of the request and its key", async || {
+        let names = env.values().await.into_keys();
+        let keys: Vec<String> = names.filter(|name| name.ends_with("-csr-private-key")).collect();
+        let requests = requests(env).await;
+        ensure!(keys.is_empty() && requests.is_empty(), "{keys:?} {requests:?}");
+        Ok(())
+    })
+    .await;
 }
 
 /// openssl's verification of a certificate by an authority.

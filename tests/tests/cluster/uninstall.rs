@@ -6,18 +6,17 @@ use crate::commands;
 use crate::installed::{SYSTEM, kubeconfig};
 use crate::links::{DIGEST, consumer};
 use crate::operator::{config_map, is};
-use anyhow::{Context, Result, bail, ensure};
-use boson_tests::WAIT_TIMEOUT;
+use anyhow::{Context, Result, ensure};
 use boson_tests::cluster::{Cluster, Operator};
 use boson_tests::ports::free_port;
 use boson_tests::registry::{Server, push_example};
-use boson_tests::root;
+use boson_tests::{WAIT_TIMEOUT, root, try_wait_for_value};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::Path;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// The namespace that it serves, as on the page.
 const SERVED: &str = "nats";
@@ -149,9 +148,9 @@ impl Site {
         })?;
         for (kind, role) in CONFIGURATIONS {
             let name = format!("{kind}/boson.{SYSTEM}");
-            self.until(operator, &name, || Ok(self.kubectl(&["get", &name]).is_ok()))?;
-            let owner = self.kubectl(&["get", &name, "--output=jsonpath={.metadata.ownerReferences[*].name}"])?;
-            ensure!(owner == role, "{name} is owned by {owner}");
+            self.until(operator, &name, || Ok(self.cluster.find("", &name)?.is_some()))?;
+            let owners = self.cluster.get("", &name)?["metadata"]["ownerReferences"].take();
+            ensure!(owners[0]["name"] == role, "{name} is owned by {owners}");
         }
         self.apply(&[consumer("web", "nats")])?;
         self.until(operator, "a pod with its link", || {
@@ -164,13 +163,13 @@ impl Site {
     fn are_gone(&self, operator: &Operator) -> Result<()> {
         for (kind, _) in CONFIGURATIONS {
             self.until(operator, &format!("the end of the {kind}"), || {
-                Ok(self.kubectl(&["get", kind, "--output=name"])?.is_empty())
+                Ok(self.cluster.list("", kind, "")?.is_empty())
             })?;
         }
         std::thread::sleep(Duration::from_secs(3));
         for (kind, _) in CONFIGURATIONS {
-            let found = self.kubectl(&["get", kind, "--output=name"])?;
-            ensure!(found.is_empty(), "{found} is there again");
+            let found = self.cluster.list("", kind, "")?;
+            ensure!(found.is_empty(), "{found:#?} is there again");
         }
         Ok(())
     }
@@ -224,32 +223,23 @@ impl Site {
 
     /// The objects of a new cluster, once Kubernetes has created its own.
     fn settled(&self) -> Result<BTreeSet<String>> {
-        let (began, mut last) = (Instant::now(), self.objects()?);
-        loop {
+        let mut now = self.objects()?;
+        try_wait_for_value("a cluster that does not change", WAIT_TIMEOUT, || {
             std::thread::sleep(Duration::from_secs(5));
-            let now = self.objects()?;
-            if now == last {
-                return Ok(now);
-            }
-            ensure!(began.elapsed() < WAIT_TIMEOUT, "the cluster does not settle");
-            last = now;
-        }
+            let last = std::mem::replace(&mut now, self.objects()?);
+            ensure!(now == last, "{now:#?} instead of {last:#?}");
+            Ok(last)
+        })
     }
 
     /// Waits until the cluster has no other objects than these.
     fn has_only(&self, before: &BTreeSet<String>) -> Result<()> {
-        let began = Instant::now();
-        loop {
+        try_wait_for_value("what was there before", WAIT_TIMEOUT, || {
             // A kind whose definition is being deleted cannot be listed.
-            let left = self.objects().map(|now| {
-                let left = now.difference(before);
-                left.cloned().collect::<Vec<_>>()
-            });
-            match left {
-                Ok(left) if left.is_empty() => return Ok(()),
-                left if began.elapsed() > WAIT_TIMEOUT => bail!("what is left: {left:#?}"),
-                _ => std::thread::sleep(Duration::from_secs(1)),
-            }
-        }
+            let now = self.objects()?;
+            let left: Vec<&String> = now.difference(before).collect();
+            ensure!(left.is_empty(), "what is left: {left:#?}");
+            Ok(())
+        })
     }
 }

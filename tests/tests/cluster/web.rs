@@ -2,15 +2,13 @@
 //! while a server is unavailable.
 
 use crate::operator::{Environment, condition, is};
-use boson_tests::WAIT_TIMEOUT;
-use boson_tests::root;
+use boson_tests::{root, wait_for};
 use parking_lot::Mutex;
 use serde_json::{Value, json};
 use std::collections::HashMap;
 use std::io::{BufRead, BufReader, Write};
 use std::net::{TcpListener, TcpStream};
 use std::sync::Arc;
-use std::time::Instant;
 
 /// A web server with documents that tests may change. It supports ETags.
 #[derive(Clone)]
@@ -152,15 +150,12 @@ fn documents_are_read_from_allowed_web_servers() {
     let applied = |deployment: &Value| is(deployment, "Applied", "True") && is(deployment, "Converted", "True");
     trigger(&env, "a");
     env.wait("Applied", applied).unwrap();
-    let began = Instant::now();
-    while server.count("/scale.yml", 304) == 0 {
-        assert!(
-            began.elapsed() < WAIT_TIMEOUT,
-            "documents are not asked for by their tag"
-        );
-        trigger(&env, &format!("b{}", began.elapsed().as_millis()));
-        std::thread::sleep(std::time::Duration::from_millis(500));
-    }
+    let mut times = 0;
+    wait_for("a document that is asked for by its tag", || {
+        trigger(&env, &format!("b{times}"));
+        times += 1;
+        server.count("/scale.yml", 304) > 0
+    });
 
     // A broken document is reported with its place; running objects are not changed.
     server.put("/scale.yml", "- type: remove\n  path: /instance_gruops/0\n");

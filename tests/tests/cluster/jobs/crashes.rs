@@ -1,15 +1,15 @@
 //! Counts the writes of a run, then dies at each of them.
 
-use super::users::{POLL_INTERVAL, ask, end, has_succeeded, jobs, template, until, waiting_pod};
+use super::users::{ask, has_succeeded, jobs, run, template, until};
 use crate::connection::{Connection, Death};
 use crate::environment::Environment;
 use boson_api::QuarksJob;
+use boson_tests::wait_until;
 use futures::StreamExt;
 use k8s_openapi::api::events::v1::Event;
 use kube::api::ListParams;
 use serde_json::json;
 use std::sync::atomic::Ordering;
-use std::time::Duration;
 
 /// Number of pods that Kubernetes created for Jobs, from its events; the pods may be deleted by now.
 async fn pods_made(env: &Environment) -> usize {
@@ -31,32 +31,19 @@ async fn two_lives(name: String, death: Death) -> usize {
     ask(&env, "errand", &spec).await;
     let node = async {
         loop {
-            if let Some(pod) = waiting_pod(&env, "errand").await {
-                end(&env, &pod, 0, "").await;
-            }
-            tokio::time::sleep(POLL_INTERVAL).await;
+            run(&env, "errand", 0, "").await;
         }
     };
     let lives = async {
-        if matches!(death, Death::Never) {
+        // The last write comes after the success: the Job is deleted.
+        let done = async || {
             until(&env, "errand", "success", has_succeeded).await;
-            // The last write comes after it: the Job is deleted.
-            tokio::time::sleep(Duration::from_secs(2)).await;
-        } else {
-            let cut = async {
-                while !first.is_cut() {
-                    tokio::time::sleep(POLL_INTERVAL).await;
-                }
-            };
-            // With fewer writes than usual this write does not happen.
-            let _ = tokio::time::timeout(Duration::from_secs(20), cut).await;
-        }
+            wait_until("the end of the Job", async || jobs(&env).await.is_empty()).await;
+        };
+        first.ended_or(done()).await;
         operator.kill().await;
         let operator = env.operator_through(second.client(env.client.clone(), Death::Never), "second");
-        until(&env, "errand", "success", has_succeeded).await;
-        while !jobs(&env).await.is_empty() {
-            tokio::time::sleep(POLL_INTERVAL).await;
-        }
+        done().await;
         operator.stop().await;
     };
     tokio::select! { () = node => {}, () = lives => {} }

@@ -10,9 +10,6 @@ use k8s_openapi::api::core::v1::{Pod, Secret};
 use k8s_openapi::api::events::v1::Event;
 use kube::api::{ListParams, Patch, PatchParams};
 use serde_json::{Value, json};
-use std::time::Duration;
-
-pub const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
 /// A template with one container, and the given fields of its pod.
 pub fn template(pod: &Value) -> Value {
@@ -79,28 +76,22 @@ pub async fn jobs(env: &Environment) -> Vec<Job> {
 }
 
 /// A pod of the QuarksJob that has not run yet.
-pub async fn waiting_pod(env: &Environment, name: &str) -> Option<Pod> {
+pub async fn pod(env: &Environment, name: &str) -> Pod {
     let query = ListParams::default().labels(&format!("quarks.cloudfoundry.org/qjob-name={name}"));
-    let pods = env.api::<Pod>().list(&query).await.unwrap().items;
     let waits = |pod: &Pod| {
         let phase = pod.status.as_ref().and_then(|status| status.phase.as_deref());
         phase == Some("Pending") && pod.metadata.deletion_timestamp.is_none()
     };
-    pods.into_iter().find(waits)
-}
-
-pub async fn pod(env: &Environment, name: &str) -> Pod {
-    let look = async || waiting_pod(env, name).await.context("none");
-    wait_for_value(&format!("a pod of {name}"), look).await
+    wait_for_value(&format!("a pod of {name}"), async || {
+        let pods = env.api::<Pod>().list(&query).await.unwrap().items;
+        pods.into_iter().find(waits).context("none")
+    })
+    .await
 }
 
 /// Does what a node would: each container of the pod ends with this code and message.
 pub async fn run(env: &Environment, name: &str, code: i32, message: &str) {
     let pod = pod(env, name).await;
-    end(env, &pod, code, message).await;
-}
-
-pub async fn end(env: &Environment, pod: &Pod, code: i32, message: &str) {
     let containers = pod.spec.as_ref().unwrap().containers.iter();
     let reason = if code == 0 { "Completed" } else { "Error" };
     let ended = json!({"exitCode": code, "reason": reason, "message": message});
