@@ -10,6 +10,7 @@ use boson_tests::{Ran, wait_for_value};
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
+use tokio::task::block_in_place;
 
 const OURS: &str = "quarks.cloudfoundry.org/v1alpha1";
 /// In no output.
@@ -42,7 +43,7 @@ impl<'t> Deployer<'t> {
     /// Runs a command while the pods that the operator creates become ready.
     fn run(&self, words: &[&str]) -> Ran {
         let _kubelet = Kubelet::of(self.tenant.pods());
-        let ran = self.reader.run(words);
+        let ran = block_in_place(|| self.reader.run(words));
         assert!(!ran.stdout.contains(VALUE) && !ran.stderr.contains(VALUE), "{ran:?}");
         ran
     }

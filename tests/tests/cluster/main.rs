@@ -89,3 +89,4 @@ mod upgrades;
 mod valid_objects;
 mod web;
 mod work;
+mod world;

@@ -1,7 +1,8 @@
 //! `host operator` with a real API server and a real registry: the objects of a BOSHDeployment. No pods run here.
 
 pub use crate::operator_process::{condition, is};
-use anyhow::{Context, Result};
+use crate::world::World;
+use anyhow::{Context, Result, ensure};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use boson_tests::cluster::image::Image;
@@ -10,26 +11,18 @@ use boson_tests::registry::{Server, push_example};
 use boson_tests::{WAIT_TIMEOUT, root, wait_for};
 use serde_json::{Value, json};
 use std::fs;
+use std::ops::Deref;
 use std::path::PathBuf;
 use std::time::Duration;
 
 /// A namespace with its own operator.
 pub struct Environment {
-    pub cluster: &'static Cluster,
-    pub namespace: String,
     pub registry: Server,
     pub operator: Operator,
     /// For conversions.
     pub mode: &'static str,
-    /// After the operator, which would create them again.
-    pods: Option<Pods>,
-}
-
-/// The pods of a namespace. The node is shared: those that go on running would keep their CPU from those of other
-/// tests.
-struct Pods {
-    cluster: &'static Cluster,
-    namespace: String,
+    /// After the operator, which would create deleted pods again.
+    world: World,
 }
 
 // === impl Environment ===
@@ -41,10 +34,7 @@ impl Environment {
 
     /// With additional arguments for the operator.
     pub fn with(name: &str, more: &[&str]) -> Result<Self> {
-        let registry = Server::start(false)?;
-        push_example(&registry)?;
-        let namespace = shared()?.namespace(name)?;
-        Self::set(shared()?, namespace, registry, more)
+        Self::set(World::new(shared()?, name)?, example_registry()?, more)
     }
 
     /// With a memory limit for the operator, which also serves another namespace, by their labels; `None` if this user
@@ -53,13 +43,13 @@ impl Environment {
         let Some(limit) = Limited::to(bytes)? else {
             return Ok(None);
         };
-        let registry = Server::start(false)?;
-        push_example(&registry)?;
-        let namespace = shared()?.namespace(name)?;
-        for monitored in [namespace.as_str(), other] {
-            shared()?.label_namespace(monitored, "quarks.cloudfoundry.org/monitored", &namespace)?;
+        let world = World::new(shared()?, name)?;
+        for monitored in [world.namespace.as_str(), other] {
+            world
+                .cluster
+                .label_namespace(monitored, "quarks.cloudfoundry.org/monitored", &world.namespace)?;
         }
-        let mut env = Self::prepare(shared()?, namespace, registry)?;
+        let mut env = Self::prepare(world, example_registry()?)?;
         let scope = ["--monitored-id", &env.namespace].map(str::to_string);
         env.operator = env.operator.arguments(scope).arguments(more);
         env.operator = env.operator.within(limit);
@@ -75,47 +65,47 @@ impl Environment {
     /// The same with additional arguments for the operator.
     pub fn with_pods_and(cluster: &'static Cluster, name: &str, more: &[&str]) -> Result<Self> {
         let more = [&["--operator-image", cluster.operator_image()?], more].concat();
-        let registry = Server::start(false)?;
-        push_example(&registry)?;
-        let mut env = Self::set(cluster, cluster.namespace(name)?, registry, &more)?;
+        let mut env = Self::set(World::with_pods(cluster, name)?, example_registry()?, &more)?;
         env.mode = "Jobs";
-        let namespace = env.namespace.clone();
-        env.pods = Some(Pods { cluster, namespace });
         Ok(env)
-    }
-
-    /// Gives registry and node the release of `tests/fixtures/releases/shop`.
-    pub fn load_shop(&self) -> Result<()> {
-        let release = root().join("tests/fixtures/releases/shop");
-        self.registry.push_release("shop:busybox-1-1", &release)?;
-        let image = format!("{}/bosh/shop:busybox-1-1", self.registry.host());
-        self.cluster.load_image(&Image::release(&image, &release)?)
     }
 
     /// Another operator for the same namespace.
     pub fn beside(&self, more: &[&str]) -> Result<Self> {
-        Self::set(self.cluster, self.namespace.clone(), Server::start(false)?, more)
+        let world = World::existing(self.cluster, self.namespace.clone());
+        Self::set(world, Server::start(false)?, more)
     }
 
-    fn set(cluster: &'static Cluster, namespace: String, registry: Server, more: &[&str]) -> Result<Self> {
-        let mut env = Self::prepare(cluster, namespace, registry)?;
+    fn set(world: World, registry: Server, more: &[&str]) -> Result<Self> {
+        let mut env = Self::prepare(world, registry)?;
         let scope = ["--namespace", &env.namespace].map(str::to_string);
         env.operator = env.operator.arguments(scope).arguments(more);
         env.operator.start()?;
         Ok(env)
     }
 
-    fn prepare(cluster: &'static Cluster, namespace: String, registry: Server) -> Result<Self> {
-        cluster.define()?;
-        let operator = Operator::new(cluster, &namespace)?.registry(&registry);
+    fn prepare(world: World, registry: Server) -> Result<Self> {
+        world.cluster.define()?;
+        let operator = Operator::new(world.cluster, &world.namespace)?.registry(&registry);
         Ok(Self {
-            operator,
-            cluster,
-            namespace,
             registry,
+            operator,
             mode: "InProcess",
-            pods: None,
+            world,
         })
+    }
+
+    /// The image of a release of `tests/fixtures/releases`.
+    pub fn image(&self, release: &str) -> String {
+        self.registry.image(&format!("{release}:busybox-1-1"))
+    }
+
+    /// Gives registry and node a release of `tests/fixtures/releases`. `change`: adds files to the image of the node.
+    pub fn load(&self, release: &str, change: impl FnOnce(Image) -> Result<Image>) -> Result<()> {
+        let folder = root().join("tests/fixtures/releases").join(release);
+        self.registry.push_release(&format!("{release}:busybox-1-1"), &folder)?;
+        let image = change(Image::release(&self.image(release), &folder)?)?;
+        self.cluster.load_image(&image)
     }
 
     /// The value of an entry of a Secret.
@@ -131,45 +121,23 @@ impl Environment {
         Ok(path)
     }
 
-    pub fn kubectl(&self, arguments: &[&str]) -> Result<String> {
-        let namespaced = ["--namespace", &self.namespace]
-            .into_iter()
-            .chain(arguments.iter().copied());
-        self.cluster.kubectl(namespaced)
+    pub fn until(&self, what: &str, holds: impl FnMut() -> Result<bool>) -> Result<()> {
+        self.operator.until(what, WAIT_TIMEOUT, holds, || self.everything())
     }
 
-    pub fn apply(&self, objects: &[Value]) -> Result<()> {
-        self.cluster.apply(&self.namespace, objects)
-    }
-
-    /// The names of all objects of a kind, sorted.
-    pub fn names(&self, kind: &str) -> Result<Vec<String>> {
-        let objects = self.list(kind, "")?;
-        let names = objects.iter().filter_map(|object| object["metadata"]["name"].as_str());
-        let mut names: Vec<String> = names.map(str::to_string).collect();
-        names.sort();
-        Ok(names)
-    }
-
-    pub fn get(&self, what: &str) -> Result<Value> {
-        self.cluster.get(&self.namespace, what)
-    }
-
-    /// The objects of a kind that a label selector selects.
-    pub fn list(&self, kind: &str, selector: &str) -> Result<Vec<Value>> {
-        self.cluster.list(&self.namespace, kind, selector)
+    /// Waits until the deployment of this name is ready.
+    pub fn until_ready(&self, deployment: &str) -> Result<()> {
+        let name = format!("boshdeployment/{deployment}");
+        self.until(&format!("{name}: Ready"), || Ok(is(&self.get(&name)?, "Ready", "True")))
     }
 
     /// Waits until the deployment meets the condition.
     pub fn wait(&self, what: &str, holds: impl Fn(&Value) -> bool) -> Result<Value> {
-        let mut deployment = Value::Null;
-        let look = || {
-            deployment = self.get("boshdeployment/nats")?;
-            Ok(holds(&deployment))
-        };
-        let status = || format!("{:#}", self.get("boshdeployment/nats").unwrap_or_default()["status"]);
-        self.operator.until(what, WAIT_TIMEOUT, look, status)?;
-        Ok(deployment)
+        self.operator.until_value(what, WAIT_TIMEOUT, || {
+            let deployment = self.get("boshdeployment/nats")?;
+            ensure!(holds(&deployment), "{:#}", deployment["status"]);
+            Ok(deployment)
+        })
     }
 
     /// The documented example, with its releases in the registry of this test.
@@ -179,31 +147,66 @@ impl Environment {
 
     /// Deploys the example with this object.
     pub fn deploy_as(&self, deployment: Value) -> Result<()> {
-        let example = root().join("docs/examples/nats");
-        let manifest = fs::read_to_string(example.join("manifest.yml"))?;
-        let ops = fs::read_to_string(example.join("ops/scale.yml"))?;
-        self.apply(&[
-            config_map("nats-manifest", "manifest", &manifest),
-            config_map("nats-scale", "ops", &ops),
-            json!({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "nats.var-implicit-system-domain"},
-                "stringData": {"value": "example.com"}}),
-            deployment,
-        ])
+        self.apply(&example_objects(deployment)?)
     }
 
     pub fn deployment(&self, ops: &[&str]) -> Value {
-        let ops: Vec<Value> = ops
-            .iter()
-            .map(|name| json!({"type": "configmap", "name": name}))
-            .collect();
-        json!({
-            "apiVersion": "quarks.cloudfoundry.org/v1alpha1", "kind": "BOSHDeployment", "metadata": {"name": "nats"},
-            "spec": {
-                "manifest": {"type": "configmap", "name": "nats-manifest"}, "ops": ops,
-                "conversion": {"mode": self.mode, "registry": format!("{}/bosh", self.registry.host())}
-            }
-        })
+        self.deployment_of("nats", "nats-manifest", ops)
     }
+
+    /// A BOSHDeployment of the ConfigMap `manifest`, and of ops files in ConfigMaps.
+    pub fn deployment_of(&self, name: &str, manifest: &str, ops: &[&str]) -> Value {
+        let mut deployment = deployment_of(name, manifest, ops, &format!("{}/bosh", self.registry.host()));
+        deployment["spec"]["conversion"]["mode"] = self.mode.into();
+        deployment
+    }
+
+    /// Creates or changes a deployment of this manifest.
+    pub fn deploy_manifest(&self, name: &str, manifest: &str) -> Result<()> {
+        let deployment = self.deployment_of(name, "manifest", &[]);
+        self.apply(&[config_map("manifest", "manifest", manifest), deployment])
+    }
+}
+
+impl Deref for Environment {
+    type Target = World;
+
+    fn deref(&self) -> &World {
+        &self.world
+    }
+}
+
+/// A registry with the releases of the example.
+pub fn example_registry() -> Result<Server> {
+    let registry = Server::start(false)?;
+    push_example(&registry)?;
+    Ok(registry)
+}
+
+/// The documented example: its ConfigMaps `nats-manifest` and `nats-scale`, its given value, and this BOSHDeployment.
+pub fn example_objects(deployment: Value) -> Result<Vec<Value>> {
+    let example = root().join("docs/examples/nats");
+    let manifest = fs::read_to_string(example.join("manifest.yml"))?;
+    let ops = fs::read_to_string(example.join("ops/scale.yml"))?;
+    Ok(vec![
+        config_map("nats-manifest", "manifest", &manifest),
+        config_map("nats-scale", "ops", &ops),
+        json!({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "nats.var-implicit-system-domain"},
+            "stringData": {"value": "example.com"}}),
+        deployment,
+    ])
+}
+
+/// A BOSHDeployment of the ConfigMap `manifest`, and of ops files in ConfigMaps. `registry`: where its releases are.
+pub fn deployment_of(name: &str, manifest: &str, ops: &[&str], registry: &str) -> Value {
+    let of_map = |name: &&str| json!({"type": "configmap", "name": name});
+    json!({
+        "apiVersion": "quarks.cloudfoundry.org/v1alpha1", "kind": "BOSHDeployment", "metadata": {"name": name},
+        "spec": {
+            "manifest": of_map(&manifest), "ops": ops.iter().map(of_map).collect::<Vec<_>>(),
+            "conversion": {"mode": "InProcess", "registry": registry}
+        }
+    })
 }
 
 pub fn config_map(name: &str, key: &str, text: &str) -> Value {
@@ -299,11 +302,4 @@ fn a_deleted_object_is_recreated_and_a_restart_changes_nothing() {
     env.operator.start().unwrap();
     std::thread::sleep(Duration::from_secs(5));
     assert_eq!((password(&env), env.names("secret").unwrap()), before);
-}
-
-impl Drop for Pods {
-    fn drop(&mut self) {
-        let arguments = ["delete", "namespace", &self.namespace, "--wait=false"];
-        let _ = self.cluster.try_kubectl(arguments, "");
-    }
 }

@@ -3,12 +3,11 @@
 //! group that gets its probe while it runs serves from all pods until one is active.
 
 use super::disks::is_ready;
-use crate::operator::{Environment, config_map};
+use crate::operator::Environment;
 use anyhow::{Context, Result, ensure};
-use boson_tests::WAIT_TIMEOUT;
 use boson_tests::cluster::{Cluster, program, with_node};
 use rustix::process::{Pid, Signal, kill_process};
-use serde_json::{Value, json};
+use serde_json::Value;
 use std::collections::BTreeSet;
 use std::fs::{self, File};
 use std::path::PathBuf;
@@ -49,10 +48,11 @@ fn the_service_leads_to_one_active_pod_and_another_one_takes_over() {
     let mut watch = Watch::begin(&pair).unwrap();
     let [first, second] = pair.ready(&["active-app-app"]).unwrap();
     let both = BTreeSet::from([first.clone(), second.clone()]);
-    pair.until("pods that served before the probe do so until one is active", || {
-        Ok(pair.led_to()? == both)
-    })
-    .unwrap();
+    pair.env
+        .until("pods that served before the probe do so until one is active", || {
+            Ok(pair.led_to()? == both)
+        })
+        .unwrap();
     pair.inside(&first, &format!("touch {FILE}")).unwrap();
     let begun = pair.led("it is active", &first).unwrap();
     // The sidecars run their probes at different times, so only now is it known which pod is the first.
@@ -71,15 +71,10 @@ fn the_service_leads_to_one_active_pod_and_another_one_takes_over() {
     println!("active after {begun:.1} s; failed {failed:.1} s, silent {silent:.1} s, deleted {deleted:.1} s");
     watch.check(&[&first, &second, &first, &second]).unwrap();
     pair.deploy(&PROBE.replace("app-app:", "app-ap:")).unwrap();
-    pair.until("a mistyped name is refused", || {
-        let deployment = pair.env.kubectl(&["get", "boshdeployment", "pair", "--output=yaml"])?;
-        Ok(deployment.contains("the pod has no container of this name"))
-    })
-    .unwrap();
-    let events = pair
-        .env
-        .kubectl(&["get", "events.events.k8s.io", "--output=json"])
-        .unwrap();
+    let words = "the pod has no container of this name";
+    let refused = || Ok(pair.env.get("boshdeployment/pair")?.to_string().contains(words));
+    pair.env.until("a mistyped name is refused", refused).unwrap();
+    let events = pair.env.get("events.events.k8s.io").unwrap().to_string();
     assert!(events.contains(&format!("pod '{second}' is active")), "{events}");
 }
 
@@ -93,24 +88,13 @@ struct Pair {
 impl Pair {
     fn new(cluster: &'static Cluster) -> Result<Self> {
         let env = Environment::with_pods(cluster, "pair")?;
-        env.load_shop()?;
+        env.load("shop", Ok)?;
         Ok(Self { env })
     }
 
     /// `probe`: the end of the manifest.
     fn deploy(&self, probe: &str) -> Result<()> {
-        let registry = format!("{}/bosh", self.env.registry.host());
-        let deployment = json!({
-            "apiVersion": "quarks.cloudfoundry.org/v1alpha1", "kind": "BOSHDeployment", "metadata": {"name": "pair"},
-            "spec": {
-                "manifest": {"type": "configmap", "name": "manifest"},
-                "conversion": {"mode": self.env.mode, "registry": registry}
-            }
-        });
-        self.env.apply(&[
-            config_map("manifest", "manifest", &format!("{MANIFEST}{probe}")),
-            deployment,
-        ])
+        self.env.deploy_manifest("pair", &format!("{MANIFEST}{probe}"))
     }
 
     fn pods(&self) -> Result<Vec<Value>> {
@@ -129,7 +113,7 @@ impl Pair {
             sidecars.iter().all(|name| names.contains(name))
         };
         let mut pods = Vec::new();
-        self.until("ready pods", || {
+        self.env.until("ready pods", || {
             pods = self.pods()?;
             Ok(pods.len() == 2 && pods.iter().all(|pod| is_ready(pod) && has_sidecars(pod)))
         })?;
@@ -145,7 +129,8 @@ impl Pair {
     /// Waits until the Service leads to this pod alone. Returns the seconds that this took.
     fn led(&self, what: &str, pod: &str) -> Result<f64> {
         let began = Instant::now();
-        self.until(what, || Ok(self.led_to()? == BTreeSet::from([pod.to_string()])))?;
+        self.env
+            .until(what, || Ok(self.led_to()? == BTreeSet::from([pod.to_string()])))?;
         Ok(began.elapsed().as_secs_f64())
     }
 
@@ -160,8 +145,7 @@ impl Pair {
     }
 
     fn inside(&self, pod: &str, script: &str) -> Result<String> {
-        self.env
-            .kubectl(&["exec", pod, "--container=app-app", "--", "sh", "-c", script])
+        self.env.inside(pod, "app-app", script)
     }
 
     /// Freezes the sidecar of a pod, as if its node were lost: it accepts connections, and says nothing.
@@ -176,17 +160,6 @@ impl Pair {
         let sidecar = number.and_then(Pid::from_raw).context("a number")?;
         kill_process(sidecar, Signal::STOP)?;
         Ok(())
-    }
-
-    fn until(&self, what: &str, holds: impl FnMut() -> Result<bool>) -> Result<()> {
-        let otherwise = || {
-            let pods = self
-                .env
-                .kubectl(&["get", "pods", "--output=wide", "--label-columns", ACTIVE]);
-            let sets = self.env.kubectl(&["describe", "quarksstatefulsets"]);
-            format!("{}\n{}", pods.unwrap_or_default(), sets.unwrap_or_default())
-        };
-        self.env.operator.until(what, WAIT_TIMEOUT, holds, otherwise)
     }
 }
 

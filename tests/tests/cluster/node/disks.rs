@@ -4,9 +4,8 @@
 use super::lifecycle::{CLAIMS, check_start, check_stop, release};
 use crate::operator::{Environment, config_map, is};
 use anyhow::{Context, Result, ensure};
-use boson_tests::cluster::image::Image;
 use boson_tests::cluster::{Cluster, with_node};
-use serde_json::{Value, json};
+use serde_json::Value;
 use std::fs;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -149,10 +148,9 @@ pub struct Lifecycle {
 
 impl Lifecycle {
     pub fn new(cluster: &'static Cluster, name: &str, instances: usize) -> Result<Self> {
-        let env = Environment::with_pods(cluster, name)?;
-        env.registry.push_release("lifecycle:busybox-1-1", &release())?;
-        let image = format!("{}/bosh/lifecycle:busybox-1-1", env.registry.host());
-        cluster.load_image(&Image::release(&image, &release())?)?;
+        let mut env = Environment::with_pods(cluster, name)?;
+        env.mode = "InProcess";
+        env.load("lifecycle", Ok)?;
         cluster.disks(&env.namespace, CLAIMS, instances)?;
         Ok(Self { env, instances })
     }
@@ -163,19 +161,10 @@ impl Lifecycle {
         let instances = self.instances;
         let ops =
             format!("- {{type: replace, path: /instance_groups/name=server/instances, value: {instances}}}\n{ops}");
-        let registry = format!("{}/bosh", self.env.registry.host());
-        let deployment = json!({
-            "apiVersion": "quarks.cloudfoundry.org/v1alpha1", "kind": "BOSHDeployment", "metadata": {"name": "lifecycle"},
-            "spec": {
-                "manifest": {"type": "configmap", "name": "manifest"},
-                "ops": [{"type": "configmap", "name": "ops"}],
-                "conversion": {"mode": "InProcess", "registry": registry}
-            }
-        });
         self.env.apply(&[
             config_map("manifest", "manifest", &manifest),
             config_map("ops", "ops", &ops),
-            deployment,
+            self.env.deployment_of("lifecycle", "manifest", &["ops"]),
         ])
     }
 
@@ -209,8 +198,7 @@ impl Lifecycle {
     pub fn inside(&self, index: usize, script: &str) -> Result<String> {
         let pod = self.pod(index)?;
         let name = pod["metadata"]["name"].as_str().context("no pod")?;
-        let words = ["exec", name, "--container", "first-server", "--", "sh", "-c", script];
-        self.env.kubectl(&words)
+        self.env.inside(name, "first-server", script)
     }
 
     /// The directories of the disks on this machine, by instance.
@@ -258,16 +246,12 @@ impl Lifecycle {
             holds()
         };
         let otherwise = || {
-            let pods = self.env.kubectl(&["describe", "pods"]).unwrap_or_default();
-            let status = self.env.get("boshdeployment/lifecycle").unwrap_or_default()["status"].clone();
             let disks = self.disks().unwrap_or_default();
             let notes: Vec<_> = disks
                 .iter()
                 .map(|disk| fs::read_to_string(disk.join("order")))
                 .collect();
-            // The longest part last, where a report may be cut.
-            let events = self.env.kubectl(&["get", "events"]).unwrap_or_default();
-            format!("{status:#}\n{notes:#?}\n{events}\n{pods}")
+            format!("{notes:#?}\n{}", self.env.everything())
         };
         self.env.operator.until(what, WAIT_TIMEOUT, holds, otherwise)
     }

@@ -2,10 +2,8 @@
 //! talk to the job. When the link changes, their Deployment or DaemonSet replaces them.
 
 use crate::links::{annotations, generation, pod, until_created};
-use crate::operator::{Environment, config_map, is};
+use crate::operator::{Environment, config_map};
 use anyhow::Result;
-use boson_tests::WAIT_TIMEOUT;
-use boson_tests::cluster::image::Image;
 use boson_tests::cluster::{Cluster, with_node};
 use boson_tests::ports::free_port;
 use boson_tests::root;
@@ -39,20 +37,11 @@ const AGENT: &str = "boson.test/agent:1";
 fn a_native_client_reads_its_link_talks_to_the_job_and_follows_a_change() {
     let Some(cluster) = with_node().unwrap() else { return };
     let env = with_links(cluster, "native-client").unwrap();
-    let release = root().join("tests/fixtures/releases/bus");
-    let image = format!("{}/bosh/bus:busybox-1-1", env.registry.host());
-    let with_openssl = Image::release(&image, &release)
-        .unwrap()
-        .installed("/usr/bin/openssl")
-        .unwrap();
-    cluster.load_image(&with_openssl).unwrap();
-
+    env.load("bus", |image| image.installed("/usr/bin/openssl")).unwrap();
     deploy(&env).unwrap();
-    until(&env, "ready brokers", || {
-        Ok(is(&env.get("boshdeployment/bus")?, "Ready", "True"))
-    });
+    env.until_ready("bus").unwrap();
     let broker = env.get("pod/bus-brokers-v1-0").unwrap()["status"]["podIP"].clone();
-    env.apply(&[client(&image, &broker)]).unwrap();
+    env.apply(&[client(&env.image("bus"), &broker)]).unwrap();
     until(&env, "an answer", || {
         said(&env, "linked with bus.service.internal at 4222")
     });
@@ -68,7 +57,9 @@ fn a_native_client_reads_its_link_talks_to_the_job_and_follows_a_change() {
 fn a_daemon_set_is_rolled_when_its_link_changes() {
     let Some(cluster) = with_node().unwrap() else { return };
     let env = with_links(cluster, "native-agent").unwrap();
-    cluster.load_image(&Image::busybox(AGENT).unwrap()).unwrap();
+    env.load_busybox(AGENT).unwrap();
+    let release = root().join("tests/fixtures/releases/bus");
+    env.registry.push_release("bus:busybox-1-1", &release).unwrap();
     deploy(&env).unwrap();
     until(&env, "the link", || {
         Ok(env.get("secret/link-bus-broker-broker").is_ok())
@@ -91,9 +82,8 @@ fn with_links(cluster: &'static Cluster, name: &str) -> Result<Environment> {
     let address = format!("127.0.0.1:{}", free_port()?);
     let url = format!("https://{address}");
     let more = ["--webhook-listen", &address, "--webhook-url", &url, "--pod-links"];
-    let env = Environment::with_pods_and(cluster, name, &more)?;
-    let release = root().join("tests/fixtures/releases/bus");
-    env.registry.push_release("bus:busybox-1-1", &release)?;
+    let mut env = Environment::with_pods_and(cluster, name, &more)?;
+    env.mode = "InProcess";
     Ok(env)
 }
 
@@ -103,7 +93,7 @@ fn deploy(env: &Environment) -> Result<()> {
     env.apply(&[
         config_map("manifest", "manifest", &manifest),
         config_map("ops", "ops", "[]"),
-        bus(env),
+        env.deployment_of("bus", "manifest", &["ops"]),
     ])
 }
 
@@ -116,16 +106,6 @@ fn ports(env: &Environment) -> Result<Vec<String>> {
         Some(text.split_whitespace().collect::<Vec<_>>().join(" "))
     };
     Ok(pods.iter().filter_map(port).collect())
-}
-
-fn bus(env: &Environment) -> Value {
-    json!({
-        "apiVersion": "quarks.cloudfoundry.org/v1alpha1", "kind": "BOSHDeployment", "metadata": {"name": "bus"},
-        "spec": {
-            "manifest": {"type": "configmap", "name": "manifest"}, "ops": [{"type": "configmap", "name": "ops"}],
-            "conversion": {"mode": "InProcess", "registry": format!("{}/bosh", env.registry.host())}
-        }
-    })
 }
 
 fn client(image: &str, broker: &Value) -> Value {
@@ -161,13 +141,5 @@ fn said(env: &Environment, words: &str) -> Result<bool> {
 
 /// Waits; an error, such as that of a container which has not started yet, counts as `not yet`.
 fn until(env: &Environment, what: &str, mut holds: impl FnMut() -> Result<bool>) {
-    let otherwise = || {
-        let pods = env.kubectl(&["describe", "pods"]).unwrap_or_default();
-        let logs = env
-            .kubectl(&["logs", "--selector=app=client", "--tail=30"])
-            .unwrap_or_default();
-        format!("{pods}\n{logs}")
-    };
-    let holds = || Ok(holds().unwrap_or(false));
-    env.operator.until(what, WAIT_TIMEOUT, holds, otherwise).unwrap();
+    env.until(what, || Ok(holds().unwrap_or(false))).unwrap();
 }

@@ -3,7 +3,6 @@
 
 mod active;
 mod conversion;
-mod converted;
 mod disks;
 mod faults;
 mod install_page;

@@ -1,14 +1,11 @@
 //! Names of BOSH DNS on a node: the deployment's two servers answer by the readiness of pods.
 
-use anyhow::{Context, Result, bail, ensure};
-use boson_tests::WAIT_TIMEOUT;
-use boson_tests::cluster::image::Image;
-use boson_tests::cluster::{Cluster, with_node};
-use serde::Deserialize;
+use crate::world::World;
+use anyhow::{Context, Result, ensure};
+use boson_tests::{WAIT_TIMEOUT, try_wait_for_value};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::fs;
-use std::process::Command;
 use std::time::{Duration, Instant};
 
 /// The image of the instances' pods.
@@ -36,22 +33,13 @@ addons:
       - {domain: db.service.internal, targets: [{query: "*", instance_group: db, network: default, deployment: demo, domain: bosh}]}
 "#;
 
-/// A namespace with the names of the deployment.
-struct Environment {
-    cluster: &'static Cluster,
-    namespace: String,
-}
-
 #[test]
 fn names_resolve_to_ready_pods_while_a_server_is_unavailable() {
     let Some(env) = Environment::set().unwrap() else { return };
     env.instance("web-0", "web-ui", 0, true).unwrap();
     env.instance("web-1", "web-ui", 1, false).unwrap();
     env.instance("db-0", "db", 0, false).unwrap();
-    let server = env
-        .kubectl(&["get", "service", "demo-dns", "--output=jsonpath={.spec.clusterIP}"])
-        .unwrap();
-    env.client(&server).unwrap();
+    env.client(&env.cluster_address("demo-dns").unwrap()).unwrap();
     let [first, second, db] = ["web-0", "web-1", "db-0"].map(|pod| env.address(pod).unwrap());
     let both = [first.as_str(), second.as_str()];
 
@@ -63,28 +51,19 @@ fn names_resolve_to_ready_pods_while_a_server_is_unavailable() {
     env.until("web_ui-1.web.service.internal", &[&second]).unwrap();
     env.until("upcheck.bosh-dns", &["127.0.0.1"]).unwrap();
     // All other names are resolved by the cluster's DNS.
-    let web = env
-        .kubectl(&["get", "service", "demo-web-ui-0", "--output=jsonpath={.spec.clusterIP}"])
-        .unwrap();
-    env.until(&format!("demo-web-ui-0.{}.svc.cluster.local", env.namespace), &[&web])
-        .unwrap();
+    let web = env.cluster_address("demo-web-ui-0").unwrap();
+    let name = format!("demo-web-ui-0.{}.svc.cluster.local", env.world.namespace);
+    env.until(&name, &[&web]).unwrap();
 
     // It becomes ready.
-    env.kubectl(&["exec", "web-1", "--", "touch", "/tmp/ready"]).unwrap();
+    env.world.inside("web-1", "main", "touch /tmp/ready").unwrap();
     env.until("web.service.internal", &both).unwrap();
 
     // While one server is unavailable the other answers: no question fails longer than a client retries.
-    let servers = env
-        .kubectl(&[
-            "get",
-            "pods",
-            "--selector=app.kubernetes.io/component=dns",
-            "--output=name",
-        ])
-        .unwrap();
-    let deleted = servers.lines().next().unwrap();
-    env.kubectl(&["delete", deleted, "--force", "--grace-period=0", "--wait=false"])
-        .unwrap();
+    let servers = env.world.list("pods", "app.kubernetes.io/component=dns").unwrap();
+    let deleted = servers[0]["metadata"]["name"].as_str().unwrap();
+    let delete = ["delete", "pod", deleted, "--force", "--grace-period=0", "--wait=false"];
+    env.world.kubectl(&delete).unwrap();
     for _ in 0..5 {
         let began = Instant::now();
         env.until("web.service.internal", &both).unwrap();
@@ -97,26 +76,29 @@ fn names_resolve_to_ready_pods_while_a_server_is_unavailable() {
     env.until("later.service.internal", &both).unwrap();
 }
 
+/// A namespace with the names of the deployment.
+struct Environment {
+    world: World,
+}
+
 // === impl Environment ===
 
 impl Environment {
     fn set() -> Result<Option<Self>> {
-        let Some(cluster) = with_node()? else { return Ok(None) };
-        Image::busybox(IMAGE).and_then(|image| cluster.load_image(&image))?;
-        let namespace = cluster.namespace("names")?;
-        let env = Self { cluster, namespace };
-        env.wait("serviceaccount/default", "create")?;
+        let Some(world) = World::on_node("names")? else {
+            return Ok(None);
+        };
+        world.load_busybox(IMAGE)?;
         // The servers need no other permissions than this.
-        let policy = "pod-security.kubernetes.io/enforce=restricted";
-        cluster.kubectl(["label", "namespace", &env.namespace, policy])?;
+        world.restrict()?;
+        let env = Self { world };
         env.apply_names(MANIFEST)?;
-        env.wait("deployment/demo-dns", "condition=Available")?;
+        env.world.until_is("deployment/demo-dns", "Available")?;
         Ok(Some(env))
     }
 
     /// The objects of the deployment, without the instances.
     fn apply_names(&self, manifest: &str) -> Result<()> {
-        let image = self.cluster.operator_image()?;
         let folder = tempfile::tempdir()?;
         let job = folder.path().join("demo/jobs/app");
         fs::create_dir_all(job.join("templates"))?;
@@ -133,34 +115,9 @@ impl Environment {
         )?;
         let file = folder.path().join("manifest.yml");
         fs::write(&file, manifest)?;
-        let output = Command::new(boson_tests::binary()?)
-            .arg("convert")
-            .arg(&file)
-            .arg("--release")
-            .arg(folder.path().join("demo"))
-            .args([
-                "--name",
-                "demo",
-                "--namespace",
-                &self.namespace,
-                "--target",
-                "kubernetes",
-                "--operator-image",
-                image,
-            ])
-            .output()?;
-        ensure!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-        let mut objects = Vec::new();
-        for document in serde_yaml::Deserializer::from_slice(&output.stdout) {
-            let object = Value::deserialize(document)?;
-            if !object.is_null() && object["kind"] != "StatefulSet" && object["kind"] != "Secret" {
-                objects.push(object.to_string());
-            }
-        }
-        let arguments = ["--namespace", &self.namespace, "apply", "--server-side", "--filename=-"];
-        let answer = self.cluster.try_kubectl(arguments, &objects.join("\n---\n"))?;
-        ensure!(answer.success, "{}", answer.stderr);
-        Ok(())
+        let more = ["--name", "demo", "--target", "kubernetes"];
+        let release = folder.path().join("demo");
+        self.world.convert(&file, &release, &more, &["StatefulSet", "Secret"])
     }
 
     /// A pod like those of a StatefulSet, for the Services to select.
@@ -187,7 +144,7 @@ impl Environment {
     fn client(&self, server: &str) -> Result<()> {
         let dns = json!({"dnsPolicy": "None", "dnsConfig": {"nameservers": [server]}});
         self.pod("client", json!({}), json!({"command": ["sleep", "3600"]}), dns)?;
-        self.wait("pod/client", "condition=Ready")
+        self.world.until_is("pod/client", "Ready")
     }
 
     fn pod(&self, name: &str, labels: Value, mut container: Value, mut spec: Value) -> Result<()> {
@@ -200,72 +157,33 @@ impl Environment {
         spec["containers"] = json!([container]);
         let pod =
             json!({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name, "labels": labels}, "spec": spec});
-        let arguments = ["--namespace", &self.namespace, "apply", "--server-side", "--filename=-"];
-        let answer = self.cluster.try_kubectl(arguments, &pod.to_string())?;
-        ensure!(answer.success, "{}", answer.stderr);
-        Ok(())
+        self.world.apply(&[pod])
     }
 
     fn address(&self, pod: &str) -> Result<String> {
-        let running = format!("pod/{pod}");
-        self.wait(&running, "jsonpath={.status.phase}=Running")?;
-        self.kubectl(&["get", &running, "--output=jsonpath={.status.podIP}"])
+        self.world.until_phase(pod, "Running")?;
+        let pod = self.world.get(&format!("pod/{pod}"))?;
+        Ok(pod["status"]["podIP"].as_str().context("no address")?.into())
+    }
+
+    fn cluster_address(&self, service: &str) -> Result<String> {
+        let service = self.world.get(&format!("service/{service}"))?;
+        Ok(service["spec"]["clusterIP"].as_str().context("no address")?.into())
     }
 
     /// Asks until the answer has these addresses.
     fn until(&self, name: &str, wanted: &[&str]) -> Result<()> {
         let wanted: BTreeSet<String> = wanted.iter().map(ToString::to_string).collect();
-        let began = Instant::now();
-        loop {
-            let command = [
-                "--namespace",
-                &self.namespace,
-                "exec",
-                "client",
-                "--",
-                "nslookup",
-                "-type=a",
-                name,
-            ];
-            let answer = self.cluster.try_kubectl(command, "")?;
+        let ask = ["exec", "client", "--", "nslookup", "-type=a", name];
+        let ask = ["--namespace", &self.world.namespace].into_iter().chain(ask);
+        let look = || {
+            let answer = self.world.cluster.try_kubectl(ask.clone(), "")?;
             let found = addresses(&answer.stdout);
-            if found == wanted {
-                return Ok(());
-            }
-            if began.elapsed() > WAIT_TIMEOUT {
-                let logs = self.kubectl(&["logs", "--selector=app.kubernetes.io/component=dns", "--prefix"]);
-                let slices = self.kubectl(&["get", "endpointslices,pods"]);
-                bail!(
-                    "{name}: {found:?} instead of {wanted:?}: {}{}\n{logs:?}\n{slices:?}",
-                    answer.stdout,
-                    answer.stderr
-                );
-            }
-            std::thread::sleep(Duration::from_millis(300));
-        }
-    }
-
-    fn kubectl(&self, arguments: &[&str]) -> Result<String> {
-        let text = self
-            .cluster
-            .kubectl(["--namespace", &self.namespace].iter().chain(arguments))?;
-        Ok(text.trim().to_string())
-    }
-
-    fn wait(&self, object: &str, condition: &str) -> Result<()> {
-        let began = Instant::now();
-        while self
-            .kubectl(&["wait", object, &format!("--for={condition}"), "--timeout=5s"])
-            .is_err()
-        {
-            let state = || self.kubectl(&["describe", "pods"]).unwrap_or_default();
-            ensure!(
-                began.elapsed() < WAIT_TIMEOUT,
-                "{object} has no {condition}:\n{}",
-                state()
-            );
-        }
-        Ok(())
+            ensure!(found == wanted, "{found:?}: {}{}", answer.stdout, answer.stderr);
+            Ok(())
+        };
+        let found = try_wait_for_value(&format!("{name}: {wanted:?}"), WAIT_TIMEOUT, look);
+        found.with_context(|| self.world.everything())
     }
 }
 

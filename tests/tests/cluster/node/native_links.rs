@@ -1,12 +1,9 @@
 //! A native workload that a BOSH job uses, on a node: the job gets the address and the pods of a Service, talks to each
 //! pod, and follows when the workload is scaled. In both modes of conversion.
 
-use crate::operator::{Environment, config_map, is};
+use crate::operator::Environment;
 use anyhow::Result;
-use boson_tests::WAIT_TIMEOUT;
-use boson_tests::cluster::image::Image;
 use boson_tests::cluster::{Cluster, with_node};
-use boson_tests::root;
 use serde_json::{Value, json};
 
 const GROUP: &str = "quarks.cloudfoundry.org";
@@ -59,38 +56,23 @@ fn a_job_talks_to_the_pods_of_a_native_service_and_follows_their_number() {
 /// The job `client` of `tests/fixtures/releases/native`, and the native workload that it uses.
 struct Native {
     env: Environment,
-    mode: &'static str,
-    image: String,
 }
 
 // === impl Native ===
 
 impl Native {
     fn new(cluster: &'static Cluster, name: &str, mode: &'static str) -> Result<Self> {
-        let env = Environment::with_pods(cluster, name)?;
-        let release = root().join("tests/fixtures/releases/native");
-        env.registry.push_release("native:busybox-1-1", &release)?;
-        let image = format!("{}/bosh/native:busybox-1-1", env.registry.host());
-        let with_program = Image::release(&image, &release)?.executable("var/vcap/packages/client/bin/client", PROGRAM);
-        cluster.load_image(&with_program)?;
-        Ok(Self { env, mode, image })
+        let mut env = Environment::with_pods(cluster, name)?;
+        env.mode = mode;
+        let program = "var/vcap/packages/client/bin/client";
+        env.load("native", |image| Ok(image.executable(program, PROGRAM)))?;
+        Ok(Self { env })
     }
 
     fn deploy(&self) -> Result<()> {
-        let conversion = json!({"mode": self.mode, "registry": format!("{}/bosh", self.env.registry.host())});
-        self.env.apply(&[
-            secret("first"),
-            service(),
-            self.workload(2),
-            config_map("manifest", "manifest", MANIFEST),
-            json!({
-                "apiVersion": "quarks.cloudfoundry.org/v1alpha1", "kind": "BOSHDeployment", "metadata": {"name": "d"},
-                "spec": {"manifest": {"type": "configmap", "name": "manifest"}, "conversion": conversion}
-            }),
-        ])?;
-        self.until("a ready client", || {
-            Ok(is(&self.env.get("boshdeployment/d")?, "Ready", "True"))
-        })
+        self.env.apply(&[secret("first"), service(), self.workload(2)])?;
+        self.env.deploy_manifest("d", MANIFEST)?;
+        self.env.until_ready("d")
     }
 
     /// A StatefulSet, because the names of its pods are known.
@@ -102,7 +84,7 @@ impl Native {
                 "replicas": replicas, "serviceName": "nats-service", "podManagementPolicy": "Parallel",
                 "selector": {"matchLabels": labels},
                 "template": {"metadata": {"labels": labels}, "spec": {"terminationGracePeriodSeconds": 0, "containers": [
-                    {"name": "server", "image": self.image, "imagePullPolicy": "Never", "command": ["sh", "-c", SERVER]}]}}
+                    {"name": "server", "image": self.env.image("native"), "imagePullPolicy": "Never", "command": ["sh", "-c", SERVER]}]}}
             }
         })
     }
@@ -115,25 +97,12 @@ impl Native {
     fn answers(&self, begin: &str, pods: u32) -> Result<()> {
         let each = (0..pods).map(|number| format!("{number} mynats-{number} answers mynats-{number};"));
         let wanted = format!("{begin}{}", each.collect::<String>());
-        self.until(&format!("'{wanted}'"), || {
-            let logs = self.logs().unwrap_or_default();
+        // The last line of each pod of the job.
+        let logs = ["logs", "--selector", CLIENT, "--container=client-client", "--tail=1"];
+        self.env.until(&format!("'{wanted}'"), || {
+            let logs = self.env.kubectl(&logs).unwrap_or_default();
             Ok(logs.lines().any(|line| line == wanted))
         })
-    }
-
-    /// The last line of each pod of the job.
-    fn logs(&self) -> Result<String> {
-        let arguments = ["logs", "--selector", CLIENT, "--container=client-client", "--tail=1"];
-        self.env.kubectl(&arguments)
-    }
-
-    fn until(&self, what: &str, holds: impl FnMut() -> Result<bool>) -> Result<()> {
-        let otherwise = || {
-            let pods = self.env.kubectl(&["describe", "pods"]).unwrap_or_default();
-            let status = self.env.get("boshdeployment/d").unwrap_or_default()["status"].clone();
-            format!("{pods}\n{status:#}\n{}", self.logs().unwrap_or_default())
-        };
-        self.env.operator.until(what, WAIT_TIMEOUT, holds, otherwise)
     }
 }
 

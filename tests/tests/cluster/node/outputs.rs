@@ -1,92 +1,59 @@
 //! Output of QuarksJobs, with running pods: a file that a container writes becomes a Secret, by the real program in its
 //! pod.
 
-use anyhow::{Context, Result, ensure};
+use crate::operator_process::condition;
+use crate::world::World;
+use anyhow::{Context, Result};
 use boson_tests::WAIT_TIMEOUT;
-use boson_tests::cluster::image::Image;
-use boson_tests::cluster::{Cluster, Operator, with_node};
+use boson_tests::cluster::Operator;
 use serde_json::{Value, json};
-use std::sync::Once;
 
 /// The image of the containers.
 const WORK: &str = "boson.test/outputs:1";
 
 /// A namespace on the cluster with a node, and an operator for it.
 struct Environment {
-    cluster: &'static Cluster,
-    namespace: String,
     operator: Operator,
+    world: World,
 }
 
 // === impl Environment ===
 
 impl Environment {
     fn set(name: &str) -> Result<Option<Self>> {
-        static READY: Once = Once::new();
-        let Some(cluster) = with_node()? else { return Ok(None) };
-        let mut made = Ok(());
-        READY.call_once(|| made = Image::busybox(WORK).and_then(|image| cluster.load_image(&image)));
-        made?;
-        cluster.define()?;
-        let namespace = cluster.namespace(name)?;
-        let image = ["--operator-image", cluster.operator_image()?];
-        let operator = Operator::new(cluster, &namespace)?.arguments(image);
-        let mut operator = operator.arguments(["--namespace", &namespace]);
+        let Some(world) = World::on_node(name)? else {
+            return Ok(None);
+        };
+        world.load_busybox(WORK)?;
+        world.cluster.define()?;
+        let image = ["--operator-image", world.cluster.operator_image()?];
+        let operator = Operator::new(world.cluster, &world.namespace)?.arguments(image);
+        let mut operator = operator.arguments(["--namespace", &world.namespace]);
         operator.start()?;
-        Ok(Some(Self {
-            cluster,
-            namespace,
-            operator,
-        }))
+        Ok(Some(Self { operator, world }))
     }
 
-    fn kubectl(&self, arguments: &[&str]) -> Result<String> {
-        self.cluster
-            .kubectl(["--namespace", &self.namespace].iter().chain(arguments))
-    }
-
+    /// The operator has changed the trigger meanwhile.
     fn apply(&self, objects: &[Value]) -> Result<()> {
-        let list = json!({"apiVersion": "v1", "kind": "List", "items": objects});
-        // The operator has changed the trigger meanwhile.
-        let apply = ["apply", "--server-side", "--force-conflicts", "--filename=-"];
-        let arguments = ["--namespace", &self.namespace].into_iter().chain(apply);
-        let answer = self.cluster.try_kubectl(arguments, &list.to_string())?;
-        ensure!(answer.success, "{}", answer.stderr);
-        Ok(())
+        self.world.cluster.force_apply(&self.world.namespace, objects)
     }
 
     fn get(&self, what: &str) -> Result<Value> {
-        self.cluster.get(&self.namespace, what)
+        self.world.get(what)
     }
 
     /// Waits for the end of a run: the condition of this type that is true.
     fn end(&self, name: &str, run: i64, kind: &str) -> Result<Value> {
-        let status = || Ok::<_, anyhow::Error>(self.get(&format!("quarksjob/{name}"))?["status"].clone());
         let mut found = None;
         let look = || {
-            let status = status()?;
-            let mut conditions = status["conditions"].as_array().into_iter().flatten();
-            found = conditions
-                .find(|one| one["type"] == kind && one["status"] == "True")
-                .cloned();
-            Ok(found.is_some() && status["endedRuns"] == run)
+            let job = self.get(&format!("quarksjob/{name}"))?;
+            found = condition(&job, kind).filter(|one| one["status"] == "True").cloned();
+            Ok(found.is_some() && job["status"]["endedRuns"] == run)
         };
-        let current = || {
-            let pods = self.kubectl(&["describe", "pods"]).unwrap_or_default();
-            format!("{:#}\n{pods}", status().unwrap_or_default())
-        };
+        let what = format!("{kind} of run {run} of {name}");
         self.operator
-            .until(&format!("{kind} of run {run} of {name}"), WAIT_TIMEOUT, look, current)?;
+            .until(&what, WAIT_TIMEOUT, look, || self.world.everything())?;
         found.context("no condition")
-    }
-
-    fn secrets(&self) -> Result<Vec<String>> {
-        let names = self.kubectl(&["get", "secret", "--output=name"])?;
-        Ok(names
-            .lines()
-            .filter_map(|line| line.rsplit('/').next())
-            .map(str::to_string)
-            .collect())
     }
 }
 
@@ -166,9 +133,10 @@ fn the_output_of_a_container_becomes_versions_of_a_secret() {
         third["metadata"]["annotations"]["quarks.cloudfoundry.org/encoding"],
         "gzip"
     );
-    let mut names = env.secrets().unwrap();
-    names.sort();
-    assert_eq!(names, ["result-v1", "result-v2", "result-v3"]);
+    assert_eq!(
+        env.world.names("secret").unwrap(),
+        ["result-v1", "result-v2", "result-v3"]
+    );
     // Two are retained beside the newest, and one that a workload names, though no pod of it runs.
     env.apply(&[reader("result-v1")]).unwrap();
     for run in [5, 6] {
@@ -176,9 +144,8 @@ fn the_output_of_a_container_becomes_versions_of_a_secret() {
         env.apply(&[config("job", &text, "0")]).unwrap();
         env.end("job", run, "Complete").unwrap();
     }
-    let mut names = env.secrets().unwrap();
-    names.sort();
-    assert_eq!(names, ["result-v1", "result-v3", "result-v4", "result-v5"]);
+    let kept = ["result-v1", "result-v3", "result-v4", "result-v5"];
+    assert_eq!(env.world.names("secret").unwrap(), kept);
 }
 
 #[test]
@@ -203,8 +170,9 @@ fn each_member_can_become_a_secret_and_errors_are_reported_without_the_content()
     env.get("secret/part-b").unwrap();
 
     // A Secret that is not owned by the QuarksJob is not changed.
-    env.kubectl(&["create", "secret", "generic", "taken", "--from-literal=k=mine"])
-        .unwrap();
+    let mine =
+        json!({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "taken"}, "stringData": {"k": "mine"}});
+    env.apply(&[mine]).unwrap();
     let taken = json!({"name": "taken"});
     env.apply(&[config("thief", r#"{"k": "stolen"}"#, "0"), quarks_job("thief", &taken)])
         .unwrap();

@@ -1,12 +1,14 @@
 //! The node of the test kit: the features that tests with pods rely on.
 
-use anyhow::{Result, ensure};
+use crate::shared_cluster::documents;
+use crate::world::World;
+use anyhow::Result;
 use boson_tests::cluster::image::Image;
-use boson_tests::cluster::{Cluster, with_node};
+use boson_tests::cluster::with_node;
 use boson_tests::registry::Server;
 use boson_tests::{WAIT_TIMEOUT, wait_for};
+use serde_json::json;
 use std::process::{Command, Stdio};
-use std::time::Instant;
 
 /// The image of the pods.
 const IMAGE: &str = "boson.test/pods:1";
@@ -35,9 +37,12 @@ spec:
           volumeMounts: [{{name: shared, mountPath: /shared}}]}}
 "#
     );
-    env.apply(&job).unwrap();
-    env.wait("job/two-steps", "condition=Complete").unwrap();
-    let log = env.kubectl(&["logs", "job/two-steps", "--container=second"]).unwrap();
+    env.world.apply(&documents(&job)).unwrap();
+    env.world.until_is("job/two-steps", "Complete").unwrap();
+    let log = env
+        .world
+        .kubectl(&["logs", "job/two-steps", "--container=second"])
+        .unwrap();
     assert_eq!(log, "made by 1000, read by 1000\n");
 }
 
@@ -51,13 +56,14 @@ fn a_pod_reaches_the_api_server_with_the_token_of_its_account() {
         wget -q -O - --header "Authorization: Bearer $(cat $account/token)" --no-check-certificate \
           https://$KUBERNETES_SERVICE_HOST:$KUBERNETES_SERVICE_PORT/api/v1/namespaces/$(cat $account/namespace)/configmaps/greeting
     "#;
-    env.kubectl(&["create", "configmap", "greeting", "--from-literal=word=hello"])
-        .unwrap();
-    env.kubectl(&["create", "role", "reader", "--verb=get", "--resource=configmaps"])
-        .unwrap();
-    let account = format!("--serviceaccount={}:default", env.namespace);
-    env.kubectl(&["create", "rolebinding", "reader", "--role=reader", &account])
-        .unwrap();
+    let account = format!("--serviceaccount={}:default", env.world.namespace);
+    for words in [
+        &["configmap", "greeting", "--from-literal=word=hello"][..],
+        &["role", "reader", "--verb=get", "--resource=configmaps"],
+        &["rolebinding", "reader", "--role=reader", &account],
+    ] {
+        env.world.kubectl(&[&["create"][..], words].concat()).unwrap();
+    }
     let log = env.pod("asks", script).unwrap();
     assert!(
         log.contains(r#""word":"hello""#) || log.contains(r#""word": "hello""#),
@@ -70,8 +76,8 @@ fn an_image_is_pulled_from_a_registry_on_this_machine_which_pods_reach_too() {
     let Some(env) = Environment::set("pull").unwrap() else {
         return;
     };
-    let registry = Server::start_at(env.cluster.gateway(), false).unwrap();
-    env.cluster.trust(registry.host()).unwrap();
+    let registry = Server::start_at(env.world.cluster.gateway(), false).unwrap();
+    env.world.cluster.trust(registry.host()).unwrap();
     let image = Image::busybox(IMAGE).unwrap().file("word", "pulled\n");
     image.push(&registry, "word:1").unwrap();
     let script = format!("cat /word; wget -q -O - http://{}/v2/_catalog", registry.host());
@@ -85,16 +91,12 @@ fn the_operators_image_works_under_the_restricted_policy() {
     let Some(env) = Environment::set("restricted").unwrap() else {
         return;
     };
-    let policy = "pod-security.kubernetes.io/enforce=restricted";
-    env.cluster
-        .kubectl(["label", "namespace", &env.namespace, policy])
-        .unwrap();
-    let manifest = "--from-literal=manifest.yml={name: ((name))}";
-    let ops = "--from-literal=ops.yml=[{type: replace, path: /added?, value: 1}]";
-    env.kubectl(&["create", "configmap", "inputs", manifest, ops]).unwrap();
-    let image = env.cluster.operator_image().unwrap();
+    env.world.restrict().unwrap();
+    let files = json!({"manifest.yml": "{name: ((name))}", "ops.yml": "[{type: replace, path: /added?, value: 1}]"});
+    let files = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "inputs"}, "data": files});
+    let image = env.world.cluster.operator_image().unwrap();
     let container = |name: &str, arguments: &[&str]| {
-        serde_json::json!({
+        json!({
             "name": name, "image": image, "args": arguments,
             "volumeMounts": [{"name": "inputs", "mountPath": "/inputs"}],
             "securityContext": {"readOnlyRootFilesystem": true, "allowPrivilegeEscalation": false, "capabilities": {"drop": ["ALL"]}},
@@ -108,7 +110,7 @@ fn the_operators_image_works_under_the_restricted_policy() {
         "-v",
         "name=restricted",
     ];
-    let pod = serde_json::json!({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "host"}, "spec": {
+    let pod = json!({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "host"}, "spec": {
         "restartPolicy": "Never",
         "securityContext": {"runAsNonRoot": true, "seccompProfile": {"type": "RuntimeDefault"}},
         "volumes": [{"name": "inputs", "configMap": {"name": "inputs"}}],
@@ -119,10 +121,9 @@ fn the_operators_image_works_under_the_restricted_policy() {
             container("plugins", &["plugin", "list"]),
         ],
     }});
-    env.wait("serviceaccount/default", "create").unwrap();
-    env.apply(&pod.to_string()).unwrap();
-    env.wait("pod/host", "jsonpath={.status.phase}=Succeeded").unwrap();
-    let log = |name: &str| env.kubectl(&["logs", "host", "--container", name]).unwrap();
+    env.world.apply(&[files, pod]).unwrap();
+    env.world.until_phase("host", "Succeeded").unwrap();
+    let log = |name: &str| env.world.kubectl(&["logs", "host", "--container", name]).unwrap();
     assert_eq!(log("version"), format!("host {}\n", env!("CARGO_PKG_VERSION")));
     assert!(log("help").contains("Render all templates"), "{}", log("help"));
     assert_eq!(log("stage"), "added: 1\nname: restricted\n");
@@ -177,10 +178,11 @@ fn stays_until_it_is_killed() {
     };
     let env = Environment::set("killed").unwrap().unwrap();
     env.begin("sleeps", IMAGE, "sleep 3600").unwrap();
-    env.wait("pod/sleeps", "condition=Ready").unwrap();
-    let kubeconfig = env.cluster.kubeconfig();
+    env.world.until_is("pod/sleeps", "Ready").unwrap();
+    let cluster = env.world.cluster;
+    let kubeconfig = cluster.kubeconfig();
     let directory = kubeconfig.parent().unwrap().display();
-    std::fs::write(report, format!("{directory} {}\n", env.cluster.gateway())).unwrap();
+    std::fs::write(report, format!("{directory} {}\n", cluster.gateway())).unwrap();
     std::thread::sleep(10 * WAIT_TIMEOUT);
 }
 
@@ -216,49 +218,18 @@ fn traces_of(directory: &str, gateway: &str) -> Vec<String> {
 
 /// A namespace on the cluster with a node.
 struct Environment {
-    cluster: &'static Cluster,
-    namespace: String,
+    world: World,
 }
 
 // === impl Environment ===
 
 impl Environment {
     fn set(name: &str) -> Result<Option<Self>> {
-        static LOADED: std::sync::Once = std::sync::Once::new();
-        let Some(cluster) = with_node()? else { return Ok(None) };
-        let mut loaded = Ok(());
-        LOADED.call_once(|| loaded = Image::busybox(IMAGE).and_then(|image| cluster.load_image(&image)));
-        loaded?;
-        let namespace = cluster.namespace(name)?;
-        Ok(Some(Self { cluster, namespace }))
-    }
-
-    fn kubectl(&self, arguments: &[&str]) -> Result<String> {
-        self.cluster
-            .kubectl(["--namespace", &self.namespace].iter().chain(arguments))
-    }
-
-    fn apply(&self, objects: &str) -> Result<()> {
-        let arguments = ["--namespace", &self.namespace, "apply", "--server-side", "--filename=-"];
-        let answer = self.cluster.try_kubectl(arguments, objects)?;
-        ensure!(answer.success, "{}", answer.stderr);
-        Ok(())
-    }
-
-    fn wait(&self, object: &str, condition: &str) -> Result<()> {
-        let began = Instant::now();
-        while self
-            .kubectl(&["wait", object, &format!("--for={condition}"), "--timeout=5s"])
-            .is_err()
-        {
-            ensure!(
-                began.elapsed() < WAIT_TIMEOUT,
-                "{object} has no {condition}:\n{}\n{}",
-                self.kubectl(&["describe", "pods"])?,
-                self.kubectl(&["get", "events"])?
-            );
-        }
-        Ok(())
+        let Some(world) = World::on_node(name)? else {
+            return Ok(None);
+        };
+        world.load_busybox(IMAGE)?;
+        Ok(Some(Self { world }))
     }
 
     /// Runs a script in a pod to its end and returns its log.
@@ -268,16 +239,15 @@ impl Environment {
     }
 
     fn log_at_the_end_of(&self, pod: &str) -> Result<String> {
-        self.wait(&format!("pod/{pod}"), "jsonpath={.status.phase}=Succeeded")?;
-        self.kubectl(&["logs", pod])
+        self.world.until_phase(pod, "Succeeded")?;
+        self.world.kubectl(&["logs", pod])
     }
 
     /// Creates a pod that runs a script.
     fn begin(&self, name: &str, image: &str, script: &str) -> Result<()> {
-        let container = serde_json::json!({"name": "main", "image": image, "command": ["sh", "-c", script]});
-        let pod = serde_json::json!({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name},
+        let container = json!({"name": "main", "image": image, "command": ["sh", "-c", script]});
+        let pod = json!({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name},
             "spec": {"restartPolicy": "Never", "containers": [container]}});
-        self.wait("serviceaccount/default", "create")?;
-        self.apply(&pod.to_string())
+        self.world.apply(&[pod])
     }
 }

@@ -1,12 +1,10 @@
 //! What pre-start scripts write in real pods: processes see it in writable packages and where the script runs inline;
 //! what is lost is in the log.
 
-use super::converted::Converted;
+use crate::world::World;
 use anyhow::{Result, ensure};
 use boson_tests::cluster::image::Image;
-use boson_tests::cluster::with_node;
 use boson_tests::root;
-use std::path::PathBuf;
 
 const IMAGE: &str = "boson.test/pre-start:busybox-1-1";
 const POD: &str = "prepared-server-v1-0";
@@ -25,7 +23,7 @@ fn processes_see_what_pre_start_scripts_write_where_their_jobs_ask_for_it() {
     ] {
         let log = format!("/var/vcap/sys/log/{job}");
         let cat = format!("cat {log}/pre-start.stdout.log {log}/{job}.stdout.log");
-        env.pods
+        env.world
             .until(&format!("'{said}'"), || Ok(env.inside(job, &cat)? == said))
             .unwrap();
     }
@@ -34,7 +32,7 @@ fn processes_see_what_pre_start_scripts_write_where_their_jobs_ask_for_it() {
 }
 
 fn what_is_lost_is_in_the_log(env: &Environment) -> Result<()> {
-    let log = |container: &str| env.pods.kubectl(&["logs", POD, "--container", container]);
+    let log = |container: &str| env.world.kubectl(&["logs", POD, "--container", container]);
     let lost = log("bosh-pre-start-loses")?;
     for line in [
         "do not see these (1):\n",
@@ -52,47 +50,44 @@ fn an_inline_script_runs_again_in_a_new_container(env: &Environment) -> Result<(
     let runs = |env: &Environment| env.inside("package", "cat /var/vcap/data/runs");
     ensure!(runs(env)? == "run\n", "{}", runs(env)?);
     env.inside("inline", "kill $(cat /var/vcap/sys/run/bpm/inline/inline.pid)")?;
-    env.pods
+    env.world
         .until("another run of the script", || Ok(runs(env)? == "run\nrun\n"))?;
     env.ready()?;
-    env.pods.until("the file that it writes", || {
+    env.world.until("the file that it writes", || {
         Ok(env
             .inside("inline", "cat /etc/prepared")
             .is_ok_and(|text| text == "inline\n"))
     })
 }
 
-fn release() -> PathBuf {
-    root().join("tests/fixtures/releases/pre-start")
-}
-
 /// A namespace with the release of `tests/fixtures/releases/pre-start`.
 struct Environment {
-    pods: Converted,
+    world: World,
 }
 
 // === impl Environment ===
 
 impl Environment {
     fn set() -> Result<Option<Self>> {
-        let Some(cluster) = with_node()? else { return Ok(None) };
-        let release = release();
+        let Some(world) = World::on_node("pre-start")? else {
+            return Ok(None);
+        };
+        let release = root().join("tests/fixtures/releases/pre-start");
         // A package is a link, as in the images of `host image`.
         let image = Image::release(IMAGE, &release)?
             .file("var/vcap/packages-src/tools/1/etc/setting", "the image\n")
             .link("var/vcap/packages/tools", "/var/vcap/packages-src/tools/1");
-        cluster.load_image(&image)?;
-        let pods = Converted::new(cluster, "pre-start")?;
-        pods.deploy(&release, &[])?;
-        Ok(Some(Self { pods }))
+        world.cluster.load_image(&image)?;
+        world.convert(&release.join("manifest.yml"), &release, &[], &[])?;
+        Ok(Some(Self { world }))
     }
 
     fn ready(&self) -> Result<()> {
-        self.pods.ready(POD)
+        self.world.until_is(&format!("pod/{POD}"), "Ready")
     }
 
     /// Runs a shell script in the container of a job's process.
     fn inside(&self, job: &str, script: &str) -> Result<String> {
-        self.pods.inside(POD, &format!("{job}-{job}"), script)
+        self.world.inside(POD, &format!("{job}-{job}"), script)
     }
 }

@@ -3,9 +3,8 @@
 //! restarts none. The manifest is rendered by Jobs.
 
 use super::disks::is_ready;
-use crate::operator::{Environment, config_map};
+use crate::operator::Environment;
 use anyhow::{Context, Result, ensure};
-use boson_tests::WAIT_TIMEOUT;
 use boson_tests::cluster::{Cluster, with_node};
 use boson_tests::root;
 use boson_tests::web::{self, Client, Count};
@@ -63,7 +62,7 @@ fn no_request_is_lost_while_instances_are_updated_added_and_removed() {
     scenario("eviction of all pods", &|shop| {
         for pod in [shop.pods("web")?, shop.pods("store")?].concat() {
             let name = pod["metadata"]["name"].as_str().context("a name")?.to_string();
-            shop.until("the eviction", || shop.evict(&name))?;
+            shop.env.until("the eviction", || shop.evict(&name))?;
         }
         shop.reached("second", 3)
     });
@@ -93,7 +92,7 @@ struct Shop {
 impl Shop {
     fn new(cluster: &'static Cluster) -> Result<Self> {
         let env = Environment::with_pods(cluster, "shop")?;
-        env.load_shop()?;
+        env.load("shop", Ok)?;
         cluster.disks(&env.namespace, CLAIMS, 2)?;
         Ok(Self {
             env,
@@ -106,16 +105,7 @@ impl Shop {
         let manifest = fs::read_to_string(root().join("tests/fixtures/releases/shop/manifest.yml"))?;
         let manifest = manifest.replacen("instances: 2", &format!("instances: {instances}"), 1);
         let manifest = manifest.replace("word: first", &format!("word: {word}"));
-        let registry = format!("{}/bosh", self.env.registry.host());
-        let deployment = json!({
-            "apiVersion": "quarks.cloudfoundry.org/v1alpha1", "kind": "BOSHDeployment", "metadata": {"name": "shop"},
-            "spec": {
-                "manifest": {"type": "configmap", "name": "manifest"},
-                "conversion": {"mode": self.env.mode, "registry": registry}
-            }
-        });
-        self.env
-            .apply(&[config_map("manifest", "manifest", &manifest), deployment])
+        self.env.deploy_manifest("shop", &manifest)
     }
 
     /// Starts the clients. Their Services are those that a user writes.
@@ -134,7 +124,8 @@ impl Shop {
             let port = self.env.get(&format!("service/{name}"))?["spec"]["ports"][0]["nodePort"].as_u64();
             let port = u16::try_from(port.context("no port")?)?;
             let server = SocketAddr::from((self.env.cluster.node_address()?, port));
-            self.until("the first answer", || Ok(web::get(server, "/word").is_ok()))?;
+            self.env
+                .until("the first answer", || Ok(web::get(server, "/word").is_ok()))?;
             self.clients.push(Client::start(server, "/word"));
         }
         Ok(())
@@ -180,7 +171,7 @@ impl Shop {
 
     /// Waits until an instance of each group has this word.
     fn begun(&self, word: &str) -> Result<()> {
-        self.until("the first updated instances", || {
+        self.env.until("the first updated instances", || {
             let has = |group: &str| anyhow::Ok(self.pods(group)?.iter().any(|pod| self.answers(pod, word)));
             Ok(has("web")? && has("store")?)
         })
@@ -189,7 +180,7 @@ impl Shop {
     /// Waits until all instances have this word.
     fn reached(&self, word: &str, instances: usize) -> Result<()> {
         let mut most = 0;
-        self.until(word, || {
+        self.env.until(word, || {
             let (web, store) = (self.pods("web")?, self.pods("store")?);
             most = most.max(web.len());
             let is_whole =
@@ -199,14 +190,5 @@ impl Shop {
         // The number before may have been one more.
         ensure!(most <= instances + 1 + MAX_IN_FLIGHT, "{most} pods");
         Ok(())
-    }
-
-    fn until(&self, what: &str, holds: impl FnMut() -> Result<bool>) -> Result<()> {
-        let otherwise = || {
-            let pods = self.env.kubectl(&["get", "pods,quarksstatefulsets", "--output=wide"]);
-            let sets = self.env.kubectl(&["describe", "quarksstatefulsets"]);
-            format!("{}\n{}", pods.unwrap_or_default(), sets.unwrap_or_default())
-        };
-        self.env.operator.until(what, WAIT_TIMEOUT, holds, otherwise)
     }
 }

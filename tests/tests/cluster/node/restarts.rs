@@ -5,7 +5,6 @@
 
 use crate::operator::{Environment, config_map, is};
 use anyhow::{Context, Result};
-use boson_tests::WAIT_TIMEOUT;
 use boson_tests::cluster::{Cluster, with_node};
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
@@ -174,7 +173,7 @@ struct Table {
 impl Table {
     fn new(cluster: &'static Cluster) -> Result<Self> {
         let env = Environment::with_pods(cluster, "table")?;
-        env.load_shop()?;
+        env.load("shop", Ok)?;
         cluster.disks(&env.namespace, "disk-pvc-table-disk-v1", 2)?;
         for zone in 0..4 {
             cluster.disks(
@@ -198,20 +197,13 @@ impl Table {
     fn deployed(&self, row: &Row) -> Result<BTreeMap<String, String>> {
         let digest = |deployment: &Value| deployment["status"]["inputsDigest"].clone();
         let before = self.env.get("boshdeployment/table").unwrap_or_default();
-        let registry = format!("{}/bosh", self.env.registry.host());
-        let deployment = json!({
-            "apiVersion": "quarks.cloudfoundry.org/v1alpha1", "kind": "BOSHDeployment", "metadata": {"name": "table"},
-            "spec": {
-                "manifest": {"type": "configmap", "name": "manifest"},
-                "cloudConfig": {"type": "configmap", "name": "cloud"},
-                "conversion": {"mode": self.env.mode, "registry": registry}
-            }
-        });
+        let mut deployment = self.env.deployment_of("table", "manifest", &[]);
+        deployment["spec"]["cloudConfig"] = json!({"type": "configmap", "name": "cloud"});
         self.env
             .apply(&[config_map("manifest", "manifest", &row.text()), deployment])?;
         let count: usize = GROUPS.iter().map(|group| row.instances(group)).sum();
         let mut pods = BTreeMap::new();
-        let holds = || {
+        self.env.until("the manifest", || {
             let now = self.env.get("boshdeployment/table")?;
             if digest(&now) == digest(&before) || !is(&now, "Applied", "True") {
                 return Ok(false);
@@ -224,14 +216,7 @@ impl Table {
             };
             pods = self.pods()?;
             Ok(sets.len() == GROUPS.len() && sets.iter().all(is_done) && pods.len() == count)
-        };
-        let otherwise = || {
-            let shown = self.env.kubectl(&["get", "pods,quarksstatefulsets", "--output=wide"]);
-            shown.unwrap_or_default()
-        };
-        self.env
-            .operator
-            .until("the manifest", WAIT_TIMEOUT, holds, otherwise)?;
+        })?;
         Ok(pods)
     }
 

@@ -1,11 +1,9 @@
 //! The rotation of a CA while instances on a node connect to each other by TLS all the time: no handshake fails.
 
-use crate::operator::{Environment, condition, config_map, is};
+use crate::operator::{Environment, condition, is};
 use anyhow::{Result, ensure};
-use boson_tests::cluster::image::Image;
 use boson_tests::cluster::with_node;
-use boson_tests::{WAIT_TIMEOUT, host, root};
-use serde_json::json;
+use boson_tests::{host, root};
 use std::fs;
 use std::io::ErrorKind;
 
@@ -15,15 +13,10 @@ const CLAIMS: &str = "peers-pvc-rotation-peers-v1";
 #[test]
 fn no_handshake_fails_while_a_ca_is_rotated() {
     let Some(cluster) = with_node().unwrap() else { return };
-    let env = Environment::with_pods(cluster, "rotation").unwrap();
-    let release = root().join("tests/fixtures/releases/rotation");
-    env.registry.push_release("rotation:busybox-1-1", &release).unwrap();
-    let image = format!("{}/bosh/rotation:busybox-1-1", env.registry.host());
-    let with_openssl = Image::release(&image, &release)
-        .unwrap()
-        .installed("/usr/bin/openssl")
+    let mut env = Environment::with_pods(cluster, "rotation").unwrap();
+    env.mode = "InProcess";
+    env.load("rotation", |image| image.installed("/usr/bin/openssl"))
         .unwrap();
-    cluster.load_image(&with_openssl).unwrap();
     cluster.disks(&env.namespace, CLAIMS, INSTANCES).unwrap();
     deploy(&env).unwrap();
     let before = until_all_connect(&env, 0).unwrap();
@@ -53,18 +46,8 @@ fn no_handshake_fails_while_a_ca_is_rotated() {
 
 fn deploy(env: &Environment) -> Result<()> {
     let manifest = fs::read_to_string(root().join("tests/fixtures/releases/rotation/manifest.yml"))?;
-    let registry = format!("{}/bosh", env.registry.host());
-    env.apply(&[
-        config_map("manifest", "manifest", &manifest),
-        json!({
-            "apiVersion": "quarks.cloudfoundry.org/v1alpha1", "kind": "BOSHDeployment", "metadata": {"name": "rotation"},
-            "spec": {
-                "manifest": {"type": "configmap", "name": "manifest"},
-                "conversion": {"mode": "InProcess", "registry": registry}
-            }
-        }),
-    ])?;
-    until(env, "ready instances", || {
+    env.deploy_manifest("rotation", &manifest)?;
+    env.until("ready instances", || {
         let deployment = env.get("boshdeployment/rotation")?;
         let is_rolled_out = condition(&deployment, "Progressing").is_some_and(|one| one["reason"] == "RolledOut");
         Ok(is(&deployment, "Ready", "True") && is_rolled_out)
@@ -74,7 +57,7 @@ fn deploy(env: &Environment) -> Result<()> {
 /// Waits until each instance has made more connections than that. Returns the most that one has made.
 fn until_all_connect(env: &Environment, before: usize) -> Result<usize> {
     let mut most = 0;
-    until(env, "more connections", || {
+    env.until("more connections", || {
         let counts: Vec<usize> = (0..INSTANCES).map(|at| connections(env, at)).collect::<Result<_>>()?;
         most = counts.iter().copied().max().unwrap_or_default();
         Ok(counts.iter().all(|count| *count > before))
@@ -96,13 +79,4 @@ fn connections(env: &Environment, at: usize) -> Result<usize> {
         "a handshake of instance {at} has failed:\n{failures}"
     );
     Ok(text("connections")?.lines().count())
-}
-
-fn until(env: &Environment, what: &str, holds: impl FnMut() -> Result<bool>) -> Result<()> {
-    let otherwise = || {
-        let pods = env.kubectl(&["describe", "pods"]).unwrap_or_default();
-        let status = env.get("boshdeployment/rotation").unwrap_or_default()["status"].clone();
-        format!("{status:#}\n{pods}")
-    };
-    env.operator.until(what, WAIT_TIMEOUT, holds, otherwise)
 }

@@ -1,14 +1,12 @@
 //! `host run-errand` with pods: logs are shown to the last line, exit codes are those of the errand, and a job of a
 //! service runs in its instances.
 
-use crate::operator::{Environment, config_map, is};
+use crate::operator::{Environment, is};
 use anyhow::{Result, ensure};
-use boson_tests::cluster::image::Image;
 use boson_tests::cluster::{Cluster, with_node};
-use boson_tests::{Ran, WAIT_TIMEOUT, host, root};
+use boson_tests::{Ran, host, root};
 use serde_json::{Value, json};
 use std::fs;
-use std::path::PathBuf;
 use tempfile::TempDir;
 
 /// Of the errand `loud`: about five megabytes.
@@ -37,9 +35,7 @@ impl Errands {
     fn new(cluster: &'static Cluster) -> Result<Self> {
         let mut env = Environment::with_pods(cluster, "errands")?;
         env.mode = "InProcess";
-        env.registry.push_release("errands:busybox-1-1", &release())?;
-        let image = format!("{}/bosh/errands:busybox-1-1", env.registry.host());
-        cluster.load_image(&Image::release(&image, &release())?)?;
+        env.load("errands", Ok)?;
         Ok(Self {
             env,
             scratch: tempfile::tempdir()?,
@@ -48,21 +44,11 @@ impl Errands {
 
     /// `word`: a property of the errand `good`.
     fn deploy(&self, word: &str) -> Result<()> {
-        let manifest = fs::read_to_string(release().join("manifest.yml"))?;
+        let manifest = fs::read_to_string(root().join("tests/fixtures/releases/errands/manifest.yml"))?;
         let manifest = manifest.replace("word: hello", &format!("word: {word}"));
-        let registry = format!("{}/bosh", self.env.registry.host());
-        let deployment = json!({
-            "apiVersion": "quarks.cloudfoundry.org/v1alpha1", "kind": "BOSHDeployment", "metadata": {"name": "errands"},
-            "spec": {
-                "manifest": {"type": "configmap", "name": "manifest"},
-                "conversion": {"mode": self.env.mode, "registry": registry}
-            }
-        });
-        self.env
-            .apply(&[config_map("manifest", "manifest", &manifest), deployment])?;
+        self.env.deploy_manifest("errands", &manifest)?;
         let waited = self.host(&["wait", "errands"])?;
-        let described = || self.env.kubectl(&["describe", "pods"]).unwrap_or_default();
-        ensure!(waited.code == 0, "{}\n{}", waited.stderr, described());
+        ensure!(waited.code == 0, "{}\n{}", waited.stderr, self.env.everything());
         Ok(())
     }
 
@@ -151,11 +137,7 @@ impl Errands {
     }
 
     fn a_job_of_a_service_runs_in_its_instances(&self) -> Result<()> {
-        let ready = || Ok(is(&self.env.get("boshdeployment/errands")?, "Ready", "True"));
-        let status = || self.env.kubectl(&["describe", "pods"]).unwrap_or_default();
-        self.env
-            .operator
-            .until("ready instances", WAIT_TIMEOUT, ready, status)?;
+        self.env.until_ready("errands")?;
         let row = |index: usize| {
             json!({"instance": format!("web/{index}"), "exit_code": index.to_string(),
                 "stdout": format!("instance {index}\n"), "stderr": format!("an error of {index}\n")})
@@ -175,8 +157,4 @@ impl Errands {
         );
         Ok(())
     }
-}
-
-fn release() -> PathBuf {
-    root().join("tests/fixtures/releases/errands")
 }

@@ -1,11 +1,11 @@
 //! Processes and scripts of jobs in real pods: they start in BOSH's order, as the users that BOSH runs them as, and
 //! restart after a failure.
 
-use super::converted::Converted;
 use super::lifecycle::{CLAIMS, check_start, check_stop, release};
+use crate::world::World;
 use anyhow::{Context, Result, ensure};
 use boson_tests::cluster::image::Image;
-use boson_tests::cluster::with_node;
+use serde_json::Value;
 
 const IMAGE: &str = "boson.test/lifecycle:busybox-1-1";
 /// Shared by the group's pods over their restarts: a disk on which every process and script notes that it ran.
@@ -36,29 +36,20 @@ fn no_secret_is_in_a_workload(env: &Environment) -> Result<()> {
         .context("no start")?;
     let word = line.split(' ').nth(4).context("no word")?;
     ensure!(word.len() == 20, "{line}");
-    let workloads = env
-        .pods
-        .kubectl(&["get", "statefulsets,jobs,pods,services", "--output", "yaml"])?;
+    let workloads = env.world.get("statefulsets,jobs,pods,services")?.to_string();
     ensure!(!workloads.contains(word), "a workload holds the password");
     Ok(())
 }
 
 fn logs_are_those_of_kubectl_and_of_bosh(env: &Environment) -> Result<()> {
-    let log = env
-        .pods
-        .kubectl(&["logs", "lifecycle-server-v1-0", "--container", "first-server"])?;
+    let log = env.log("first-server")?;
     ensure!(log.contains("stdout of first"), "{log}");
     let file = env.inside(0, "first-server", "cat /var/vcap/sys/log/first/server.stdout.log")?;
     ensure!(file.contains("stdout of first"), "{file}");
-    let log = env
-        .pods
-        .kubectl(&["logs", "lifecycle-server-v1-0", "--container", "bosh-pre-start-first"])?;
+    let log = env.log("bosh-pre-start-first")?;
     ensure!(log.contains("log of pre-start"), "{log}");
-    env.pods.until("a line of a log file in the log of the sidecar", || {
-        let log = env
-            .pods
-            .kubectl(&["logs", "lifecycle-server-v1-0", "--container", "logs"])?;
-        Ok(log.contains("a line of first"))
+    env.world.until("a line of a log file in the log of the sidecar", || {
+        Ok(env.log("logs")?.contains("a line of first"))
     })
 }
 
@@ -67,18 +58,15 @@ fn a_large_log_file_is_rotated(env: &Environment) -> Result<()> {
     const FILE: &str = "/var/vcap/sys/log/first/large.log";
     let script = format!("dd if=/dev/zero of={FILE} bs=1000000 count=60 2>&1");
     env.inside(0, "first-server", &script)?;
-    env.pods.until("a rotated file", || {
+    env.world.until("a rotated file", || {
         let sizes = env.inside(0, "first-server", &format!("stat -c %s {FILE} {FILE}.1 || true"))?;
         Ok(sizes.split_whitespace().eq(["0", "60000000"]))
     })?;
     // A restarted sidecar does not send everything again.
     let state = env.inside(0, "first-server", "ls /container-run/logs")?;
     ensure!(state.trim() == "sent", "the state of the sidecar is '{state}'");
-    let log = env
-        .pods
-        .kubectl(&["logs", "lifecycle-server-v1-0", "--container", "logs"])?;
     ensure!(
-        !log.contains("stdout of first"),
+        !env.log("logs")?.contains("stdout of first"),
         "the output of a process is sent twice"
     );
     Ok(())
@@ -92,7 +80,7 @@ fn a_killed_process_starts_again(env: &Environment) -> Result<()> {
         "first-server",
         "kill -9 $(cat /var/vcap/sys/run/bpm/first/server.pid)",
     )?;
-    env.pods
+    env.world
         .until("another start", || Ok(starts(env.notes(1)?) == before + 1))?;
     env.ready(1)
 }
@@ -114,7 +102,7 @@ fn monits_port_stops_and_starts_a_process_of_another_container(env: &Environment
     for (action, reached) in [("stop", "0 0 0"), ("start", running)] {
         let script = format!("wget -q -O - --post-data action={action} {MONIT}/by-monit");
         env.inside(1, "first-server", &script)?;
-        env.pods
+        env.world
             .until(&format!("{action} by monit"), || Ok(state()? == reached))?;
     }
     let notes = env.notes(1)?;
@@ -124,12 +112,8 @@ fn monits_port_stops_and_starts_a_process_of_another_container(env: &Environment
         "{notes:#?}"
     );
     // Only processes of the pod find it.
-    let address = env.pods.kubectl(&[
-        "get",
-        "pod",
-        "lifecycle-server-v1-0",
-        "--output=jsonpath={.status.podIP}",
-    ])?;
+    let pod = env.world.get("pod/lifecycle-server-v1-0")?;
+    let address = pod["status"]["podIP"].as_str().context("no address")?;
     let refused = format!("! wget -q -O - http://{address}:2822/_status 2>&1");
     let said = env.inside(1, "first-server", &refused)?;
     ensure!(said.contains("refused"), "{said}");
@@ -138,7 +122,7 @@ fn monits_port_stops_and_starts_a_process_of_another_container(env: &Environment
 
 fn a_deleted_pod_stops_in_order_and_finds_its_disk_again(env: &Environment) -> Result<()> {
     let before = env.notes(0)?.len();
-    env.pods
+    env.world
         .kubectl(&["delete", "pod", "lifecycle-server-v1-0", "--timeout=120s"])?;
     env.ready(0)?;
     let all = env.notes(0)?;
@@ -153,55 +137,57 @@ fn a_deleted_pod_stops_in_order_and_finds_its_disk_again(env: &Environment) -> R
 
 fn an_errand_gives_its_exit_status_and_log(env: &Environment) -> Result<()> {
     let run = r#"{"spec": {"suspend": false}}"#;
-    env.pods.kubectl(&["patch", "job", "lifecycle-check", "--patch", run])?;
-    let pods = ["get", "pods", "--selector", "job-name=lifecycle-check", "--output"];
-    let code = "jsonpath={.items[0].status.containerStatuses[0].state.terminated.exitCode}";
-    env.pods.until("the end of the errand", || {
-        Ok(env
-            .pods
-            .kubectl(&[&pods[..], &[code]].concat())
-            .is_ok_and(|code| !code.is_empty()))
+    env.world
+        .kubectl(&["patch", "job", "lifecycle-check", "--patch", run])?;
+    let mut ended = Value::Null;
+    env.world.until("the end of the errand", || {
+        let pods = Value::from(env.world.list("pods", "job-name=lifecycle-check")?);
+        ended = pods[0]["status"]["containerStatuses"][0]["state"]["terminated"]["exitCode"].clone();
+        Ok(!ended.is_null())
     })?;
-    let ended = env.pods.kubectl(&[&pods[..], &[code]].concat())?;
-    ensure!(ended == "7", "{ended}");
+    ensure!(ended == 7, "{ended}");
     let log = env
-        .pods
+        .world
         .kubectl(&["logs", "job/lifecycle-check", "--container", "check-check"])?;
     ensure!(log == "errand of 0 in lifecycle\n", "{log}");
     // A sidecar does not keep an errand from ending.
-    let failed = "jsonpath={.status.failed}";
-    env.pods.until("the failure of the job", || {
-        Ok(env
-            .pods
-            .kubectl(&["get", "job", "lifecycle-check", "--output", failed])?
-            == "1")
+    env.world.until("the failure of the job", || {
+        Ok(env.world.get("job/lifecycle-check")?["status"]["failed"] == 1)
     })
 }
 
 /// A namespace with the release of `tests/fixtures/releases/lifecycle`.
 struct Environment {
-    pods: Converted,
+    world: World,
 }
 
 // === impl Environment ===
 
 impl Environment {
     fn set() -> Result<Option<Self>> {
-        let Some(cluster) = with_node()? else { return Ok(None) };
-        cluster.load_image(&Image::release(IMAGE, &release())?)?;
-        let pods = Converted::new(cluster, "running")?;
-        cluster.disks(&pods.namespace, CLAIMS, 2)?;
-        pods.deploy(&release(), &["--vars-store", "vars.yml", "--registry", "boson.test"])?;
-        Ok(Some(Self { pods }))
+        let Some(world) = World::on_node("running")? else {
+            return Ok(None);
+        };
+        world.cluster.load_image(&Image::release(IMAGE, &release())?)?;
+        world.cluster.disks(&world.namespace, CLAIMS, 2)?;
+        let more = ["--vars-store", "vars.yml", "--registry", "boson.test"];
+        world.convert(&release().join("manifest.yml"), &release(), &more, &[])?;
+        Ok(Some(Self { world }))
     }
 
     fn ready(&self, pod: usize) -> Result<()> {
-        self.pods.ready(&format!("lifecycle-server-v1-{pod}"))
+        self.world.until_is(&format!("pod/lifecycle-server-v1-{pod}"), "Ready")
     }
 
     fn inside(&self, pod: usize, container: &str, script: &str) -> Result<String> {
-        self.pods
+        self.world
             .inside(&format!("lifecycle-server-v1-{pod}"), container, script)
+    }
+
+    /// What a container of the first pod has printed.
+    fn log(&self, container: &str) -> Result<String> {
+        self.world
+            .kubectl(&["logs", "lifecycle-server-v1-0", "--container", container])
     }
 
     fn notes(&self, pod: usize) -> Result<Vec<String>> {

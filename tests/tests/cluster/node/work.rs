@@ -1,9 +1,9 @@
 //! The commands that work in instances: `host ssh`, `host scp` and `host logs`, with two instances.
 
-use crate::operator::{Environment, config_map, is};
+use crate::operator::Environment;
 use anyhow::{Context, Result, ensure};
 use boson_tests::cluster::{Cluster, with_node};
-use boson_tests::{Ran, Run, WAIT_TIMEOUT, binary};
+use boson_tests::{Ran, Run, binary};
 use flate2::read::GzDecoder;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -58,7 +58,7 @@ struct Shop {
 impl Shop {
     fn new(cluster: &'static Cluster) -> Result<Self> {
         let env = Environment::with_pods(cluster, "work")?;
-        env.load_shop()?;
+        env.load("shop", Ok)?;
         let scratch = tempfile::tempdir()?;
         fs::copy(cluster.kubeconfig(), scratch.path().join("kubeconfig"))?;
         Ok(Self {
@@ -69,29 +69,13 @@ impl Shop {
     }
 
     fn deploy(&self) -> Result<()> {
-        let registry = format!("{}/bosh", self.env.registry.host());
-        let deployment = json!({
-            "apiVersion": "quarks.cloudfoundry.org/v1alpha1", "kind": "BOSHDeployment", "metadata": {"name": "shop"},
-            "spec": {
-                "manifest": {"type": "configmap", "name": "manifest"},
-                "conversion": {"mode": self.env.mode, "registry": registry}
-            }
-        });
-        self.env
-            .apply(&[config_map("manifest", "manifest", MANIFEST), deployment])?;
-        self.until("ready instances", || {
-            Ok(is(&self.env.get("boshdeployment/shop")?, "Ready", "True"))
-        })?;
+        self.env.deploy_manifest("shop", MANIFEST)?;
+        self.env.until_ready("shop")?;
         let secret = self.env.get("secret/shop.var-word")?;
         let word = self.env.decoded(&secret["data"]["password"])?;
         ensure!(word.len() == 20, "{} characters", word.len());
         ensure!(self.word.set(word).is_ok(), "deployed twice");
         Ok(())
-    }
-
-    fn until(&self, what: &str, holds: impl FnMut() -> Result<bool>) -> Result<()> {
-        let otherwise = || self.env.kubectl(&["describe", "pods"]).unwrap_or_default();
-        self.env.operator.until(what, WAIT_TIMEOUT, holds, otherwise)
     }
 
     fn arguments<'a>(&'a self, words: &[&'a str]) -> Vec<&'a str> {
@@ -271,7 +255,7 @@ impl Shop {
 
     fn lines_are_printed_and_followed(&self) -> Result<()> {
         let line = |index: usize| format!("web/{index} app/own.log | line of shop-web-");
-        self.until("the lines of both instances", || {
+        self.env.until("the lines of both instances", || {
             let text = self.output(&["logs", "--num", "100"])?;
             Ok((0..2).all(|index| text.contains(&line(index))))
         })?;
@@ -279,18 +263,18 @@ impl Shop {
         ensure!(text.lines().all(|line| line.starts_with("line of shop-web-")), "{text}");
 
         let mut follow = Follow::begin(self.scratch.path(), &self.arguments(&["logs", "-f", "--job", "app"]))?;
-        self.until("the last lines", || {
+        self.env.until("the last lines", || {
             Ok((0..2).all(|index| follow.text().contains(&line(index))))
         })?;
         self.output(&["ssh", "-c", &format!("echo later >> {FOLDER}/own.log")])?;
-        self.until("later lines", || {
+        self.env.until("later lines", || {
             let text = follow.text();
             Ok((0..2).all(|index| text.contains(&format!("web/{index} app/own.log | later\n"))))
         })?;
         // A container that starts again is followed again.
         // Its end may end the command, too.
         self.run(&["ssh", "web/0", "-c", "kill -9 $(cat /var/vcap/sys/run/bpm/app/app.pid)"])?;
-        self.until("a restart", || {
+        self.env.until("a restart", || {
             let pod = self.env.get("pods")?;
             let pods = pod["items"].as_array().cloned().unwrap_or_default();
             let statuses = pods
