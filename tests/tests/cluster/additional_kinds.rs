@@ -2,6 +2,7 @@
 //! never restarted: not when the definition is created, and not when the documented RBAC rules are added.
 
 use crate::installed::Installed;
+use crate::operator::{deployment_of, example_objects};
 use crate::plugin_objects::plugin_of;
 use crate::shared_cluster::documents;
 use anyhow::{Context, Result, ensure};
@@ -75,18 +76,13 @@ fn plugin(it: &Installed, verb: &[&str], namespace: &str) -> Result<()> {
 const ADD: &[&str] = &["apply", "--server-side"];
 
 fn deploy(it: &Installed) -> Result<()> {
-    let manifest = fs::read_to_string(root().join("docs/examples/nats/manifest.yml"))?;
     let registry = format!("{}/bosh", it.registry.host());
-    it.apply_all(&[
-        json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "manifest"}, "data": {"manifest": manifest}}),
-        json!({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "nats.var-implicit-system-domain"},
-            "stringData": {"value": "example.com"}}),
-        json!({
-            "apiVersion": "quarks.cloudfoundry.org/v1alpha1", "kind": "BOSHDeployment", "metadata": {"name": "nats"},
-            "spec": {"manifest": {"type": "configmap", "name": "manifest"},
-                "conversion": {"mode": "InProcess", "registry": registry}},
-        }),
-    ])
+    it.apply_all(&example_objects(deployment_of(
+        "nats",
+        "nats-manifest",
+        &[],
+        &registry,
+    ))?)
 }
 
 /// Waits until the deployment reports this reason with this text.

@@ -2,6 +2,7 @@
 
 use crate::guests::Guest;
 use crate::installed::Installed;
+use crate::operator::{config_map, deployment_of};
 use crate::plugin_objects;
 use anyhow::{Context, Result, ensure};
 use boson_tests::{host, root};
@@ -48,24 +49,13 @@ fn scale(number: u32) -> Value {
     config_map("scale", "ops", &ops)
 }
 
-fn config_map(name: &str, key: &str, text: &str) -> Value {
-    json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name}, "data": {key: text}})
-}
-
 fn quarks_secret(name: &str, spec: Value) -> Value {
     json!({"apiVersion": "quarks.cloudfoundry.org/v1alpha1", "kind": "QuarksSecret", "metadata": {"name": name}, "spec": spec})
 }
 
 fn deployment(it: &Installed) -> Value {
-    let ops: Vec<Value> = ["scale", "more"]
-        .iter()
-        .map(|name| json!({"type": "configmap", "name": name}))
-        .collect();
     let registry = format!("{}/bosh", it.registry.host());
-    json!({
-        "apiVersion": "quarks.cloudfoundry.org/v1alpha1", "kind": "BOSHDeployment", "metadata": {"name": "nats"},
-        "spec": {"manifest": {"type": "configmap", "name": "manifest"}, "ops": ops, "conversion": {"mode": "InProcess", "registry": registry}}
-    })
+    deployment_of("nats", "manifest", &["scale", "more"], &registry)
 }
 
 /// Whether the condition has this status.

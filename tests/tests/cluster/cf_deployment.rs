@@ -106,30 +106,22 @@ fn the_operator_as_shipped_converts_cf_deployment_within_its_limit() {
         .collect();
     let ops = ["ports", "ports-mysql", "errands"];
     objects.extend(ops.map(|name| config_map(name, "ops", &read(&format!("ops/{name}.yml")))));
+    let mut deployment = env.deployment_of("cf", "cf", &ops);
+    deployment["spec"]["cloudConfig"] = json!({"type": "configmap", "name": "cloud"});
     objects.extend([
         config_map("cf", "manifest", &manifest),
         config_map("cloud", "cloud-config", &read("cloud-config.yml")),
-        json!({
-            "apiVersion": "quarks.cloudfoundry.org/v1alpha1", "kind": "BOSHDeployment", "metadata": {"name": "cf"},
-            "spec": {
-                "manifest": {"type": "configmap", "name": "cf"},
-                "ops": ops.map(|name| json!({"type": "configmap", "name": name})),
-                "cloudConfig": {"type": "configmap", "name": "cloud"},
-                "conversion": {"mode": "InProcess", "registry": format!("{}/bosh", env.registry.host())}
-            }
-        }),
+        deployment,
     ]);
     env.apply(&objects).unwrap();
-    let mut deployment = Value::Null;
     let applied = || {
-        deployment = env.get("boshdeployment/cf")?;
+        let deployment = env.get("boshdeployment/cf")?;
         let converted = condition(&deployment, "Converted").cloned().unwrap_or_default();
         assert_ne!(converted["status"], "False", "{converted}");
         Ok(is(&deployment, "Applied", "True"))
     };
-    let status = || env.get("boshdeployment/cf").unwrap_or_default()["status"].to_string();
     env.operator
-        .until("cf-deployment", WAIT_TIMEOUT, applied, status)
+        .until("cf-deployment", WAIT_TIMEOUT, applied, || env.everything())
         .unwrap();
 
     let services = list(&parsed["instance_groups"]).iter();

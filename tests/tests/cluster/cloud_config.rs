@@ -45,16 +45,10 @@ fn sizes(ram: u32) -> String {
 }
 
 async fn deploy(tenant: &Tenant) {
-    let spec = json!({
-        "manifest": {"type": "configmap", "name": "cloudy-manifest"},
-        "cloudConfig": {"type": "configmap", "name": "zones"},
-        "cloudConfigs": [{"type": "secret", "name": "sizes"}],
-        "conversion": {"mode": "InProcess", "registry": format!("{}/bosh", tenant.registry)}
-    });
-    let metadata = json!({"name": NAME});
-    tenant
-        .apply(json!({"apiVersion": OURS, "kind": "BOSHDeployment", "metadata": metadata, "spec": spec}))
-        .await;
+    let mut deployment = tenant.object(NAME, &[]);
+    deployment["spec"]["cloudConfig"] = json!({"type": "configmap", "name": "zones"});
+    deployment["spec"]["cloudConfigs"] = json!([{"type": "secret", "name": "sizes"}]);
+    tenant.apply(deployment).await;
 }
 
 /// Memory limit of the group's first container.

@@ -2,11 +2,11 @@
 //! commands that pods run.
 
 use crate::modes;
-use crate::operator::{Environment, condition, config_map};
+use crate::operator::{Environment, condition, config_map, deployment_of};
 use anyhow::{Context, Result, ensure};
 use boson_tests::WAIT_TIMEOUT;
 use boson_tests::{golden, host};
-use serde_json::{Value, json};
+use serde_json::Value;
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
@@ -137,13 +137,7 @@ impl Case {
         let manifest = format!("{name}-manifest");
         env.apply(&[
             config_map(&manifest, "manifest", &self.manifest()?),
-            json!({
-                "apiVersion": "quarks.cloudfoundry.org/v1alpha1", "kind": "BOSHDeployment", "metadata": {"name": name},
-                "spec": {
-                    "manifest": {"type": "configmap", "name": manifest},
-                    "conversion": {"mode": "InProcess", "registry": self.registry(env)}
-                }
-            }),
+            deployment_of(name, &manifest, &[], &self.registry(env)),
         ])
     }
 

@@ -1,6 +1,7 @@
 //! An operator as `deploy/` installs it: the same account, RBAC rules and options. Only its process runs outside of the
 //! cluster, which has no nodes here.
 
+use crate::operator::example_registry;
 use crate::plugin_objects;
 use crate::rbac::text;
 use crate::shared_cluster::documents;
@@ -8,7 +9,7 @@ use anyhow::Result;
 use boson_tests::WAIT_TIMEOUT;
 use boson_tests::cluster::{Cluster, Operator, shared};
 use boson_tests::ports::free_port;
-use boson_tests::registry::{Server, push_example};
+use boson_tests::registry::Server;
 use boson_tests::root;
 use serde_json::{Value, json};
 use std::fs;
@@ -150,8 +151,7 @@ impl Installed {
     fn new(system: String, name: &str) -> Result<Self> {
         install()?;
         let cluster = shared()?;
-        let registry = Server::start(false)?;
-        push_example(&registry)?;
+        let registry = example_registry()?;
         let operator = Operator::new(cluster, &system)?.registry(&registry);
         let files = operator.files().to_path_buf();
         fs::write(files.join("extras.wasm"), plugin_objects::plugin())?;

@@ -1,14 +1,12 @@
 //! The commands that show deployments, against a cluster: what they print, and that they only read. No pod runs here.
 
-use crate::operator_process::{OperatorProcess, Tenant, is};
+use crate::operator_process::{OperatorProcess, Tenant};
 use crate::reader::Reader;
 use crate::small_deployment::Small;
-use anyhow::ensure;
 use boson_tests::cluster::shared;
-use boson_tests::{host, wait_for_value};
+use boson_tests::host;
 use serde_json::{Value, json};
 
-const API_VERSION: &str = "quarks.cloudfoundry.org/v1alpha1";
 const ERRAND: &str = "\
 - name: check
   lifecycle: errand
@@ -33,13 +31,7 @@ async fn deploy(tenant: &Tenant) {
     let manifest = small.manifest() + ERRAND;
     tenant.config_map("d-manifest", "manifest", &manifest).await;
     tenant.deployment("d", &[]).await;
-    wait_for_value("the deployment is ready", async || {
-        tenant.pods_are_ready().await;
-        let found = tenant.get(API_VERSION, "BOSHDeployment", "d").await.unwrap_or_default();
-        ensure!(is(&found, "Ready", "True"), "{:#}", found["status"]);
-        Ok(())
-    })
-    .await;
+    tenant.ready("d").await;
 }
 
 /// The rows of each table of a command.

@@ -27,13 +27,9 @@ impl Attack<'_> {
     }
 
     fn deploy(&self, name: &str, manifest: &str, ops: &[Value]) {
-        self.apply(&[json!({
-            "apiVersion": "quarks.cloudfoundry.org/v1alpha1", "kind": "BOSHDeployment", "metadata": {"name": name},
-            "spec": {
-                "manifest": {"type": "configmap", "name": manifest}, "ops": ops,
-                "conversion": {"mode": "InProcess", "registry": format!("{}/bosh", self.env.registry.host())}
-            }
-        })]);
+        let mut deployment = self.env.deployment_of(name, manifest, &[]);
+        deployment["spec"]["ops"] = ops.into();
+        self.apply(&[deployment]);
     }
 
     fn get(&self, name: &str) -> Value {

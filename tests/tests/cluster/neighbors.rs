@@ -25,15 +25,11 @@ async fn deploy_from_secrets(tenant: &Tenant, name: &str, value: &str) {
     tenant.secret("private-manifest", "manifest", &manifest(1)).await;
     tenant.secret("private-ops", "ops", scale).await;
     tenant.secret("mine", "password", value).await;
-    let spec = json!({
-        "manifest": {"type": "secret", "name": "private-manifest"},
-        "ops": [{"type": "secret", "name": "private-ops"}],
-        "vars": [{"name": "pw", "secret": "mine"}],
-        "conversion": {"mode": "InProcess", "registry": format!("{}/bosh", tenant.registry)}
-    });
-    tenant
-        .apply(json!({"apiVersion": OURS, "kind": "BOSHDeployment", "metadata": {"name": name}, "spec": spec}))
-        .await;
+    let mut deployment = tenant.object(name, &[]);
+    deployment["spec"]["manifest"] = json!({"type": "secret", "name": "private-manifest"});
+    deployment["spec"]["ops"] = json!([{"type": "secret", "name": "private-ops"}]);
+    deployment["spec"]["vars"] = json!([{"name": "pw", "secret": "mine"}]);
+    tenant.apply(deployment).await;
 }
 
 /// The values of a Secret.

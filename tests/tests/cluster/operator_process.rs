@@ -1,7 +1,8 @@
 //! One `host operator` process for the tenants of a test: namespaces with deployments in them. Also a registry with the
 //! releases of the example and a small one.
 
-use crate::kubelet::report_ready;
+use crate::kubelet::{Kubelet, report_ready};
+use crate::operator::deployment_of;
 use crate::shared_cluster::SharedCluster;
 use anyhow::ensure;
 use boson_cluster::client::resource;
@@ -207,22 +208,14 @@ impl Tenant {
     }
 
     /// A BOSHDeployment of the ConfigMap `<name>-manifest` and ops files in ConfigMaps.
-    pub async fn deployment(&self, name: &str, ops: &[&str]) {
-        self.deployment_by("InProcess", name, ops).await;
+    pub fn object(&self, name: &str, ops: &[&str]) -> Value {
+        let registry = format!("{}/bosh", self.registry);
+        deployment_of(name, &format!("{name}-manifest"), ops, &registry)
     }
 
-    /// A deployment that is converted in this mode.
-    pub async fn deployment_by(&self, mode: &str, name: &str, ops: &[&str]) {
-        let ops: Vec<Value> = ops
-            .iter()
-            .map(|name| json!({"type": "configmap", "name": name}))
-            .collect();
-        let spec = json!({
-            "manifest": {"type": "configmap", "name": format!("{name}-manifest")}, "ops": ops,
-            "conversion": {"mode": mode, "registry": format!("{}/bosh", self.registry)}
-        });
-        self.apply(json!({"apiVersion": OURS, "kind": "BOSHDeployment", "metadata": {"name": name}, "spec": spec}))
-            .await;
+    /// Creates or changes this deployment.
+    pub async fn deployment(&self, name: &str, ops: &[&str]) {
+        self.apply(self.object(name, ops)).await;
     }
 
     /// Waits until a deployment meets the condition.
@@ -239,6 +232,13 @@ impl Tenant {
     pub async fn applied(&self, name: &str) -> Value {
         self.until(name, "Applied", |deployment| is(deployment, "Applied", "True"))
             .await
+    }
+
+    /// Waits until a deployment is ready; meanwhile, pods become ready.
+    pub async fn ready(&self, name: &str) {
+        let _kubelet = Kubelet::of(self.pods());
+        self.until(name, "Ready", |deployment| is(deployment, "Ready", "True"))
+            .await;
     }
 
     pub fn pods(&self) -> Api<Pod> {

@@ -174,16 +174,11 @@ async fn claims_decide_unless_the_specification_does() {
                 &manifest(disk, "[{name: word, type: password}]"),
             )
             .await;
-        let mut spec = json!({
-            "manifest": {"type": "configmap", "name": "d-manifest"},
-            "conversion": {"mode": "InProcess", "registry": format!("{}/bosh", tenant.registry)}
-        });
+        let mut deployment = tenant.object("d", &[]);
         if let Some(retain) = retain {
-            spec["variables"] = json!({"retain": retain});
+            deployment["spec"]["variables"] = json!({"retain": retain});
         }
-        tenant
-            .apply(json!({"apiVersion": OURS, "kind": "BOSHDeployment", "metadata": {"name": "d"}, "spec": spec}))
-            .await;
+        tenant.apply(deployment).await;
         tenant.applied("d").await;
         assert_eq!(is_owned(&secrets(&tenant).await["d.var-word"]), !stays, "{name}");
         delete(&tenant).await;

@@ -46,18 +46,10 @@ addons:
 }
 
 async fn deploy(tenant: &Tenant) {
-    let spec = json!({
-        "manifest": {"type": "configmap", "name": "watched-manifest"},
-        "runtimeConfigs": [
-            {"type": "configmap", "name": "agents"},
-            {"type": "secret", "name": "tags"},
-        ],
-        "conversion": {"mode": "InProcess", "registry": format!("{}/bosh", tenant.registry)}
-    });
-    let metadata = json!({"name": NAME});
-    tenant
-        .apply(json!({"apiVersion": OURS, "kind": "BOSHDeployment", "metadata": metadata, "spec": spec}))
-        .await;
+    let mut deployment = tenant.object(NAME, &[]);
+    deployment["spec"]["runtimeConfigs"] =
+        json!([{"type": "configmap", "name": "agents"}, {"type": "secret", "name": "tags"}]);
+    tenant.apply(deployment).await;
 }
 
 /// Names of the containers of a group.

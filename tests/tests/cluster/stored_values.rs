@@ -142,7 +142,9 @@ async fn pods_of_a_conversion_pull_with_the_secrets_of_accounts() {
     tenant
         .config_map("d-manifest", "manifest", &manifest("", settings))
         .await;
-    tenant.deployment_by("Jobs", "d", &[]).await;
+    let mut deployment = tenant.object("d", &[]);
+    deployment["spec"]["conversion"]["mode"] = "Jobs".into();
+    tenant.apply(deployment).await;
     let pulls = async |what: &str, wanted: Value| {
         wait_for_value(what, async || {
             let job = tenant

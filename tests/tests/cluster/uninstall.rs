@@ -5,11 +5,11 @@ use crate::chart::helm;
 use crate::commands;
 use crate::installed::{SYSTEM, kubeconfig};
 use crate::links::{DIGEST, consumer};
-use crate::operator::{config_map, is};
+use crate::operator::{deployment_of, example_objects, example_registry, is};
 use anyhow::{Context, Result, ensure};
 use boson_tests::cluster::{Cluster, Operator};
 use boson_tests::ports::free_port;
-use boson_tests::registry::{Server, push_example};
+use boson_tests::registry::Server;
 use boson_tests::{WAIT_TIMEOUT, root, try_wait_for_value};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
@@ -57,8 +57,7 @@ struct Site {
 /// In its own cluster, because all of its objects are compared.
 #[test]
 fn uninstalling_leaves_nothing_behind() {
-    let registry = Server::start(false).unwrap();
-    push_example(&registry).unwrap();
+    let registry = example_registry().unwrap();
     let cluster = Cluster::start().unwrap();
     let site = Site { cluster, registry };
     let before = site.settled().unwrap();
@@ -128,14 +127,14 @@ impl Site {
 
     /// A deployment with a link, a workload that consumes it, and a certificate of the signer.
     fn uses(&self, operator: &Operator) -> Result<()> {
-        let manifest = fs::read_to_string(root().join("docs/examples/nats/manifest.yml"))?;
+        let registry = format!("{}/bosh", self.registry.host());
+        self.apply(&example_objects(deployment_of(
+            "nats",
+            "nats-manifest",
+            &[],
+            &registry,
+        ))?)?;
         self.apply(&[
-            config_map("manifest", "manifest", &manifest),
-            json!({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "nats.var-implicit-system-domain"},
-                "stringData": {"value": "example.com"}}),
-            json!({"apiVersion": OURS, "kind": "BOSHDeployment", "metadata": {"name": "nats"}, "spec": {
-                "manifest": {"type": "configmap", "name": "manifest"},
-                "conversion": {"mode": "InProcess", "registry": format!("{}/bosh", self.registry.host())}}}),
             json!({"apiVersion": OURS, "kind": "QuarksSecret", "metadata": {"name": "signed"}, "spec": {
                 "type": "certificate", "secretName": "signed", "request": {"certificate":
                     {"commonName": "signed.nats.svc", "keyLength": 2048, "signerType": "cluster"}}}}),

@@ -1,13 +1,10 @@
 //! The commands that work in instances, against a cluster without a node: what they say if a permission or a pod is
 //! missing.
 
-use crate::operator_process::{OperatorProcess, Tenant, is};
+use crate::operator_process::{OperatorProcess, Tenant};
 use crate::reader::Reader;
 use crate::small_deployment::Small;
-use anyhow::ensure;
-use boson_tests::wait_for_value;
 
-const API_VERSION: &str = "quarks.cloudfoundry.org/v1alpha1";
 const READ: &str = "--verb=get,list --resource=pods,boshdeployments.quarks.cloudfoundry.org,quarksstatefulsets.quarks.cloudfoundry.org";
 
 fn fails(reader: &Reader<'_>, words: &[&str], why: &str) {
@@ -24,13 +21,7 @@ async fn deploy(tenant: &Tenant) {
     tenant.secret("d.var-implicit-port", "value", "8080").await;
     tenant.config_map("d-manifest", "manifest", &small.manifest()).await;
     tenant.deployment("d", &[]).await;
-    wait_for_value("the deployment is ready", async || {
-        tenant.pods_are_ready().await;
-        let found = tenant.get(API_VERSION, "BOSHDeployment", "d").await.unwrap_or_default();
-        ensure!(is(&found, "Ready", "True"), "{:#}", found["status"]);
-        Ok(())
-    })
-    .await;
+    tenant.ready("d").await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -1,5 +1,6 @@
 //! An operator with two namespaces, plugins that are added as users add them, and what its deployment says about them.
 
+use crate::operator::{deployment_of, example_objects, example_registry};
 use crate::shared_cluster::documents;
 use anyhow::{Context, Result, ensure};
 use base64::Engine;
@@ -7,9 +8,9 @@ use base64::engine::general_purpose::STANDARD;
 use boson_manifest::labels::EVENTS_PAGE;
 use boson_tests::WAIT_TIMEOUT;
 use boson_tests::cluster::{Cluster, Operator, shared};
-use boson_tests::registry::{Server, push_example};
-use boson_tests::{binary, host, root};
-use serde_json::{Value, json};
+use boson_tests::registry::Server;
+use boson_tests::{binary, host};
+use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fs;
 use std::time::{Duration, Instant};
@@ -49,8 +50,7 @@ impl Scene {
     pub fn with(serve: impl FnOnce(&Cluster, &str, &str) -> Result<Vec<String>>) -> Result<Self> {
         let cluster = shared()?;
         cluster.define()?;
-        let registry = Server::start(false)?;
-        push_example(&registry)?;
+        let registry = example_registry()?;
         let [own, here, there] = ["own", "here", "there"].map(|name| cluster.namespace(&format!("plugins-{name}")));
         let (own, here, there) = (own?, here?, there?);
         let served = serve(cluster, &here, &there)?;
@@ -75,24 +75,9 @@ impl Scene {
 
     /// The documented example.
     pub fn deploy(&self) -> Result<()> {
-        let example = root().join("docs/examples/nats");
-        let map = |name: &str, key: &str, file: &str| -> Result<Value> {
-            let text = fs::read_to_string(example.join(file))?;
-            Ok(json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name}, "data": {key: text}}))
-        };
-        let deployment = json!({
-            "apiVersion": "quarks.cloudfoundry.org/v1alpha1", "kind": "BOSHDeployment", "metadata": {"name": "nats"},
-            "spec": {
-                "manifest": {"type": "configmap", "name": "nats-manifest"}, "ops": [{"type": "configmap", "name": "nats-scale"}],
-                "conversion": {"mode": "InProcess", "registry": format!("{}/bosh", self.registry.host())}
-            }
-        });
-        let value = json!({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "nats.var-implicit-system-domain"},
-            "stringData": {"value": "example.com"}});
-        let manifest = map("nats-manifest", "manifest", "manifest.yml")?;
-        let scale = map("nats-scale", "ops", "ops/scale.yml")?;
-        self.cluster
-            .force_apply(&self.here, &[manifest, scale, value, deployment])
+        let registry = format!("{}/bosh", self.registry.host());
+        let deployment = deployment_of("nats", "nats-manifest", &["nats-scale"], &registry);
+        self.cluster.force_apply(&self.here, &example_objects(deployment)?)
     }
 
     pub fn apply(&self, namespace: &str, text: &str) -> Result<()> {
@@ -127,14 +112,12 @@ impl Scene {
 
     /// Waits until the deployment meets the condition.
     pub fn wait(&self, what: &str, holds: impl Fn(&Value) -> bool) -> Value {
-        let mut deployment = Value::Null;
         let look = || {
-            deployment = self.get("boshdeployment/nats")?;
-            Ok(holds(&deployment))
+            let deployment = self.get("boshdeployment/nats")?;
+            ensure!(holds(&deployment), "{:#}", deployment["status"]);
+            Ok(deployment)
         };
-        let status = || format!("{:#}", self.get("boshdeployment/nats").unwrap_or_default()["status"]);
-        self.operator.until(what, WAIT_TIMEOUT, look, status).unwrap();
-        deployment
+        self.operator.until_value(what, WAIT_TIMEOUT, look).unwrap()
     }
 
     /// Waits until the deployment was converted with a plugin of this stage and name.
