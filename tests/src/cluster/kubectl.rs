@@ -71,9 +71,4 @@ impl Cluster {
             stderr: String::from_utf8_lossy(&stderr).into_owned(),
         })
     }
-
-    /// Whether it succeeds.
-    pub(super) fn answers(&self, arguments: &[&str]) -> bool {
-        self.kubectl(arguments).is_ok()
-    }
 }

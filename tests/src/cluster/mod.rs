@@ -25,7 +25,7 @@ use self::certificates::Authority;
 use self::control_plane::{AUDIT, api_flags, etcd_flags, manager_flags, scheduler_flags, write_credentials};
 use self::image::Image;
 use self::node::{Groups, Node};
-use self::objects::Connection;
+use self::objects::{Connection, has_condition};
 use self::process::{Process, Spawner};
 use crate::WAIT_TIMEOUT;
 use crate::ports::{free_port, free_port_at};
@@ -142,10 +142,9 @@ impl Cluster {
         if let Some(node) = &mut cluster.node {
             node.join(&authority, &server, &spawner)?;
         }
-        let ready = r#"--output=jsonpath={.status.conditions[?(@.type=="Ready")].status}"#;
+        let name = format!("node/{}", node::NAME);
         cluster.wait("the node", |cluster| {
-            let answer = cluster.kubectl(["get", "node", node::NAME, ready]);
-            answer.is_ok_and(|status| status == "True")
+            cluster.get("", &name).is_ok_and(|node| has_condition(&node, "Ready"))
         })?;
         Ok(cluster)
     }
@@ -175,16 +174,13 @@ impl Cluster {
         };
         cluster.run("etcd", &etcd_flags(&directory, etcd, peers), spawner)?;
         cluster.run("kube-apiserver", &api_flags(&directory, etcd, address, api), spawner)?;
-        cluster.wait("/readyz", |cluster| cluster.answers(&["get", "--raw", "/readyz"]))?;
+        cluster.wait("/readyz", |cluster| {
+            cluster.kubectl(["get", "--raw", "/readyz"]).is_ok()
+        })?;
         cluster.run("kube-controller-manager", &manager_flags(&directory, manager), spawner)?;
         cluster.wait("the default service account", |cluster| {
-            cluster.answers(&[
-                "-n",
-                "default",
-                "get",
-                "serviceaccount/default",
-                "configmap/kube-root-ca.crt",
-            ])
+            let all = ["serviceaccount/default", "configmap/kube-root-ca.crt"];
+            all.iter().all(|what| cluster.get("default", what).is_ok())
         })?;
         Ok(cluster)
     }
@@ -267,8 +263,7 @@ impl Cluster {
                     "persistentVolumeReclaimPolicy": "Retain", "hostPath": {"path": path}
                 }
             });
-            let answer = self.try_kubectl(["apply", "--filename=-"], &volume.to_string())?;
-            ensure!(answer.success, "{}", answer.stderr);
+            self.apply("", &[volume])?;
         }
         Ok(())
     }

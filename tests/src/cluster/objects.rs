@@ -207,6 +207,12 @@ impl Cluster {
     }
 }
 
+/// Whether a condition of an object is true.
+pub(super) fn has_condition(object: &Value, kind: &str) -> bool {
+    let mut conditions = object["status"]["conditions"].as_array().into_iter().flatten();
+    conditions.any(|one| one["type"] == kind && one["status"] == "True")
+}
+
 // === impl Connection ===
 
 impl std::fmt::Debug for Connection {

@@ -1,9 +1,10 @@
 //! `host operator` as a process outside of the cluster: all tests start, query and stop it through this module.
 
+use super::objects::has_condition;
 use super::{Cluster, Limited};
 use crate::ports::free_port;
 use crate::registry::Server;
-use crate::{binary, root, try_wait_for, try_wait_for_value};
+use crate::{WAIT_TIMEOUT, binary, root, try_wait_for, try_wait_for_value};
 use anyhow::{Context, Result, anyhow, ensure};
 use parking_lot::{Mutex, MutexGuard};
 use rustix::process::{Pid, Signal, kill_process};
@@ -42,22 +43,25 @@ impl Cluster {
             let folder = root().join("crds");
             let words = ["apply", "--server-side", "--force-conflicts", "--filename"].map(OsString::from);
             self.kubectl(words.into_iter().chain([folder.into()]))?;
-            let kinds = [
-                "boshdeployments",
-                "pluginapprovals",
-                "quarkssecrets",
-                "quarksstatefulsets",
-                "quarksjobs",
-            ];
-            let kinds = kinds.map(|kind| format!("crd/{kind}.quarks.cloudfoundry.org"));
-            let wait = ["wait", "--for=condition=Established", "--timeout=60s"].map(String::from);
-            self.kubectl(wait.iter().chain(&kinds))?;
-            Ok(())
+            self.until_established()
         };
         self.defined
             .get_or_init(|| define().map_err(|error| format!("{error:#}")))
             .clone()
             .map_err(anyhow::Error::msg)
+    }
+
+    /// Waits until the API server serves the kinds of all CustomResourceDefinitions.
+    ///
+    /// # Errors
+    /// It does not in time.
+    pub fn until_established(&self) -> Result<()> {
+        try_wait_for_value("the defined kinds", WAIT_TIMEOUT, || {
+            let mut waiting = self.list("", "customresourcedefinition", "")?;
+            waiting.retain(|one| !has_condition(one, "Established"));
+            ensure!(waiting.is_empty(), "{waiting:#?}");
+            Ok(())
+        })
     }
 }
 

@@ -32,17 +32,12 @@ fn definition(group: &str, [plural, kind, scope]: [&str; 3]) -> Value {
 
 /// Applies objects that are in no namespace, or name theirs.
 fn apply(objects: &[Value]) -> Result<()> {
-    let list = json!({"apiVersion": "v1", "kind": "List", "items": objects}).to_string();
-    let created = shared()?.try_kubectl(["apply", "--server-side", "--filename=-"], &list)?;
-    ensure!(created.success, "{}", created.stderr);
-    Ok(())
+    shared()?.apply("", objects)
 }
 
 fn define(group: &str, names: [&str; 3]) -> Result<()> {
     apply(&[definition(group, names)])?;
-    let name = format!("crd/{}.{group}", names[0]);
-    shared()?.kubectl(["wait", "--for=condition=Established", "--timeout=60s", &name])?;
-    Ok(())
+    shared()?.until_established()
 }
 
 /// The RBAC rules of docs/plugins.md, for this installation.

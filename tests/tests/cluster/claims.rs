@@ -4,6 +4,7 @@
 use crate::operator_process::{OperatorProcess, Tenant};
 use crate::small_deployment::Small;
 use anyhow::ensure;
+use boson_tests::cluster::shared;
 use boson_tests::wait_for_value;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -31,22 +32,19 @@ fn disk(mebibytes: u32) -> String {
 
 /// A class whose claims may grow, and volumes for them.
 fn volumes() {
-    let class = json!({"apiVersion": "storage.k8s.io/v1", "kind": "StorageClass", "metadata": {"name": CLASS},
-        "provisioner": "example.com/none", "allowVolumeExpansion": true});
     let volume = |nth: u32| {
         json!({"apiVersion": "v1", "kind": "PersistentVolume", "metadata": {"name": format!("{CLASS}-{nth}")}, "spec": {
             "capacity": {"storage": "1Gi"}, "accessModes": ["ReadWriteOnce"], "storageClassName": CLASS,
             "hostPath": {"path": "/nowhere"}}})
     };
-    let items: Vec<Value> = (0..4).map(volume).chain([class]).collect();
-    apply(&json!({"apiVersion": "v1", "kind": "List", "items": items}));
+    shared().unwrap().apply("", &[0, 1, 2, 3].map(volume)).unwrap();
+    class(true);
 }
 
-fn apply(objects: &Value) {
-    let cluster = boson_tests::cluster::shared().unwrap();
-    let arguments = ["apply", "--server-side", "--force-conflicts", "--filename=-"];
-    let answer = cluster.try_kubectl(arguments, &objects.to_string()).unwrap();
-    assert!(answer.success, "{}", answer.stderr);
+fn class(may_grow: bool) {
+    let class = json!({"apiVersion": "storage.k8s.io/v1", "kind": "StorageClass", "metadata": {"name": CLASS},
+        "provisioner": "example.com/none", "allowVolumeExpansion": may_grow});
+    shared().unwrap().apply("", &[class]).unwrap();
 }
 
 /// The group's objects in the cluster.
@@ -196,10 +194,7 @@ async fn disks_grow_and_are_added_and_pods_keep_their_claims() {
     })
     .await;
     assert_eq!(smaller.storage(claims[0]), "2Gi");
-    apply(
-        &json!({"apiVersion": "storage.k8s.io/v1", "kind": "StorageClass", "metadata": {"name": CLASS},
-        "provisioner": "example.com/none", "allowVolumeExpansion": false}),
-    );
+    class(false);
     write(&disk(4096), "labels: {tier: three}").await;
     let refused = until(&tenant, "a refusal", |found| {
         found
@@ -220,7 +215,7 @@ async fn disks_grow_and_are_added_and_pods_keep_their_claims() {
         .await;
 
     // The state after the operator died between deleting and recreating.
-    let cluster = boson_tests::cluster::shared().unwrap();
+    let cluster = shared().unwrap();
     let delete = [
         "--namespace",
         &tenant.namespace,

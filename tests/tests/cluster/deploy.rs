@@ -3,11 +3,11 @@
 use crate::all_features::{CLUSTER_STEPS, GIVEN, STEPS};
 use crate::installed::{EVERYTHING, Installed, LISTED, SYSTEM, install, rendered};
 use crate::rbac::{Permission, beyond, granted, text, used};
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use boson_tests::cluster::shared;
-use boson_tests::{WAIT_TIMEOUT, root, try_wait_for};
+use boson_tests::{WAIT_TIMEOUT, root, try_wait_for_value};
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::sync::OnceLock;
@@ -213,20 +213,13 @@ fn the_api_server_accepts_all_of_it() {
 #[test]
 fn its_pods_are_admitted_by_the_restricted_profile() {
     install().unwrap();
-    let pods = [
-        "--namespace",
-        SYSTEM,
-        "get",
-        "pods",
-        "--selector=app.kubernetes.io/component=operator",
-        "--output=name",
-    ];
-    let sets = ["--namespace", SYSTEM, "get", "replicasets", "--output=yaml"];
-    let are_two = || Ok(shared()?.kubectl(pods)?.lines().count() == 2);
-    let waited = try_wait_for("two pods", WAIT_TIMEOUT, are_two, || {
-        shared().unwrap().kubectl(sets).unwrap()
-    });
-    waited.unwrap();
+    let (cluster, selector) = (shared().unwrap(), "app.kubernetes.io/component=operator");
+    let are_two = || {
+        let pods = cluster.list(SYSTEM, "pods", selector)?;
+        ensure!(pods.len() == 2, "{:#}", cluster.get(SYSTEM, "replicasets.apps")?);
+        Ok(())
+    };
+    try_wait_for_value("two pods", WAIT_TIMEOUT, are_two).unwrap();
 }
 
 #[test]

@@ -50,17 +50,7 @@ pub fn install() -> Result<()> {
     let apply = || -> Result<()> {
         let path = root().join(EVERYTHING);
         shared()?.kubectl(["apply".as_ref(), "-k".as_ref(), path.as_os_str()])?;
-        shared()?.kubectl([
-            "wait",
-            "--for=condition=Established",
-            "--timeout=60s",
-            "crd/boshdeployments.quarks.cloudfoundry.org",
-            "crd/pluginapprovals.quarks.cloudfoundry.org",
-            "crd/quarkssecrets.quarks.cloudfoundry.org",
-            "crd/quarksstatefulsets.quarks.cloudfoundry.org",
-            "crd/quarksjobs.quarks.cloudfoundry.org",
-        ])?;
-        Ok(())
+        shared()?.until_established()
     };
     DONE.get_or_init(|| apply().map_err(|error| format!("{error:#}")))
         .clone()

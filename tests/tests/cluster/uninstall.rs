@@ -113,7 +113,7 @@ fn with_helm(site: &Site) -> Result<()> {
 impl Site {
     /// An operator with the permissions of the installation. Its Deployment has no process: there is no node.
     fn operator(&self) -> Result<Operator> {
-        self.kubectl(&["wait", "--for=condition=Established", "--timeout=60s", "crd", "--all"])?;
+        self.cluster.until_established()?;
         let operator = Operator::new(&self.cluster, SYSTEM)?.registry(&self.registry);
         let kubeconfig = kubeconfig(&self.cluster, SYSTEM, operator.files())?;
         let webhook = format!("127.0.0.1:{}", free_port()?);
