@@ -24,7 +24,10 @@ pub mod wit_changes;
 pub mod wit_reference;
 pub mod wrapper;
 
-pub use wait::{WAIT_TIMEOUT, try_wait_for, try_wait_for_value, wait_for, wait_for_value, wait_until};
+pub use wait::{
+    QUIET_DURATION, WAIT_TIMEOUT, is_quiet, quiet, try_wait_for, try_wait_for_value, wait_for, wait_for_value,
+    wait_until,
+};
 
 use anyhow::{Context, Result, bail};
 use std::ffi::{OsStr, OsString};

@@ -1,11 +1,15 @@
 //! Waits for what has to happen, and says what is there instead if it does not.
 
 use anyhow::{Context, Result, bail, ensure};
+use std::fmt::Debug;
 use std::time::{Duration, Instant};
 
 /// How long a test waits for what has to happen, on a machine that is busy with other tests. Only a failure takes that
 /// long.
 pub const WAIT_TIMEOUT: Duration = Duration::from_secs(300);
+/// How long an operator may take to react to a change: it collects changes for a second, those of links for another
+/// one, and lets three pass between two conversions. What it has not written by then, it does not write.
+pub const QUIET_DURATION: Duration = Duration::from_secs(5);
 /// Between two looks.
 const POLL_INTERVAL: Duration = Duration::from_millis(200);
 
@@ -92,4 +96,23 @@ pub async fn wait_for_value<T, F: Future<Output = Result<T>>>(what: &str, mut lo
         }
         tokio::time::sleep(POLL_INTERVAL).await;
     }
+}
+
+/// Asserts that a look finds the same as before, once an operator has had the time to change it. `what`: must change
+/// nothing.
+///
+/// # Panics
+/// It has changed.
+pub fn quiet<T: PartialEq + Debug>(what: &str, before: &T, look: impl FnOnce() -> T) {
+    std::thread::sleep(QUIET_DURATION);
+    assert_eq!(look(), *before, "{what} changes something");
+}
+
+/// [`quiet`] in a test with a runtime.
+///
+/// # Panics
+/// It has changed.
+pub async fn is_quiet<T: PartialEq + Debug>(what: &str, before: &T, look: impl Future<Output = T>) {
+    tokio::time::sleep(QUIET_DURATION).await;
+    assert_eq!(look.await, *before, "{what} changes something");
 }

@@ -60,8 +60,8 @@ impl Connection {
         self.cut.load(Ordering::SeqCst)
     }
 
-    /// Waits until it has ended, or until the operator is done: with fewer writes than usual (two became one), the write
-    /// that ends it does not happen.
+    /// Waits until it has ended, or until the operator is done: with fewer writes than usual (two became one), the
+    /// write that ends it does not happen.
     pub async fn ended_or(&self, done: impl Future<Output = ()>) {
         let mut ended = self.ended.subscribe();
         tokio::select! {

@@ -4,19 +4,16 @@ use crate::example::{Example, writes};
 use crate::mutating::{INJECTED, MIRROR, Webhook};
 use anyhow::ensure;
 use boson_tests::cluster::shared;
-use boson_tests::wait_for_value;
+use boson_tests::{QUIET_DURATION, is_quiet, wait_for_value};
 use k8s_openapi::api::core::v1::Pod;
 use k8s_openapi::api::events::v1::Event;
 use kube::ResourceExt;
 use kube::api::ListParams;
 use serde_json::{Value, json};
-use std::time::Duration;
 use tokio::time::sleep;
 
 const SET: &str = "nats-broker-z0-v1";
 const SERVICE: &str = "nats-broker";
-/// Longer than the operator needs to react to a change.
-const QUIET_DURATION: Duration = Duration::from_secs(6);
 
 fn kubectl(example: &Example, arguments: &[&str]) {
     let namespace = ["--namespace", &example.env.namespace];
@@ -110,8 +107,8 @@ async fn changes_by_admission_stay_and_cause_no_writes() {
     for object in [format!("statefulset/{SET}"), format!("service/{SERVICE}")] {
         kubectl(&example, &["annotate", &object, "example.com/reconcile=yes"]);
     }
-    sleep(QUIET_DURATION).await;
-    assert_eq!(writes(&here)[before.len()..], []);
+    let since = async { writes(&here).split_off(before.len()) };
+    is_quiet("what admission has changed", &Vec::new(), since).await;
     assert!(is_injected(&set(&example).await));
     assert_eq!(example.deployment().await["status"]["state"], "Deployed");
     operator.stop().await;

@@ -2,15 +2,15 @@
 
 use crate::example::{Example, KINDS, OBJECTS, all_writes, is_applied, writes};
 use anyhow::ensure;
-use boson_tests::{wait_for_value, wait_until};
+use boson_tests::{QUIET_DURATION, is_quiet, wait_for_value, wait_until};
 use k8s_openapi::api::core::v1::Secret;
 use kube::ResourceExt;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 use tokio::time::sleep;
 
-/// How long nothing may be written.
-const QUIET_DURATION: Duration = Duration::from_secs(60);
+/// How long nothing may be written: longer than the intervals at which controllers look again.
+const IDLE_DURATION: Duration = Duration::from_secs(60);
 /// Longer than recorded events wait until they are written.
 const RECORDED_AFTER: Duration = Duration::from_secs(15);
 /// Edits at shorter intervals count as one series.
@@ -29,7 +29,7 @@ async fn a_converged_deployment_causes_no_writes_even_after_a_restart() {
         before.len() > OBJECTS.len(),
         "the log does not show what operators do: {before:#?}"
     );
-    sleep(QUIET_DURATION).await;
+    sleep(IDLE_DURATION).await;
     let after = all_writes(&here);
     assert_eq!(after[before.len()..], [], "of {}", before.len());
     assert_eq!(example.conversions.load(Ordering::SeqCst), conversions);
@@ -89,7 +89,7 @@ async fn a_rapid_series_of_edits_is_converted_once_or_twice() {
     let (operator, _) = example.operator("first");
     example.deploy().await;
     example.settled().await;
-    sleep(Duration::from_secs(5)).await;
+    sleep(QUIET_DURATION).await;
     let before = example.conversions.load(Ordering::SeqCst);
     let (mut last, mut pauses) = (Instant::now(), 0);
     for edit in 1..=20 {
@@ -103,7 +103,7 @@ async fn a_rapid_series_of_edits_is_converted_once_or_twice() {
         text.contains("connections: 1020") && is_applied(&example.deployment().await)
     };
     wait_until("the last edit", has_last).await;
-    sleep(Duration::from_secs(3)).await;
+    sleep(QUIET_DURATION).await;
     let conversions = example.conversions.load(Ordering::SeqCst) - before;
     assert!(
         (1..=2 + pauses).contains(&conversions),
@@ -118,11 +118,11 @@ async fn two_operators_at_once_do_no_harm() {
     let operators = [example.operator("first"), example.operator("second")];
     example.deploy().await;
     example.settled().await;
-    sleep(Duration::from_secs(5)).await;
+    sleep(QUIET_DURATION).await;
     let here = [example.env.namespace.as_str()];
     let before = writes(&here);
-    sleep(Duration::from_secs(5)).await;
-    assert_eq!(writes(&here)[before.len()..], [], "they write against each other");
+    let since = async { writes(&here).split_off(before.len()) };
+    is_quiet("the other operator", &Vec::new(), since).await;
     let made = |object: &&str| {
         let (kind, name) = object.split_once(' ').unwrap();
         let what = format!("{}s//{name}", kind.to_lowercase());

@@ -3,18 +3,15 @@
 use crate::connection::{Connection, Death};
 use crate::example::{Example, is_applied};
 use crate::links::{DIGEST, consumer};
-use boson_tests::wait_until;
+use boson_tests::{QUIET_DURATION, wait_until};
 use futures::stream::{self, StreamExt};
 use kube::api::{Api, DeleteParams, ListParams};
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::sync::atomic::Ordering;
-use std::time::Duration;
 
 /// Runs at a time.
 const CONCURRENT_RUNS: usize = 4;
-/// How long nothing may happen.
-const QUIET_DURATION: Duration = Duration::from_secs(4);
 const SECRET: &str = "link-nats-broker-main-broker";
 /// The property that changes.
 const KEY: &str = "broker.user";
@@ -93,10 +90,12 @@ async fn change(name: &str, first: Connection, death: Death) -> usize {
     example.edit(&ops()).await;
     let has_rolled = async || digest(&example).await.is_string();
     let operator = example.operator_with_links(&first, death, "first");
-    wait_until("the end", async || first.is_cut() || has_rolled().await).await;
-    // The rollout is not the last write.
-    let is_cut = wait_until("its end", async || first.is_cut());
-    let _ = tokio::time::timeout(QUIET_DURATION, is_cut).await;
+    let done = async {
+        wait_until("the rollout", async || has_rolled().await).await;
+        // It is not the last write.
+        tokio::time::sleep(QUIET_DURATION).await;
+    };
+    first.ended_or(done).await;
     let writes = first.writes.load(Ordering::SeqCst);
     operator.kill().await;
     let left = changed(&before, &data(&example).await);

@@ -3,11 +3,8 @@
 
 use crate::links::{BROKER, DIGEST, annotations, consumer, deployed, digest, generation, pod_spec, until, user};
 use crate::operator::Environment;
+use boson_tests::{QUIET_DURATION, quiet};
 use serde_json::{Value, json};
-use std::time::Duration;
-
-/// How long nothing may happen.
-const QUIET_DURATION: Duration = Duration::from_secs(6);
 
 /// A QuarksStatefulSet of a user, whose pods consume the link of the broker.
 fn quarks_stateful_set(word: &str) -> Value {
@@ -59,12 +56,10 @@ fn a_set_that_the_operator_owns_rolls_once_and_keeps_the_digest_of_its_links() {
     let rolled = sets(&env);
     assert_eq!((rolled.len(), rolled[0].1), (1, 2), "{rolled:?}");
     // Another controller of the operator writes this StatefulSet. A restart reconciles everything.
-    std::thread::sleep(QUIET_DURATION);
-    assert_eq!(sets(&env), rolled);
+    quiet("another controller", &rolled, || sets(&env));
     env.operator.kill();
     env.operator.start().unwrap();
-    std::thread::sleep(QUIET_DURATION);
-    assert_eq!(sets(&env), rolled);
+    quiet("a restart", &rolled, || sets(&env));
     // That controller writes it again: a change without a new version of the set.
     env.kubectl(&["label", "quarksstatefulset/store", "team=x"]).unwrap();
     env.kubectl(&[
@@ -74,17 +69,12 @@ fn a_set_that_the_operator_owns_rolls_once_and_keeps_the_digest_of_its_links() {
         "--overwrite",
     ])
     .unwrap();
-    std::thread::sleep(QUIET_DURATION);
-    assert_eq!(sets(&env)[0].2, rolled[0].2);
-    assert_eq!(sets(&env)[0].1, 2);
+    quiet("a label", &rolled, || sets(&env));
 
     // A new version of the set: its pods get the present links when they are created, so it does not roll again.
     env.apply(&[quarks_stateful_set("two")]).unwrap();
     until("the new version", || Ok(has_pod(&env, "store-v2")));
-    std::thread::sleep(QUIET_DURATION);
-    let found = sets(&env);
-    let newest = found.iter().find(|(name, ..)| name == "store-v2").unwrap();
-    assert_eq!(newest.1, 1, "{found:?}");
+    quiet("a new version", &1, || generation(&env, "statefulset/store-v2"));
 }
 
 #[test]
@@ -120,9 +110,9 @@ fn deployments_that_provide_a_link_of_the_same_name_never_give_the_link_of_the_o
     // Only the consumers of the deployment that has changed roll.
     env.apply(&[user("third")]).unwrap();
     until("the digest", || Ok(digest(&env, "deployment/second").is_string()));
-    std::thread::sleep(QUIET_DURATION);
-    let both = ["nats", "second"].map(|name| generation(&env, &format!("deployment/{name}")));
-    assert_eq!(both, [1, 2]);
+    quiet("the link of another deployment", &[1, 2], || {
+        ["nats", "second"].map(|name| generation(&env, &format!("deployment/{name}")))
+    });
 }
 
 #[test]
@@ -140,7 +130,8 @@ fn changes_in_quick_succession_roll_to_the_last_content_and_a_restored_secret_ro
     until("the last user", || Ok(user_of(&env, "nats")? == "u5"));
     until("the digest", || Ok(digest(&env, "deployment/web").is_string()));
     std::thread::sleep(QUIET_DURATION);
-    let rolled = (generation(&env, "deployment/web"), digest(&env, "deployment/web"));
+    let web = || (generation(&env, "deployment/web"), digest(&env, "deployment/web"));
+    let rolled = web();
     assert!(rolled.0 <= 3, "changes within a few seconds are one: {rolled:?}");
     let of_pod = |pod: &Value| pod["metadata"]["annotations"][DIGEST] == rolled.1;
     assert!(pods().iter().any(of_pod), "no pod has the last content");
@@ -148,11 +139,7 @@ fn changes_in_quick_succession_roll_to_the_last_content_and_a_restored_secret_ro
     // The Secret is deleted and written again with the same content.
     env.kubectl(&["delete", "secret/link-nats-broker-main-broker"]).unwrap();
     until("the Secret again", || Ok(user_of(&env, "nats")? == "u5"));
-    std::thread::sleep(QUIET_DURATION);
-    assert_eq!(
-        (generation(&env, "deployment/web"), digest(&env, "deployment/web")),
-        rolled
-    );
+    quiet("a Secret that is written again", &rolled, web);
     // The deployment is deleted and created again. Its generated values are retained, so the content is the same.
     env.kubectl(&["delete", "boshdeployment/nats"]).unwrap();
     until("the end of the Secret", || {
@@ -160,9 +147,5 @@ fn changes_in_quick_succession_roll_to_the_last_content_and_a_restored_secret_ro
     });
     env.apply(&[env.deployment(&["nats-scale", "more"])]).unwrap();
     until("the same link", || Ok(user_of(&env, "nats")? == "u5"));
-    std::thread::sleep(QUIET_DURATION);
-    assert_eq!(
-        (generation(&env, "deployment/web"), digest(&env, "deployment/web")),
-        rolled
-    );
+    quiet("a deployment that is created again", &rolled, web);
 }

@@ -7,14 +7,15 @@ use crate::example::{Example, Request, is_applied, requests};
 use crate::kubelet::report;
 use crate::link_deaths::{has_linked_pod, workload};
 use crate::links::{DIGEST, consumer};
+use anyhow::ensure;
 use boson_document::json as text;
 use boson_pipeline::convert::stored_documents;
-use boson_tests::wait_until;
+use boson_tests::{wait_for_value, wait_until};
 use futures::stream::{self, StreamExt};
 use k8s_openapi::api::core::v1::{Pod, Secret, ServiceAccount};
 use kube::api::{Api, DeleteParams, ListParams, Patch, PatchParams, PostParams};
 use serde_json::{Value, json};
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 use tokio::time::sleep;
 
@@ -23,7 +24,7 @@ const CONCURRENT_PODS: usize = 8;
 /// Pods that come, change twice and go: 300 changes.
 const PODS: usize = 75;
 /// Longer than the operator collects changes.
-const QUIET_DURATION: Duration = Duration::from_secs(12);
+const CALM_DURATION: Duration = Duration::from_secs(12);
 /// Changes wait at least so long until they pause.
 const CHANGE_INTERVAL: Duration = Duration::from_millis(700);
 const GROUP: &str = "quarks.cloudfoundry.org";
@@ -47,15 +48,15 @@ fn count(requests: &[Request], verb: &str, what: &str) -> usize {
 
 /// Waits until the operator has made no request for some time. Returns how many it has made.
 async fn calm(example: &Example) -> usize {
-    let mut before = all(example).len();
-    loop {
-        sleep(QUIET_DURATION).await;
+    let last = AtomicUsize::new(all(example).len());
+    wait_for_value("calm", async || {
+        sleep(CALM_DURATION).await;
         let now = all(example).len();
-        if now == before {
-            return now;
-        }
-        before = now;
-    }
+        let before = last.swap(now, Ordering::SeqCst);
+        ensure!(now == before, "{:#?}", since(example, before));
+        Ok(now)
+    })
+    .await
 }
 
 /// The example, whose gateway takes its link from a native Secret and the pods of a native Service.

@@ -5,9 +5,8 @@ use crate::operator::{Environment, config_map, is};
 use anyhow::Result;
 use boson_tests::cluster::{Answer, shared};
 use boson_tests::ports::free_port;
-use boson_tests::wait_for;
+use boson_tests::{quiet, wait_for};
 use serde_json::{Value, json};
-use std::time::Duration;
 
 const CONSUMES: &str = "quarks.cloudfoundry.org/consumes";
 const DEPLOYMENT: &str = "quarks.cloudfoundry.org/deployment";
@@ -169,8 +168,7 @@ fn links_become_secrets_that_follow_the_deployment() {
     let before = versions(&env);
     env.operator.kill();
     env.operator.start().unwrap();
-    std::thread::sleep(Duration::from_secs(5));
-    assert_eq!(versions(&env), before);
+    quiet("a restart", &before, || versions(&env));
     env.kubectl(&["delete", "boshdeployment/nats"]).unwrap();
     until("their end", || Ok(links(&env).is_empty()));
 }
@@ -330,8 +328,7 @@ fn exactly_the_consumers_of_a_changed_link_roll_and_once() {
     });
     env.wait("Applied", |deployment| is(deployment, "Applied", "True"))
         .unwrap();
-    std::thread::sleep(Duration::from_secs(3));
-    assert_eq!(generations(&env), [1, 1, 1]);
+    quiet("the same link", &[1, 1, 1], || generations(&env));
 
     // The operator is killed right after it has written the Secret.
     env.apply(&[user("other")]).unwrap();
@@ -350,8 +347,7 @@ fn exactly_the_consumers_of_a_changed_link_roll_and_once() {
             .iter()
             .any(|event| event["reason"] == "LinkChanged" && event["regarding"]["name"] == "bare"))
     });
-    std::thread::sleep(Duration::from_secs(3));
-    assert_eq!(generations(&env), [2, 2, 1]);
+    quiet("a link that has changed", &[2, 2, 1], || generations(&env));
     assert_eq!(digest(&env, "deployment/door"), Value::Null);
     let secret = env.get("secret/link-nats-broker-main-broker").unwrap();
     let digest = digest(&env, "deployment/web");
@@ -362,6 +358,5 @@ fn exactly_the_consumers_of_a_changed_link_roll_and_once() {
     until("the end of the Secret", || {
         Ok(env.get("secret/link-nats-broker-main-broker").is_err())
     });
-    std::thread::sleep(Duration::from_secs(2));
-    assert_eq!(generations(&env), [2, 2, 1]);
+    quiet("the end of a link", &[2, 2, 1], || generations(&env));
 }

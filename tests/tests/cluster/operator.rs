@@ -8,12 +8,11 @@ use base64::engine::general_purpose::STANDARD;
 use boson_tests::cluster::image::Image;
 use boson_tests::cluster::{Cluster, Limited, Operator, shared};
 use boson_tests::registry::{Server, push_example};
-use boson_tests::{WAIT_TIMEOUT, root, wait_for};
+use boson_tests::{WAIT_TIMEOUT, quiet, root, wait_for};
 use serde_json::{Value, json};
 use std::fs;
 use std::ops::Deref;
 use std::path::PathBuf;
-use std::time::Duration;
 
 /// A namespace with its own operator.
 pub struct Environment {
@@ -300,6 +299,5 @@ fn a_deleted_object_is_recreated_and_a_restart_changes_nothing() {
     });
     env.operator.kill();
     env.operator.start().unwrap();
-    std::thread::sleep(Duration::from_secs(5));
-    assert_eq!((password(&env), env.names("secret").unwrap()), before);
+    quiet("a restart", &before, || (password(&env), env.names("secret").unwrap()));
 }

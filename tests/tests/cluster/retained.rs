@@ -7,7 +7,7 @@ use crate::operator_process::{OperatorProcess, Tenant, is};
 use crate::small_deployment::Small;
 use anyhow::ensure;
 use boson_api::QuarksSecret;
-use boson_tests::{wait_for_value, wait_until};
+use boson_tests::{is_quiet, wait_for_value, wait_until};
 use k8s_openapi::api::core::v1::Secret;
 use kube::api::{DeleteParams, ListParams, Patch, PatchParams};
 use serde_json::{Value, json};
@@ -97,8 +97,7 @@ async fn values_of_a_deployment_with_claims_are_reused_when_it_is_recreated_unti
     // No operator runs.
     operator.kill();
     delete(&tenant).await;
-    tokio::time::sleep(Duration::from_secs(3)).await;
-    assert_eq!(values(&tenant).await, before);
+    is_quiet("the deletion", &before, values(&tenant)).await;
     assert_eq!(tenant.list("v1", "PersistentVolumeClaim").await.len(), claims.len());
 
     // A user's Secret is not overwritten, whatever its name is.
@@ -183,8 +182,7 @@ async fn claims_decide_unless_the_specification_does() {
         assert_eq!(is_owned(&secrets(&tenant).await["d.var-word"]), !stays, "{name}");
         delete(&tenant).await;
         if stays {
-            tokio::time::sleep(Duration::from_secs(2)).await;
-            assert_eq!(secrets(&tenant).await.len(), 1, "{name}");
+            is_quiet(name, &1, async { secrets(&tenant).await.len() }).await;
             // A namespace is deleted with its retained values.
             let cluster = boson_tests::cluster::shared().unwrap();
             let deleted = cluster.kubectl(["delete", "namespace", &tenant.namespace, "--timeout=60s"]);
@@ -340,7 +338,10 @@ async fn three_lives(env: &Environment, death: Death) -> usize {
     all.delete_collection(&DeleteParams::background(), &ListParams::default())
         .await
         .unwrap();
-    tokio::time::sleep(Duration::from_secs(1)).await;
+    wait_until("their end", async || {
+        all.list(&ListParams::default()).await.unwrap().items.is_empty()
+    })
+    .await;
 
     // Another QuarksSecret that asks for such a Secret does not get it.
     let operator = env.operator("fourth");

@@ -4,7 +4,7 @@
 use crate::environment::Environment;
 use anyhow::ensure;
 use boson_cluster::namespaces::Namespaces;
-use boson_tests::wait_for_value;
+use boson_tests::{is_quiet, wait_for_value};
 use k8s_openapi::api::certificates::v1::CertificateSigningRequest;
 use k8s_openapi::api::core::v1::{Namespace, Secret};
 use kube::api::{Api, DeleteParams, ListParams, Patch, PatchParams};
@@ -12,7 +12,6 @@ use kube::{Client, ResourceExt};
 use serde_json::json;
 use std::io::Write;
 use std::process::Command;
-use std::time::Duration;
 
 /// For the built-in signer: a name in the test's namespace.
 fn own(env: &Environment) -> String {
@@ -80,8 +79,7 @@ async fn the_operator_approves_and_signs_its_own_requests() {
 
     // No writes once converged, and a deleted object is recreated.
     let before = env.versions().await;
-    tokio::time::sleep(Duration::from_secs(5)).await;
-    assert_eq!(env.versions().await, before);
+    is_quiet("time", &before, env.versions()).await;
     env.api::<Secret>()
         .delete("served", &DeleteParams::default())
         .await

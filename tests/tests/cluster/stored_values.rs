@@ -5,7 +5,7 @@ use crate::operator_process::{OperatorProcess, Tenant, condition, is};
 use crate::small_deployment::Small;
 use anyhow::ensure;
 use boson_tests::registry::{PASSWORD, USER};
-use boson_tests::{wait_for_value, wait_until};
+use boson_tests::{is_quiet, wait_for_value, wait_until};
 use serde_json::{Value, json};
 
 const OURS: &str = "quarks.cloudfoundry.org/v1alpha1";
@@ -218,8 +218,7 @@ async fn versions_stay_until_a_stateful_set_has_rolled() {
     }
     // No pod of a StatefulSet mounts it, so garbage collection has run.
     until("d.desired-manifest-v2", false).await;
-    tokio::time::sleep(std::time::Duration::from_secs(1)).await;
-    assert!(there("d.ig-resolved.web-v1").await, "it was deleted while pods need it");
+    is_quiet("what pods need", &true, there("d.ig-resolved.web-v1")).await;
     // Without instances nothing is left to roll.
     change(6, 0).await;
     until("d.ig-resolved.web-v1", false).await;

@@ -4,13 +4,11 @@ use crate::connection::{Connection, Death};
 use crate::environment::Operator;
 use crate::example::Example;
 use anyhow::ensure;
-use boson_tests::wait_for_value;
+use boson_tests::{is_quiet, wait_for_value};
 use kube::ResourceExt;
 use kube::api::ListParams;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
-use std::time::Duration;
-use tokio::time::sleep;
 
 /// Each StatefulSet with the operator image of its pods.
 async fn images(example: &Example) -> BTreeMap<String, String> {
@@ -90,7 +88,7 @@ async fn an_upgrade_restarts_no_pod_unless_it_is_asked_to() {
     let rest = json!([group("gateway", "boson:2")]);
     let rolling = [(broker, "boson:3"), (gateway, "boson:2")];
     comes(&example, &rolling, rest.clone(), false).await;
-    sleep(Duration::from_secs(5)).await;
+    is_quiet("a group that is not ready", &of(&rolling), images(&example)).await;
     comes(&example, &rolling, rest, false).await;
     let rolled = [(broker, "boson:3"), ("nats-gateway-z0-v3", "boson:3")];
     comes(&example, &rolled, json!([]), true).await;

@@ -93,8 +93,8 @@ impl World {
         Ok(names)
     }
 
-    /// Applies what `host convert` prints of a manifest and a release, except for some kinds: pods of plain objects need
-    /// no operator.
+    /// Applies what `host convert` prints of a manifest and a release, except for some kinds: pods of plain objects
+    /// need no operator.
     pub fn convert(&self, manifest: &Path, release: &Path, more: &[&str], except: &[&str]) -> Result<()> {
         let scratch = tempfile::tempdir()?;
         let [manifest, release] = [manifest, release].map(|path| path.display().to_string());

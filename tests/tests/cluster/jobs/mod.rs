@@ -7,13 +7,12 @@ mod users;
 
 use crate::environment::Environment;
 use boson_api::{ConditionStatus, QuarksJob};
-use boson_tests::wait_until;
+use boson_tests::{is_quiet, wait_until};
 use k8s_openapi::api::core::v1::{ConfigMap, Namespace, Pod, ServiceAccount};
 use k8s_openapi::api::rbac::v1::{Role, RoleBinding};
 use kube::ResourceExt;
 use kube::api::{Api, DeleteParams, ListParams, Patch, PatchParams, PostParams};
 use serde_json::{Value, json};
-use std::time::Duration;
 use users::{
     ask, condition, events, has_succeeded, is_running, jobs, pod, run, says, secret, template, trigger, until,
 };
@@ -61,19 +60,12 @@ async fn an_errand_runs_when_it_is_asked_to_and_once() {
     .await;
 
     // No writes once converged, even with two operators.
-    let before = (
-        env.api::<QuarksJob>().get("errand").await.unwrap().resource_version(),
-        events(&env).await,
-    );
-    tokio::time::sleep(Duration::from_secs(3)).await;
-    assert_eq!(
-        (
-            env.api::<QuarksJob>().get("errand").await.unwrap().resource_version(),
-            events(&env).await
-        ),
-        before
-    );
-    assert!(jobs(&env).await.is_empty());
+    let state = async || {
+        let errand = env.api::<QuarksJob>().get("errand").await.unwrap();
+        (errand.resource_version(), events(&env).await, jobs(&env).await)
+    };
+    let before = state().await;
+    is_quiet("another operator", &before, state()).await;
     one.stop().await;
     two.stop().await;
 }
@@ -127,11 +119,10 @@ async fn a_finished_job_reruns_when_its_inputs_change_and_a_failure_stays_visibl
         .patch("map", &PatchParams::default(), &Patch::Merge(label))
         .await
         .unwrap();
-    tokio::time::sleep(Duration::from_secs(2)).await;
-    assert_eq!(
-        env.api::<QuarksJob>().get("auto").await.unwrap().status.unwrap().runs,
-        1
-    );
+    is_quiet("a label", &1, async {
+        env.api::<QuarksJob>().get("auto").await.unwrap().status.unwrap().runs
+    })
+    .await;
 
     secret(&env, "series-v3", true, "3").await;
     until(&env, "auto", "second run", |object| {
