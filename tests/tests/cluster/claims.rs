@@ -15,6 +15,9 @@ const OURS: &str = "quarks.cloudfoundry.org/v1alpha1";
 const MORE: &str = "disks: [{pvc: {metadata: {name: more}, spec: {storageClassName: claims-of-this-test, accessModes: [ReadWriteOnce], \
                     resources: {requests: {storage: 1Gi}}}}, volumeMount: {name: more, mountPath: /more}}]";
 
+/// Those of the first disk.
+const CLAIMS: [&str; 2] = ["web-pvc-d-web-v2-0", "web-pvc-d-web-v2-1"];
+
 /// `disk`: the group's keys for a disk.
 fn manifest(disk: &str, settings: &str) -> String {
     let small = Small {
@@ -91,143 +94,142 @@ impl Found {
         let claim = &self.claims[claim];
         claim["spec"]["resources"]["requests"]["storage"].as_str().unwrap()
     }
-}
 
-/// Waits until it holds; meanwhile, pods become ready.
-async fn until(tenant: &Tenant, what: &str, holds: impl Fn(&Found) -> bool) -> Found {
-    wait_for_value(what, async || {
-        tenant.pods_are_ready().await;
-        let found = Found::of(tenant).await;
-        ensure!(holds(&found), "{found:#?}");
-        Ok(found)
-    })
-    .await
-}
+    /// Whether both pods have this label.
+    fn all_have(&self, tier: &str) -> bool {
+        let has = |pod: &Value| pod["metadata"]["labels"]["tier"] == tier;
+        self.pods.len() == 2 && self.pods.values().all(has)
+    }
 
-/// Whether both pods mount the claim of this template.
-fn all_mount(found: &Found, template: &str) -> bool {
-    let mounts = |pod: &Value| {
-        let volumes = pod["spec"]["volumes"].as_array().unwrap();
-        volumes.iter().any(|volume| volume["name"] == template)
-    };
-    found.pods.len() == 2 && found.pods.values().all(mounts)
+    /// Whether both pods mount the claim of this template.
+    fn all_mount(&self, template: &str) -> bool {
+        let mounts = |pod: &Value| {
+            let volumes = pod["spec"]["volumes"].as_array().unwrap();
+            volumes.iter().any(|volume| volume["name"] == template)
+        };
+        self.pods.len() == 2 && self.pods.values().all(mounts)
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn disks_grow_and_are_added_and_pods_keep_their_claims() {
     volumes();
     let operator = OperatorProcess::set("claims", false, &[]).await;
-    let tenant = operator.tenant("claims");
-    let write = async |disk: &str, settings: &str| {
-        tenant
-            .config_map("d-manifest", "manifest", &manifest(disk, settings))
-            .await;
-    };
-    write("", "").await;
-    tenant.deployment("d", &[]).await;
-    until(&tenant, "the group", |found| {
-        Found::names(&found.sets) == ["d-web-v1"] && found.status["ready"] == true
-    })
-    .await;
+    let group = Group(operator.tenant("claims"));
+    group.write("", "").await;
+    group.0.deployment("d", &[]).await;
+    group
+        .until("the group", |found| Found::names(&found.sets) == ["d-web-v1"])
+        .await;
+    let first = group.gets_its_first_disk_in_a_new_version().await;
+    let larger = group.gets_larger_disks_in_another_set(&first).await;
+    group.keeps_its_set_when_pods_get_a_label(&larger).await;
+    group.gets_one_more_disk_beside_those_of(&first).await;
+    let refused = group.keeps_disks_that_cannot_be_as_asked().await;
+    group.gets_a_deleted_set_back(&refused).await;
+}
 
-    // The first disk is a new version, since pods of the old one have none.
-    write(&disk(1024), "").await;
-    let first = until(&tenant, "the disk", |found| {
-        Found::names(&found.sets) == ["d-web-v2"]
-            && found.status["ready"] == true
-            && found.claims.len() == 2
-            && found.claims.values().all(|claim| claim["status"]["phase"] == "Bound")
-    })
-    .await;
-    let claims = ["web-pvc-d-web-v2-0", "web-pvc-d-web-v2-1"];
-    assert_eq!(Found::names(&first.claims), claims);
+/// The instances of the deployment `d`.
+struct Group(Tenant);
 
-    // A larger one: the StatefulSet is replaced under the same name, and its pods have the same claims.
-    write(&disk(2048), "").await;
-    let larger = until(&tenant, "a larger disk", |found| {
-        claims.iter().all(|claim| found.storage(claim) == "2Gi")
-            && found.sets.get("d-web-v2").is_some_and(|set| {
-                set["spec"]["volumeClaimTemplates"][0]["spec"]["resources"]["requests"]["storage"] == "2Gi"
-            })
-            && found.status["ready"] == true
-    })
-    .await;
-    assert_ne!(Found::uids(&first.sets), Found::uids(&larger.sets));
-    assert_eq!(Found::uids(&first.claims), Found::uids(&larger.claims));
+// === impl Group ===
 
-    // The labels are only on pods.
-    write(&disk(2048), "labels: {tier: one}").await;
-    let labelled = until(&tenant, "a label", |found| {
-        found.pods.len() == 2
-            && found
-                .pods
-                .values()
-                .all(|pod| pod["metadata"]["labels"]["tier"] == "one")
-            && found.status["ready"] == true
-    })
-    .await;
-    assert_eq!(Found::uids(&larger.sets), Found::uids(&labelled.sets));
-
-    // One more disk: pods are replaced one after the other, with their existing claims.
-    write(&disk(2048), &format!("labels: {{tier: one}}, {MORE}")).await;
-    let more = until(&tenant, "another disk", |found| {
-        all_mount(found, "more") && found.status["ready"] == true
-    })
-    .await;
-    assert_eq!(more.claims.len(), 4);
-    for claim in claims {
-        assert_eq!(
-            more.claims[claim]["metadata"]["uid"],
-            first.claims[claim]["metadata"]["uid"]
-        );
+impl Group {
+    async fn write(&self, disk: &str, settings: &str) {
+        let manifest = manifest(disk, settings);
+        self.0.config_map("d-manifest", "manifest", &manifest).await;
     }
 
-    // Neither smaller nor, if the class forbids it, larger: that is reported, and everything else proceeds.
-    write(&disk(512), "labels: {tier: two}").await;
-    let smaller = until(&tenant, "a smaller disk", |found| {
-        found.message().contains("stays at 2Gi")
-            && found
-                .pods
-                .values()
-                .all(|pod| pod["metadata"]["labels"]["tier"] == "two")
-            && found.status["ready"] == true
-    })
-    .await;
-    assert_eq!(smaller.storage(claims[0]), "2Gi");
-    class(false);
-    write(&disk(4096), "labels: {tier: three}").await;
-    let refused = until(&tenant, "a refusal", |found| {
-        found
-            .message()
-            .contains("only dynamically provisioned pvc can be resized")
-            && found
-                .pods
-                .values()
-                .all(|pod| pod["metadata"]["labels"]["tier"] == "three")
-            && found.status["ready"] == true
-    })
-    .await;
-    assert_eq!(refused.storage(claims[0]), "2Gi");
-    tenant
-        .reported("the size", |reason, note| {
-            reason == "Kept" && note.contains("stays at 2Gi")
+    /// Waits until the group is ready and it holds; meanwhile, pods become ready.
+    async fn until(&self, what: &str, holds: impl Fn(&Found) -> bool) -> Found {
+        wait_for_value(what, async || {
+            self.0.pods_are_ready().await;
+            let found = Found::of(&self.0).await;
+            ensure!(found.status["ready"] == true && holds(&found), "{found:#?}");
+            Ok(found)
         })
-        .await;
+        .await
+    }
 
-    // The state after the operator died between deleting and recreating.
-    let cluster = shared().unwrap();
-    let delete = [
-        "--namespace",
-        &tenant.namespace,
-        "delete",
-        "statefulset/d-web-v2",
-        "--cascade=orphan",
-    ];
-    cluster.kubectl(delete).unwrap();
-    let back = until(&tenant, "the StatefulSet", |found| {
-        !found.sets.is_empty() && found.status["ready"] == true
-    })
-    .await;
-    assert_eq!(Found::names(&back.sets), ["d-web-v2"]);
-    assert_eq!(Found::uids(&back.pods), Found::uids(&refused.pods));
+    /// Pods of the old version have none.
+    async fn gets_its_first_disk_in_a_new_version(&self) -> Found {
+        self.write(&disk(1024), "").await;
+        let first = self
+            .until("the disk", |found| {
+                Found::names(&found.sets) == ["d-web-v2"]
+                    && found.claims.len() == 2
+                    && found.claims.values().all(|claim| claim["status"]["phase"] == "Bound")
+            })
+            .await;
+        assert_eq!(Found::names(&first.claims), CLAIMS);
+        first
+    }
+
+    /// The StatefulSet is replaced under the same name, and its pods have the same claims.
+    async fn gets_larger_disks_in_another_set(&self, first: &Found) -> Found {
+        self.write(&disk(2048), "").await;
+        let storage = "/spec/volumeClaimTemplates/0/spec/resources/requests/storage";
+        let larger = self
+            .until("a larger disk", |found| {
+                let asks = |set: &Value| set.pointer(storage).is_some_and(|storage| storage == "2Gi");
+                CLAIMS.iter().all(|claim| found.storage(claim) == "2Gi") && found.sets.get("d-web-v2").is_some_and(asks)
+            })
+            .await;
+        assert_ne!(Found::uids(&first.sets), Found::uids(&larger.sets));
+        assert_eq!(Found::uids(&first.claims), Found::uids(&larger.claims));
+        larger
+    }
+
+    async fn keeps_its_set_when_pods_get_a_label(&self, before: &Found) {
+        self.write(&disk(2048), "labels: {tier: one}").await;
+        let labelled = self.until("a label", |found| found.all_have("one")).await;
+        assert_eq!(Found::uids(&before.sets), Found::uids(&labelled.sets));
+    }
+
+    /// Pods are replaced one after the other, with their existing claims.
+    async fn gets_one_more_disk_beside_those_of(&self, first: &Found) {
+        self.write(&disk(2048), &format!("labels: {{tier: one}}, {MORE}")).await;
+        let more = self.until("another disk", |found| found.all_mount("more")).await;
+        assert_eq!(more.claims.len(), 4);
+        let uid = |found: &Found, claim: &str| found.claims[claim]["metadata"]["uid"].clone();
+        for claim in CLAIMS {
+            assert_eq!(uid(&more, claim), uid(first, claim));
+        }
+    }
+
+    /// Neither smaller nor, if the class forbids it, larger: that is reported, and everything else proceeds.
+    async fn keeps_disks_that_cannot_be_as_asked(&self) -> Found {
+        self.write(&disk(512), "labels: {tier: two}").await;
+        let smaller = self
+            .until("a smaller disk", |found| {
+                found.message().contains("stays at 2Gi") && found.all_have("two")
+            })
+            .await;
+        assert_eq!(smaller.storage(CLAIMS[0]), "2Gi");
+        class(false);
+        self.write(&disk(4096), "labels: {tier: three}").await;
+        let words = "only dynamically provisioned pvc can be resized";
+        let refused = self
+            .until("a refusal", |found| {
+                found.message().contains(words) && found.all_have("three")
+            })
+            .await;
+        assert_eq!(refused.storage(CLAIMS[0]), "2Gi");
+        self.0
+            .reported("the size", |reason, note| {
+                reason == "Kept" && note.contains("stays at 2Gi")
+            })
+            .await;
+        refused
+    }
+
+    /// The state after the operator died between deleting and recreating.
+    async fn gets_a_deleted_set_back(&self, before: &Found) {
+        let namespace = ["--namespace", &self.0.namespace];
+        let delete = ["delete", "statefulset/d-web-v2", "--cascade=orphan"];
+        shared().unwrap().kubectl(namespace.into_iter().chain(delete)).unwrap();
+        let back = self.until("the StatefulSet", |found| !found.sets.is_empty()).await;
+        assert_eq!(Found::names(&back.sets), ["d-web-v2"]);
+        assert_eq!(Found::uids(&back.pods), Found::uids(&before.pods));
+    }
 }

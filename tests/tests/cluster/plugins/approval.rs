@@ -1,8 +1,7 @@
 //! Approval of updates of plugins, with a real API server and the real operator.
 
 use crate::guests::Guest;
-use crate::plugins::scene::{HOOKED, Scene, healthy};
-use boson_tests::WAIT_TIMEOUT;
+use crate::plugins::scene::{Scene, healthy, hooked};
 use boson_tests::{Ran, host};
 use serde_json::Value;
 
@@ -20,18 +19,8 @@ fn scene() -> Scene {
 
 /// Applies a plugin whose object has this value.
 fn add(scene: &Scene, value: &str, more: &[&str]) {
-    let object = HOOKED.replace("\"b\"", &format!("\"{value}\""));
-    scene
-        .add(&scene.here, "resources", &Guest::resources("hook", &object), more)
-        .unwrap();
-}
-
-/// Waits for the object of this version.
-fn has(scene: &Scene, value: &str) {
-    let look = || Ok(scene.get("configmap/hooked").is_ok_and(|map| map["data"]["a"] == value));
-    let what = format!("the object of version {value}");
-    let log = || scene.operator.log();
-    scene.operator.until(&what, WAIT_TIMEOUT, look, log).unwrap();
+    let plugin = Guest::resources("hook", &hooked(value));
+    scene.add(&scene.here, "resources", &plugin, more).unwrap();
 }
 
 /// Waits until the condition has this reason and a message with this text; returns the message.
@@ -92,7 +81,7 @@ fn an_update_waits_for_its_approval_while_the_last_good_version_stays() {
     assert!(scene.get("pluginapproval/hook").is_err(), "--dry-run");
     let shown = succeeds(&scene, &["approve", "hook"]);
     assert!(shown.starts_with("plugin 'hook' approved\n"), "{shown}");
-    has(&scene, "1");
+    scene.has("1");
     is_healthy(&scene);
 
     // Another component.
@@ -102,10 +91,7 @@ fn an_update_waits_for_its_approval_while_the_last_good_version_stays() {
     assert_eq!(scene.get("configmap/hooked").unwrap()["data"]["a"], "1");
     let history = || succeeds(&scene, &["history", "hook"]);
     let recorded = || Ok(history().contains("  pending  "));
-    scene
-        .operator
-        .until("its record", WAIT_TIMEOUT, recorded, history)
-        .unwrap();
+    scene.until("its record", recorded);
     let other = command(&scene, &["approve", "hook", "--digest", &digest(&first)]);
     assert!(
         other.code == 1 && other.stderr.contains("has changed: its digest is"),
@@ -113,16 +99,13 @@ fn an_update_waits_for_its_approval_while_the_last_good_version_stays() {
         other.stderr
     );
     succeeds(&scene, &["approve", "hook", "--digest", &digest(&second)]);
-    has(&scene, "2");
+    scene.has("2");
     is_healthy(&scene);
 
     // It differs only by serving fewer deployments.
     add(&scene, "2", &["--deployment", "nats", "--in-namespace", &scene.here]);
     let narrower = || Ok(!history().contains("  pending  ") && history().matches("  superseded  ").count() == 2);
-    scene
-        .operator
-        .until("the narrower version", WAIT_TIMEOUT, narrower, history)
-        .unwrap();
+    scene.until("the narrower version", narrower);
     is_healthy(&scene);
     let shown = succeeds(&scene, &["approve", "hook"]);
     assert!(shown.starts_with("plugin 'hook' is approved already\n"), "{shown}");
@@ -133,7 +116,7 @@ fn an_update_waits_for_its_approval_while_the_last_good_version_stays() {
 
     // An earlier version was approved.
     add(&scene, "1", &["--deployment", "nats"]);
-    has(&scene, "1");
+    scene.has("1");
     is_healthy(&scene);
 }
 
@@ -143,7 +126,7 @@ fn after_a_restart_a_version_that_waits_is_not_used_and_nothing_changes() {
     add(&scene, "1", &[]);
     reported(&scene, "PluginNotApproved", "it gains");
     succeeds(&scene, &["approve", "hook"]);
-    has(&scene, "1");
+    scene.has("1");
     restart(&mut scene);
     is_healthy(&scene);
 
@@ -158,7 +141,7 @@ fn after_a_restart_a_version_that_waits_is_not_used_and_nothing_changes() {
     assert_eq!(scene.get("configmap/hooked").unwrap()["data"]["a"], "1");
     succeeds(&scene, &["rollback", "hook"]);
     is_healthy(&scene);
-    has(&scene, "1");
+    scene.has("1");
 
     // Without its approval, the version in use is no longer used. Objects stay.
     scene

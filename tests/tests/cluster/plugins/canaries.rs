@@ -1,9 +1,8 @@
 //! Canaries: a second version of a plugin for some deployments, which is stopped when conversions fail because of it.
 
-use super::scene::{HOOKED, Scene, healthy};
+use super::scene::{HOOKED, Scene, healthy, hooked};
 use crate::guests::Guest;
 use crate::operator_process::is;
-use boson_tests::WAIT_TIMEOUT;
 use serde_json::Value;
 
 /// The reason of a stopped canary.
@@ -18,13 +17,6 @@ fn digests(deployment: &Value) -> Vec<Value> {
     of_stage.map(|one| one["digest"].clone()).collect()
 }
 
-/// Waits until the object of the hook has this value.
-fn wait_for_value(scene: &Scene, value: &str) {
-    let look = || Ok(scene.get("configmap/hooked").is_ok_and(|map| map["data"]["a"] == value));
-    let log = || scene.operator.log();
-    scene.operator.until(value, WAIT_TIMEOUT, look, log).unwrap();
-}
-
 #[test]
 fn a_canary_is_for_its_deployments_and_takes_over_with_100_percent() {
     let scene = Scene::new().unwrap();
@@ -32,7 +24,7 @@ fn a_canary_is_for_its_deployments_and_takes_over_with_100_percent() {
     let first = Guest::resources("hook", HOOKED);
     scene.add(&scene.here, "resources", &first, &[]).unwrap();
     let before = digests(&scene.used("resources", "hook"));
-    let second = Guest::resources("hook", &HOOKED.replace("\"b\"", "\"c\""));
+    let second = Guest::resources("hook", &hooked("c"));
     let canary = |options: &[&str]| {
         let maps = scene.add(&scene.here, "resources", &second, options).unwrap();
         assert!(maps.contains("name: hook-canary"), "{maps}");
@@ -47,17 +39,17 @@ fn a_canary_is_for_its_deployments_and_takes_over_with_100_percent() {
     canary(&["--canary", "0", "--canary-deployment", "nats"]);
     let deployment = scene.wait("the canary", |deployment| digests(deployment) != before);
     assert_eq!(digests(&deployment).len(), 1, "one of both versions");
-    wait_for_value(&scene, "c");
+    scene.has("c");
     scene.wait("the comparison", |deployment| {
         is(deployment, "ShadowPluginsAgree", "False")
     });
 
     let maps = canary(&["--canary", "0"]);
     scene.wait("the abort", |deployment| digests(deployment) == before);
-    wait_for_value(&scene, "b");
+    scene.has("b");
 
     canary(&["--canary", "100"]);
-    wait_for_value(&scene, "c");
+    scene.has("c");
     scene.add(&scene.here, "resources", &second, &[]).unwrap();
     scene.wait("the same version", |deployment| {
         is(deployment, "ShadowPluginsAgree", "True")
@@ -100,10 +92,7 @@ fn a_canary_that_fails_is_stopped_also_after_a_restart_until_it_is_changed() {
         let map = scene.get("configmap/hook-canary")?;
         Ok(!map["metadata"]["annotations"]["quarks.cloudfoundry.org/plugin-canary-stopped"].is_null())
     };
-    scene
-        .operator
-        .until("the record", WAIT_TIMEOUT, recorded, || scene.operator.log())
-        .unwrap();
+    scene.until("the record", recorded);
 
     scene.stop().unwrap();
     scene.operator.start().unwrap();
@@ -115,10 +104,10 @@ fn a_canary_that_fails_is_stopped_also_after_a_restart_until_it_is_changed() {
         "it was not called again: {metrics}"
     );
 
-    let second = Guest::resources("hook", &HOOKED.replace("\"b\"", "\"c\""));
+    let second = Guest::resources("hook", &hooked("c"));
     scene
         .add(&scene.here, "resources", &second, &["--canary", "100"])
         .unwrap();
-    wait_for_value(&scene, "c");
+    scene.has("c");
     scene.wait("health", |deployment| healthy(deployment, "True").is_some());
 }

@@ -2,6 +2,7 @@
 
 use super::scene::{HOOKED, Scene, healthy, uses};
 use crate::guests::Guest;
+use crate::operator::condition;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use data_encoding::HEXLOWER;
@@ -19,9 +20,7 @@ fn only_plugins_of_allowed_namespaces_are_used() {
     scene.deploy().unwrap();
     scene.used("ops", "ops");
     let maps = scene.add(&scene.here, "ops", &Guest::ops("no-ops"), &[]).unwrap();
-    let refused = scene.wait("a refused plugin", |deployment| {
-        healthy(deployment, "False").is_some_and(|condition| condition["reason"] == "PluginNotAllowed")
-    });
+    let refused = is_refused(&scene, "PluginNotAllowed");
     assert!(uses(&refused, "ops", "ops"), "{refused:#}");
     let message = healthy(&refused, "False").unwrap()["message"].as_str().unwrap();
     assert!(
@@ -55,40 +54,30 @@ fn a_bad_plugin_is_refused_and_reported_and_the_last_good_one_stays() {
     assert!(healthy(&deployment, "True").is_some());
 
     let at = good.find("sha256:").unwrap();
-    let digest = good[at..at + 71].to_string();
-    let other = format!("sha256:{}", "0".repeat(64));
+    let (digest, other) = (&good[at..at + 71], format!("sha256:{}", "0".repeat(64)));
+    let with = |from: &str, to: &str| good.replace(from, to);
+    let of_ops = with("plugin: resources", "plugin: ops").replace("order: 0", "replaces: ops");
     for (bad, reason, words) in [
         (
-            good.replace(&digest, &other),
+            with(digest, &other),
             "PluginDigest",
             "its description contains sha256:0000",
         ),
+        (with("digest:", "digets:"), "PluginDocument", "unknown member 'digets'"),
         (
-            good.replace("digest:", "digets:"),
-            "PluginDocument",
-            "unknown member 'digets'",
-        ),
-        (
-            good.replace("plugin.yaml:", "plugin.yml:"),
+            with("plugin.yaml:", "plugin.yml:"),
             "PluginNoDocument",
             "there is no key 'plugin.yaml'",
         ),
         (
-            good.replace("plugin: resources", "plugin: resourses"),
+            with("plugin: resources", "plugin: resourses"),
             "PluginStage",
             "'resourses'",
         ),
-        (
-            good.replace("plugin: resources", "plugin: ops")
-                .replace("order: 0", "replaces: ops"),
-            "PluginOtherStage",
-            "of the stage 'resources'",
-        ),
+        (of_ops, "PluginOtherStage", "of the stage 'resources'"),
     ] {
         scene.apply(&scene.own, &bad).unwrap();
-        let deployment = scene.wait(reason, |deployment| {
-            healthy(deployment, "False").is_some_and(|reported| reported["reason"] == reason)
-        });
+        let deployment = is_refused(&scene, reason);
         let reported = healthy(&deployment, "False").unwrap()["message"].as_str().unwrap();
         assert!(reported.contains(words), "{reported}");
         assert!(
@@ -99,37 +88,41 @@ fn a_bad_plugin_is_refused_and_reported_and_the_last_good_one_stays() {
         assert!(events.contains(reason), "no event for {reason}");
     }
     assert_eq!(scene.get("configmap/hooked").unwrap()["data"]["a"], "b");
-
-    // The description is unchanged, and the bytes are not: that is reported at once, not only after the next restart.
-    let mut corrupted = crate::shared_cluster::documents(&good).remove(0);
-    let parts = corrupted["binaryData"].as_object_mut().unwrap().values_mut();
-    parts.for_each(|part| *part = "AAAA".into());
-    scene.apply(&scene.own, &good).unwrap();
-    scene.wait("health", |deployment| healthy(deployment, "True").is_some());
-    scene.apply(&scene.own, &corrupted.to_string()).unwrap();
-    let deployment = scene.wait("the corrupted parts", |deployment| {
-        healthy(deployment, "False").is_some()
-    });
-    assert!(uses(&deployment, "resources", "hook"), "the last good one stays");
+    corrupted_bytes_are_reported_at_once(&scene, &good);
 
     // After a restart the last good one is lost: running objects are not changed until the plugin is fixed.
-    scene.apply(&scene.own, &good.replace(&digest, &other)).unwrap();
-    scene.wait("the digest", |deployment| {
-        healthy(deployment, "False").is_some_and(|reported| reported["reason"] == "PluginDigest")
-    });
+    scene.apply(&scene.own, &with(digest, &other)).unwrap();
+    is_refused(&scene, "PluginDigest");
     scene.operator.kill();
     scene.operator.start().unwrap();
     scene.wait("the loss", |deployment| {
-        let conditions = deployment["status"]["conditions"].as_array().unwrap();
-        conditions
-            .iter()
-            .any(|one| one["type"] == "Converted" && one["reason"] == "PluginLost")
+        condition(deployment, "Converted").is_some_and(|one| one["reason"] == "PluginLost")
     });
     assert_eq!(scene.get("configmap/hooked").unwrap()["data"]["a"], "b");
     scene.apply(&scene.own, &good).unwrap();
     scene.wait("health", |deployment| {
         healthy(deployment, "True").is_some() && uses(deployment, "resources", "hook")
     });
+}
+
+fn is_refused(scene: &Scene, reason: &str) -> Value {
+    scene.wait(reason, |deployment| {
+        healthy(deployment, "False").is_some_and(|reported| reported["reason"] == reason)
+    })
+}
+
+/// The description is unchanged, and the bytes are not: that is reported before the next restart.
+fn corrupted_bytes_are_reported_at_once(scene: &Scene, good: &str) {
+    let mut corrupted = crate::shared_cluster::documents(good).remove(0);
+    let parts = corrupted["binaryData"].as_object_mut().unwrap().values_mut();
+    parts.for_each(|part| *part = "AAAA".into());
+    scene.apply(&scene.own, good).unwrap();
+    scene.wait("health", |deployment| healthy(deployment, "True").is_some());
+    scene.apply(&scene.own, &corrupted.to_string()).unwrap();
+    let deployment = scene.wait("the corrupted parts", |deployment| {
+        healthy(deployment, "False").is_some()
+    });
+    assert!(uses(&deployment, "resources", "hook"), "the last good one stays");
 }
 
 /// A ConfigMap with an unchecked component.
@@ -186,9 +179,7 @@ fn machine_code_is_counted_and_a_refused_plugin_is_loaded_once_there_is_memory()
     let first = scene.add(&scene.here, "resources", &hook("first"), &[]).unwrap();
     scene.used("resources", "first");
     scene.add(&scene.here, "resources", &hook("second"), &[]).unwrap();
-    let deployment = scene.wait("the refusal", |deployment| {
-        healthy(deployment, "False").is_some_and(|reported| reported["reason"] == "PluginNoMemory")
-    });
+    let deployment = is_refused(&scene, "PluginNoMemory");
     let reported = healthy(&deployment, "False").unwrap()["message"].as_str().unwrap();
     assert!(
         reported.contains("plugin 'second'") && reported.contains("all plugins of a namespace may use 7 MiB"),
@@ -220,11 +211,7 @@ fn a_hook_can_neither_add_plugins_nor_privileges_of_pods() {
             )
             .unwrap();
         scene.wait(reason, |deployment| {
-            let conditions = deployment["status"]["conditions"].as_array();
-            conditions.is_some_and(|all| {
-                all.iter()
-                    .any(|one| one["type"] == "Converted" && one["reason"] == reason)
-            })
+            condition(deployment, "Converted").is_some_and(|one| one["reason"] == reason)
         });
         assert!(scene.get("configmap/evil").is_err() && scene.get("deployment.apps/evil").is_err());
         scene.remove(&scene.here, &maps).unwrap();

@@ -1,7 +1,8 @@
 //! `host plugin history` and `host plugin rollback`.
 
-use super::scene::{HOOKED, Scene, healthy, uses};
+use super::scene::{Scene, healthy, hooked, uses};
 use crate::guests::Guest;
+use anyhow::ensure;
 use boson_tests::WAIT_TIMEOUT;
 use boson_tests::{Ran, host};
 
@@ -16,7 +17,6 @@ fn plugin_command(scene: &Scene, words: &[&str]) -> Ran {
 /// Waits until the versions of the plugin `hook` that were active have these states, and are kept; returns their
 /// numbers. While parts of a version are being applied one after the other, versions may be rejected.
 fn has_history(scene: &Scene, wanted: &[&str]) -> Vec<String> {
-    let mut numbers = Vec::new();
     let look = || {
         let shown = plugin_command(scene, &["history", "hook"]).stdout;
         let rows = shown
@@ -24,101 +24,79 @@ fn has_history(scene: &Scene, wanted: &[&str]) -> Vec<String> {
             .skip(1)
             .map(|line| line.split_whitespace().collect::<Vec<&str>>());
         let rows: Vec<Vec<&str>> = rows.filter(|cells| cells[2] != "rejected").collect();
-        numbers = rows.iter().map(|cells| cells[1].to_string()).collect();
         let states: Vec<&str> = rows.iter().map(|cells| cells[2]).collect();
-        Ok(states == wanted && rows.iter().all(|cells| cells[5] == "yes"))
+        let are_kept = rows.iter().all(|cells| cells[5] == "yes");
+        ensure!(states == wanted && are_kept, "{shown}");
+        Ok(rows.iter().map(|cells| cells[1].to_string()).collect())
     };
-    let log = || scene.operator.log();
     scene
         .operator
-        .until(&format!("{wanted:?}"), WAIT_TIMEOUT, look, log)
-        .unwrap();
-    numbers
+        .until_value(&format!("{wanted:?}"), WAIT_TIMEOUT, look)
+        .unwrap()
+}
+
+fn rolls_back(scene: &Scene, more: &[&str]) -> String {
+    let back = plugin_command(scene, &[&["rollback", "hook"], more].concat());
+    assert_eq!(back.code, 0, "{}", back.stderr);
+    back.stdout
+}
+
+fn is_refused(scene: &Scene, words: &[&str], why: &str) {
+    let refused = plugin_command(scene, words);
+    assert!(refused.code == 1 && refused.stderr.contains(why), "{}", refused.stderr);
 }
 
 #[test]
 fn one_command_rolls_back_to_an_earlier_version() {
     let scene = Scene::new().unwrap();
     scene.deploy().unwrap();
-    let hooked = |value: &str| HOOKED.replace("\"b\"", &format!("\"{value}\""));
-    let has = |value: &'static str| {
-        let what = format!("the object of version {value}");
-        let look = || Ok(scene.get("configmap/hooked").is_ok_and(|map| map["data"]["a"] == value));
-        scene
-            .operator
-            .until(&what, WAIT_TIMEOUT, look, || scene.operator.log())
-            .unwrap();
-    };
     // The first version has two parts, and the second one part.
     let first = Guest::large("hook", &hooked("1"), 1 << 20);
     let first = scene
         .add(&scene.here, "resources", &first, &["--uncompressed"])
         .unwrap();
-    has("1");
+    scene.has("1");
     has_history(&scene, &["active"]);
-    let none = plugin_command(&scene, &["rollback", "hook"]);
-    assert!(
-        none.code == 1 && none.stderr.contains("keeps no other version"),
-        "{}",
-        none.stderr
-    );
+    is_refused(&scene, &["rollback", "hook"], "keeps no other version");
     let second = scene
         .add(&scene.here, "resources", &Guest::resources("hook", &hooked("2")), &[])
         .unwrap();
-    scene
-        .cluster
-        .kubectl(["--namespace", &scene.here, "delete", "configmap", "hook-1"])
-        .unwrap();
-    has("2");
+    scene.cluster.delete(&scene.here, "configmap/hook-1").unwrap();
+    scene.has("2");
     let numbers = has_history(&scene, &["superseded", "active"]);
 
-    let back = plugin_command(&scene, &["rollback", "hook"]);
-    assert_eq!(back.code, 0, "{}", back.stderr);
+    let said = rolls_back(&scene, &[]);
     assert!(
-        back.stdout
-            .starts_with("plugin 'hook' rolled back to revision 1 (sha256:"),
-        "{}",
-        back.stdout
+        said.starts_with("plugin 'hook' rolled back to revision 1 (sha256:"),
+        "{said}"
     );
-    has("1");
+    scene.has("1");
     has_history(&scene, &["superseded", "active"]);
     let deployment = scene.wait("health", |deployment| healthy(deployment, "True").is_some());
     assert!(uses(&deployment, "resources", "hook"));
 
     // A part that the version does not have is deleted.
-    let back = plugin_command(&scene, &["rollback", "hook", "--to-revision", &numbers[1]]);
-    assert_eq!(back.code, 0, "{}", back.stderr);
+    rolls_back(&scene, &["--to-revision", &numbers[1]]);
     assert!(scene.get("configmap/hook-1").is_err());
-    has("2");
+    scene.has("2");
 
     // After a rejected version, the last good one.
     scene
         .apply(&scene.here, &second.replace("digest: sha256:", "digest: sha256:00"))
         .unwrap();
     scene.wait("the rejection", |deployment| healthy(deployment, "False").is_some());
-    let back = plugin_command(&scene, &["rollback", "hook"]);
-    assert_eq!(back.code, 0, "{}", back.stderr);
+    rolls_back(&scene, &[]);
     scene.wait("health", |deployment| healthy(deployment, "True").is_some());
-    has("2");
+    scene.has("2");
 
     // kubectl meets no conflict with the command.
     let arguments = ["--namespace", &scene.here, "apply", "--server-side", "--filename=-"];
     let applied = scene.cluster.try_kubectl(arguments, &first).unwrap();
     assert!(applied.success, "{}", applied.stderr);
-    has("1");
+    scene.has("1");
 
     let all = plugin_command(&scene, &["history"]).stdout;
     assert!(all.contains("PluginDocument") && all.contains("  rejected  "), "{all}");
-    let unknown = plugin_command(&scene, &["rollback", "other"]);
-    assert!(
-        unknown.code == 1 && unknown.stderr.contains("there is no ConfigMap"),
-        "{}",
-        unknown.stderr
-    );
-    let unknown = plugin_command(&scene, &["rollback", "hook", "--to-revision", "99"]);
-    assert!(
-        unknown.code == 1 && unknown.stderr.contains("no revision 99"),
-        "{}",
-        unknown.stderr
-    );
+    is_refused(&scene, &["rollback", "other"], "there is no ConfigMap");
+    is_refused(&scene, &["rollback", "hook", "--to-revision", "99"], "no revision 99");
 }

@@ -1,6 +1,6 @@
 //! An operator with two namespaces, plugins that are added as users add them, and what its deployment says about them.
 
-use crate::operator::{deployment_of, example_objects, example_registry};
+use crate::operator::{condition, deployment_of, example_objects, example_registry};
 use crate::shared_cluster::documents;
 use anyhow::{Context, Result, ensure};
 use base64::Engine;
@@ -120,6 +120,23 @@ impl Scene {
         self.operator.until_value(what, WAIT_TIMEOUT, look).unwrap()
     }
 
+    /// Waits until it holds.
+    pub fn until(&self, what: &str, holds: impl FnMut() -> Result<bool>) {
+        let waited = self.operator.until(what, WAIT_TIMEOUT, holds, String::new);
+        waited.unwrap();
+    }
+
+    /// Waits until the object of [`hooked`] has this value.
+    pub fn has(&self, value: &str) {
+        let look = || {
+            let map = self.get("configmap/hooked")?;
+            ensure!(map["data"]["a"] == value, "{map:#}");
+            Ok(())
+        };
+        let what = format!("the object of version {value}");
+        self.operator.until_value(&what, WAIT_TIMEOUT, look).unwrap();
+    }
+
     /// Waits until the deployment was converted with a plugin of this stage and name.
     pub fn used(&self, stage: &str, name: &str) -> Value {
         self.wait(&format!("{name} in {stage}"), |deployment| {
@@ -161,9 +178,7 @@ impl Scene {
             }
             Ok(since.elapsed() > Duration::from_secs(5))
         };
-        self.operator
-            .until("silence", WAIT_TIMEOUT, quiet, String::new)
-            .unwrap();
+        self.until("silence", quiet);
         versions
     }
 
@@ -198,10 +213,7 @@ pub fn uses(deployment: &Value, stage: &str, name: &str) -> bool {
 }
 
 pub fn healthy<'v>(deployment: &'v Value, status: &str) -> Option<&'v Value> {
-    let conditions = deployment["status"]["conditions"].as_array()?;
-    conditions
-        .iter()
-        .find(|one| one["type"] == "PluginsHealthy" && one["status"] == status)
+    condition(deployment, "PluginsHealthy").filter(|one| one["status"] == status)
 }
 
 /// The installation's component of a stage.
@@ -223,3 +235,8 @@ pub fn altered(mut component: Vec<u8>, from: &str, to: &str) -> Vec<u8> {
 }
 
 pub const HOOKED: &str = r#"{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"hooked"},"data":{"a":"b"}}"#;
+
+/// [`HOOKED`] with this value.
+pub fn hooked(value: &str) -> String {
+    HOOKED.replace("\"b\"", &format!("\"{value}\""))
+}

@@ -2,7 +2,7 @@
 
 use super::scene::{HOOKED, Scene, altered, built_in, healthy, uses};
 use crate::guests::Guest;
-use boson_tests::WAIT_TIMEOUT;
+use crate::operator::condition;
 use boson_tests::cluster::Operator;
 use boson_tests::wrapper::wrapper;
 use serde_json::Value;
@@ -16,6 +16,15 @@ fn a_plugin_of_each_stage_changes_the_output_and_its_deletion_reverts_the_change
     assert!(healthy(&before, "True").is_some(), "{before:#}");
     assert!(scene.manifest().contains("connections: 5000"));
 
+    an_ops_plugin_is_answered_by_the_host(&scene);
+    variables_stay_placeholders(&scene);
+    links_have_another_property(&scene);
+    pods_render_by_the_same_rule(&scene);
+    settings_reach_the_rule(&scene);
+    an_object_is_added(&scene);
+}
+
+fn an_ops_plugin_is_answered_by_the_host(scene: &Scene) {
     let plugin = Guest::ops_with_wasi("no-ops");
     let maps = scene.add(&scene.here, "ops", &plugin, &[]).unwrap();
     let used = scene.used("ops", "no-ops")["status"]["plugins"].clone();
@@ -33,15 +42,11 @@ fn a_plugin_of_each_stage_changes_the_output_and_its_deletion_reverts_the_change
     scene.remove(&scene.here, &maps).unwrap();
     scene.used("ops", "ops");
     assert!(scene.manifest().contains("connections: 5000"));
+}
 
-    let maps = scene
-        .add(
-            &scene.own,
-            "variables",
-            &Guest::variables("no-variables"),
-            &["--deployment", "nats"],
-        )
-        .unwrap();
+fn variables_stay_placeholders(scene: &Scene) {
+    let (plugin, options) = (Guest::variables("no-variables"), ["--deployment", "nats"]);
+    let maps = scene.add(&scene.own, "variables", &plugin, &options).unwrap();
     scene.used("variables", "no-variables");
     assert!(
         scene.newest("nats.desired-manifest").contains("((broker_password))"),
@@ -49,70 +54,52 @@ fn a_plugin_of_each_stage_changes_the_output_and_its_deletion_reverts_the_change
     );
     scene.remove(&scene.own, &maps).unwrap();
     scene.used("variables", "variables");
+}
 
+fn links_have_another_property(scene: &Scene) {
     let links = altered(built_in("links"), "dns_domain_name", "dns_domain_nam3");
-    let maps = scene
-        .add(
-            &scene.own,
-            "links",
-            &links,
-            &["--name", "other-links", "--uncompressed"],
-        )
-        .unwrap();
+    let options = ["--name", "other-links", "--uncompressed"];
+    let maps = scene.add(&scene.own, "links", &links, &options).unwrap();
     scene.used("links", "other-links");
     assert!(scene.newest("nats.ig-resolved.broker").contains("dns_domain_nam3"));
     scene.remove(&scene.own, &maps).unwrap();
     scene.used("links", "links");
+}
 
+fn pods_render_by_the_same_rule(scene: &Scene) {
     let content = "processes: [{name: other, executable: /bin/other}]";
-    let maps = scene
-        .add(&scene.here, "render", &Guest::render("other-render", content), &[])
-        .unwrap();
+    let plugin = Guest::render("other-render", content);
+    let maps = scene.add(&scene.here, "render", &plugin, &[]).unwrap();
     scene.used("render", "other-render");
     assert!(scene.newest("nats.bpm.broker").contains("/bin/other"));
-    let set = scene.get("quarksstatefulset/nats-broker").unwrap().to_string();
-    assert!(
-        set.contains("render=/var/run/boson/plugins/render"),
-        "pods render by the same rule: {set}"
-    );
-    let copies = scene.get("configmap").unwrap();
-    let copies = copies["items"]
-        .as_array()
-        .unwrap()
-        .iter()
-        .filter_map(|map| map["metadata"]["name"].as_str())
-        .filter(|name| name.starts_with("nats.plugin-"));
+    let broker = || scene.get("quarksstatefulset/nats-broker").unwrap().to_string();
+    let set = broker();
+    assert!(set.contains("render=/var/run/boson/plugins/render"), "{set}");
+    let all = scene.cluster.list(&scene.here, "configmap", "").unwrap();
+    let names = all.iter().filter_map(|map| map["metadata"]["name"].as_str());
+    let copies = names.filter(|name| name.starts_with("nats.plugin-"));
     assert_eq!(copies.count(), 2, "the settings, and the component");
     scene.remove(&scene.here, &maps).unwrap();
     scene.used("render", "render");
-    let set = scene.get("quarksstatefulset/nats-broker").unwrap().to_string();
+    let set = broker();
     assert!(!set.contains("plugins/render"), "{set}");
+}
 
+fn settings_reach_the_rule(scene: &Scene) {
     let settings = scene.operator.files().join("settings.yml");
     fs::write(&settings, "uids: {messaging: 4711}\n").unwrap();
-    let settings = settings.to_str().unwrap();
-    let maps = scene
-        .add(
-            &scene.own,
-            "bpm",
-            &built_in("bpm"),
-            &["--name", "other-bpm", "--settings", settings],
-        )
-        .unwrap();
+    let options = ["--name", "other-bpm", "--settings", settings.to_str().unwrap()];
+    let maps = scene.add(&scene.own, "bpm", &built_in("bpm"), &options).unwrap();
     scene.used("bpm", "other-bpm");
-    assert!(
-        scene
-            .get("quarksstatefulset/nats-broker")
-            .unwrap()
-            .to_string()
-            .contains("4711")
-    );
+    let set = scene.get("quarksstatefulset/nats-broker").unwrap().to_string();
+    assert!(set.contains("4711"), "{set}");
     scene.remove(&scene.own, &maps).unwrap();
     scene.used("bpm", "bpm");
+}
 
-    let maps = scene
-        .add(&scene.here, "resources", &Guest::resources("hook", HOOKED), &[])
-        .unwrap();
+fn an_object_is_added(scene: &Scene) {
+    let plugin = Guest::resources("hook", HOOKED);
+    let maps = scene.add(&scene.here, "resources", &plugin, &[]).unwrap();
     scene.used("resources", "hook");
     assert_eq!(scene.get("configmap/hooked").unwrap()["data"]["a"], "b");
     scene.remove(&scene.here, &maps).unwrap();
@@ -153,11 +140,9 @@ fn a_restart_converts_with_the_same_plugins_and_changes_nothing() {
                     .is_some_and(|count| count != "0")
             })
         };
-        let converted = || Ok(has_converted(&scene.operator) || has_converted(&other));
-        scene
-            .operator
-            .until("a conversion", WAIT_TIMEOUT, converted, || other.log())
-            .unwrap();
+        scene.until("a conversion", || {
+            Ok(has_converted(&scene.operator) || has_converted(&other))
+        });
         assert_eq!(scene.settled(), before, "round {round}");
         other.stop().unwrap();
     }
@@ -188,11 +173,8 @@ fn a_wrapper_leaves_the_work_to_the_rule_and_a_check_fails_a_conversion_once_it_
 
     let converted = |status: &'static str, reason: Option<&'static str>| {
         move |deployment: &Value| {
-            let all = deployment["status"]["conditions"].as_array();
-            all.into_iter().flatten().any(|one| {
-                let is_it = one["type"] == "Converted" && one["status"] == status;
-                is_it && reason.is_none_or(|reason| one["reason"] == reason)
-            })
+            condition(deployment, "Converted")
+                .is_some_and(|one| one["status"] == status && reason.is_none_or(|reason| one["reason"] == reason))
         }
     };
     let check = Guest::check("policy", "policy-odd", "this is odd");

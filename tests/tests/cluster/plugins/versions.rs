@@ -1,10 +1,9 @@
 //! New versions of a plugin: their cases, a trial as a shadow, their change during conversions, and their metrics.
 
-use super::scene::{HOOKED, Scene, healthy, uses};
+use super::scene::{HOOKED, Scene, healthy, hooked, uses};
 use crate::guests::Guest;
 use crate::operator_process::is;
 use anyhow::{Context, Result, ensure};
-use boson_tests::WAIT_TIMEOUT;
 use boson_tests::host;
 use serde_json::{Value, json};
 use std::fs;
@@ -47,7 +46,7 @@ fn a_version_that_fails_its_case_is_rejected_and_the_last_good_one_stays() {
     let before = digest(&deployment);
 
     // `host plugin pack` refuses this; whoever writes the ConfigMap in another way meets the operator.
-    let second = Guest::resources("hook", &HOOKED.replace("\"b\"", "\"c\""));
+    let second = Guest::resources("hook", &hooked("c"));
     let file = scene.operator.files().join("plugin.wasm");
     fs::write(&file, &second).unwrap();
     let packed = host(
@@ -163,7 +162,7 @@ fn a_shadow_plugin_reports_what_it_would_change_and_changes_nothing() {
         (maps, deployment)
     };
 
-    let other = Guest::resources("hook", &HOOKED.replace("\"b\"", "\"other\""));
+    let other = Guest::resources("hook", &hooked("other"));
     let (_, deployment) = shadow(&other, "False", "1 of 1 calls differ: ConfigMap/hooked /data/a");
     let message = condition(&deployment, "ShadowPluginsAgree").unwrap()["message"].to_string();
     assert!(message.contains("shadow plugin 'hook', sha256:"), "{message}");
@@ -200,25 +199,16 @@ fn new_versions_while_a_deployment_is_converted_fail_no_conversion() {
         count.unwrap().trim().parse::<u32>().unwrap()
     };
     let before = conversions();
-    let hooked = |version: usize| HOOKED.replace("\"b\"", &format!("\"{version}\""));
     for version in 0..=12 {
         // Alone, beside an input that changes, and faster than conversions end.
-        let hook = Guest::resources("hook", &hooked(version));
+        let value = version.to_string();
+        let hook = Guest::resources("hook", &hooked(&value));
         scene.add(&scene.here, "resources", &hook, &[]).unwrap();
         let scale = format!("- type: replace\n  path: /tags?/round\n  value: \"{version}\"\n");
         let ops = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "nats-scale"}, "data": {"ops": scale}});
         scene.apply(&scene.here, &ops.to_string()).unwrap();
         if version % 4 == 0 {
-            let value = version.to_string();
-            let look = || {
-                Ok(scene
-                    .get("configmap/hooked")
-                    .is_ok_and(|map| map["data"]["a"] == value.as_str()))
-            };
-            scene
-                .operator
-                .until(&value, WAIT_TIMEOUT, look, || scene.operator.log())
-                .unwrap();
+            scene.has(&value);
         }
         let conditions = scene.get("boshdeployment/nats").unwrap()["status"]["conditions"].to_string();
         assert!(
@@ -277,8 +267,5 @@ fn the_metrics_of_a_version_begin_and_end_with_its_use() {
 
     scene.remove(&scene.here, &maps).unwrap();
     let ended = || Ok(!scene.operator.ask("/metrics")?.contains(digest));
-    scene
-        .operator
-        .until("the end of its series", WAIT_TIMEOUT, ended, || scene.operator.log())
-        .unwrap();
+    scene.until("the end of its series", ended);
 }
