@@ -63,7 +63,6 @@ fn reviews(env: &Environment) -> u64 {
 fn errors_are_reported_before_an_object_is_stored() {
     let mut env = env("admission");
     let ops = |name: &str, text: &str| config_map(name, "ops", text);
-    let deploy = |env: &Environment| env.deploy().unwrap();
     let broken = env.deployment(&["broken"]);
     env.apply(&[
         ops("broken", "- type: remove\n  path: /instance_gruops/0\n"),
@@ -84,58 +83,10 @@ fn errors_are_reported_before_an_object_is_stored() {
         early.stderr.contains("there is no ConfigMap 'nats-manifest'"),
         "{early:?}"
     );
-    deploy(&env);
-
-    let denied = try_out(&env, &broken);
-    assert!(!denied.success, "{denied:?}");
-    assert!(denied.stderr.contains("configmap/broken/ops:2:9"), "{denied:?}");
-    assert!(
-        denied.stderr.contains("Expected to find a map key 'instance_gruops'"),
-        "{denied:?}"
-    );
-    let quoting = try_out(&env, &env.deployment(&["quoting"]));
-    assert!(!quoting.success && quoting.stderr.contains("<redacted>"), "{quoting:?}");
-    assert!(!quoting.stderr.contains("CANARY"), "{quoting:?}");
-    let mut clouded = env.deployment(&[]);
-    clouded["spec"]["cloudConfig"] = json!({"type": "configmap", "name": "cloud"});
-    let clouded = try_out(&env, &clouded);
-    assert!(!clouded.success, "{clouded:?}");
-    let words = "references unknown availability zone 'z1'";
-    assert!(
-        clouded.stderr.contains(words) && clouded.stderr.contains("configmap/nats-manifest/manifest:"),
-        "{clouded:?}"
-    );
-    let warned = try_out(&env, &env.deployment(&["warned"]));
-    assert!(warned.success, "{warned:?}");
-    assert!(
-        warned.stderr.contains("Warning: configmap/warned/ops:3:") && warned.stderr.contains("director_uuid"),
-        "{warned:?}"
-    );
-
-    // Changes outside of the spec are not reviewed.
-    let before = reviews(&env);
-    assert!(before >= 3);
-    env.kubectl(&["label", "boshdeployment/nats", "some=label"]).unwrap();
-    let status = [
-        "patch",
-        "boshdeployment/nats",
-        "--subresource=status",
-        "--type=merge",
-        "--patch={\"status\":{\"message\":\"x\"}}",
-    ];
-    env.kubectl(&status).unwrap();
-    assert_eq!(reviews(&env), before);
-
-    // New certificates, of a new authority, while it runs.
-    let key = |env: &Environment| {
-        env.get("secret/boson-webhook")
-            .map(|secret| secret["data"]["tls.key"].clone())
-    };
-    let old = key(&env).unwrap();
-    env.kubectl(&["delete", "secret/boson-webhook"]).unwrap();
-    until(&env, &broken, "a refusal with another certificate", |answer| {
-        !answer.success && key(&env).is_ok_and(|new| new != old)
-    });
+    env.deploy().unwrap();
+    mistakes_are_reported_with_their_places(&env, &broken);
+    changes_outside_of_the_spec_are_not_reviewed(&env);
+    certificates_of_another_authority_are_trusted(&env, &broken);
 
     env.apply(&[ops("broken", "- type: replace\n  path: /tags?/x\n  value: y\n")])
         .unwrap();
@@ -150,6 +101,59 @@ fn errors_are_reported_before_an_object_is_stored() {
     let stored = apply(&env, &broken, &[]);
     assert!(stored.success, "{stored:?}");
     is_deleted_with_its_namespace(&env);
+}
+
+fn mistakes_are_reported_with_their_places(env: &Environment, broken: &Value) {
+    let denied = try_out(env, broken);
+    assert!(!denied.success, "{denied:?}");
+    assert!(denied.stderr.contains("configmap/broken/ops:2:9"), "{denied:?}");
+    assert!(
+        denied.stderr.contains("Expected to find a map key 'instance_gruops'"),
+        "{denied:?}"
+    );
+    let quoting = try_out(env, &env.deployment(&["quoting"]));
+    assert!(!quoting.success && quoting.stderr.contains("<redacted>"), "{quoting:?}");
+    assert!(!quoting.stderr.contains("CANARY"), "{quoting:?}");
+    let mut clouded = env.deployment(&[]);
+    clouded["spec"]["cloudConfig"] = json!({"type": "configmap", "name": "cloud"});
+    let clouded = try_out(env, &clouded);
+    assert!(!clouded.success, "{clouded:?}");
+    let words = "references unknown availability zone 'z1'";
+    assert!(
+        clouded.stderr.contains(words) && clouded.stderr.contains("configmap/nats-manifest/manifest:"),
+        "{clouded:?}"
+    );
+    let warned = try_out(env, &env.deployment(&["warned"]));
+    assert!(warned.success, "{warned:?}");
+    assert!(
+        warned.stderr.contains("Warning: configmap/warned/ops:3:") && warned.stderr.contains("director_uuid"),
+        "{warned:?}"
+    );
+}
+
+fn changes_outside_of_the_spec_are_not_reviewed(env: &Environment) {
+    let before = reviews(env);
+    assert!(before >= 3);
+    env.kubectl(&["label", "boshdeployment/nats", "some=label"]).unwrap();
+    let status = [
+        "patch",
+        "boshdeployment/nats",
+        "--subresource=status",
+        "--type=merge",
+        "--patch={\"status\":{\"message\":\"x\"}}",
+    ];
+    env.kubectl(&status).unwrap();
+    assert_eq!(reviews(env), before);
+}
+
+/// New ones, while the operator runs.
+fn certificates_of_another_authority_are_trusted(env: &Environment, broken: &Value) {
+    let key = || Ok::<_, anyhow::Error>(env.get("secret/boson-webhook")?["data"]["tls.key"].clone());
+    let old = key().unwrap();
+    env.kubectl(&["delete", "secret/boson-webhook"]).unwrap();
+    until(env, broken, "a refusal with another certificate", |answer| {
+        !answer.success && key().is_ok_and(|new| new != old)
+    });
 }
 
 fn is_deleted_with_its_namespace(env: &Environment) {

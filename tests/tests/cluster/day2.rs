@@ -26,6 +26,11 @@ fn done(user: &Reader<'_>, arguments: &[&str]) -> Ran {
     ran
 }
 
+fn refused(user: &Reader<'_>, arguments: &[&str], why: &str) {
+    let ran = run(user, arguments);
+    assert!(ran.code == 1 && ran.stderr.contains(why), "{}", ran.stderr);
+}
+
 /// The rows of the table of a command.
 fn rows(user: &Reader<'_>, arguments: &[&str]) -> Vec<Value> {
     let printed: Value = serde_json::from_str(&done(user, &[arguments, &["--json"]].concat()).stdout).unwrap();
@@ -73,12 +78,7 @@ async fn a_cancelled_rollout_begins_no_update_until_it_is_resumed() {
     tenant.deployment("d", &[]).await;
     settled(&tenant, "the deployment", |pods| pods.len() == 3).await;
     let user = Reader::new(&tenant, "user", USER);
-    let refused = run(&user, &["cancel", "-d", "d"]);
-    assert!(
-        refused.code == 1 && refused.stderr.contains("no rollout in progress"),
-        "{}",
-        refused.stderr
-    );
+    refused(&user, &["cancel", "-d", "d"], "no rollout in progress");
     // The canary does not become ready.
     drop(kubelet);
     write(&tenant, 3, "example.org").await;
@@ -164,10 +164,7 @@ async fn volume(tenant: &Tenant, name: &str) -> String {
             "storageClassName": tenant.namespace,
             "persistentVolumeReclaimPolicy": "Delete", "hostPath": {"path": format!("/tmp/{name}")}},
     });
-    let scratch = tempfile::NamedTempFile::new().unwrap();
-    std::fs::write(scratch.path(), volume.to_string()).unwrap();
-    let words = ["apply", "--filename", scratch.path().to_str().unwrap()];
-    shared().unwrap().kubectl(words).unwrap();
+    shared().unwrap().apply("", &[volume]).unwrap();
     name
 }
 
@@ -207,21 +204,12 @@ async fn a_stopped_instance_gets_another_disk_and_the_one_before_is_kept() {
     let bound = volume_of(CLAIM).await;
     assert_eq!(bound, first, "a class by default would make another volume");
     let second = volume(&tenant, "second").await;
-    let refused = run(&user, &["attach-disk", "web/0", &second, "-d", "d"]);
-    assert!(
-        refused.code == 1 && refused.stderr.contains("must be stopped"),
-        "{}",
-        refused.stderr
-    );
-    let refused = run(&user, &["delete-disk", CLAIM, "--yes"]);
-    assert!(
-        refused.code == 1 && refused.stderr.contains("is not orphaned"),
-        "{}",
-        refused.stderr
-    );
+    let attach = ["attach-disk", "web/0", &second, "-d", "d"];
+    refused(&user, &attach, "must be stopped");
+    refused(&user, &["delete-disk", CLAIM, "--yes"], "is not orphaned");
 
     done(&user, &["stop", "web", "-d", "d", "--yes"]);
-    done(&user, &["attach-disk", "web/0", &second, "-d", "d"]);
+    done(&user, &attach);
     assert_eq!(volume_of(CLAIM).await, second);
     let orphans = rows(&user, &["disks", "--orphaned"]);
     assert_eq!(
@@ -231,12 +219,9 @@ async fn a_stopped_instance_gets_another_disk_and_the_one_before_is_kept() {
     );
     let orphan = orphans[0]["disk_cid"].as_str().unwrap().to_string();
     assert_eq!(volume_of(&orphan).await, first);
-    let get = |name: &str| -> Value {
-        let text = within(&format!("get persistentvolume {name} --output=json"));
-        serde_json::from_str(&text).unwrap()
-    };
-    for volume in [&first, &second] {
-        assert_eq!(get(volume)["spec"]["persistentVolumeReclaimPolicy"], "Delete");
+    for name in [&first, &second] {
+        let volume = shared().unwrap().get("", &format!("persistentvolume/{name}")).unwrap();
+        assert_eq!(volume["spec"]["persistentVolumeReclaimPolicy"], "Delete");
     }
 
     // And back.

@@ -167,27 +167,7 @@ async fn a_deploy_stores_its_inputs_and_a_rollback_applies_them_again() {
     let fields = json!({"apiVersion": OURS, "kind": "BOSHDeployment", "metadata": {"name": "d"},
         "spec": {"manifest": first["spec"]["manifest"], "variables": {"retain": "Always"}}});
     tenant.apply(fields).await;
-    let before = deployer.versions().await;
-    let generation = deployer.object().await["metadata"]["generation"].clone();
-    let ran = deployer.deploy(&["--yes"]);
-    succeeded(
-        &ran,
-        &[
-            "no differences\n",
-            "has these inputs already: revision 1\n",
-            "revision 1 is ready (",
-        ],
-    );
-    let ran = deployer.deploy_with("other", &["--dry-run"]);
-    succeeded(&ran, &["restart web/0", "given values:\n  word: another value\n"]);
-    let ran = deployer.deploy(&["-o", "scale.yml", "-v", "count=2", "--dry-run"]);
-    succeeded(&ran, &["+ create web/1\n", "revision 2 can be applied (dry run)\n"]);
-    failed(
-        &deployer.deploy(&["-o", "scale.yml", "-v", "count=2"]),
-        "is not a terminal",
-    );
-    same_inputs(&before, &deployer.versions().await);
-    assert_eq!(deployer.object().await["metadata"]["generation"], generation);
+    what_is_deployed_already_and_dry_runs_change_nothing(&deployer).await;
 
     let ran = deployer.deploy(&["-o", "scale.yml", "-v", "count=2", "--max-in-flight", "1", "--yes"]);
     succeeded(
@@ -218,6 +198,30 @@ async fn a_deploy_stores_its_inputs_and_a_rollback_applies_them_again() {
     assert_eq!(third["spec"]["vars"], first["spec"]["vars"]);
     history_and_garbage(&deployer).await;
     refused(&deployer);
+}
+
+async fn what_is_deployed_already_and_dry_runs_change_nothing(deployer: &Deployer<'_>) {
+    let before = deployer.versions().await;
+    let generation = deployer.object().await["metadata"]["generation"].clone();
+    let ran = deployer.deploy(&["--yes"]);
+    succeeded(
+        &ran,
+        &[
+            "no differences\n",
+            "has these inputs already: revision 1\n",
+            "revision 1 is ready (",
+        ],
+    );
+    let ran = deployer.deploy_with("other", &["--dry-run"]);
+    succeeded(&ran, &["restart web/0", "given values:\n  word: another value\n"]);
+    let ran = deployer.deploy(&["-o", "scale.yml", "-v", "count=2", "--dry-run"]);
+    succeeded(&ran, &["+ create web/1\n", "revision 2 can be applied (dry run)\n"]);
+    failed(
+        &deployer.deploy(&["-o", "scale.yml", "-v", "count=2"]),
+        "is not a terminal",
+    );
+    same_inputs(&before, &deployer.versions().await);
+    assert_eq!(deployer.object().await["metadata"]["generation"], generation);
 }
 
 /// Before the first deploy.

@@ -11,6 +11,7 @@ use std::fs;
 /// In no output.
 const VALUE: &str = "CANARY-VALUE";
 const IMPORTER: &str = "--verb=get,create,update --resource=secrets";
+const IMPORT: [&str; 4] = ["import", "-d", "d", "--json"];
 const VARIABLES: &str = "
 - {name: word, type: password}
 - {name: ca, type: certificate, options: {is_ca: true, common_name: ca}}
@@ -23,6 +24,12 @@ fn manifest() -> String {
         ..Small::default()
     };
     small.manifest()
+}
+
+async fn deploy(tenant: &Tenant) {
+    tenant.config_map("d-manifest", "manifest", &manifest()).await;
+    tenant.deployment("d", &[]).await;
+    tenant.applied("d").await;
 }
 
 async fn data(tenant: &Tenant, secret: &str) -> Value {
@@ -64,9 +71,7 @@ async fn the_operator_keeps_the_imported_password_and_ca() {
     // The values of the director: those that another deployment has.
     let director = operator.tenant("director");
     director.secret("d.var-implicit-domain", "value", "example.com").await;
-    director.config_map("d-manifest", "manifest", &manifest()).await;
-    director.deployment("d", &[]).await;
-    director.applied("d").await;
+    deploy(&director).await;
     let (ca, leaf) = (texts(&director, "d.var-ca").await, texts(&director, "d.var-leaf").await);
     let of_type = |kind: &str, name: &str, value: Value| json!({"name": name, "type": kind, "value": value});
     let export = json!({"credentials": [
@@ -82,17 +87,8 @@ async fn the_operator_keeps_the_imported_password_and_ca() {
     fs::write(importer.folder().join("export.json"), export.to_string()).unwrap();
     fs::write(importer.folder().join("manifest.yml"), manifest()).unwrap();
     let import = |more: &[&str]| {
-        let fixed = [
-            "import",
-            "-d",
-            "d",
-            "--credhub-export",
-            "export.json",
-            "--manifest",
-            "manifest.yml",
-            "--json",
-        ];
-        importer.run(&[&fixed[..], more].concat())
+        let from = ["--credhub-export", "export.json", "--manifest", "manifest.yml"];
+        importer.run(&[&IMPORT[..], &from, more].concat())
     };
     let all = |state| {
         let unused = ("/director/other/word", "unused");
@@ -110,9 +106,7 @@ async fn the_operator_keeps_the_imported_password_and_ca() {
     let ran = import(&["--apply", "--yes"]);
     assert_eq!((ran.code, states(&ran)), (0, all("new")), "{}", ran.stderr);
 
-    tenant.config_map("d-manifest", "manifest", &manifest()).await;
-    tenant.deployment("d", &[]).await;
-    tenant.applied("d").await;
+    deploy(&tenant).await;
     let word = BTreeMap::from([("password".to_string(), VALUE.to_string())]);
     assert_eq!(texts(&tenant, "d.var-word").await, word);
     assert_eq!(texts(&tenant, "d.var-ca").await, ca);
@@ -128,10 +122,7 @@ async fn the_operator_keeps_the_imported_password_and_ca() {
     let ran = import(&["--apply", "--yes"]);
     assert_eq!((ran.code, states(&ran)), (0, all("same")), "{}", ran.stderr);
     fs::write(importer.folder().join("vars.yml"), "word: another\n").unwrap();
-    let import = |more: &[&str]| {
-        let fixed = ["import", "-d", "d", "--vars-store", "vars.yml", "--json"];
-        importer.run(&[&fixed[..], more].concat())
-    };
+    let import = |more: &[&str]| importer.run(&[&IMPORT[..], &["--vars-store", "vars.yml"], more].concat());
     let ran = import(&["--apply", "--yes"]);
     assert_eq!((ran.code, states(&ran)), (1, pairs(&[("word", "differs")])));
     assert!(ran.stderr.contains("'d.var-word'"), "{}", ran.stderr);
@@ -147,7 +138,7 @@ async fn a_missing_permission_is_named() {
     let tenant = operator.tenant("d");
     let reader = Reader::new(&tenant, "reader", "--verb=get --resource=secrets");
     fs::write(reader.folder().join("vars.yml"), format!("word: {VALUE}\n")).unwrap();
-    let fixed = ["import", "-d", "d", "--vars-store", "vars.yml", "--json"];
+    let fixed = [&IMPORT[..], &["--vars-store", "vars.yml"]].concat();
     let ran = reader.run(&fixed);
     assert_eq!(
         (ran.code, states(&ran)),

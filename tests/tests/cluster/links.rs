@@ -178,6 +178,39 @@ fn pods_get_the_links_that_they_ask_for_or_a_clear_answer() {
     let other = shared().unwrap().namespace("link-pods-other").unwrap();
     let mut env = deployed("link-pods", &other);
     until_created(&env, &pod("asks", &annotations("nats", BROKER)));
+    a_pod_has_its_link_in_files_and_variables(&env);
+    pods_that_cannot_get_their_links_are_refused(&env, &other);
+
+    // Without the operator: other pods do not depend on it, and a pod that asks gets an answer that names the webhook.
+    env.operator.kill();
+    created(&env, &pod("unrelated", &json!({"some": "annotation"})));
+    created(&env, &pod("conversion", &json!({DEPLOYMENT: "nats"})));
+    let later = pod("later", &annotations("nats", BROKER));
+    let words = r#"failed calling webhook "links-of-pods.quarks.cloudfoundry.org""#;
+    refused(&env, &env.namespace, &later, &[words, "InternalError"]);
+    env.operator.start().unwrap();
+    until_created(&env, &later);
+    let configuration = format!("mutatingwebhookconfiguration/boson.{}", env.namespace);
+    let owner = &env.get(&configuration).unwrap()["metadata"]["ownerReferences"][0];
+    assert_eq!(
+        (&owner["kind"], &owner["name"]),
+        (&json!("Namespace"), &json!(env.namespace))
+    );
+}
+
+fn created(env: &Environment, object: &Value) {
+    let answer = create(env, &env.namespace, object);
+    assert!(answer.success, "{answer:?}");
+}
+
+/// The answer has these words.
+fn refused(env: &Environment, namespace: &str, object: &Value, words: &[&str]) {
+    let answer = create(env, namespace, object);
+    let is_clear = words.iter().all(|words| answer.stderr.contains(*words));
+    assert!(!answer.success && is_clear, "{words:?}: {answer:?}");
+}
+
+fn a_pod_has_its_link_in_files_and_variables(env: &Environment) {
     let asks = env.get("pod/asks").unwrap();
     let secret = "link-nats-broker-main-broker";
     let volumes = asks["spec"]["volumes"].as_array().unwrap();
@@ -210,7 +243,9 @@ fn pods_get_the_links_that_they_ask_for_or_a_clear_answer() {
     let password = env.get("secret/nats.var-broker-password").unwrap()["data"]["password"].clone();
     assert!(!asks.to_string().contains(&env.decoded(&password).unwrap()));
     assert!(asks["metadata"]["annotations"][DIGEST].is_string());
+}
 
+fn pods_that_cannot_get_their_links_are_refused(env: &Environment, other: &str) {
     for (what, deployment, consumes, reason, words) in [
         (
             "json",
@@ -248,40 +283,12 @@ fn pods_get_the_links_that_they_ask_for_or_a_clear_answer() {
             "needs the annotation quarks.cloudfoundry.org/deployment",
         ),
     ] {
-        let answer = create(&env, &env.namespace, &pod(what, &annotations(deployment, consumes)));
-        assert!(!answer.success, "{what}: {answer:?}");
-        assert!(
-            answer.stderr.contains(words) && answer.stderr.contains(reason),
-            "{what}: {answer:?}"
-        );
+        let pod = pod(what, &annotations(deployment, consumes));
+        refused(env, &env.namespace, &pod, &[words, reason]);
         assert!(env.get(&format!("pod/{what}")).is_err(), "{what}");
     }
-    let answer = create(&env, &other, &pod("foreign", &annotations("nats", BROKER)));
     let words = format!("namespace '{other}' has no BOSHDeployment 'nats'");
-    assert!(!answer.success && answer.stderr.contains(&words), "{answer:?}");
-
-    // Without the operator: other pods do not depend on it, and a pod that asks gets an answer that names the webhook.
-    env.operator.kill();
-    let unrelated = create(&env, &env.namespace, &pod("unrelated", &json!({"some": "annotation"})));
-    assert!(unrelated.success, "{unrelated:?}");
-    let job = json!({DEPLOYMENT: "nats"});
-    assert!(create(&env, &env.namespace, &pod("conversion", &job)).success);
-    let later = pod("later", &annotations("nats", BROKER));
-    let answer = create(&env, &env.namespace, &later);
-    assert!(!answer.success, "{answer:?}");
-    let words = r#"failed calling webhook "links-of-pods.quarks.cloudfoundry.org""#;
-    assert!(
-        answer.stderr.contains(words) && answer.stderr.contains("InternalError"),
-        "{answer:?}"
-    );
-    env.operator.start().unwrap();
-    until_created(&env, &later);
-    let configuration = format!("mutatingwebhookconfiguration/boson.{}", env.namespace);
-    let owner = &env.get(&configuration).unwrap()["metadata"]["ownerReferences"][0];
-    assert_eq!(
-        (&owner["kind"], &owner["name"]),
-        (&json!("Namespace"), &json!(env.namespace))
-    );
+    refused(env, other, &pod("foreign", &annotations("nats", BROKER)), &[&words]);
 }
 
 #[test]

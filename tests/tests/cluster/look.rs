@@ -91,18 +91,7 @@ async fn deployments_are_shown_as_bosh_shows_them_and_nothing_is_written() {
     });
     assert_eq!(rows(&reader, &["errands", "-d", "d"]), [json!([errand])]);
     disks(&tenant, &reader).await;
-    let mut variables = rows(&reader, &["variables", "-d", "d"]);
-    for row in variables[0].as_array_mut().unwrap() {
-        let expires = row.as_object_mut().unwrap().remove("expires").unwrap();
-        assert_eq!(expires != "", row["type"] == "certificate", "{row}");
-    }
-    let variable = |id: &str, name: &str, kind: &str, source: &str| json!({"id": id, "name": name, "type": kind, "source": source});
-    let wanted = json!([
-        variable("d.var-ca", "ca", "certificate", "generated"),
-        variable("d.var-implicit-port", "port", "", "given"),
-        variable("d.var-word", "word", "password", "generated"),
-    ]);
-    assert_eq!(variables, [wanted]);
+    variables(&reader);
     let manifest = reader.run(&["manifest", "-d", "d"]);
     assert!(
         manifest.stdout.contains("\ninstance_groups:\n- name: web\n"),
@@ -122,6 +111,26 @@ async fn deployments_are_shown_as_bosh_shows_them_and_nothing_is_written() {
         graph.stderr
     );
 
+    all_requests_read(&reader);
+    texts_and_errors(&tenant, &reader);
+}
+
+fn variables(reader: &Reader<'_>) {
+    let mut variables = rows(reader, &["variables", "-d", "d"]);
+    for row in variables[0].as_array_mut().unwrap() {
+        let expires = row.as_object_mut().unwrap().remove("expires").unwrap();
+        assert_eq!(expires != "", row["type"] == "certificate", "{row}");
+    }
+    let variable = |id: &str, name: &str, kind: &str, source: &str| json!({"id": id, "name": name, "type": kind, "source": source});
+    let wanted = json!([
+        variable("d.var-ca", "ca", "certificate", "generated"),
+        variable("d.var-implicit-port", "port", "", "given"),
+        variable("d.var-word", "word", "password", "generated"),
+    ]);
+    assert_eq!(variables, [wanted]);
+}
+
+fn all_requests_read(reader: &Reader<'_>) {
     let used = reader.used();
     let requests: Vec<String> = used.permissions.iter().map(ToString::to_string).collect();
     let ours = |verb: &str, kind: &str| format!("{verb} {kind}.quarks.cloudfoundry.org");
@@ -138,7 +147,6 @@ async fn deployments_are_shown_as_bosh_shows_them_and_nothing_is_written() {
     ];
     assert_eq!(requests, wanted);
     assert!(used.forbidden.is_empty(), "{:?}", used.forbidden);
-    texts_and_errors(&tenant, &reader);
 }
 
 /// The disk of the errand, and one of an instance that was removed.

@@ -12,6 +12,8 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 const MAX_MEMORY_BYTES: u64 = 2 << 30;
+/// Deployments that need much memory.
+const EATERS: usize = 8;
 
 /// A namespace that asks for too much.
 struct Attack<'s> {
@@ -39,10 +41,64 @@ impl Attack<'_> {
             .unwrap()
     }
 
+    /// One ConfigMap, many times; one with nothing but values; many documents of a web server; and many templates that
+    /// need memory.
+    fn begin(&self, server: &Server) {
+        let values = format!("- {{type: replace, path: /x?, value: [{}]}}\n", "~,".repeat(300_000));
+        self.apply(&[config_map("list", "ops", &Self::list())]);
+        self.apply(&[config_map("values", "ops", &values)]);
+        let of_map = |name: &str| json!({"type": "configmap", "name": name});
+        self.deploy("again", "small", &vec![of_map("list"); 64]);
+        for nth in 0..4 {
+            self.deploy(&format!("values-{nth}"), "small", &[of_map("values")]);
+        }
+        let text = format!("# {}\n", "x".repeat((4 << 20) - 100));
+        let url = |nth: usize| {
+            let path = format!("/{nth}.yml");
+            server.put(&path, &text);
+            json!({"type": "url", "name": server.url(&path)})
+        };
+        self.deploy("urls", "small", &(0..128).map(url).collect::<Vec<_>>());
+        for nth in 0..EATERS {
+            self.deploy(&format!("eater-{nth}"), "eater", &[]);
+        }
+    }
+
+    fn list() -> String {
+        format!("- type: replace\n  path: /x?\n  value:\n{}", "  - a\n".repeat(150_000))
+    }
+
+    /// The conditions are about the current state, and clients that wait for it are notified at once.
+    fn repeated_input_is_refused_and_whoever_waits_is_told(&self) {
+        let reported = self.refused("again", "DeploymentTooLarge");
+        assert!(
+            reported.contains("configmap/list/ops (") && reported.contains(", 64 times)"),
+            "{reported}"
+        );
+        self.is_told();
+        self.apply(&[config_map("list", "ops", &format!("{}# edited\n", Self::list()))]);
+        self.is_told();
+    }
+
+    fn is_told(&self) {
+        let kubeconfig = self.env.cluster.kubeconfig();
+        let place = [
+            "--namespace",
+            self.namespace,
+            "--kubeconfig",
+            kubeconfig.to_str().unwrap(),
+        ];
+        // It waits for its turn: its namespace converts the others at the same time.
+        let wait = [&["wait", "again", "--timeout", "5m"][..], &place].concat();
+        let scratch = tempfile::tempdir().unwrap();
+        let ran = boson_tests::host(scratch.path(), wait).unwrap();
+        assert!(ran.code == 1 && ran.stderr.contains("64 times"), "{ran:?}");
+    }
+
     /// How many of the large deployments are not converted yet.
     fn waiting_eaters(&self) -> usize {
         let waits = |nth: &usize| !is(&self.get(&format!("eater-{nth}")), "Converted", "True");
-        (0..8).filter(waits).count()
+        (0..EATERS).filter(waits).count()
     }
 
     /// Waits until the deployment has the reason why it is not converted.
@@ -140,62 +196,18 @@ fn an_operator_stays_within_its_container_and_others_are_served() {
         .unwrap();
     let quiet = latency(&env, 0..3);
 
-    // One ConfigMap, many times; one with nothing but values; many documents of a web server.
-    let values = format!("- {{type: replace, path: /x?, value: [{}]}}\n", "~,".repeat(300_000));
-    let list = format!("- type: replace\n  path: /x?\n  value:\n{}", "  - a\n".repeat(150_000));
-    attack.apply(&[config_map("list", "ops", &list)]);
-    attack.apply(&[config_map("values", "ops", &values)]);
-    let of_map = |name: &str| json!({"type": "configmap", "name": name});
-    attack.deploy("again", "small", &vec![of_map("list"); 64]);
-    for nth in 0..4 {
-        attack.deploy(&format!("values-{nth}"), "small", &[of_map("values")]);
-    }
-    let text = format!("# {}\n", "x".repeat((4 << 20) - 100));
-    let urls: Vec<Value> = (0..128)
-        .map(|nth| {
-            let path = format!("/{nth}.yml");
-            server.put(&path, &text);
-            json!({"type": "url", "name": server.url(&path)})
-        })
-        .collect();
-    attack.deploy("urls", "small", &urls);
-    for nth in 0..8 {
-        attack.deploy(&format!("eater-{nth}"), "eater", &[]);
-    }
-
+    attack.begin(&server);
     let attacked = latency(&env, 3..6);
     let still = attack.waiting_eaters();
-    eprintln!("an edit takes {quiet:?}, and {attacked:?} under attack; {still} of 8 attackers are still at work");
+    eprintln!(
+        "an edit takes {quiet:?}, and {attacked:?} under attack; {still} of {EATERS} attackers are still at work"
+    );
     // The machine may be busy with other tests; without fair turns, an edit waits for whole conversions of the
     // attackers.
     let most = quiet * 2 + Duration::from_secs(5);
     assert!(attacked < most, "an edit takes {attacked:?} under attack");
 
-    let reported = attack.refused("again", "DeploymentTooLarge");
-    assert!(
-        reported.contains("configmap/list/ops (") && reported.contains(", 64 times)"),
-        "{reported}"
-    );
-    // The conditions are about the current state, and clients that wait for it are notified at once.
-    let kubeconfig = shared().unwrap().kubeconfig();
-    let scratch = tempfile::tempdir().unwrap();
-    let wait = [
-        "wait",
-        "again",
-        "--namespace",
-        namespace.as_str(),
-        "--kubeconfig",
-        kubeconfig.to_str().unwrap(),
-        // It waits for its turn: its namespace converts the others at the same time.
-        "--timeout",
-        "5m",
-    ];
-    let ran = boson_tests::host(scratch.path(), wait).unwrap();
-    assert!(ran.code == 1 && ran.stderr.contains("64 times"), "{ran:?}");
-    attack.apply(&[config_map("list", "ops", &format!("{list}# edited\n"))]);
-    let ran = boson_tests::host(scratch.path(), wait).unwrap();
-    assert!(ran.code == 1 && ran.stderr.contains("64 times"), "{ran:?}");
-
+    attack.repeated_input_is_refused_and_whoever_waits_is_told();
     let reported = attack.refused("values-0", "DeploymentTooLarge");
     assert!(reported.contains("configmap/values/ops"), "{reported}");
     let reported = attack.refused("urls", "DeploymentTooLarge");

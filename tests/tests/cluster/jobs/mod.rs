@@ -98,16 +98,7 @@ async fn a_finished_job_reruns_when_its_inputs_change_and_a_failure_stays_visibl
     let map: ConfigMap = serde_json::from_value(json!({"metadata": {"name": "map"}, "data": {"k": "1"}})).unwrap();
     env.api().create(&PostParams::default(), &map).await.unwrap();
     until(&env, "auto", "running", is_running).await;
-    let used = |pod: &Pod| {
-        pod.spec.as_ref().unwrap().volumes.as_ref().unwrap()[0]
-            .secret
-            .as_ref()
-            .unwrap()
-            .secret_name
-            .clone()
-            .unwrap()
-    };
-    assert_eq!(used(&pod(&env, "auto").await), "series-v2");
+    assert_eq!(first_secret(&pod(&env, "auto").await), "series-v2");
     run(&env, "auto", 0, "").await;
     let object = until(&env, "auto", "success", has_succeeded).await;
     assert_eq!(serde_json::to_value(object.spec.trigger).unwrap()["strategy"], "done");
@@ -125,29 +116,9 @@ async fn a_finished_job_reruns_when_its_inputs_change_and_a_failure_stays_visibl
     .await;
 
     secret(&env, "series-v3", true, "3").await;
-    until(&env, "auto", "second run", |object| {
-        is_running(object) && object.status.as_ref().is_some_and(|status| status.runs == 2)
-    })
-    .await;
-    assert_eq!(used(&pod(&env, "auto").await), "series-v3");
-    run(&env, "auto", 3, "CANARY").await;
-    let object = until(&env, "auto", "failure", |object| {
-        says(object, "Failed", ConditionStatus::True, "BackoffLimitExceeded")
-    })
-    .await;
-    let message = &condition(&object, "Failed").unwrap().message;
-    assert!(message.contains("container 'work' ended with code 3"), "{message}");
-    assert!(!object.status.as_ref().unwrap().completed);
-    assert_eq!(jobs(&env).await.len(), 1, "a failed Job stays");
-    let reported = events(&env).await;
-    assert!(
-        reported.iter().any(|event| event.contains("ended with code 3")),
-        "{reported:?}"
-    );
-    assert!(
-        !format!("{reported:?} {object:?}").contains("CANARY"),
-        "what a container wrote is shown"
-    );
+    until(&env, "auto", "second run", |object| is_in_run(object, 2)).await;
+    assert_eq!(first_secret(&pod(&env, "auto").await), "series-v3");
+    a_failure_stays_visible_without_what_a_container_wrote(&env).await;
 
     // A run in progress is cancelled for a newer configuration.
     let data = json!({"data": {"k": "2"}});
@@ -155,15 +126,9 @@ async fn a_finished_job_reruns_when_its_inputs_change_and_a_failure_stays_visibl
         .patch("map", &PatchParams::default(), &Patch::Merge(data))
         .await
         .unwrap();
-    until(&env, "auto", "third run", |object| {
-        is_running(object) && object.status.as_ref().is_some_and(|status| status.runs == 3)
-    })
-    .await;
+    until(&env, "auto", "third run", |object| is_in_run(object, 3)).await;
     secret(&env, "absent", false, "now it is there").await;
-    until(&env, "auto", "fourth run", |object| {
-        is_running(object) && object.status.as_ref().is_some_and(|status| status.runs == 4)
-    })
-    .await;
+    until(&env, "auto", "fourth run", |object| is_in_run(object, 4)).await;
     run(&env, "auto", 0, "").await;
     until(&env, "auto", "success", has_succeeded).await;
 
@@ -172,6 +137,37 @@ async fn a_finished_job_reruns_when_its_inputs_change_and_a_failure_stays_visibl
         .await
         .unwrap();
     operator.stop().await;
+}
+
+fn is_in_run(object: &QuarksJob, number: i64) -> bool {
+    is_running(object) && object.status.as_ref().is_some_and(|status| status.runs == number)
+}
+
+/// The Secret of the first volume of a pod.
+fn first_secret(pod: &Pod) -> &str {
+    let volumes = pod.spec.as_ref().and_then(|spec| spec.volumes.as_ref()).unwrap();
+    volumes[0].secret.as_ref().unwrap().secret_name.as_deref().unwrap()
+}
+
+async fn a_failure_stays_visible_without_what_a_container_wrote(env: &Environment) {
+    run(env, "auto", 3, "CANARY").await;
+    let object = until(env, "auto", "failure", |object| {
+        says(object, "Failed", ConditionStatus::True, "BackoffLimitExceeded")
+    })
+    .await;
+    let message = &condition(&object, "Failed").unwrap().message;
+    assert!(message.contains("container 'work' ended with code 3"), "{message}");
+    assert!(!object.status.as_ref().unwrap().completed);
+    assert_eq!(jobs(env).await.len(), 1, "a failed Job stays");
+    let reported = events(env).await;
+    assert!(
+        reported.iter().any(|event| event.contains("ended with code 3")),
+        "{reported:?}"
+    );
+    assert!(
+        !format!("{reported:?} {object:?}").contains("CANARY"),
+        "what a container wrote is shown"
+    );
 }
 
 #[tokio::test(flavor = "multi_thread")]
