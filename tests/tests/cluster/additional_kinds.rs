@@ -48,7 +48,7 @@ fn documented_rules(it: &Installed) -> Result<Vec<Value>> {
     let mut objects = documents(block.context("the page has no such rules")?);
     ensure!(objects.len() == 2, "a role and its binding: {objects:#?}");
     objects[1]["metadata"]["namespace"] = it.namespaces[0].clone().into();
-    objects[1]["subjects"][0]["namespace"] = it.system().into();
+    objects[1]["subjects"][0]["namespace"] = it.system.clone().into();
     Ok(objects)
 }
 
@@ -115,7 +115,7 @@ fn scene() -> Result<Installed> {
 #[test]
 fn an_allowed_custom_resource_is_applied_owned_and_deleted_once_it_is_defined_and_permitted() {
     let it = scene().unwrap();
-    let (own, here) = (it.system().to_string(), it.namespaces[0].clone());
+    let (own, here) = (it.system.clone(), it.namespaces[0].clone());
 
     // The users of the namespace chose this name: the permission is not theirs.
     plugin(&it, ADD, &here).unwrap();

@@ -18,7 +18,9 @@ use k8s_openapi::api::core::v1::{Namespace, Secret};
 use k8s_openapi::api::events::v1::Event;
 use kube::api::{Api, ListParams, ObjectMeta, Patch, PatchParams, PostParams};
 use kube::{Client, ResourceExt};
+use serde::de::DeserializeOwned;
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Debug;
 use std::sync::Arc;
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
@@ -30,7 +32,7 @@ pub struct Environment {
 }
 
 /// Converts no deployments, and pulls no components.
-pub struct Nothing;
+struct Nothing;
 
 impl PluginHost for Nothing {
     fn built_in(&self) -> Vec<boson_api::PluginUse> {
@@ -81,6 +83,22 @@ impl Web for Nothing {
     }
 }
 
+/// The settings of conversions for an operator that has none.
+pub fn no_conversion() -> Conversion {
+    Conversion {
+        plugin_host: Arc::new(Nothing),
+        components: Arc::new(Nothing),
+        images: Arc::new(Nothing),
+        web: Arc::new(Nothing),
+        cluster_domain: "cluster.local".into(),
+        operator_image: "boson".into(),
+        budget: boson_budget::Budget::default(),
+        roll_outdated: 0,
+        keep_versions: 2,
+        permissions: Default::default(),
+    }
+}
+
 /// An operator in this process.
 pub struct Operator {
     stop: Option<oneshot::Sender<()>>,
@@ -127,19 +145,7 @@ impl Environment {
 
     /// An operator with this signer for `signerType: cluster`.
     pub fn operator_signed_by(&self, signer: &str, client: Client, namespaces: Namespaces, lease: &str) -> Operator {
-        let conversion = Conversion {
-            plugin_host: Arc::new(Nothing),
-            components: Arc::new(Nothing),
-            images: Arc::new(Nothing),
-            web: Arc::new(Nothing),
-            cluster_domain: "cluster.local".into(),
-            operator_image: "boson".into(),
-            budget: boson_budget::Budget::default(),
-            roll_outdated: 0,
-            keep_versions: 2,
-            permissions: Default::default(),
-        };
-        self.operator_that((signer, None), client, namespaces, lease, conversion)
+        self.operator_that((signer, None), client, namespaces, lease, no_conversion())
     }
 
     /// An operator with these conversion settings.
@@ -265,22 +271,19 @@ impl Environment {
 
     /// Versions of all objects that the operator writes.
     pub async fn versions(&self) -> Vec<(String, Option<String>)> {
-        let secrets = self.api::<Secret>().list(&ListParams::default()).await.unwrap();
-        let objects = self.api::<QuarksSecret>().list(&ListParams::default()).await.unwrap();
-        let events = self.api::<Event>().list(&ListParams::default()).await.unwrap();
-        let secrets = secrets
-            .items
-            .iter()
-            .map(|object| (object.name_any(), object.resource_version()));
-        let objects = objects
-            .items
-            .iter()
-            .map(|object| (object.name_any(), object.resource_version()));
-        let events = events
-            .items
-            .iter()
-            .map(|object| (object.name_any(), object.resource_version()));
-        secrets.chain(objects).chain(events).collect()
+        let secrets = self.versions_of::<Secret>().await;
+        let objects = self.versions_of::<QuarksSecret>().await;
+        [secrets, objects, self.versions_of::<Event>().await].concat()
+    }
+
+    async fn versions_of<K>(&self) -> Vec<(String, Option<String>)>
+    where
+        K: kube::Resource<DynamicType = (), Scope = k8s_openapi::NamespaceResourceScope>,
+        K: Clone + Debug + DeserializeOwned,
+    {
+        let list = self.api::<K>().list(&ListParams::default()).await.unwrap().items;
+        let versions = list.iter().map(|object| (object.name_any(), object.resource_version()));
+        versions.collect()
     }
 }
 

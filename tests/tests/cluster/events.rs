@@ -33,10 +33,7 @@ async fn reported(example: &Example, words: &[&str]) {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn each_change_names_groups_versions_and_causes() {
-    let example = Example::set("trail").await;
-    let (operator, _) = example.operator("first");
-    example.deploy().await;
-    example.settled().await;
+    let (example, operator) = Example::running("trail").await;
     reported(
         &example,
         &[

@@ -2,14 +2,14 @@
 //! directories.
 
 use crate::connection::{AGENT, Connection, Death};
-use crate::environment::{Environment, Nothing, Operator};
+use crate::environment::{Environment, Operator, no_conversion};
 use crate::kubelet::report_ready;
-use anyhow::bail;
+use anyhow::{bail, ensure};
 use boson_api::PluginUse;
 use boson_cluster::client::resource;
 use boson_cluster::namespaces::Namespaces;
 use boson_controllers::Conversion;
-use boson_controllers::conversion::{Images, ReleaseImage, Web};
+use boson_controllers::conversion::{Images, ReleaseImage};
 use boson_pipeline::Diagnostic;
 use boson_pipeline::release::Release;
 use boson_pipeline::stage::CheckPolicy;
@@ -119,15 +119,6 @@ impl Images for Directories {
     }
 }
 
-/// No web server.
-struct NoWeb;
-
-impl Web for NoWeb {
-    fn document<'a>(&'a self, _: &'a str) -> BoxFuture<'a, Result<Vec<u8>, Diagnostic>> {
-        unreachable!("the example is in ConfigMaps")
-    }
-}
-
 /// One set of plugins for all tests: they are large.
 fn plugins() -> Arc<Plugins> {
     static PLUGINS: OnceLock<Arc<Plugins>> = OnceLock::new();
@@ -157,6 +148,15 @@ impl Example {
         }
     }
 
+    /// The example, deployed, and its operator.
+    pub async fn running(name: &str) -> (Self, Operator) {
+        let example = Self::set(name).await;
+        let (operator, _) = example.operator("first");
+        example.deploy().await;
+        example.settled().await;
+        (example, operator)
+    }
+
     /// An operator whose writes are counted.
     pub fn operator(&self, lease: &str) -> (Operator, Connection) {
         let line = Connection::default();
@@ -184,15 +184,10 @@ impl Example {
     fn conversion(&self, image: &str, roll_outdated: usize) -> Conversion {
         Conversion {
             plugin_host: Arc::new(BuiltIn(plugins())),
-            components: Arc::new(Nothing),
             images: Arc::new(Directories(self.conversions.clone())),
-            web: Arc::new(NoWeb),
-            cluster_domain: "cluster.local".into(),
             operator_image: image.into(),
-            budget: boson_budget::Budget::default(),
             roll_outdated,
-            keep_versions: 2,
-            permissions: Default::default(),
+            ..no_conversion()
         }
     }
 
@@ -272,6 +267,16 @@ impl Example {
             }
             let namespace = &self.env.namespace;
             bail!("in {namespace}: {:#}\n{:#?}", deployment["status"], found.keys())
+        })
+        .await;
+    }
+
+    /// Waits until the status says that all objects are up to date.
+    pub async fn applied(&self) {
+        wait_for_value("Applied", async || {
+            let deployment = self.deployment().await;
+            ensure!(is_applied(&deployment), "{:#}", deployment["status"]);
+            Ok(())
         })
         .await;
     }

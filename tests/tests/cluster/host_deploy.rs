@@ -2,11 +2,10 @@
 //! reads it, and what they refuse. No pod runs here.
 
 use crate::kubelet::Kubelet;
-use crate::operator_process::{OperatorProcess, Tenant, is, small_release};
+use crate::operator_process::{OperatorProcess, Tenant, small_release};
 use crate::reader::Reader;
 use crate::small_deployment::Small;
-use anyhow::ensure;
-use boson_tests::{Ran, wait_for_value};
+use boson_tests::Ran;
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -286,12 +285,7 @@ async fn history_and_garbage(deployer: &Deployer<'_>) {
         names.contains(&"Secret/\"d.given-word-1\"".to_string()),
         "revision 4 refers to it: {names:?}"
     );
-    wait_for_value("the deployment is ready", async || {
-        let found = deployer.object().await;
-        ensure!(is(&found, "Ready", "True"), "{:#}", found["status"]);
-        Ok(())
-    })
-    .await;
+    deployer.tenant.ready("d").await;
 }
 
 fn refused(deployer: &Deployer<'_>) {

@@ -18,10 +18,7 @@ const EDIT_INTERVAL: Duration = Duration::from_millis(400);
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_converged_deployment_causes_no_writes_even_after_a_restart() {
-    let example = Example::set("silent").await;
-    let (operator, _) = example.operator("first");
-    example.deploy().await;
-    example.settled().await;
+    let (example, operator) = Example::running("silent").await;
     sleep(RECORDED_AFTER).await;
     let here = [example.env.namespace.as_str()];
     let (before, conversions) = (all_writes(&here), example.conversions.load(Ordering::SeqCst));
@@ -51,10 +48,7 @@ async fn a_converged_deployment_causes_no_writes_even_after_a_restart() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn every_deleted_object_is_recreated() {
-    let example = Example::set("healed").await;
-    let (operator, _) = example.operator("first");
-    example.deploy().await;
-    example.settled().await;
+    let (example, operator) = Example::running("healed").await;
     for (_, kind) in KINDS {
         let objects = example.objects().await;
         // Values come last: everything is regenerated from them.
@@ -67,7 +61,7 @@ async fn every_deleted_object_is_recreated() {
     for what in ["Secret nats.var-broker-password", "QuarksSecret nats.var-broker-tls"] {
         back(&example, what).await;
     }
-    wait_until("the deployment", async || is_applied(&example.deployment().await)).await;
+    example.applied().await;
     operator.stop().await;
 }
 
@@ -85,10 +79,7 @@ async fn back(example: &Example, what: &str) {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_rapid_series_of_edits_is_converted_once_or_twice() {
-    let example = Example::set("edits").await;
-    let (operator, _) = example.operator("first");
-    example.deploy().await;
-    example.settled().await;
+    let (example, operator) = Example::running("edits").await;
     sleep(QUIET_DURATION).await;
     let before = example.conversions.load(Ordering::SeqCst);
     let (mut last, mut pauses) = (Instant::now(), 0);

@@ -180,11 +180,6 @@ impl Installed {
 
     // --- the process ---
 
-    /// The namespace of its account.
-    pub fn system(&self) -> &str {
-        &self.system
-    }
-
     /// Its name before the API server.
     pub fn user(&self) -> String {
         format!("system:serviceaccount:{}:{ACCOUNT}", self.system)

@@ -1,7 +1,7 @@
 //! The content of a link changes, with the operator dying at each write until the consumers have rolled.
 
 use crate::connection::{Connection, Death};
-use crate::example::{Example, is_applied};
+use crate::example::Example;
 use crate::links::{DIGEST, consumer};
 use boson_tests::{QUIET_DURATION, wait_until};
 use futures::stream::{self, StreamExt};
@@ -45,7 +45,7 @@ async fn prepared(name: &str) -> Example {
     let example = Example::set(name).await;
     let operator = example.operator_with_links(&Connection::default(), Death::Never, "zero");
     example.deploy().await;
-    wait_until("the example", async || is_applied(&example.deployment().await)).await;
+    example.applied().await;
     example.put(consumer("web", "nats")).await;
     wait_until("a pod with links", async || has_linked_pod(&example).await).await;
     operator.stop().await;
@@ -122,7 +122,7 @@ async fn is_whole(example: &Example, before: &Value, death: Death) {
     let is_current = |pod: &Value| pod["metadata"]["annotations"][DIGEST] == digest;
     let has_current = async || consumers(example).await.iter().any(is_current);
     wait_until(&format!("{death:?}: a pod with the new content"), has_current).await;
-    wait_until("the deployment", async || is_applied(&example.deployment().await)).await;
+    example.applied().await;
     tokio::time::sleep(QUIET_DURATION).await;
     assert_eq!(changed(before, &data(example).await), [KEY], "{death:?}");
     assert_eq!(workload(example).await["metadata"]["generation"], 2, "{death:?}: once");

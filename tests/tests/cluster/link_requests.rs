@@ -237,7 +237,7 @@ async fn pods_that_consume_a_link_cost_one_read_each_and_a_change_one_rollout() 
     let example = Example::set("link-consumers").await;
     let operator = example.operator_with_links(&Connection::default(), Death::Never, "first");
     example.deploy().await;
-    wait_until("the example", async || is_applied(&example.deployment().await)).await;
+    example.applied().await;
     example.put(consumer("web", "nats")).await;
     wait_until("a pod with links", async || has_linked_pod(&example).await).await;
     scale(&example, 1).await;

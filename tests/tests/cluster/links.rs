@@ -2,10 +2,10 @@
 //! rollout of the workloads that consume them.
 
 use crate::operator::{Environment, config_map, is};
-use anyhow::Result;
+use anyhow::{Result, ensure};
 use boson_tests::cluster::{Answer, shared};
 use boson_tests::ports::free_port;
-use boson_tests::{quiet, wait_for};
+use boson_tests::{WAIT_TIMEOUT, quiet, try_wait_for_value};
 use serde_json::{Value, json};
 
 const CONSUMES: &str = "quarks.cloudfoundry.org/consumes";
@@ -71,8 +71,13 @@ pub fn create(env: &Environment, namespace: &str, object: &Value) -> Answer {
     env.cluster.try_kubectl(arguments, &object.to_string()).unwrap()
 }
 
+/// Waits; an error, such as that of an object that does not exist yet, counts as `not yet`.
 pub fn until(what: &str, holds: impl Fn() -> Result<bool>) {
-    wait_for(what, || holds().unwrap_or(false));
+    let look = || {
+        ensure!(holds()?, "it does not hold");
+        Ok(())
+    };
+    try_wait_for_value(what, WAIT_TIMEOUT, look).unwrap();
 }
 
 /// Creates a pod that asks for links, as soon as API servers use the webhook.
