@@ -6,8 +6,7 @@ use super::client::{connect, finish, twice};
 use anyhow::{Context, Result};
 use kube::Client;
 use kube::api::{Api, DeleteParams, DynamicObject, ListParams, Patch, PatchParams, PostParams, TypeMeta};
-use kube::core::discovery::{ApiCapabilities, ApiResource, Scope};
-use kube::discovery::Discovery;
+use kube::discovery::{ApiCapabilities, ApiGroup, ApiResource, Discovery, Scope, verbs};
 use parking_lot::Mutex;
 use serde_json::{Value, json};
 use std::sync::OnceLock;
@@ -56,12 +55,31 @@ impl Cluster {
         Ok(found.map(serde_json::to_value).transpose()?)
     }
 
-    /// The objects of a kind that this label selector selects.
+    /// The objects of a kind that this label selector selects. `namespace`: empty for all.
     ///
     /// # Errors
     /// There is no such kind, or the selector is malformed.
     pub fn list(&self, namespace: &str, kind: &str, selector: &str) -> Result<Vec<Value>> {
         let (resource, api) = self.objects(namespace, kind)?;
+        Self::list_of(&resource, &api, selector)
+    }
+
+    /// All objects, each in the preferred version of its group.
+    ///
+    /// # Errors
+    /// A kind cannot be listed, for example because its definition is being deleted.
+    pub fn all(&self) -> Result<Vec<Value>> {
+        let mut objects = Vec::new();
+        for (resource, abilities) in self.discover()? {
+            if abilities.supports_operation(verbs::LIST) {
+                let api = self.api("", &resource, &abilities)?;
+                objects.extend(Self::list_of(&resource, &api, "")?);
+            }
+        }
+        Ok(objects)
+    }
+
+    fn list_of(resource: &ApiResource, api: &Api<DynamicObject>, selector: &str) -> Result<Vec<Value>> {
         let query = ListParams::default().labels(selector);
         let found = twice(|| {
             let (api, query) = (api.clone(), query.clone());
@@ -175,8 +193,8 @@ impl Cluster {
     fn api(&self, namespace: &str, resource: &ApiResource, abilities: &ApiCapabilities) -> Result<Api<DynamicObject>> {
         let client = self.client()?;
         Ok(match abilities.scope {
-            Scope::Namespaced => Api::namespaced_with(client, namespace, resource),
-            Scope::Cluster => Api::all_with(client, resource),
+            Scope::Namespaced if !namespace.is_empty() => Api::namespaced_with(client, namespace, resource),
+            _ => Api::all_with(client, resource),
         })
     }
 
@@ -185,17 +203,19 @@ impl Cluster {
         if let Some(found) = self.connection.kinds.lock().iter().find(is_it) {
             return Ok(found.clone());
         }
-        let client = self.client()?;
-        let all = finish(async move { Ok(Discovery::new(client).run().await?) })?;
-        // The core group comes first: without a group, events are its.
-        let all: Vec<_> = all
-            .groups_alphabetical()
-            .into_iter()
-            .flat_map(kube::discovery::ApiGroup::recommended_resources)
-            .collect();
+        let all = self.discover()?;
         let found = all.iter().find(is_it).cloned();
         *self.connection.kinds.lock() = all;
         found.context("the server has no such kind")
+    }
+
+    /// The kinds of now.
+    fn discover(&self) -> Result<Vec<(ApiResource, ApiCapabilities)>> {
+        let client = self.client()?;
+        let all = finish(async move { Ok(Discovery::new(client).run().await?) })?;
+        // The core group comes first: without a group, events are its.
+        let groups = all.groups_alphabetical().into_iter();
+        Ok(groups.flat_map(ApiGroup::recommended_resources).collect())
     }
 
     fn client(&self) -> Result<Client> {

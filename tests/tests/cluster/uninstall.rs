@@ -24,7 +24,7 @@ const OURS: &str = "quarks.cloudfoundry.org/v1alpha1";
 /// The page with the commands.
 const PAGE: &str = "docs/install.md";
 /// What Kubernetes reports about itself.
-const REPORTS: [&str; 3] = ["events", "events.events.k8s.io", "componentstatuses"];
+const REPORTS: [&str; 2] = ["Event", "ComponentStatus"];
 const CONFIGURATIONS: [(&str, &str); 2] = [
     ("validatingwebhookconfiguration", "boson-webhook"),
     ("mutatingwebhookconfiguration", "boson-links-webhook"),
@@ -204,10 +204,8 @@ impl Site {
 
     /// All objects of the cluster: kind, namespace and name.
     fn objects(&self) -> Result<BTreeSet<String>> {
-        let kinds = self.kubectl(&["api-resources", "--verbs=list", "--output=name"])?;
-        let kinds: Vec<&str> = kinds.lines().filter(|kind| !REPORTS.contains(kind)).collect();
-        let all = self.kubectl(&["get", &kinds.join(","), "--all-namespaces", "--output=json"])?;
-        let all: Value = serde_json::from_str(&all)?;
+        let mut all = self.cluster.all()?;
+        all.retain(|object| !REPORTS.iter().any(|kind| object["kind"] == *kind));
         let named = |object: &Value| {
             let part = |value: &Value| value.as_str().unwrap_or("-").to_string();
             let metadata = &object["metadata"];
@@ -215,8 +213,7 @@ impl Site {
                 .map(part)
                 .join(" ")
         };
-        let items = all["items"].as_array().context("no list")?;
-        Ok(items.iter().map(named).collect())
+        Ok(all.iter().map(named).collect())
     }
 
     /// The objects of a new cluster, once Kubernetes has created its own.

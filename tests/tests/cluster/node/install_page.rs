@@ -73,18 +73,18 @@ fn deploy(walk: &Walk) -> Result<()> {
 
 /// QuarksJobs of the conversion, not of errands.
 fn conversion_jobs(walk: &Walk) -> Result<Vec<String>> {
-    let names = walk.kubectl("--namespace nats get quarksjobs --output name")?;
-    let names = names.lines().filter(|name| !name.ends_with("/nats-smoke-tests"));
-    Ok(names.map(String::from).collect())
+    let mut names = walk.names("quarksjobs")?;
+    names.retain(|name| name != "nats-smoke-tests");
+    Ok(names)
 }
 
 fn convert_in_process(walk: &Walk) -> Result<()> {
-    let secrets = || walk.kubectl("--namespace nats get secrets --output name");
-    let before = secrets()?;
+    let before = walk.names("secrets")?;
     walk.does(r#"kubectl --namespace nats patch boshdeployment nats --type merge --patch '{"spec": {"conversion""#)?;
     walk.until("the end of the jobs", || Ok(conversion_jobs(walk)?.is_empty()))?;
     walk.does("kubectl --namespace nats wait --for=condition=Applied")?;
-    ensure!(secrets()? == before, "{before}, and then {}", secrets()?);
+    let after = walk.names("secrets")?;
+    ensure!(after == before, "{before:?}, and then {after:?}");
     Ok(())
 }
 
@@ -123,19 +123,18 @@ fn read_the_log(walk: &Walk) -> Result<()> {
 fn delete_the_example(walk: &Walk) -> Result<()> {
     walk.does("kubectl --namespace nats delete boshdeployment nats")?;
     walk.does("kubectl --namespace nats delete persistentvolumeclaims")?;
-    let left = |kinds: &str| walk.kubectl(&format!("--namespace nats get {kinds} --output name"));
     let kinds = "quarkssecrets,quarksstatefulsets,quarksjobs,statefulsets,jobs,services,persistentvolumeclaims";
-    walk.until("the end of all created objects", || Ok(left(kinds)?.is_empty()))?;
+    walk.until("the end of all created objects", || Ok(walk.names(kinds)?.is_empty()))?;
     let pruned = walk.does("host prune nats")?;
     ensure!(pruned.contains("secret \"nats.var-broker-tls\" deleted"), "{pruned}");
     let stays = [
-        "secret/nats.var-implicit-system-domain",
-        "serviceaccount/boson-dns",
-        "serviceaccount/boson-output",
-        "serviceaccount/default",
+        "nats.var-implicit-system-domain",
+        "boson-dns",
+        "boson-output",
+        "default",
     ];
     walk.until("the end of all Secrets", || {
-        Ok(left("secrets,serviceaccounts")?.lines().eq(stays))
+        Ok(walk.names("secrets,serviceaccounts")? == stays)
     })
 }
 
@@ -145,18 +144,29 @@ fn uninstall(walk: &Walk) -> Result<()> {
     walk.does(r#"kubectl --namespace nats patch boshdeployment nats --type merge --patch '{"spec": {"conversion""#)?;
     walk.does("kubectl --namespace nats wait --for=condition=Applied")?;
     walk.does("kubectl delete -k mine")?;
-    let deleted = |what: &str| {
+    let of_deployments = "quarks.cloudfoundry.org/deployment-name";
+    let of_operator = "app.kubernetes.io/part-of=boson";
+    for (kind, selector) in [
+        ("statefulsets", of_deployments),
+        ("pods", of_deployments),
+        ("services", of_deployments),
+        ("clusterroles", of_operator),
+        ("clusterrolebindings", of_operator),
+        ("roles", of_operator),
+        ("rolebindings", of_operator),
+        ("validatingwebhookconfigurations", ""),
+        ("customresourcedefinitions", ""),
+    ] {
+        walk.until(&format!("the end of the {kind}"), || {
+            Ok(walk.cluster.list("", kind, selector)?.is_empty())
+        })?;
+    }
+    let ended = |namespace: &str, what: &str| {
         walk.until(&format!("the end of {what}"), || {
-            Ok(walk.kubectl(&format!("get {what} --output name"))?.is_empty())
+            Ok(walk.cluster.find(namespace, what)?.is_none())
         })
     };
-    deleted("statefulsets,pods,services --all-namespaces --selector quarks.cloudfoundry.org/deployment-name")?;
-    deleted(
-        "clusterroles,clusterrolebindings,roles,rolebindings --all-namespaces --selector app.kubernetes.io/part-of=boson",
-    )?;
-    deleted("validatingwebhookconfigurations")?;
-    deleted("customresourcedefinitions")?;
-    deleted("serviceaccount/boson-output --namespace nats --ignore-not-found")?;
+    ended("nats", "serviceaccount/boson-output")?;
     walk.does("kubectl delete namespace nats")?;
-    deleted("namespace/boson-system --ignore-not-found")
+    ended("", "namespace/boson-system")
 }

@@ -79,6 +79,14 @@ impl Walk {
         self.cluster.kubectl(words.split(' '))
     }
 
+    /// The names of the objects of these kinds in the namespace of the example.
+    pub fn names(&self, kinds: &str) -> Result<Vec<String>> {
+        let items = self.cluster.get("nats", kinds)?["items"].take();
+        let names = items.as_array().into_iter().flatten();
+        let names = names.filter_map(|object| object["metadata"]["name"].as_str());
+        Ok(names.map(String::from).collect())
+    }
+
     /// What a failed step reports: all objects, the events and the operator's log.
     fn everything(&self) -> Result<String> {
         let log = "--namespace boson-system logs --selector app.kubernetes.io/component=operator --tail=100";
