@@ -115,9 +115,11 @@ impl Found {
 async fn disks_grow_and_are_added_and_pods_keep_their_claims() {
     volumes();
     let operator = OperatorProcess::set("claims", false, &[]).await;
-    let group = Group(operator.tenant("claims"));
+    let group = Group {
+        tenant: operator.tenant("claims"),
+    };
     group.write("", "").await;
-    group.0.deployment("d", &[]).await;
+    group.tenant.deployment("d", &[]).await;
     group
         .until("the group", |found| Found::names(&found.sets) == ["d-web-v1"])
         .await;
@@ -130,21 +132,23 @@ async fn disks_grow_and_are_added_and_pods_keep_their_claims() {
 }
 
 /// The instances of the deployment `d`.
-struct Group(Tenant);
+struct Group {
+    tenant: Tenant,
+}
 
 // === impl Group ===
 
 impl Group {
     async fn write(&self, disk: &str, settings: &str) {
         let manifest = manifest(disk, settings);
-        self.0.config_map("d-manifest", "manifest", &manifest).await;
+        self.tenant.config_map("d-manifest", "manifest", &manifest).await;
     }
 
     /// Waits until the group is ready and it holds; meanwhile, pods become ready.
     async fn until(&self, what: &str, holds: impl Fn(&Found) -> bool) -> Found {
         wait_for_value(what, async || {
-            self.0.pods_are_ready().await;
-            let found = Found::of(&self.0).await;
+            self.tenant.pods_are_ready().await;
+            let found = Found::of(&self.tenant).await;
             ensure!(found.status["ready"] == true && holds(&found), "{found:#?}");
             Ok(found)
         })
@@ -215,7 +219,7 @@ impl Group {
             })
             .await;
         assert_eq!(refused.storage(CLAIMS[0]), "2Gi");
-        self.0
+        self.tenant
             .reported("the size", |reason, note| {
                 reason == "Kept" && note.contains("stays at 2Gi")
             })
@@ -225,7 +229,7 @@ impl Group {
 
     /// The state after the operator died between deleting and recreating.
     async fn gets_a_deleted_set_back(&self, before: &Found) {
-        let namespace = ["--namespace", &self.0.namespace];
+        let namespace = ["--namespace", &self.tenant.namespace];
         let delete = ["delete", "statefulset/d-web-v2", "--cascade=orphan"];
         shared().unwrap().kubectl(namespace.into_iter().chain(delete)).unwrap();
         let back = self.until("the StatefulSet", |found| !found.sets.is_empty()).await;

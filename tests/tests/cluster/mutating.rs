@@ -54,12 +54,7 @@ impl Webhook {
                 "clientConfig": {"url": url, "caBundle": STANDARD.encode(authority)}
             }]
         });
-        let apply = ["apply", "--server-side", "--filename=-"];
-        let answer = shared()
-            .unwrap()
-            .try_kubectl(apply, &configuration.to_string())
-            .unwrap();
-        assert!(answer.success, "{}", answer.stderr);
+        shared().unwrap().apply("", &[configuration]).unwrap();
         Self { name, task }
     }
 }
@@ -67,7 +62,7 @@ impl Webhook {
 impl Drop for Webhook {
     fn drop(&mut self) {
         let configuration = format!("mutatingwebhookconfiguration/{}", self.name);
-        let _ = shared().unwrap().kubectl(["delete", &configuration]);
+        let _ = shared().unwrap().delete("", &configuration);
         self.task.abort();
     }
 }

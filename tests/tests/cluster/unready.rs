@@ -59,11 +59,10 @@ async fn events(example: &Example, kind: &str) -> Vec<(String, String)> {
 #[tokio::test(flavor = "multi_thread")]
 async fn the_example_passes_the_restricted_profile_and_a_limits_quota_and_violations_are_named() {
     let example = Example::set("restricted-example").await;
-    let namespace = example.env.namespace.clone();
-    let label = "pod-security.kubernetes.io/enforce=restricted";
+    let label = "pod-security.kubernetes.io/enforce";
     shared()
         .unwrap()
-        .kubectl(["label", "namespace", &namespace, label])
+        .label_namespace(&example.env.namespace, label, "restricted")
         .unwrap();
     let quota = |name: &str, hard: Value| json!({"apiVersion": "v1", "kind": "ResourceQuota", "metadata": {"name": name}, "spec": {"hard": hard}});
     let limits = json!({"limits.cpu": "64", "limits.memory": "64Gi", "requests.cpu": "64", "requests.memory": "64Gi"});
