@@ -2,9 +2,9 @@
 //! object, reveals no value, and is no longer reported once it is fixed.
 
 use crate::invalid_additions;
+use crate::operator::config_map;
 use crate::operator_process::{OperatorProcess, Tenant, condition, is, small_release};
 use boson_tests::registry::layer;
-use futures::future::BoxFuture;
 use serde_json::{Value, json};
 
 const OURS: &str = "quarks.cloudfoundry.org/v1alpha1";
@@ -41,26 +41,69 @@ const FORMS: [&str; 7] = [
 struct Case {
     /// Name of the deployment.
     name: &'static str,
-    /// Creates it, after the inputs of a good deployment exist.
-    spoil: fn(Tenant, &'static str) -> BoxFuture<'static, ()>,
+    /// With the inputs of a good deployment, and before it is created.
+    spoil: Vec<Step>,
     /// The condition's type and reason.
     reported: (&'static str, &'static str),
     /// Texts in the message.
     words: &'static [&'static str],
     /// Fixes it.
-    fix: fn(Tenant, &'static str) -> BoxFuture<'static, ()>,
+    fix: Vec<Step>,
 }
 
-/// Wraps blocks as functions for the table.
-macro_rules! steps {
-    ($tenant:ident, $name:ident, $body:block) => {
-        |$tenant: Tenant, $name: &'static str| {
-            Box::pin(async move {
-                let _ = $name;
-                $body
-            })
+/// What a user does.
+enum Step {
+    Apply(Value),
+    /// Writes an ops file of the deployment: its name and text.
+    Ops(&'static str, String),
+    /// By API version, kind and name.
+    Delete(&'static str, &'static str, &'static str),
+    /// Makes a quota for so many Services.
+    Few(&'static str),
+    /// Creates another deployment.
+    Deploy(&'static str),
+    /// Checks that the user's Service is as it was.
+    HasService(&'static str),
+}
+
+// === impl Step ===
+
+impl Step {
+    async fn run(self, tenant: &Tenant) {
+        match self {
+            Self::Apply(object) => tenant.apply(object).await,
+            Self::Ops(name, text) => tenant.config_map(name, "ops", &text).await,
+            Self::Delete(api_version, kind, name) => tenant.delete(api_version, kind, name).await,
+            Self::Few(most) => tenant.few("services", most).await,
+            Self::Deploy(name) => {
+                tenant.deployment(name, &[]).await;
+                tenant.applied(name).await;
+            }
+            Self::HasService(name) => {
+                let service = tenant.get("v1", "Service", name).await.unwrap();
+                assert_eq!(service["metadata"]["ownerReferences"], Value::Null);
+                assert_eq!(service["spec"]["ports"][0]["port"], 1);
+            }
         }
-    };
+    }
+}
+
+/// Writes the manifest of a deployment.
+fn write(deployment: &str, manifest: &str) -> Step {
+    Step::Apply(config_map(&format!("{deployment}-manifest"), "manifest", manifest))
+}
+
+/// Writes the good manifest.
+fn write_good(deployment: &str) -> Step {
+    write(deployment, &manifest("1", "domain"))
+}
+
+fn ops(name: &'static str, text: &str) -> Step {
+    Step::Ops(name, text.into())
+}
+
+fn secret(name: &str, key: &str, text: &str) -> Step {
+    Step::Apply(json!({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": name}, "stringData": {key: text}}))
 }
 
 fn manifest(version: &str, domain: &str) -> String {
@@ -95,333 +138,243 @@ fn noise(bytes: usize, mut state: u64) -> String {
     std::iter::repeat_with(next).take(bytes).collect()
 }
 
-const DEPLOY: fn(Tenant, &'static str) -> BoxFuture<'static, ()> =
-    steps!(tenant, name, { tenant.deployment(name, &[]).await });
-
 fn cases() -> Vec<Case> {
+    const ANTI_AFFINITY: &str = "{podAntiAffinity: {requiredDuringSchedulingIgnoredDuringExecution: [{topologyKey: zone, matchLabelKeys: [a]}]}}";
     let converted = |reason| ("Converted", reason);
     let applied = |reason| ("Applied", reason);
+    // These cannot be fixed: the plugin breaks every deployment with such a name. It is enough that they can be
+    // deleted.
+    let broken_by_plugin = |name, reported, words| Case {
+        name,
+        spoil: Vec::new(),
+        reported,
+        words,
+        fix: vec![Step::Delete(OURS, "BOSHDeployment", name)],
+    };
     vec![
         Case {
             name: "no-map",
-            spoil: steps!(tenant, name, {
-                tenant.delete("v1", "ConfigMap", "no-map-manifest").await;
-                tenant.deployment(name, &[]).await;
-            }),
+            spoil: vec![Step::Delete("v1", "ConfigMap", "no-map-manifest")],
             reported: converted("DeploymentNotFound"),
             words: &["there is no ConfigMap 'no-map-manifest'", "boshdeployment"],
-            fix: steps!(tenant, name, {
-                tenant
-                    .config_map("no-map-manifest", "manifest", &manifest("1", "domain"))
-                    .await
-            }),
+            fix: vec![write_good("no-map")],
         },
         Case {
             name: "no-key",
-            spoil: steps!(tenant, name, {
-                tenant.config_map("no-key-manifest", "other", "x").await;
-                tenant.deployment(name, &[]).await;
-            }),
+            spoil: vec![Step::Apply(config_map("no-key-manifest", "other", "x"))],
             reported: converted("DeploymentNoKey"),
             words: &["ConfigMap 'no-key-manifest' has no key 'manifest'"],
-            fix: steps!(tenant, name, {
-                tenant
-                    .config_map("no-key-manifest", "manifest", &manifest("1", "domain"))
-                    .await
-            }),
+            fix: vec![write_good("no-key")],
         },
         Case {
             name: "no-ops",
-            spoil: steps!(tenant, name, { tenant.deployment(name, &["absent"]).await }),
+            spoil: vec![ops("absent", "[]"), Step::Delete("v1", "ConfigMap", "absent")],
             reported: converted("DeploymentNotFound"),
             words: &["there is no ConfigMap 'absent'", "boshdeployment", "ops/0"],
-            fix: steps!(tenant, name, { tenant.config_map("absent", "ops", "[]").await }),
+            fix: vec![ops("absent", "[]")],
         },
         Case {
             name: "ops-fail",
-            spoil: steps!(tenant, name, {
-                tenant
-                    .config_map("ops", "ops", "- type: remove\n  path: /instance_gruops/0\n")
-                    .await;
-                tenant.deployment(name, &["ops"]).await;
-            }),
+            spoil: vec![ops("ops", "- type: remove\n  path: /instance_gruops/0\n")],
             reported: converted("OpsMissingKey"),
             words: &["configmap/ops/ops:2:9", "Expected to find a map key 'instance_gruops'"],
-            fix: steps!(tenant, name, { tenant.config_map("ops", "ops", "[]").await }),
+            fix: vec![ops("ops", "[]")],
         },
         Case {
             name: "words-long",
-            spoil: steps!(tenant, name, {
-                let ops = format!("- type: remove\n  path: /{}\n", "größe".repeat(900));
-                tenant.config_map("ops", "ops", &ops).await;
-                tenant.deployment(name, &["ops"]).await;
-            }),
+            spoil: vec![ops(
+                "ops",
+                &format!("- type: remove\n  path: /{}\n", "größe".repeat(900)),
+            )],
             reported: converted("OpsMissingKey"),
             words: &["Expected to find a map key 'größegröße", "[the message is cut: it has "],
-            fix: steps!(tenant, name, { tenant.config_map("ops", "ops", "[]").await }),
+            fix: vec![ops("ops", "[]")],
         },
         // Without the check, the API server refuses the QuarksSecret: a length is a number.
         Case {
             name: "generated-option",
-            spoil: steps!(tenant, name, {
-                let length =
-                    "{name: pw, type: password, options: {length: ((other))}}\n- {name: other, type: password}";
-                let text = manifest("1", "domain").replace("{name: pw, type: password}", length);
-                tenant.config_map("generated-option-manifest", "manifest", &text).await;
-                tenant.deployment(name, &[]).await;
-            }),
+            spoil: vec![write(
+                "generated-option",
+                &manifest("1", "domain").replace(
+                    "{name: pw, type: password}",
+                    "{name: pw, type: password, options: {length: ((other))}}\n- {name: other, type: password}",
+                ),
+            )],
             reported: converted("VariablesGeneratedOption"),
             words: &["The options of variable 'pw' use variable 'other', which is generated"],
-            fix: steps!(tenant, name, {
-                tenant
-                    .config_map("generated-option-manifest", "manifest", &manifest("1", "domain"))
-                    .await
-            }),
+            fix: vec![write_good("generated-option")],
         },
         Case {
             name: "no-value",
-            spoil: steps!(tenant, name, {
-                tenant
-                    .config_map("no-value-manifest", "manifest", &manifest("1", "pws"))
-                    .await;
-                tenant.deployment(name, &[]).await;
-            }),
+            spoil: vec![write("no-value", &manifest("1", "pws"))],
             reported: converted("DeploymentNoValue"),
             words: &[
                 "there is no Secret 'no-value.var-implicit-pws'",
                 "configmap/no-value-manifest/manifest:14",
                 "did you mean 'pw'?",
             ],
-            fix: steps!(tenant, name, {
-                tenant.secret("no-value.var-implicit-pws", "value", MARKER).await
-            }),
+            fix: vec![secret("no-value.var-implicit-pws", "value", MARKER)],
         },
         Case {
             name: "no-json",
-            spoil: steps!(tenant, name, {
-                let metadata = json!({"name": "no-json.var-implicit-domain",
-                    "annotations": {"quarks.cloudfoundry.org/json-value": "true"}});
-                tenant.apply(json!({"apiVersion": "v1", "kind": "Secret", "metadata": metadata, "stringData": {"value": MARKER}}))
-                    .await;
-                tenant.deployment(name, &[]).await;
-            }),
+            spoil: vec![Step::Apply(json!({
+                "apiVersion": "v1", "kind": "Secret", "stringData": {"value": MARKER},
+                "metadata": {"name": "no-json.var-implicit-domain",
+                    "annotations": {"quarks.cloudfoundry.org/json-value": "true"}},
+            }))],
             reported: converted("DeploymentValue"),
             words: &["key 'value' of Secret 'no-json.var-implicit-domain' is not JSON"],
-            fix: steps!(tenant, name, {
-                let value = json!(MARKER).to_string();
-                tenant.secret("no-json.var-implicit-domain", "value", &value).await;
-            }),
+            fix: vec![secret(
+                "no-json.var-implicit-domain",
+                "value",
+                &json!(MARKER).to_string(),
+            )],
         },
         Case {
             name: "no-image",
-            spoil: steps!(tenant, name, {
-                tenant
-                    .config_map("no-image-manifest", "manifest", &manifest("2", "domain"))
-                    .await;
-                tenant.deployment(name, &[]).await;
-            }),
+            spoil: vec![write("no-image", &manifest("2", "domain"))],
             reported: converted("ImageMissing"),
             words: &[
                 "there is no image '",
                 "/bosh/demo:ubuntu-jammy-1.1-2'",
                 "no-image-manifest",
             ],
-            fix: steps!(tenant, name, {
-                tenant
-                    .config_map("no-image-manifest", "manifest", &manifest("1", "domain"))
-                    .await
-            }),
+            fix: vec![write_good("no-image")],
         },
         Case {
             name: "no-bpm",
-            spoil: steps!(tenant, name, {
-                tenant
-                    .config_map("no-bpm-manifest", "manifest", &manifest("3", "domain"))
-                    .await;
-                tenant.deployment(name, &[]).await;
-            }),
+            spoil: vec![write("no-bpm", &manifest("3", "domain"))],
             reported: converted("BpmNoInformation"),
             words: &["app"],
-            fix: steps!(tenant, name, {
-                tenant
-                    .config_map("no-bpm-manifest", "manifest", &manifest("1", "domain"))
-                    .await
-            }),
+            fix: vec![write_good("no-bpm")],
         },
         Case {
             name: "template-message",
-            spoil: steps!(tenant, name, {
-                tenant
-                    .config_map("template-message-manifest", "manifest", &manifest("4", "domain"))
-                    .await;
-                tenant.deployment(name, &[]).await;
-            }),
+            spoil: vec![write("template-message", &manifest("4", "domain"))],
             reported: converted("RenderTemplateFailed"),
             words: &[
                 "Error filling in template 't0.erb' (line 2: no domain <redacted>)",
                 "Error filling in template 't2.erb' (line 2: invalid value for Integer(): ",
             ],
-            fix: steps!(tenant, name, {
-                tenant
-                    .config_map("template-message-manifest", "manifest", &manifest("1", "domain"))
-                    .await
-            }),
+            fix: vec![write_good("template-message")],
         },
         Case {
             name: "too-large",
-            spoil: steps!(tenant, name, {
-                for (ops, seed) in [("one", 1), ("two", 2)] {
-                    let text = format!(
-                        "- {{type: replace, path: '/tags?/{ops}', value: '{}'}}\n",
-                        noise(900_000, seed)
-                    );
-                    tenant.config_map(ops, "ops", &text).await;
-                }
-                tenant.deployment(name, &["one", "two"]).await;
-            }),
+            spoil: [("one", 1), ("two", 2)]
+                .map(|(name, seed)| {
+                    let value = noise(900_000, seed);
+                    ops(
+                        name,
+                        &format!("- {{type: replace, path: '/tags?/{name}', value: '{value}'}}\n"),
+                    )
+                })
+                .into(),
             reported: converted("DeploymentTooLarge"),
             words: &["Secret 'too-large.with-ops'", "a Secret may have at most 1048576"],
-            fix: steps!(tenant, name, {
-                tenant.config_map("two", "ops", "- {type: remove, path: /tags}").await
-            }),
+            fix: vec![ops("two", "- {type: remove, path: /tags}")],
         },
         Case {
             name: "service-of-others",
-            spoil: steps!(tenant, name, {
-                let spec = json!({"ports": [{"port": 1}]});
-                tenant.apply(json!({"apiVersion": "v1", "kind": "Service", "metadata": {"name": "service-of-others-web"}, "spec": spec}))
-                    .await;
-                tenant.deployment(name, &[]).await;
-            }),
+            spoil: vec![Step::Apply(json!({
+                "apiVersion": "v1", "kind": "Service", "metadata": {"name": "service-of-others-web"},
+                "spec": {"ports": [{"port": 1}]},
+            }))],
             reported: applied("DeploymentNameConflict"),
             words: &["there is already Service 'service-of-others-web' (not owned by this deployment)"],
-            fix: steps!(tenant, name, {
-                let service = tenant.get("v1", "Service", "service-of-others-web").await.unwrap();
-                assert_eq!(service["metadata"]["ownerReferences"], Value::Null);
-                assert_eq!(service["spec"]["ports"][0]["port"], 1);
-                tenant.delete("v1", "Service", "service-of-others-web").await;
-            }),
+            fix: vec![
+                Step::HasService("service-of-others-web"),
+                Step::Delete("v1", "Service", "service-of-others-web"),
+            ],
         },
         Case {
             name: "secret-of-others",
-            spoil: steps!(tenant, name, {
-                tenant
-                    .secret("secret-of-others.ig-resolved.web-v1", "mine", MARKER)
-                    .await;
-                tenant.deployment(name, &[]).await;
-            }),
+            spoil: vec![secret("secret-of-others.ig-resolved.web-v1", "mine", MARKER)],
             reported: applied("DeploymentNameConflict"),
             words: &["there is already Secret 'secret-of-others.ig-resolved.web-v1' (not owned by this deployment)"],
-            fix: steps!(tenant, name, {
-                tenant
-                    .delete("v1", "Secret", "secret-of-others.ig-resolved.web-v1")
-                    .await
-            }),
+            fix: vec![Step::Delete("v1", "Secret", "secret-of-others.ig-resolved.web-v1")],
         },
         Case {
             name: "neighbor-b",
-            spoil: steps!(tenant, name, {
-                let text = manifest("1", "domain").replace("name: web", "name: b-web");
-                tenant.config_map("neighbor-manifest", "manifest", &text).await;
-                tenant.secret("neighbor.var-implicit-domain", "value", MARKER).await;
-                tenant.deployment("neighbor", &[]).await;
-                tenant.applied("neighbor").await;
-                tenant.deployment(name, &[]).await;
-            }),
+            spoil: vec![
+                write("neighbor", &manifest("1", "domain").replace("name: web", "name: b-web")),
+                secret("neighbor.var-implicit-domain", "value", MARKER),
+                Step::Deploy("neighbor"),
+            ],
             reported: applied("DeploymentNameConflict"),
             words: &["QuarksStatefulSet 'neighbor-b-web' (of BOSHDeployment 'neighbor')"],
-            fix: steps!(tenant, name, {
-                tenant.delete(OURS, "BOSHDeployment", "neighbor").await
-            }),
+            fix: vec![Step::Delete(OURS, "BOSHDeployment", "neighbor")],
         },
         Case {
             name: "quota",
-            spoil: steps!(tenant, name, {
-                tenant.few("services", "0").await;
-                tenant.deployment(name, &[]).await;
-            }),
+            spoil: vec![Step::Few("0")],
             reported: applied("DeploymentRefused"),
             words: &["Service 'quota-web'", "exceeded quota: few"],
-            fix: steps!(tenant, name, { tenant.delete("v1", "ResourceQuota", "few").await }),
+            fix: vec![Step::Delete("v1", "ResourceQuota", "few")],
         },
         // Either of its two Services would be admitted; without both, none is written.
         Case {
             name: "quota-together",
-            spoil: steps!(tenant, name, {
-                tenant.few("services", "1").await;
-                tenant.deployment(name, &[]).await;
-            }),
+            spoil: vec![Step::Few("1")],
             reported: applied("DeploymentQuotaExceeded"),
             words: &["the quota 'few' limits count/services to 1: 0 are used, 2 more are needed"],
-            fix: steps!(tenant, name, { tenant.delete("v1", "ResourceQuota", "few").await }),
+            fix: vec![Step::Delete("v1", "ResourceQuota", "few")],
         },
         Case {
             name: "typo",
-            spoil: steps!(tenant, name, {
-                let ops = "- type: replace\n  path: /instance_groups/name=web/jobs/name=app/properties/quarks?/run/security_context\n  value: {runAsNonroot: true}\n";
-                tenant.config_map("typo", "ops", ops).await;
-                tenant.deployment(name, &["typo"]).await;
-            }),
+            spoil: vec![ops(
+                "typo",
+                "- type: replace\n  path: /instance_groups/name=web/jobs/name=app/properties/quarks?/run/security_context\n  \
+                 value: {runAsNonroot: true}\n",
+            )],
             reported: converted("BpmField"),
             words: &["Kubernetes has no field 'runAsNonroot' here", "configmap/typo/ops"],
-            fix: steps!(tenant, name, { tenant.config_map("typo", "ops", "[]").await }),
+            fix: vec![ops("typo", "[]")],
         },
         // The API server would accept the QuarksStatefulSet, and refuse its StatefulSet.
         Case {
             name: "affinity",
-            spoil: steps!(tenant, name, {
-                let ops = "- type: replace\n  path: /instance_groups/name=web/env?/bosh/agent/settings/affinity\n  value: {podAntiAffinity: {requiredDuringSchedulingIgnoredDuringExecution: [{topologyKey: zone, matchLabelKeys: [a]}]}}\n";
-                tenant.config_map("affinity", "ops", ops).await;
-                tenant.deployment(name, &["affinity"]).await;
-            }),
+            spoil: vec![ops(
+                "affinity",
+                &format!(
+                    "- type: replace\n  path: /instance_groups/name=web/env?/bosh/agent/settings/affinity\n  \
+                     value: {ANTI_AFFINITY}\n"
+                ),
+            )],
             reported: applied("DeploymentRefused"),
             words: &["StatefulSet 'affinity-web'", "matchLabelKeys"],
-            fix: steps!(tenant, name, { tenant.config_map("affinity", "ops", "[]").await }),
+            fix: vec![ops("affinity", "[]")],
         },
         // The same for the Job of an errand. The other group is good, and is not created either.
         Case {
             name: "errand",
-            spoil: steps!(tenant, name, {
-                let wrong = "{podAntiAffinity: {requiredDuringSchedulingIgnoredDuringExecution: [{topologyKey: zone, matchLabelKeys: [a]}]}}";
-                let group = format!(
-                    "{{name: tests, lifecycle: errand, instances: 1, stemcell: default, jobs: [{{name: app, release: demo, \
-                     properties: {{app: {{domain: a}}}}}}], env: {{bosh: {{agent: {{settings: {{affinity: {wrong}}}}}}}}}}}"
-                );
-                let ops = format!("- type: replace\n  path: /instance_groups/-\n  value: {group}\n");
-                tenant.config_map("errand", "ops", &ops).await;
-                tenant.deployment(name, &["errand"]).await;
-            }),
+            spoil: vec![ops(
+                "errand",
+                &format!(
+                    "- type: replace\n  path: /instance_groups/-\n  value: {{name: tests, lifecycle: errand, instances: 1, \
+                     stemcell: default, jobs: [{{name: app, release: demo, properties: {{app: {{domain: a}}}}}}], \
+                     env: {{bosh: {{agent: {{settings: {{affinity: {ANTI_AFFINITY}}}}}}}}}}}\n"
+                ),
+            )],
             reported: applied("DeploymentRefused"),
             words: &["Job 'errand-tests", "matchLabelKeys"],
-            fix: steps!(tenant, name, { tenant.config_map("errand", "ops", "[]").await }),
+            fix: vec![ops("errand", "[]")],
         },
-        Case {
-            name: "illegal",
-            spoil: DEPLOY,
-            reported: converted("BundleKindNotAllowed"),
-            words: &["Role 'odd'", "(made by plugin 'hook.wasm', sha256:"],
-            fix: steps!(tenant, name, { delete_deployment(&tenant, name).await }),
-        },
-        Case {
-            name: "large-object",
-            spoil: DEPLOY,
-            reported: converted("BundleObjectTooLarge"),
-            words: &["ConfigMap 'odd'", "(made by plugin 'hook.wasm', sha256:"],
-            fix: steps!(tenant, name, { delete_deployment(&tenant, name).await }),
-        },
-        Case {
-            name: "refused",
-            spoil: DEPLOY,
-            reported: applied("DeploymentRefused"),
-            words: &["Service 'odd'", "spec.ports[0].port"],
-            fix: steps!(tenant, name, { delete_deployment(&tenant, name).await }),
-        },
+        broken_by_plugin(
+            "illegal",
+            converted("BundleKindNotAllowed"),
+            &["Role 'odd'", "(made by plugin 'hook.wasm', sha256:"],
+        ),
+        broken_by_plugin(
+            "large-object",
+            converted("BundleObjectTooLarge"),
+            &["ConfigMap 'odd'", "(made by plugin 'hook.wasm', sha256:"],
+        ),
+        broken_by_plugin(
+            "refused",
+            applied("DeploymentRefused"),
+            &["Service 'odd'", "spec.ports[0].port"],
+        ),
     ]
-}
-
-/// These cannot be fixed: the plugin breaks every deployment with such a name. It is enough that they can be deleted.
-async fn delete_deployment(tenant: &Tenant, name: &str) {
-    tenant.delete(OURS, "BOSHDeployment", name).await;
 }
 
 /// The inputs of a good deployment.
@@ -437,7 +390,14 @@ async fn prepare(tenant: &Tenant, name: &str) {
 async fn play(tenant: Tenant, case: Case) {
     let (name, (kind, reason)) = (case.name, case.reported);
     prepare(&tenant, name).await;
-    (case.spoil)(tenant.clone(), name).await;
+    let mut ops = Vec::new();
+    for step in case.spoil {
+        if let Step::Ops(name, _) = step {
+            ops.push(name);
+        }
+        step.run(&tenant).await;
+    }
+    tenant.deployment(name, &ops).await;
     let reported = tenant
         .until(name, reason, |deployment| {
             is(deployment, kind, "False") && condition(deployment, kind).is_some_and(|found| found["reason"] == reason)
@@ -468,7 +428,9 @@ async fn play(tenant: Tenant, case: Case) {
     for form in TELLING {
         assert!(!text.contains(form), "{name}: {form} in {text}");
     }
-    (case.fix)(tenant.clone(), name).await;
+    for step in case.fix {
+        step.run(&tenant).await;
+    }
     if tenant.get(OURS, "BOSHDeployment", name).await.is_some() {
         let fixed = tenant.applied(name).await;
         assert!(is(&fixed, "Converted", "True"), "{name}: {:#}", fixed["status"]);
