@@ -2,6 +2,7 @@
 //! cluster, which has no nodes here.
 
 use crate::operator::example_registry;
+use crate::operator_process::MONITORED;
 use crate::plugin_objects;
 use crate::rbac::text;
 use crate::shared_cluster::documents;
@@ -86,9 +87,7 @@ impl Installed {
             .set("BOSON_SIGNER_NAME", Some("quarks.cloudfoundry.org/boson".into()));
         installed.operator.set("BOSON_PLUGIN_UPDATES", Some("approve".into()));
         for namespace in &installed.namespaces {
-            installed
-                .cluster
-                .label_namespace(namespace, "quarks.cloudfoundry.org/monitored", "boson")?;
+            installed.cluster.label_namespace(namespace, MONITORED, "boson")?;
         }
         installed.start(true)?;
         Ok(installed)

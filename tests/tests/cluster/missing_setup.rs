@@ -1,7 +1,6 @@
 //! What users who forgot something get reported: a namespace without its label, a value for which the quota is used up.
 
-use crate::operator_process::{OperatorProcess, condition, is};
-use boson_tests::cluster::shared;
+use crate::operator_process::{MONITORED, OperatorProcess, condition, is};
 
 const OURS: &str = "quarks.cloudfoundry.org/v1alpha1";
 
@@ -17,19 +16,8 @@ fn manifest() -> String {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_namespace_without_the_label_is_reported_and_served_once_labelled() {
     let operator = OperatorProcess::set("unlabelled", false, &[]).await;
-    let tenant = operator.tenant("late");
-    let label = "quarks.cloudfoundry.org/monitored";
-    let labelled = |value: &str| {
-        let label = format!("{label}{value}");
-        shared()
-            .unwrap()
-            .kubectl(["label", "namespace", &tenant.namespace, &label])
-            .unwrap();
-    };
-    labelled("-");
+    let tenant = operator.unlabelled("late");
     tenant.config_map("d-manifest", "manifest", &manifest()).await;
-    // Until the operator has observed that the label was removed, it serves the namespace.
-    tokio::time::sleep(std::time::Duration::from_secs(3)).await;
     tenant.deployment("d", &[]).await;
     let reported = tenant
         .until("d", "the reason", |found| {
@@ -38,14 +26,14 @@ async fn a_namespace_without_the_label_is_reported_and_served_once_labelled() {
         .await;
     let message = reported["status"]["message"].as_str().unwrap();
     // Operators of other tests may be the first to report it, with their own labels.
-    let command = format!("kubectl label namespace {} {label}=", tenant.namespace);
+    let command = format!("kubectl label namespace {} {MONITORED}=", tenant.namespace);
     assert!(message.contains(&command), "{message}");
     tenant
         .reported("the label", |reason, note| {
             reason == "NamespaceNotServed" && note == message
         })
         .await;
-    labelled("=unlabelled");
+    operator.label(&tenant);
     tenant.applied("d").await;
 }
 

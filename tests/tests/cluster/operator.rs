@@ -1,5 +1,6 @@
 //! `host operator` with a real API server and a real registry: the objects of a BOSHDeployment. No pods run here.
 
+use crate::operator_process::MONITORED;
 pub use crate::operator_process::{condition, is};
 use crate::world::World;
 use anyhow::{Context, Result, ensure};
@@ -44,9 +45,7 @@ impl Environment {
         };
         let world = World::new(shared()?, name)?;
         for monitored in [world.namespace.as_str(), other] {
-            world
-                .cluster
-                .label_namespace(monitored, "quarks.cloudfoundry.org/monitored", &world.namespace)?;
+            world.cluster.label_namespace(monitored, MONITORED, &world.namespace)?;
         }
         let mut env = Self::prepare(world, example_registry()?)?;
         let scope = ["--monitored-id", &env.namespace].map(str::to_string);

@@ -17,6 +17,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 const OURS: &str = "quarks.cloudfoundry.org/v1alpha1";
+/// The label of the namespaces that an operator serves.
+pub const MONITORED: &str = "quarks.cloudfoundry.org/monitored";
 
 /// The operator and the servers that it needs.
 pub struct OperatorProcess {
@@ -60,16 +62,27 @@ impl OperatorProcess {
 
     /// A new namespace.
     pub fn tenant(&self, name: &str) -> Tenant {
-        let cluster = shared().unwrap();
-        let namespace = cluster.namespace(&format!("{}-{name}", self.id)).unwrap();
-        cluster
-            .label_namespace(&namespace, "quarks.cloudfoundry.org/monitored", &self.id)
-            .unwrap();
+        let tenant = self.unlabelled(name);
+        self.label(&tenant);
+        tenant
+    }
+
+    /// A new namespace, which it does not serve.
+    pub fn unlabelled(&self, name: &str) -> Tenant {
+        let namespace = shared().unwrap().namespace(&format!("{}-{name}", self.id)).unwrap();
         Tenant {
             client: self.client.clone(),
             namespace,
             registry: self.registry.host().into(),
         }
+    }
+
+    /// Lets it serve the namespace.
+    pub fn label(&self, tenant: &Tenant) {
+        shared()
+            .unwrap()
+            .label_namespace(&tenant.namespace, MONITORED, &self.id)
+            .unwrap();
     }
 
     /// Kills the operator.

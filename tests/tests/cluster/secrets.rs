@@ -1,13 +1,15 @@
 //! The QuarksSecret controller from the user's view: against an API server, through its public interface.
 
 use crate::environment::Environment;
+use crate::operator_process::MONITORED;
 use anyhow::ensure;
 use boson_api::QuarksSecret;
 use boson_cluster::namespaces::Namespaces;
+use boson_tests::cluster::shared;
 use boson_tests::{is_quiet, wait_for_value};
-use k8s_openapi::api::core::v1::{ConfigMap, Namespace, Secret};
+use k8s_openapi::api::core::v1::{ConfigMap, Secret};
 use k8s_openapi::api::rbac::v1::{Role, RoleBinding};
-use kube::api::{Api, DeleteParams, ObjectMeta, Patch, PatchParams, PostParams};
+use kube::api::{DeleteParams, ObjectMeta, Patch, PatchParams, PostParams};
 use kube::config::{KubeConfigOptions, Kubeconfig};
 use kube::{Client, Config};
 use serde_json::json;
@@ -236,7 +238,7 @@ async fn a_missing_permission_is_named_in_the_condition() {
     env.api::<Role>().create(&now, &role).await.unwrap();
     env.api::<RoleBinding>().create(&now, &binding).await.unwrap();
 
-    let file = Kubeconfig::read_from(boson_tests::cluster::shared().unwrap().kubeconfig()).unwrap();
+    let file = Kubeconfig::read_from(shared().unwrap().kubeconfig()).unwrap();
     let mut config = Config::from_custom_kubeconfig(file, &KubeConfigOptions::default())
         .await
         .unwrap();
@@ -262,12 +264,10 @@ async fn a_namespace_is_served_once_it_has_the_label() {
     env.apply("{spec: {type: password, secretName: s}, metadata: {name: s}}")
         .await;
     is_quiet("a namespace without the label", &None, env.text("s", "password")).await;
-    let label = json!({"metadata": {"labels": {"quarks.cloudfoundry.org/monitored": id}}});
-    let namespaces: Api<Namespace> = Api::all(env.client.clone());
-    let patched = namespaces
-        .patch(&env.namespace, &PatchParams::default(), &Patch::Merge(label))
-        .await;
-    patched.unwrap();
+    shared()
+        .unwrap()
+        .label_namespace(&env.namespace, MONITORED, &id)
+        .unwrap();
     env.ready(&["s"]).await;
     operator.stop().await;
 }

@@ -2,14 +2,15 @@
 //! user's approval.
 
 use crate::environment::Environment;
+use crate::operator_process::MONITORED;
 use anyhow::ensure;
 use boson_cluster::namespaces::Namespaces;
+use boson_tests::cluster::shared;
 use boson_tests::{is_quiet, wait_for_value};
 use k8s_openapi::api::certificates::v1::CertificateSigningRequest;
-use k8s_openapi::api::core::v1::{Namespace, Secret};
-use kube::api::{Api, DeleteParams, ListParams, Patch, PatchParams};
+use k8s_openapi::api::core::v1::Secret;
+use kube::api::{Api, DeleteParams, ListParams};
 use kube::{Client, ResourceExt};
-use serde_json::json;
 use std::io::Write;
 use std::process::Command;
 
@@ -95,12 +96,10 @@ async fn a_deleted_authority_is_replaced_and_signs_all_certificates_again() {
     // Its Secret is in none of the served namespaces.
     let served = Environment::set("own-signer-served").await;
     let id = env.namespace.clone();
-    let label = json!({"metadata": {"labels": {"quarks.cloudfoundry.org/monitored": id}}});
-    let namespaces: Api<Namespace> = Api::all(env.client.clone());
-    let patched = namespaces
-        .patch(&served.namespace, &PatchParams::default(), &Patch::Merge(label))
-        .await;
-    patched.unwrap();
+    shared()
+        .unwrap()
+        .label_namespace(&served.namespace, MONITORED, &id)
+        .unwrap();
     let operator = env.operator_for(env.client.clone(), Namespaces::Monitored(id), "one");
     served.apply(&own(&served)).await;
     served.ready(&["served"]).await;
@@ -146,8 +145,8 @@ async fn a_signer_of_kubernetes_is_waited_for_and_its_key_outlives_the_operator(
     operator.kill().await;
 
     // Another user approves while no operator runs.
-    let cluster = boson_tests::cluster::shared().unwrap();
-    cluster
+    shared()
+        .unwrap()
         .kubectl(["certificate", "approve", &request.name_any()])
         .unwrap();
     let operator = start(env.client.clone());

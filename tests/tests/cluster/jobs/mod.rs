@@ -7,11 +7,12 @@ mod users;
 
 use crate::environment::Environment;
 use boson_api::{ConditionStatus, QuarksJob};
+use boson_tests::cluster::shared;
 use boson_tests::{is_quiet, wait_until};
-use k8s_openapi::api::core::v1::{ConfigMap, Namespace, Pod, ServiceAccount};
+use k8s_openapi::api::core::v1::{ConfigMap, Pod, ServiceAccount};
 use k8s_openapi::api::rbac::v1::{Role, RoleBinding};
 use kube::ResourceExt;
-use kube::api::{Api, DeleteParams, ListParams, Patch, PatchParams, PostParams};
+use kube::api::{DeleteParams, ListParams, Patch, PatchParams, PostParams};
 use serde_json::{Value, json};
 use users::{
     ask, condition, events, has_succeeded, is_running, jobs, pod, run, says, secret, template, trigger, until,
@@ -240,11 +241,10 @@ async fn output_pods_have_an_account_with_few_permissions() {
     env.api::<RoleBinding>().get("boson-output").await.unwrap();
 
     // The namespace may name another account.
-    let label = json!({"metadata": {"labels": {"quarks.cloudfoundry.org/qjob-service-account": "mine"}}});
-    let namespaces: Api<Namespace> = Api::all(env.client.clone());
-    namespaces
-        .patch(&env.namespace, &PatchParams::default(), &Patch::Merge(label))
-        .await
+    let label = "quarks.cloudfoundry.org/qjob-service-account";
+    shared()
+        .unwrap()
+        .label_namespace(&env.namespace, label, "mine")
         .unwrap();
     ask(&env, "other", &spec).await;
     let object = until(&env, "other", "waiting", |object| {

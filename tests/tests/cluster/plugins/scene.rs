@@ -1,6 +1,7 @@
 //! An operator with two namespaces, plugins that are added as users add them, and what its deployment says about them.
 
 use crate::operator::{condition, deployment_of, example_objects, example_registry};
+use crate::operator_process::MONITORED;
 use crate::shared_cluster::documents;
 use anyhow::{Context, Result, ensure};
 use base64::Engine;
@@ -40,7 +41,7 @@ impl Scene {
     pub fn monitored(id: &str) -> Result<Self> {
         Self::with(|cluster, here, there| {
             for namespace in [here, there] {
-                cluster.label_namespace(namespace, "quarks.cloudfoundry.org/monitored", id)?;
+                cluster.label_namespace(namespace, MONITORED, id)?;
             }
             Ok(["--monitored-id", id].map(String::from).into())
         })
