@@ -67,10 +67,10 @@ fn bpm(jobs: &[JobFiles], instances: &InstanceDigests, sources: Option<String>) 
     sources.into_iter().chain([(BPM.to_string(), bpm)]).collect()
 }
 
-/// As [`render()`], each group as the next step reads it.
+/// As [`render()`], each group as the next step reads it. A group that cannot be rendered does not affect the others.
 ///
 /// # Errors
-/// As [`render()`].
+/// As [`render()`]; or no group can be rendered: the errors of all.
 pub fn rendered(
     stages: &dyn Stages,
     manifest: Origin<'_>,
@@ -88,7 +88,11 @@ pub fn rendered(
         let sources = job_sources::text(&group.document, releases, &mut remaining);
         Ok(bpm(&rendered.jobs, &digests(&rendered.instances), sources))
     });
-    Ok(texts.collect())
+    let texts: Vec<Result<Texts, Vec<Diagnostic>>> = texts.collect();
+    if !texts.is_empty() && texts.iter().all(Result::is_err) {
+        return Err(texts.into_iter().filter_map(Result::err).flatten().collect());
+    }
+    Ok(texts)
 }
 
 /// Reads a document back. `name`: its name in diagnostics; `bytes`: content of the Secret or of a mounted file,

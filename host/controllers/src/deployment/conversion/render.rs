@@ -81,10 +81,6 @@ async fn here(run: &Reconcile<'_>, work: &mut Work, gathered: &[Gathered], serie
         Ok((rendered.map_err(StageError::Input)?, reported))
     });
     let rendered = rendered.await?;
-    if !rendered.is_empty() && rendered.iter().all(Result::is_err) {
-        let errors = rendered.into_iter().filter_map(Result::err).flatten();
-        return Err(work.manifest.fail(errors.collect()));
-    }
     let (mut documents, mut is_rendered) = (Vec::new(), Vec::new());
     for ((one, series), rendered) in gathered.iter().zip(series).zip(rendered) {
         let name = &one.group.name;
