@@ -4,6 +4,7 @@
 use super::act;
 use super::conversion::variables::{Depth, asked};
 use super::conversion::{self, Work, traced};
+use super::error::DeployError;
 use super::inputs;
 use super::manifest::Manifest;
 use super::observe;
@@ -13,7 +14,6 @@ use super::plan::instance_states::InstanceStates;
 use super::plan::{self, Applying, Desired, Live, Plan, Settings};
 use super::reconcile::Reconcile;
 use super::status::{Done, ShadowResult, shadow_result};
-use super::stop::Stop;
 use boson_api::deployment::ConversionMode;
 use boson_cluster::client::written;
 use boson_document::Tree;
@@ -26,7 +26,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 /// Converts and applies the deployment.
-pub async fn deploy(run: &Reconcile<'_>) -> Result<Done, Stop> {
+pub async fn deploy(run: &Reconcile<'_>) -> Result<Done, DeployError> {
     let mut work = prepare(run).await?;
     let desired = convert(run, &mut work).await?;
     let manifest = work.manifest;
@@ -48,7 +48,7 @@ pub async fn deploy(run: &Reconcile<'_>) -> Result<Done, Stop> {
     warnings.extend(manifest.secrets.scrub(manifest.warnings, &manifest.sources));
     Ok(Done {
         groups: groups(&applied.wanted),
-        held_back: desired.held_back.wrong(),
+        held_back: desired.held_back.problem(),
         outdated: applied.outdated,
         removed: work.removed,
         warnings,
@@ -78,7 +78,7 @@ fn shadows(run: &Reconcile<'_>, manifest: &Manifest) -> Vec<ShadowResult> {
 }
 
 /// The desired manifest: with ops, and with the values of all variables. Waits until all values exist.
-async fn prepare(run: &Reconcile<'_>) -> Result<Work, Stop> {
+async fn prepare(run: &Reconcile<'_>) -> Result<Work, DeployError> {
     let stages = traced(run.plugins.stages.clone());
     let documents = inputs::documents(run).await?;
     let mut manifest = conversion::merge(stages.clone(), documents, run.deployment.name.clone()).await?;
@@ -89,13 +89,13 @@ async fn prepare(run: &Reconcile<'_>) -> Result<Work, Stop> {
         Arc::default()
     };
     let (mut held, errors) = inputs::given(run, stages.clone(), &manifest).await?;
-    manifest.all_right(errors)?;
-    let given = Values::of(&held).map_err(|errors| manifest.fail(errors))?.given;
+    manifest.check_errors(errors)?;
+    let given = Values::of(&held).map_err(|errors| manifest.errors(errors))?.given;
     act::documents::store_manifest(run, &manifest).await?;
     let asked = asked(run, stages.clone(), &mut manifest, &given, Depth::Releases).await?;
     let removed = act::variables::request(run, &manifest, asked.secrets).await?;
     held.extend(inputs::generated(run, &asked.variables).await?);
-    let values = Values::of(&held).map_err(|errors| manifest.fail(errors))?;
+    let values = Values::of(&held).map_err(|errors| manifest.errors(errors))?;
     manifest.secrets_mut().add(values.secrets());
     let mut work = Work {
         stages,
@@ -123,7 +123,7 @@ async fn prepare(run: &Reconcile<'_>) -> Result<Work, Stop> {
 }
 
 /// The desired objects.
-async fn convert(run: &Reconcile<'_>, work: &mut Work) -> Result<Desired, Stop> {
+async fn convert(run: &Reconcile<'_>, work: &mut Work) -> Result<Desired, DeployError> {
     let (gathered, providers) = conversion::gather(run, work).await?;
     // Links that cannot be stored are reported before minutes of rendering.
     let links = conversion::links::secrets(run, &mut work.manifest, &providers)?;
@@ -145,7 +145,7 @@ async fn convert(run: &Reconcile<'_>, work: &mut Work) -> Result<Desired, Stop> 
 }
 
 /// Observes the objects in the cluster, plans the way to the desired ones, and acts. Returns what was done.
-async fn apply(run: &Reconcile<'_>, desired: &Desired, manifest: &Manifest) -> Result<Applying, Stop> {
+async fn apply(run: &Reconcile<'_>, desired: &Desired, manifest: &Manifest) -> Result<Applying, DeployError> {
     let mut live = observe::live(run, &desired.objects).await?;
     let plan = loop {
         match settled(run, desired, &mut live).await? {
@@ -168,7 +168,7 @@ async fn apply(run: &Reconcile<'_>, desired: &Desired, manifest: &Manifest) -> R
 }
 
 /// The plan, without objects that another write would not change.
-async fn settled(run: &Reconcile<'_>, desired: &Desired, live: &mut Live) -> Result<Plan, Stop> {
+async fn settled(run: &Reconcile<'_>, desired: &Desired, live: &mut Live) -> Result<Plan, DeployError> {
     let settings = Settings {
         names: &run.names,
         mode: run.mode,

@@ -1,6 +1,6 @@
 //! The manifest between the steps of a conversion, with what its diagnostics need.
 
-use super::stop::{Problem, Stop, refusal};
+use super::error::{DeployError, Problem, refusal};
 use boson_budget::Share;
 use boson_document::Tree;
 use boson_manifest::names::NameError;
@@ -32,7 +32,10 @@ impl Manifest {
     }
 
     /// Reads it outside the threads of the runtime: see [`blocking`].
-    pub async fn blocking<T: Send + 'static>(&self, work: impl FnOnce(&Self) -> T + Send + 'static) -> Result<T, Stop> {
+    pub async fn blocking<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&Self) -> T + Send + 'static,
+    ) -> Result<T, DeployError> {
         let shared = self.clone();
         blocking(move || work(&shared)).await
     }
@@ -53,55 +56,55 @@ impl Manifest {
         }
     }
 
-    pub fn wrong(&self, error: StageError) -> Stop {
-        self.fail(error.into_diagnostics())
+    pub fn stage_error(&self, error: StageError) -> DeployError {
+        self.errors(error.into_diagnostics())
     }
 
-    pub fn one(&self, error: Diagnostic) -> Stop {
-        self.fail(vec![error])
+    pub fn error(&self, error: Diagnostic) -> DeployError {
+        self.errors(vec![error])
     }
 
     /// These errors, with their positions and without values of variables.
-    pub fn fail(&self, errors: Vec<Diagnostic>) -> Stop {
-        Stop::Wrong(self.wrong_with(errors))
+    pub fn errors(&self, errors: Vec<Diagnostic>) -> DeployError {
+        DeployError::Wrong(self.problem(errors))
     }
 
     /// Fails with these errors, if there are any.
-    pub fn all_right(&self, errors: Vec<Diagnostic>) -> Result<(), Stop> {
+    pub fn check_errors(&self, errors: Vec<Diagnostic>) -> Result<(), DeployError> {
         if errors.is_empty() {
             Ok(())
         } else {
-            Err(self.fail(errors))
+            Err(self.errors(errors))
         }
     }
 
-    /// These errors, as [`Self::fail`] has them, where they do not stop the whole deployment.
-    pub fn wrong_with(&self, errors: Vec<Diagnostic>) -> Problem {
+    /// These errors, as [`Self::errors`] has them, where they do not stop the whole deployment.
+    pub fn problem(&self, errors: Vec<Diagnostic>) -> Problem {
         Problem::of(self.secrets.scrub(errors, &self.sources), &self.sources)
     }
 
     /// These refusals by the cluster, without values of variables.
-    pub fn refused(&self, refusals: Vec<Diagnostic>) -> Stop {
-        Stop::Refused(self.wrong_with(refusals))
+    pub fn refused(&self, refusals: Vec<Diagnostic>) -> DeployError {
+        DeployError::Refused(self.problem(refusals))
     }
 
     /// Turns a lasting error of the API server into a refusal.
-    pub fn or_refused(&self, stop: Stop) -> Stop {
-        match stop {
-            Stop::Api(error) if error.is_lasting() => self.refused(vec![refusal(&error)]),
+    pub fn refused_if_lasting(&self, error: DeployError) -> DeployError {
+        match error {
+            DeployError::Api(error) if error.is_lasting() => self.refused(vec![refusal(&error)]),
             other => other,
         }
     }
 }
 
 /// A name that Kubernetes does not accept.
-pub fn unnamed(error: &NameError) -> Diagnostic {
+pub fn name_error(error: &NameError) -> Diagnostic {
     Diagnostic::error(codes::CONVERT_NO_NAME, error.to_string()).help("choose another name")
 }
 
 /// Runs outside the threads of the runtime: a conversion uses a processor for seconds.
-pub async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Result<T, Stop> {
+pub async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Result<T, DeployError> {
     tokio::task::spawn_blocking(work)
         .await
-        .map_err(|_| Stop::Waiting("the conversion, which crashed".into()))
+        .map_err(|_| DeployError::Waiting("the conversion, which crashed".into()))
 }

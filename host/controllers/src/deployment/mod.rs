@@ -12,6 +12,7 @@ mod act;
 mod context;
 mod conversion;
 mod deploy;
+mod error;
 mod inputs;
 mod jobs;
 mod manifest;
@@ -21,7 +22,6 @@ mod plan;
 mod progress;
 mod reconcile;
 mod status;
-mod stop;
 mod watch;
 
 use crate::controller::{Controller, Next, Planned, Report, Watched};
@@ -31,6 +31,7 @@ use boson_cluster::client::{Error, Events, written};
 use boson_pipeline::convert::is_skipped_check;
 use boson_plugins::{Pick, PluginProblem};
 use deploy::deploy;
+use error::DeployError;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use k8s_openapi::jiff::Timestamp;
 use kube::runtime::controller::Action;
@@ -45,7 +46,6 @@ use std::convert::Infallible;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
-use stop::Stop;
 
 pub(crate) use context::Context;
 pub use context::Conversion;
@@ -298,10 +298,10 @@ impl Context {
     }
 
     /// Remembers which plugins have failed. A conversion that ends for another reason says nothing about them.
-    fn note_failures(&self, key: &Key, result: &Result<Done, Stop>, picks: &[Pick]) {
+    fn note_failures(&self, key: &Key, result: &Result<Done, DeployError>, picks: &[Pick]) {
         let (skipped, wrong) = match result {
             Ok(done) => (done.warnings.as_slice(), done.held_back.as_ref()),
-            Err(Stop::Wrong(wrong)) if !wrong.failed_plugins.is_empty() => (&[][..], Some(wrong)),
+            Err(DeployError::Wrong(wrong)) if !wrong.failed_plugins.is_empty() => (&[][..], Some(wrong)),
             Err(_) => return,
         };
         let skipped = skipped

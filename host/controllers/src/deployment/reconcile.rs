@@ -1,10 +1,10 @@
 //! One reconcile of one deployment: what its parts share.
 
 use super::context::Context;
+use super::error::DeployError;
 use super::memory::Key;
 use super::plan::documents::Whose;
 use super::progress::Progress;
-use super::stop::Stop;
 use boson_api::BoshDeployment;
 use boson_api::deployment::ConversionMode;
 use boson_budget::Share;
@@ -66,7 +66,7 @@ impl<'a> Reconcile<'a> {
         namespace: &'a str,
         active: ActivePlugins,
         progress: &'a Progress,
-    ) -> Result<Self, Stop> {
+    ) -> Result<Self, DeployError> {
         let settings = &context.conversion;
         let name = object.name_any();
         let names = Names::new(&name, namespace, &settings.cluster_domain).map_err(|error| no_name(&error))?;
@@ -76,7 +76,7 @@ impl<'a> Reconcile<'a> {
             ConversionMode::InProcess => &[Stage::Render],
         };
         let owner = object.controller_owner_ref(&());
-        let owner = owner.ok_or_else(|| Stop::defect("the BOSHDeployment has no UID"))?;
+        let owner = owner.ok_or_else(|| DeployError::defect("the BOSHDeployment has no UID"))?;
         Ok(Self {
             context,
             object,
@@ -120,7 +120,7 @@ impl<'a> Reconcile<'a> {
     }
 }
 
-fn no_name(error: &NameError) -> Stop {
+fn no_name(error: &NameError) -> DeployError {
     let error = Diagnostic::error(codes::CONVERT_NO_NAME, error.to_string());
-    Stop::wrong(vec![error], &Sources::default())
+    DeployError::wrong(vec![error], &Sources::default())
 }

@@ -3,6 +3,7 @@
 
 use super::preflight::not_of_others;
 use crate::deployment::context::MANAGER;
+use crate::deployment::error::DeployError;
 use crate::deployment::manifest::Manifest;
 use crate::deployment::observe;
 use crate::deployment::plan::documents::{Document, content, is_up_to_date};
@@ -10,7 +11,6 @@ use crate::deployment::plan::provenance;
 use crate::deployment::plan::stored::Stored;
 use crate::deployment::plan::waiting::Waiting;
 use crate::deployment::reconcile::Reconcile;
-use crate::deployment::stop::Stop;
 use boson_cluster::client::Created;
 use boson_cluster::objects::versioned::{Content, Next, Series};
 use boson_pipeline::diagnostic::all;
@@ -19,7 +19,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use std::collections::BTreeMap;
 
 /// Stores the manifest after ops; while the deployment is paused, with the one from before the pause and what differs.
-pub async fn store_manifest(run: &Reconcile<'_>, manifest: &Manifest) -> Result<(), Stop> {
+pub async fn store_manifest(run: &Reconcile<'_>, manifest: &Manifest) -> Result<(), DeployError> {
     let live = observe::secret(run, &run.names.with_ops()).await?;
     not_of_others(run, live.as_ref())?;
     let waiting = match live.as_ref().filter(|_| run.object.spec.paused).cloned() {
@@ -36,7 +36,7 @@ pub async fn store_manifest(run: &Reconcile<'_>, manifest: &Manifest) -> Result<
     for waiting in waiting.into_iter().flat_map(Waiting::shorter) {
         wanted = wanted.or_else(|_| with(Some(&waiting)));
     }
-    let wanted = wanted.map_err(|error| manifest.one(error))?;
+    let wanted = wanted.map_err(|error| manifest.error(error))?;
     if !live.is_some_and(|live| is_up_to_date(&wanted, &live)) {
         run.context.cluster.apply(MANAGER, &wanted).await?;
     }
@@ -49,13 +49,13 @@ pub async fn store(
     documents: Vec<Document<'_>>,
     manifest: &Manifest,
     existing: &[ObjectMeta],
-) -> Result<Vec<Stored>, Stop> {
+) -> Result<Vec<Stored>, DeployError> {
     // Texts that are too large are reported before anything is written.
     let contents = documents.into_iter().map(|document| {
         let content = content(&document.series.name, document.texts);
         content.map(|content| (document.series, content, document.annotations))
     });
-    let contents = all(contents).map_err(|errors| manifest.fail(errors))?;
+    let contents = all(contents).map_err(|errors| manifest.errors(errors))?;
     let mut stored = Vec::new();
     for (series, content, annotations) in contents {
         let secret = version(run, series, existing, content, annotations).await?;
@@ -71,8 +71,8 @@ async fn version(
     existing: &[ObjectMeta],
     content: Content,
     annotations: BTreeMap<String, String>,
-) -> Result<Secret, Stop> {
-    let changed = || Stop::Waiting(format!("the new version of {}", series.name));
+) -> Result<Secret, DeployError> {
+    let changed = || DeployError::Waiting(format!("the new version of {}", series.name));
     let greatest = match series.greatest(existing) {
         None => None,
         // It was deleted meanwhile; its number must not be reused, so list again.
@@ -84,7 +84,7 @@ async fn version(
     };
     secret.metadata.annotations.get_or_insert_default().extend(annotations);
     let Some(name) = secret.metadata.name.clone() else {
-        return Err(Stop::defect(&format!("a new version of {} has no name", series.name)));
+        return Err(DeployError::defect(&format!("a new version of {} has no name", series.name)));
     };
     match run.context.cluster.create(MANAGER, &*secret).await? {
         Created::Made(made) => Ok(made),
@@ -97,7 +97,11 @@ async fn version(
 }
 
 /// Sets annotations of a document: its tags, and that it is made from the present desired manifest.
-pub async fn stamp(run: &Reconcile<'_>, one: &Stored, annotations: &BTreeMap<String, String>) -> Result<(), Stop> {
+pub async fn stamp(
+    run: &Reconcile<'_>,
+    one: &Stored,
+    annotations: &BTreeMap<String, String>,
+) -> Result<(), DeployError> {
     if let Some(members) = provenance::stamp(&one.secret, annotations) {
         run.context.cluster.merge(MANAGER, &one.secret, members).await?;
     }

@@ -2,8 +2,8 @@
 
 use super::preflight::vacant;
 use crate::deployment::context::MANAGER;
+use crate::deployment::error::DeployError;
 use crate::deployment::reconcile::Reconcile;
-use crate::deployment::stop::Stop;
 use boson_cluster::client::{Created, Error};
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube::ResourceExt;
@@ -19,14 +19,14 @@ pub async fn tag(run: &Reconcile<'_>, maps: &[ConfigMap]) -> Result<(), Error> {
 }
 
 /// Creates them, before the pods that mount them.
-pub async fn create(run: &Reconcile<'_>, maps: &[ConfigMap]) -> Result<(), Stop> {
+pub async fn create(run: &Reconcile<'_>, maps: &[ConfigMap]) -> Result<(), DeployError> {
     for map in maps {
         if let Created::Exists = run.context.cluster.create(MANAGER, map).await? {
             // Of an earlier deployment of this name, which is being deleted, or of a user.
             let kind = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": map.metadata});
             vacant(run, std::iter::once(&kind)).await?;
             let name = map.name_any();
-            return Err(Stop::Waiting(format!(
+            return Err(DeployError::Waiting(format!(
                 "ConfigMap '{name}', which has just been created"
             )));
         }

@@ -17,26 +17,26 @@ mod write;
 
 pub use write::{apply, apply_typed, delete_typed};
 
+use super::error::DeployError;
 use super::manifest::Manifest;
 use super::plan::{Applying, Retaining};
 use super::reconcile::Reconcile;
-use super::stop::Stop;
 use boson_api::secret::ReclaimPolicy;
 use boson_cluster::client::Error;
 use boson_cluster::objects::drift;
 use preflight::preflight;
 
 /// Marks generated values as retained. The deployment then waits for that.
-pub async fn retain(run: &Reconcile<'_>, plan: &Retaining) -> Result<Stop, Error> {
+pub async fn retain(run: &Reconcile<'_>, plan: &Retaining) -> Result<DeployError, Error> {
     for object in &plan.secrets.apply {
         apply(run, object).await?;
     }
     variables::set_policy(run, &plan.removed, ReclaimPolicy::Retain).await?;
-    Ok(Stop::Waiting("the generated values to be retained".into()))
+    Ok(DeployError::Waiting("the generated values to be retained".into()))
 }
 
 /// Creates, changes and deletes what differs. Objects that this deployment does not own are left alone.
-pub async fn act(run: &Reconcile<'_>, plan: &Applying, manifest: &Manifest) -> Result<(), Stop> {
+pub async fn act(run: &Reconcile<'_>, plan: &Applying, manifest: &Manifest) -> Result<(), DeployError> {
     job_sources::tag(run, &plan.job_sources.tag).await?;
     preflight(run, plan, manifest).await?;
     drift::remove(&run.context.events, run.object, &plan.objects.excess).await?;
@@ -45,10 +45,10 @@ pub async fn act(run: &Reconcile<'_>, plan: &Applying, manifest: &Manifest) -> R
     }
     // What pods mount must exist before they start.
     let created = job_sources::create(run, &plan.job_sources.create).await;
-    created.map_err(|stop| manifest.or_refused(stop))?;
+    created.map_err(|error| manifest.refused_if_lasting(error))?;
     for objects in plan.in_order() {
-        let written = write::all(run, &plan.objects, &objects).await.map_err(Stop::from);
-        written.map_err(|stop| manifest.or_refused(stop))?;
+        let written = write::all(run, &plan.objects, &objects).await.map_err(DeployError::from);
+        written.map_err(|error| manifest.refused_if_lasting(error))?;
     }
     for object in &plan.objects.delete {
         run.context.cluster.delete_any(object).await?;

@@ -5,11 +5,11 @@ use super::trial;
 use super::write::MAX_CONCURRENT_WRITES;
 use crate::codes;
 use crate::deployment::context::MANAGER;
+use crate::deployment::error::{DeployError, refusal};
 use crate::deployment::manifest::Manifest;
 use crate::deployment::observe;
 use crate::deployment::plan::{Applying, quota};
 use crate::deployment::reconcile::Reconcile;
-use crate::deployment::stop::{Stop, refusal};
 use boson_cluster::objects::Plan;
 use boson_cluster::objects::conflicts::{Conflicts, Whose, whose};
 use boson_pipeline::Diagnostic;
@@ -18,29 +18,29 @@ use k8s_openapi::api::core::v1::Secret;
 use serde_json::{Value, json};
 
 /// Fails if the plan cannot be carried out as a whole.
-pub async fn preflight(run: &Reconcile<'_>, plan: &Applying, manifest: &Manifest) -> Result<(), Stop> {
+pub async fn preflight(run: &Reconcile<'_>, plan: &Applying, manifest: &Manifest) -> Result<(), DeployError> {
     vacant(run, plan.objects.new_objects()).await?;
     if let Some(name) = plan.leaving() {
-        return Err(Stop::Waiting(format!("Service '{name}' to be deleted")));
+        return Err(DeployError::Waiting(format!("Service '{name}' to be deleted")));
     }
     accepted(run, &plan.objects, manifest).await?;
     within_quotas(run, plan, manifest).await
 }
 
 /// Fails if an object that is about to be created has a name conflict.
-pub async fn vacant<'o>(run: &Reconcile<'_>, objects: impl Iterator<Item = &'o Value>) -> Result<(), Stop> {
+pub async fn vacant<'o>(run: &Reconcile<'_>, objects: impl Iterator<Item = &'o Value>) -> Result<(), DeployError> {
     let conflicts = Conflicts::find(&run.context.cluster, run.namespace, objects, &run.owner).await?;
     if let Some(complaint) = conflicts.complaint() {
         return Err(name_conflict(complaint));
     }
     match conflicts.leaving.as_slice() {
         [] => Ok(()),
-        leaving => Err(Stop::Waiting(format!("{} to be deleted", leaving.join(", ")))),
+        leaving => Err(DeployError::Waiting(format!("{} to be deleted", leaving.join(", ")))),
     }
 }
 
 /// A dry run of all objects, and of the workloads that other controllers will create for them.
-async fn accepted(run: &Reconcile<'_>, plan: &Plan, manifest: &Manifest) -> Result<(), Stop> {
+async fn accepted(run: &Reconcile<'_>, plan: &Plan, manifest: &Manifest) -> Result<(), DeployError> {
     let cluster = &run.context.cluster;
     // The API server would refuse replacements while the old objects exist.
     let objects = plan.apply.iter().filter(|object| plan.replaced(object).is_none());
@@ -68,7 +68,7 @@ async fn accepted(run: &Reconcile<'_>, plan: &Plan, manifest: &Manifest) -> Resu
 }
 
 /// Refuses new objects that are together too many for a quota.
-async fn within_quotas(run: &Reconcile<'_>, plan: &Applying, manifest: &Manifest) -> Result<(), Stop> {
+async fn within_quotas(run: &Reconcile<'_>, plan: &Applying, manifest: &Manifest) -> Result<(), DeployError> {
     let config_map = json!({"apiVersion": "v1", "kind": "ConfigMap"});
     let more = std::iter::repeat_n(&config_map, plan.job_sources.create.len());
     let new: Vec<&Value> = plan.objects.new_objects().chain(more).collect();
@@ -84,18 +84,18 @@ async fn within_quotas(run: &Reconcile<'_>, plan: &Applying, manifest: &Manifest
 }
 
 /// Fails if a Secret that is about to be written exists and is not owned by this deployment.
-pub fn not_of_others(run: &Reconcile<'_>, secret: Option<&Secret>) -> Result<(), Stop> {
+pub fn not_of_others(run: &Reconcile<'_>, secret: Option<&Secret>) -> Result<(), DeployError> {
     let Some(secret) = secret else { return Ok(()) };
     let name = secret.metadata.name.as_deref().unwrap_or_default();
     match whose(&secret.metadata, &run.owner, &run.names.deployment()) {
         Whose::Ours => Ok(()),
-        Whose::Leaving => Err(Stop::Waiting(format!("Secret '{name}' to be deleted"))),
+        Whose::Leaving => Err(DeployError::Waiting(format!("Secret '{name}' to be deleted"))),
         Whose::Other(other) => Err(name_conflict(format!("there is already Secret '{name}' ({other})"))),
     }
 }
 
-fn name_conflict(complaint: String) -> Stop {
+fn name_conflict(complaint: String) -> DeployError {
     let error = Diagnostic::error(codes::DEPLOYMENT_NAME_CONFLICT, complaint)
         .help("delete it, or give the deployment or the instance group another name; the operator retries every 30 s");
-    Stop::conflict(vec![error])
+    DeployError::conflict(vec![error])
 }

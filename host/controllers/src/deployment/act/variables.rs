@@ -3,12 +3,12 @@
 use super::preflight::vacant;
 use super::write;
 use crate::deployment::context::MANAGER;
+use crate::deployment::error::DeployError;
 use crate::deployment::manifest::Manifest;
 use crate::deployment::observe;
 use crate::deployment::plan::retention;
 use crate::deployment::plan::variables::removed;
 use crate::deployment::reconcile::Reconcile;
-use crate::deployment::stop::Stop;
 use boson_api::QuarksSecret;
 use boson_api::secret::ReclaimPolicy;
 use boson_cluster::client::Error;
@@ -18,7 +18,11 @@ use serde_json::{Value, json};
 
 /// Applies a QuarksSecret for each value that is not given. Returns the variables that the manifest no longer has:
 /// their QuarksSecrets are retained, so that a variable that is added again has its old value.
-pub async fn request(run: &Reconcile<'_>, manifest: &Manifest, mut secrets: Vec<Value>) -> Result<Vec<String>, Stop> {
+pub async fn request(
+    run: &Reconcile<'_>,
+    manifest: &Manifest,
+    mut secrets: Vec<Value>,
+) -> Result<Vec<String>, DeployError> {
     let mut live = observe::of_kind(run, labels::API_VERSION, "QuarksSecret").await?;
     if !secrets.is_empty() {
         let policy = first_policy(run, &manifest.tree, &live).await?;
@@ -28,8 +32,8 @@ pub async fn request(run: &Reconcile<'_>, manifest: &Manifest, mut secrets: Vec<
     let plan = observe::difference(run, secrets, &mut live).await?;
     vacant(run, plan.new_objects()).await?;
     for object in &plan.apply {
-        let written = write::apply(run, object).await.map_err(Stop::from);
-        written.map_err(|stop| manifest.or_refused(stop))?;
+        let written = write::apply(run, object).await.map_err(DeployError::from);
+        written.map_err(|error| manifest.refused_if_lasting(error))?;
     }
     Ok(removed)
 }

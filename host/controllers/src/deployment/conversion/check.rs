@@ -5,11 +5,11 @@ use super::merge;
 use super::variables::{Depth, asked};
 use crate::codes;
 use crate::deployment::context::Context;
+use crate::deployment::error::DeployError;
 use crate::deployment::inputs;
 use crate::deployment::observe;
 use crate::deployment::progress::Progress;
 use crate::deployment::reconcile::Reconcile;
-use crate::deployment::stop::Stop;
 use boson_api::BoshDeployment;
 use boson_cluster::client::Error;
 use boson_document::Code;
@@ -46,26 +46,26 @@ impl Context {
         let progress = Progress::default();
         let active = match observe::plugins::resolve(self, &object, namespace) {
             Some(resolution) => resolution.active,
-            None => Err(Stop::Waiting("the plugins".into())),
+            None => Err(DeployError::Waiting("the plugins".into())),
         };
         let checked = async { check(&Reconcile::new(self, &object, namespace, active?, &progress)?).await };
         match checked.await {
             Ok(warnings) => Ok(Checked::Right(warnings)),
-            Err(Stop::Wrong(wrong) | Stop::Refused(wrong)) => Ok(Checked::Wrong(wrong.message)),
-            Err(Stop::Waiting(what)) => {
+            Err(DeployError::Wrong(wrong) | DeployError::Refused(wrong)) => Ok(Checked::Wrong(wrong.message)),
+            Err(DeployError::Waiting(what)) => {
                 let warning = format!("not checked completely: that needs {what}");
                 Ok(Checked::Right(vec![warning]))
             }
-            Err(Stop::Api(error)) => Err(error),
+            Err(DeployError::Api(error)) => Err(error),
         }
     }
 }
 
-async fn check(run: &Reconcile<'_>) -> Result<Vec<String>, Stop> {
+async fn check(run: &Reconcile<'_>) -> Result<Vec<String>, DeployError> {
     let mut read = inputs::documents(run).await?;
     let (later, wrong) = parted(std::mem::take(&mut read.errors));
     if !wrong.is_empty() {
-        return Err(Stop::wrong(wrong, &read.sources));
+        return Err(DeployError::wrong(wrong, &read.sources));
     }
     if !later.is_empty() {
         return Ok(sentences(&later, &read.sources));
@@ -74,12 +74,12 @@ async fn check(run: &Reconcile<'_>) -> Result<Vec<String>, Stop> {
     let mut manifest = merge(stages.clone(), read, run.deployment.name.clone()).await?;
     let (given, errors) = inputs::given(run, stages.clone(), &manifest).await?;
     let (later, wrong) = parted(errors);
-    manifest.all_right(wrong)?;
+    manifest.check_errors(wrong)?;
     if !later.is_empty() {
         let reported = [manifest.warnings, later].concat();
         return Ok(sentences(&reported, &manifest.sources));
     }
-    let given = Values::of(&given).map_err(|errors| manifest.fail(errors))?.given;
+    let given = Values::of(&given).map_err(|errors| manifest.errors(errors))?.given;
     let asked = asked(run, stages, &mut manifest, &given, Depth::Manifest).await?;
     let reported = [manifest.warnings, asked.warnings].concat();
     let reported = manifest.secrets.scrub(reported, &manifest.sources);

@@ -3,12 +3,12 @@
 
 use super::pull_secrets;
 use super::work::{Gathered, Work, series};
+use crate::deployment::error::DeployError;
 use crate::deployment::inputs;
 use crate::deployment::jobs;
 use crate::deployment::plan::documents::Document;
 use crate::deployment::plan::stored::Stored;
 use crate::deployment::reconcile::Reconcile;
-use crate::deployment::stop::Stop;
 use boson_api::deployment::ConversionMode;
 use boson_cluster::objects::versioned::Series;
 use boson_manifest::group::InstanceGroup;
@@ -18,7 +18,7 @@ use boson_pipeline::stage::{External, Provider, ResolvedGroup};
 use std::iter;
 
 /// All instance groups with properties bound and links resolved, and the links that the deployment provides.
-pub async fn gather(run: &Reconcile<'_>, work: &mut Work) -> Result<(Vec<Gathered>, Vec<Provider>), Stop> {
+pub async fn gather(run: &Reconcile<'_>, work: &mut Work) -> Result<(Vec<Gathered>, Vec<Provider>), DeployError> {
     let external = inputs::links(run, &mut work.manifest).await?;
     let groups = InstanceGroup::all(&work.manifest.tree);
     let names: Vec<String> = groups.map(|group| group.name).collect();
@@ -30,10 +30,10 @@ pub async fn gather(run: &Reconcile<'_>, work: &mut Work) -> Result<(Vec<Gathere
             in_pods(run, work, &names, &series).await?
         }
     };
-    let links = stored.pop().ok_or_else(|| Stop::defect("the links are not stored"))?;
+    let links = stored.pop().ok_or_else(|| DeployError::defect("the links are not stored"))?;
     work.stamp(run, &links, &work.annotations(None)).await?;
     let providers = providers_document::read(&work.read(&links, stored_documents::PROVIDERS)?);
-    let providers = providers.map_err(|error| work.manifest.one(error))?;
+    let providers = providers.map_err(|error| work.manifest.error(error))?;
     let mut gathered = Vec::new();
     for (name, one) in names.iter().zip(stored) {
         work.stamp(run, &one, &work.annotations(Some(name))).await?;
@@ -54,7 +54,7 @@ async fn here(
     work: &mut Work,
     series: &[Series],
     external: External,
-) -> Result<Vec<Stored>, Stop> {
+) -> Result<Vec<Stored>, DeployError> {
     let releases = inputs::releases(run, &work.manifest).await?;
     work.manifest.sources_mut().add_releases(&releases);
     let deployment = run.deployment.clone();
@@ -76,7 +76,7 @@ async fn here(
 }
 
 /// Stores the links from outside of the deployment for the pods.
-async fn store(run: &Reconcile<'_>, work: &mut Work, external: &External) -> Result<(), Stop> {
+async fn store(run: &Reconcile<'_>, work: &mut Work, external: &External) -> Result<(), DeployError> {
     if external.is_empty() {
         return Ok(());
     }
@@ -98,7 +98,7 @@ async fn in_pods(
     work: &mut Work,
     names: &[String],
     series: &[Series],
-) -> Result<Vec<Stored>, Stop> {
+) -> Result<Vec<Stored>, DeployError> {
     let releases = inputs::images(run, &work.manifest)?;
     pull_secrets::apply(run, work).await?;
     let site = work.site(run, Stage::Links).await?;

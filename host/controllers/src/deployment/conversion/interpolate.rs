@@ -1,12 +1,12 @@
 //! The step that puts the values of all variables into the manifest. Its result is the desired manifest.
 
 use super::work::Work;
+use crate::deployment::error::DeployError;
 use crate::deployment::jobs;
 use crate::deployment::plan::documents::Document;
 use crate::deployment::plan::provenance;
 use crate::deployment::plan::stored::Stored;
 use crate::deployment::reconcile::Reconcile;
-use crate::deployment::stop::Stop;
 use boson_api::deployment::ConversionMode;
 use boson_cluster::objects::versioned::Series;
 use boson_pipeline::convert::stored_documents;
@@ -15,24 +15,24 @@ use std::slice;
 use std::sync::Arc;
 
 /// Makes the desired manifest.
-pub async fn interpolate(run: &Reconcile<'_>, work: &mut Work) -> Result<(), Stop> {
+pub async fn interpolate(run: &Reconcile<'_>, work: &mut Work) -> Result<(), DeployError> {
     let series = run.whose().desired();
     let stored = match run.mode {
         ConversionMode::InProcess => here(run, work, &series).await?,
         ConversionMode::Jobs => in_pods(run, work, &series).await?,
     };
     let stored = stored.into_iter().next();
-    let stored = stored.ok_or_else(|| Stop::defect("the desired manifest is not stored"))?;
+    let stored = stored.ok_or_else(|| DeployError::defect("the desired manifest is not stored"))?;
     let (bytes, manifest) = (stored.bytes(stored_documents::MANIFEST), &mut work.manifest);
     work.desired.clone_from(&stored.name);
     work.provenance = provenance::digest(bytes);
-    let document = stored_documents::read(&manifest.name, bytes).map_err(|error| manifest.one(error))?;
+    let document = stored_documents::read(&manifest.name, bytes).map_err(|error| manifest.error(error))?;
     manifest.tree = Arc::new(document.tree);
     let tags = plain::tags(&manifest.tree, None);
     work.stamp(run, &stored, &tags).await
 }
 
-async fn here(run: &Reconcile<'_>, work: &mut Work, series: &Series) -> Result<Vec<Stored>, Stop> {
+async fn here(run: &Reconcile<'_>, work: &mut Work, series: &Series) -> Result<Vec<Stored>, DeployError> {
     let values = work.values.clone();
     let desired = work
         .call(move |stages, manifest| variables::desired(stages, manifest.named(), &values.given, &values.generated));
@@ -45,9 +45,9 @@ async fn here(run: &Reconcile<'_>, work: &mut Work, series: &Series) -> Result<V
     work.store(run, vec![document]).await
 }
 
-async fn in_pods(run: &Reconcile<'_>, work: &mut Work, series: &Series) -> Result<Vec<Stored>, Stop> {
+async fn in_pods(run: &Reconcile<'_>, work: &mut Work, series: &Series) -> Result<Vec<Stored>, DeployError> {
     let text = stored_documents::manifest(&work.manifest.tree).remove(stored_documents::MANIFEST);
-    let text = text.ok_or_else(|| Stop::defect("the manifest has no text"))?;
+    let text = text.ok_or_else(|| DeployError::defect("the manifest has no text"))?;
     let inputs = boson_in_pod::digest(text.as_bytes(), &work.held);
     let site = work.site(run, Stage::Variables).await?;
     let job = jobs::interpolation(&site, &run.names.with_ops(), &inputs, series)?;

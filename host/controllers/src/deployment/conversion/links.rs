@@ -3,9 +3,9 @@
 
 use super::owned::owned;
 use super::work::Work;
+use crate::deployment::error::DeployError;
 use crate::deployment::manifest::Manifest;
 use crate::deployment::reconcile::Reconcile;
-use crate::deployment::stop::Stop;
 use boson_cluster::client::AnyObject;
 use boson_document::Tree;
 use boson_manifest::labels;
@@ -15,21 +15,21 @@ use boson_pipeline::stage::Provider;
 use serde_json::Value;
 
 /// The Secrets of these links.
-pub fn secrets(run: &Reconcile<'_>, manifest: &mut Manifest, providers: &[Provider]) -> Result<Vec<Tree>, Stop> {
+pub fn secrets(run: &Reconcile<'_>, manifest: &mut Manifest, providers: &[Provider]) -> Result<Vec<Tree>, DeployError> {
     let mut reported = Vec::new();
     let secrets = link_secrets::secrets(&run.names, providers, manifest.named(), &mut reported);
     manifest.warnings.extend(reported);
-    secrets.map_err(|errors| manifest.fail(errors))
+    secrets.map_err(|errors| manifest.errors(errors))
 }
 
 /// Adds them to the other objects, and gives all objects the label and owner reference of the deployment. The links of
 /// groups that are held back stay as they are.
-pub fn add(run: &Reconcile<'_>, work: &Work, objects: Vec<Tree>, links: Vec<Tree>) -> Result<Vec<Value>, Stop> {
+pub fn add(run: &Reconcile<'_>, work: &Work, objects: Vec<Tree>, links: Vec<Tree>) -> Result<Vec<Value>, DeployError> {
     let mut whole = Bundle::of_host(&run.deployment).with_kinds(run.context.conversion.permissions.kinds());
     let added = whole
         .add(objects, "plugins")
         .and_then(|()| whole.add(links, "the host"));
-    added.map_err(|errors| work.manifest.fail(errors))?;
+    added.map_err(|errors| work.manifest.errors(errors))?;
     let mut objects = owned(run, whole.into_objects(), &work.manifest)?;
     objects.retain(|object| object.label(labels::ENTANGLEMENT).is_none() || !work.held_back.owns(object));
     Ok(objects)

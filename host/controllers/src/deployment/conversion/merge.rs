@@ -1,8 +1,8 @@
 //! The first step: the manifest with its ops files applied, and combined with its cloud configs and runtime configs.
 
+use crate::deployment::error::DeployError;
 use crate::deployment::inputs::Documents;
 use crate::deployment::manifest::{Manifest, blocking};
-use crate::deployment::stop::Stop;
 use boson_api::deployment::InputKind;
 use boson_pipeline::convert;
 use boson_pipeline::stage::SharedStages;
@@ -14,14 +14,14 @@ use std::sync::Arc;
 ///
 /// # Errors
 /// Documents that could not be read; the errors of the step.
-pub async fn merge(stages: SharedStages, documents: Documents, deployment: String) -> Result<Manifest, Stop> {
+pub async fn merge(stages: SharedStages, documents: Documents, deployment: String) -> Result<Manifest, DeployError> {
     blocking(move || {
         let (errors, mut sources) = (documents.errors, documents.sources);
         if !errors.is_empty() {
-            return Err(Stop::wrong(errors, &sources));
+            return Err(DeployError::wrong(errors, &sources));
         }
         let (Some(manifest), Some(share)) = (documents.read.first(), documents.share) else {
-            return Err(Stop::Waiting("the manifest".into()));
+            return Err(DeployError::Waiting("the manifest".into()));
         };
         sources.set_main(&manifest.name);
         let of = |kind: InputKind| -> Vec<Arc<Document>> {
@@ -38,7 +38,7 @@ pub async fn merge(stages: SharedStages, documents: Documents, deployment: Strin
             deployment: Some(&deployment),
         };
         let merged = convert::merge(&*stages, all, &mut sources, &mut warnings);
-        let tree = merged.map_err(|errors| Stop::wrong(documents.secrets.scrub(errors, &sources), &sources))?;
+        let tree = merged.map_err(|errors| DeployError::wrong(documents.secrets.scrub(errors, &sources), &sources))?;
         Ok(Manifest {
             name: manifest.name.clone(),
             tree: Arc::new(tree),

@@ -1,14 +1,18 @@
 //! The last step: the objects of the deployment.
 
 use super::work::{CONVERSION_THREADS, RenderedGroup, Work};
+use crate::deployment::error::DeployError;
 use crate::deployment::reconcile::Reconcile;
-use crate::deployment::stop::Stop;
 use boson_document::Tree;
 use boson_pipeline::convert::{self, Group, Making, Target};
 use std::mem;
 
 /// The objects of the deployment. Groups that cannot be converted are held back.
-pub async fn objects(run: &Reconcile<'_>, work: &mut Work, groups: Vec<RenderedGroup>) -> Result<Vec<Tree>, Stop> {
+pub async fn objects(
+    run: &Reconcile<'_>,
+    work: &mut Work,
+    groups: Vec<RenderedGroup>,
+) -> Result<Vec<Tree>, DeployError> {
     let (deployment, names) = (run.deployment.clone(), run.names.clone());
     let (permissions, pod_plugins) = (run.context.conversion.permissions.clone(), run.copies.plugins.clone());
     let (without_values, variables) = (mem::take(&mut work.without_values), mem::take(&mut work.variables));
@@ -36,9 +40,9 @@ pub async fn objects(run: &Reconcile<'_>, work: &mut Work, groups: Vec<RenderedG
         Ok((made, reported))
     });
     let made = made.await?;
-    let objects = made.result.map_err(|errors| work.manifest.fail(errors))?;
+    let objects = made.result.map_err(|errors| work.manifest.errors(errors))?;
     for (group, errors) in made.failed {
-        work.held_back.add([group], work.manifest.wrong_with(errors));
+        work.held_back.add([group], work.manifest.problem(errors));
     }
     Ok(objects)
 }

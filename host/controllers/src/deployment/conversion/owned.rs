@@ -1,9 +1,9 @@
 //! Objects of the deployment, as the API server gets them: with its label and its owner reference. Pure.
 
 use crate::codes;
+use crate::deployment::error::DeployError;
 use crate::deployment::manifest::Manifest;
 use crate::deployment::reconcile::Reconcile;
-use crate::deployment::stop::Stop;
 use boson_cluster::objects;
 use boson_document::{Tree, json};
 use boson_pipeline::bundle::Bundle;
@@ -16,10 +16,10 @@ use serde_json::Value;
 ///
 /// # Errors
 /// A plugin returned an object that JSON cannot represent.
-pub fn owned(run: &Reconcile<'_>, objects: Vec<Tree>, manifest: &Manifest) -> Result<Vec<Value>, Stop> {
+pub fn owned(run: &Reconcile<'_>, objects: Vec<Tree>, manifest: &Manifest) -> Result<Vec<Value>, DeployError> {
     let one = |object: Tree| {
         let mut value: Value = serde_json::from_str(&json::to_text(&object)).map_err(|_| {
-            manifest.one(Diagnostic::error(
+            manifest.error(Diagnostic::error(
                 codes::DEPLOYMENT_MALFORMED_OBJECT,
                 "an object contains a number that JSON cannot represent",
             ))
@@ -40,7 +40,7 @@ pub fn of_kind(
     mut objects: Vec<Tree>,
     kind: &str,
     manifest: &Manifest,
-) -> Result<Vec<Value>, Stop> {
+) -> Result<Vec<Value>, DeployError> {
     objects.retain(|object| object.str("kind") == Some(kind));
     let mut bundle = Bundle::with_rules(
         &run.deployment,
@@ -49,6 +49,6 @@ pub fn of_kind(
         &manifest.tree,
     );
     let added = bundle.add(objects, stages.author(PluginRef::Rule(Stage::Bpm, None)));
-    added.map_err(|errors| manifest.fail(errors))?;
+    added.map_err(|errors| manifest.errors(errors))?;
     owned(run, bundle.into_objects(), manifest)
 }

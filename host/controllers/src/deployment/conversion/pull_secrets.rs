@@ -3,20 +3,20 @@
 use super::owned;
 use super::work::Work;
 use crate::deployment::act;
+use crate::deployment::error::DeployError;
 use crate::deployment::inputs;
 use crate::deployment::observe;
 use crate::deployment::reconcile::Reconcile;
-use crate::deployment::stop::Stop;
 
 /// Applies the pull Secrets early: pods of the conversion need them before the objects of the deployment exist.
-pub async fn apply(run: &Reconcile<'_>, work: &Work) -> Result<(), Stop> {
+pub async fn apply(run: &Reconcile<'_>, work: &Work) -> Result<(), DeployError> {
     let manifest = &work.manifest;
     if !manifest.tree.items("releases").iter().any(inputs::has_credentials) {
         return Ok(());
     }
     let (stages, deployment) = (work.stages.clone(), run.deployment.clone());
     let made = manifest.blocking(move |manifest| stages.convert_deployment(&deployment, manifest.named(), &[]));
-    let (objects, _) = made.await?.map_err(|error| manifest.wrong(error))?;
+    let (objects, _) = made.await?.map_err(|error| manifest.stage_error(error))?;
     let wanted = owned::of_kind(run, &*work.stages, objects, "Secret", manifest)?;
     let mut live = observe::of_kind(run, "v1", "Secret").await?;
     for object in observe::difference(run, wanted, &mut live).await?.apply {

@@ -1,14 +1,14 @@
 //! The step that renders templates. A group that cannot be rendered is held back; the others continue.
 
 use super::work::{CONVERSION_THREADS, Gathered, Rendered, RenderedGroup, Work, series};
+use crate::deployment::error::DeployError;
 use crate::deployment::inputs;
 use crate::deployment::jobs;
-use crate::deployment::manifest::unnamed;
+use crate::deployment::manifest::name_error;
 use crate::deployment::plan::documents::Document;
 use crate::deployment::plan::revisions::{Indexes, Revisions};
 use crate::deployment::plan::stored::Stored;
 use crate::deployment::reconcile::Reconcile;
-use crate::deployment::stop::Stop;
 use boson_api::deployment::ConversionMode;
 use boson_cluster::objects::versioned::Series;
 use boson_document::{Report, Tree};
@@ -23,7 +23,7 @@ use boson_pipeline::{Stage, StageError, plain};
 type Each = Vec<Option<Stored>>;
 
 /// The rendered BPM configuration of every group. All other templates are rendered, too, to find errors early.
-pub async fn render(run: &Reconcile<'_>, work: &mut Work, gathered: Vec<Gathered>) -> Result<Rendered, Stop> {
+pub async fn render(run: &Reconcile<'_>, work: &mut Work, gathered: Vec<Gathered>) -> Result<Rendered, DeployError> {
     let names: Vec<String> = gathered.iter().map(|one| one.group.name.clone()).collect();
     let series = series(&names, &work.manifest, |group| run.whose().bpm(group))?;
     let stored = match run.mode {
@@ -37,7 +37,7 @@ pub async fn render(run: &Reconcile<'_>, work: &mut Work, gathered: Vec<Gathered
         let Some(one) = one else { continue };
         let name = &gathered.group.name;
         let document = bpm_document::read(&work.read(&one, stored_documents::BPM)?);
-        let BpmDocument { jobs, files, instances } = document.map_err(|error| work.manifest.one(error))?;
+        let BpmDocument { jobs, files, instances } = document.map_err(|error| work.manifest.error(error))?;
         let indexes = Indexes {
             spread: run.deployment.spread,
             first_zone: first_zone(&work.manifest.tree, name),
@@ -51,7 +51,7 @@ pub async fn render(run: &Reconcile<'_>, work: &mut Work, gathered: Vec<Gathered
         if let Some(packed) = sources.and_then(|stored| job_sources::pack(stored, &mut remaining)) {
             let tags = plain::tags(&work.manifest.tree, Some(name));
             let added = rendered.sources.add(run.whose(), name, &gathered.secret, packed, tags);
-            added.map_err(|error| work.manifest.one(unnamed(&error)))?;
+            added.map_err(|error| work.manifest.error(name_error(&error)))?;
         }
         for file in files {
             work.manifest.sources_mut().add_document(file, true);
@@ -67,7 +67,12 @@ fn first_zone(manifest: &Tree, group: &str) -> Option<String> {
     found.azs(&mut Report::default()).into_iter().next()
 }
 
-async fn here(run: &Reconcile<'_>, work: &mut Work, gathered: &[Gathered], series: &[Series]) -> Result<Each, Stop> {
+async fn here(
+    run: &Reconcile<'_>,
+    work: &mut Work,
+    gathered: &[Gathered],
+    series: &[Series],
+) -> Result<Each, DeployError> {
     let releases = inputs::releases(run, &work.manifest).await?;
     let resolved: Vec<ResolvedGroup> = gathered.iter().map(|one| one.group.clone()).collect();
     let rendered = work.call(move |stages, manifest| {
@@ -91,7 +96,7 @@ async fn here(run: &Reconcile<'_>, work: &mut Work, gathered: &[Gathered], serie
                 texts,
                 annotations: work.annotations(Some(name)),
             }),
-            Err(errors) => work.held_back.add([name.clone()], work.manifest.wrong_with(errors)),
+            Err(errors) => work.held_back.add([name.clone()], work.manifest.problem(errors)),
         }
     }
     let mut stored = work.store(run, documents).await?.into_iter();
@@ -100,7 +105,12 @@ async fn here(run: &Reconcile<'_>, work: &mut Work, gathered: &[Gathered], serie
     Ok(each.collect())
 }
 
-async fn in_pods(run: &Reconcile<'_>, work: &mut Work, gathered: &[Gathered], series: &[Series]) -> Result<Each, Stop> {
+async fn in_pods(
+    run: &Reconcile<'_>,
+    work: &mut Work,
+    gathered: &[Gathered],
+    series: &[Series],
+) -> Result<Each, DeployError> {
     let releases = inputs::images(run, &work.manifest)?;
     let groups = gathered.iter().zip(series).map(|(one, series)| jobs::Rendering {
         name: &one.group.name,

@@ -2,10 +2,10 @@
 //! values.
 
 use super::owned;
+use crate::deployment::error::DeployError;
 use crate::deployment::inputs;
 use crate::deployment::manifest::Manifest;
 use crate::deployment::reconcile::Reconcile;
-use crate::deployment::stop::Stop;
 use boson_api::deployment::ConversionMode;
 use boson_document::Tree;
 use boson_pipeline::scrub::Secrets;
@@ -41,7 +41,7 @@ pub async fn asked(
     manifest: &mut Manifest,
     given: &Table,
     depth: Depth,
-) -> Result<Asked, Stop> {
+) -> Result<Asked, DeployError> {
     // The checked document holds given values, and checks may quote what they refuse.
     manifest.secrets_mut().add(Secrets::of(&given.to_tree()));
     let (deployment, given, own) = (run.deployment.clone(), given.clone(), stages.clone());
@@ -52,7 +52,7 @@ pub async fn asked(
         Ok((wanted, warnings, converted))
     });
     let checked: Result<_, StageError> = checked.await?;
-    let (wanted, mut warnings, converted) = checked.map_err(|error| manifest.wrong(error))?;
+    let (wanted, mut warnings, converted) = checked.map_err(|error| manifest.stage_error(error))?;
     match converted {
         Ok((objects, reported)) => {
             warnings.extend(reported);
@@ -79,25 +79,25 @@ async fn refused(
     errors: Vec<Diagnostic>,
     document: Tree,
     depth: Depth,
-) -> Stop {
+) -> DeployError {
     if depth == Depth::Manifest || run.mode == ConversionMode::Jobs {
-        return manifest.fail(errors);
+        return manifest.errors(errors);
     }
     manifest.tree = Arc::new(document);
     // Without releases, their images are reported after these errors are fixed.
     let Ok(releases) = inputs::releases(run, manifest).await else {
-        return manifest.fail(errors);
+        return manifest.errors(errors);
     };
     let external = match inputs::links(run, manifest).await {
         Ok(external) => external,
-        Err(Stop::Wrong(_)) => External::default(),
-        Err(stop) => return stop,
+        Err(DeployError::Wrong(_)) => External::default(),
+        Err(error) => return error,
     };
     let deployment = run.deployment.clone();
     let all = manifest.blocking(move |manifest| {
         let gathered = convert::gather(&*stages, &deployment, manifest.named(), &releases, &external);
         let more = gathered.err().map(StageError::into_diagnostics).unwrap_or_default();
-        manifest.fail(convert::together(errors, more))
+        manifest.errors(convert::together(errors, more))
     });
-    all.await.unwrap_or_else(|stop| stop)
+    all.await.unwrap_or_else(|error| error)
 }

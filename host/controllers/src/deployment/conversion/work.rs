@@ -1,9 +1,10 @@
 //! What the steps of one conversion hand on.
 
 use crate::deployment::act;
+use crate::deployment::error::DeployError;
 use crate::deployment::inputs;
 use crate::deployment::jobs::{PodPlugins, Site};
-use crate::deployment::manifest::{Manifest, unnamed};
+use crate::deployment::manifest::{Manifest, name_error};
 use crate::deployment::plan::documents::Document;
 use crate::deployment::plan::held_back::HeldBack;
 use crate::deployment::plan::job_sources::JobSources;
@@ -11,7 +12,6 @@ use crate::deployment::plan::provenance;
 use crate::deployment::plan::revisions::Revisions;
 use crate::deployment::plan::stored::Stored;
 use crate::deployment::reconcile::Reconcile;
-use crate::deployment::stop::Stop;
 use boson_cluster::objects::versioned::Series;
 use boson_document::Tree;
 use boson_in_pod::{Held, Values};
@@ -83,11 +83,11 @@ impl Work {
     pub async fn call<T: Send + 'static>(
         &mut self,
         step: impl FnOnce(&dyn Stages, &Manifest) -> Reply<T> + Send + 'static,
-    ) -> Result<T, Stop> {
+    ) -> Result<T, DeployError> {
         let stages = self.stages.clone();
         let done = self
             .manifest
-            .blocking(move |manifest| step(&*stages, manifest).map_err(|error| manifest.wrong(error)));
+            .blocking(move |manifest| step(&*stages, manifest).map_err(|error| manifest.stage_error(error)));
         let (done, reported) = done.await??;
         self.manifest.warnings.extend(reported);
         Ok(done)
@@ -101,13 +101,13 @@ impl Work {
     }
 
     /// Stores each document, as a new version if its text has changed.
-    pub async fn store(&self, run: &Reconcile<'_>, documents: Vec<Document<'_>>) -> Result<Vec<Stored>, Stop> {
+    pub async fn store(&self, run: &Reconcile<'_>, documents: Vec<Document<'_>>) -> Result<Vec<Stored>, DeployError> {
         act::documents::store(run, documents, &self.manifest, &self.existing).await
     }
 
     /// Reads a document that was stored.
-    pub fn read(&self, one: &Stored, key: &str) -> Result<yaml::Document, Stop> {
-        stored_documents::read(&one.name, one.bytes(key)).map_err(|error| self.manifest.one(error))
+    pub fn read(&self, one: &Stored, key: &str) -> Result<yaml::Document, DeployError> {
+        stored_documents::read(&one.name, one.bytes(key)).map_err(|error| self.manifest.error(error))
     }
 
     /// Marks a document as one of the present desired manifest, and its series as used by the deployment.
@@ -116,13 +116,13 @@ impl Work {
         run: &Reconcile<'_>,
         one: &Stored,
         annotations: &BTreeMap<String, String>,
-    ) -> Result<(), Stop> {
+    ) -> Result<(), DeployError> {
         self.series.insert(one.series.clone());
         act::documents::stamp(run, one, annotations).await
     }
 
     /// What the pods of a step have in common.
-    pub async fn site<'s>(&'s self, run: &'s Reconcile<'_>, stage: Stage) -> Result<Site<'s>, Stop> {
+    pub async fn site<'s>(&'s self, run: &'s Reconcile<'_>, stage: Stage) -> Result<Site<'s>, DeployError> {
         Ok(Site {
             whose: run.whose(),
             deployment: &run.deployment,
@@ -140,7 +140,7 @@ pub fn series(
     groups: &[String],
     manifest: &Manifest,
     series: impl Fn(&str) -> Result<Series, NameError>,
-) -> Result<Vec<Series>, Stop> {
-    let one = |group: &String| series(group).map_err(|error| manifest.one(unnamed(&error)));
+) -> Result<Vec<Series>, DeployError> {
+    let one = |group: &String| series(group).map_err(|error| manifest.error(name_error(&error)));
     groups.iter().map(one).collect()
 }

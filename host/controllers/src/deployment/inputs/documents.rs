@@ -5,9 +5,9 @@ use super::digests::{self, Source};
 use super::memory::hold;
 use super::references::{Found, fetch, find, given, references, source};
 use super::sizes::{self, Size};
+use crate::deployment::error::DeployError;
 use crate::deployment::manifest::blocking;
 use crate::deployment::reconcile::Reconcile;
-use crate::deployment::stop::Stop;
 use boson_api::ReferenceType;
 use boson_budget::{Class, Share};
 use boson_pipeline::Diagnostic;
@@ -49,7 +49,7 @@ struct Fetched {
 }
 
 /// Reads all documents, and notes their digests.
-pub async fn read(run: &Reconcile<'_>) -> Result<Documents, Stop> {
+pub async fn read(run: &Reconcile<'_>) -> Result<Documents, DeployError> {
     let read = read_all(run).await?;
     run.progress.uses(read.found.iter().map(Source::input));
     let mut all = read.found.clone();
@@ -59,7 +59,7 @@ pub async fn read(run: &Reconcile<'_>) -> Result<Documents, Stop> {
 }
 
 /// Reads the documents that exist, and reports what is wrong with the others.
-async fn read_all(run: &Reconcile<'_>) -> Result<Documents, Stop> {
+async fn read_all(run: &Reconcile<'_>) -> Result<Documents, DeployError> {
     let budget = &run.context.conversion.budget;
     let most = sizes::MAX_DOCUMENT_BYTES.min(budget.most(Class::Reading));
     let reading = hold(run, Class::Reading, most).await?;
@@ -87,7 +87,7 @@ async fn read_all(run: &Reconcile<'_>) -> Result<Documents, Stop> {
     read
 }
 
-async fn fetch_all(run: &Reconcile<'_>, most: u64) -> Result<Fetched, Stop> {
+async fn fetch_all(run: &Reconcile<'_>, most: u64) -> Result<Fetched, DeployError> {
     let all: Vec<_> = references(&run.object.spec).collect();
     let mut fetched = Fetched::default();
     let same = |one: usize, other: usize| {

@@ -2,10 +2,10 @@
 //! share.
 
 use super::{digests, shared_links};
+use crate::deployment::error::DeployError;
 use crate::deployment::manifest::Manifest;
 use crate::deployment::observe;
 use crate::deployment::reconcile::Reconcile;
-use crate::deployment::stop::Stop;
 use boson_api::deployment::{Input, InputKind};
 use boson_cluster::client::{Error, Kind};
 use boson_document::{Pointer, Tree, json};
@@ -28,7 +28,7 @@ struct Fetched {
 
 /// Reads all links, and notes the digests of what provides them. Messages about the manifest do not contain their
 /// values from then on.
-pub async fn read(run: &Reconcile<'_>, manifest: &mut Manifest) -> Result<External, Stop> {
+pub async fn read(run: &Reconcile<'_>, manifest: &mut Manifest) -> Result<External, DeployError> {
     let fetched = fetch(run).await?;
     let objects: Vec<Object<'_>> = fetched.iter().map(Fetched::object).collect();
     let Native { links, diagnostics } = external::native(&objects, &run.deployment.name);
@@ -40,7 +40,7 @@ pub async fn read(run: &Reconcile<'_>, manifest: &mut Manifest) -> Result<Extern
     secrets.except_names(&manifest.tree);
     manifest.secrets_mut().add(secrets);
     if diagnostics.iter().any(boson_pipeline::Diagnostic::is_error) {
-        return Err(manifest.fail(diagnostics));
+        return Err(manifest.errors(diagnostics));
     }
     manifest.warnings.extend(diagnostics);
     Ok(external)

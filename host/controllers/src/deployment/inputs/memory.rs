@@ -1,14 +1,14 @@
 //! The memory that inputs may use, as a share of the budget of all namespaces.
 
+use crate::deployment::error::DeployError;
 use crate::deployment::manifest::blocking;
 use crate::deployment::reconcile::Reconcile;
-use crate::deployment::stop::Stop;
 use boson_budget::{Class, Share};
 use std::sync::Arc;
 
 /// Waits for a share of the budget, outside the threads of the runtime.
-pub async fn hold(run: &Reconcile<'_>, class: Class, bytes: u64) -> Result<Share, Stop> {
+pub async fn hold(run: &Reconcile<'_>, class: Class, bytes: u64) -> Result<Share, DeployError> {
     let (budget, holder): (_, Arc<str>) = (run.context.conversion.budget.clone(), run.namespace.into());
     let share = blocking(move || budget.hold(class, &holder, bytes)).await?;
-    share.map_err(|excess| Stop::Waiting(format!("memory: {excess}")))
+    share.map_err(|excess| DeployError::Waiting(format!("memory: {excess}")))
 }

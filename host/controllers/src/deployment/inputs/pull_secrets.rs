@@ -1,10 +1,10 @@
 //! Pull Secrets: the operator reads images with the same Secrets as the pods of the deployment. Like the kubelet, it
 //! uses those that the group names and those of its ServiceAccount, and ignores missing ones.
 
+use crate::deployment::error::DeployError;
 use crate::deployment::memory::Source;
 use crate::deployment::observe;
 use crate::deployment::reconcile::Reconcile;
-use crate::deployment::stop::Stop;
 use boson_cluster::pull_secret::PullSecret;
 use boson_document::Tree;
 use boson_manifest::group::InstanceGroup;
@@ -16,7 +16,7 @@ use std::collections::BTreeSet;
 const DEFAULT_ACCOUNT: &str = "default";
 
 /// The contents of all pull Secrets that exist, those that groups name first.
-pub async fn contents(run: &Reconcile<'_>, manifest: &Tree) -> Result<Vec<PullSecret>, Stop> {
+pub async fn contents(run: &Reconcile<'_>, manifest: &Tree) -> Result<Vec<PullSecret>, DeployError> {
     let mut contents = Vec::new();
     for name in names(run, manifest).await? {
         contents.extend(observe::secret(run, &name).await?.and_then(PullSecret::of));
@@ -27,7 +27,7 @@ pub async fn contents(run: &Reconcile<'_>, manifest: &Tree) -> Result<Vec<PullSe
 /// Names of the Secrets that pods of the conversion pull release images with: those of releases with credentials, those
 /// that agent settings name, and those of the ServiceAccounts of the deployment's pods. The pods of the conversion run
 /// as another account.
-pub async fn names_in_pods(run: &Reconcile<'_>, manifest: &Tree) -> Result<Vec<String>, Stop> {
+pub async fn names_in_pods(run: &Reconcile<'_>, manifest: &Tree) -> Result<Vec<String>, DeployError> {
     let releases = manifest.items("releases").iter();
     let with_credentials = releases.filter(|release| has_credentials(release));
     let releases = with_credentials.filter_map(|release| release.str("name"));
@@ -40,7 +40,7 @@ pub async fn names_in_pods(run: &Reconcile<'_>, manifest: &Tree) -> Result<Vec<S
 
 /// Names of the Secrets that the deployment's own pods pull with, those that groups name first. They and the accounts
 /// are remembered.
-async fn names(run: &Reconcile<'_>, manifest: &Tree) -> Result<Vec<String>, Stop> {
+async fn names(run: &Reconcile<'_>, manifest: &Tree) -> Result<Vec<String>, DeployError> {
     let (mut names, accounts) = wanted(manifest);
     let mut sources: BTreeSet<Source> = accounts.iter().cloned().map(Source::Account).collect();
     for account in accounts {

@@ -4,9 +4,9 @@ use super::memory::hold;
 use super::pull_secrets;
 use crate::codes;
 use crate::conversion::ReleaseImage;
+use crate::deployment::error::DeployError;
 use crate::deployment::manifest::Manifest;
 use crate::deployment::reconcile::{ReadReleases, Reconcile};
-use crate::deployment::stop::Stop;
 use boson_budget::Class;
 use boson_cluster::pull_secret::PullSecret;
 use boson_document::{Pointer, Tree};
@@ -20,12 +20,12 @@ use std::sync::Arc;
 const MAX_RELEASE_BYTES: u64 = 128 << 20;
 
 /// All releases, read once for all steps, or all that is wrong with them.
-pub async fn read(run: &Reconcile<'_>, manifest: &Manifest) -> Result<Arc<Vec<Release>>, Stop> {
+pub async fn read(run: &Reconcile<'_>, manifest: &Manifest) -> Result<Arc<Vec<Release>>, DeployError> {
     let read = run.releases.get_or_try_init(|| read_all(run, manifest)).await?;
     Ok(read.releases.clone())
 }
 
-async fn read_all(run: &Reconcile<'_>, manifest: &Manifest) -> Result<ReadReleases, Stop> {
+async fn read_all(run: &Reconcile<'_>, manifest: &Manifest) -> Result<ReadReleases, DeployError> {
     let (mut releases, mut errors) = (Vec::new(), Vec::new());
     let most = MAX_RELEASE_BYTES.min(run.context.conversion.budget.most(Class::Releases));
     // The most that they can need, because their size is unknown; the rest is given back.
@@ -43,7 +43,7 @@ async fn read_all(run: &Reconcile<'_>, manifest: &Manifest) -> Result<ReadReleas
             Ok(release) => {
                 releases.push(release);
                 // Checked before the next one is read: a manifest can list any number of releases.
-                release::check_all(&releases, most).map_err(|error| manifest.one(error))?;
+                release::check_all(&releases, most).map_err(|error| manifest.error(error))?;
             }
             Err(some) => errors.extend(some.into_iter().map(|error| match error.place.document {
                 None => error.in_document(&manifest.name).at(&place),
@@ -51,7 +51,7 @@ async fn read_all(run: &Reconcile<'_>, manifest: &Manifest) -> Result<ReadReleas
             })),
         }
     }
-    manifest.all_right(errors)?;
+    manifest.check_errors(errors)?;
     share.shrink_to(releases.iter().map(Release::weight).sum());
     Ok(ReadReleases {
         releases: Arc::new(releases),
@@ -60,12 +60,12 @@ async fn read_all(run: &Reconcile<'_>, manifest: &Manifest) -> Result<ReadReleas
 }
 
 /// The images of the releases, for pods that run them.
-pub fn images(run: &Reconcile<'_>, manifest: &Manifest) -> Result<Vec<ReleaseImage>, Stop> {
+pub fn images(run: &Reconcile<'_>, manifest: &Manifest) -> Result<Vec<ReleaseImage>, DeployError> {
     let placed = |(place, image): (Pointer, Result<ReleaseImage, Diagnostic>)| {
         image.map_err(|error| error.in_document(&manifest.name).at(&place))
     };
     let images = listed(run, manifest).into_iter().map(placed);
-    all(images).map_err(|errors| manifest.fail(errors))
+    all(images).map_err(|errors| manifest.errors(errors))
 }
 
 /// The image of each release that has jobs in use, or why it has no image, with its JSON pointer.

@@ -1,12 +1,12 @@
 //! The links that other deployments of the namespace share.
 
 use super::digests;
+use crate::deployment::error::DeployError;
 use crate::deployment::manifest::Manifest;
 use crate::deployment::observe;
 use crate::deployment::plan::documents::Whose;
 use crate::deployment::plan::stored::Stored;
 use crate::deployment::reconcile::Reconcile;
-use crate::deployment::stop::Stop;
 use boson_api::BoshDeployment;
 use boson_api::deployment::{Input, InputKind};
 use boson_manifest::labels::{SECRET_TYPE, secret_type};
@@ -19,7 +19,7 @@ use k8s_openapi::api::core::v1::Secret;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference};
 
 /// The existing deployments that the manifest names in its links, and what they share.
-pub async fn read(run: &Reconcile<'_>, manifest: &Manifest) -> Result<Vec<OtherDeployment>, Stop> {
+pub async fn read(run: &Reconcile<'_>, manifest: &Manifest) -> Result<Vec<OtherDeployment>, DeployError> {
     let named = external::consumed(&manifest.tree, &run.deployment.name);
     // Remembered before they are read, so that no change is lost.
     run.context.memory.linked.set(&run.key(), named.clone());
@@ -34,7 +34,7 @@ pub async fn read(run: &Reconcile<'_>, manifest: &Manifest) -> Result<Vec<OtherD
             continue;
         }
         let links = match newest(run, &name, &meta).await? {
-            Some(stored) => shared(&name, &stored).map_err(|error| manifest.one(error))?,
+            Some(stored) => shared(&name, &stored).map_err(|error| manifest.error(error))?,
             None => Vec::new(),
         };
         found.push(OtherDeployment { name, links });
@@ -44,7 +44,7 @@ pub async fn read(run: &Reconcile<'_>, manifest: &Manifest) -> Result<Vec<OtherD
 }
 
 /// The newest Secret with the links that a deployment provides; none before its first conversion.
-async fn newest(run: &Reconcile<'_>, name: &str, meta: &ObjectMeta) -> Result<Option<Stored>, Stop> {
+async fn newest(run: &Reconcile<'_>, name: &str, meta: &ObjectMeta) -> Result<Option<Stored>, DeployError> {
     let Ok(names) = Names::new(name, run.namespace, &run.deployment.cluster_domain) else {
         return Ok(None);
     };

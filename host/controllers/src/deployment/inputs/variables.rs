@@ -2,11 +2,11 @@
 
 use super::digests;
 use crate::codes;
-use crate::deployment::manifest::{Manifest, unnamed};
+use crate::deployment::error::DeployError;
+use crate::deployment::manifest::{Manifest, name_error};
 use crate::deployment::observe;
 use crate::deployment::plan::variables::{State, state};
 use crate::deployment::reconcile::Reconcile;
-use crate::deployment::stop::Stop;
 use boson_api::QuarksSecret;
 use boson_document::Tree;
 use boson_in_pod::{Held, Origin, Values, secrets};
@@ -25,7 +25,7 @@ pub async fn given(
     run: &Reconcile<'_>,
     stages: SharedStages,
     manifest: &Manifest,
-) -> Result<(Vec<Held>, Vec<Diagnostic>), Stop> {
+) -> Result<(Vec<Held>, Vec<Diagnostic>), DeployError> {
     let (mut held, mut errors) = (Vec::new(), Vec::new());
     for variable in &run.object.spec.vars {
         match observe::secret(run, &variable.secret).await? {
@@ -38,19 +38,19 @@ pub async fn given(
     }
     let table = match Values::of(&held) {
         Ok(values) => values.given,
-        Err(more) => return Err(manifest.fail(errors.into_iter().chain(more).collect())),
+        Err(more) => return Err(manifest.errors(errors.into_iter().chain(more).collect())),
     };
     let known: Vec<String> = table.names().map(str::to_string).collect();
     let known = || defined(&manifest.tree).chain(known.iter().map(String::as_str));
     let wanted = manifest.blocking(move |manifest| {
         variables::wanted(&*stages, manifest.named(), &table).map(|(wanted, _)| wanted.implicit)
     });
-    for reference in wanted.await?.map_err(|error| manifest.wrong(error))? {
+    for reference in wanted.await?.map_err(|error| manifest.stage_error(error))? {
         let (variable, key) = secrets::implicit(&reference.name);
         let secret = run
             .names
             .implicit_variable(variable)
-            .map_err(|error| manifest.one(unnamed(&error)))?;
+            .map_err(|error| manifest.error(name_error(&error)))?;
         match observe::secret(run, &secret).await? {
             Some(found) => match Held::implicit(&reference.name, key, &found) {
                 Ok(value) => {
@@ -71,13 +71,13 @@ pub async fn given(
 }
 
 /// The generated values, once all exist.
-pub async fn generated(run: &Reconcile<'_>, variables: &[Variable]) -> Result<Vec<Held>, Stop> {
+pub async fn generated(run: &Reconcile<'_>, variables: &[Variable]) -> Result<Vec<Held>, DeployError> {
     let (mut held, mut failed) = (Vec::new(), Vec::new());
     // Those for which a QuarksSecret says why come first: the others arrive by themselves.
     let (mut explained, mut coming) = (Vec::new(), Vec::new());
     for variable in variables {
         let name = run.names.variable(&variable.name);
-        let name = name.map_err(|error| Stop::wrong(vec![unnamed(&error)], &Sources::default()))?;
+        let name = name.map_err(|error| DeployError::wrong(vec![name_error(&error)], &Sources::default()))?;
         let asked: Option<QuarksSecret> = run.context.cluster.get(run.namespace, &name).await?;
         let secret = observe::secret(run, &name).await?;
         match (state(asked.as_ref(), secret.is_some()), secret) {
@@ -92,14 +92,14 @@ pub async fn generated(run: &Reconcile<'_>, variables: &[Variable]) -> Result<Ve
     }
     if !failed.is_empty() {
         // Not `Waiting`, which would promise that the value arrives without a change.
-        return Err(Stop::conflict(failed));
+        return Err(DeployError::conflict(failed));
     }
     let waiting = [explained, coming].concat();
     if waiting.is_empty() {
         Ok(held)
     } else {
         let names = first_of(&waiting, MAX_NAMED_VARIABLES, " and ");
-        Err(Stop::Waiting(format!("the values of {names}")))
+        Err(DeployError::Waiting(format!("the values of {names}")))
     }
 }
 

@@ -13,11 +13,11 @@ pub use object::{Job, Rendering, Site, gathering, interpolation, rendering};
 pub use pod::PodPlugins;
 
 use super::act;
+use super::error::{DeployError, Problem};
 use super::manifest::Manifest;
 use super::observe;
 use super::plan::stored::Stored;
 use super::reconcile::Reconcile;
-use super::stop::{Problem, Stop};
 use boson_api::QuarksJob;
 use boson_cluster::client::Error;
 use boson_cluster::objects;
@@ -44,7 +44,7 @@ pub async fn output(
     job: &Job,
     series: &[Series],
     manifest: &mut Manifest,
-) -> Result<Vec<Stored>, Stop> {
+) -> Result<Vec<Stored>, DeployError> {
     let live: Option<QuarksJob> = run.context.cluster.get(run.namespace, &job.name).await?;
     if let Some(live) = &live {
         must_be_ours(run, live, manifest)?;
@@ -53,7 +53,7 @@ pub async fn output(
         Todo::Done => finished(run, job, live, series, manifest).await,
         Todo::Make => {
             if lingers(run, job).await? {
-                return Err(Stop::Waiting(format!("an earlier run of {} to end", job.name)));
+                return Err(DeployError::Waiting(format!("an earlier run of {} to end", job.name)));
             }
             act::apply_typed(run, &job.object).await?;
             Err(waiting(job))
@@ -62,7 +62,7 @@ pub async fn output(
             if let Some(live) = &live {
                 act::delete_typed(run, live).await?;
             }
-            Err(Stop::Waiting(format!("an earlier run of {} to end", job.name)))
+            Err(DeployError::Waiting(format!("an earlier run of {} to end", job.name)))
         }
         Todo::Wait => Err(unfinished(run, job, None, manifest).await?),
         Todo::Failed(why) => Err(unfinished(run, job, Some(why), manifest).await?),
@@ -76,7 +76,7 @@ async fn finished(
     live: Option<QuarksJob>,
     series: &[Series],
     manifest: &mut Manifest,
-) -> Result<Vec<Stored>, Stop> {
+) -> Result<Vec<Stored>, DeployError> {
     let pods = pods(run, job).await?;
     let warnings = pods::newest(&pods, &job.digest).map(pods::warnings);
     let mut warnings = warnings.unwrap_or_default();
@@ -99,28 +99,28 @@ pub async fn output_by_group(
     job: &Job,
     series: &[Series],
     manifest: &mut Manifest,
-) -> Result<Left, Stop> {
+) -> Result<Left, DeployError> {
     match output(run, job, series, manifest).await {
         Ok(stored) => Ok(Left {
             stored: stored.into_iter().map(Some).collect(),
             wrong: None,
         }),
-        Err(Stop::Wrong(wrong)) => {
+        Err(DeployError::Wrong(wrong)) => {
             let stored = written(run, job, series).await?;
             if stored.iter().any(Option::is_some) {
                 let wrong = Some(wrong);
                 Ok(Left { stored, wrong })
             } else {
-                Err(Stop::Wrong(wrong))
+                Err(DeployError::Wrong(wrong))
             }
         }
-        Err(stop) => Err(stop),
+        Err(error) => Err(error),
     }
 }
 
 /// The newest version of each series; none if it is not output of this run. Listed after the job has ended, so that
 /// nothing is missing.
-async fn written(run: &Reconcile<'_>, job: &Job, series: &[Series]) -> Result<Vec<Option<Stored>>, Stop> {
+async fn written(run: &Reconcile<'_>, job: &Job, series: &[Series]) -> Result<Vec<Option<Stored>>, DeployError> {
     let existing = observe::documents(run).await?;
     let mut written = Vec::new();
     for series in series {
@@ -141,33 +141,33 @@ async fn unfinished(
     job: &Job,
     failed: Option<String>,
     manifest: &Manifest,
-) -> Result<Stop, Error> {
+) -> Result<DeployError, Error> {
     let pods = pods(run, job).await?;
     let pod = pods::newest(&pods, &job.digest);
     let mut errors = pod.map(|pod| pods::errors(pod, failed.is_some())).unwrap_or_default();
     if !errors.is_empty() {
         pre_render_ops::in_manifest(&mut errors, manifest.named());
-        return Ok(manifest.fail(errors));
+        return Ok(manifest.errors(errors));
     }
     if let Some(why) = failed {
         let message = format!("QuarksJob '{}' has failed: {why}", job.name);
         let error = Diagnostic::error(codes::DEPLOYMENT_JOB_FAILED, message);
-        return Ok(manifest.one(error.help("delete the QuarksJob to try again")));
+        return Ok(manifest.error(error.help("delete the QuarksJob to try again")));
     }
     Ok(match pod.and_then(pods::unplaced) {
-        Some(why) => Stop::Waiting(format!("{}: no node takes its pod: {why}", job.name)),
+        Some(why) => DeployError::Waiting(format!("{}: no node takes its pod: {why}", job.name)),
         None => waiting(job),
     })
 }
 
 /// Fails if the QuarksJob is not owned by this deployment.
-fn must_be_ours(run: &Reconcile<'_>, live: &QuarksJob, manifest: &Manifest) -> Result<(), Stop> {
+fn must_be_ours(run: &Reconcile<'_>, live: &QuarksJob, manifest: &Manifest) -> Result<(), DeployError> {
     if objects::has_owner(live, &run.owner.uid) {
         return Ok(());
     }
     let message = format!("QuarksJob '{}' is not owned by this deployment", live.name_any());
     let error = Diagnostic::error(codes::DEPLOYMENT_JOB_CONFLICT, message);
-    Err(manifest.one(error.help("delete it, or give the deployment another name")))
+    Err(manifest.error(error.help("delete it, or give the deployment another name")))
 }
 
 async fn pods(run: &Reconcile<'_>, job: &Job) -> Result<Vec<Pod>, Error> {
@@ -184,6 +184,6 @@ fn of_job(job: &Job) -> String {
     format!("{}={}", labels::QUARKS_JOB_NAME, job.name)
 }
 
-fn waiting(job: &Job) -> Stop {
-    Stop::Waiting(format!("the job {}", job.name))
+fn waiting(job: &Job) -> DeployError {
+    DeployError::Waiting(format!("the job {}", job.name))
 }

@@ -2,8 +2,8 @@
 
 use super::pod::{self, Command, PodPlugins};
 use crate::conversion::ReleaseImage;
+use crate::deployment::error::DeployError;
 use crate::deployment::plan::documents::Whose;
-use crate::deployment::stop::Stop;
 use boson_api::QuarksJob;
 use boson_api::job::{Output, OutputSecret, PersistenceMethod, QuarksJobSpec, Strategy, Trigger};
 use boson_cluster::objects;
@@ -70,7 +70,7 @@ pub struct Rendering<'a> {
 }
 
 /// Puts the values of variables into the manifest. `inputs`: of [`boson_in_pod::digest`].
-pub fn interpolation(site: &Site<'_>, with_ops: &str, inputs: &str, series: &Series) -> Result<Job, Stop> {
+pub fn interpolation(site: &Site<'_>, with_ops: &str, inputs: &str, series: &Series) -> Result<Job, DeployError> {
     let folder = "/var/run/secrets/with-ops";
     let mut arguments = site.arguments(&format!("--manifest={folder}/{}", stored_documents::MANIFEST));
     arguments.push(format!("--inputs={inputs}"));
@@ -100,7 +100,7 @@ pub fn gathering(
     series: &[Series],
     links: &Series,
     releases: &[ReleaseImage],
-) -> Result<Job, Stop> {
+) -> Result<Job, DeployError> {
     let folder = "/var/run/secrets/desired-manifest";
     let command = |(nth, group): (usize, &String)| {
         let mut arguments = site.arguments(&format!("--manifest={folder}/{}", stored_documents::MANIFEST));
@@ -147,7 +147,7 @@ pub fn gathering(
 }
 
 /// Renders the templates of instance groups.
-pub fn rendering(site: &Site<'_>, groups: &[Rendering<'_>], releases: &[ReleaseImage]) -> Result<Job, Stop> {
+pub fn rendering(site: &Site<'_>, groups: &[Rendering<'_>], releases: &[ReleaseImage]) -> Result<Job, DeployError> {
     let folder = "/var/run/secrets/ig-resolved";
     let volume = |nth: usize| format!("ig-resolved-{nth}");
     let command = |(nth, group): (usize, &Rendering<'_>)| {
@@ -268,7 +268,7 @@ struct Draft<'a> {
 // === impl Draft ===
 
 impl Draft<'_> {
-    fn job(self, site: &Site<'_>) -> Result<Job, Stop> {
+    fn job(self, site: &Site<'_>) -> Result<Job, DeployError> {
         // Without the list of values: their content already counts through the documents, or through an argument.
         let undated = serde_json::to_value(self.spec(site, None)?);
         let digest = objects::digest(&undated.map_err(|_| unwritable(&self.name))?);
@@ -291,7 +291,7 @@ impl Draft<'_> {
     }
 
     /// The specification of the run with this digest; none: what the digest is made from.
-    fn spec(&self, site: &Site<'_>, digest: Option<&str>) -> Result<QuarksJobSpec, Stop> {
+    fn spec(&self, site: &Site<'_>, digest: Option<&str>) -> Result<QuarksJobSpec, DeployError> {
         let annotations = |digest: &str| -> BTreeMap<String, String> {
             [(INPUTS, digest), (labels::DEPLOYMENT, &site.deployment.name)]
                 .map(|(key, value)| (key.to_string(), value.to_string()))
@@ -338,8 +338,8 @@ impl Draft<'_> {
     }
 }
 
-fn unwritable(name: &str) -> Stop {
-    Stop::defect(&format!("QuarksJob '{name}' is no JSON object"))
+fn unwritable(name: &str) -> DeployError {
+    DeployError::defect(&format!("QuarksJob '{name}' is no JSON object"))
 }
 
 /// The template of a Job with these pods.

@@ -2,7 +2,7 @@
 //! images. Pure.
 
 use crate::conversion::ReleaseImage;
-use crate::deployment::stop::Stop;
+use crate::deployment::error::DeployError;
 use boson_document::{Tree, json};
 use boson_manifest::{contract, copier, names, wrapper};
 use boson_pipeline::Stage;
@@ -53,7 +53,7 @@ impl PodPlugins {
     ///
     /// # Errors
     /// A volume or mount is not one of Kubernetes.
-    pub fn of(plugins: &[PodPlugin], stage: Stage) -> Result<Self, Stop> {
+    pub fn of(plugins: &[PodPlugin], stage: Stage) -> Result<Self, DeployError> {
         let mut all = Self::default();
         for plugin in plugins.iter().filter(|plugin| plugin.stage == stage) {
             all.arguments.extend(plugin.arguments());
@@ -64,8 +64,8 @@ impl PodPlugins {
     }
 }
 
-fn typed<T: DeserializeOwned>(tree: &Tree) -> Result<T, Stop> {
-    serde_json::from_str(&json::to_text(tree)).map_err(|_| Stop::defect("pods cannot mount a plugin"))
+fn typed<T: DeserializeOwned>(tree: &Tree) -> Result<T, DeployError> {
+    serde_json::from_str(&json::to_text(tree)).map_err(|_| DeployError::defect("pods cannot mount a plugin"))
 }
 
 // === impl Command ===

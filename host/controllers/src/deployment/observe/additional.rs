@@ -3,8 +3,8 @@
 
 use super::of_kind::of_kind;
 use crate::codes;
+use crate::deployment::error::DeployError;
 use crate::deployment::reconcile::Reconcile;
-use crate::deployment::stop::Stop;
 use boson_cluster::client::{AnyObject, Error, ErrorKind, Served};
 use boson_pipeline::Diagnostic;
 use boson_pipeline::bundle::kinds::Kind;
@@ -14,7 +14,7 @@ use serde_json::Value;
 ///
 /// # Errors
 /// A call that failed; a kind of which the deployment has objects and which the operator cannot read.
-pub async fn objects(run: &Reconcile<'_>, desired: &[Value]) -> Result<Vec<Value>, Stop> {
+pub async fn objects(run: &Reconcile<'_>, desired: &[Value]) -> Result<Vec<Value>, DeployError> {
     let mut objects = Vec::new();
     for kind in run.context.cluster.additional_kinds() {
         match of_kind(run, kind.api_version, kind.kind).await {
@@ -29,7 +29,7 @@ pub async fn objects(run: &Reconcile<'_>, desired: &[Value]) -> Result<Vec<Value
 }
 
 /// A kind that cannot be read. Deployments that have no object of it are converted.
-async fn unreadable(run: &Reconcile<'_>, kind: &Kind, desired: &[Value], error: Error) -> Result<(), Stop> {
+async fn unreadable(run: &Reconcile<'_>, kind: &Kind, desired: &[Value], error: Error) -> Result<(), DeployError> {
     let is_of_kind = |object: &&Value| {
         let (version, name) = (object.api_version(), object.kind());
         version.is_some_and(|version| name.is_some_and(|name| kind.is_of(version, name)))
@@ -54,7 +54,7 @@ async fn unreadable(run: &Reconcile<'_>, kind: &Kind, desired: &[Value], error: 
         format!("{kind} '{name}': {message}"),
     )
     .help(format!("{help}; the operator retries every 30 s"));
-    Err(Stop::conflict(vec![error]))
+    Err(DeployError::conflict(vec![error]))
 }
 
 /// Why the API server does not have a kind, and what to do; `None`: it has. A request without permission is refused

@@ -1,11 +1,11 @@
 //! The objects of a deployment in the cluster.
 
+use crate::deployment::error::DeployError;
 use crate::deployment::observe::of_kind::of_kind;
 use crate::deployment::observe::{additional, rollouts};
 use crate::deployment::plan::Live;
 use crate::deployment::plan::retention::{needs_claims, stays};
 use crate::deployment::reconcile::Reconcile;
-use crate::deployment::stop::Stop;
 use boson_cluster::client::{Error, ErrorKind};
 use boson_cluster::objects;
 use boson_manifest::labels::{self, secret_kind};
@@ -16,7 +16,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use serde_json::Value;
 
 /// Everything that a plan depends on.
-pub async fn live(run: &Reconcile<'_>, desired: &[Value]) -> Result<Live, Stop> {
+pub async fn live(run: &Reconcile<'_>, desired: &[Value]) -> Result<Live, DeployError> {
     let mut objects = Vec::new();
     for kind in KINDS {
         objects.extend(of_kind(run, kind.api_version, kind.kind).await?);

@@ -1,9 +1,9 @@
 //! The resolved plugins of one deployment: those of the installation, and those from ConfigMaps.
 
 use crate::deployment::context::Context;
+use crate::deployment::error::DeployError;
 use crate::deployment::memory::FALLBACK_INTERVAL;
 use crate::deployment::reconcile::ActivePlugins;
-use crate::deployment::stop::Stop;
 use boson_api::BoshDeployment;
 use boson_pipeline::report::Sources;
 use boson_plugins::host::Chosen;
@@ -18,7 +18,7 @@ pub struct Resolution {
     /// Names of plugins that are being loaded.
     pub loading: Vec<String>,
     /// The plugins to use, or why the deployment cannot be converted now.
-    pub active: Result<ActivePlugins, Stop>,
+    pub active: Result<ActivePlugins, DeployError>,
 }
 
 /// Resolves the plugins of a deployment; none while they are not listed or loaded yet, which is not reported.
@@ -53,7 +53,7 @@ pub fn resolve(context: &Context, object: &BoshDeployment, namespace: &str) -> O
 fn active(context: &Context, selection: Selection, namespace: &str, deployment: &str) -> Resolution {
     let mut plugin_problems = selection.plugin_problems;
     let loading = selection.waiting.iter().map(|one| one.name.clone()).collect();
-    let wrong = |errors| Stop::wrong(errors, &Sources::default());
+    let wrong = |errors| DeployError::wrong(errors, &Sources::default());
     let active = if !selection.errors.is_empty() {
         plugin_problems.extend(
             selection
@@ -63,7 +63,7 @@ fn active(context: &Context, selection: Selection, namespace: &str, deployment: 
         );
         Err(wrong(selection.errors))
     } else if let [first, ..] = selection.waiting.as_slice() {
-        Err(Stop::Waiting(format!("plugin '{}', which is being loaded", first.name)))
+        Err(DeployError::Waiting(format!("plugin '{}', which is being loaded", first.name)))
     } else {
         let chosen: Vec<Chosen> = selection.chosen.iter().map(|pick| pick.chosen.clone()).collect();
         let host = &context.conversion.plugin_host;

@@ -61,7 +61,7 @@ pub fn warning(warning: &Diagnostic) -> Notice {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::deployment::stop::Problem;
+    use crate::deployment::error::Problem;
     use boson_plugins::PluginProblem;
 
     #[test]

@@ -1,7 +1,7 @@
 //! Instance groups that cannot be converted. Each keeps the objects of an earlier conversion, if any, and does not
 //! affect the other groups.
 
-use crate::deployment::stop::Problem;
+use crate::deployment::error::Problem;
 use boson_cluster::client::AnyObject;
 use boson_manifest::labels;
 use boson_manifest::names::label_value;
@@ -38,7 +38,7 @@ impl HeldBack {
     }
 
     /// One text for all of them; none where no group is held back.
-    pub fn wrong(&self) -> Option<Problem> {
+    pub fn problem(&self) -> Option<Problem> {
         let first = self.wrong.first()?;
         let names: Vec<String> = self.groups.iter().map(|group| format!("'{group}'")).collect();
         let what = match names.as_slice() {
@@ -83,11 +83,11 @@ mod tests {
     #[test]
     fn the_message_names_the_groups_and_each_cause_once() {
         let mut held = HeldBack::default();
-        assert_eq!(held.wrong(), None);
+        assert_eq!(held.problem(), None);
         held.add(["web".to_string()], wrong("first"));
         held.add(["db".to_string()], wrong("second"));
         held.add(["api".to_string()], wrong("first"));
-        let text = held.wrong().unwrap().message;
+        let text = held.problem().unwrap().message;
         assert_eq!(
             text,
             "instance groups 'api', 'db', 'web' are held back; the other groups are applied\nfirst\nsecond"

@@ -1,6 +1,6 @@
 //! A document between two steps of a conversion, as its Secret stores it. Pure.
 
-use crate::deployment::stop::Stop;
+use crate::deployment::error::DeployError;
 use boson_cluster::objects::versioned::Series;
 use k8s_openapi::api::core::v1::Secret;
 
@@ -19,9 +19,9 @@ impl Stored {
     ///
     /// # Errors
     /// The Secret has no name: pods would mount another one.
-    pub fn new(series: &Series, secret: Secret) -> Result<Self, Stop> {
+    pub fn new(series: &Series, secret: Secret) -> Result<Self, DeployError> {
         let name = secret.metadata.name.clone().filter(|name| !name.is_empty());
-        let name = name.ok_or_else(|| Stop::defect(&format!("a version of {} has no name", series.name)))?;
+        let name = name.ok_or_else(|| DeployError::defect(&format!("a version of {} has no name", series.name)))?;
         Ok(Self {
             series: series.name.clone(),
             name,
@@ -54,7 +54,7 @@ mod tests {
             labels: [].into(),
             owner: OwnerReference::default(),
         };
-        let Err(Stop::Wrong(wrong)) = Stored::new(&series, Secret::default()) else {
+        let Err(DeployError::Wrong(wrong)) = Stored::new(&series, Secret::default()) else {
             unreachable!("it has no name")
         };
         assert_eq!(wrong.reason, "DeploymentDefect");

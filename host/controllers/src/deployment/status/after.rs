@@ -148,7 +148,7 @@ mod tests {
     use super::super::errands::{Errands, Runs};
     use super::super::shadows::ShadowResult;
     use super::*;
-    use crate::deployment::stop::Problem;
+    use crate::deployment::error::Problem;
     use boson_api::{Condition, ConditionStatus, QuarksJob};
     use boson_plugins::PluginProblem;
     use k8s_openapi::jiff::Timestamp;

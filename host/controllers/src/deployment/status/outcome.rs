@@ -2,8 +2,8 @@
 
 use super::errands::Errands;
 use super::shadows::ShadowResult;
+use crate::deployment::error::{DeployError, Problem};
 use crate::deployment::progress::Known;
-use crate::deployment::stop::{Problem, Stop};
 use boson_api::deployment::{Input, PluginUse};
 use boson_api::{BoshDeploymentStatus, OutdatedGroup};
 use boson_cluster::cache::GroupProblem;
@@ -103,7 +103,7 @@ impl Observed {
     ///
     /// # Errors
     /// A call to the API server failed that is repeated.
-    pub fn after(generation: Option<i64>, result: Result<Done, Stop>, known: &Known) -> Result<Self, Error> {
+    pub fn after(generation: Option<i64>, result: Result<Done, DeployError>, known: &Known) -> Result<Self, Error> {
         let ended = |outcome| Self {
             steps: known.steps,
             groups: known.groups,
@@ -128,11 +128,11 @@ impl Observed {
                     ..ended(outcome)
                 });
             }
-            Err(Stop::Waiting(what)) => Outcome::Waiting(what),
-            Err(Stop::Wrong(wrong)) => Outcome::Wrong(wrong),
-            Err(Stop::Refused(wrong)) => Outcome::Refused(wrong),
-            Err(Stop::Api(error)) if error.is_lasting() => Outcome::Refused(Problem::refused(&error)),
-            Err(Stop::Api(error)) => return Err(error),
+            Err(DeployError::Waiting(what)) => Outcome::Waiting(what),
+            Err(DeployError::Wrong(wrong)) => Outcome::Wrong(wrong),
+            Err(DeployError::Refused(wrong)) => Outcome::Refused(wrong),
+            Err(DeployError::Api(error)) if error.is_lasting() => Outcome::Refused(Problem::refused(&error)),
+            Err(DeployError::Api(error)) => return Err(error),
         };
         Ok(ended(outcome))
     }
@@ -157,7 +157,7 @@ impl Observed {
 mod tests {
     use super::*;
 
-    fn done(held_back: Option<Problem>) -> Result<Done, Stop> {
+    fn done(held_back: Option<Problem>) -> Result<Done, DeployError> {
         Ok(Done {
             groups: 2,
             held_back,
@@ -190,7 +190,7 @@ mod tests {
             (CONVERSION_STEPS, Some(3)),
             "held back groups count"
         );
-        let stopped = after(Err(Stop::Wrong(wrong)));
+        let stopped = after(Err(DeployError::Wrong(wrong)));
         assert_eq!((stopped.steps, stopped.groups, stopped.removed), (1, Some(3), None));
     }
 }

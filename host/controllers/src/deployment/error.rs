@@ -12,17 +12,21 @@ use boson_plugins::PluginProblem;
 const MALFORMED: &str = "plugin-malformed-reply";
 
 /// What stopped it.
-#[derive(Debug)]
-pub enum Stop {
+#[derive(Debug, thiserror::Error)]
+pub enum DeployError {
     /// The user's input is wrong; retrying does not help before it is fixed.
+    #[error("{}", .0.message)]
     Wrong(Problem),
     /// The cluster refuses the result. It is retried, because a watch event may not announce that the cause is
     /// resolved.
+    #[error("{}", .0.message)]
     Refused(Problem),
-    /// Something is missing that arrives without a change by the user; the text completes "waiting for ...".
+    /// Something is missing that arrives without a change by the user.
+    #[error("waiting for {0}")]
     Waiting(String),
     /// A call to the API server failed.
-    Api(client::Error),
+    #[error(transparent)]
+    Api(#[from] client::Error),
 }
 
 /// What is wrong with a deployment.
@@ -36,9 +40,9 @@ pub struct Problem {
     pub failed_plugins: Vec<PluginProblem>,
 }
 
-// === impl Stop ===
+// === impl DeployError ===
 
-impl Stop {
+impl DeployError {
     /// These errors, with their positions in `sources`.
     pub fn wrong(diagnostics: Vec<Diagnostic>, sources: &Sources) -> Self {
         Self::Wrong(Problem::of(diagnostics, sources))
@@ -100,12 +104,6 @@ pub fn refusal(error: &client::Error) -> Diagnostic {
     }
 }
 
-impl From<client::Error> for Stop {
-    fn from(error: client::Error) -> Self {
-        Self::Api(error)
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -117,7 +115,7 @@ mod tests {
             Diagnostic::reported_error("ops-missing-key", "first").help("do"),
             Diagnostic::reported_error("x", "second"),
         ];
-        let Stop::Wrong(wrong) = Stop::wrong(errors, &Sources::default()) else {
+        let DeployError::Wrong(wrong) = DeployError::wrong(errors, &Sources::default()) else {
             unreachable!("it is wrong")
         };
         assert_eq!(wrong.reason, "OpsMissingKey");
