@@ -267,7 +267,7 @@ mod tests {
     use std::path::Path;
 
     /// Parts, as files or folders, that do not write.
-    const READ_ONLY: &str = "conversion deploy inputs jobs manifest memory observe plan progress reconcile status error \
+    const READ_ONLY: &str = "conversion deploy error inputs jobs manifest memory observe plan progress reconcile status \
                              watch";
     /// Those of them that only compute.
     const PURE: &str = "plan status";

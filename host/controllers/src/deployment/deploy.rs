@@ -13,7 +13,7 @@ use super::plan::held_back::HeldBack;
 use super::plan::instance_states::InstanceStates;
 use super::plan::{self, Applying, Desired, Live, Plan, Settings};
 use super::reconcile::Reconcile;
-use super::status::{Done, ShadowResult, shadow_result};
+use super::status::{Done, shadow_results};
 use boson_api::deployment::ConversionMode;
 use boson_cluster::client::written;
 use boson_document::Tree;
@@ -39,7 +39,8 @@ pub async fn deploy(run: &Reconcile<'_>) -> Result<Done, DeployError> {
         work.existing
     };
     act::garbage::collect(run, &work.series, existing, &applied.wanted).await?;
-    let shadows = shadows(run, &manifest);
+    act::plugins::count_shadows(run);
+    let shadows = shadow_results(&run.plugins.shadows, &manifest);
     let mut warnings = run.plugins.warnings.clone();
     warnings.extend(plan::idle_wrappers::idle(&run.plugins.uses, &manifest.tree));
     if desired.held_back.is_empty() {
@@ -54,27 +55,6 @@ pub async fn deploy(run: &Reconcile<'_>) -> Result<Done, DeployError> {
         warnings,
         shadows,
     })
-}
-
-/// What shadow plugins would change: counted, and without values.
-fn shadows(run: &Reconcile<'_>, manifest: &Manifest) -> Vec<ShadowResult> {
-    let results = run.plugins.shadows.iter().map(|shadow| {
-        let report = shadow.report();
-        run.context.cluster.metrics().plugins.shadowed(
-            &shadow.digest,
-            [report.same, report.different, report.failed, report.skipped].map(u64::from),
-        );
-        shadow_result(shadow, &report)
-    });
-    let (agree, texts): (Vec<bool>, Vec<_>) = results.unzip();
-    let texts = manifest.secrets.scrub(texts, &manifest.sources);
-    let results = agree.into_iter().zip(texts);
-    results
-        .map(|(agrees, text)| ShadowResult {
-            agrees,
-            text: text.message,
-        })
-        .collect()
 }
 
 /// The desired manifest: with ops, and with the values of all variables. Waits until all values exist.

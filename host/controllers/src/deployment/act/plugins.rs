@@ -1,4 +1,4 @@
-//! Copies of plugins for the pods of a deployment, in its namespace.
+//! Copies of plugins for the pods of a deployment, in its namespace, and the metrics of its shadow plugins.
 
 use crate::deployment::context::MANAGER;
 use crate::deployment::error::DeployError;
@@ -17,4 +17,15 @@ pub async fn copy(run: &Reconcile<'_>) -> Result<(), DeployError> {
         }
     }
     Ok(())
+}
+
+/// Counts the replies of the shadow plugins.
+pub fn count_shadows(run: &Reconcile<'_>) {
+    for shadow in &*run.plugins.shadows {
+        let report = shadow.report();
+        run.context.cluster.metrics().plugins.shadowed(
+            &shadow.digest,
+            [report.same, report.different, report.failed, report.skipped].map(u64::from),
+        );
+    }
 }

@@ -11,5 +11,5 @@ pub use after::{after, created};
 pub use conditions::REFUSED;
 pub use errands::Errands;
 pub use outcome::{CONVERSION_STEPS, Done, Observed, Outcome};
-pub use shadows::{ShadowResult, result as shadow_result};
+pub use shadows::results as shadow_results;
 pub use unserved::unserved;

@@ -1,11 +1,12 @@
 //! What shadow plugins would change, as a condition. Pure.
 
 use crate::codes;
+use crate::deployment::manifest::Manifest;
 use ConditionStatus::{False, True};
 use boson_api::ConditionStatus;
 use boson_api::conditions::Finding;
 use boson_pipeline::Diagnostic;
-use boson_pipeline::shadow::{Report, Shadow};
+use boson_pipeline::shadow::Shadow;
 
 /// Condition: whether shadow plugins reply as the plugins in use. It exists only if there are shadow plugins.
 pub const SHADOWS: &str = "ShadowPluginsAgree";
@@ -18,11 +19,24 @@ pub struct ShadowResult {
     pub text: String,
 }
 
-/// The result of a shadow plugin. Its text may still have values, if the plugin puts them into names.
-pub fn result(shadow: &Shadow, report: &Report) -> (bool, Diagnostic) {
-    let digest = shadow.digest.get(..12).unwrap_or_default();
-    let text = format!("shadow plugin '{}', sha256:{digest}: {}", shadow.name, report.text());
-    (report.agrees(), Diagnostic::warning(codes::PLUGIN_SHADOW_DIFFERS, text))
+/// The results of these shadow plugins.
+pub fn results(shadows: &[Shadow], manifest: &Manifest) -> Vec<ShadowResult> {
+    let result = |shadow: &Shadow| {
+        let report = shadow.report();
+        let digest = shadow.digest.get(..12).unwrap_or_default();
+        let text = format!("shadow plugin '{}', sha256:{digest}: {}", shadow.name, report.text());
+        (report.agrees(), Diagnostic::warning(codes::PLUGIN_SHADOW_DIFFERS, text))
+    };
+    let (agree, texts): (Vec<bool>, Vec<_>) = shadows.iter().map(result).unzip();
+    // Plugins may put values into names.
+    let texts = manifest.secrets.scrub(texts, &manifest.sources).into_iter();
+    let results = agree.into_iter().zip(texts);
+    results
+        .map(|(agrees, text)| ShadowResult {
+            agrees,
+            text: text.message,
+        })
+        .collect()
 }
 
 /// The condition; none if there are no shadow plugins, or no conversion has ended.
