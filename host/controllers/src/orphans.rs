@@ -77,13 +77,13 @@ pub(crate) async fn report<N: Namers, K: Kind + 'static>(cluster: &Cluster, depl
         tokio::time::sleep(CHECK_INTERVAL).await;
         let due = orphans.check(namers.all(), |one| is_in(deployments, one));
         for one in &due.found {
-            emit(namers, one, &found(one, N::KEY)).await;
+            emit(namers, one, &found_notice(one, N::KEY)).await;
         }
-        match confirmed(cluster, due.unknown).await {
+        match confirm_missing(cluster, due.unknown).await {
             Ok(confirmed) => {
                 for one in confirmed {
-                    emit(namers, &one, &unknown(&one, N::KEY, N::EFFECT)).await;
-                    orphans.reported(&one);
+                    emit(namers, &one, &unknown_notice(&one, N::KEY, N::EFFECT)).await;
+                    orphans.mark_reported(&one);
                 }
             }
             Err(error) => tracing::debug!(%error, "cannot check which deployments exist"),
@@ -135,7 +135,7 @@ impl<W: Clone + Ord> Orphans<W> {
     }
 
     /// It was reported.
-    fn reported(&mut self, one: &Naming<W>) {
+    fn mark_reported(&mut self, one: &Naming<W>) {
         self.all.insert(one.clone(), State::Reported { checks: 0 });
     }
 }
@@ -148,7 +148,7 @@ fn is_named(name: &str, as_named: &str) -> bool {
 
 /// Keeps those whose deployment the API server does not have, either. The stores of watches may be behind, or empty
 /// because a watch is forbidden.
-async fn confirmed<W>(cluster: &Cluster, unknown: Vec<Naming<W>>) -> Result<Vec<Naming<W>>, Error> {
+async fn confirm_missing<W>(cluster: &Cluster, unknown: Vec<Naming<W>>) -> Result<Vec<Naming<W>>, Error> {
     let mut existing: BTreeMap<String, Vec<String>> = BTreeMap::new();
     for one in &unknown {
         if !existing.contains_key(&one.namespace) {
@@ -165,7 +165,7 @@ async fn confirmed<W>(cluster: &Cluster, unknown: Vec<Naming<W>>) -> Result<Vec<
 }
 
 /// The warning. `key`: of the annotation; `effect`: what does not work.
-fn unknown<W>(one: &Naming<W>, key: &str, effect: &str) -> Notice {
+fn unknown_notice<W>(one: &Naming<W>, key: &str, effect: &str) -> Notice {
     let note = format!(
         "{key} names the BOSHDeployment '{}', but namespace '{}' has none of that name; {effect}",
         one.deployment, one.namespace
@@ -174,7 +174,7 @@ fn unknown<W>(one: &Naming<W>, key: &str, effect: &str) -> Notice {
 }
 
 /// The event after it.
-fn found<W>(one: &Naming<W>, key: &str) -> Notice {
+fn found_notice<W>(one: &Naming<W>, key: &str) -> Notice {
     let note = format!("the BOSHDeployment '{}' that {key} names exists now", one.deployment);
     Notice::normal(FOUND, note)
 }
@@ -201,7 +201,7 @@ mod tests {
         let mut reported = 0;
         for _ in 0..=CHECKS_UNTIL_REPEAT + 4 {
             for due in orphans.check(one(), |_| false).unknown {
-                orphans.reported(&due);
+                orphans.mark_reported(&due);
                 reported += 1;
             }
         }
@@ -231,7 +231,7 @@ mod tests {
         let mut checks = Vec::new();
         for _ in 0..6 {
             let due = orphans.check(many.clone(), |_| false).unknown;
-            due.iter().for_each(|one| orphans.reported(one));
+            due.iter().for_each(|one| orphans.mark_reported(one));
             checks.push(due.len());
         }
         assert_eq!(checks, [0, 32, 32, 32, 4, 0]);

@@ -71,7 +71,7 @@ impl Answer {
             response.result.code = code;
             response.result.reason = reason.into();
         }
-        response.warnings = Some(bounded(&self.warnings)).filter(|warnings| !warnings.is_empty());
+        response.warnings = Some(bound_warnings(&self.warnings)).filter(|warnings| !warnings.is_empty());
         let mut review = serde_json::to_value(response.into_review()).ok()?;
         if !self.patch.is_empty() && self.refusal.is_none() {
             review["response"]["patchType"] = "JSONPatch".into();
@@ -88,7 +88,7 @@ pub(super) fn request(body: &[u8]) -> Option<AdmissionRequest<DynamicObject>> {
 }
 
 /// Warnings within the limits of the API server: one short line each, and not too many.
-fn bounded(warnings: &[String]) -> Vec<String> {
+fn bound_warnings(warnings: &[String]) -> Vec<String> {
     let more = warnings.len().saturating_sub(MAX_WARNINGS);
     let line = |text: &String| {
         let clean = text.chars().map(|c| if c.is_control() { ' ' } else { c });
@@ -111,10 +111,10 @@ mod tests {
 
     #[test]
     fn warnings_are_lines_that_the_api_server_passes_on() {
-        let out = bounded(&["a\nb".into(), "ä".repeat(300)]);
+        let out = bound_warnings(&["a\nb".into(), "ä".repeat(300)]);
         assert_eq!(out[0], "a b");
         assert_eq!(out[1].chars().count(), MAX_WARNING_CHARS);
-        let many = bounded(&vec!["x".into(); 40]);
+        let many = bound_warnings(&vec!["x".into(); 40]);
         assert_eq!(many.len(), MAX_WARNINGS + 1);
         assert!(many[MAX_WARNINGS].starts_with("25 more"), "{:?}", many[MAX_WARNINGS]);
     }

@@ -38,8 +38,8 @@ pub(super) async fn review(reviewers: &Reviewers, request: &AdmissionRequest<Dyn
     let name = old.unwrap_or(&request.name);
     match tokio::time::timeout(REVIEW_TIMEOUT, warnings(reviewers, namespace, name)).await {
         Ok(Ok(warnings)) => Answer::reviewed(warnings),
-        Ok(Err(error)) => Answer::allow("failed", vec![unchecked(&error.to_string())]),
-        Err(_) => Answer::allow("late", vec![unchecked("that would have taken too long")]),
+        Ok(Err(error)) => Answer::allow("failed", vec![unchecked_warning(&error.to_string())]),
+        Err(_) => Answer::allow("late", vec![unchecked_warning("that would have taken too long")]),
     }
 }
 
@@ -55,16 +55,16 @@ async fn warnings(reviewers: &Reviewers, namespace: &str, name: &str) -> Result<
     let selector = format!("{CONSUMER}={}", names.deployment());
     // A pod that has ended uses no link any more.
     let pods = cluster.list_metadata_with_fields::<Pod>(namespace, &selector, NOT_ENDED);
-    let lines = [of_deployments(&deployments, name), of_pods(&pods.await?)];
+    let lines = [deployments_warning(&deployments, name), pods_warning(&pods.await?)];
     Ok(lines.into_iter().flatten().collect())
 }
 
-fn unchecked(why: &str) -> String {
+fn unchecked_warning(why: &str) -> String {
     format!("whether other deployments or pods use its links was not checked: {why}")
 }
 
 /// The warning about deployments that consume a link of this one.
-fn of_deployments(all: &[BoshDeployment], deleted: &str) -> Option<String> {
+fn deployments_warning(all: &[BoshDeployment], deleted: &str) -> Option<String> {
     let wanted = format!("deployment/{deleted}");
     let consumes = |deployment: &&BoshDeployment| {
         let inputs = deployment.status.iter().flat_map(|status| &status.inputs);
@@ -72,16 +72,16 @@ fn of_deployments(all: &[BoshDeployment], deleted: &str) -> Option<String> {
         deployment.metadata.deletion_timestamp.is_none() && links.any(|input| input.name == wanted)
     };
     let names = all.iter().filter(consumes).filter_map(|one| one.metadata.name.clone());
-    listed(
+    list_names(
         "other deployments use its links; they keep the last values, and cannot be updated without it:",
         names.collect(),
     )
 }
 
 /// The warning about pods that ask for a link of this deployment, by their workloads.
-fn of_pods(pods: &[ObjectMeta]) -> Option<String> {
+fn pods_warning(pods: &[ObjectMeta]) -> Option<String> {
     let here = pods.iter().filter(|pod| pod.deletion_timestamp.is_none());
-    listed(
+    list_names(
         "pods use its links; new pods of their workloads are refused without it:",
         here.filter_map(workload).collect(),
     )
@@ -103,7 +103,7 @@ fn workload(pod: &ObjectMeta) -> Option<String> {
 }
 
 /// A line with as many of the names as fit; none without names.
-fn listed(what: &str, names: BTreeSet<String>) -> Option<String> {
+fn list_names(what: &str, names: BTreeSet<String>) -> Option<String> {
     if names.is_empty() {
         return None;
     }
@@ -161,9 +161,9 @@ mod tests {
             ),
             deployment("p", json!([])),
         ];
-        let warning = of_deployments(&all, "p").unwrap();
+        let warning = deployments_warning(&all, "p").unwrap();
         assert!(warning.ends_with("cannot be updated without it: d"), "{warning}");
-        assert_eq!(of_deployments(&all, "q"), None);
+        assert_eq!(deployments_warning(&all, "q"), None);
         let pods = [
             pod("web-5d-x", Some(("ReplicaSet", "web-5d")), Some("5d")),
             pod("web-5d-y", Some(("ReplicaSet", "web-5d")), Some("5d")),
@@ -171,19 +171,19 @@ mod tests {
             pod("store-0", Some(("StatefulSet", "store")), None),
             pod("bare", None, None),
         ];
-        let warning = of_pods(&pods).unwrap();
+        let warning = pods_warning(&pods).unwrap();
         assert!(
             warning.ends_with("without it: Deployment/web, Pod/bare, ReplicaSet/own, StatefulSet/store"),
             "{warning}"
         );
-        assert_eq!(of_pods(&[]), None);
+        assert_eq!(pods_warning(&[]), None);
     }
 
     #[test]
     fn a_warning_is_one_line_that_the_api_server_passes_on_whole() {
         let names = |length: usize| (0..100).map(|nth| format!("{nth:0length$}")).collect::<BTreeSet<_>>();
         for length in [2, 30, 100, 253] {
-            let line = listed("pods use its links:", names(length)).unwrap();
+            let line = list_names("pods use its links:", names(length)).unwrap();
             assert!(line.len() <= MAX_WARNING_CHARS, "{line}");
             assert!(line.ends_with(" more") || line == "pods use its links: 100", "{line}");
         }

@@ -18,17 +18,17 @@ pub(super) const MAX_CONCURRENT_CHECKS: usize = 4;
 /// The answer to a request.
 pub(super) async fn review(reviewers: &Reviewers, request: &AdmissionRequest<DynamicObject>) -> Answer {
     let Some(namespace) = request.namespace.clone() else {
-        return unchecked("unreadable", "the review has no namespace");
+        return unchecked_answer("unreadable", "the review has no namespace");
     };
     if !reviewers.serves(&namespace) {
-        return unchecked("elsewhere", "this operator does not serve the namespace");
+        return unchecked_answer("elsewhere", "this operator does not serve the namespace");
     }
     let object = request.object.clone().map(DynamicObject::try_parse::<BoshDeployment>);
     let Some(Ok(object)) = object else {
-        return unchecked("unreadable", "its version does not match the operator");
+        return unchecked_answer("unreadable", "its version does not match the operator");
     };
     let answer = tokio::time::timeout(CHECK_TIMEOUT, check(reviewers, object, namespace)).await;
-    answer.unwrap_or_else(|_| unchecked("late", "that would have taken too long"))
+    answer.unwrap_or_else(|_| unchecked_answer("late", "that would have taken too long"))
 }
 
 async fn check(reviewers: &Reviewers, object: BoshDeployment, namespace: String) -> Answer {
@@ -43,12 +43,12 @@ async fn check(reviewers: &Reviewers, object: BoshDeployment, namespace: String)
     });
     match checked.await {
         Ok(Ok(checked)) => answer(checked),
-        Ok(Err(error)) => unchecked("failed", &error.to_string()),
-        Err(_) => unchecked("failed", "the check crashed"),
+        Ok(Err(error)) => unchecked_answer("failed", &error.to_string()),
+        Err(_) => unchecked_answer("failed", "the check crashed"),
     }
 }
 
-fn unchecked(outcome: &'static str, why: &str) -> Answer {
+fn unchecked_answer(outcome: &'static str, why: &str) -> Answer {
     let warning = format!("the deployment was not checked: {why}; see its conditions");
     Answer::allow(outcome, vec![warning])
 }

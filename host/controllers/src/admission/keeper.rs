@@ -1,7 +1,7 @@
 //! Maintains the objects that the webhooks need: the Secret with their certificates, and their configurations.
 
 use super::configuration::{self, Inputs, authorities, owner};
-use super::material::{self, Material, SIGNING_DELAY, Step, made};
+use super::material::{self, Material, SIGNING_DELAY, Step};
 use super::{MANAGER, Settings};
 use boson_cluster::client::{Cluster, Created, Error, GlobalKind, WatchBackoff};
 use boson_cluster::namespaces::Namespaces;
@@ -74,7 +74,7 @@ impl Keeper {
     pub(crate) async fn keep(&self) {
         let mut changes = pin!(self.changes());
         loop {
-            let wake = match self.settle().await {
+            let wake = match self.reconcile().await {
                 Ok(wake) => wake,
                 Err(KeeperError::Api(error)) if error.is_race() => CONFLICT_RETRY_DELAY,
                 Err(error) => {
@@ -98,7 +98,7 @@ impl Keeper {
 
     /// Creates the Secret. Of several processes only one succeeds, and all use its Secret.
     pub(super) async fn make(&self) -> Result<(), KeeperError> {
-        let material = self.made(Step::Make, None).await?;
+        let material = self.make_material(Step::Make, None).await?;
         match self.cluster.create(MANAGER, &self.secret(None, &material)).await? {
             Created::Made(_) => tracing::info!("created certificates for the webhook"),
             Created::Exists => {}
@@ -136,7 +136,7 @@ impl Keeper {
     }
 
     /// One reconcile. Returns when to reconcile again.
-    async fn settle(&self) -> Result<Duration, KeeperError> {
+    async fn reconcile(&self) -> Result<Duration, KeeperError> {
         let secret: Option<Secret> = self.cluster.get(&self.namespace, SECRET).await?;
         let live = self.live().await?;
         let Some(secret) = secret else {
@@ -150,7 +150,7 @@ impl Keeper {
         let material = match (step, old) {
             (Step::Keep, Some(material)) => material,
             (step, old) => {
-                let material = self.made(step, old).await?;
+                let material = self.make_material(step, old).await?;
                 self.cluster
                     .replace(MANAGER, &self.secret(Some(secret), &material))
                     .await?;
@@ -211,9 +211,9 @@ impl Keeper {
         Ok(())
     }
 
-    async fn made(&self, step: Step, old: Option<Material>) -> Result<Material, KeeperError> {
+    async fn make_material(&self, step: Step, old: Option<Material>) -> Result<Material, KeeperError> {
         let names = self.settings.way.names(&self.namespace);
-        let made = tokio::task::spawn_blocking(move || made(step, old, &names)).await;
+        let made = tokio::task::spawn_blocking(move || material::make(step, old, &names)).await;
         made.map_err(|_| KeeperError::Made("the task crashed".into()))?
             .map_err(KeeperError::Made)
     }

@@ -1,5 +1,5 @@
 //! The TLS material of the webhook: its own certificate authority, the serving certificate, and when to replace which.
-//! Pure, except for [`made`].
+//! Pure, except for [`make`].
 //!
 //! # Guarantees
 //! A certificate is served only after its authority was published to the API server: a new authority is published
@@ -108,7 +108,7 @@ fn is_due(issued: &Issued, now: SystemTime) -> bool {
 ///
 /// # Errors
 /// The system provides no randomness.
-pub(super) fn made(step: Step, old: Option<Material>, names: &[String]) -> Result<Material, String> {
+pub(super) fn make(step: Step, old: Option<Material>, names: &[String]) -> Result<Material, String> {
     let digest_key = old.as_ref().and_then(|old| old.digest_key.clone());
     let digest_key = Some(digest_key.map_or_else(token, Ok)?);
     let Some(old) = old.filter(|_| step != Step::Make) else {
@@ -137,13 +137,13 @@ pub(super) fn made(step: Step, old: Option<Material>, names: &[String]) -> Resul
             names: names.to_vec(),
             ..old
         }),
-        (Step::Renew, _) => renewed(old, names, SystemTime::now()),
+        (Step::Renew, _) => renew(old, names, SystemTime::now()),
         _ => Ok(old),
     }
 }
 
 /// With another certificate of the same authority.
-fn renewed(old: Material, names: &[String], now: SystemTime) -> Result<Material, String> {
+fn renew(old: Material, names: &[String], now: SystemTime) -> Result<Material, String> {
     // If the certificate is due, two months have passed since the previous authority signed anything. Other names come
     // at any time: another process may still serve a certificate of the previous authority.
     let is_old = Issued::from_pem(&old.leaf.certificate).is_none_or(|leaf| is_due(&leaf, now));
@@ -296,7 +296,7 @@ mod tests {
     #[test]
     fn an_authority_is_replaced_only_after_the_next_was_published() {
         assert_eq!(plan(None, &names(), &[None], after(0)), Step::Make);
-        let first = made(Step::Make, None, &names()).unwrap();
+        let first = make(Step::Make, None, &names()).unwrap();
         let published = first.bundle();
         assert_eq!(
             plan(Some(&first), &names(), &[Some(published.clone())], after(0)),
@@ -306,7 +306,7 @@ mod tests {
             plan(Some(&first), &names(), &[Some(published.clone())], after(740)),
             Step::Announce
         );
-        let both = made(Step::Announce, Some(first.clone()), &names()).unwrap();
+        let both = make(Step::Announce, Some(first.clone()), &names()).unwrap();
         assert_eq!(both.leaf, first.leaf, "the next authority signs nothing yet");
         assert_eq!(
             plan(Some(&both), &names(), &[Some(published.clone())], after(1)),
@@ -330,7 +330,7 @@ mod tests {
                 "one configuration lacks it"
             );
         }
-        let second = made(Step::Promote, Some(both), &names()).unwrap();
+        let second = make(Step::Promote, Some(both), &names()).unwrap();
         assert!(
             second.bundle().contains(first.authority.certificate.trim()),
             "its leaf may still be served"
@@ -340,7 +340,7 @@ mod tests {
             plan(Some(&second), &names(), &[Some(bundle.clone())], after(1)),
             Step::Keep
         );
-        let third = |now: SystemTime| renewed(second.clone(), &names(), now).unwrap();
+        let third = |now: SystemTime| renew(second.clone(), &names(), now).unwrap();
         assert_eq!(third(after(0)).authority, second.authority);
         assert_eq!(
             third(after(0)).previous,
@@ -352,7 +352,7 @@ mod tests {
 
     #[test]
     fn a_certificate_is_renewed_a_month_before_its_end_and_when_its_names_change() {
-        let first = made(Step::Make, None, &names()).unwrap();
+        let first = make(Step::Make, None, &names()).unwrap();
         assert_eq!(plan(Some(&first), &names(), &[None], after(58)), Step::Keep);
         assert_eq!(plan(Some(&first), &names(), &[None], after(61)), Step::Renew);
         assert_eq!(plan(Some(&first), &["c".to_string()], &[None], after(0)), Step::Renew);
@@ -365,10 +365,10 @@ mod tests {
 
     #[test]
     fn the_key_of_digests_outlives_all_certificates() {
-        let first = made(Step::Make, None, &names()).unwrap();
+        let first = make(Step::Make, None, &names()).unwrap();
         assert!(first.digest_key.is_some());
         for step in [Step::Make, Step::Announce, Step::Renew] {
-            let next = made(step, Some(first.clone()), &names()).unwrap();
+            let next = make(step, Some(first.clone()), &names()).unwrap();
             assert_eq!(next.digest_key, first.digest_key, "{step:?}");
         }
         let earlier = Material {
@@ -376,13 +376,13 @@ mod tests {
             ..first
         };
         assert_eq!(plan(Some(&earlier), &names(), &[None], after(0)), Step::Renew);
-        assert!(made(Step::Renew, Some(earlier), &names()).unwrap().digest_key.is_some());
+        assert!(make(Step::Renew, Some(earlier), &names()).unwrap().digest_key.is_some());
     }
 
     #[test]
     fn an_incomplete_secret_counts_as_empty() {
-        let first = made(Step::Make, None, &names()).unwrap();
-        let full = made(Step::Announce, Some(first), &names()).unwrap();
+        let first = make(Step::Make, None, &names()).unwrap();
+        let full = make(Step::Announce, Some(first), &names()).unwrap();
         let mut secret = Secret {
             data: Some(full.data()),
             ..Secret::default()

@@ -57,14 +57,14 @@ type Shared = Arc<RwLock<Option<Current>>>;
 pub(crate) async fn serve(listener: TcpListener, keeper: Keeper, reviewers: Arc<Reviewers>, health: Health) {
     let current = Shared::default();
     futures::join!(
-        follow(&keeper, &current, &reviewers, &health),
+        follow_certificates(&keeper, &current, &reviewers, &health),
         accept(listener, &current, &reviewers)
     );
 }
 
 /// The answer to the review in this body. `what`: the last part of the path. None: it is no review, or nothing answers
 /// it.
-async fn reviewed(reviewers: &Reviewers, what: &str, body: &[u8]) -> Option<Value> {
+async fn review(reviewers: &Reviewers, what: &str, body: &[u8]) -> Option<Value> {
     let began = Instant::now();
     let request = answer::request(body)?;
     let (resource, answer) = match what {
@@ -93,7 +93,7 @@ async fn reviewed(reviewers: &Reviewers, what: &str, body: &[u8]) -> Option<Valu
 }
 
 /// Switches to each new certificate.
-async fn follow(keeper: &Keeper, current: &Shared, reviewers: &Reviewers, health: &Health) {
+async fn follow_certificates(keeper: &Keeper, current: &Shared, reviewers: &Reviewers, health: &Health) {
     health.set(PART, State::Starting);
     let mut secrets = pin!(keeper.secrets());
     while let Some(secret) = secrets.next().await {
@@ -149,14 +149,14 @@ async fn accept(listener: TcpListener, current: &Shared, reviewers: &Arc<Reviewe
             }
         };
         let known = Known::default();
-        let client = tokio::spawn(converse(stream, current.clone(), reviewers.clone(), known.clone()));
+        let client = tokio::spawn(serve_connection(stream, current.clone(), reviewers.clone(), known.clone()));
         places.give(peer.ip(), known, client.abort_handle());
     }
 }
 
 /// One connection. It keeps its first certificate, but the path is checked for each request. `known` is set by the
 /// first request with the path, and without one the connection is closed soon.
-async fn converse(stream: TcpStream, current: Shared, reviewers: Arc<Reviewers>, known: Known) {
+async fn serve_connection(stream: TcpStream, current: Shared, reviewers: Arc<Reviewers>, known: Known) {
     let Some(Current { tls, .. }) = current.read().clone() else {
         return;
     };
@@ -199,7 +199,7 @@ async fn respond(
     let Ok(Ok(body)) = timeout(REQUEST_TIMEOUT, body).await else {
         return response(StatusCode::BAD_REQUEST, Bytes::new());
     };
-    match reviewed(reviewers, &what, &body.to_bytes()).await {
+    match review(reviewers, &what, &body.to_bytes()).await {
         Some(answer) => response(StatusCode::OK, answer.to_string().into()),
         None => response(StatusCode::BAD_REQUEST, Bytes::new()),
     }

@@ -44,11 +44,11 @@ pub async fn deploy(run: &Reconcile<'_>) -> Result<Done, DeployError> {
     let mut warnings = run.plugins.warnings.clone();
     warnings.extend(plan::idle_wrappers::idle(&run.plugins.uses, &manifest.tree));
     if desired.held_back.is_empty() {
-        warnings.extend(states(run).unknown(&applied.wanted));
+        warnings.extend(instance_states(run).unknown(&applied.wanted));
     }
     warnings.extend(manifest.secrets.scrub(manifest.warnings, &manifest.sources));
     Ok(Done {
-        groups: groups(&applied.wanted),
+        groups: count_stateful_sets(&applied.wanted),
         held_back: desired.held_back.problem(),
         outdated: applied.outdated,
         removed: work.removed,
@@ -62,7 +62,7 @@ async fn prepare(run: &Reconcile<'_>) -> Result<Work, DeployError> {
     let stages = traced(run.plugins.stages.clone());
     let documents = inputs::documents(run).await?;
     let mut manifest = conversion::merge(stages.clone(), documents, run.deployment.name.clone()).await?;
-    run.progress.known().groups = Some(services(&manifest.tree));
+    run.progress.known().groups = Some(count_services(&manifest.tree));
     let without_values = if boson_pipeline::convert::has_hooks(&*stages) {
         manifest.tree.clone()
     } else {
@@ -128,9 +128,9 @@ async fn convert(run: &Reconcile<'_>, work: &mut Work) -> Result<Desired, Deploy
 async fn apply(run: &Reconcile<'_>, desired: &Desired, manifest: &Manifest) -> Result<Applying, DeployError> {
     let mut live = observe::live(run, &desired.objects).await?;
     let plan = loop {
-        match settled(run, desired, &mut live).await? {
+        match plan_changes(run, desired, &mut live).await? {
             Plan::Retain(retaining) => return Err(act::retain(run, &retaining).await?),
-            Plan::Apply(plan) if has_place(run, &plan) => break plan,
+            Plan::Apply(plan) if reserve_rollout_slot(run, &plan) => break plan,
             // Then no group rolls, which needs no place.
             Plan::Apply(_) => live.may_roll = false,
         }
@@ -140,7 +140,7 @@ async fn apply(run: &Reconcile<'_>, desired: &Desired, manifest: &Manifest) -> R
         .into_iter()
         .filter(|object| !desired.held_back.owns(object))
         .collect();
-    if let Some(error) = states(run).refusal(&plan.wanted, &live) {
+    if let Some(error) = instance_states(run).refusal(&plan.wanted, &live) {
         return Err(manifest.refused(vec![error]));
     }
     act::act(run, &plan, manifest).await?;
@@ -148,14 +148,14 @@ async fn apply(run: &Reconcile<'_>, desired: &Desired, manifest: &Manifest) -> R
 }
 
 /// The plan, without objects that another write would not change.
-async fn settled(run: &Reconcile<'_>, desired: &Desired, live: &mut Live) -> Result<Plan, DeployError> {
+async fn plan_changes(run: &Reconcile<'_>, desired: &Desired, live: &mut Live) -> Result<Plan, DeployError> {
     let settings = Settings {
         names: &run.names,
         mode: run.mode,
         retain: run.object.spec.retain(),
         operator_image: &run.deployment.operator_image,
         is_paused: run.object.spec.paused,
-        states: states(run),
+        states: instance_states(run),
         causes: Causes {
             status: run.object.status.as_ref(),
             generation: run.object.metadata.generation,
@@ -172,7 +172,7 @@ async fn settled(run: &Reconcile<'_>, desired: &Desired, live: &mut Live) -> Res
 }
 
 /// The desired states of its instances.
-fn states<'r>(run: &'r Reconcile<'_>) -> InstanceStates<'r> {
+fn instance_states<'r>(run: &'r Reconcile<'_>) -> InstanceStates<'r> {
     InstanceStates {
         all: &run.object.spec.instances,
         spread: run.deployment.spread,
@@ -181,7 +181,7 @@ fn states<'r>(run: &'r Reconcile<'_>) -> InstanceStates<'r> {
 
 /// Reserves a place for the group that rolls, if any. False if another deployment has reserved the last one since the
 /// cluster was observed.
-fn has_place(run: &Reconcile<'_>, plan: &Applying) -> bool {
+fn reserve_rollout_slot(run: &Reconcile<'_>, plan: &Applying) -> bool {
     let Some(group) = &plan.rolls else { return true };
     let (image, most) = (&run.deployment.operator_image, run.context.conversion.roll_outdated);
     let has_place = run.context.memory.rollouts.take(run.key(), most, Instant::now());
@@ -192,13 +192,13 @@ fn has_place(run: &Reconcile<'_>, plan: &Applying) -> bool {
 }
 
 /// How many instance groups of a manifest are services.
-fn services(manifest: &Tree) -> i32 {
+fn count_services(manifest: &Tree) -> i32 {
     let services = InstanceGroup::all(manifest).filter(InstanceGroup::is_service);
     i32::try_from(services.count()).unwrap_or(i32::MAX)
 }
 
 /// How many of these objects are instance groups that are services.
-fn groups(objects: &[Value]) -> i32 {
+fn count_stateful_sets(objects: &[Value]) -> i32 {
     let sets = objects.iter().filter(|object| plan::object::is_stateful_set(object));
     i32::try_from(sets.count()).unwrap_or(i32::MAX)
 }

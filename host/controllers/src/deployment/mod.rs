@@ -166,7 +166,7 @@ impl Controller for Context {
                     // It is converted as soon as another one of its namespace is done.
                     return Ok(Ended::Postponed(PLACE_RETRY_DELAY));
                 };
-                let converted = self.converted(object, &key, changes.snapshot, changes.resolution).await;
+                let converted = self.convert(object, &key, changes.snapshot, changes.resolution).await;
                 drop(slot);
                 if let Err(error) = &converted
                     && !error.is_race()
@@ -237,7 +237,7 @@ impl Context {
     }
 
     /// Converts, and remembers the snapshot and the outcome.
-    async fn converted(
+    async fn convert(
         &self,
         object: &BoshDeployment,
         key: &Key,
@@ -246,9 +246,9 @@ impl Context {
     ) -> Result<Converted, Error> {
         self.cluster.metrics().conversions.inc();
         let schedule = &self.memory.schedule;
-        let (observed, written) = written::during(self.deployed(object, key, resolution)).await;
+        let (observed, written) = written::during(self.deploy_and_observe(object, key, resolution)).await;
         let (observed, snapshot) = match (observed, snapshot) {
-            (Ok(observed), Some(snapshot)) if ends(object, &observed.outcome) => (observed, snapshot.after(&written)),
+            (Ok(observed), Some(snapshot)) if is_final(object, &observed.outcome) => (observed, snapshot.after(&written)),
             (observed, _) => {
                 schedule.open(key);
                 return observed.map(|observed| Converted {
@@ -267,7 +267,12 @@ impl Context {
     }
 
     /// Converts the deployment, and observes the result.
-    async fn deployed(&self, object: &BoshDeployment, key: &Key, resolution: Resolution) -> Result<Observed, Error> {
+    async fn deploy_and_observe(
+        &self,
+        object: &BoshDeployment,
+        key: &Key,
+        resolution: Resolution,
+    ) -> Result<Observed, Error> {
         let (progress, namespace) = (Progress::default(), key.0.as_str());
         let active = resolution.active;
         let (plugins, picks) = match &active {
@@ -317,7 +322,7 @@ impl Context {
 
 /// Whether the conversion reached a state that only a change in the cluster can alter. What pods still work on can
 /// change without one.
-fn ends(object: &BoshDeployment, outcome: &Outcome) -> bool {
+fn is_final(object: &BoshDeployment, outcome: &Outcome) -> bool {
     let mode = object.spec.conversion.as_ref().map(|conversion| conversion.mode);
     match outcome {
         Outcome::Applied => true,

@@ -69,7 +69,7 @@ impl<'a> Reconcile<'a> {
     ) -> Result<Self, DeployError> {
         let settings = &context.conversion;
         let name = object.name_any();
-        let names = Names::new(&name, namespace, &settings.cluster_domain).map_err(|error| no_name(&error))?;
+        let names = Names::new(&name, namespace, &settings.cluster_domain).map_err(|error| name_error(&error))?;
         let conversion = object.spec.conversion.clone().unwrap_or_default();
         let in_pods: &[Stage] = match conversion.mode {
             ConversionMode::Jobs => &[Stage::Variables, Stage::Links, Stage::Render],
@@ -120,7 +120,7 @@ impl<'a> Reconcile<'a> {
     }
 }
 
-fn no_name(error: &NameError) -> DeployError {
+fn name_error(error: &NameError) -> DeployError {
     let error = Diagnostic::error(codes::CONVERT_NO_NAME, error.to_string());
     DeployError::wrong(vec![error], &Sources::default())
 }

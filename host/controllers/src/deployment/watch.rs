@@ -29,10 +29,10 @@ pub fn watch(context: &Arc<Context>, namespace: &Option<String>) -> Watched<Bosh
     let watches = Watches::<BoshDeployment>::of(&context.cluster.client(), namespace, watcher::Config::default())
         .and::<Pod>(pods, |pod| named(annotation(pod, DEPLOYMENT), pod.namespace.as_deref()));
     let (store, objects) = watches.queue();
-    let touched = touched(context, namespace, store.clone());
+    let touched = touched_deployments(context, namespace, store.clone());
     // Each reconcile resolves which plugins it uses.
     let all = watches::all(&context.plugins.changes, store.clone());
-    let others = stream::select(accounts(context, namespace), all);
+    let others = stream::select(touched_accounts(context, namespace), all);
     let queue = stream::select(stream::select(objects, touched), others);
     let (context, namespace, deployments) = (context.clone(), namespace.clone(), store.clone());
     let orphans = async move { report_orphans(&context, &namespace, &deployments).await };
@@ -40,7 +40,7 @@ pub fn watch(context: &Arc<Context>, namespace: &Option<String>) -> Watched<Bosh
 }
 
 /// The deployments to requeue when an object changes that they own or refer to.
-fn touched(
+fn touched_deployments(
     context: &Arc<Context>,
     namespace: &Option<String>,
     store: Store<BoshDeployment>,
@@ -48,18 +48,18 @@ fn touched(
     let touched = follow(&context.cache, &context.cluster, namespace);
     let context = context.clone();
     requeued(touched, move |touched| {
-        let mut all = concerned(&context, &store.state(), &touched);
+        let mut all = concerned_deployments(&context, &store.state(), &touched);
         if touched.place.kind == "Secret" {
             let place = touched.place;
             let source = Source::Secret(place.name);
-            all.extend(pulling(&context, Some(place.namespace), &source));
+            all.extend(retry_pulling(&context, Some(place.namespace), &source));
         }
         all
     })
 }
 
 /// The deployments that pull images with this object, which has changed. What failed is retried at once.
-fn pulling(context: &Context, namespace: Option<String>, source: &Source) -> Vec<ObjectRef<BoshDeployment>> {
+fn retry_pulling(context: &Context, namespace: Option<String>, source: &Source) -> Vec<ObjectRef<BoshDeployment>> {
     let users = context.memory.pulls.users(namespace, source);
     for user in &users {
         let namespace = user.namespace.clone().unwrap_or_default();
@@ -69,7 +69,7 @@ fn pulling(context: &Context, namespace: Option<String>, source: &Source) -> Vec
 }
 
 /// The deployments that own the object or refer to it.
-fn concerned(
+fn concerned_deployments(
     context: &Context,
     deployments: &[Arc<BoshDeployment>],
     touched: &Touched,
@@ -85,7 +85,7 @@ fn concerned(
 }
 
 /// The deployments to requeue when a ServiceAccount changes that they pull images with.
-fn accounts(context: &Arc<Context>, namespace: &Option<String>) -> impl Stream<Item = Requeued> + Send + use<> {
+fn touched_accounts(context: &Arc<Context>, namespace: &Option<String>) -> impl Stream<Item = Requeued> + Send + use<> {
     let accounts = api::<PartialObjectMeta<ServiceAccount>>(&context.cluster.client(), namespace);
     let changed = watcher(accounts, watcher::Config::default())
         .backoff(WatchBackoff::default())
@@ -93,6 +93,6 @@ fn accounts(context: &Arc<Context>, namespace: &Option<String>) -> impl Stream<I
     let context = context.clone();
     requeued(changed, move |account| {
         let source = Source::Account(account.name_any());
-        pulling(&context, account.namespace(), &source)
+        retry_pulling(&context, account.namespace(), &source)
     })
 }

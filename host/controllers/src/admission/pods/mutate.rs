@@ -44,7 +44,7 @@ pub(super) fn mutate(pod: &Value, consumed: &Consumed, links: &[Link], digest: &
     for kind in LISTS {
         let mut containers = list(&spec[kind]);
         for container in &mut containers {
-            give(container, &variables, &mounts, &mut changed.warnings)?;
+            add_to_container(container, &variables, &mounts, &mut changed.warnings)?;
         }
         changed.replace(&spec[kind], &format!("/spec/{kind}"), containers);
     }
@@ -91,7 +91,7 @@ fn variables(links: &[Link], warnings: &mut Vec<String>) -> Result<Vec<Value>, S
                 ));
             }
             let source = json!({"secretKeyRef": {"name": link.secret, "key": key.name}});
-            match file_only(key, &name) {
+            match file_only_reason(key, &name) {
                 Some(why) => warnings.push(format!(
                     "key '{}' of the {} is a file, but no variable: {why}",
                     key.name, link.link
@@ -110,7 +110,7 @@ fn variable(key: &str) -> String {
     format!("LINK_{}", name.to_ascii_uppercase())
 }
 
-fn file_only(key: &Key, name: &str) -> Option<&'static str> {
+fn file_only_reason(key: &Key, name: &str) -> Option<&'static str> {
     match (key.is_text, key.length + name.len() > MAX_VARIABLE_BYTES) {
         (false, _) => Some("its value contains a NUL"),
         (true, true) => Some("its value is longer than Linux accepts in a variable"),
@@ -149,7 +149,7 @@ fn with_volumes(mut volumes: Vec<Value>, links: Vec<Value>) -> Result<Vec<Value>
 }
 
 /// Gives one container its variables and mounts. Variables come first, so that those of the user can refer to them.
-fn give(
+fn add_to_container(
     container: &mut Value,
     variables: &[Value],
     mounts: &[Value],

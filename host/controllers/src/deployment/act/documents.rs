@@ -58,14 +58,14 @@ pub async fn store(
     let contents = all(contents).map_err(|errors| manifest.errors(errors))?;
     let mut stored = Vec::new();
     for (series, content, annotations) in contents {
-        let secret = version(run, series, existing, content, annotations).await?;
+        let secret = find_or_create_version(run, series, existing, content, annotations).await?;
         stored.push(Stored::new(series, secret)?);
     }
     Ok(stored)
 }
 
 /// The version with this content; creates it if needed, with these annotations.
-async fn version(
+async fn find_or_create_version(
     run: &Reconcile<'_>,
     series: &Series,
     existing: &[ObjectMeta],

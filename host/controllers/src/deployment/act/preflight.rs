@@ -23,8 +23,8 @@ pub async fn preflight(run: &Reconcile<'_>, plan: &Applying, manifest: &Manifest
     if let Some(name) = plan.leaving() {
         return Err(DeployError::Waiting(format!("Service '{name}' to be deleted")));
     }
-    accepted(run, &plan.objects, manifest).await?;
-    within_quotas(run, plan, manifest).await
+    dry_run(run, &plan.objects, manifest).await?;
+    check_quotas(run, plan, manifest).await
 }
 
 /// Fails if an object that is about to be created has a name conflict.
@@ -40,7 +40,7 @@ pub async fn vacant<'o>(run: &Reconcile<'_>, objects: impl Iterator<Item = &'o V
 }
 
 /// A dry run of all objects, and of the workloads that other controllers will create for them.
-async fn accepted(run: &Reconcile<'_>, plan: &Plan, manifest: &Manifest) -> Result<(), DeployError> {
+async fn dry_run(run: &Reconcile<'_>, plan: &Plan, manifest: &Manifest) -> Result<(), DeployError> {
     let cluster = &run.context.cluster;
     // The API server would refuse replacements while the old objects exist.
     let objects = plan.apply.iter().filter(|object| plan.replaced(object).is_none());
@@ -68,7 +68,7 @@ async fn accepted(run: &Reconcile<'_>, plan: &Plan, manifest: &Manifest) -> Resu
 }
 
 /// Refuses new objects that are together too many for a quota.
-async fn within_quotas(run: &Reconcile<'_>, plan: &Applying, manifest: &Manifest) -> Result<(), DeployError> {
+async fn check_quotas(run: &Reconcile<'_>, plan: &Applying, manifest: &Manifest) -> Result<(), DeployError> {
     let config_map = json!({"apiVersion": "v1", "kind": "ConfigMap"});
     let more = std::iter::repeat_n(&config_map, plan.job_sources.create.len());
     let new: Vec<&Value> = plan.objects.new_objects().chain(more).collect();

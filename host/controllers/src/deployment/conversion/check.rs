@@ -63,7 +63,7 @@ impl Context {
 
 async fn check(run: &Reconcile<'_>) -> Result<Vec<String>, DeployError> {
     let mut read = inputs::documents(run).await?;
-    let (later, wrong) = parted(std::mem::take(&mut read.errors));
+    let (later, wrong) = partition_errors(std::mem::take(&mut read.errors));
     if !wrong.is_empty() {
         return Err(DeployError::wrong(wrong, &read.sources));
     }
@@ -73,7 +73,7 @@ async fn check(run: &Reconcile<'_>) -> Result<Vec<String>, DeployError> {
     let stages = run.plugins.stages.clone();
     let mut manifest = merge(stages.clone(), read, run.deployment.name.clone()).await?;
     let (given, errors) = inputs::given(run, stages.clone(), &manifest).await?;
-    let (later, wrong) = parted(errors);
+    let (later, wrong) = partition_errors(errors);
     manifest.check_errors(wrong)?;
     if !later.is_empty() {
         let reported = [manifest.warnings, later].concat();
@@ -87,7 +87,7 @@ async fn check(run: &Reconcile<'_>) -> Result<Vec<String>, DeployError> {
 }
 
 /// What may be missing only for now, and what is wrong.
-fn parted(errors: Vec<Diagnostic>) -> (Vec<Diagnostic>, Vec<Diagnostic>) {
+fn partition_errors(errors: Vec<Diagnostic>) -> (Vec<Diagnostic>, Vec<Diagnostic>) {
     errors
         .into_iter()
         .partition(|error| LATER.iter().any(|code| code.name == error.code))
@@ -114,7 +114,7 @@ mod tests {
     #[test]
     fn a_missing_object_is_no_error() {
         let errors = ["deployment-not-found", "ops-missing-key", "deployment-no-value"];
-        let (later, wrong) = parted(errors.map(|code| Diagnostic::reported_error(code, "x")).into());
+        let (later, wrong) = partition_errors(errors.map(|code| Diagnostic::reported_error(code, "x")).into());
         let codes = |all: Vec<Diagnostic>| all.into_iter().map(|one| one.code).collect::<Vec<_>>();
         assert_eq!(codes(later), ["deployment-not-found", "deployment-no-value"]);
         assert_eq!(codes(wrong), ["ops-missing-key"]);

@@ -65,14 +65,14 @@ pub async fn asked(
         // Errors of the deployment's own objects leave a document whose links can be checked, too.
         Err(error) => {
             let errors = error.into_diagnostics();
-            Err(refused(run, stages, manifest, errors, wanted.document, depth).await)
+            Err(all_errors(run, stages, manifest, errors, wanted.document, depth).await)
         }
     }
 }
 
 /// All errors that can be found before values exist: those of the checks, and those of links. Both are reported at
 /// once, as `host convert` does.
-async fn refused(
+async fn all_errors(
     run: &Reconcile<'_>,
     stages: SharedStages,
     manifest: &mut Manifest,

@@ -72,7 +72,7 @@ async fn read_all(run: &Reconcile<'_>) -> Result<Documents, DeployError> {
     })
     .await?;
     let most = budget.most(Class::Documents);
-    let heavy = (weight > most).then(|| sizes::too_heavy(&fetched.sized(), weight, most));
+    let heavy = (weight > most).then(|| sizes::too_heavy(&fetched.sizes(), weight, most));
     if let Some(error) = fetched.excess.clone().or(heavy) {
         return Ok(Documents {
             errors: vec![error],
@@ -120,7 +120,7 @@ async fn fetch_all(run: &Reconcile<'_>, most: u64) -> Result<Fetched, DeployErro
             let place = |error: Diagnostic| error.in_document("boshdeployment").at(&reference.pointer);
             fetched.found.push(found.map_err(place));
             fetched.times.push(times);
-            fetched.excess = sizes::too_large(&fetched.sized(), most);
+            fetched.excess = sizes::too_large(&fetched.sizes(), most);
         }
     }
     Ok(fetched)
@@ -129,9 +129,9 @@ async fn fetch_all(run: &Reconcile<'_>, most: u64) -> Result<Fetched, DeployErro
 // === impl Fetched ===
 
 impl Fetched {
-    fn sized(&self) -> Vec<Size<'_>> {
+    fn sizes(&self) -> Vec<Size<'_>> {
         let both = self.found.iter().zip(&self.times);
-        let sized = both.filter_map(|(found, times)| {
+        let sizes = both.filter_map(|(found, times)| {
             let found = found.as_ref().ok()?;
             Some(Size {
                 name: &found.name,
@@ -139,7 +139,7 @@ impl Fetched {
                 times: *times as u64,
             })
         });
-        sized.collect()
+        sizes.collect()
     }
 }
 

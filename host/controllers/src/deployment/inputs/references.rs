@@ -164,7 +164,7 @@ pub async fn find(
             in_pod_codes::DEPLOYMENT_NO_KEY,
             format!("{kind} '{name}' has no key '{key}'"),
         )
-        .help(put_under(key, &names))),
+        .help(key_help(key, &names))),
         None => Err(Diagnostic::error(
             codes::DEPLOYMENT_NOT_FOUND,
             format!("there is no {kind} '{name}' in this namespace"),
@@ -179,7 +179,7 @@ struct NoKey(Vec<String>);
 /// Most keys that a message lists.
 const MAX_LISTED_KEYS: usize = 10;
 
-fn put_under(key: &str, names: &[String]) -> String {
+fn key_help(key: &str, names: &[String]) -> String {
     let listed = match names {
         [] => return format!("put the document under the key '{key}'; it has no keys"),
         names => names.iter().take(MAX_LISTED_KEYS).map(|name| format!("'{name}'")),

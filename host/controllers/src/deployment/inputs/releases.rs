@@ -31,7 +31,7 @@ async fn read_all(run: &Reconcile<'_>, manifest: &Manifest) -> Result<ReadReleas
     // The most that they can need, because their size is unknown; the rest is given back.
     let mut share = hold(run, Class::Releases, most).await?;
     let shared = pull_secrets::contents(run, &manifest.tree).await?;
-    for (place, image) in listed(run, manifest) {
+    for (place, image) in release_images(run, manifest) {
         let read = match image {
             Ok(mut image) => {
                 image.pull.extend(shared.clone());
@@ -64,12 +64,12 @@ pub fn images(run: &Reconcile<'_>, manifest: &Manifest) -> Result<Vec<ReleaseIma
     let placed = |(place, image): (Pointer, Result<ReleaseImage, Diagnostic>)| {
         image.map_err(|error| error.in_document(&manifest.name).at(&place))
     };
-    let images = listed(run, manifest).into_iter().map(placed);
+    let images = release_images(run, manifest).into_iter().map(placed);
     all(images).map_err(|errors| manifest.errors(errors))
 }
 
 /// The image of each release that has jobs in use, or why it has no image, with its JSON pointer.
-fn listed(run: &Reconcile<'_>, manifest: &Manifest) -> Vec<(Pointer, Result<ReleaseImage, Diagnostic>)> {
+fn release_images(run: &Reconcile<'_>, manifest: &Manifest) -> Vec<(Pointer, Result<ReleaseImage, Diagnostic>)> {
     let mut found = Vec::new();
     for (name, stemcell) in convert::releases(&manifest.tree) {
         let mut listed = manifest.tree.items("releases").iter().enumerate();
@@ -82,7 +82,7 @@ fn listed(run: &Reconcile<'_>, manifest: &Manifest) -> Vec<(Pointer, Result<Rele
         let image = image
             .map(|image| ReleaseImage {
                 release: name.to_string(),
-                pull: own(release, &image).into_iter().collect(),
+                pull: own_pull_secret(release, &image).into_iter().collect(),
                 as_root: is_root_needed(&manifest.tree, name),
                 image,
             })
@@ -100,7 +100,7 @@ fn is_root_needed(manifest: &Tree, release: &str) -> bool {
 }
 
 /// The credentials that the manifest gives a release.
-fn own(release: &Tree, image: &str) -> Option<PullSecret> {
+fn own_pull_secret(release: &Tree, image: &str) -> Option<PullSecret> {
     let text = |key: &str| release.get("credentials").and_then(|credentials| credentials.str(key));
     let (Some(username), Some(password)) = (text("username"), text("password")) else {
         return None;

@@ -47,16 +47,16 @@ pub async fn output(
 ) -> Result<Vec<Stored>, DeployError> {
     let live: Option<QuarksJob> = run.context.cluster.get(run.namespace, &job.name).await?;
     if let Some(live) = &live {
-        must_be_ours(run, live, manifest)?;
+        check_owner(run, live, manifest)?;
     }
     match plan::todo(live.as_ref(), &job.digest) {
         Todo::Done => finished(run, job, live, series, manifest).await,
         Todo::Make => {
-            if lingers(run, job).await? {
+            if has_earlier_run(run, job).await? {
                 return Err(DeployError::Waiting(format!("an earlier run of {} to end", job.name)));
             }
             act::apply_typed(run, &job.object).await?;
-            Err(waiting(job))
+            Err(waiting_error(job))
         }
         Todo::End => {
             if let Some(live) = &live {
@@ -64,8 +64,8 @@ pub async fn output(
             }
             Err(DeployError::Waiting(format!("an earlier run of {} to end", job.name)))
         }
-        Todo::Wait => Err(unfinished(run, job, None, manifest).await?),
-        Todo::Failed(why) => Err(unfinished(run, job, Some(why), manifest).await?),
+        Todo::Wait => Err(unfinished_error(run, job, None, manifest).await?),
+        Todo::Failed(why) => Err(unfinished_error(run, job, Some(why), manifest).await?),
     }
 }
 
@@ -82,7 +82,7 @@ async fn finished(
     let mut warnings = warnings.unwrap_or_default();
     pre_render_ops::in_manifest(&mut warnings, manifest.named());
     manifest.warnings.extend(warnings);
-    let stored: Option<Vec<Stored>> = written(run, job, series).await?.into_iter().collect();
+    let stored: Option<Vec<Stored>> = stored_output(run, job, series).await?.into_iter().collect();
     if let Some(stored) = stored {
         return Ok(stored);
     }
@@ -90,7 +90,7 @@ async fn finished(
     if let Some(live) = live {
         act::delete_typed(run, &live).await?;
     }
-    Err(waiting(job))
+    Err(waiting_error(job))
 }
 
 /// The output of a job by group: a container that fails does not affect the other groups.
@@ -106,7 +106,7 @@ pub async fn output_by_group(
             wrong: None,
         }),
         Err(DeployError::Wrong(wrong)) => {
-            let stored = written(run, job, series).await?;
+            let stored = stored_output(run, job, series).await?;
             if stored.iter().any(Option::is_some) {
                 let wrong = Some(wrong);
                 Ok(Left { stored, wrong })
@@ -120,7 +120,7 @@ pub async fn output_by_group(
 
 /// The newest version of each series; none if it is not output of this run. Listed after the job has ended, so that
 /// nothing is missing.
-async fn written(run: &Reconcile<'_>, job: &Job, series: &[Series]) -> Result<Vec<Option<Stored>>, DeployError> {
+async fn stored_output(run: &Reconcile<'_>, job: &Job, series: &[Series]) -> Result<Vec<Option<Stored>>, DeployError> {
     let existing = observe::documents(run).await?;
     let mut written = Vec::new();
     for series in series {
@@ -136,7 +136,7 @@ async fn written(run: &Reconcile<'_>, job: &Job, series: &[Series]) -> Result<Ve
 
 /// Why a job has no output: its errors, or that it still runs. `failed`: the message of its condition Failed, if it has
 /// given up.
-async fn unfinished(
+async fn unfinished_error(
     run: &Reconcile<'_>,
     job: &Job,
     failed: Option<String>,
@@ -156,12 +156,12 @@ async fn unfinished(
     }
     Ok(match pod.and_then(pods::unplaced) {
         Some(why) => DeployError::Waiting(format!("{}: no node takes its pod: {why}", job.name)),
-        None => waiting(job),
+        None => waiting_error(job),
     })
 }
 
 /// Fails if the QuarksJob is not owned by this deployment.
-fn must_be_ours(run: &Reconcile<'_>, live: &QuarksJob, manifest: &Manifest) -> Result<(), DeployError> {
+fn check_owner(run: &Reconcile<'_>, live: &QuarksJob, manifest: &Manifest) -> Result<(), DeployError> {
     if objects::has_owner(live, &run.owner.uid) {
         return Ok(());
     }
@@ -174,9 +174,9 @@ async fn pods(run: &Reconcile<'_>, job: &Job) -> Result<Vec<Pod>, Error> {
     run.context.cluster.list(run.namespace, &of_job(job)).await
 }
 
-async fn lingers(run: &Reconcile<'_>, job: &Job) -> Result<bool, Error> {
+async fn has_earlier_run(run: &Reconcile<'_>, job: &Job) -> Result<bool, Error> {
     let jobs: Vec<batch::Job> = run.context.cluster.list(run.namespace, &of_job(job)).await?;
-    Ok(plan::lingers(&jobs, &pods(run, job).await?, &job.digest))
+    Ok(plan::has_earlier_run(&jobs, &pods(run, job).await?, &job.digest))
 }
 
 /// Labels of the Jobs and pods of a QuarksJob.
@@ -184,6 +184,6 @@ fn of_job(job: &Job) -> String {
     format!("{}={}", labels::QUARKS_JOB_NAME, job.name)
 }
 
-fn waiting(job: &Job) -> DeployError {
+fn waiting_error(job: &Job) -> DeployError {
     DeployError::Waiting(format!("the job {}", job.name))
 }

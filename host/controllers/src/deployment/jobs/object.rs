@@ -85,7 +85,7 @@ pub fn interpolation(site: &Site<'_>, with_ops: &str, inputs: &str, series: &Ser
             contract: contract::COMMON,
         }],
         volumes: vec![pod::secret("with-ops", with_ops, stored_documents::MANIFEST)],
-        values: values(site.values, false),
+        values: values_volume(site.values, false),
         outputs: vec![vec![(OUTPUT, series)]],
     };
     draft.job(site)
@@ -108,7 +108,7 @@ pub fn gathering(
         if nth == 0 {
             arguments.push(format!("--providers={}", boson_in_pod::PROVIDERS));
         }
-        arguments.extend(site.of_deployment());
+        arguments.extend(site.deployment_arguments());
         let mut mounts = vec![
             pod::mount("desired-manifest", folder),
             pod::mount(VALUES, VALUES_AT),
@@ -140,7 +140,7 @@ pub fn gathering(
         init: pod::copiers(&site.deployment.operator_image, releases),
         commands: groups.iter().enumerate().map(command).collect(),
         volumes,
-        values: values(site.values, true),
+        values: values_volume(site.values, true),
         outputs,
     };
     draft.job(site)
@@ -174,7 +174,7 @@ pub fn rendering(site: &Site<'_>, groups: &[Rendering<'_>], releases: &[ReleaseI
         init: pod::copiers(&site.deployment.operator_image, releases),
         commands: groups.iter().enumerate().map(command).collect(),
         volumes,
-        values: values(site.values, true),
+        values: values_volume(site.values, true),
         outputs: groups.iter().map(|group| vec![(OUTPUT, group.series)]).collect(),
     };
     draft.job(site)
@@ -190,7 +190,7 @@ const EXTERNAL_AT: &str = "/var/run/secrets/external-links";
 
 /// A file for each key, so that Secrets do not conflict. `optional`: a step that needs the values only to keep them out
 /// of messages runs without a missing one.
-fn values(held: &[Held], optional: bool) -> Volume {
+fn values_volume(held: &[Held], optional: bool) -> Volume {
     let source = |held: &Held| {
         let items = held.data.keys().map(|key| pod::item(key, held.path(key)));
         VolumeProjection {
@@ -224,7 +224,7 @@ impl Site<'_> {
         ]
     }
 
-    fn of_deployment(&self) -> Vec<String> {
+    fn deployment_arguments(&self) -> Vec<String> {
         let deployment = self.deployment;
         let mut arguments = vec![
             format!("--deployment={}", deployment.name),
@@ -271,7 +271,7 @@ impl Draft<'_> {
     fn job(self, site: &Site<'_>) -> Result<Job, DeployError> {
         // Without the list of values: their content already counts through the documents, or through an argument.
         let undated = serde_json::to_value(self.spec(site, None)?);
-        let digest = objects::digest(&undated.map_err(|_| unwritable(&self.name))?);
+        let digest = objects::digest(&undated.map_err(|_| json_error(&self.name))?);
         let object = QuarksJob {
             metadata: ObjectMeta {
                 name: Some(self.name.clone()),
@@ -315,7 +315,7 @@ impl Draft<'_> {
             trigger: Trigger {
                 strategy: Strategy::Once,
             },
-            template: serde_json::from_value(template(&pods)).map_err(|_| unwritable(&self.name))?,
+            template: serde_json::from_value(template(&pods)).map_err(|_| json_error(&self.name))?,
             update_on_config_change: false,
             output: Some(Output {
                 output_map: outputs.collect(),
@@ -338,7 +338,7 @@ impl Draft<'_> {
     }
 }
 
-fn unwritable(name: &str) -> DeployError {
+fn json_error(name: &str) -> DeployError {
     DeployError::defect(&format!("QuarksJob '{name}' is no JSON object"))
 }
 

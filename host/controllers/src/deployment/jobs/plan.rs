@@ -34,7 +34,7 @@ pub fn todo(live: Option<&QuarksJob>, digest: &str) -> Todo {
         return Todo::Wait;
     }
     let is_current = inputs(live).as_deref() == Some(digest);
-    match (ended(live), is_current) {
+    match (run_result(live), is_current) {
         (None, true) => Todo::Wait,
         (None, false) => Todo::End,
         (Some(_), false) => Todo::Make,
@@ -51,7 +51,7 @@ fn inputs(job: &QuarksJob) -> Option<String> {
 }
 
 /// The result of the run that its spec asks for; none if it has not ended.
-fn ended(job: &QuarksJob) -> Option<Result<(), String>> {
+fn run_result(job: &QuarksJob) -> Option<Result<(), String>> {
     let status = job.status.as_ref()?;
     if status.observed_generation != job.metadata.generation {
         return None;
@@ -71,7 +71,7 @@ pub fn is_of_run(meta: &ObjectMeta, digest: &str) -> bool {
 }
 
 /// Whether something of an earlier run may still write: a Job that has not ended, or a running pod.
-pub fn lingers(jobs: &[Job], pods: &[Pod], digest: &str) -> bool {
+pub fn has_earlier_run(jobs: &[Job], pods: &[Pod], digest: &str) -> bool {
     let job_lingers = jobs.iter().any(|job| {
         let template = job.spec.as_ref().and_then(|spec| spec.template.metadata.as_ref());
         template.is_none_or(|meta| !is_of_run(meta, digest)) && ending(job).is_none()
@@ -140,15 +140,15 @@ mod tests {
             .unwrap()
         };
         let complete = json!([{"type": "Complete", "status": "True"}]);
-        assert!(!lingers(&[], &[], "a"));
-        assert!(!lingers(&[job("a", json!([]))], &[pod("a", "Running")], "a"));
-        assert!(lingers(&[], &[pod("b", "Running")], "a"));
-        assert!(lingers(&[], &[pod("b", "Pending")], "a"));
-        assert!(!lingers(
+        assert!(!has_earlier_run(&[], &[], "a"));
+        assert!(!has_earlier_run(&[job("a", json!([]))], &[pod("a", "Running")], "a"));
+        assert!(has_earlier_run(&[], &[pod("b", "Running")], "a"));
+        assert!(has_earlier_run(&[], &[pod("b", "Pending")], "a"));
+        assert!(!has_earlier_run(
             &[job("b", complete)],
             &[pod("b", "Succeeded"), pod("b", "Failed")],
             "a"
         ));
-        assert!(lingers(&[job("b", json!([]))], &[], "a"));
+        assert!(has_earlier_run(&[job("b", json!([]))], &[], "a"));
     }
 }

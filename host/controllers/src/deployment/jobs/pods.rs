@@ -30,12 +30,12 @@ pub fn newest<'p>(pods: &'p [Pod], digest: &str) -> Option<&'p Pod> {
 ///
 /// `has_failed`: whether the job has given up.
 pub fn errors(pod: &Pod, has_failed: bool) -> Vec<Diagnostic> {
-    let stuck = unwell(pod);
+    let stuck = waiting_errors(pod);
     if !stuck.is_empty() {
         return stuck;
     }
     let ended: Vec<(&ContainerStatus, &ContainerStateTerminated)> =
-        ended(pod).filter(|(_, state)| state.exit_code != 0).collect();
+        terminated(pod).filter(|(_, state)| state.exit_code != 0).collect();
     // A container that was killed by a signal, or that asks for a retry, may succeed the next time.
     let is_final = |state: &ContainerStateTerminated| {
         has_failed || (state.exit_code < 128 && state.exit_code != i32::from(TRY_AGAIN_EXIT_CODE))
@@ -47,19 +47,19 @@ pub fn errors(pod: &Pod, has_failed: bool) -> Vec<Diagnostic> {
     let (mut errors, mut more) = (Vec::new(), Vec::new());
     for (status, report) in reports(ended.iter().copied()) {
         errors.extend(report.diagnostics.into_iter().filter(Diagnostic::is_error));
-        more.extend((report.more > 0).then(|| unheard(pod, status, report.more)));
+        more.extend((report.more > 0).then(|| truncated_error(pod, status, report.more)));
     }
     let mut errors = unique(errors);
     errors.extend(more);
     if errors.is_empty() {
-        errors.extend(ended.iter().map(|(status, state)| silent(pod, status, state)));
+        errors.extend(ended.iter().map(|(status, state)| no_report_error(pod, status, state)));
     }
     errors
 }
 
 /// The warnings of the containers of a successful run.
 pub fn warnings(pod: &Pod) -> Vec<Diagnostic> {
-    let reports = reports(ended(pod));
+    let reports = reports(terminated(pod));
     let all = reports.flat_map(|(_, report)| report.diagnostics);
     unique(all.filter(|one| !one.is_error()))
 }
@@ -70,7 +70,7 @@ pub fn unplaced(pod: &Pod) -> Option<&str> {
     unplaced.message.as_deref()
 }
 
-fn unwell(pod: &Pod) -> Vec<Diagnostic> {
+fn waiting_errors(pod: &Pod) -> Vec<Diagnostic> {
     let mut errors = Vec::new();
     for status in statuses(pod) {
         let Some(waiting) = status.state.as_ref().and_then(|state| state.waiting.as_ref()) else {
@@ -100,7 +100,7 @@ fn unwell(pod: &Pod) -> Vec<Diagnostic> {
     errors
 }
 
-fn unheard(pod: &Pod, status: &ContainerStatus, more: usize) -> Diagnostic {
+fn truncated_error(pod: &Pod, status: &ContainerStatus, more: usize) -> Diagnostic {
     let what = format!("{more} more errors, which did not fit into the report");
     Diagnostic::error(codes::DEPLOYMENT_JOB_MORE, what).help(format!(
         "run kubectl logs {} -c {} to see them",
@@ -110,7 +110,7 @@ fn unheard(pod: &Pod, status: &ContainerStatus, more: usize) -> Diagnostic {
 }
 
 /// A container that ended without a report.
-fn silent(pod: &Pod, status: &ContainerStatus, state: &ContainerStateTerminated) -> Diagnostic {
+fn no_report_error(pod: &Pod, status: &ContainerStatus, state: &ContainerStateTerminated) -> Diagnostic {
     let (name, container, code) = (pod.name_any(), &status.name, state.exit_code);
     let reason = state.reason.as_deref().unwrap_or("Error");
     let detail = state.message.as_deref().unwrap_or_default().trim();
@@ -137,7 +137,7 @@ fn reports<'p>(
     ended.filter_map(|(status, state)| Some((status, boson_in_pod::from_message(state.message.as_deref()?)?)))
 }
 
-fn ended(pod: &Pod) -> impl Iterator<Item = (&ContainerStatus, &ContainerStateTerminated)> {
+fn terminated(pod: &Pod) -> impl Iterator<Item = (&ContainerStatus, &ContainerStateTerminated)> {
     statuses(pod).filter_map(|status| Some((status, status.state.as_ref()?.terminated.as_ref()?)))
 }
 
@@ -175,7 +175,7 @@ mod tests {
         .unwrap()
     }
 
-    fn ended(code: i32, reported: &[Diagnostic]) -> Value {
+    fn terminated(code: i32, reported: &[Diagnostic]) -> Value {
         json!({"terminated": {"exitCode": code, "reason": "Error", "message": boson_in_pod::to_message(reported, 4096)}})
     }
 
@@ -191,9 +191,9 @@ mod tests {
         let other = Diagnostic::reported_error("render-y", "no");
         let odd = Diagnostic::reported_warning("w-z", "odd");
         let states = [
-            ("a", ended(65, &[wrong.clone(), odd.clone()])),
-            ("b", ended(65, &[wrong.clone(), other.clone()])),
-            ("c", ended(0, std::slice::from_ref(&odd))),
+            ("a", terminated(65, &[wrong.clone(), odd.clone()])),
+            ("b", terminated(65, &[wrong.clone(), other.clone()])),
+            ("c", terminated(0, std::slice::from_ref(&odd))),
         ];
         assert_eq!(errors(&pod("Failed", &states), false), [wrong, other]);
         assert!(errors(&pod("Running", &states), false).is_empty());
@@ -251,7 +251,7 @@ mod tests {
         let many: Vec<Diagnostic> = (0..50)
             .map(|nth| Diagnostic::reported_error("e-x", format!("{nth} {}", "x".repeat(200))))
             .collect();
-        let found = errors(&pod("Failed", &[("a", ended(65, &many))]), false);
+        let found = errors(&pod("Failed", &[("a", terminated(65, &many))]), false);
         let last = found.last().unwrap();
         assert_eq!(last.code, "deployment-job-more");
         assert!(last.help.as_ref().unwrap().contains("kubectl logs p -c a"), "{last:?}");

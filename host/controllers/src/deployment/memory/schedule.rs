@@ -56,7 +56,7 @@ pub enum Due {
 }
 
 /// The pause after so many failures: half a minute for the first five minutes, then doubling.
-fn again(failures: u32) -> Duration {
+fn retry_delay(failures: u32) -> Duration {
     let doubled = failures.saturating_sub(MAX_QUICK_RETRIES).min(4);
     (FALLBACK_INTERVAL * 2_u32.pow(doubled)).min(MAX_RETRY_DELAY)
 }
@@ -87,7 +87,7 @@ impl Schedule {
                 0 => Due::Nothing,
                 // Retried although the snapshot is the same: what it does not cover may have changed, such as an image
                 // or a quota.
-                failures => due_in(again(failures).saturating_sub(passed)),
+                failures => due_in(retry_delay(failures).saturating_sub(passed)),
             };
         }
         if known.other.is_none() && (passed >= MIN_CONVERSION_INTERVAL || last.failures > 0) {
@@ -110,7 +110,7 @@ impl Schedule {
             }
             Some(Last { observed, at, failures })
         });
-        has_failed.then(|| again(failures))
+        has_failed.then(|| retry_delay(failures))
     }
 
     /// Forgets the last outcome, so that the next reconcile converts.

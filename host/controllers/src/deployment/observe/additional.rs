@@ -20,7 +20,7 @@ pub async fn objects(run: &Reconcile<'_>, desired: &[Value]) -> Result<Vec<Value
         match of_kind(run, kind.api_version, kind.kind).await {
             Ok(found) => objects.extend(found),
             Err(error) if matches!(error.kind, ErrorKind::NotFound | ErrorKind::Forbidden) => {
-                unreadable(run, kind, desired, error).await?;
+                check_unreadable(run, kind, desired, error).await?;
             }
             Err(error) => return Err(error.into()),
         }
@@ -29,7 +29,12 @@ pub async fn objects(run: &Reconcile<'_>, desired: &[Value]) -> Result<Vec<Value
 }
 
 /// A kind that cannot be read. Deployments that have no object of it are converted.
-async fn unreadable(run: &Reconcile<'_>, kind: &Kind, desired: &[Value], error: Error) -> Result<(), DeployError> {
+async fn check_unreadable(
+    run: &Reconcile<'_>,
+    kind: &Kind,
+    desired: &[Value],
+    error: Error,
+) -> Result<(), DeployError> {
     let is_of_kind = |object: &&Value| {
         let (version, name) = (object.api_version(), object.kind());
         version.is_some_and(|version| name.is_some_and(|name| kind.is_of(version, name)))

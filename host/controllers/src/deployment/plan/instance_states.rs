@@ -46,7 +46,7 @@ impl InstanceStates<'_> {
             let spec = sets().find(|set| object::group(set) == group).and_then(spec_of);
             let what = match (&spec, index) {
                 (None, _) => "there is no such group of services",
-                (Some(spec), Some(index)) if place(spec, index, self.spread).is_none() => {
+                (Some(spec), Some(index)) if locate(spec, index, self.spread).is_none() => {
                     "the group has no such instance"
                 }
                 _ => return None,
@@ -65,7 +65,7 @@ impl InstanceStates<'_> {
     /// None: the group has no such instance.
     fn pod_state(&self, state: &InstanceState, spec: &QuarksStatefulSetSpec) -> Option<PodState> {
         let place = match state.target().1 {
-            Some(index) => Some(place(spec, index, self.spread)?),
+            Some(index) => Some(locate(spec, index, self.spread)?),
             None => None,
         };
         let (zone, ordinal) = place.unzip();
@@ -81,7 +81,7 @@ impl InstanceStates<'_> {
         let placed = |objects: &[Value], group: &str, index: usize| {
             let mut sets = objects.iter().filter(|object| object::is_stateful_set(object));
             let spec = sets.find(|set| object::group(set) == group).and_then(spec_of)?;
-            let (zone, ordinal) = place(&spec, index, self.spread)?;
+            let (zone, ordinal) = locate(&spec, index, self.spread)?;
             Some((zone.to_string(), ordinal))
         };
         let ignored = self.all.iter().filter(|one| one.desired.ignored);
@@ -109,7 +109,7 @@ fn spec_of(set: &Value) -> Option<QuarksStatefulSetSpec> {
 }
 
 /// Zone and ordinal of an instance; none if the group does not have it. The zone is empty without zones.
-fn place(spec: &QuarksStatefulSetSpec, index: usize, spread: Spread) -> Option<(&str, usize)> {
+fn locate(spec: &QuarksStatefulSetSpec, index: usize, spread: Spread) -> Option<(&str, usize)> {
     let replicas = spec.replicas_by_zone();
     let (mut zone, mut ordinal) = (index % replicas.len(), index / replicas.len());
     if spread == Spread::PerZone {

@@ -60,7 +60,7 @@ pub fn keep(wanted: &mut [Value], live: &[Value], pods: &Pods<'_>) -> Images {
     let mut outdated: Vec<Outdated> = outdated.collect();
     let mut images = Images::default();
     let first = outdated.iter().position(|one| one.runs && one.group.is_some());
-    if let Some(first) = first.filter(|_| pods.may_roll && all_ready(live)) {
+    if let Some(first) = first.filter(|_| pods.may_roll && are_all_ready(live)) {
         images.rolls = outdated.remove(first).group.map(|group| group.name);
     }
     for one in outdated {
@@ -73,7 +73,7 @@ pub fn keep(wanted: &mut [Value], live: &[Value], pods: &Pods<'_>) -> Images {
 }
 
 /// Whether the pods of all instance groups are ready.
-fn all_ready(live: &[Value]) -> bool {
+fn are_all_ready(live: &[Value]) -> bool {
     let mut sets = live.iter().filter(|object| is_stateful_set(object));
     sets.all(|set| {
         set["status"]["ready"] == true && set["status"]["observedGeneration"] == set["metadata"]["generation"]
@@ -89,7 +89,7 @@ fn outdated(at: usize, new: &Value, long: &Value, live: &[Value], pods: &Pods<'_
     }
     for (nth, mut kept) in forms(new, long, found, pods.existing).into_iter().enumerate() {
         let old = keep_image(&mut kept, found, pods.image);
-        let is_earlier = !is_written(found, &kept) && !restarts_nothing(found, &kept);
+        let is_earlier = !is_written(found, &kept) && !keeps_pods(found, &kept);
         if is_earlier {
             // By an operator of before there were revisions.
             instance_revisions::remove(&mut kept);
@@ -130,7 +130,7 @@ fn is_written(found: &Value, form: &Value) -> bool {
 
 /// Whether what was written and this form differ at most in what replaces no pod, such as the number of instances or
 /// zones at the end. Other CPU or memory does where the cluster cannot resize pods, and keeps the image even there.
-fn restarts_nothing(found: &Value, form: &Value) -> bool {
+fn keeps_pods(found: &Value, form: &Value) -> bool {
     let (found, form) = (&found["spec"], &form["spec"]);
     let revisions = |spec| instance_revisions::of_spec(spec);
     let agree = revisions(found)
@@ -163,13 +163,13 @@ fn keep_image(object: &mut Value, found: &Value, image: &str) -> Option<String> 
     for list in ["initContainers", "containers"] {
         let own = object.pointer_mut(PODS).and_then(|pods| pods[list].as_array_mut());
         for container in own.into_iter().flatten() {
-            if !is_operators(container, image) {
+            if !runs_operator_image(container, image) {
                 continue;
             }
             let Some(there) = containers(found, list).find(|there| there["name"] == container["name"]) else {
                 continue;
             };
-            if has_other_zones && made_for(container) > made_for(there) {
+            if has_other_zones && contract_version(container) > contract_version(there) {
                 continue;
             }
             if let Some(other) = there["image"].as_str().filter(|other| container["image"] != *other) {
@@ -183,18 +183,18 @@ fn keep_image(object: &mut Value, found: &Value, image: &str) -> Option<String> 
 }
 
 /// The contract version that a container was made for.
-fn made_for(container: &Value) -> Option<u32> {
-    contract_of(container)?["value"].as_str()?.parse().ok()
+fn contract_version(container: &Value) -> Option<u32> {
+    contract_variable(container)?["value"].as_str()?.parse().ok()
 }
 
 /// Its variable.
-fn contract_of(container: &Value) -> Option<&Value> {
+fn contract_variable(container: &Value) -> Option<&Value> {
     let mut env = container["env"].as_array()?.iter();
     env.find(|one| one["name"] == contract::VARIABLE)
 }
 
 fn keep_contract(container: &mut Value, there: &Value) {
-    let Some(old) = contract_of(there) else { return };
+    let Some(old) = contract_variable(there) else { return };
     let mut env = container["env"].as_array_mut().into_iter().flatten();
     if let Some(version) = env.find(|one| one["name"] == contract::VARIABLE) {
         version.clone_from(old);
@@ -202,7 +202,7 @@ fn keep_contract(container: &mut Value, there: &Value) {
 }
 
 /// Recognized by its command, too: a plugin of the stage resources may have set a mirror.
-fn is_operators(container: &Value, image: &str) -> bool {
+fn runs_operator_image(container: &Value, image: &str) -> bool {
     let command = container["command"].as_array();
     let util =
         command.is_some_and(|words| matches!(words.as_slice(), [host, util, ..] if host == "host" && util == "util"));
@@ -433,10 +433,10 @@ mod tests {
     fn a_group_rolls_when_all_are_ready() {
         let ready = stored(object("QuarksStatefulSet", "host:1", "run"));
         let mut other = ready.clone();
-        assert!(all_ready(&[ready.clone(), other.clone()]));
+        assert!(are_all_ready(&[ready.clone(), other.clone()]));
         other["metadata"]["generation"] = 4.into();
-        assert!(!all_ready(&[ready.clone(), other.clone()]));
+        assert!(!are_all_ready(&[ready.clone(), other.clone()]));
         other["status"] = json!({"ready": false, "observedGeneration": 4});
-        assert!(!all_ready(&[ready, other]));
+        assert!(!are_all_ready(&[ready, other]));
     }
 }

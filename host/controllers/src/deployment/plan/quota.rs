@@ -26,7 +26,7 @@ pub fn exceeded(quotas: &[ResourceQuota], new: &[&Value]) -> Vec<Diagnostic> {
         };
         let used = used.unwrap_or_default();
         for (key, hard) in hard.unwrap_or_default() {
-            let needed: i128 = new.iter().map(|object| needs(&key, object)).sum();
+            let needed: i128 = new.iter().map(|object| usage(&key, object)).sum();
             let now = used.get(&key).and_then(|used| quantity(&used.0));
             let (Some(most), Some(now)) = (quantity(&hard.0), now) else {
                 continue;
@@ -46,7 +46,7 @@ pub fn exceeded(quotas: &[ResourceQuota], new: &[&Value]) -> Vec<Diagnostic> {
 }
 
 /// How much an object uses of what this key of a quota limits.
-fn needs(key: &str, object: &Value) -> i128 {
+fn usage(key: &str, object: &Value) -> i128 {
     let [version, kind] = [object.api_version(), object.kind()].map(Option::unwrap_or_default);
     let of = resource(version, kind);
     let counted = match of.group.as_str() {
@@ -134,10 +134,10 @@ mod tests {
     #[test]
     fn some_objects_use_more_than_one_unit() {
         let service = json!({"apiVersion": "v1", "kind": "Service", "spec": {"type": "NodePort", "ports": [{"port": 1}, {"port": 2}]}});
-        assert_eq!(needs("services.nodeports", &service), 2 * ONE_OBJECT);
-        assert_eq!(needs("services.loadbalancers", &service), 0);
+        assert_eq!(usage("services.nodeports", &service), 2 * ONE_OBJECT);
+        assert_eq!(usage("services.loadbalancers", &service), 0);
         let claim = json!({"apiVersion": "v1", "kind": "PersistentVolumeClaim",
             "spec": {"resources": {"requests": {"storage": "1Ki"}}}});
-        assert_eq!(needs("requests.storage", &claim), 1024 * ONE_OBJECT);
+        assert_eq!(usage("requests.storage", &claim), 1024 * ONE_OBJECT);
     }
 }

@@ -42,7 +42,7 @@ pub fn decide(wanted: &mut [Value], live: &[Value], retain: Retain, has_claims: 
     }
     let policy = decided(retain, has_claims || asks_for_claims(live.iter().chain(&*wanted)));
     set(wanted, policy);
-    let others = others(live, policy);
+    let others = with_other_policy(live, policy);
     let is_removed = |other: &&Value| !wanted.iter().any(|one| is_secret(one) && one.name() == other.name());
     let removed = others.iter().filter(is_removed).cloned();
     Retention {
@@ -90,7 +90,7 @@ pub fn set(objects: &mut [Value], policy: ReclaimPolicy) {
 }
 
 /// The QuarksSecrets with another policy.
-fn others(live: &[Value], wanted: ReclaimPolicy) -> Vec<Value> {
+fn with_other_policy(live: &[Value], wanted: ReclaimPolicy) -> Vec<Value> {
     let secrets = live.iter().filter(|object| is_secret(object) && !object.is_going());
     secrets.filter(|object| policy(object) != wanted).cloned().collect()
 }
@@ -193,7 +193,7 @@ mod tests {
             json!({"kind": "Service"}),
         ];
         let names = |live: &[Value], policy| {
-            let others = others(live, policy).into_iter();
+            let others = with_other_policy(live, policy).into_iter();
             others.map(|one| one["metadata"]["name"].clone()).collect::<Vec<_>>()
         };
         assert_eq!(names(&live, ReclaimPolicy::Retain), ["b", "c"]);

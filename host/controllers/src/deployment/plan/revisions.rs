@@ -48,7 +48,7 @@ impl Revisions {
         let revision = |zone: &str, (ordinal, digest): (usize, &String)| {
             let mut known = known
                 .iter()
-                .filter(|known| indexes.are_same(zone, ordinal, &known.digests, &digests));
+                .filter(|known| indexes.have_same_index(zone, ordinal, &known.digests, &digests));
             let found = known.find_map(|known| known.revision(zone, ordinal, digest));
             found.unwrap_or_else(|| own.clone())
         };
@@ -120,7 +120,7 @@ impl Indexes {
     /// Whether an instance with this number in its zone has the same `spec.index` in both, which is in its pod outside
     /// of the files of its jobs, too. With another number of zones, only the first instance of a zone has it; if each
     /// zone has its own number of instances, with another number only those of the first zone.
-    fn are_same(&self, zone: &str, ordinal: usize, old: &ByInstance, new: &ByInstance) -> bool {
+    fn have_same_index(&self, zone: &str, ordinal: usize, old: &ByInstance, new: &ByInstance) -> bool {
         let count = |all: &ByInstance| all.get(zone).map(Vec::len);
         match self.spread {
             Spread::Total => ordinal == 0 || old.len() == new.len(),

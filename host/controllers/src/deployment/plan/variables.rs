@@ -24,7 +24,7 @@ pub enum State {
 
 /// The state of a value. `has_secret`: whether its Secret exists.
 pub fn state(asked: Option<&QuarksSecret>, has_secret: bool) -> State {
-    if has_secret && asked.is_some_and(is_settled) {
+    if has_secret && asked.is_some_and(is_current) {
         return State::Generated;
     }
     match asked.and_then(problem) {
@@ -35,7 +35,7 @@ pub fn state(asked: Option<&QuarksSecret>, has_secret: bool) -> State {
 }
 
 /// Whether the value is the one that this QuarksSecret asks for.
-fn is_settled(asked: &QuarksSecret) -> bool {
+fn is_current(asked: &QuarksSecret) -> bool {
     let status = asked.status.as_ref();
     status.and_then(|status| status.generated) == Some(true)
         && status.and_then(|status| status.observed_generation) == asked.meta().generation

@@ -22,7 +22,7 @@ pub fn created(now: &Time) -> BoshDeploymentStatus {
 pub fn after(old: &BoshDeploymentStatus, observed: &Observed, now: &Time) -> BoshDeploymentStatus {
     let mut status = old.clone();
     let total = observed.groups.or(old.total_instance_groups);
-    let (started, completed) = errands(old, observed);
+    let (started, completed) = errand_counts(old, observed);
     status.total_job_count = Some(CONVERSION_STEPS + started);
     status.completed_job_count = Some(observed.steps + completed);
     status.total_instance_groups = total;
@@ -90,7 +90,7 @@ fn set_conditions(status: &mut BoshDeploymentStatus, observed: &Observed, now: &
 }
 
 /// Errands that were started, and those of them that are completed.
-fn errands(old: &BoshDeploymentStatus, observed: &Observed) -> (i32, i32) {
+fn errand_counts(old: &BoshDeploymentStatus, observed: &Observed) -> (i32, i32) {
     let beyond_steps = |count: Option<i32>| count.map_or(0, |count| count.saturating_sub(CONVERSION_STEPS).max(0));
     match &observed.errands {
         Some(errands) => (errands.all().started, errands.all().completed),
@@ -113,12 +113,12 @@ fn message(observed: &Observed, total: Option<i32>) -> String {
     match &observed.outcome {
         Outcome::Partly(wrong) | Outcome::Wrong(wrong) | Outcome::Refused(wrong) => wrong.message.clone(),
         Outcome::Waiting(what) => format!("waiting for {what}"),
-        Outcome::Applied => unfinished(observed, total),
+        Outcome::Applied => unfinished_message(observed, total),
     }
 }
 
 /// What the deployment waits for, or what has failed, while all objects are up to date.
-fn unfinished(observed: &Observed, total: Option<i32>) -> String {
+fn unfinished_message(observed: &Observed, total: Option<i32>) -> String {
     let errands = observed.errands.clone().unwrap_or_default().auto;
     let started = errands.started;
     let mut parts = Vec::new();

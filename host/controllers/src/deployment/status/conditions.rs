@@ -52,11 +52,11 @@ pub fn findings(observed: &Observed, status: &BoshDeploymentStatus) -> Vec<Findi
     let all = [
         converted,
         applied,
-        ready(observed, status),
-        progressing(observed, status),
-        healthy(&observed.plugin_problems, &observed.loading),
+        ready_finding(observed, status),
+        progressing_finding(observed, status),
+        plugins_finding(&observed.plugin_problems, &observed.loading),
     ];
-    let errands = observed.errands.as_ref().and_then(errands);
+    let errands = observed.errands.as_ref().and_then(errands_finding);
     all.into_iter()
         .chain(errands)
         .chain(shadows::finding(observed.shadows.as_deref()))
@@ -72,7 +72,7 @@ fn finding(kind: &'static str, status: ConditionStatus, reason: &str, message: &
     }
 }
 
-fn ready(observed: &Observed, status: &BoshDeploymentStatus) -> Finding {
+fn ready_finding(observed: &Observed, status: &BoshDeploymentStatus) -> Finding {
     let message = status.message.as_deref().unwrap_or_default();
     let no = |reason: &str| finding("Ready", False, reason, message);
     match &observed.outcome {
@@ -96,7 +96,7 @@ fn ready(observed: &Observed, status: &BoshDeploymentStatus) -> Finding {
 }
 
 /// How far the newest change is rolled out.
-fn progressing(observed: &Observed, status: &BoshDeploymentStatus) -> Finding {
+fn progressing_finding(observed: &Observed, status: &BoshDeploymentStatus) -> Finding {
     let message = status.message.as_deref().unwrap_or_default();
     match &observed.outcome {
         Outcome::Waiting(_) => return finding(PROGRESSING, True, "Waiting", message),
@@ -121,7 +121,7 @@ fn progressing(observed: &Observed, status: &BoshDeploymentStatus) -> Finding {
     }
 }
 
-fn errands(errands: &Errands) -> Option<Finding> {
+fn errands_finding(errands: &Errands) -> Option<Finding> {
     let all = errands.all();
     if all.started == 0 {
         return None;
@@ -145,7 +145,7 @@ fn errands(errands: &Errands) -> Option<Finding> {
 }
 
 /// Whether all plugins selected for the deployment can be used.
-fn healthy(plugin_problems: &[PluginProblem], loading: &[String]) -> Finding {
+fn plugins_finding(plugin_problems: &[PluginProblem], loading: &[String]) -> Finding {
     let kind = "PluginsHealthy";
     match plugin_problems {
         [] if !loading.is_empty() => {
