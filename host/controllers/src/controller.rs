@@ -267,8 +267,8 @@ mod tests {
     use std::path::Path;
 
     /// Parts, as files or folders, that do not write.
-    const READ_ONLY: &str = "conversion deploy error inputs jobs manifest memory observe plan progress reconcile status \
-                             watch";
+    const READ_ONLY: &str = "conversion deploy error inputs jobs manifest memory observe plan progress reconcile \
+                             status watch";
     /// Those of them that only compute.
     const PURE: &str = "plan status";
     /// Calls that change the cluster.

@@ -1,7 +1,7 @@
 //! What `host prune` deletes: generated values of variables that the manifest no longer has, and those that were
 //! retained after the deletion of their deployment, unless another object still refers to them.
 
-use crate::deployment::{stays, variable_of};
+use crate::deployment::{outlives_deployment, variable_of};
 use crate::secret::retained_by;
 use boson_api::{BoshDeployment, QuarksSecret};
 use boson_cluster::client::{AnyObject, Cluster, Error, resource};
@@ -118,7 +118,7 @@ impl Pruning {
                 return Err(PruneError::NoDeployment(name.into(), namespace.into()));
             }
             let found = cluster.list_metadata::<PersistentVolumeClaim>(namespace, &ours).await?;
-            claims.extend(found.into_iter().filter(stays).filter_map(|claim| claim.name));
+            claims.extend(found.into_iter().filter(outlives_deployment).filter_map(|claim| claim.name));
         }
         let mut readers = Vec::new();
         for (api_version, kind) in READERS {

@@ -3,7 +3,7 @@
 
 use super::act;
 use super::conversion::variables::{Depth, asked};
-use super::conversion::{self, Work, traced};
+use super::conversion::{self, Work, with_tracing};
 use super::error::DeployError;
 use super::inputs;
 use super::manifest::Manifest;
@@ -42,7 +42,7 @@ pub async fn deploy(run: &Reconcile<'_>) -> Result<Done, DeployError> {
     act::plugins::count_shadows(run);
     let shadows = shadow_results(&run.plugins.shadows, &manifest);
     let mut warnings = run.plugins.warnings.clone();
-    warnings.extend(plan::idle_wrappers::idle(&run.plugins.uses, &manifest.tree));
+    warnings.extend(plan::idle_wrappers::warnings(&run.plugins.uses, &manifest.tree));
     if desired.held_back.is_empty() {
         warnings.extend(instance_states(run).unknown(&applied.wanted));
     }
@@ -59,7 +59,7 @@ pub async fn deploy(run: &Reconcile<'_>) -> Result<Done, DeployError> {
 
 /// The desired manifest: with ops, and with the values of all variables. Waits until all values exist.
 async fn prepare(run: &Reconcile<'_>) -> Result<Work, DeployError> {
-    let stages = traced(run.plugins.stages.clone());
+    let stages = with_tracing(run.plugins.stages.clone());
     let documents = inputs::documents(run).await?;
     let mut manifest = conversion::merge(stages.clone(), documents, run.deployment.name.clone()).await?;
     run.progress.known().groups = Some(count_services(&manifest.tree));
@@ -115,7 +115,7 @@ async fn convert(run: &Reconcile<'_>, work: &mut Work) -> Result<Desired, Deploy
     for (group, revisions) in rendered.revisions {
         revisions.give(&group, &mut objects);
     }
-    plan::serial::give(&plan::serial::update_after(&work.manifest.tree), &mut objects);
+    plan::serial::annotate(&plan::serial::update_after(&work.manifest.tree), &mut objects);
     Ok(Desired {
         objects,
         manifest: mem::take(&mut work.desired),
@@ -164,7 +164,7 @@ async fn plan_changes(run: &Reconcile<'_>, desired: &Desired, live: &mut Live) -
         },
     };
     let plan = plan::plan(desired, live, &settings);
-    Ok(if observe::settle(run, plan.drifted(), &mut live.objects).await? {
+    Ok(if observe::skip_unchangeable(run, plan.drifted(), &mut live.objects).await? {
         plan::plan(desired, live, &settings).with_excess_of(plan)
     } else {
         plan

@@ -51,7 +51,7 @@ pub(crate) use context::Context;
 pub use context::Conversion;
 pub(crate) use conversion::check::Checked;
 pub(crate) use inputs::digest_now;
-pub(crate) use plan::retention::stays;
+pub(crate) use plan::retention::outlives_deployment;
 pub(crate) use plan::variables::variable_of;
 
 /// How long the watch events of our own writes may take.
@@ -146,16 +146,16 @@ impl Controller for Context {
     async fn act(&self, object: &Arc<BoshDeployment>, observed: Option<Changes>, due: Due) -> Result<Ended, Error> {
         let key = key(object);
         let Some(changes) = observed else {
-            let written = act::status::created(self, object).await?;
+            let written = act::status::write_created(self, object).await?;
             return Ok(Ended::New(written.map(Arc::new)));
         };
-        if due != Due::Nothing && act::pause::pass_on(self, object, &key.0).await? {
+        if due != Due::Nothing && act::pause::pause_groups(self, object, &key.0).await? {
             // The events of these writes requeue it.
             return Ok(Ended::Postponed(EVENT_DELAY));
         }
         let mut ended = match due {
             Due::Nothing => Converted {
-                observed: observe::unchanged(self, object, &key, changes.resolution).await?,
+                observed: observe::unchanged_state(self, object, &key, changes.resolution).await?,
                 ..Converted::default()
             },
             Due::In(pause) => return Ok(Ended::Postponed(pause)),
@@ -171,7 +171,7 @@ impl Controller for Context {
                 if let Err(error) = &converted
                     && !error.is_race()
                 {
-                    act::status::delayed(self, object, error, plugin_problems).await;
+                    act::status::report_delay(self, object, error, plugin_problems).await;
                 }
                 converted?
             }
@@ -197,7 +197,7 @@ impl Controller for Context {
                 let now = Time(now);
                 let old = object.status.clone().unwrap_or_else(|| status::created(&now));
                 Report {
-                    events_before: plan::events::wrong(&observed),
+                    events_before: plan::events::problem_notices(&observed),
                     status: Some(status::after(&old, &observed, &now)),
                     ..Report::next(Next::Wait(next))
                 }
@@ -210,7 +210,7 @@ impl Controller for Context {
     }
 
     async fn unserved(&self, object: &BoshDeployment) -> Result<(), Error> {
-        act::status::unserved(self, object, &key(object).0).await
+        act::status::report_unserved(self, object, &key(object).0).await
     }
 
     fn forget(&self, namespace: &str, name: &str) {
@@ -228,7 +228,7 @@ impl Context {
         match (retry, observe::snapshot::on_the_web(&object.spec)) {
             (Some(retry), _) => Action::requeue(retry),
             // No event announces that garbage can be collected, or that a group can roll.
-            (None, _) if self.memory.postponed.of(key) || observe::rollouts::rolls_later(self, object) => {
+            (None, _) if self.memory.postponed.of(key) || observe::rollouts::has_outdated_groups(self, object) => {
                 Action::requeue(FALLBACK_INTERVAL)
             }
             (None, true) => Action::requeue(DOCUMENT_REREAD_INTERVAL),
@@ -248,7 +248,9 @@ impl Context {
         let schedule = &self.memory.schedule;
         let (observed, written) = written::during(self.deploy_and_observe(object, key, resolution)).await;
         let (observed, snapshot) = match (observed, snapshot) {
-            (Ok(observed), Some(snapshot)) if is_final(object, &observed.outcome) => (observed, snapshot.after(&written)),
+            (Ok(observed), Some(snapshot)) if is_final(object, &observed.outcome) => {
+                (observed, snapshot.after(&written))
+            }
             (observed, _) => {
                 schedule.open(key);
                 return observed.map(|observed| Converted {

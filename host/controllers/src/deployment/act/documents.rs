@@ -1,7 +1,7 @@
 //! Stores the documents between the steps of a conversion: each step creates a version of a Secret, unless the newest
 //! one has the same content.
 
-use super::preflight::not_of_others;
+use super::preflight::check_secret_owner;
 use crate::deployment::context::MANAGER;
 use crate::deployment::error::DeployError;
 use crate::deployment::manifest::Manifest;
@@ -21,7 +21,7 @@ use std::collections::BTreeMap;
 /// Stores the manifest after ops; while the deployment is paused, with the one from before the pause and what differs.
 pub async fn store_manifest(run: &Reconcile<'_>, manifest: &Manifest) -> Result<(), DeployError> {
     let live = observe::secret(run, &run.names.with_ops()).await?;
-    not_of_others(run, live.as_ref())?;
+    check_secret_owner(run, live.as_ref())?;
     let waiting = match live.as_ref().filter(|_| run.object.spec.paused).cloned() {
         Some(live) => {
             manifest
@@ -90,19 +90,19 @@ async fn find_or_create_version(
         Created::Made(made) => Ok(made),
         // Another process was faster, or an earlier try succeeded: read again.
         Created::Exists => {
-            not_of_others(run, observe::secret(run, &name).await?.as_ref())?;
+            check_secret_owner(run, observe::secret(run, &name).await?.as_ref())?;
             Err(changed())
         }
     }
 }
 
 /// Sets annotations of a document: its tags, and that it is made from the present desired manifest.
-pub async fn stamp(
+pub async fn annotate(
     run: &Reconcile<'_>,
     one: &Stored,
     annotations: &BTreeMap<String, String>,
 ) -> Result<(), DeployError> {
-    if let Some(members) = provenance::stamp(&one.secret, annotations) {
+    if let Some(members) = provenance::annotation_patch(&one.secret, annotations) {
         run.context.cluster.merge(MANAGER, &one.secret, members).await?;
     }
     Ok(())

@@ -1,6 +1,6 @@
 //! Writes the ConfigMaps with job sources.
 
-use super::preflight::vacant;
+use super::preflight::check_names;
 use crate::deployment::context::MANAGER;
 use crate::deployment::error::DeployError;
 use crate::deployment::reconcile::Reconcile;
@@ -24,7 +24,7 @@ pub async fn create(run: &Reconcile<'_>, maps: &[ConfigMap]) -> Result<(), Deplo
         if let Created::Exists = run.context.cluster.create(MANAGER, map).await? {
             // Of an earlier deployment of this name, which is being deleted, or of a user.
             let kind = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": map.metadata});
-            vacant(run, std::iter::once(&kind)).await?;
+            check_names(run, std::iter::once(&kind)).await?;
             let name = map.name_any();
             return Err(DeployError::Waiting(format!(
                 "ConfigMap '{name}', which has just been created"

@@ -9,7 +9,7 @@ use serde_json::json;
 
 /// Pauses the groups of a paused deployment. Whether one of them was not. The conversion after the pause continues
 /// them.
-pub async fn pass_on(context: &Context, object: &BoshDeployment, namespace: &str) -> Result<bool, Error> {
+pub async fn pause_groups(context: &Context, object: &BoshDeployment, namespace: &str) -> Result<bool, Error> {
     if !object.spec.paused {
         return Ok(false);
     }

@@ -25,7 +25,7 @@ pub async fn start(
     observed: &Observed,
     namespace: &str,
 ) -> Result<Option<String>, Error> {
-    let groups = observe::reported(context, object);
+    let groups = observe::reported_groups(context, object);
     let status = object.status.as_ref();
     let done = status.and_then(|status| status.post_deploy.as_deref());
     let total = observed
@@ -44,7 +44,7 @@ pub async fn start(
         start.groups.join(",")
     );
     let pods = context.cluster.list_metadata::<Pod>(namespace, &selector).await?;
-    let lacking = pods.iter().filter(|pod| post_deploy::lacks(pod, &start.version));
+    let lacking = pods.iter().filter(|pod| post_deploy::needs_version(pod, &start.version));
     let writes: Vec<_> = lacking
         .map(|pod| annotate(context, pod, &start.version).boxed())
         .collect();

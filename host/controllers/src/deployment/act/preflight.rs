@@ -19,7 +19,7 @@ use serde_json::{Value, json};
 
 /// Fails if the plan cannot be carried out as a whole.
 pub async fn preflight(run: &Reconcile<'_>, plan: &Applying, manifest: &Manifest) -> Result<(), DeployError> {
-    vacant(run, plan.objects.new_objects()).await?;
+    check_names(run, plan.objects.new_objects()).await?;
     if let Some(name) = plan.leaving() {
         return Err(DeployError::Waiting(format!("Service '{name}' to be deleted")));
     }
@@ -28,7 +28,7 @@ pub async fn preflight(run: &Reconcile<'_>, plan: &Applying, manifest: &Manifest
 }
 
 /// Fails if an object that is about to be created has a name conflict.
-pub async fn vacant<'o>(run: &Reconcile<'_>, objects: impl Iterator<Item = &'o Value>) -> Result<(), DeployError> {
+pub async fn check_names<'o>(run: &Reconcile<'_>, objects: impl Iterator<Item = &'o Value>) -> Result<(), DeployError> {
     let conflicts = Conflicts::find(&run.context.cluster, run.namespace, objects, &run.owner).await?;
     if let Some(complaint) = conflicts.complaint() {
         return Err(name_conflict(complaint));
@@ -75,7 +75,7 @@ async fn check_quotas(run: &Reconcile<'_>, plan: &Applying, manifest: &Manifest)
     if new.is_empty() {
         return Ok(());
     }
-    let exceeded = quota::exceeded(&observe::quotas(run).await?, &new);
+    let exceeded = quota::exceeded_errors(&observe::quotas(run).await?, &new);
     if exceeded.is_empty() {
         Ok(())
     } else {
@@ -84,7 +84,7 @@ async fn check_quotas(run: &Reconcile<'_>, plan: &Applying, manifest: &Manifest)
 }
 
 /// Fails if a Secret that is about to be written exists and is not owned by this deployment.
-pub fn not_of_others(run: &Reconcile<'_>, secret: Option<&Secret>) -> Result<(), DeployError> {
+pub fn check_secret_owner(run: &Reconcile<'_>, secret: Option<&Secret>) -> Result<(), DeployError> {
     let Some(secret) = secret else { return Ok(()) };
     let name = secret.metadata.name.as_deref().unwrap_or_default();
     match whose(&secret.metadata, &run.owner, &run.names.deployment()) {

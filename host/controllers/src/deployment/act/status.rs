@@ -12,7 +12,7 @@ use k8s_openapi::jiff::Timestamp;
 use kube::{Resource, ResourceExt};
 
 /// Writes the first status of an object that has none; returns the updated object.
-pub async fn created(context: &Context, object: &BoshDeployment) -> Result<Option<BoshDeployment>, Error> {
+pub async fn write_created(context: &Context, object: &BoshDeployment) -> Result<Option<BoshDeployment>, Error> {
     let status = status::created(&now());
     match context.cluster.set_status(MANAGER, object, &status).await {
         Ok(object) => Ok(Some(object)),
@@ -54,7 +54,12 @@ pub async fn write(
 }
 
 /// Reports that a new generation is not applied yet; else the conditions would still describe the previous one.
-pub async fn delayed(context: &Context, object: &BoshDeployment, error: &Error, plugin_problems: Vec<PluginProblem>) {
+pub async fn report_delay(
+    context: &Context,
+    object: &BoshDeployment,
+    error: &Error,
+    plugin_problems: Vec<PluginProblem>,
+) {
     let generation = object.meta().generation;
     let old = object.status.as_ref();
     let Some(old) = old.filter(|old| old.observed_generation != generation) else {
@@ -69,7 +74,7 @@ pub async fn delayed(context: &Context, object: &BoshDeployment, error: &Error, 
 
 /// Reports once, in the status and as an event, that the namespace has no label. Skips namespaces with the label of
 /// another operator, and deployments that already have a status.
-pub async fn unserved(context: &Context, object: &BoshDeployment, namespace: &str) -> Result<(), Error> {
+pub async fn report_unserved(context: &Context, object: &BoshDeployment, namespace: &str) -> Result<(), Error> {
     // An operator for a list of namespaces cannot read others.
     let Some(id) = context.scope.monitored_id().filter(|_| object.status.is_none()) else {
         return Ok(());

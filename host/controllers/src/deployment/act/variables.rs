@@ -1,6 +1,6 @@
 //! Applies the QuarksSecrets of a deployment: each asks for the value of a variable.
 
-use super::preflight::vacant;
+use super::preflight::check_names;
 use super::write;
 use crate::deployment::context::MANAGER;
 use crate::deployment::error::DeployError;
@@ -26,11 +26,11 @@ pub async fn request(
     let mut live = observe::of_kind(run, labels::API_VERSION, "QuarksSecret").await?;
     if !secrets.is_empty() {
         let policy = first_policy(run, &manifest.tree, &live).await?;
-        retention::set(&mut secrets, policy);
+        retention::set_policy(&mut secrets, policy);
     }
     let removed = removed(&secrets, &live);
     let plan = observe::difference(run, secrets, &mut live).await?;
-    vacant(run, plan.new_objects()).await?;
+    check_names(run, plan.new_objects()).await?;
     for object in &plan.apply {
         let written = write::apply(run, object).await.map_err(DeployError::from);
         written.map_err(|error| manifest.refused_if_lasting(error))?;
@@ -42,11 +42,11 @@ pub async fn request(
 /// [`retention::decide`] decides. `live`: the existing QuarksSecrets.
 async fn first_policy(run: &Reconcile<'_>, manifest: &Tree, live: &[Value]) -> Result<ReclaimPolicy, Error> {
     let retain = run.object.spec.retain();
-    if let Some(policy) = retention::known(retain, live) {
+    if let Some(policy) = retention::known_policy(retain, live) {
         return Ok(policy);
     }
     let holds_data = retention::asks_for_disks(manifest) || observe::has_claims(run).await?;
-    Ok(retention::decided(retain, holds_data))
+    Ok(retention::policy_for(retain, holds_data))
 }
 
 /// Sets the policy of QuarksSecrets that the manifest no longer has.

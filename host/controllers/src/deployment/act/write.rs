@@ -28,7 +28,7 @@ pub async fn delete_typed<K: Kind>(run: &Reconcile<'_>, object: &K) -> Result<()
 
 /// Writes several objects at a time. After a failure no further write is started, and running ones are awaited: none
 /// may land after the next reconcile has begun.
-pub async fn all(run: &Reconcile<'_>, plan: &Plan, objects: &[&Value]) -> Result<(), Error> {
+pub async fn write_all(run: &Reconcile<'_>, plan: &Plan, objects: &[&Value]) -> Result<(), Error> {
     let failed = AtomicBool::new(false);
     let writes: Vec<_> = objects
         .iter()

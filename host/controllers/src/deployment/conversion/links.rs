@@ -1,7 +1,7 @@
 //! The last objects: the Secrets of the links that the deployment provides. Plugins do not see them, because they hold
 //! values.
 
-use super::owned::owned;
+use super::owned::mark_owned;
 use super::work::Work;
 use crate::deployment::error::DeployError;
 use crate::deployment::manifest::Manifest;
@@ -30,7 +30,7 @@ pub fn add(run: &Reconcile<'_>, work: &Work, objects: Vec<Tree>, links: Vec<Tree
         .add(objects, "plugins")
         .and_then(|()| whole.add(links, "the host"));
     added.map_err(|errors| work.manifest.errors(errors))?;
-    let mut objects = owned(run, whole.into_objects(), &work.manifest)?;
+    let mut objects = mark_owned(run, whole.into_objects(), &work.manifest)?;
     objects.retain(|object| object.label(labels::ENTANGLEMENT).is_none() || !work.held_back.owns(object));
     Ok(objects)
 }

@@ -19,5 +19,5 @@ pub use interpolate::interpolate;
 pub use merge::merge;
 pub use objects::objects;
 pub use render::render;
-pub use traced::traced;
+pub use traced::with_tracing;
 pub use work::Work;

@@ -16,7 +16,7 @@ use serde_json::Value;
 ///
 /// # Errors
 /// A plugin returned an object that JSON cannot represent.
-pub fn owned(run: &Reconcile<'_>, objects: Vec<Tree>, manifest: &Manifest) -> Result<Vec<Value>, DeployError> {
+pub fn mark_owned(run: &Reconcile<'_>, objects: Vec<Tree>, manifest: &Manifest) -> Result<Vec<Value>, DeployError> {
     let one = |object: Tree| {
         let mut value: Value = serde_json::from_str(&json::to_text(&object)).map_err(|_| {
             manifest.error(Diagnostic::error(
@@ -50,5 +50,5 @@ pub fn of_kind(
     );
     let added = bundle.add(objects, stages.author(PluginRef::Rule(Stage::Bpm, None)));
     added.map_err(|errors| manifest.errors(errors))?;
-    owned(run, bundle.into_objects(), manifest)
+    mark_owned(run, bundle.into_objects(), manifest)
 }

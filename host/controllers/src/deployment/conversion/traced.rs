@@ -19,7 +19,7 @@ struct Traced {
 }
 
 /// These stages, traced in the current span.
-pub fn traced(inner: SharedStages) -> SharedStages {
+pub fn with_tracing(inner: SharedStages) -> SharedStages {
     let span = Span::current();
     Arc::new(Traced { inner, span })
 }

@@ -118,7 +118,7 @@ impl Work {
         annotations: &BTreeMap<String, String>,
     ) -> Result<(), DeployError> {
         self.series.insert(one.series.clone());
-        act::documents::stamp(run, one, annotations).await
+        act::documents::annotate(run, one, annotations).await
     }
 
     /// What the pods of a step have in common.

@@ -2,8 +2,8 @@
 //! limited, in bytes and by the memory budget of the namespace.
 
 use super::digests::{self, Source};
-use super::memory::hold;
-use super::references::{Found, fetch, find, given, references, source};
+use super::memory::reserve_memory;
+use super::references::{Found, fetch, given, read_object, references, source};
 use super::sizes::{self, Size};
 use crate::deployment::error::DeployError;
 use crate::deployment::manifest::blocking;
@@ -62,7 +62,7 @@ pub async fn read(run: &Reconcile<'_>) -> Result<Documents, DeployError> {
 async fn read_all(run: &Reconcile<'_>) -> Result<Documents, DeployError> {
     let budget = &run.context.conversion.budget;
     let most = sizes::MAX_DOCUMENT_BYTES.min(budget.most(Class::Reading));
-    let reading = hold(run, Class::Reading, most).await?;
+    let reading = reserve_memory(run, Class::Reading, most).await?;
     let fetched = fetch_all(run, most).await?;
     let is_paused = run.object.spec.paused;
     let (fetched, weight) = blocking(move || {
@@ -72,7 +72,7 @@ async fn read_all(run: &Reconcile<'_>) -> Result<Documents, DeployError> {
     })
     .await?;
     let most = budget.most(Class::Documents);
-    let heavy = (weight > most).then(|| sizes::too_heavy(&fetched.sizes(), weight, most));
+    let heavy = (weight > most).then(|| sizes::memory_error(&fetched.sizes(), weight, most));
     if let Some(error) = fetched.excess.clone().or(heavy) {
         return Ok(Documents {
             errors: vec![error],
@@ -81,7 +81,7 @@ async fn read_all(run: &Reconcile<'_>) -> Result<Documents, DeployError> {
         });
     }
     // A holder of the class Documents never waits for the class Reading, so this wait ends.
-    let share = hold(run, Class::Documents, weight).await?;
+    let share = reserve_memory(run, Class::Documents, weight).await?;
     let read = blocking(move || parse(fetched, share)).await;
     drop(reading);
     read
@@ -106,7 +106,7 @@ async fn fetch_all(run: &Reconcile<'_>, most: u64) -> Result<Fetched, DeployErro
             // It would be dropped anyway: a server may answer any number of addresses.
             ReferenceType::Url if fetched.excess.is_some() => None,
             ReferenceType::Url => Some(fetch(&*run.context.conversion.web, &to.name).await),
-            _ => Some(find(&run.context.cluster, run.namespace, to, reference.key).await?),
+            _ => Some(read_object(&run.context.cluster, run.namespace, to, reference.key).await?),
         };
         let digest = found
             .as_ref()
@@ -120,7 +120,7 @@ async fn fetch_all(run: &Reconcile<'_>, most: u64) -> Result<Fetched, DeployErro
             let place = |error: Diagnostic| error.in_document("boshdeployment").at(&reference.pointer);
             fetched.found.push(found.map_err(place));
             fetched.times.push(times);
-            fetched.excess = sizes::too_large(&fetched.sizes(), most);
+            fetched.excess = sizes::size_error(&fetched.sizes(), most);
         }
     }
     Ok(fetched)

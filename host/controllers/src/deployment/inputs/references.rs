@@ -101,7 +101,7 @@ pub async fn digest_now(cluster: &Cluster, namespace: &str, spec: &BoshDeploymen
     for reference in references(spec) {
         let found = match reference.to.kind {
             ReferenceType::Url => None,
-            _ => find(cluster, namespace, reference.to, reference.key).await?.ok(),
+            _ => read_object(cluster, namespace, reference.to, reference.key).await?.ok(),
         };
         all.push(source(&reference, found.map(|found| found.digest)));
     }
@@ -124,7 +124,7 @@ fn without_query(url: &str) -> &str {
     url.split(['?', '#']).next().unwrap_or_default()
 }
 
-pub async fn find(
+pub async fn read_object(
     cluster: &Cluster,
     namespace: &str,
     reference: &ResourceReference,

@@ -1,6 +1,6 @@
 //! The releases of the jobs in a manifest, read from their images.
 
-use super::memory::hold;
+use super::memory::reserve_memory;
 use super::pull_secrets;
 use crate::codes;
 use crate::conversion::ReleaseImage;
@@ -29,7 +29,7 @@ async fn read_all(run: &Reconcile<'_>, manifest: &Manifest) -> Result<ReadReleas
     let (mut releases, mut errors) = (Vec::new(), Vec::new());
     let most = MAX_RELEASE_BYTES.min(run.context.conversion.budget.most(Class::Releases));
     // The most that they can need, because their size is unknown; the rest is given back.
-    let mut share = hold(run, Class::Releases, most).await?;
+    let mut share = reserve_memory(run, Class::Releases, most).await?;
     let shared = pull_secrets::contents(run, &manifest.tree).await?;
     for (place, image) in release_images(run, manifest) {
         let read = match image {

@@ -36,7 +36,7 @@ pub fn of_conversion<'a>(documents: impl Iterator<Item = &'a [u8]>, is_paused: b
 }
 
 /// The error for documents with more than `most` bytes.
-pub fn too_large(documents: &[Size<'_>], most: u64) -> Option<Diagnostic> {
+pub fn size_error(documents: &[Size<'_>], most: u64) -> Option<Diagnostic> {
     let sum: u64 = documents.iter().map(|one| one.bytes.saturating_mul(one.times)).sum();
     let message = || {
         format!(
@@ -50,7 +50,7 @@ pub fn too_large(documents: &[Size<'_>], most: u64) -> Option<Diagnostic> {
 }
 
 /// The error for a conversion that would use `weight` bytes of memory, of at most `most`.
-pub fn too_heavy(documents: &[Size<'_>], weight: u64, most: u64) -> Diagnostic {
+pub fn memory_error(documents: &[Size<'_>], weight: u64, most: u64) -> Diagnostic {
     error(format!(
         "the manifest and the ops files have too many values: the conversion would take {} MiB of memory, and may take {} MiB: {}",
         weight.div_ceil(MIB),
@@ -99,8 +99,8 @@ mod tests {
             sized("configmap/m/manifest", 2048, 1),
             sized("configmap/big/ops", MIB, 64),
         ];
-        assert!(too_large(&documents[..1], MAX_DOCUMENT_BYTES).is_none());
-        let error = too_large(&documents, MAX_DOCUMENT_BYTES).unwrap();
+        assert!(size_error(&documents[..1], MAX_DOCUMENT_BYTES).is_none());
+        let error = size_error(&documents, MAX_DOCUMENT_BYTES).unwrap();
         assert_eq!(error.code, "deployment-too-large");
         assert_eq!(
             error.message,
@@ -112,7 +112,7 @@ mod tests {
     fn only_some_of_many_documents_are_named() {
         let names: Vec<String> = (0..128).map(|nth| format!("https://a/{nth}")).collect();
         let documents: Vec<Size<'_>> = names.iter().map(|name| sized(name, 4 * MIB, 1)).collect();
-        let message = too_large(&documents, MAX_DOCUMENT_BYTES).unwrap().message;
+        let message = size_error(&documents, MAX_DOCUMENT_BYTES).unwrap().message;
         assert!(message.ends_with("123 more") && message.len() < 300, "{message}");
     }
 
@@ -165,7 +165,7 @@ mod tests {
 
     #[test]
     fn an_excess_of_values_names_the_limit_and_where_to_raise_it() {
-        let error = too_heavy(&[sized("configmap/m/manifest", 2048, 1)], 300 * MIB, 200 * MIB);
+        let error = memory_error(&[sized("configmap/m/manifest", 2048, 1)], 300 * MIB, 200 * MIB);
         assert!(
             error
                 .message

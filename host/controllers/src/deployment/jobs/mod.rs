@@ -154,7 +154,7 @@ async fn unfinished_error(
         let error = Diagnostic::error(codes::DEPLOYMENT_JOB_FAILED, message);
         return Ok(manifest.error(error.help("delete the QuarksJob to try again")));
     }
-    Ok(match pod.and_then(pods::unplaced) {
+    Ok(match pod.and_then(pods::unschedulable) {
         Some(why) => DeployError::Waiting(format!("{}: no node takes its pod: {why}", job.name)),
         None => waiting_error(job),
     })

@@ -65,7 +65,7 @@ pub fn warnings(pod: &Pod) -> Vec<Diagnostic> {
 }
 
 /// Why a pod cannot be scheduled; none if it is scheduled.
-pub fn unplaced(pod: &Pod) -> Option<&str> {
+pub fn unschedulable(pod: &Pod) -> Option<&str> {
     let unplaced = condition(pod, "PodScheduled").filter(|one| one.status == "False")?;
     unplaced.message.as_deref()
 }

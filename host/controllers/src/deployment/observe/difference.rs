@@ -10,7 +10,7 @@ use serde_json::Value;
 /// The plan that leads to these objects. Objects that only admission changes on every write are left out.
 pub async fn difference(run: &Reconcile<'_>, wanted: Vec<Value>, live: &mut [Value]) -> Result<Plan, Error> {
     let plan = objects::plan(wanted.clone(), live);
-    if !settle(run, &plan.drifted, live).await? {
+    if !skip_unchangeable(run, &plan.drifted, live).await? {
         return Ok(plan);
     }
     Ok(Plan {
@@ -21,6 +21,6 @@ pub async fn difference(run: &Reconcile<'_>, wanted: Vec<Value>, live: &mut [Val
 
 /// Replaces those of the live objects that another write would not change by the wanted ones. Returns whether there
 /// were any: then plan again.
-pub async fn settle(run: &Reconcile<'_>, drifted: &[Drifted], live: &mut [Value]) -> Result<bool, Error> {
+pub async fn skip_unchangeable(run: &Reconcile<'_>, drifted: &[Drifted], live: &mut [Value]) -> Result<bool, Error> {
     drift::settle(&run.context.cluster, MANAGER, drifted, live).await
 }

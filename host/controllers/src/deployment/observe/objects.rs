@@ -4,7 +4,7 @@ use crate::deployment::error::DeployError;
 use crate::deployment::observe::of_kind::of_kind;
 use crate::deployment::observe::{additional, rollouts};
 use crate::deployment::plan::Live;
-use crate::deployment::plan::retention::{needs_claims, stays};
+use crate::deployment::plan::retention::{needs_claims, outlives_deployment};
 use crate::deployment::reconcile::Reconcile;
 use boson_cluster::client::{Error, ErrorKind};
 use boson_cluster::objects;
@@ -23,7 +23,7 @@ pub async fn live(run: &Reconcile<'_>, desired: &[Value]) -> Result<Live, Deploy
     }
     objects.extend(additional::objects(run, desired).await?);
     Ok(Live {
-        may_roll: rollouts::has_place(run.context, &run.key()),
+        may_roll: rollouts::has_rollout_slot(run.context, &run.key()),
         // Most deployments need not list them.
         has_claims: needs_claims(desired, &objects, run.object.spec.retain()) && has_claims(run).await?,
         job_sources: job_sources(run).await?,
@@ -43,7 +43,7 @@ pub async fn has_claims(run: &Reconcile<'_>) -> Result<bool, Error> {
     let cluster = &run.context.cluster;
     let labels = run.selector();
     let claims = cluster.list_metadata::<PersistentVolumeClaim>(run.namespace, &labels);
-    Ok(claims.await?.iter().any(stays))
+    Ok(claims.await?.iter().any(outlives_deployment))
 }
 
 /// The metadata of its ConfigMaps with job sources.

@@ -24,7 +24,7 @@ pub struct Groups {
 }
 
 /// The observed state where no input and no object has changed: only readiness can differ.
-pub async fn unchanged(
+pub async fn unchanged_state(
     context: &Context,
     object: &BoshDeployment,
     key: &Key,
@@ -32,7 +32,7 @@ pub async fn unchanged(
 ) -> Result<Observed, Error> {
     let status = object.status.as_ref();
     let uid = object.uid().unwrap_or_default();
-    let groups = Groups::of(reported(context, object));
+    let groups = Groups::of(reported_groups(context, object));
     let errands = if context.cache.has("QuarksJob", &uid) {
         errands(context, object, &key.0).await?
     } else {
@@ -53,7 +53,7 @@ pub async fn unchanged(
 }
 
 /// Its instance groups, as the cache has them.
-pub fn reported(context: &Context, object: &BoshDeployment) -> Vec<(String, Reported)> {
+pub fn reported_groups(context: &Context, object: &BoshDeployment) -> Vec<(String, Reported)> {
     let uid = object.uid().unwrap_or_default();
     context.cache.reported("QuarksStatefulSet", &uid)
 }

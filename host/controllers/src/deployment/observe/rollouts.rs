@@ -1,7 +1,7 @@
 //! What a deployment has postponed until its pods are ready: garbage, and instance groups with an older operator image.
 //! Both are polled, because a rollout changes only the status of an object.
 
-use super::readiness::reported;
+use super::readiness::reported_groups;
 use crate::deployment::context::Context;
 use crate::deployment::memory::Key;
 use boson_api::BoshDeployment;
@@ -31,18 +31,18 @@ async fn has_free_garbage(context: &Context, key: &Key) -> Result<bool, Error> {
 
 /// Whether a group with an older image may roll now.
 fn can_roll(context: &Context, object: &BoshDeployment, key: &Key) -> bool {
-    let are_ready = || reported(context, object).iter().all(|(_, group)| group.ready);
-    rolls_later(context, object) && are_ready() && has_place(context, key)
+    let are_ready = || reported_groups(context, object).iter().all(|(_, group)| group.ready);
+    has_outdated_groups(context, object) && are_ready() && has_rollout_slot(context, key)
 }
 
 /// Whether the deployment may roll a group: only some do at a time.
-pub fn has_place(context: &Context, key: &Key) -> bool {
+pub fn has_rollout_slot(context: &Context, key: &Key) -> bool {
     let most = context.conversion.roll_outdated;
     context.memory.rollouts.is_free(key, most, Instant::now())
 }
 
 /// Whether the deployment has groups that have yet to roll.
-pub fn rolls_later(context: &Context, object: &BoshDeployment) -> bool {
+pub fn has_outdated_groups(context: &Context, object: &BoshDeployment) -> bool {
     let status = object.status.as_ref();
     context.conversion.roll_outdated > 0 && status.is_some_and(|status| !status.outdated_groups.is_empty())
 }

@@ -11,7 +11,7 @@ use boson_pipeline::{Diagnostic, Severity};
 use serde_json::Value;
 
 /// An event for everything that is wrong: the outcome, instance groups, plugins, and what shadow plugins would change.
-pub fn wrong(observed: &Observed) -> Vec<Notice> {
+pub fn problem_notices(observed: &Observed) -> Vec<Notice> {
     let wrong = match &observed.outcome {
         Outcome::Partly(wrong) | Outcome::Wrong(wrong) | Outcome::Refused(wrong) => {
             Some(Notice::warning(wrong.reason.clone(), wrong.message.clone()))
@@ -87,7 +87,7 @@ mod tests {
             ..Observed::ended(Some(1), Outcome::Wrong(wrong_with))
         };
         let of = |observed: &Observed| -> Vec<String> {
-            let notices = wrong(observed).into_iter();
+            let notices = problem_notices(observed).into_iter();
             notices.map(|one| format!("{} {}", one.reason, one.note)).collect()
         };
         assert_eq!(

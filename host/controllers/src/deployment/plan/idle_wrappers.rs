@@ -7,7 +7,7 @@ use boson_document::Tree;
 use boson_pipeline::Diagnostic;
 
 /// Warnings about wrappers that serve no instance group of the manifest.
-pub fn idle(uses: &[PluginUse], manifest: &Tree) -> Vec<Diagnostic> {
+pub fn warnings(uses: &[PluginUse], manifest: &Tree) -> Vec<Diagnostic> {
     let there: Vec<&str> = manifest
         .items("instance_groups")
         .iter()
@@ -50,9 +50,9 @@ mod tests {
             instance_groups: groups.map(|groups| groups.iter().map(ToString::to_string).collect()),
         };
         for groups in [None, Some(&["web"][..]), Some(&["other", "db"])] {
-            assert_eq!(idle(&[wrapper(groups)], &manifest), []);
+            assert_eq!(warnings(&[wrapper(groups)], &manifest), []);
         }
-        let warnings = idle(&[wrapper(Some(&["wbe"])), wrapper(None)], &manifest);
+        let warnings = warnings(&[wrapper(Some(&["wbe"])), wrapper(None)], &manifest);
         assert_eq!(warnings.len(), 1);
         assert!(warnings[0].message.contains("such as 'wbe'"), "{warnings:?}");
         assert!(warnings[0].help.as_ref().unwrap().contains("'web'"), "{warnings:?}");

@@ -19,7 +19,7 @@ const FOLDER: &str = "/var/run/boson/job-sources";
 /// Replaces the containers that copy process wrapper and job sources. `config_map`: the job sources. Returns whether it
 /// did: not if something else runs before the templates are rendered, such as pre-render scripts or a container of a
 /// plugin, which may need the copies.
-pub fn shorten(object: &mut Value, config_map: &str) -> bool {
+pub fn replace_copiers(object: &mut Value, config_map: &str) -> bool {
     let Some(pod) = object.pointer_mut(PODS) else {
         return false;
     };
@@ -126,7 +126,7 @@ mod tests {
     #[test]
     fn the_renderer_reads_the_mounted_sources_and_installs_the_wrapper() {
         let mut object = group(&[install(), copy("a"), copy("b")]);
-        assert!(shorten(&mut object, "d.job-sources.web-1") && !shorten(&mut object, "again"));
+        assert!(replace_copiers(&mut object, "d.job-sources.web-1") && !replace_copiers(&mut object, "again"));
         let pod = object.pointer(PODS).unwrap();
         let init = pod["initContainers"].as_array().unwrap();
         let names: Vec<&str> = init.iter().filter_map(|container| container["name"].as_str()).collect();
@@ -150,7 +150,7 @@ mod tests {
         let version = "/initContainers/3/env/1/value";
         let mut newer = group(&[install(), copy("a")]);
         *newer.pointer_mut(PODS).unwrap().pointer_mut(version).unwrap() = "5".into();
-        assert!(shorten(&mut newer, "d.job-sources.web-1"));
+        assert!(replace_copiers(&mut newer, "d.job-sources.web-1"));
         let init = &newer.pointer(PODS).unwrap()["initContainers"];
         assert_eq!(init[1]["env"][1]["value"], "5", "it needs this version, too");
     }
@@ -170,10 +170,10 @@ mod tests {
             vec![changed, copy("a")],
         ] {
             let mut object = group(&before);
-            assert!(!shorten(&mut object, "sources"), "{before:#?}");
+            assert!(!replace_copiers(&mut object, "sources"), "{before:#?}");
             assert_eq!(object, group(&before));
         }
         let mut service = json!({"kind": "Service"});
-        assert!(!shorten(&mut service, "sources") && mounted(&service).is_none());
+        assert!(!replace_copiers(&mut service, "sources") && mounted(&service).is_none());
     }
 }

@@ -52,7 +52,7 @@ pub fn keep(wanted: &mut [Value], live: &[Value], pods: &Pods<'_>) -> Images {
     let long = wanted.to_vec();
     for object in wanted.iter_mut() {
         if let Some(name) = pods.sources.of(object) {
-            init_containers::shorten(object, name);
+            init_containers::replace_copiers(object, name);
         }
     }
     let forms = wanted.iter().zip(&long).enumerate();
@@ -117,7 +117,7 @@ fn forms(new: &Value, long: &Value, found: &Value, sources: &[String]) -> Vec<Va
     // Sources that an earlier version of the operator stored in another way, or that no longer fit into the Secret.
     let present = init_containers::mounted(found).filter(|name| sources.iter().any(|known| known == name));
     let mut short = long.clone();
-    if present.is_some_and(|name| init_containers::shorten(&mut short, name)) {
+    if present.is_some_and(|name| init_containers::replace_copiers(&mut short, name)) {
         all.push(short);
     }
     all
@@ -371,7 +371,7 @@ mod tests {
 
     fn short(image: &str, command: &str, sources: &str) -> Value {
         let mut object = copying(image, command);
-        assert!(init_containers::shorten(&mut object, sources));
+        assert!(init_containers::replace_copiers(&mut object, sources));
         object
     }
 

@@ -31,7 +31,7 @@ pub fn start<'s>(groups: &[&'s Reported], is_up: bool, done: Option<&str>) -> Op
 }
 
 /// Whether a pod has not got this version yet.
-pub fn lacks(pod: &ObjectMeta, version: &str) -> bool {
+pub fn needs_version(pod: &ObjectMeta, version: &str) -> bool {
     pod.deletion_timestamp.is_none() && annotation(pod, labels::POST_DEPLOY) != Some(version)
 }
 
@@ -69,8 +69,8 @@ mod tests {
     #[test]
     fn a_pod_gets_each_version_once() {
         let mut pod = ObjectMeta::default();
-        assert!(lacks(&pod, "5"));
+        assert!(needs_version(&pod, "5"));
         pod.annotations = Some([(labels::POST_DEPLOY.to_string(), "5".to_string())].into());
-        assert!(!lacks(&pod, "5") && lacks(&pod, "6"));
+        assert!(!needs_version(&pod, "5") && needs_version(&pod, "6"));
     }
 }

@@ -19,7 +19,7 @@ pub fn digest(manifest: &[u8]) -> String {
 }
 
 /// The patch that sets these annotations; none if they are up to date.
-pub fn stamp(secret: &Secret, wanted: &BTreeMap<String, String>) -> Option<Value> {
+pub fn annotation_patch(secret: &Secret, wanted: &BTreeMap<String, String>) -> Option<Value> {
     let is_up_to_date = wanted
         .iter()
         .all(|(key, value)| secret.annotations().get(key) == Some(value));
@@ -35,11 +35,11 @@ mod tests {
         let mut secret = Secret::default();
         let of = |text: &[u8]| BTreeMap::from([(PROVENANCE.to_string(), digest(text)), ("tag".into(), "x".into())]);
         let (old, new) = (of(b"old"), of(b"new"));
-        let members = stamp(&secret, &old).unwrap();
+        let members = annotation_patch(&secret, &old).unwrap();
         assert_eq!(members["metadata"]["annotations"], json!(old));
         secret.annotations_mut().extend(old.clone());
         secret.annotations_mut().insert("other".into(), "y".into());
-        assert_eq!(stamp(&secret, &old), None);
-        assert!(stamp(&secret, &new).is_some());
+        assert_eq!(annotation_patch(&secret, &old), None);
+        assert!(annotation_patch(&secret, &new).is_some());
     }
 }

@@ -16,7 +16,7 @@ const ONE_OBJECT: i128 = 1000;
 const PLAIN: [&str; 4] = ["configmaps", "persistentvolumeclaims", "secrets", "services"];
 
 /// An error for each limit that the objects exceed.
-pub fn exceeded(quotas: &[ResourceQuota], new: &[&Value]) -> Vec<Diagnostic> {
+pub fn exceeded_errors(quotas: &[ResourceQuota], new: &[&Value]) -> Vec<Diagnostic> {
     let mut errors = Vec::new();
     for quota in quotas {
         let name = quota.name_any();
@@ -104,7 +104,7 @@ mod tests {
         let group = json!({"apiVersion": "quarks.cloudfoundry.org/v1alpha1", "kind": "QuarksStatefulSet"});
         let new = [&service, &service, &group];
         let of = |hard: Value, used: Value| -> Vec<String> {
-            let errors = exceeded(&[quota(hard, used)], &new);
+            let errors = exceeded_errors(&[quota(hard, used)], &new);
             errors.into_iter().map(|error| error.message).collect()
         };
         assert_eq!(

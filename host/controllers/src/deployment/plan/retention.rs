@@ -40,8 +40,8 @@ pub fn decide(wanted: &mut [Value], live: &[Value], retain: Retain, has_claims: 
     if !live.iter().chain(&*wanted).any(is_secret) {
         return Retention::default();
     }
-    let policy = decided(retain, has_claims || asks_for_claims(live.iter().chain(&*wanted)));
-    set(wanted, policy);
+    let policy = policy_for(retain, has_claims || asks_for_claims(live.iter().chain(&*wanted)));
+    set_policy(wanted, policy);
     let others = with_other_policy(live, policy);
     let is_removed = |other: &&Value| !wanted.iter().any(|one| is_secret(one) && one.name() == other.name());
     let removed = others.iter().filter(is_removed).cloned();
@@ -59,11 +59,11 @@ pub fn needs_claims(wanted: &[Value], live: &[Value], retain: Retain) -> bool {
 
 /// Whether a claim outlives the deployment. One with an owner, such as the ephemeral volume of a pod, is deleted with
 /// it.
-pub(crate) fn stays(claim: &ObjectMeta) -> bool {
+pub(crate) fn outlives_deployment(claim: &ObjectMeta) -> bool {
     claim.deletion_timestamp.is_none() && claim.owner_references.iter().flatten().next().is_none()
 }
 
-pub fn decided(retain: Retain, holds_data: bool) -> ReclaimPolicy {
+pub fn policy_for(retain: Retain, holds_data: bool) -> ReclaimPolicy {
     match retain {
         Retain::Always => ReclaimPolicy::Retain,
         Retain::WithClaims if holds_data => ReclaimPolicy::Retain,
@@ -72,10 +72,10 @@ pub fn decided(retain: Retain, holds_data: bool) -> ReclaimPolicy {
 }
 
 /// The policy of the existing QuarksSecrets, if any: a variable that is added gets the same.
-pub fn known(retain: Retain, live: &[Value]) -> Option<ReclaimPolicy> {
+pub fn known_policy(retain: Retain, live: &[Value]) -> Option<ReclaimPolicy> {
     let is_open = retain == Retain::WithClaims && live.is_empty();
     let is_retained = live.iter().any(|one| policy(one) == ReclaimPolicy::Retain);
-    (!is_open).then(|| decided(retain, is_retained))
+    (!is_open).then(|| policy_for(retain, is_retained))
 }
 
 fn policy(secret: &Value) -> ReclaimPolicy {
@@ -83,7 +83,7 @@ fn policy(secret: &Value) -> ReclaimPolicy {
 }
 
 /// Sets the policy of all QuarksSecrets among these.
-pub fn set(objects: &mut [Value], policy: ReclaimPolicy) {
+pub fn set_policy(objects: &mut [Value], policy: ReclaimPolicy) {
     for object in objects.iter_mut().filter(|object| is_secret(object)) {
         object["spec"]["reclaimPolicy"] = json!(policy);
     }
@@ -141,7 +141,7 @@ mod tests {
             (Retain::Never, Delete, Delete),
         ] {
             assert_eq!(
-                (decided(retain, true), decided(retain, false)),
+                (policy_for(retain, true), policy_for(retain, false)),
                 (with, without),
                 "{retain:?}"
             );
@@ -153,16 +153,16 @@ mod tests {
         use ReclaimPolicy::{Delete, Retain as Keep};
         let live = [secret("a", Some("Delete")), secret("b", Some("Retain"))];
         assert_eq!(
-            known(Retain::WithClaims, &live),
+            known_policy(Retain::WithClaims, &live),
             Some(Keep),
             "an earlier write may have been interrupted"
         );
-        assert_eq!(known(Retain::WithClaims, &live[..1]), Some(Delete));
+        assert_eq!(known_policy(Retain::WithClaims, &live[..1]), Some(Delete));
         // An operator that knew no policy.
-        assert_eq!(known(Retain::WithClaims, &[secret("a", None)]), Some(Delete));
-        assert_eq!(known(Retain::WithClaims, &[]), None);
-        assert_eq!(known(Retain::Never, &live), Some(Delete));
-        assert_eq!(known(Retain::Always, &[]), Some(Keep));
+        assert_eq!(known_policy(Retain::WithClaims, &[secret("a", None)]), Some(Delete));
+        assert_eq!(known_policy(Retain::WithClaims, &[]), None);
+        assert_eq!(known_policy(Retain::Never, &live), Some(Delete));
+        assert_eq!(known_policy(Retain::Always, &[]), Some(Keep));
     }
 
     #[test]
@@ -198,7 +198,7 @@ mod tests {
         };
         assert_eq!(names(&live, ReclaimPolicy::Retain), ["b", "c"]);
         assert_eq!(names(&live, ReclaimPolicy::Delete), ["a"]);
-        set(&mut live, ReclaimPolicy::Retain);
+        set_policy(&mut live, ReclaimPolicy::Retain);
         assert!(names(&live, ReclaimPolicy::Retain).is_empty() && live[3] == json!({"kind": "Service"}));
     }
 
@@ -234,10 +234,10 @@ mod tests {
     #[test]
     fn a_claim_with_an_owner_does_not_stay() {
         let mut claim = ObjectMeta::default();
-        assert!(stays(&claim));
+        assert!(outlives_deployment(&claim));
         claim.owner_references = Some(vec![]);
-        assert!(stays(&claim));
+        assert!(outlives_deployment(&claim));
         claim.owner_references = Some(vec![Default::default()]);
-        assert!(!stays(&claim));
+        assert!(!outlives_deployment(&claim));
     }
 }

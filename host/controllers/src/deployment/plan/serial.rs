@@ -41,7 +41,7 @@ pub fn update_after(manifest: &Tree) -> UpdateAfter {
 }
 
 /// Tells each QuarksStatefulSet its groups.
-pub fn give(order: &UpdateAfter, objects: &mut [Value]) {
+pub fn annotate(order: &UpdateAfter, objects: &mut [Value]) {
     for object in objects.iter_mut().filter(|object| object::is_stateful_set(object)) {
         if let Some(groups) = order.get(object::group(object)) {
             object.set_annotation(labels::UPDATE_AFTER, Some(&json!(groups).to_string()));
