@@ -10,11 +10,11 @@ use serde_json::{Value, json};
 const MAX_WARNING_CHARS: usize = 250;
 /// Warnings of an answer: the API server passes on 4 KiB.
 const MAX_WARNINGS: usize = 15;
-/// Characters of a refusal.
-const MAX_REFUSAL_CHARS: usize = 16_000;
+/// Characters of a denial.
+const MAX_DENIAL_CHARS: usize = 16_000;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Refusal {
+pub(super) struct Denial {
     pub message: String,
     /// Whether the same request may succeed later.
     pub is_temporary: bool,
@@ -24,7 +24,7 @@ pub(super) struct Refusal {
 #[derive(Debug)]
 pub(super) struct Answer {
     pub outcome: &'static str,
-    pub refusal: Option<Refusal>,
+    pub denial: Option<Denial>,
     pub warnings: Vec<String>,
     /// The operations of a JSON patch.
     pub patch: Vec<Value>,
@@ -37,7 +37,7 @@ impl Answer {
     pub fn allow(outcome: &'static str, warnings: Vec<String>) -> Self {
         Self {
             outcome,
-            refusal: None,
+            denial: None,
             warnings,
             patch: Vec::new(),
         }
@@ -52,7 +52,7 @@ impl Answer {
     /// Denies the request.
     pub fn deny(outcome: &'static str, message: String, is_temporary: bool) -> Self {
         Self {
-            refusal: Some(Refusal { message, is_temporary }),
+            denial: Some(Denial { message, is_temporary }),
             ..Self::allow(outcome, Vec::new())
         }
     }
@@ -60,10 +60,10 @@ impl Answer {
     /// As the API server gets it; none if it cannot be JSON.
     pub fn to_review(&self, request: &AdmissionRequest<DynamicObject>) -> Option<Value> {
         let mut response = AdmissionResponse::from(request);
-        if let Some(refusal) = &self.refusal {
-            let message: String = refusal.message.chars().take(MAX_REFUSAL_CHARS).collect();
+        if let Some(denial) = &self.denial {
+            let message: String = denial.message.chars().take(MAX_DENIAL_CHARS).collect();
             response = response.deny(message);
-            let (code, reason) = if refusal.is_temporary {
+            let (code, reason) = if denial.is_temporary {
                 (503, "ServiceUnavailable")
             } else {
                 (422, "Invalid")
@@ -73,7 +73,7 @@ impl Answer {
         }
         response.warnings = Some(bound_warnings(&self.warnings)).filter(|warnings| !warnings.is_empty());
         let mut review = serde_json::to_value(response.into_review()).ok()?;
-        if !self.patch.is_empty() && self.refusal.is_none() {
+        if !self.patch.is_empty() && self.denial.is_none() {
             review["response"]["patchType"] = "JSONPatch".into();
             review["response"]["patch"] = STANDARD.encode(json!(self.patch).to_string()).into();
         }

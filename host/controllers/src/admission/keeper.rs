@@ -1,7 +1,7 @@
 //! Maintains the objects that the webhooks need: the Secret with their certificates, and their configurations.
 
 use super::configuration::{self, Inputs, authorities, owner};
-use super::material::{self, Material, SIGNING_DELAY, Step};
+use super::material::{self, Material, MaterialError, SIGNING_DELAY, Step};
 use super::{MANAGER, Settings};
 use boson_cluster::client::{Cluster, Created, Error, GlobalKind, WatchBackoff};
 use boson_cluster::namespaces::Namespaces;
@@ -53,7 +53,7 @@ pub(super) enum KeeperError {
     #[error(transparent)]
     Api(#[from] Error),
     #[error("cannot create certificates: {0}")]
-    Made(String),
+    Material(#[from] MaterialError),
 }
 
 // === impl Keeper ===
@@ -214,8 +214,7 @@ impl Keeper {
     async fn make_material(&self, step: Step, old: Option<Material>) -> Result<Material, KeeperError> {
         let names = self.settings.way.names(&self.namespace);
         let made = tokio::task::spawn_blocking(move || material::make(step, old, &names)).await;
-        made.map_err(|_| KeeperError::Made("the task crashed".into()))?
-            .map_err(KeeperError::Made)
+        Ok(made.map_err(|_| MaterialError::Crashed)??)
     }
 
     /// The Secret with this material. `old`: the Secret to replace, if it has not changed.

@@ -52,6 +52,18 @@ pub(super) struct Material {
     pub digest_key: Option<String>,
 }
 
+/// Why material cannot be made.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum MaterialError {
+    #[error(transparent)]
+    Generate(#[from] ErrorKind),
+    /// A generated value lacks a member: a defect.
+    #[error("{0}")]
+    Member(String),
+    #[error("the task crashed")]
+    Crashed,
+}
+
 /// What to do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Step {
@@ -82,17 +94,17 @@ pub(super) fn plan(
     if let Some(next) = &material.next {
         let is_in = |bundle: &Option<String>| bundle.as_ref().is_some_and(|all| all.contains(next.certificate.trim()));
         let announced = published.iter().all(is_in);
-        let settled =
+        let can_sign =
             Issued::from_pem(&next.certificate).is_some_and(|next| next.not_before + CLOCK_SKEW + SIGNING_DELAY <= now);
-        if announced && settled {
+        if announced && can_sign {
             return Step::Promote;
         }
     } else if is_due(&authority, now) {
         return Step::Announce;
     }
     let leaf = Issued::from_pem(&material.leaf.certificate);
-    let worn = leaf.is_none_or(|leaf| is_due(&leaf, now) || leaf.not_after > authority.not_after + DAY);
-    if worn || material.names != names || material.digest_key.is_none() {
+    let is_leaf_due = leaf.is_none_or(|leaf| is_due(&leaf, now) || leaf.not_after > authority.not_after + DAY);
+    if is_leaf_due || material.names != names || material.digest_key.is_none() {
         return Step::Renew;
     }
     Step::Keep
@@ -108,7 +120,7 @@ fn is_due(issued: &Issued, now: SystemTime) -> bool {
 ///
 /// # Errors
 /// The system provides no randomness.
-pub(super) fn make(step: Step, old: Option<Material>, names: &[String]) -> Result<Material, String> {
+pub(super) fn make(step: Step, old: Option<Material>, names: &[String]) -> Result<Material, MaterialError> {
     let digest_key = old.as_ref().and_then(|old| old.digest_key.clone());
     let digest_key = Some(digest_key.map_or_else(token, Ok)?);
     let Some(old) = old.filter(|_| step != Step::Make) else {
@@ -143,7 +155,7 @@ pub(super) fn make(step: Step, old: Option<Material>, names: &[String]) -> Resul
 }
 
 /// With another certificate of the same authority.
-fn renew(old: Material, names: &[String], now: SystemTime) -> Result<Material, String> {
+fn renew(old: Material, names: &[String], now: SystemTime) -> Result<Material, MaterialError> {
     // If the certificate is due, two months have passed since the previous authority signed anything. Other names come
     // at any time: another process may still serve a certificate of the previous authority.
     let is_old = Issued::from_pem(&old.leaf.certificate).is_none_or(|leaf| is_due(&leaf, now));
@@ -155,12 +167,12 @@ fn renew(old: Material, names: &[String], now: SystemTime) -> Result<Material, S
     })
 }
 
-fn authority() -> Result<Pair, String> {
+fn authority() -> Result<Pair, MaterialError> {
     let options = options("boson webhook authority", AUTHORITY_DAYS).with("is_ca", true);
     pair(&options, None)
 }
 
-fn leaf(authority: &Pair, names: &[String]) -> Result<Pair, String> {
+fn leaf(authority: &Pair, names: &[String]) -> Result<Pair, MaterialError> {
     let names = names.iter().map(|name| Tree::from(name.as_str())).collect();
     let options = options("boson webhook", LEAF_DAYS)
         .with("ca", "authority")
@@ -179,30 +191,31 @@ fn options(name: &str, days: u32) -> Tree {
         .with("duration", days)
 }
 
-fn pair(options: &Tree, signer: Option<&Tree>) -> Result<Pair, String> {
+fn pair(options: &Tree, signer: Option<&Tree>) -> Result<Pair, MaterialError> {
     let request = Request {
         name: "webhook",
         kind: "certificate",
         options,
         signer,
     };
-    let value = generate(&request, &Earlier(System::new())).map_err(|error| error.kind.to_string())?;
+    let value = generate(&request, &BackdatedSystem(System::new())).map_err(|error| error.kind)?;
+    let text = |key| member(&value, key).map_err(|error| MaterialError::Member(error.to_string()));
     Ok(Pair {
-        certificate: member(&value, "certificate")?,
-        key: member(&value, "private_key")?,
+        certificate: text("certificate")?,
+        key: text("private_key")?,
     })
 }
 
-fn token() -> Result<String, String> {
+fn token() -> Result<String, MaterialError> {
     let mut bytes = [0; 20];
-    System::new().fill(&mut bytes).map_err(|cause| cause.to_string())?;
+    System::new().fill(&mut bytes)?;
     Ok(HEXLOWER.encode(&bytes))
 }
 
 /// The system's randomness, and a clock that is backdated.
-struct Earlier(System);
+struct BackdatedSystem(System);
 
-impl Source for Earlier {
+impl Source for BackdatedSystem {
     fn now(&self) -> SystemTime {
         let now = self.0.now();
         now.checked_sub(CLOCK_SKEW).unwrap_or(now)

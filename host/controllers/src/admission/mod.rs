@@ -37,7 +37,7 @@ pub(crate) use server::serve;
 /// The owner of the fields that are set here.
 const MANAGER: FieldManager = FieldManager("boson-admission");
 /// Name of this part in the health report.
-const PART: &str = "admission";
+const HEALTH_PART: &str = "admission";
 /// Last part of the path for deployments, and their label in metrics.
 const DEPLOYMENTS: &str = "deployments";
 /// Last part of the path for deletions of deployments, and their label in metrics.

@@ -3,7 +3,7 @@
 
 use super::keeper::Keeper;
 use super::material::Material;
-use super::{DELETIONS, DEPLOYMENTS, PART, PODS, Reviewers, answer, deletions, deployments, pods};
+use super::{DELETIONS, DEPLOYMENTS, HEALTH_PART, PODS, Reviewers, answer, deletions, deployments, pods};
 use boson_cluster::metrics::Review;
 use boson_cluster::places::{Known, Places};
 use boson_cluster::serving::{Health, State};
@@ -50,6 +50,19 @@ struct Current {
     path: String,
 }
 
+/// Why the Secret cannot be used.
+#[derive(Debug, thiserror::Error)]
+enum SecretError {
+    #[error("an entry is missing")]
+    Incomplete,
+    #[error("the certificate is invalid")]
+    Certificate,
+    #[error("the key is invalid")]
+    Key,
+    #[error(transparent)]
+    Tls(#[from] rustls::Error),
+}
+
 /// What is served now, if anything is.
 type Shared = Arc<RwLock<Option<Current>>>;
 
@@ -94,7 +107,7 @@ async fn review(reviewers: &Reviewers, what: &str, body: &[u8]) -> Option<Value>
 
 /// Switches to each new certificate.
 async fn follow_certificates(keeper: &Keeper, current: &Shared, reviewers: &Reviewers, health: &Health) {
-    health.set(PART, State::Starting);
+    health.set(HEALTH_PART, State::Starting);
     let mut secrets = pin!(keeper.secrets());
     while let Some(secret) = secrets.next().await {
         let Some(secret) = secret else {
@@ -104,36 +117,35 @@ async fn follow_certificates(keeper: &Keeper, current: &Shared, reviewers: &Revi
             }
             continue;
         };
-        match Material::read(&secret)
-            .ok_or("an entry is missing".to_string())
-            .and_then(|one| Ok((new(&one)?, one.digest_key)))
-        {
+        let material = Material::read(&secret).ok_or(SecretError::Incomplete);
+        match material.and_then(|material| Ok((Current::new(&material)?, material.digest_key))) {
             Ok((new, digest_key)) => {
                 reviewers.key.set(digest_key);
                 *current.write() = Some(new);
-                health.set(PART, State::Working);
+                health.set(HEALTH_PART, State::Working);
             }
             // The leader creates another one.
-            Err(why) => tracing::warn!(why, "the Secret of the webhook cannot be used"),
+            Err(error) => tracing::warn!(why = error.to_string(), "the Secret of the webhook cannot be used"),
         }
     }
 }
 
-fn new(material: &Material) -> Result<Current, String> {
-    let chain: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(material.leaf.certificate.as_bytes()).collect();
-    let chain = chain.map_err(|_| "the certificate is invalid")?;
-    let key = PrivateKeyDer::from_pem_slice(material.leaf.key.as_bytes()).map_err(|_| "the key is invalid")?;
-    let config = || -> Result<ServerConfig, rustls::Error> {
+// === impl Current ===
+
+impl Current {
+    fn new(material: &Material) -> Result<Self, SecretError> {
+        let chain: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(material.leaf.certificate.as_bytes()).collect();
+        let chain = chain.map_err(|_| SecretError::Certificate)?;
+        let key = PrivateKeyDer::from_pem_slice(material.leaf.key.as_bytes()).map_err(|_| SecretError::Key)?;
         let provider = Arc::new(aws_lc_rs::default_provider());
         let config = ServerConfig::builder_with_provider(provider).with_safe_default_protocol_versions()?;
-        config.with_no_client_auth().with_single_cert(chain, key)
-    };
-    let mut config = config().map_err(|error| error.to_string())?;
-    config.alpn_protocols = vec![b"http/1.1".to_vec()];
-    Ok(Current {
-        tls: TlsAcceptor::from(Arc::new(config)),
-        path: format!("/{}", material.path),
-    })
+        let mut config = config.with_no_client_auth().with_single_cert(chain, key)?;
+        config.alpn_protocols = vec![b"http/1.1".to_vec()];
+        Ok(Self {
+            tls: TlsAcceptor::from(Arc::new(config)),
+            path: format!("/{}", material.path),
+        })
+    }
 }
 
 async fn accept(listener: TcpListener, current: &Shared, reviewers: &Arc<Reviewers>) {

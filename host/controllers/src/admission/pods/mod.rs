@@ -66,6 +66,6 @@ async fn with_links(reviewers: &Reviewers, namespace: &str, consumed: &Consumed,
             patch: changed.patch,
             ..Answer::reviewed(changed.warnings)
         },
-        Err(why) => Answer::deny("denied", why, false),
+        Err(error) => Answer::deny("denied", error.to_string(), false),
     }
 }

@@ -19,6 +19,27 @@ const LISTS: [&str; 2] = ["initContainers", "containers"];
 /// Mode of the files: every user of the pod may read them.
 const FILE_MODE: i32 = 0o444;
 
+/// Why a pod cannot have its links.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum PodError {
+    #[error(
+        "key '{first}' of the {first_link} and key '{second}' of the {second_link} both become the variable \
+         {variable}; rename one of the properties, or consume one of the links in another pod"
+    )]
+    SameVariable {
+        first: String,
+        first_link: String,
+        second: String,
+        second_link: String,
+        variable: String,
+    },
+    /// The name as JSON.
+    #[error("it has another volume {0}, which a link needs; rename that volume")]
+    OtherVolume(Value),
+    #[error("container '{container}' mounts another volume at {path}, where a link belongs; mount it elsewhere")]
+    OtherMount { container: String, path: String },
+}
+
 #[derive(Debug, Default, PartialEq)]
 pub(super) struct Changed {
     /// Operations of a JSON patch.
@@ -30,7 +51,7 @@ pub(super) struct Changed {
 ///
 /// # Errors
 /// Why it cannot have them; nothing is changed.
-pub(super) fn mutate(pod: &Value, consumed: &Consumed, links: &[Link], digest: &str) -> Result<Changed, String> {
+pub(super) fn mutate(pod: &Value, consumed: &Consumed, links: &[Link], digest: &str) -> Result<Changed, PodError> {
     let mut changed = Changed::default();
     let variables = variables(links, &mut changed.warnings)?;
     let volumes: Vec<Value> = links.iter().map(volume).collect();
@@ -77,18 +98,20 @@ impl Changed {
 }
 
 /// A variable for each key of the links. Keys of values that cannot be variables are available as files only.
-fn variables(links: &[Link], warnings: &mut Vec<String>) -> Result<Vec<Value>, String> {
+fn variables(links: &[Link], warnings: &mut Vec<String>) -> Result<Vec<Value>, PodError> {
     let mut by_name: BTreeMap<String, (&Link, &Key)> = BTreeMap::new();
     let mut variables = Vec::new();
     for link in links {
         for key in &link.keys {
             let name = variable(&key.name);
             if let Some((other, of)) = by_name.get(&name) {
-                return Err(format!(
-                    "key '{}' of the {} and key '{}' of the {} both become the variable {name}; rename one of the \
-                     properties, or consume one of the links in another pod",
-                    of.name, other.link, key.name, link.link
-                ));
+                return Err(PodError::SameVariable {
+                    first: of.name.clone(),
+                    first_link: other.link.to_string(),
+                    second: key.name.clone(),
+                    second_link: link.link.to_string(),
+                    variable: name,
+                });
             }
             let source = json!({"secretKeyRef": {"name": link.secret, "key": key.name}});
             match file_only_reason(key, &name) {
@@ -132,17 +155,12 @@ fn mount(deployment: &str, link: &Link) -> Value {
 }
 
 /// The volumes of the pod, and those of its links. A pod that was copied from another may have them.
-fn with_volumes(mut volumes: Vec<Value>, links: Vec<Value>) -> Result<Vec<Value>, String> {
+fn with_volumes(mut volumes: Vec<Value>, links: Vec<Value>) -> Result<Vec<Value>, PodError> {
     for link in links {
         match volumes.iter().find(|volume| volume["name"] == link["name"]) {
             None => volumes.push(link),
             Some(there) if there["secret"]["secretName"] == link["secret"]["secretName"] => {}
-            Some(_) => {
-                return Err(format!(
-                    "it has another volume {}, which a link needs; rename that volume",
-                    link["name"]
-                ));
-            }
+            Some(_) => return Err(PodError::OtherVolume(link["name"].clone())),
         }
     }
     Ok(volumes)
@@ -154,7 +172,7 @@ fn add_to_container(
     variables: &[Value],
     mounts: &[Value],
     warnings: &mut Vec<String>,
-) -> Result<(), String> {
+) -> Result<(), PodError> {
     let name = container["name"].as_str().unwrap_or_default().to_string();
     let own = list(&container["env"]);
     let mut environment = Vec::new();
@@ -182,10 +200,10 @@ fn add_to_container(
             None => all.push(mount.clone()),
             Some(other) if other["name"] == mount["name"] => {}
             Some(_) => {
-                let path = at(mount);
-                return Err(format!(
-                    "container '{name}' mounts another volume at {path}, where a link belongs; mount it elsewhere"
-                ));
+                return Err(PodError::OtherMount {
+                    container: name,
+                    path: at(mount),
+                });
             }
         }
     }
@@ -236,7 +254,7 @@ mod tests {
     }
 
     /// The pod after the patch.
-    fn patched(pod: &Value, links: &[Link]) -> Result<(Value, Vec<String>), String> {
+    fn patched(pod: &Value, links: &[Link]) -> Result<(Value, Vec<String>), PodError> {
         let changed = mutate(pod, &consumed(), links, "d1")?;
         let mut after = pod.clone();
         for operation in &changed.patch {
@@ -279,7 +297,9 @@ mod tests {
             vec![link("x", &["a.b", "a_b"])],
             vec![link("x", &["a.b"]), link("y", &["A-B"])],
         ] {
-            let error = mutate(&pod(json!({"name": "c"})), &consumed(), &links, "d").unwrap_err();
+            let error = mutate(&pod(json!({"name": "c"})), &consumed(), &links, "d")
+                .unwrap_err()
+                .to_string();
             assert!(
                 error.starts_with("key 'a.b' of the link 'x' of type 't' and key '"),
                 "{error}"
@@ -298,14 +318,14 @@ mod tests {
             ["container 'c' sets LINK_A itself; the value of the link is a file only"]
         );
         let mounts = json!({"name": "c", "volumeMounts": [{"name": "v", "mountPath": "/quarks/link/cf/t-x/"}]});
-        let error = patched(&pod(mounts), &[link("x", &["a"])]).unwrap_err();
+        let error = patched(&pod(mounts), &[link("x", &["a"])]).unwrap_err().to_string();
         assert!(
             error.contains("container 'c' mounts another volume at /quarks/link/cf/t-x,"),
             "{error}"
         );
         let mut volumes = pod(json!({"name": "c"}));
         volumes["spec"]["volumes"] = json!([{"name": "link-t-x", "emptyDir": {}}]);
-        let error = patched(&volumes, &[link("x", &["a"])]).unwrap_err();
+        let error = patched(&volumes, &[link("x", &["a"])]).unwrap_err().to_string();
         assert!(error.contains(r#"another volume "link-t-x""#), "{error}");
     }
 
