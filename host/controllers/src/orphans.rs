@@ -21,9 +21,9 @@ const MAX_EVENTS: usize = 32;
 /// Checks until the same event is emitted again: an hour.
 const CHECKS_UNTIL_REPEAT: u32 = 360;
 /// The reason of the warning. A deployment that consumes a link of an unknown deployment has the same one.
-const UNKNOWN: &str = "LinksUnknownDeployment";
+const UNKNOWN_REASON: &str = "LinksUnknownDeployment";
 /// The reason of the event after it.
-const FOUND: &str = "LinksDeploymentFound";
+const FOUND_REASON: &str = "LinksDeploymentFound";
 
 /// An object that names a deployment. `W`: what identifies the object in its namespace.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -170,13 +170,13 @@ fn unknown_notice<W>(one: &Naming<W>, key: &str, effect: &str) -> Notice {
         "{key} names the BOSHDeployment '{}', but namespace '{}' has none of that name; {effect}",
         one.deployment, one.namespace
     );
-    Notice::warning(UNKNOWN, note)
+    Notice::warning(UNKNOWN_REASON, note)
 }
 
 /// The event after it.
 fn found_notice<W>(one: &Naming<W>, key: &str) -> Notice {
     let note = format!("the BOSHDeployment '{}' that {key} names exists now", one.deployment);
-    Notice::normal(FOUND, note)
+    Notice::normal(FOUND_REASON, note)
 }
 
 #[cfg(test)]

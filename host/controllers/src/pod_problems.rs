@@ -13,11 +13,28 @@ use kube::ResourceExt;
 /// Reason of a container that runs and is not ready: often it only needs more time.
 pub(crate) const NOT_READY: &str = "ContainersNotReady";
 /// Reasons of the container runtime for a process that it could not start, mostly because the file does not exist.
-const NOT_STARTED: [&str; 3] = ["StartError", "ContainerCannotRun", "RunContainerError"];
+const START_ERROR_REASONS: [&str; 3] = ["StartError", "ContainerCannotRun", "RunContainerError"];
 /// A container that has run this long is not in a crash loop any more: the kubelet resets its back-off then, too.
 const CRASH_LOOP_RESET_DELAY: SignedDuration = SignedDuration::from_mins(10);
 /// Longest text of kubelet or runtime.
 const MAX_TEXT_CHARS: usize = 300;
+
+/// Why a pod or a container is not ready.
+struct Cause {
+    reason: String,
+    message: String,
+}
+
+// === impl Cause ===
+
+impl Cause {
+    fn new(reason: &str, message: String) -> Self {
+        Self {
+            reason: reason.into(),
+            message,
+        }
+    }
+}
 
 /// The problems of all pods that are not ready, sorted by pod. `operator_image`: messages of its containers can be
 /// shown.
@@ -31,32 +48,33 @@ pub(crate) fn of_pods(pods: &[Pod], operator_image: &str, now: Timestamp) -> Vec
 }
 
 fn of_pod(pod: &Pod, operator_image: &str, now: Timestamp) -> Vec<PodProblem> {
-    let problem = |container: Option<&str>, (reason, message): (String, String)| PodProblem {
+    let problem = |container: Option<&str>, cause: Cause| PodProblem {
         pod: pod.name_any(),
         container: container.map(str::to_string),
-        reason,
-        message: first_line(&message),
+        reason: cause.reason,
+        message: first_line(&cause.message),
     };
     if let Some(why) = unschedulable(pod) {
-        return vec![problem(None, ("Unschedulable".into(), why))];
+        return vec![problem(None, Cause::new("Unschedulable", why))];
     }
     let status = pod.status.as_ref();
     let lost = status.filter(|status| status.phase.as_deref() == Some("Failed"));
-    if let Some((reason, status)) = lost.and_then(|status| Some((status.reason.clone()?, status))) {
-        return vec![problem(None, (reason, status.message.clone().unwrap_or_default()))];
+    if let Some((reason, status)) = lost.and_then(|status| Some((status.reason.as_deref()?, status))) {
+        let message = status.message.clone().unwrap_or_default();
+        return vec![problem(None, Cause::new(reason, message))];
     }
     let found = statuses(pod).filter_map(|status| {
-        let found = of_container(status, pod, operator_image, now)?;
+        let found = container_cause(status, pod, operator_image, now)?;
         Some(problem(Some(&status.name), found))
     });
     found.collect()
 }
 
-/// Reason and message.
-fn of_container(status: &ContainerStatus, pod: &Pod, operator_image: &str, now: Timestamp) -> Option<(String, String)> {
+/// Why a container is not ready.
+fn container_cause(status: &ContainerStatus, pod: &Pod, operator_image: &str, now: Timestamp) -> Option<Cause> {
     let state = status.state.as_ref()?;
     if let Some(end) = &state.terminated {
-        return crash(status, end, pod, operator_image).filter(|_| end.exit_code != 0 || !is_init(status, pod));
+        return crash_cause(status, end, pod, operator_image).filter(|_| end.exit_code != 0 || !is_init(status, pod));
     }
     let last = status.last_state.as_ref().and_then(|last| last.terminated.as_ref());
     if let Some(running) = &state.running {
@@ -64,8 +82,8 @@ fn of_container(status: &ContainerStatus, pod: &Pod, operator_image: &str, now: 
         let crashed = last.filter(|_| now.duration_since(since) < CRASH_LOOP_RESET_DELAY);
         return match crashed {
             _ if status.ready || is_init(status, pod) => None,
-            Some(end) => crash(status, end, pod, operator_image),
-            None => Some((NOT_READY.into(), "it runs and is not ready yet".into())),
+            Some(end) => crash_cause(status, end, pod, operator_image),
+            None => Some(Cause::new(NOT_READY, "it runs and is not ready yet".into())),
         };
     }
     let waiting = state.waiting.as_ref()?;
@@ -75,26 +93,24 @@ fn of_container(status: &ContainerStatus, pod: &Pod, operator_image: &str, now: 
         .filter(|reason| !USUAL_REASONS.contains(reason))?;
     let message = waiting.message.as_deref().unwrap_or_default();
     Some(match (reason, last) {
-        ("CrashLoopBackOff", Some(end)) => return crash(status, end, pod, operator_image),
-        (reason, _) if NOT_STARTED.contains(&reason) => ("StartError".into(), not_started(message)),
-        (reason, _) if is_pull(reason) => ("ImagePullBackOff".into(), format!("image '{}'", status.image)),
-        (reason, _) => (reason.into(), message.into()),
+        ("CrashLoopBackOff", Some(end)) => return crash_cause(status, end, pod, operator_image),
+        (reason, _) if START_ERROR_REASONS.contains(&reason) => Cause::new("StartError", start_error(message)),
+        (reason, _) if is_pull(reason) => Cause::new("ImagePullBackOff", format!("image '{}'", status.image)),
+        (reason, _) => Cause::new(reason, message.into()),
     })
 }
 
 /// Why a container ended that should run for ever, or succeed.
-fn crash(
+fn crash_cause(
     status: &ContainerStatus,
     end: &ContainerStateTerminated,
     pod: &Pod,
     operator_image: &str,
-) -> Option<(String, String)> {
+) -> Option<Cause> {
     let reason = end.reason.as_deref().unwrap_or_default();
-    if NOT_STARTED.contains(&reason) {
-        return Some((
-            "StartError".into(),
-            not_started(end.message.as_deref().unwrap_or_default()),
-        ));
+    if START_ERROR_REASONS.contains(&reason) {
+        let message = end.message.as_deref().unwrap_or_default();
+        return Some(Cause::new("StartError", start_error(message)));
     }
     let word = if reason == "OOMKilled" {
         reason
@@ -115,11 +131,11 @@ fn crash(
             )
         }
     };
-    Some((word.into(), text))
+    Some(Cause::new(word, text))
 }
 
 /// `exec: "/x": stat /x: no such file or directory`: the end of a nested error message.
-fn not_started(message: &str) -> String {
+fn start_error(message: &str) -> String {
     let text = message
         .find("exec: ")
         .and_then(|at| message.get(at..))

@@ -46,7 +46,7 @@ pub(super) async fn review(reviewers: &Reviewers, request: &AdmissionRequest<Dyn
 /// Finds out who uses the links of a deployment.
 async fn warnings(reviewers: &Reviewers, namespace: &str, name: &str) -> Result<Vec<String>, Error> {
     // No namespace gets more than half of the slots, or it could delay the deletions of all others.
-    let _turn = reviewers.deletions.next(namespace).await;
+    let _slot = reviewers.deletions.next(namespace).await;
     let Ok(names) = Names::new(name, namespace, "") else {
         return Ok(Vec::new());
     };

@@ -33,12 +33,12 @@ pub(super) async fn review(reviewers: &Reviewers, request: &AdmissionRequest<Dyn
 
 async fn check(reviewers: &Reviewers, object: BoshDeployment, namespace: String) -> Answer {
     // No namespace gets more than half of the slots, or it could delay the reviews of all others.
-    let turn = reviewers.deployments.next(&namespace).await;
+    let slot = reviewers.deployments.next(&namespace).await;
     let context = reviewers.context.clone();
     // In its own task: after a timeout it keeps its slot until it has ended.
     let checked = tokio::spawn(async move {
         let checked = context.check(object, &namespace).await;
-        drop(turn);
+        drop(slot);
         checked
     });
     match checked.await {

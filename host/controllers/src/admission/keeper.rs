@@ -22,7 +22,7 @@ use std::pin::pin;
 use std::time::{Duration, SystemTime};
 
 /// Name of the Secret, in the namespace of the operator.
-const SECRET: &str = "boson-webhook";
+const SECRET_NAME: &str = "boson-webhook";
 /// Between two reconciles without a watch event: certificates expire without one.
 const RECONCILE_INTERVAL: Duration = Duration::from_secs(600);
 /// After a failure.
@@ -89,7 +89,7 @@ impl Keeper {
     /// The Secret, now and after each change. Errors are logged and retried.
     pub(super) fn secrets(&self) -> impl Stream<Item = Option<Secret>> + Send + use<> {
         let api: Api<Secret> = Api::namespaced(self.cluster.client(), &self.namespace);
-        let secrets = watch_object(api, SECRET).backoff(WatchBackoff::default());
+        let secrets = watch_object(api, SECRET_NAME).backoff(WatchBackoff::default());
         secrets.filter_map(|event| {
             let event = event.inspect_err(|error| tracing::warn!(%error, "cannot watch the Secret of the webhook"));
             ready(event.ok())
@@ -137,7 +137,7 @@ impl Keeper {
 
     /// One reconcile. Returns when to reconcile again.
     async fn reconcile(&self) -> Result<Duration, KeeperError> {
-        let secret: Option<Secret> = self.cluster.get(&self.namespace, SECRET).await?;
+        let secret: Option<Secret> = self.cluster.get(&self.namespace, SECRET_NAME).await?;
         let live = self.live().await?;
         let Some(secret) = secret else {
             self.make().await?;
@@ -220,7 +220,7 @@ impl Keeper {
     /// The Secret with this material. `old`: the Secret to replace, if it has not changed.
     fn secret(&self, old: Option<Secret>, material: &Material) -> Secret {
         let metadata = ObjectMeta {
-            name: Some(SECRET.into()),
+            name: Some(SECRET_NAME.into()),
             namespace: Some(self.namespace.clone()),
             labels: Some([(MANAGED_BY.to_string(), BOSON.to_string())].into()),
             ..ObjectMeta::default()

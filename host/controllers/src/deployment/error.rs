@@ -9,7 +9,7 @@ use boson_pipeline::stage::CALL_FAILURES;
 use boson_plugins::PluginProblem;
 
 /// Code of a call with a reply that violates the contract.
-const MALFORMED: &str = "plugin-malformed-reply";
+const MALFORMED_REPLY_CODE: &str = "plugin-malformed-reply";
 
 /// What stopped it.
 #[derive(Debug, thiserror::Error)]
@@ -91,7 +91,7 @@ impl Problem {
 /// Whether a plugin has failed that does not ship with the host: the message then has its digest.
 fn is_failed_plugin(error: &Diagnostic) -> bool {
     let code = error.code.as_str();
-    (code == MALFORMED || CALL_FAILURES.contains(&code)) && error.message.contains("(sha256:")
+    (code == MALFORMED_REPLY_CODE || CALL_FAILURES.contains(&code)) && error.message.contains("(sha256:")
 }
 
 /// A refusal by the API server, and what to do about it.

@@ -57,7 +57,7 @@ pub(crate) use plan::variables::variable_of;
 /// How long the watch events of our own writes may take.
 const EVENT_DELAY: Duration = Duration::from_secs(1);
 /// Until the next try for a deployment whose namespace already uses its half of the places.
-const PLACE_RETRY_DELAY: Duration = Duration::from_secs(1);
+const SLOT_RETRY_DELAY: Duration = Duration::from_secs(1);
 /// Between two reads of documents on web servers.
 const DOCUMENT_REREAD_INTERVAL: Duration = Duration::from_secs(180);
 
@@ -164,7 +164,7 @@ impl Controller for Context {
                 let plugin_problems = self.memory.with_failed(&key, plugin_problems);
                 let Some(slot) = self.slots.acquire(&key.0, Instant::now()) else {
                     // It is converted as soon as another one of its namespace is done.
-                    return Ok(Ended::Postponed(PLACE_RETRY_DELAY));
+                    return Ok(Ended::Postponed(SLOT_RETRY_DELAY));
                 };
                 let converted = self.convert(object, &key, changes.snapshot, changes.resolution).await;
                 drop(slot);

@@ -46,7 +46,7 @@ pub(super) async fn review(reviewers: &Reviewers, request: &AdmissionRequest<Dyn
 /// Gives a pod its links.
 async fn with_links(reviewers: &Reviewers, namespace: &str, consumed: &Consumed, pod: &Value) -> Answer {
     // No namespace gets more than half of the slots, or it could delay the pods of all others.
-    let _turn = reviewers.pods.next(namespace).await;
+    let _slot = reviewers.pods.next(namespace).await;
     let links = match find(&reviewers.context.cluster, namespace, consumed).await {
         Ok(Ok(links)) => links,
         Ok(Err(Missing { why, may_come: true })) => {

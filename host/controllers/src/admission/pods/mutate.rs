@@ -11,11 +11,11 @@ use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
 /// Where links are mounted.
-const ROOT: &str = "/quarks/link";
+const LINKS_PATH: &str = "/quarks/link";
 /// Linux starts no process with a longer variable, name and value together.
 const MAX_VARIABLE_BYTES: usize = (128 << 10) - 2;
 /// The lists of containers. An init container may need a link, too, and one that restarts always is a sidecar.
-const LISTS: [&str; 2] = ["initContainers", "containers"];
+const CONTAINER_LISTS: [&str; 2] = ["initContainers", "containers"];
 /// Mode of the files: every user of the pod may read them.
 const FILE_MODE: i32 = 0o444;
 
@@ -62,7 +62,7 @@ pub(super) fn mutate(pod: &Value, consumed: &Consumed, links: &[Link], digest: &
         "/spec/volumes",
         with_volumes(list(&spec["volumes"]), volumes)?,
     );
-    for kind in LISTS {
+    for kind in CONTAINER_LISTS {
         let mut containers = list(&spec[kind]);
         for container in &mut containers {
             add_to_container(container, &variables, &mounts, &mut changed.warnings)?;
@@ -150,7 +150,7 @@ fn volume_name(link: &Link) -> String {
 }
 
 fn mount(deployment: &str, link: &Link) -> Value {
-    let path = format!("{ROOT}/{deployment}/{}-{}", link.link.kind, link.link.name);
+    let path = format!("{LINKS_PATH}/{deployment}/{}-{}", link.link.kind, link.link.name);
     json!({"name": volume_name(link), "mountPath": path, "readOnly": true})
 }
 

@@ -9,12 +9,12 @@ use boson_pipeline::plain::stateful_set::stateful_sets;
 use serde_json::Value;
 
 /// End of the names. No object has such a name: names of StatefulSets end in a version, those of Jobs in a digest.
-const ENDING: &str = "-trial";
+const TRIAL_SUFFIX: &str = "-trial";
 
 /// The workload of this object: the StatefulSet of its first zone, for all have the same template, or the Job.
 pub(super) fn workload(object: &Value) -> Option<Value> {
     let tree = json::parse(&object.to_string()).ok()?;
-    let name = cut_again(object.name()?, ENDING, MAX_STATEFUL_SET_LENGTH);
+    let name = cut_again(object.name()?, TRIAL_SUFFIX, MAX_STATEFUL_SET_LENGTH);
     let made = match object.get("kind")?.as_str()? {
         // Errors are reported by the controller.
         "QuarksStatefulSet" => stateful_sets(&tree, 1).ok()?.into_iter().next()?,

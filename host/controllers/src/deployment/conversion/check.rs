@@ -19,7 +19,7 @@ use boson_pipeline::report::{self, Sources};
 
 /// Not errors yet: a missing object may be the next one in the same `kubectl apply`, and a web server may be available
 /// again later.
-const LATER: &[&Code] = &[
+const RECOVERABLE_CODES: &[&Code] = &[
     codes::DEPLOYMENT_NOT_FOUND,
     codes::DEPLOYMENT_NO_VALUE,
     codes::DEPLOYMENT_URL_UNREAD,
@@ -90,7 +90,7 @@ async fn check(run: &Reconcile<'_>) -> Result<Vec<String>, DeployError> {
 fn partition_errors(errors: Vec<Diagnostic>) -> (Vec<Diagnostic>, Vec<Diagnostic>) {
     errors
         .into_iter()
-        .partition(|error| LATER.iter().any(|code| code.name == error.code))
+        .partition(|error| RECOVERABLE_CODES.iter().any(|code| code.name == error.code))
 }
 
 /// Each in one sentence, with its position.

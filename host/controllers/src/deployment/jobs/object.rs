@@ -25,18 +25,18 @@ use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
 /// Annotation of the pods and of their output: digest of everything that the run depends on.
-pub const INPUTS: &str = "quarks.cloudfoundry.org/inputs-digest";
+pub const INPUTS_ANNOTATION: &str = "quarks.cloudfoundry.org/inputs-digest";
 
 /// Bytes of termination messages that the kubelet keeps for all containers of a pod together.
 const MAX_TERMINATION_MESSAGE_BYTES: usize = 12 << 10;
 /// How often a pod is retried that failed for an external reason, such as a lost node or a lack of memory.
 const MAX_POD_RETRIES: i32 = 3;
 /// Exit codes of a wrong input: the next pod would fail, too.
-const WRONG_INPUT: [i32; 3] = [2, boson_in_pod::REPORTED_EXIT_CODE as i32, 70];
+const WRONG_INPUT_EXIT_CODES: [i32; 3] = [2, boson_in_pod::REPORTED_EXIT_CODE as i32, 70];
 /// The file with the output of a container.
-const OUTPUT: &str = "output.json";
+const OUTPUT_FILE: &str = "output.json";
 /// The file with the links that the deployment provides.
-const PROVIDERS: &str = "providers.json";
+const PROVIDERS_FILE: &str = "providers.json";
 
 /// What all three have in common.
 pub struct Site<'a> {
@@ -57,7 +57,7 @@ pub struct Site<'a> {
 pub struct Job {
     pub name: String,
     pub object: QuarksJob,
-    /// See [`INPUTS`].
+    /// See [`INPUTS_ANNOTATION`].
     pub digest: String,
 }
 
@@ -81,12 +81,12 @@ pub fn interpolation(site: &Site<'_>, with_ops: &str, inputs: &str, series: &Ser
             name: "interpolate".into(),
             command: "interpolate",
             arguments,
-            mounts: vec![pod::mount("with-ops", folder), pod::mount(VALUES, VALUES_AT)],
+            mounts: vec![pod::mount("with-ops", folder), pod::mount(VALUES_VOLUME, VALUES_PATH)],
             contract: contract::COMMON,
         }],
         volumes: vec![pod::secret("with-ops", with_ops, stored_documents::MANIFEST)],
         values: values_volume(site.values, false),
-        outputs: vec![vec![(OUTPUT, series)]],
+        outputs: vec![vec![(OUTPUT_FILE, series)]],
     };
     draft.job(site)
 }
@@ -111,12 +111,12 @@ pub fn gathering(
         arguments.extend(site.deployment_arguments());
         let mut mounts = vec![
             pod::mount("desired-manifest", folder),
-            pod::mount(VALUES, VALUES_AT),
+            pod::mount(VALUES_VOLUME, VALUES_PATH),
             pod::mount(pod::RELEASES, copier::RELEASES),
         ];
         if site.external.is_some() {
-            arguments.push(format!("--links={EXTERNAL_AT}/{}", stored_documents::EXTERNAL));
-            mounts.push(pod::mount(EXTERNAL, EXTERNAL_AT));
+            arguments.push(format!("--links={EXTERNAL_PATH}/{}", stored_documents::EXTERNAL));
+            mounts.push(pod::mount(EXTERNAL_VOLUME, EXTERNAL_PATH));
         }
         Command {
             name: names::container(&["group", group]),
@@ -126,13 +126,13 @@ pub fn gathering(
             contract: contract::LINKS,
         }
     };
-    let mut outputs: Vec<_> = series.iter().map(|series| vec![(OUTPUT, series)]).collect();
+    let mut outputs: Vec<_> = series.iter().map(|series| vec![(OUTPUT_FILE, series)]).collect();
     if let Some(first) = outputs.first_mut() {
-        first.push((PROVIDERS, links));
+        first.push((PROVIDERS_FILE, links));
     }
     let mut volumes = vec![pod::secret("desired-manifest", desired, stored_documents::MANIFEST)];
     if let Some(secret) = site.external {
-        volumes.push(pod::secret(EXTERNAL, secret, stored_documents::EXTERNAL));
+        volumes.push(pod::secret(EXTERNAL_VOLUME, secret, stored_documents::EXTERNAL));
     }
     volumes.extend(pod::volumes_of_copiers());
     let draft = Draft {
@@ -159,7 +159,7 @@ pub fn rendering(site: &Site<'_>, groups: &[Rendering<'_>], releases: &[ReleaseI
             arguments,
             mounts: vec![
                 pod::mount(&volume(nth), folder),
-                pod::mount(VALUES, VALUES_AT),
+                pod::mount(VALUES_VOLUME, VALUES_PATH),
                 pod::mount(pod::RELEASES, copier::RELEASES),
             ],
             contract: contract::COMMON,
@@ -175,18 +175,18 @@ pub fn rendering(site: &Site<'_>, groups: &[Rendering<'_>], releases: &[ReleaseI
         commands: groups.iter().enumerate().map(command).collect(),
         volumes,
         values: values_volume(site.values, true),
-        outputs: groups.iter().map(|group| vec![(OUTPUT, group.series)]).collect(),
+        outputs: groups.iter().map(|group| vec![(OUTPUT_FILE, group.series)]).collect(),
     };
     draft.job(site)
 }
 
 /// Volume with the values of variables, and where it is.
-const VALUES: &str = "values";
-const VALUES_AT: &str = "/var/run/secrets/values";
+const VALUES_VOLUME: &str = "values";
+const VALUES_PATH: &str = "/var/run/secrets/values";
 
 /// Volume with the links from outside of the deployment, and where it is.
-const EXTERNAL: &str = "external-links";
-const EXTERNAL_AT: &str = "/var/run/secrets/external-links";
+const EXTERNAL_VOLUME: &str = "external-links";
+const EXTERNAL_PATH: &str = "/var/run/secrets/external-links";
 
 /// A file for each key, so that Secrets do not conflict. `optional`: a step that needs the values only to keep them out
 /// of messages runs without a missing one.
@@ -203,7 +203,7 @@ fn values_volume(held: &[Held], optional: bool) -> Volume {
         }
     };
     Volume {
-        name: VALUES.into(),
+        name: VALUES_VOLUME.into(),
         projected: Some(ProjectedVolumeSource {
             default_mode: Some(pod::SECRET_FILE_MODE),
             sources: Some(held.iter().map(source).collect()),
@@ -220,7 +220,7 @@ impl Site<'_> {
         vec![
             input.to_string(),
             format!("--manifest-name={}", self.manifest),
-            format!("--values={VALUES_AT}"),
+            format!("--values={VALUES_PATH}"),
         ]
     }
 
@@ -293,7 +293,7 @@ impl Draft<'_> {
     /// The specification of the run with this digest; none: what the digest is made from.
     fn spec(&self, site: &Site<'_>, digest: Option<&str>) -> Result<QuarksJobSpec, DeployError> {
         let annotations = |digest: &str| -> BTreeMap<String, String> {
-            [(INPUTS, digest), (labels::DEPLOYMENT, &site.deployment.name)]
+            [(INPUTS_ANNOTATION, digest), (labels::DEPLOYMENT, &site.deployment.name)]
                 .map(|(key, value)| (key.to_string(), value.to_string()))
                 .into()
         };
@@ -344,7 +344,7 @@ fn json_error(name: &str) -> DeployError {
 
 /// The template of a Job with these pods.
 fn template(pods: &PodTemplateSpec) -> Value {
-    let wrong_input = json!({"action": "FailJob", "onExitCodes": {"operator": "In", "values": WRONG_INPUT}});
+    let wrong_input = json!({"action": "FailJob", "onExitCodes": {"operator": "In", "values": WRONG_INPUT_EXIT_CODES}});
     let lost_node = json!({"action": "Ignore", "onPodConditions": [{"status": "True", "type": "DisruptionTarget"}]});
     json!({"spec": {
         "backoffLimit": MAX_POD_RETRIES,
@@ -355,7 +355,7 @@ fn template(pods: &PodTemplateSpec) -> Value {
 
 /// `digest`: names the run that created or confirmed a version, so that an older version is never mistaken for it.
 fn output(series: &Series, digest: Option<&str>) -> OutputSecret {
-    let annotation = digest.map(|digest| (INPUTS.to_string(), digest.to_string()));
+    let annotation = digest.map(|digest| (INPUTS_ANNOTATION.to_string(), digest.to_string()));
     OutputSecret {
         name: series.name.clone(),
         versioned: true,

@@ -1,6 +1,6 @@
 //! What to do about a QuarksJob of the conversion. Pure.
 
-use super::object::INPUTS;
+use super::object::INPUTS_ANNOTATION;
 use crate::job::{ending, is_alive};
 use boson_api::QuarksJob;
 use boson_api::job::Strategy;
@@ -10,7 +10,7 @@ use k8s_openapi::api::core::v1::Pod;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 
 /// Reason of a template that cannot become a Job.
-const REFUSED: &str = "Refused";
+const REFUSED_REASON: &str = "Refused";
 
 /// What to do.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -47,7 +47,7 @@ pub fn todo(live: Option<&QuarksJob>, digest: &str) -> Todo {
 fn inputs(job: &QuarksJob) -> Option<String> {
     let template = job.spec.template.members();
     let metadata = template.get("spec")?.get("template")?.get("metadata")?;
-    Some(metadata.get("annotations")?.get(INPUTS)?.as_str()?.to_string())
+    Some(metadata.get("annotations")?.get(INPUTS_ANNOTATION)?.as_str()?.to_string())
 }
 
 /// The result of the run that its spec asks for; none if it has not ended.
@@ -58,7 +58,7 @@ fn run_result(job: &QuarksJob) -> Option<Result<(), String>> {
     }
     match (status.failure(), job.spec.trigger.strategy) {
         // The API server refuses its Job; the trigger waits for another template.
-        (Some(failed), _) if failed.reason == REFUSED => Some(Err(failed.message.clone())),
+        (Some(failed), _) if failed.reason == REFUSED_REASON => Some(Err(failed.message.clone())),
         (_, Strategy::Manual | Strategy::Now | Strategy::Changed | Strategy::Once) => None,
         (_, Strategy::Done) if status.completed => Some(Ok(())),
         (failed, Strategy::Done) => failed.map(|failed| Err(failed.message.clone())),
@@ -67,7 +67,7 @@ fn run_result(job: &QuarksJob) -> Option<Result<(), String>> {
 
 /// Whether an object is of the run with these inputs: a pod, or its output.
 pub fn is_of_run(meta: &ObjectMeta, digest: &str) -> bool {
-    annotation(meta, INPUTS) == Some(digest)
+    annotation(meta, INPUTS_ANNOTATION) == Some(digest)
 }
 
 /// Whether something of an earlier run may still write: a Job that has not ended, or a running pod.
@@ -91,7 +91,7 @@ mod tests {
             "metadata": {"name": "j", "generation": generation},
             "spec": {
                 "trigger": {"strategy": strategy},
-                "template": {"spec": {"template": {"metadata": {"annotations": {INPUTS: digest}}}}},
+                "template": {"spec": {"template": {"metadata": {"annotations": {INPUTS_ANNOTATION: digest}}}}},
             },
             "status": status,
         }))
@@ -129,12 +129,12 @@ mod tests {
     #[test]
     fn a_new_run_waits_for_what_an_earlier_one_may_still_write() {
         let pod = |digest: &str, phase: &str| -> Pod {
-            serde_json::from_value(json!({"metadata": {"annotations": {INPUTS: digest}}, "status": {"phase": phase}}))
+            serde_json::from_value(json!({"metadata": {"annotations": {INPUTS_ANNOTATION: digest}}, "status": {"phase": phase}}))
                 .unwrap()
         };
         let job = |digest: &str, conditions: Value| -> Job {
             serde_json::from_value(json!({
-                "spec": {"template": {"metadata": {"annotations": {INPUTS: digest}}}},
+                "spec": {"template": {"metadata": {"annotations": {INPUTS_ANNOTATION: digest}}}},
                 "status": {"conditions": conditions},
             }))
             .unwrap()

@@ -10,7 +10,7 @@ use k8s_openapi::api::core::v1::{ContainerStateTerminated, ContainerStatus, Pod}
 use kube::ResourceExt;
 
 /// Reasons of a waiting container that starts only after a user fixes something, although the kubelet keeps retrying.
-const STUCK: [&str; 7] = [
+const STUCK_REASONS: [&str; 7] = [
     "CreateContainerConfigError",
     "CreateContainerError",
     "ErrImageNeverPull",
@@ -77,7 +77,7 @@ fn waiting_errors(pod: &Pod) -> Vec<Diagnostic> {
             continue;
         };
         let reason = waiting.reason.as_deref().unwrap_or_default();
-        if !STUCK.contains(&reason) {
+        if !STUCK_REASONS.contains(&reason) {
             continue;
         }
         let (pod, container) = (pod.name_any(), &status.name);

@@ -1,6 +1,6 @@
 //! The objects of a conversion's jobs: names, mounts, privileges and digests.
 
-use super::object::{INPUTS, Job, Rendering, Site, gathering, interpolation, rendering};
+use super::object::{INPUTS_ANNOTATION, Job, Rendering, Site, gathering, interpolation, rendering};
 use super::pod::PodPlugins;
 use crate::conversion::ReleaseImage;
 use crate::deployment::plan::documents::Whose;
@@ -185,12 +185,12 @@ fn only_steps_whose_inputs_change_have_another_digest() {
 fn the_digest_is_on_the_pods_and_on_their_output_and_does_not_count_itself() {
     for job in with(|_, _, _| {}) {
         let template = &json(&job)["spec"]["template"]["spec"]["template"];
-        assert_eq!(template["metadata"]["annotations"][INPUTS], job.digest, "{}", job.name);
+        assert_eq!(template["metadata"]["annotations"][INPUTS_ANNOTATION], job.digest, "{}", job.name);
         let outputs = job.object.spec.output.unwrap().output_map.into_values();
         for secret in outputs.flat_map(BTreeMap::into_values) {
             assert_eq!(
                 secret.secret_annotations,
-                [(INPUTS.to_string(), job.digest.clone())].into()
+                [(INPUTS_ANNOTATION.to_string(), job.digest.clone())].into()
             );
         }
     }

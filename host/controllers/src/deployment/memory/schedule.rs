@@ -28,10 +28,20 @@ pub struct Schedule {
 #[derive(Debug, Default)]
 struct Remembered {
     last: Option<Last>,
-    /// A newer snapshot that waits for a pause in changes: its digest, since when, and when the first change came.
-    other: Option<(Digest, Instant, Instant)>,
+    /// A newer snapshot that waits for a pause in changes.
+    other: Option<Changing>,
     /// Resource version of the object before its status was replaced: a reconcile with this version is outdated.
     replaced: Option<String>,
+}
+
+/// A snapshot that differs from the last one that was converted.
+#[derive(Clone, Copy, Debug)]
+struct Changing {
+    digest: Digest,
+    /// When it was seen first.
+    since: Instant,
+    /// When the first change after the conversion was seen.
+    first: Instant,
 }
 
 /// How the last conversion ended.
@@ -93,10 +103,14 @@ impl Schedule {
         if known.other.is_none() && (passed >= MIN_CONVERSION_INTERVAL || last.failures > 0) {
             return Due::Now;
         }
-        let (digest, since, first) = known.other.unwrap_or((observed, now, now));
-        let since = if digest == observed { since } else { now };
-        known.other = Some((observed, since, first));
-        let until = (since + CHANGE_PAUSE_DELAY).min(first + MAX_CHANGE_DELAY);
+        let other = known.other.filter(|other| other.digest == observed);
+        let changing = Changing {
+            digest: observed,
+            since: other.map_or(now, |other| other.since),
+            first: known.other.map_or(now, |other| other.first),
+        };
+        known.other = Some(changing);
+        let until = (changing.since + CHANGE_PAUSE_DELAY).min(changing.first + MAX_CHANGE_DELAY);
         due_in(until.saturating_duration_since(now))
     }
 

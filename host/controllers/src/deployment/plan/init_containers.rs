@@ -11,10 +11,10 @@ use serde_json::{Value, json};
 use std::ops::Range;
 
 /// The container that renders templates.
-const RENDERER: [&str; 3] = ["host", "util", "template-render"];
+const RENDERER_COMMAND: [&str; 3] = ["host", "util", "template-render"];
 /// The volume of the job sources, and its mount point.
-const VOLUME: &str = "job-sources";
-const FOLDER: &str = "/var/run/boson/job-sources";
+const JOB_SOURCES_VOLUME: &str = "job-sources";
+const JOB_SOURCES_PATH: &str = "/var/run/boson/job-sources";
 
 /// Replaces the containers that copy process wrapper and job sources. `config_map`: the job sources. Returns whether it
 /// did: not if something else runs before the templates are rendered, such as pre-render scripts or a container of a
@@ -32,13 +32,13 @@ pub fn replace_copiers(object: &mut Value, config_map: &str) -> bool {
     let Some(renderer) = init.get_mut(at) else {
         return false;
     };
-    let file = format!("{FOLDER}/{FILE}");
+    let file = format!("{JOB_SOURCES_PATH}/{FILE}");
     let arguments = ["--job-sources", &file, "--install", wrapper::IN_IMAGE];
     extend(renderer, "args", arguments.map(Value::from));
     extend(
         renderer,
         "volumeMounts",
-        [json!({"name": VOLUME, "mountPath": FOLDER, "readOnly": true})],
+        [json!({"name": JOB_SOURCES_VOLUME, "mountPath": JOB_SOURCES_PATH, "readOnly": true})],
     );
     let mut variables = renderer["env"].as_array_mut().into_iter().flatten();
     if let Some(version) = variables.find(|one| one["name"] == contract::VARIABLE) {
@@ -48,7 +48,7 @@ pub fn replace_copiers(object: &mut Value, config_map: &str) -> bool {
     extend(
         pod,
         "volumes",
-        [json!({"name": VOLUME, "configMap": {"name": config_map}})],
+        [json!({"name": JOB_SOURCES_VOLUME, "configMap": {"name": config_map}})],
     );
     true
 }
@@ -64,7 +64,7 @@ fn copiers(init: &[Value]) -> Option<Range<usize>> {
 
 /// The ConfigMap with the job sources that pods of an object mount.
 pub fn mounted(object: &Value) -> Option<&str> {
-    object::config_map(object, VOLUME)
+    object::config_map(object, JOB_SOURCES_VOLUME)
 }
 
 fn command(container: &Value) -> Vec<&str> {
@@ -73,7 +73,7 @@ fn command(container: &Value) -> Vec<&str> {
 }
 
 fn renders(container: &Value) -> bool {
-    command(container).starts_with(&RENDERER)
+    command(container).starts_with(&RENDERER_COMMAND)
 }
 
 fn shows_logs(container: &Value) -> bool {
@@ -105,7 +105,7 @@ mod tests {
         let mut init = vec![json!({"name": "logs", "command": [wrapper::IN_IMAGE, "logs"]})];
         init.extend_from_slice(before);
         init.push(json!({
-            "name": "template-render", "image": "host:1", "command": RENDERER, "args": ["--plugin=x"],
+            "name": "template-render", "image": "host:1", "command": RENDERER_COMMAND, "args": ["--plugin=x"],
             "env": [{"name": "A", "value": "1"}, {"name": contract::VARIABLE, "value": "2"}]
         }));
         init.push(json!({"name": "package-copier-b"}));
@@ -144,7 +144,7 @@ mod tests {
             ])
         );
         assert_eq!(renderer["env"][1]["value"], contract::JOB_SOURCES.to_string());
-        assert_eq!(renderer["volumeMounts"][0]["name"], VOLUME);
+        assert_eq!(renderer["volumeMounts"][0]["name"], JOB_SOURCES_VOLUME);
         assert_eq!(mounted(&object), Some("d.job-sources.web-1"));
         assert_eq!(object::resolved(&object), Some("d.ig-resolved.web-v3"));
         let version = "/initContainers/3/env/1/value";

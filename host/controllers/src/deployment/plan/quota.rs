@@ -13,7 +13,7 @@ use serde_json::Value;
 /// One object, in the unit of [`quantity`].
 const ONE_OBJECT: i128 = 1000;
 /// Kinds that a quota may name without `count/`.
-const PLAIN: [&str; 4] = ["configmaps", "persistentvolumeclaims", "secrets", "services"];
+const PLAIN_KEYS: [&str; 4] = ["configmaps", "persistentvolumeclaims", "secrets", "services"];
 
 /// An error for each limit that the objects exceed.
 pub fn exceeded_errors(quotas: &[ResourceQuota], new: &[&Value]) -> Vec<Diagnostic> {
@@ -62,7 +62,7 @@ fn usage(key: &str, object: &Value) -> i128 {
             spec(object).and_then(|spec| storage(&spec)).unwrap_or(0)
         }
         _ if key == counted => ONE_OBJECT,
-        _ if is_core && key == of.plural && PLAIN.contains(&key) => ONE_OBJECT,
+        _ if is_core && key == of.plural && PLAIN_KEYS.contains(&key) => ONE_OBJECT,
         _ => 0,
     }
 }

@@ -20,7 +20,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 /// The keys that request a persistent disk for an instance group.
-const DISKS: [&str; 3] = ["persistent_disk", "persistent_disk_type", "persistent_disk_pool"];
+const DISK_KEYS: [&str; 3] = ["persistent_disk", "persistent_disk_type", "persistent_disk_pool"];
 
 /// What to do with generated values.
 #[derive(Debug, Default)]
@@ -102,7 +102,7 @@ pub fn is_secret(object: &Value) -> bool {
 /// Whether a manifest requests a disk. Plugins and agent settings may request one, too.
 pub fn asks_for_disks(manifest: &Tree) -> bool {
     let groups = manifest.items("instance_groups").iter();
-    let mut keys = groups.flat_map(|group| DISKS.iter().filter_map(|key| group.get(key)));
+    let mut keys = groups.flat_map(|group| DISK_KEYS.iter().filter_map(|key| group.get(key)));
     keys.any(|value| value.as_i64() != Some(0) && *value != Tree::Null)
 }
 

@@ -9,7 +9,7 @@ use kube::Resource;
 use serde_json::Value;
 
 /// Reason of a QuarksSecret that waits for another object.
-const WAITING: &str = "Waiting";
+const WAITING_REASON: &str = "Waiting";
 
 /// The state of a generated value.
 #[derive(Debug, PartialEq, Eq)]
@@ -28,7 +28,7 @@ pub fn state(asked: Option<&QuarksSecret>, has_secret: bool) -> State {
         return State::Generated;
     }
     match asked.and_then(problem) {
-        Some((WAITING, why)) => State::Waiting(Some(why.into())),
+        Some((WAITING_REASON, why)) => State::Waiting(Some(why.into())),
         Some((_, why)) => State::Failed(why.into()),
         None => State::Waiting(None),
     }

@@ -19,7 +19,7 @@ pub const ERRANDS: &str = "ErrandsSucceeded";
 /// Reason: the StatefulSets of instance groups are refused.
 pub const REFUSED: &str = "GroupsRefused";
 /// Reason: errands have failed.
-const FAILED: &str = "ErrandsFailed";
+const ERRANDS_FAILED: &str = "ErrandsFailed";
 
 /// All conditions. `status`: the new status, complete except for its conditions.
 pub fn findings(observed: &Observed, status: &BoshDeploymentStatus) -> Vec<Finding> {
@@ -87,7 +87,7 @@ fn ready_finding(observed: &Observed, status: &BoshDeploymentStatus) -> Finding 
     } else if group_problems.any(|(_, problem)| stateful_set::is_refusal(&problem.reason)) {
         no(REFUSED)
     } else if observed.errands.as_ref().is_some_and(has_failed) {
-        no(FAILED)
+        no(ERRANDS_FAILED)
     } else if status.total_instance_groups == status.deployed_instance_groups {
         no("ErrandsNotCompleted")
     } else {
@@ -130,7 +130,7 @@ fn errands_finding(errands: &Errands) -> Option<Finding> {
     Some(if failed > 0 {
         let mut parts = vec![format!("{failed} of {} errands failed", all.started)];
         parts.extend(all.failed);
-        finding(ERRANDS, False, FAILED, &parts.join("; "))
+        finding(ERRANDS, False, ERRANDS_FAILED, &parts.join("; "))
     } else if running > 0 {
         let message = format!("waiting for {running} of {} errands", all.started);
         finding(ERRANDS, Unknown, "Running", &message)

@@ -9,7 +9,7 @@ use boson_manifest::labels;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 
 /// Reason of the condition Ready, and of the event.
-const REASON: &str = "NamespaceNotServed";
+const NOT_SERVED_REASON: &str = "NamespaceNotServed";
 
 /// The status, and an event. `id`: the label with this value gives the namespace to this operator.
 pub fn unserved(object: &BoshDeployment, namespace: &str, id: &str, now: &Time) -> (BoshDeploymentStatus, Notice) {
@@ -23,9 +23,9 @@ pub fn unserved(object: &BoshDeployment, namespace: &str, id: &str, now: &Time) 
     let finding = Finding {
         kind: "Ready",
         status: ConditionStatus::False,
-        reason: REASON.into(),
+        reason: NOT_SERVED_REASON.into(),
         message: message.clone(),
     };
     conditions::set(&mut status.conditions, finding, object.metadata.generation, now);
-    (status, Notice::warning(REASON, message))
+    (status, Notice::warning(NOT_SERVED_REASON, message))
 }
