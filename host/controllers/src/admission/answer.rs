@@ -20,7 +20,6 @@ pub(super) struct Denial {
     pub is_temporary: bool,
 }
 
-/// What to answer.
 #[derive(Debug)]
 pub(super) struct Answer {
     pub outcome: &'static str,
@@ -49,7 +48,6 @@ impl Answer {
         Self::allow(outcome, warnings)
     }
 
-    /// Denies the request.
     pub fn deny(outcome: &'static str, message: String, is_temporary: bool) -> Self {
         Self {
             denial: Some(Denial { message, is_temporary }),

@@ -36,7 +36,6 @@ pub(crate) struct Keeper {
     cluster: Cluster,
     settings: Settings,
     served: Namespaces,
-    /// The operator's namespace.
     namespace: String,
 }
 

@@ -37,11 +37,9 @@ pub(super) struct Pair {
 pub(super) struct Material {
     /// The authority that signs.
     pub authority: Pair,
-    /// The next authority.
     pub next: Option<Pair>,
     /// The certificate of the previous authority: its leaf may still be served by a process.
     pub previous: Option<String>,
-    /// The serving certificate.
     pub leaf: Pair,
     /// The names of the serving certificate.
     pub names: Vec<String>,

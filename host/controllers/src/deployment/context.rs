@@ -15,7 +15,6 @@ use std::sync::Arc;
 /// Who owns the fields that this controller sets.
 pub const MANAGER: FieldManager = FieldManager("boson-manifest");
 
-/// What all reconciles share.
 pub(crate) struct Context {
     pub cluster: Cluster,
     pub events: Events,
@@ -30,11 +29,8 @@ pub(crate) struct Context {
 /// How manifests are converted.
 #[derive(Clone)]
 pub struct Conversion {
-    /// Loads and runs plugins.
     pub plugin_host: Arc<dyn PluginHost>,
-    /// Pulls components of plugins.
     pub components: Arc<dyn Components>,
-    /// Reads release images.
     pub images: Arc<dyn Images>,
     /// Reads documents from web servers.
     pub web: Arc<dyn Web>,

@@ -102,7 +102,6 @@ async fn prepare(run: &Reconcile<'_>) -> Result<Work, DeployError> {
     Ok(work)
 }
 
-/// The desired objects.
 async fn convert(run: &Reconcile<'_>, work: &mut Work) -> Result<Desired, DeployError> {
     let (gathered, providers) = conversion::gather(run, work).await?;
     // Links that cannot be stored are reported before minutes of rendering.

@@ -11,7 +11,7 @@ use boson_plugins::PluginProblem;
 /// Code of a call with a reply that violates the contract.
 const MALFORMED_REPLY_CODE: &str = "plugin-malformed-reply";
 
-/// What stopped it.
+/// Why a deployment was not applied.
 #[derive(Debug, thiserror::Error)]
 pub enum DeployError {
     /// The user's input is wrong; retrying does not help before it is fixed.

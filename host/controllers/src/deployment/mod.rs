@@ -69,7 +69,6 @@ pub struct Changes {
     due: Due,
 }
 
-/// How a pass ended.
 pub enum Ended {
     /// The deployment has its first status; none: it has changed since it was read.
     New(Option<Arc<BoshDeployment>>),

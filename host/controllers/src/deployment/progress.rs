@@ -11,11 +11,9 @@ pub struct Progress(Mutex<Known>);
 /// What is known so far.
 #[derive(Debug, Default)]
 pub struct Known {
-    /// How many steps are done.
     pub steps: i32,
     /// How many instance groups are services; none before the manifest is read.
     pub groups: Option<i32>,
-    /// The inputs of the deployment.
     pub inputs: BTreeSet<Input>,
     /// Digest of the documents and given values; none before they are read.
     pub inputs_digest: Option<String>,
@@ -24,12 +22,10 @@ pub struct Known {
 // === impl Progress ===
 
 impl Progress {
-    /// To read or to change.
     pub fn known(&self) -> MutexGuard<'_, Known> {
         self.0.lock()
     }
 
-    /// Adds inputs of the deployment.
     pub fn uses(&self, inputs: impl IntoIterator<Item = Input>) {
         self.known().inputs.extend(inputs);
     }

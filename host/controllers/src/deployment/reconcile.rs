@@ -41,7 +41,6 @@ pub struct Reconcile<'a> {
 
 /// The plugins that convert a deployment.
 pub struct ActivePlugins {
-    /// The stages to call.
     pub resolved: ResolvedPlugins,
     /// Those of them that come from ConfigMaps.
     pub picks: Vec<Pick>,
@@ -109,7 +108,6 @@ impl<'a> Reconcile<'a> {
         }
     }
 
-    /// Namespace and name.
     pub fn key(&self) -> Key {
         (self.namespace.to_string(), self.object.name_any())
     }

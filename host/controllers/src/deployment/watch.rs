@@ -20,7 +20,6 @@ use kube::runtime::reflector::{ObjectRef, Store};
 use kube::runtime::{WatchStreamExt, watcher};
 use std::sync::Arc;
 
-/// A deployment to reconcile.
 type Requeued = watches::Requeued<BoshDeployment>;
 
 pub fn watch(context: &Arc<Context>, namespace: &Option<String>) -> Watched<BoshDeployment> {

@@ -11,7 +11,6 @@ use std::sync::atomic::{AtomicBool, Ordering};
 /// Dry runs or writes at a time.
 pub const MAX_CONCURRENT_WRITES: usize = 8;
 
-/// Writes one object.
 pub async fn apply(run: &Reconcile<'_>, object: &Value) -> Result<(), Error> {
     run.context.cluster.apply_any(MANAGER, object).await.map(drop)
 }

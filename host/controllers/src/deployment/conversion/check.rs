@@ -25,7 +25,6 @@ const RECOVERABLE_CODES: &[&Code] = &[
     codes::DEPLOYMENT_URL_UNREAD,
 ];
 
-/// The result of a check.
 pub(crate) enum Checked {
     /// All errors with their positions, as in the condition of the deployment.
     Wrong(String),

@@ -14,7 +14,6 @@ use tracing::Span;
 /// Stages, for one reconcile.
 struct Traced {
     inner: SharedStages,
-    /// The span of the reconcile.
     span: Span,
 }
 

@@ -135,7 +135,6 @@ impl Work {
     }
 }
 
-/// A series for each group.
 pub fn series(
     groups: &[String],
     manifest: &Manifest,

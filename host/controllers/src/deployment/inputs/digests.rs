@@ -18,7 +18,6 @@ pub struct Source {
     pub name: String,
     /// None if it does not exist.
     pub digest: Option<String>,
-    /// Whether it is on a web server.
     pub is_url: bool,
 }
 

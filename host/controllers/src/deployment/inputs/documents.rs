@@ -143,7 +143,6 @@ impl Fetched {
     }
 }
 
-/// Parses each document once.
 fn parse(fetched: Fetched, share: Share) -> Documents {
     let (mut sources, mut errors, mut secrets) = (Sources::default(), Vec::new(), Secrets::default());
     let mut documents: Vec<Option<Arc<Document>>> = Vec::new();

@@ -19,7 +19,6 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::ResourceExt;
 use std::collections::BTreeSet;
 
-/// An object of the cluster.
 struct Fetched {
     /// Its name in diagnostics: `secret/db`.
     document: String,

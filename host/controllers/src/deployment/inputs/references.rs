@@ -31,7 +31,6 @@ pub struct Reference<'a> {
     pub pointer: String,
 }
 
-/// A document that was found.
 pub struct Found {
     /// Its name in diagnostics: `configmap/scale/ops`.
     pub name: String,
@@ -40,7 +39,6 @@ pub struct Found {
     pub digest: String,
 }
 
-/// The references in order.
 pub fn references(spec: &BoshDeploymentSpec) -> impl Iterator<Item = Reference<'_>> {
     // In the pointers, `-` stands for the index in a list.
     let parts = [

@@ -47,12 +47,10 @@ pub struct Site<'a> {
     pub values: &'a [Held],
     /// The Secret with the links from outside of the deployment.
     pub external: Option<&'a str>,
-    /// Names of Secrets.
     pub pull: Vec<String>,
     pub plugins: PodPlugins,
 }
 
-/// A desired QuarksJob.
 #[derive(Clone, Debug)]
 pub struct Job {
     pub name: String,
@@ -253,13 +251,11 @@ impl Site<'_> {
     }
 }
 
-/// The parts of a QuarksJob.
 struct Draft<'a> {
     name: String,
     init: Vec<Container>,
     commands: Vec<Command>,
     volumes: Vec<Volume>,
-    /// The volume with the values.
     values: Volume,
     /// By command: its files, and the series that each becomes a version of.
     outputs: Vec<Vec<(&'static str, &'a Series)>>,

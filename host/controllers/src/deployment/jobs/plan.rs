@@ -12,16 +12,13 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 /// Reason of a template that cannot become a Job.
 const REFUSED_REASON: &str = "Refused";
 
-/// What to do.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Todo {
     /// Apply it: it does not exist, or has ended with other inputs.
     Make,
     /// Delete it: it runs with other inputs, and must not write after the next one.
     End,
-    /// It is running.
     Wait,
-    /// It has succeeded.
     Done,
     /// It has failed, with the message of its condition.
     Failed(String),
@@ -43,7 +40,6 @@ pub fn todo(live: Option<&QuarksJob>, digest: &str) -> Todo {
     }
 }
 
-/// The digest of its inputs.
 fn inputs(job: &QuarksJob) -> Option<String> {
     let template = job.spec.template.members();
     let metadata = template.get("spec")?.get("template")?.get("metadata")?;

@@ -36,7 +36,6 @@ pub struct PodPlugins {
 
 /// A container that runs a command of the operator image.
 pub struct Command {
-    /// Name of the container.
     pub name: String,
     /// Subcommand of `host util`.
     pub command: &'static str,

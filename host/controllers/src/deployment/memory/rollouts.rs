@@ -8,7 +8,6 @@ use std::time::{Duration, Instant};
 /// A deployment that is not ready after this time no longer blocks the rollouts of others.
 const ROLLOUT_TIMEOUT: Duration = Duration::from_secs(600);
 
-/// Since when a deployment rolls.
 type Since = Option<Instant>;
 
 // === impl ByDeployment ===

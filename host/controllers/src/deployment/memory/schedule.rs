@@ -47,7 +47,6 @@ struct Changing {
 /// How the last conversion ended.
 #[derive(Clone, Copy, Debug)]
 struct Last {
-    /// Digest of the snapshot.
     observed: Digest,
     /// When that was.
     at: Instant,

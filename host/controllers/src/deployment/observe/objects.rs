@@ -75,7 +75,6 @@ pub async fn quotas(run: &Reconcile<'_>) -> Result<Vec<ResourceQuota>, Error> {
     }
 }
 
-/// A Secret of the namespace.
 pub async fn secret(run: &Reconcile<'_>, name: &str) -> Result<Option<Secret>, Error> {
     run.context.cluster.get(run.namespace, name).await
 }

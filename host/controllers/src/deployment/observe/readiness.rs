@@ -15,7 +15,6 @@ use kube::{Resource, ResourceExt};
 /// The instance groups, as their statuses report them.
 #[derive(Debug, Default)]
 pub struct Groups {
-    /// How many are ready.
     pub ready: i32,
     /// What is wrong with the others, by name.
     pub group_problems: Vec<(String, GroupProblem)>,
@@ -58,7 +57,6 @@ pub fn reported_groups(context: &Context, object: &BoshDeployment) -> Vec<(Strin
     context.cache.reported("QuarksStatefulSet", &uid)
 }
 
-/// Its instance groups.
 pub async fn groups(context: &Context, object: &BoshDeployment, namespace: &str) -> Result<Groups, Error> {
     let sets: Vec<QuarksStatefulSet> = owned(context, object, namespace).await?;
     Ok(Groups::of(sets.iter().map(|set| (set.name_any(), Reported::of(set)))))

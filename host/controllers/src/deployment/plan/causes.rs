@@ -3,7 +3,6 @@
 use boson_api::deployment::{Input, InputKind};
 use boson_api::{BoshDeploymentStatus, PluginUse};
 
-/// What may have caused a change.
 pub struct Causes<'a> {
     /// The status of the deployment before.
     pub status: Option<&'a BoshDeploymentStatus>,

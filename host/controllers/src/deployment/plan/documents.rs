@@ -108,7 +108,6 @@ impl Whose<'_> {
     }
 }
 
-/// A document to store.
 pub struct Document<'s> {
     pub series: &'s Series,
     pub texts: Texts,

@@ -6,7 +6,6 @@ use k8s_openapi::api::core::v1::ConfigMap;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use std::collections::BTreeSet;
 
-/// What may be garbage.
 pub struct Candidates<'a> {
     /// Versions of documents of the conversion: see [`documents`].
     pub versions: Vec<ObjectMeta>,
@@ -20,7 +19,6 @@ pub struct Candidates<'a> {
     pub keep: usize,
 }
 
-/// What to delete.
 #[derive(Debug, Default)]
 pub struct Garbage<'a> {
     pub secrets: Vec<&'a ObjectMeta>,

@@ -26,7 +26,6 @@ impl HeldBack {
         }
     }
 
-    /// Whether no group is held back.
     pub fn is_empty(&self) -> bool {
         self.groups.is_empty()
     }

@@ -23,7 +23,6 @@ pub struct JobSources {
 /// How the ConfigMaps that pods mount differ from those in the cluster.
 #[derive(Debug, Default, PartialEq)]
 pub struct Difference {
-    /// To create.
     pub create: Vec<ConfigMap>,
     /// Whose tags to update: only these annotations may change.
     pub tag: Vec<ConfigMap>,

@@ -65,7 +65,6 @@ pub struct Desired {
 /// The state in the cluster.
 #[derive(Debug, Default)]
 pub struct Live {
-    /// The objects of the deployment.
     pub objects: Vec<Value>,
     /// Whether claims hold its data; false if [`retention::needs_claims`] is.
     pub has_claims: bool,
@@ -83,23 +82,18 @@ pub struct Settings<'a> {
     pub operator_image: &'a str,
     /// Whether changes of instance groups wait.
     pub is_paused: bool,
-    /// Desired states of instances.
     pub states: InstanceStates<'a>,
-    /// What may have caused a change.
     pub causes: Causes<'a>,
 }
 
-/// What to do.
 pub enum Plan {
     /// Mark generated values as retained. Everything else waits for that: see [`retention`].
     Retain(Retaining),
-    /// Lead to the desired objects.
     Apply(Box<Applying>),
 }
 
 /// Generated values to mark as retained.
 pub struct Retaining {
-    /// QuarksSecrets to apply.
     pub secrets: objects::Plan,
     /// QuarksSecrets of variables that the manifest no longer has.
     pub removed: Vec<QuarksSecret>,

@@ -21,7 +21,6 @@ pub fn is_same(one: &Value, other: &Value) -> bool {
     one.kind() == other.kind() && one.name() == other.name()
 }
 
-/// Whether it is a service group.
 pub fn is_stateful_set(object: &Value) -> bool {
     object.kind() == Some(STATEFUL_SET)
 }

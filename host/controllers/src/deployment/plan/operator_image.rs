@@ -187,7 +187,6 @@ fn contract_version(container: &Value) -> Option<u32> {
     contract_variable(container)?["value"].as_str()?.parse().ok()
 }
 
-/// Its variable.
 fn contract_variable(container: &Value) -> Option<&Value> {
     let mut env = container["env"].as_array()?.iter();
     env.find(|one| one["name"] == contract::VARIABLE)

@@ -6,7 +6,6 @@ use boson_cluster::objects::annotation;
 use boson_manifest::labels;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 
-/// What to start.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Start<'s> {
     /// The value of the annotation.

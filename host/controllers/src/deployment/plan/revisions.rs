@@ -22,7 +22,6 @@ const REVISION_LENGTH: usize = 8;
 pub struct Revisions {
     /// Name of the rendered document. Pods name it, so that it is not deleted while one of them runs.
     document: String,
-    /// The digests of the instances.
     digests: ByInstance,
     revisions: ByInstance,
 }

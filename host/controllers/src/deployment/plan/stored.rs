@@ -4,7 +4,6 @@ use crate::deployment::error::DeployError;
 use boson_cluster::objects::versioned::Series;
 use k8s_openapi::api::core::v1::Secret;
 
-/// A stored version of a series.
 pub struct Stored {
     pub series: String,
     /// Name of the Secret.

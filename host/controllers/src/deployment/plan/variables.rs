@@ -14,7 +14,6 @@ const WAITING_REASON: &str = "Waiting";
 /// The state of a generated value.
 #[derive(Debug, PartialEq, Eq)]
 pub enum State {
-    /// It exists.
     Generated,
     /// It arrives without a change, for a reason that the QuarksSecret reports.
     Waiting(Option<String>),

@@ -10,9 +10,7 @@ use kube::ResourceExt;
 /// Errands of a deployment. Manual errands that were never started do not count.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Errands {
-    /// Those that run automatically.
     pub auto: Runs,
-    /// Those that a user started.
     pub manual: Runs,
 }
 
@@ -38,12 +36,10 @@ impl Runs {
             .extend(why.map(|why| format!("{}: {}", job.name_any(), why.message)));
     }
 
-    /// How many are running.
     pub fn running(&self) -> i32 {
         self.started - self.completed - i32::try_from(self.failed.len()).unwrap_or(i32::MAX)
     }
 
-    /// Whether all are completed.
     pub fn are_completed(&self) -> bool {
         self.started == self.completed
     }

@@ -11,7 +11,6 @@ use boson_cluster::client::Error;
 use boson_pipeline::Diagnostic;
 use boson_plugins::PluginProblem;
 
-/// Steps of a conversion.
 pub const CONVERSION_STEPS: i32 = 3;
 
 /// A conversion whose objects were applied.
@@ -34,9 +33,7 @@ pub struct Done {
 #[derive(Clone, Debug, Default)]
 pub struct Observed {
     pub generation: Option<i64>,
-    /// How the reconcile ended.
     pub outcome: Outcome,
-    /// Whether it wrote something.
     pub wrote: bool,
     /// How many of the [`CONVERSION_STEPS`] are completed.
     pub steps: i32,
@@ -81,7 +78,6 @@ pub enum Outcome {
     Partly(Problem),
     /// Something is missing that arrives without a change by the user.
     Waiting(String),
-    /// The user's input is wrong.
     Wrong(Problem),
     /// The cluster refuses the converted objects.
     Refused(Problem),
