@@ -8,9 +8,9 @@ use super::error::DeployError;
 use super::inputs;
 use super::manifest::Manifest;
 use super::observe;
-use super::plan::causes::Causes;
+use super::plan::events::causes::Causes;
 use super::plan::held_back::HeldBack;
-use super::plan::instance_states::InstanceStates;
+use super::plan::pods::instance_states::InstanceStates;
 use super::plan::{self, Applying, Desired, Live, Plan, Settings};
 use super::reconcile::Reconcile;
 use super::status::{Done, shadow_results};
@@ -42,7 +42,7 @@ pub async fn deploy(run: &Reconcile<'_>) -> Result<Done, DeployError> {
     act::plugins::count_shadows(run);
     let shadows = shadow_results(&run.plugins.shadows, &manifest);
     let mut warnings = run.plugins.warnings.clone();
-    warnings.extend(plan::idle_wrappers::warnings(&run.plugins.uses, &manifest.tree));
+    warnings.extend(plan::events::idle_wrappers::warnings(&run.plugins.uses, &manifest.tree));
     if desired.held_back.is_empty() {
         warnings.extend(instance_states(run).unknown(&applied.wanted));
     }
@@ -114,7 +114,7 @@ async fn convert(run: &Reconcile<'_>, work: &mut Work) -> Result<Desired, Deploy
     for (group, revisions) in rendered.revisions {
         revisions.give(&group, &mut objects);
     }
-    plan::serial::annotate(&plan::serial::update_after(&work.manifest.tree), &mut objects);
+    plan::pods::serial::annotate(&plan::pods::serial::update_after(&work.manifest.tree), &mut objects);
     Ok(Desired {
         objects,
         manifest: mem::take(&mut work.desired),

@@ -51,7 +51,7 @@ pub(crate) use context::Context;
 pub use context::Conversion;
 pub(crate) use conversion::check::Checked;
 pub(crate) use inputs::digest_now;
-pub(crate) use plan::retention::outlives_deployment;
+pub(crate) use plan::variables::retention::outlives_deployment;
 pub(crate) use plan::variables::variable_of;
 
 /// How long the watch events of our own writes may take.

@@ -6,10 +6,7 @@ use crate::deployment::context::MANAGER;
 use crate::deployment::error::DeployError;
 use crate::deployment::manifest::Manifest;
 use crate::deployment::observe;
-use crate::deployment::plan::documents::{Document, content, is_up_to_date};
-use crate::deployment::plan::provenance;
-use crate::deployment::plan::stored::Stored;
-use crate::deployment::plan::waiting::Waiting;
+use crate::deployment::plan::documents::{Document, PendingChange, Stored, content, is_up_to_date, provenance};
 use crate::deployment::reconcile::Reconcile;
 use boson_cluster::client::Created;
 use boson_cluster::objects::versioned::{Content, Next, Series};
@@ -22,19 +19,19 @@ use std::collections::BTreeMap;
 pub async fn store_manifest(run: &Reconcile<'_>, manifest: &Manifest) -> Result<(), DeployError> {
     let live = observe::secret(run, &run.names.with_ops()).await?;
     check_secret_owner(run, live.as_ref())?;
-    let waiting = match live.as_ref().filter(|_| run.object.spec.paused).cloned() {
+    let pending = match live.as_ref().filter(|_| run.object.spec.paused).cloned() {
         Some(live) => {
             manifest
-                .blocking(move |manifest| Waiting::of(&live, &manifest.tree))
+                .blocking(move |manifest| PendingChange::of(&live, &manifest.tree))
                 .await?
         }
         None => None,
     };
-    let with = |waiting: Option<&Waiting>| run.whose().with_ops(&manifest.tree, waiting);
-    let mut wanted = with(waiting.as_ref());
+    let with = |pending: Option<&PendingChange>| run.whose().with_ops(&manifest.tree, pending);
+    let mut wanted = with(pending.as_ref());
     // Two manifests may be too large for a Secret, in which one has a place.
-    for waiting in waiting.into_iter().flat_map(Waiting::shorter) {
-        wanted = wanted.or_else(|_| with(Some(&waiting)));
+    for pending in pending.into_iter().flat_map(PendingChange::shorter) {
+        wanted = wanted.or_else(|_| with(Some(&pending)));
     }
     let wanted = wanted.map_err(|error| manifest.error(error))?;
     if !live.is_some_and(|live| is_up_to_date(&wanted, &live)) {

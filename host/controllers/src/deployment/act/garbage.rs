@@ -2,8 +2,8 @@
 //! needs them.
 
 use crate::deployment::observe;
-use crate::deployment::plan::garbage::{Candidates, documents};
-use crate::deployment::plan::job_sources;
+use crate::deployment::plan::documents::garbage::{Candidates, documents};
+use crate::deployment::plan::pods::job_sources;
 use crate::deployment::reconcile::Reconcile;
 use boson_cluster::client::Error;
 use boson_cluster::objects::used::Used;

@@ -6,7 +6,7 @@ use crate::deployment::context::MANAGER;
 use crate::deployment::error::DeployError;
 use crate::deployment::manifest::Manifest;
 use crate::deployment::observe;
-use crate::deployment::plan::retention;
+use crate::deployment::plan::variables::retention;
 use crate::deployment::plan::variables::removed;
 use crate::deployment::reconcile::Reconcile;
 use boson_api::QuarksSecret;

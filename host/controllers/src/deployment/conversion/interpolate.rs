@@ -3,9 +3,7 @@
 use super::work::Work;
 use crate::deployment::error::DeployError;
 use crate::deployment::jobs;
-use crate::deployment::plan::documents::Document;
-use crate::deployment::plan::provenance;
-use crate::deployment::plan::stored::Stored;
+use crate::deployment::plan::documents::{Document, Stored, provenance};
 use crate::deployment::reconcile::Reconcile;
 use boson_api::deployment::ConversionMode;
 use boson_cluster::objects::versioned::Series;

@@ -16,7 +16,7 @@ use super::act;
 use super::error::{DeployError, Problem};
 use super::manifest::Manifest;
 use super::observe;
-use super::plan::stored::Stored;
+use super::plan::documents::Stored;
 use super::reconcile::Reconcile;
 use boson_api::QuarksJob;
 use boson_cluster::client::Error;

@@ -4,7 +4,7 @@ use crate::deployment::error::DeployError;
 use crate::deployment::observe::of_kind::of_kind;
 use crate::deployment::observe::{additional, rollouts};
 use crate::deployment::plan::Live;
-use crate::deployment::plan::retention::{needs_claims, outlives_deployment};
+use crate::deployment::plan::variables::retention::{needs_claims, outlives_deployment};
 use crate::deployment::reconcile::Reconcile;
 use boson_cluster::client::{Error, ErrorKind};
 use boson_cluster::objects;

@@ -1,29 +1,14 @@
 //! Decides what to write for a deployment: a pure function of what the conversion made, of the objects in the cluster,
 //! and of settings.
 
-mod active_pods;
-pub mod causes;
-pub mod change;
 pub mod documents;
 pub mod events;
-pub mod garbage;
 pub mod held_back;
-pub mod idle_wrappers;
-pub mod init_containers;
-pub mod instance_states;
-pub mod job_sources;
-pub mod manifest_version;
 pub mod object;
-pub mod operator_image;
+pub mod pods;
 pub mod post_deploy;
-pub mod provenance;
 pub mod quota;
-pub mod retention;
-pub mod revisions;
-pub mod serial;
-pub mod stored;
 pub mod variables;
-pub mod waiting;
 
 #[cfg(test)]
 mod tests;
@@ -35,12 +20,15 @@ use boson_cluster::objects;
 use boson_cluster::objects::drift::Drifted;
 use boson_manifest::dns::ACCOUNT;
 use boson_manifest::names::Names;
-use causes::Causes;
+use events::causes::Causes;
+use events::change;
 use held_back::HeldBack;
-use instance_states::InstanceStates;
-use job_sources::JobSources;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+use pods::instance_states::InstanceStates;
+use pods::job_sources::{self, JobSources};
+use pods::{active_pods, manifest_version, operator_image};
 use serde_json::Value;
+use variables::retention;
 
 /// Kinds whose objects become pods.
 const WORKLOADS: [&str; 6] = [

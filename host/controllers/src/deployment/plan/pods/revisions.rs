@@ -2,7 +2,7 @@
 //! rendered document has the digests of its instances and their revisions, and a new one takes those of the earlier
 //! ones that still exist, because pods use them. Pure.
 
-use super::object;
+use crate::deployment::plan::object;
 use crate::instance_revisions::{ByInstance, read, text};
 use boson_cluster::objects::{annotation, versioned};
 use boson_manifest::instances::Spread;

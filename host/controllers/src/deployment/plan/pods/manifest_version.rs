@@ -2,7 +2,7 @@
 //! changed. A new manifest that changes nothing about a group does not change its label either, so that it causes no
 //! write. Pure.
 
-use super::object::{is_same, is_stateful_set};
+use crate::deployment::plan::object::{is_same, is_stateful_set};
 use boson_cluster::client::AnyObject;
 use boson_cluster::objects;
 use boson_cluster::objects::versioned;

@@ -1,6 +1,8 @@
 //! The QuarksSecrets of a deployment: which variables have a value, which wait for one, and which the manifest no
 //! longer has. Pure.
 
+pub mod retention;
+
 use boson_api::{ConditionStatus, QuarksSecret};
 use boson_cluster::client::AnyObject;
 use boson_cluster::objects::{annotation, label};

@@ -2,7 +2,7 @@
 //! instance groups, the versions of their documents, and the causes; never a value. Pure.
 
 use super::causes::Causes;
-use super::object::{self, containers, group, is_group, is_same};
+use crate::deployment::plan::object::{self, containers, group, is_group, is_same};
 use boson_cluster::client::{AnyObject, Notice};
 use boson_cluster::objects::Plan;
 use boson_cluster::objects::versioned;

@@ -9,7 +9,7 @@
 //! # Assumptions
 //! Claims carry the deployment's label, as those of instance groups do.
 
-use super::object;
+use crate::deployment::plan::object;
 use boson_api::QuarksSecret;
 use boson_api::deployment::Retain;
 use boson_api::secret::ReclaimPolicy;

@@ -11,16 +11,16 @@ const MAX_COMPARED_PAIRS: usize = 100_000_000;
 
 /// What waits.
 #[derive(Debug)]
-pub struct Waiting {
+pub struct PendingChange {
     /// The text of the manifest from before the pause; empty if it is not known any more.
     before: String,
     /// What differs, as `bosh deploy` shows it; none if this takes too long, or has no place.
     changes: Option<String>,
 }
 
-// === impl Waiting ===
+// === impl PendingChange ===
 
-impl Waiting {
+impl PendingChange {
     /// None: nothing waits. `live`: the Secret with the manifest of the last reconcile; `manifest`: the present one.
     pub fn of(live: &Secret, manifest: &Tree) -> Option<Self> {
         let data = live.data.as_ref()?;
@@ -99,29 +99,29 @@ mod tests {
     fn long_lists_are_not_compared_and_a_manifest_without_a_place_is_unknown_until_the_pause_ends() {
         let list = |word: &str| Tree::object().with("list", Tree::Array(vec![word.into(); 20_000]));
         let running = secret(stored_documents::manifest(&list("one")));
-        let waiting = Waiting::of(&running, &list("two")).unwrap();
-        assert!(waiting.changes.is_none() && waiting.before.contains("one"));
-        let [_, unknown] = waiting.shorter();
+        let pending = PendingChange::of(&running, &list("two")).unwrap();
+        assert!(pending.changes.is_none() && pending.before.contains("one"));
+        let [_, unknown] = pending.shorter();
         let mut stored = stored_documents::manifest(&list("two"));
         stored.extend(unknown.texts());
-        let next = Waiting::of(&secret(stored), &list("three")).unwrap();
+        let next = PendingChange::of(&secret(stored), &list("three")).unwrap();
         assert_eq!((next.before.as_str(), next.changes), ("", None));
     }
 
     #[test]
     fn the_manifest_from_before_the_pause_is_kept_over_several_changes_and_no_value_is_shown() {
         let running = stored_documents::manifest(&manifest("one"));
-        assert!(Waiting::of(&secret(running.clone()), &manifest("one")).is_none());
-        let first = Waiting::of(&secret(running.clone()), &manifest("two")).unwrap();
+        assert!(PendingChange::of(&secret(running.clone()), &manifest("one")).is_none());
+        let first = PendingChange::of(&secret(running.clone()), &manifest("two")).unwrap();
         assert_eq!(first.before, running[MANIFEST]);
         let expected = "  properties:\n-   word: \"<redacted>\"\n+   word: \"<redacted>\"\n";
         assert_eq!(first.changes.as_deref(), Some(expected));
         let mut stored = stored_documents::manifest(&manifest("two"));
         stored.extend(first.texts());
-        let second = Waiting::of(&secret(stored.clone()), &manifest("three")).unwrap();
+        let second = PendingChange::of(&secret(stored.clone()), &manifest("three")).unwrap();
         assert_eq!(second.before, running[MANIFEST]);
         assert!(
-            Waiting::of(&secret(stored), &manifest("one")).is_none(),
+            PendingChange::of(&secret(stored), &manifest("one")).is_none(),
             "the change was taken back"
         );
     }

@@ -1,7 +1,7 @@
 //! Services of groups with active/passive probes. Pods from before the probes cannot tell whether they are active, so
 //! the Service of such a group leads to all pods until the probes are rolled out and a pod is active. Pure.
 
-use super::object::{self, is_same, is_stateful_set};
+use crate::deployment::plan::object::{self, is_same, is_stateful_set};
 use boson_api::QuarksStatefulSet;
 use boson_manifest::labels;
 use serde::Deserialize;

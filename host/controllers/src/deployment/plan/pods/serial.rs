@@ -3,7 +3,7 @@
 //! As in BOSH, a serial group is updated after all groups before it, and is a barrier: the groups after it follow when
 //! it is done. Only what is written counts. By BOSH's default, all groups would wait for each other.
 
-use super::object;
+use crate::deployment::plan::object;
 use boson_cluster::client::AnyObject;
 use boson_document::Tree;
 use boson_manifest::group::InstanceGroup;

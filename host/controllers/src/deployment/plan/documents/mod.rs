@@ -1,6 +1,13 @@
 //! The Secrets between the steps of a conversion. Pure.
 
-use super::waiting::Waiting;
+pub mod garbage;
+mod pending_change;
+pub mod provenance;
+mod stored;
+
+pub use pending_change::PendingChange;
+pub use stored::Stored;
+
 use crate::codes;
 use boson_cluster::objects::versioned::{Content, Series};
 use boson_document::Tree;
@@ -34,11 +41,11 @@ impl Whose<'_> {
     ///
     /// # Errors
     /// It is larger than a Secret may be.
-    pub fn with_ops(self, document: &Tree, waiting: Option<&Waiting>) -> Result<Secret, Diagnostic> {
+    pub fn with_ops(self, document: &Tree, pending: Option<&PendingChange>) -> Result<Secret, Diagnostic> {
         let labels = self.labels(secret_type::WITH_OPS, None);
         let name = self.names.with_ops();
         let mut texts = stored_documents::manifest(document);
-        texts.extend(waiting.map(Waiting::texts).unwrap_or_default());
+        texts.extend(pending.map(PendingChange::texts).unwrap_or_default());
         let content = content(&name, texts)?;
         let mut annotations = plain::tags(document, None);
         annotations.extend(content.annotations);

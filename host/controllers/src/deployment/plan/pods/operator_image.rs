@@ -4,7 +4,7 @@
 
 use super::init_containers;
 use super::job_sources::JobSources;
-use super::object::{self, PODS, containers, is_same, is_stateful_set};
+use crate::deployment::plan::object::{self, PODS, containers, is_same, is_stateful_set};
 use crate::{instance_revisions, resources};
 use boson_api::OutdatedGroup;
 use boson_cluster::client::AnyObject;

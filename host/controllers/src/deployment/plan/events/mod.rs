@@ -1,5 +1,9 @@
 //! The events of a deployment: what is wrong, and what in its manifest has no effect. Pure.
 
+pub mod causes;
+pub mod change;
+pub mod idle_wrappers;
+
 use crate::codes::PLUGIN_SHADOW_DIFFERS;
 use crate::deployment::status::{Observed, Outcome, REFUSED};
 use crate::stateful_set;

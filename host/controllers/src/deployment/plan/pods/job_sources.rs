@@ -2,8 +2,9 @@
 //! content, so pods of an earlier version keep theirs. The step that renders templates has stored the sources beside
 //! its result. Pure.
 
-use super::documents::Whose;
-use super::{init_containers, object};
+use super::init_containers;
+use crate::deployment::plan::documents::Whose;
+use crate::deployment::plan::object;
 use boson_manifest::labels;
 use boson_manifest::names::{NameError, label_value};
 use boson_pipeline::convert::job_sources::{FILE, Packed};

@@ -1,7 +1,7 @@
 //! Desired states of instances, which users ask for beside the manifest. Each QuarksStatefulSet gets those of its
 //! group. An ignored instance must not be lost with a change of the manifest. Pure.
 
-use super::object;
+use crate::deployment::plan::object;
 use crate::codes;
 use boson_api::{InstanceState, PodState, QuarksStatefulSetSpec};
 use boson_cluster::client::AnyObject;

@@ -3,7 +3,7 @@
 //! a second apart. So a pod whose job sources the operator has mounts them instead, and the container that renders them
 //! also installs the process wrapper. Pure.
 
-use super::object::{self, PODS};
+use crate::deployment::plan::object::{self, PODS};
 use boson_manifest::copier::{self, RELEASES};
 use boson_manifest::{contract, wrapper};
 use boson_pipeline::convert::job_sources::{FILE, root};
