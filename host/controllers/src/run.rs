@@ -102,7 +102,7 @@ pub async fn run(
     let running = Running::new(config.concurrency, &cluster, health.clone(), scope.clone(), stopping);
     let work = || async {
         let controlling = controllers(&config, cluster.clone(), scope.clone(), running.clone(), &plugins, &key);
-        let keeping = OptionFuture::from(keeper.as_ref().map(Keeper::keep));
+        let keeping = OptionFuture::from(keeper.as_ref().map(Keeper::run));
         let beside = async {
             tokio::select! {
                 _ = join(keeping, history::keep(&plugins, &cluster)) => {}

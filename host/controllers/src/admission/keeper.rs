@@ -70,7 +70,7 @@ impl Keeper {
 
     /// Keeps all up to date, for ever. Only the leader does this: two versions of the operator would overwrite each
     /// other.
-    pub(crate) async fn keep(&self) {
+    pub(crate) async fn run(&self) {
         let mut changes = pin!(self.changes());
         loop {
             let wake = match self.reconcile().await {

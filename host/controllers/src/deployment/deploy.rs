@@ -2,7 +2,7 @@
 //! after each step, and stopping where the cluster has to do something first.
 
 use super::act;
-use super::conversion::variables::{Depth, asked};
+use super::conversion::variables::{Depth, request_values};
 use super::conversion::{self, Work, with_tracing};
 use super::error::DeployError;
 use super::inputs;
@@ -44,7 +44,7 @@ pub async fn deploy(run: &Reconcile<'_>) -> Result<Done, DeployError> {
     let mut warnings = run.plugins.warnings.clone();
     warnings.extend(plan::events::idle_wrappers::warnings(&run.plugins.uses, &manifest.tree));
     if desired.held_back.is_empty() {
-        warnings.extend(instance_states(run).unknown(&applied.wanted));
+        warnings.extend(instance_states(run).unknown_instances(&applied.wanted));
     }
     warnings.extend(manifest.secrets.scrub(manifest.warnings, &manifest.sources));
     Ok(Done {
@@ -72,16 +72,16 @@ async fn prepare(run: &Reconcile<'_>) -> Result<Work, DeployError> {
     manifest.check_errors(errors)?;
     let given = Values::of(&held).map_err(|errors| manifest.errors(errors))?.given;
     act::documents::store_manifest(run, &manifest).await?;
-    let asked = asked(run, stages.clone(), &mut manifest, &given, Depth::Releases).await?;
-    let removed = act::variables::request(run, &manifest, asked.secrets).await?;
-    held.extend(inputs::generated(run, &asked.variables).await?);
+    let requested = request_values(run, stages.clone(), &mut manifest, &given, Depth::Releases).await?;
+    let removed = act::variables::request(run, &manifest, requested.secrets).await?;
+    held.extend(inputs::generated(run, &requested.variables).await?);
     let values = Values::of(&held).map_err(|errors| manifest.errors(errors))?;
     manifest.secrets_mut().add(values.secrets());
     let mut work = Work {
         stages,
         manifest,
         without_values,
-        variables: asked.variables,
+        variables: requested.variables,
         removed,
         held,
         values,
@@ -112,7 +112,7 @@ async fn convert(run: &Reconcile<'_>, work: &mut Work) -> Result<Desired, Deploy
     let objects = conversion::objects(run, work, rendered.groups).await?;
     let mut objects = conversion::links::add(run, work, objects, links)?;
     for (group, revisions) in rendered.revisions {
-        revisions.give(&group, &mut objects);
+        revisions.annotate_pods(&group, &mut objects);
     }
     plan::pods::serial::annotate(&plan::pods::serial::update_after(&work.manifest.tree), &mut objects);
     Ok(Desired {
@@ -139,7 +139,7 @@ async fn apply(run: &Reconcile<'_>, desired: &Desired, manifest: &Manifest) -> R
         .into_iter()
         .filter(|object| !desired.held_back.owns(object))
         .collect();
-    if let Some(error) = instance_states(run).refusal(&plan.wanted, &live) {
+    if let Some(error) = instance_states(run).ignored_instance_error(&plan.wanted, &live) {
         return Err(manifest.refused(vec![error]));
     }
     act::act(run, &plan, manifest).await?;

@@ -251,7 +251,7 @@ impl Context {
                 (observed, snapshot.after(&written))
             }
             (observed, _) => {
-                schedule.open(key);
+                schedule.forget_outcome(key);
                 return observed.map(|observed| Converted {
                     retry: (observed.outcome != Outcome::Applied).then_some(FALLBACK_INTERVAL),
                     observed,
@@ -262,7 +262,7 @@ impl Context {
         let has_failed = observed.outcome != Outcome::Applied;
         Ok(Converted {
             observed,
-            retry: schedule.ended(key, snapshot.digest(), has_failed, Instant::now()),
+            retry: schedule.record_end(key, snapshot.digest(), has_failed, Instant::now()),
             expected: (!written.is_empty()).then_some(snapshot),
         })
     }

@@ -62,7 +62,7 @@ fn retry_pulling(context: &Context, namespace: Option<String>, source: &Source) 
     let users = context.memory.pulls.users(namespace, source);
     for user in &users {
         let namespace = user.namespace.clone().unwrap_or_default();
-        context.memory.schedule.retry(&(namespace, user.name.clone()));
+        context.memory.schedule.forget_failure(&(namespace, user.name.clone()));
     }
     users
 }

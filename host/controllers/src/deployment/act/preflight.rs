@@ -20,7 +20,7 @@ use serde_json::{Value, json};
 /// Fails if the plan cannot be carried out as a whole.
 pub async fn preflight(run: &Reconcile<'_>, plan: &Applying, manifest: &Manifest) -> Result<(), DeployError> {
     check_names(run, plan.objects.new_objects()).await?;
-    if let Some(name) = plan.leaving() {
+    if let Some(name) = plan.terminating_service() {
         return Err(DeployError::Waiting(format!("Service '{name}' to be deleted")));
     }
     dry_run(run, &plan.objects, manifest).await?;

@@ -43,11 +43,11 @@ pub async fn write(
     match context.cluster.set_status(MANAGER, object, new).await {
         // A write that changes nothing causes no watch event: the cached object is already current.
         Ok(now) if now.resource_version() != object.resource_version() => {
-            schedule.replaced(key, object.resource_version());
+            schedule.record_replaced(key, object.resource_version());
         }
         Ok(_) => {}
         // The watch event of the other change requeues the object; what could not be reported now must be found again.
-        Err(error) if error.is_race() => schedule.open(key),
+        Err(error) if error.is_race() => schedule.forget_outcome(key),
         Err(error) => return Err(error),
     }
     Ok(())

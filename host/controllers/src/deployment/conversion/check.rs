@@ -2,7 +2,7 @@
 //! needs no release. It calls the same functions as the controller, and writes nothing.
 
 use super::merge;
-use super::variables::{Depth, asked};
+use super::variables::{Depth, request_values};
 use crate::codes;
 use crate::deployment::context::Context;
 use crate::deployment::error::DeployError;
@@ -79,8 +79,8 @@ async fn check(run: &Reconcile<'_>) -> Result<Vec<String>, DeployError> {
         return Ok(sentences(&reported, &manifest.sources));
     }
     let given = Values::of(&given).map_err(|errors| manifest.errors(errors))?.given;
-    let asked = asked(run, stages, &mut manifest, &given, Depth::Manifest).await?;
-    let reported = [manifest.warnings, asked.warnings].concat();
+    let requested = request_values(run, stages, &mut manifest, &given, Depth::Manifest).await?;
+    let reported = [manifest.warnings, requested.warnings].concat();
     let reported = manifest.secrets.scrub(reported, &manifest.sources);
     Ok(sentences(&reported, &manifest.sources))
 }

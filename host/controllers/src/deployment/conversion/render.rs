@@ -44,7 +44,7 @@ pub async fn render(run: &Reconcile<'_>, work: &mut Work, gathered: Vec<Gathered
         let revisions = |digests| Revisions::of(&one.secret.metadata, &work.existing, digests, &indexes);
         let revisions = instances.and_then(revisions);
         let mut annotations = work.annotations(Some(name));
-        annotations.extend(revisions.iter().flat_map(Revisions::of_document));
+        annotations.extend(revisions.iter().flat_map(Revisions::annotations));
         work.stamp(run, &one, &annotations).await?;
         let sources = one.find(job_sources::KEY);
         if let Some(packed) = sources.and_then(|stored| job_sources::pack(stored, &mut remaining)) {
@@ -119,10 +119,10 @@ async fn in_pods(
     let groups: Vec<_> = groups.collect();
     let site = work.site(run, Stage::Render).await?;
     let job = jobs::rendering(&site, &groups, &releases)?;
-    let left = jobs::output_by_group(run, &job, series, &mut work.manifest).await?;
-    let failed = gathered.iter().zip(&left.stored).filter(|(_, stored)| stored.is_none());
-    if let Some(wrong) = left.wrong {
+    let outputs = jobs::output_by_group(run, &job, series, &mut work.manifest).await?;
+    let failed = gathered.iter().zip(&outputs.stored).filter(|(_, stored)| stored.is_none());
+    if let Some(wrong) = outputs.wrong {
         work.held_back.add(failed.map(|(one, _)| one.group.name.clone()), wrong);
     }
-    Ok(left.stored)
+    Ok(outputs.stored)
 }

@@ -16,7 +16,7 @@ use serde_json::Value;
 use std::sync::Arc;
 
 /// What a manifest needs before it can be converted.
-pub struct Asked {
+pub struct RequestedValues {
     /// Variables that need a value.
     pub variables: Vec<Variable>,
     /// A QuarksSecret for each.
@@ -35,13 +35,13 @@ pub enum Depth {
 }
 
 /// The QuarksSecrets to apply, after the checks of the manifest that need no values.
-pub async fn asked(
+pub async fn request_values(
     run: &Reconcile<'_>,
     stages: SharedStages,
     manifest: &mut Manifest,
     given: &Table,
     depth: Depth,
-) -> Result<Asked, DeployError> {
+) -> Result<RequestedValues, DeployError> {
     // The checked document holds given values, and checks may quote what they refuse.
     manifest.secrets_mut().add(Secrets::of(&given.to_tree()));
     let (deployment, given, own) = (run.deployment.clone(), given.clone(), stages.clone());
@@ -56,7 +56,7 @@ pub async fn asked(
     match converted {
         Ok((objects, reported)) => {
             warnings.extend(reported);
-            Ok(Asked {
+            Ok(RequestedValues {
                 variables: wanted.variables,
                 secrets: owned::of_kind(run, &*stages, objects, "QuarksSecret", manifest)?,
                 warnings,

@@ -45,7 +45,7 @@ struct Fetched {
     /// By reference: what it names, and its state.
     sources: Vec<Source>,
     /// Set when they are too large together; later documents are not kept.
-    excess: Option<Diagnostic>,
+    size_error: Option<Diagnostic>,
 }
 
 /// Reads all documents, and notes their digests.
@@ -73,7 +73,7 @@ async fn read_all(run: &Reconcile<'_>) -> Result<Documents, DeployError> {
     .await?;
     let most = budget.most(Class::Documents);
     let heavy = (weight > most).then(|| sizes::memory_error(&fetched.sizes(), weight, most));
-    if let Some(error) = fetched.excess.clone().or(heavy) {
+    if let Some(error) = fetched.size_error.clone().or(heavy) {
         return Ok(Documents {
             errors: vec![error],
             found: fetched.sources,
@@ -104,7 +104,7 @@ async fn fetch_all(run: &Reconcile<'_>, most: u64) -> Result<Fetched, DeployErro
         let to = reference.to;
         let found = match to.kind {
             // It would be dropped anyway: a server may answer any number of addresses.
-            ReferenceType::Url if fetched.excess.is_some() => None,
+            ReferenceType::Url if fetched.size_error.is_some() => None,
             ReferenceType::Url => Some(fetch(&*run.context.conversion.web, &to.name).await),
             _ => Some(read_object(&run.context.cluster, run.namespace, to, reference.key).await?),
         };
@@ -114,13 +114,13 @@ async fn fetch_all(run: &Reconcile<'_>, most: u64) -> Result<Fetched, DeployErro
         fetched.sources.push(source(reference, digest));
         fetched.order.push(fetched.found.len());
         if let Some(found) = found
-            && fetched.excess.is_none()
+            && fetched.size_error.is_none()
         {
             let times = (nth..all.len()).filter(|later| same(nth, *later)).count();
             let place = |error: Diagnostic| error.in_document("boshdeployment").at(&reference.pointer);
             fetched.found.push(found.map_err(place));
             fetched.times.push(times);
-            fetched.excess = sizes::size_error(&fetched.sizes(), most);
+            fetched.size_error = sizes::size_error(&fetched.sizes(), most);
         }
     }
     Ok(fetched)

@@ -31,7 +31,7 @@ use kube::ResourceExt;
 use plan::Todo;
 
 /// The output of a job with a container for each group.
-pub struct Left {
+pub struct GroupOutputs {
     /// By group; none if its container failed.
     pub stored: Vec<Option<Stored>>,
     /// What is wrong with the others.
@@ -99,9 +99,9 @@ pub async fn output_by_group(
     job: &Job,
     series: &[Series],
     manifest: &mut Manifest,
-) -> Result<Left, DeployError> {
+) -> Result<GroupOutputs, DeployError> {
     match output(run, job, series, manifest).await {
-        Ok(stored) => Ok(Left {
+        Ok(stored) => Ok(GroupOutputs {
             stored: stored.into_iter().map(Some).collect(),
             wrong: None,
         }),
@@ -109,7 +109,7 @@ pub async fn output_by_group(
             let stored = stored_output(run, job, series).await?;
             if stored.iter().any(Option::is_some) {
                 let wrong = Some(wrong);
-                Ok(Left { stored, wrong })
+                Ok(GroupOutputs { stored, wrong })
             } else {
                 Err(DeployError::Wrong(wrong))
             }

@@ -114,7 +114,7 @@ impl Schedule {
     }
 
     /// The conversion of this snapshot has ended. Returns when to retry it, if it has failed.
-    pub fn ended(&self, key: &Key, observed: Digest, has_failed: bool, at: Instant) -> Option<Duration> {
+    pub fn record_end(&self, key: &Key, observed: Digest, has_failed: bool, at: Instant) -> Option<Duration> {
         let mut failures = 0;
         self.set(key, |last| {
             if has_failed {
@@ -127,12 +127,12 @@ impl Schedule {
     }
 
     /// Forgets the last outcome, so that the next reconcile converts.
-    pub fn open(&self, key: &Key) {
+    pub fn forget_outcome(&self, key: &Key) {
         self.set(key, |_| None);
     }
 
     /// Forgets a failed outcome, so that the next reconcile converts.
-    pub fn retry(&self, key: &Key) {
+    pub fn forget_failure(&self, key: &Key) {
         self.set(key, |last| last.filter(|last| last.failures == 0));
     }
 
@@ -149,7 +149,7 @@ impl Schedule {
     }
 
     /// The status of this version of the object was replaced.
-    pub fn replaced(&self, key: &Key, version: Option<String>) {
+    pub fn record_replaced(&self, key: &Key, version: Option<String>) {
         let mut deployments = self.deployments.lock();
         deployments.entry(key.clone()).or_default().replaced = version;
     }
@@ -176,11 +176,11 @@ mod tests {
 
     impl Schedule {
         fn good(&self, key: &Key, observed: Digest, now: Instant) {
-            assert_eq!(self.ended(key, observed, false, now), None);
+            assert_eq!(self.record_end(key, observed, false, now), None);
         }
 
         fn bad(&self, key: &Key, observed: Digest, now: Instant) -> Duration {
-            self.ended(key, observed, true, now).unwrap()
+            self.record_end(key, observed, true, now).unwrap()
         }
     }
 
@@ -191,7 +191,7 @@ mod tests {
         assert_eq!(schedule.due(&key(), digest("a"), now), Due::Now);
         schedule.good(&key(), digest("a"), now);
         assert_eq!(schedule.due(&key(), digest("a"), now), Due::Nothing);
-        schedule.open(&key());
+        schedule.forget_outcome(&key());
         assert_eq!(schedule.due(&key(), digest("a"), now), Due::Now);
     }
 
@@ -251,8 +251,8 @@ mod tests {
     #[test]
     fn a_replaced_version_stays_known_while_the_outcome_is_open() {
         let schedule = Schedule::default();
-        schedule.replaced(&key(), Some("7".into()));
-        schedule.open(&key());
+        schedule.record_replaced(&key(), Some("7".into()));
+        schedule.forget_outcome(&key());
         assert!(schedule.is_replaced(&key(), Some(&"7".into())));
     }
 
@@ -260,7 +260,7 @@ mod tests {
     fn what_is_deleted_is_forgotten() {
         let schedule = Schedule::default();
         schedule.good(&key(), digest("a"), Instant::now());
-        schedule.replaced(&key(), Some("7".into()));
+        schedule.record_replaced(&key(), Some("7".into()));
         assert!(schedule.is_replaced(&key(), Some(&"7".into())) && !schedule.is_replaced(&key(), Some(&"8".into())));
         schedule.forget(&key());
         assert!(schedule.deployments.lock().is_empty());

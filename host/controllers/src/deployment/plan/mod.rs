@@ -112,7 +112,7 @@ pub fn plan(desired: &Desired, live: &Live, settings: &Settings<'_>) -> Plan {
     let groups = wanted.iter_mut().filter(|object| object::is_stateful_set(object));
     // If it is false, too: it takes back what `act::pause` has set.
     groups.for_each(|group| group["spec"]["paused"] = settings.is_paused.into());
-    settings.states.give(&mut wanted);
+    settings.states.set_in(&mut wanted);
     // In the other mode these jobs are leftovers, to be deleted.
     let is_known =
         |object: &&Value| settings.mode == ConversionMode::InProcess || !is_conversion_job(object, settings.names);
@@ -183,7 +183,7 @@ impl Applying {
     }
 
     /// Name of a Service that is still being deleted and must be created again.
-    pub fn leaving(&self) -> Option<&str> {
+    pub fn terminating_service(&self) -> Option<&str> {
         let leaving = self.objects.replace.iter().find(|old| old.is_going())?;
         leaving.name()
     }

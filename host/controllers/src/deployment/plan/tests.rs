@@ -149,7 +149,7 @@ fn a_service_that_is_still_being_deleted_is_waited_for() {
     let wanted = desired(&[service("d-web", "web")]);
     let leaving = |there: &Value| {
         let plan = applying(&wanted, &live(std::slice::from_ref(there)), ConversionMode::InProcess);
-        plan.leaving().map(str::to_string)
+        plan.terminating_service().map(str::to_string)
     };
     assert_eq!(leaving(&with_address), None, "it is deleted and created again");
     with_address["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z".into();

@@ -21,7 +21,7 @@ pub struct InstanceStates<'a> {
 
 impl InstanceStates<'_> {
     /// Tells each QuarksStatefulSet its states.
-    pub fn give(self, objects: &mut [Value]) {
+    pub fn set_in(self, objects: &mut [Value]) {
         if self.all.is_empty() {
             return;
         }
@@ -38,7 +38,7 @@ impl InstanceStates<'_> {
 
     /// Warnings about states of instances that the deployment does not have, such as those with a misspelt name.
     /// `sets`: all its QuarksStatefulSets.
-    pub fn unknown(self, sets: &[Value]) -> Vec<Diagnostic> {
+    pub fn unknown_instances(self, sets: &[Value]) -> Vec<Diagnostic> {
         let sets = || sets.iter().filter(|object| object::is_stateful_set(object));
         let known: Vec<&str> = sets().map(object::group).collect();
         let warning = |state: &InstanceState| {
@@ -77,7 +77,7 @@ impl InstanceStates<'_> {
     }
 
     /// The error if ignored instances would be deleted, or their indexes would be those of others.
-    pub fn refusal(self, wanted: &[Value], live: &[Value]) -> Option<Diagnostic> {
+    pub fn ignored_instance_error(self, wanted: &[Value], live: &[Value]) -> Option<Diagnostic> {
         let placed = |objects: &[Value], group: &str, index: usize| {
             let mut sets = objects.iter().filter(|object| object::is_stateful_set(object));
             let spec = sets.find(|set| object::group(set) == group).and_then(spec_of)?;
@@ -154,7 +154,7 @@ mod tests {
                 set("db", &[], &[]),
                 set("other", &[], &[]),
             ];
-            InstanceStates { all: &all, spread }.give(&mut sets);
+            InstanceStates { all: &all, spread }.set_in(&mut sets);
             sets.map(|set| set["spec"]["instances"].clone())
         };
         let of_web = |zone: &str, ordinal: u32| json!([{"replacePodsCreatedBefore": time}, {"zone": zone, "ordinal": ordinal, "ignored": true}]);
@@ -175,7 +175,7 @@ mod tests {
             all: &all,
             spread: Spread::Total,
         };
-        let warnings = given.unknown(&[set("web", &[], &[])]);
+        let warnings = given.unknown_instances(&[set("web", &[], &[])]);
         let messages: Vec<&str> = warnings.iter().map(|one| one.message.as_str()).collect();
         assert_eq!(
             messages,
@@ -185,7 +185,7 @@ mod tests {
             ]
         );
         assert!(warnings[1].help.as_ref().unwrap().contains("'web'"), "{warnings:?}");
-        assert!(InstanceStates::default().unknown(&[]).is_empty());
+        assert!(InstanceStates::default().unknown_instances(&[]).is_empty());
     }
 
     #[test]
@@ -196,7 +196,7 @@ mod tests {
                 all: &all,
                 spread: Spread::Total,
             };
-            states.refusal(wanted, live).map(|error| error.message)
+            states.ignored_instance_error(wanted, live).map(|error| error.message)
         };
         let (three, two) = ([set("web", &[], &[]), set("db", &[], &[])], [set("web", &[], &[])]);
         let with = |mut sets: [Value; 2], count: u32| {

@@ -83,7 +83,7 @@ impl Revisions {
     }
 
     /// The annotations of the document.
-    pub fn of_document(&self) -> BTreeMap<String, String> {
+    pub fn annotations(&self) -> BTreeMap<String, String> {
         [
             (labels::INSTANCE_DIGESTS.into(), text(&self.digests)),
             (labels::INSTANCE_REVISIONS.into(), text(&self.revisions)),
@@ -92,7 +92,7 @@ impl Revisions {
     }
 
     /// Gives the pods of the group's QuarksStatefulSet their annotations.
-    pub fn give(&self, group: &str, objects: &mut [Value]) {
+    pub fn annotate_pods(&self, group: &str, objects: &mut [Value]) {
         let value = label_value(group);
         let is_of_group = |object: &&mut Value| object::is_stateful_set(object) && object::group(object) == value;
         for object in objects.iter_mut().filter(is_of_group) {
@@ -142,7 +142,7 @@ mod tests {
         ObjectMeta {
             name: Some(name.into()),
             uid: Some(format!("{uid}-0000-0000")),
-            annotations: given.map(Revisions::of_document),
+            annotations: given.map(Revisions::annotations),
             ..ObjectMeta::default()
         }
     }
@@ -236,7 +236,7 @@ mod tests {
         };
         let mut objects = [set("g"), set("other")];
         let revisions = revisions(&document("d.bpm.g-v1", "11111111", None), &[], digests(&["a"])).unwrap();
-        revisions.give("g", &mut objects);
+        revisions.annotate_pods("g", &mut objects);
         let annotations = |object: &Value| object.pointer(POD_METADATA).unwrap()["annotations"].clone();
         let expected = json!({labels::INSTANCE_REVISIONS: r#"{"z":["11111111"]}"#, labels::RENDERED_AS: "d.bpm.g-v1"});
         assert_eq!(annotations(&objects[0]), expected);
