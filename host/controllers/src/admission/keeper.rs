@@ -96,7 +96,7 @@ impl Keeper {
     }
 
     /// Creates the Secret. Of several processes only one succeeds, and all use its Secret.
-    pub(super) async fn make(&self) -> Result<(), KeeperError> {
+    pub(super) async fn create_secret(&self) -> Result<(), KeeperError> {
         let material = self.make_material(Step::Make, None).await?;
         match self.cluster.create(MANAGER, &self.secret(None, &material)).await? {
             Created::Made(_) => tracing::info!("created certificates for the webhook"),
@@ -139,7 +139,7 @@ impl Keeper {
         let secret: Option<Secret> = self.cluster.get(&self.namespace, SECRET_NAME).await?;
         let live = self.live().await?;
         let Some(secret) = secret else {
-            self.make().await?;
+            self.create_secret().await?;
             return Ok(CONFLICT_RETRY_DELAY);
         };
         let names = self.settings.way.names(&self.namespace);

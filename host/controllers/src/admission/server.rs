@@ -111,7 +111,7 @@ async fn follow_certificates(keeper: &Keeper, current: &Shared, reviewers: &Revi
     let mut secrets = pin!(keeper.secrets());
     while let Some(secret) = secrets.next().await {
         let Some(secret) = secret else {
-            while let Err(error) = keeper.make().await {
+            while let Err(error) = keeper.create_secret().await {
                 tracing::warn!(%error, "cannot create the Secret of the webhook");
                 tokio::time::sleep(FAILURE_RETRY_DELAY).await;
             }

@@ -23,14 +23,12 @@ const FILE_MODE: i32 = 0o444;
 #[derive(Debug, thiserror::Error)]
 pub(super) enum PodError {
     #[error(
-        "key '{first}' of the {first_link} and key '{second}' of the {second_link} both become the variable \
-         {variable}; rename one of the properties, or consume one of the links in another pod"
+        "{first} and {second} both become the variable {variable}; rename one of the properties, or consume one of \
+         the links in another pod"
     )]
     SameVariable {
         first: String,
-        first_link: String,
         second: String,
-        second_link: String,
         variable: String,
     },
     /// The name as JSON.
@@ -106,10 +104,8 @@ fn variables(links: &[Link], warnings: &mut Vec<String>) -> Result<Vec<Value>, P
             let name = variable(&key.name);
             if let Some((other, of)) = by_name.get(&name) {
                 return Err(PodError::SameVariable {
-                    first: of.name.clone(),
-                    first_link: other.link.to_string(),
-                    second: key.name.clone(),
-                    second_link: link.link.to_string(),
+                    first: format!("key '{}' of the {}", of.name, other.link),
+                    second: format!("key '{}' of the {}", key.name, link.link),
                     variable: name,
                 });
             }

@@ -125,8 +125,11 @@ mod tests {
     #[test]
     fn a_new_run_waits_for_what_an_earlier_one_may_still_write() {
         let pod = |digest: &str, phase: &str| -> Pod {
-            serde_json::from_value(json!({"metadata": {"annotations": {INPUTS_ANNOTATION: digest}}, "status": {"phase": phase}}))
-                .unwrap()
+            serde_json::from_value(json!({
+                "metadata": {"annotations": {INPUTS_ANNOTATION: digest}},
+                "status": {"phase": phase},
+            }))
+            .unwrap()
         };
         let job = |digest: &str, conditions: Value| -> Job {
             serde_json::from_value(json!({
