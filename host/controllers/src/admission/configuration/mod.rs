@@ -117,12 +117,12 @@ pub(super) fn authorities(client: &WebhookClientConfig) -> Option<String> {
 
 #[cfg(test)]
 pub(super) mod tests {
-    use super::super::material::{Step, made};
+    use super::super::material::{Step, make};
     use super::*;
 
     /// Calls `with` with the inputs of this test.
     pub(in super::super) fn inputs<T>(way: &Way, served: &Namespaces, with: impl Fn(&Inputs<'_>) -> T) -> T {
-        let material = made(Step::Make, None, &["w.n.svc".into()]).unwrap();
+        let material = make(Step::Make, None, &["w.n.svc".into()]).unwrap();
         with(&Inputs {
             name: "c",
             namespace: "n",
