@@ -37,7 +37,7 @@ use kube::Resource;
 use kube::runtime::controller::Action;
 use labelled::Labelled;
 use observe::Observed;
-use plan::{Plan, Seen, Unplanned};
+use plan::{Plan, PlanError, Seen};
 use rollout::Rollout;
 use serde_json::Value;
 use std::ops::ControlFlow;
@@ -152,8 +152,8 @@ pub fn decide(set: &QuarksStatefulSet, live: Vec<Value>, pods: Vec<Pod>) -> Resu
     };
     match plan::plan(set, &seen, &owner(set)?, Timestamp::now()) {
         Ok(Plan { apply, replace, .. }) => Ok(Decision { apply, replace }),
-        Err(Unplanned::Api(error)) => Err(error),
-        Err(Unplanned::Problem(_) | Unplanned::NeedsPods) => Err(Error::flawed(
+        Err(PlanError::Api(error)) => Err(error),
+        Err(PlanError::Problem(_) | PlanError::NeedsPods) => Err(Error::flawed(
             &QuarksStatefulSet::kind(&()),
             set.meta().name.as_deref(),
             "has no plan",
@@ -258,9 +258,9 @@ impl Controller for Context {
     fn plan(set: &QuarksStatefulSet, observed: &Observed, now: Timestamp) -> Result<Planned<Self>, Error> {
         let mut plan = match plan::plan(set, &observed.seen, &observed.owner, now) {
             Ok(plan) => plan,
-            Err(Unplanned::NeedsPods) => return Ok(Planned::Observe(Need::Pods)),
-            Err(Unplanned::Problem(problem)) => return Ok(Planned::Act(Err(problem))),
-            Err(Unplanned::Api(error)) => return Ok(Planned::Act(Err(Problem::of(error)?))),
+            Err(PlanError::NeedsPods) => return Ok(Planned::Observe(Need::Pods)),
+            Err(PlanError::Problem(problem)) => return Ok(Planned::Act(Err(problem))),
+            Err(PlanError::Api(error)) => return Ok(Planned::Act(Err(Problem::of(error)?))),
         };
         match &observed.found_before_dry_runs {
             Some(excess) => plan.excess.clone_from(excess),

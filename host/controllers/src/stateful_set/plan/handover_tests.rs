@@ -2,6 +2,10 @@
 
 use super::tests::{owner, set, updated};
 use super::*;
+use boson_cluster::client::AnyObject;
+use boson_cluster::objects;
+use boson_manifest::labels;
+use kube::ResourceExt;
 use proptest::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,10 +1,14 @@
 //! Desired states of instances: pods that are replaced on request, ignored and stopped ones.
 
+use super::super::inspect::REVISION;
+use super::super::rollout::Rule;
 use super::super::states::is_gated;
 use super::tests::{carry_out, live, made_before, names, of, plan_at, reported, revised, seen};
 use super::*;
 use boson_api::{DesiredState, PodState};
+use boson_cluster::client::AnyObject;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
+use kube::ResourceExt;
 use proptest::prelude::*;
 
 /// A group of two instances in each of two zones.

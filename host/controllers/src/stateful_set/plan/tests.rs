@@ -1,8 +1,9 @@
-use super::super::inspect::RESTARTED_AT;
+use super::super::inspect::{INCOMPLETE, RESTARTED_AT, REVISION, is_named};
 use super::*;
-use boson_cluster::client::ErrorKind;
-use boson_manifest::contract;
+use boson_cluster::client::{AnyObject, ErrorKind};
+use boson_manifest::{contract, labels};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
+use kube::ResourceExt;
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -113,7 +114,7 @@ fn ordinals_are_not_the_users() {
         .template
         .change(|it| it["spec"]["ordinals"] = json!({"start": 5}));
     let seen = Seen::default();
-    let Err(Unplanned::Problem(Problem(reason, message))) = plan(&set, &seen, &owner(), Timestamp::UNIX_EPOCH) else {
+    let Err(PlanError::Problem(Problem(reason, message))) = plan(&set, &seen, &owner(), Timestamp::UNIX_EPOCH) else {
         panic!("it is taken")
     };
     assert_eq!(reason, INVALID);
@@ -595,7 +596,7 @@ fn planned(set: &QuarksStatefulSet, there: &[Value], pods: &[Pod]) -> Plan {
         ..resizing(there, pods)
     };
     match plan(set, &unlisted, &owner(), now) {
-        Err(Unplanned::NeedsPods) => plan_at(set, &resizing(there, pods), now),
+        Err(PlanError::NeedsPods) => plan_at(set, &resizing(there, pods), now),
         planned => planned.ok().unwrap(),
     }
 }

@@ -186,6 +186,14 @@ impl Decision {
         }
     }
 
+    /// As [`Decision::limit`]. If that holds instances back, they wait for this rule.
+    pub fn limit_by(&mut self, rule: Rule, is_free: impl Fn(usize) -> bool) {
+        if !self.next.iter().all(|at| is_free(*at)) {
+            self.limit(is_free);
+            self.held_by = Some(rule);
+        }
+    }
+
     /// Waits for no instance: a pod that starts again later is no update.
     pub fn end(&mut self) {
         self.failed.clear();
