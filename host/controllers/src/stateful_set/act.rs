@@ -20,6 +20,27 @@ use kube::ResourceExt;
 use kube::api::ObjectMeta;
 use serde_json::{Value, json};
 
+/// Why a plan was not carried out.
+enum ActError {
+    Api(Error),
+    Problem(Problem),
+}
+
+/// What was written beside the objects of the plan.
+struct Written {
+    disks: Disks,
+    /// Whether additions by others were removed.
+    has_removed: bool,
+    /// Whether a template was set back.
+    is_set_back: bool,
+}
+
+impl From<Error> for ActError {
+    fn from(error: Error) -> Self {
+        Self::Api(error)
+    }
+}
+
 // === impl Context ===
 
 impl Context {
@@ -34,12 +55,12 @@ impl Context {
         let written: Vec<String> = written.map(str::to_string).collect();
         let done = match plan {
             Ok(plan) => match self.carry_out(set, place, &plan, seen, &observed.owner).await {
-                Ok(Ok(mut done)) => {
+                Ok(mut done) => {
                     self.explain(set, &mut done, &plan, seen).await?;
                     Ok(done)
                 }
-                Ok(Err(problem)) => Err(problem),
-                Err(error) => Err(Problem::of(error)?),
+                Err(ActError::Problem(problem)) => Err(problem),
+                Err(ActError::Api(error)) => Err(Problem::of(error)?),
             },
             Err(problem) => Err(problem),
         };
@@ -59,18 +80,30 @@ impl Context {
         plan: &Plan,
         seen: &Seen,
         owner: &OwnerReference,
-    ) -> Result<Result<Done, Problem>, Error> {
+    ) -> Result<Done, ActError> {
         let conflicts = Conflicts::find(&self.cluster, place.namespace, plan.new_objects.iter(), owner).await?;
         if let Some(complaint) = conflicts.complaint() {
-            return Ok(Err(Problem(NAME_CONFLICT, complaint)));
+            return Err(ActError::Problem(Problem(NAME_CONFLICT, complaint)));
         }
         if !conflicts.leaving.is_empty() {
             let waiting = format!("waiting for {} to be deleted", conflicts.leaving.join(", "));
-            return Ok(Err(Problem(WAITING, waiting)));
+            return Err(ActError::Problem(Problem(WAITING, waiting)));
         }
         // Before the first pod of a new StatefulSet.
         let wanted = plan.wanted.iter().filter_map(|one| one.name());
         self.note(place, super::names(&seen.live.sets).chain(wanted));
+        let written = self.write(set, place, plan, seen).await?;
+        Ok(done(plan, seen, written))
+    }
+
+    /// Writes what is planned, and records which updates begin.
+    async fn write(
+        &self,
+        set: &QuarksStatefulSet,
+        place: Identity<'_>,
+        plan: &Plan,
+        seen: &Seen,
+    ) -> Result<Written, Error> {
         // Delete first: new pods may need the quota of the deleted ones.
         for object in &plan.delete {
             self.cluster.delete_any(object).await?;
@@ -79,7 +112,7 @@ impl Context {
             self.cluster.merge(MANAGER, &one.set, one.members()).await?;
         }
         let disks = self.grow(Disks::of(&plan.wanted, &seen.claims)).await?;
-        let removed = drift::remove(&self.events, set, &plan.excess).await?;
+        let has_removed = drift::remove(&self.events, set, &plan.excess).await?;
         for (old, new) in &plan.renew {
             self.renew(old, new).await?;
         }
@@ -95,37 +128,17 @@ impl Context {
             tracing::info!(pod = pod.name_any(), "replaces a pod");
             self.cluster.delete(pod).await?;
         }
-        let now = Timestamp::now();
-        for event in trail::begun(set, &plan.begun, plan.versions.wanted, now) {
+        for event in trail::begun(set, &plan.begun, plan.versions.wanted, Timestamp::now()) {
             self.events.record(set, event);
         }
-        if let Some(error) = unresolved {
-            return Err(error);
+        match unresolved {
+            Some(error) => Err(error),
+            None => Ok(Written {
+                disks,
+                has_removed,
+                is_set_back,
+            }),
         }
-        let written = [&plan.apply, &plan.delete].iter().any(|some| !some.is_empty());
-        Ok(Ok(Done {
-            written: written
-                || !plan.resize.is_empty()
-                || !plan.renew.is_empty()
-                || !plan.replace.is_empty()
-                || !plan.resizes.now.is_empty()
-                || is_set_back
-                || !disks.raise.is_empty()
-                || removed,
-            // Its pods are about to be replaced.
-            ready: plan.ready && !removed,
-            versions: plan.versions.clone(),
-            again: disks.waits
-                || !plan.renew.is_empty()
-                || !plan.resizes.now.is_empty()
-                || seen.live.sets.iter().any(inspect::is_going),
-            disks: plan.wanted.iter().any(disks::wants_claims).then_some(disks.mismatches),
-            problems: Vec::new(),
-            missing: false,
-            rollout: plan.rollout.clone(),
-            deferred: plan.resizes.deferred.clone(),
-            counts: Counts::of(plan, seen),
-        }))
     }
 
     /// Gives pods other resources. Returns what a user has to resolve, if anything, when the others have theirs.
@@ -263,5 +276,34 @@ impl Context {
             }
         }
         Ok(again)
+    }
+}
+
+/// The result of a plan that was carried out.
+fn done(plan: &Plan, seen: &Seen, written: Written) -> Done {
+    let Written { disks, .. } = written;
+    Done {
+        written: !plan.apply.is_empty()
+            || !plan.delete.is_empty()
+            || !plan.resize.is_empty()
+            || !plan.renew.is_empty()
+            || !plan.replace.is_empty()
+            || !plan.resizes.now.is_empty()
+            || written.is_set_back
+            || !disks.raise.is_empty()
+            || written.has_removed,
+        // Its pods are about to be replaced.
+        ready: plan.ready && !written.has_removed,
+        versions: plan.versions.clone(),
+        again: disks.waits
+            || !plan.renew.is_empty()
+            || !plan.resizes.now.is_empty()
+            || seen.live.sets.iter().any(inspect::is_going),
+        disks: plan.wanted.iter().any(disks::wants_claims).then_some(disks.mismatches),
+        problems: Vec::new(),
+        missing: false,
+        rollout: plan.rollout.clone(),
+        deferred: plan.resizes.deferred.clone(),
+        counts: Counts::of(plan, seen),
     }
 }
