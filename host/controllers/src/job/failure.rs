@@ -25,9 +25,7 @@ pub(super) fn of_job(job: &Job, pods: &[Pod], operator_image: &str) -> (Cow<'sta
     let mut texts: Vec<String> = Vec::new();
     for pod in newest_first(pods, job) {
         for status in statuses(pod) {
-            if let Some(one) = exit(status, pod, operator_image).filter(|one| !texts.contains(one)) {
-                texts.push(one);
-            }
+            push_new(&mut texts, exit(status, pod, operator_image));
         }
     }
     texts.truncate(MAX_NAMED_CONTAINERS);
@@ -45,17 +43,20 @@ pub(super) fn waits(pods: &[Pod], job: &Job) -> Option<String> {
             let reason = waiting.and_then(|waiting| waiting.reason.as_deref());
             // The kubelet alternates between the two, and each change would be a write.
             let reason = reason.map(|reason| if is_pull(reason) { "ImagePullBackOff" } else { reason });
-            if let Some(reason) = reason.filter(|reason| !USUAL_REASONS.contains(reason)) {
-                let one = format!("container '{}' waits: {reason} (image '{}')", status.name, status.image);
-                if !texts.contains(&one) {
-                    texts.push(one);
-                }
-            }
+            let reason = reason.filter(|reason| !USUAL_REASONS.contains(reason));
+            let text = |reason: &str| format!("container '{}' waits: {reason} (image '{}')", status.name, status.image);
+            push_new(&mut texts, reason.map(text));
         }
-        texts.extend(unschedulable(pod).map(|why| format!("no node takes the pod: {why}")));
+        let unschedulable = unschedulable(pod).map(|why| format!("no node takes the pod: {why}"));
+        push_new(&mut texts, unschedulable);
     }
     texts.truncate(MAX_NAMED_CONTAINERS);
     (!texts.is_empty()).then(|| texts.join("; "))
+}
+
+/// Pods of a Job often have the same problem.
+fn push_new(texts: &mut Vec<String>, text: Option<String>) {
+    texts.extend(text.filter(|text| !texts.contains(text)));
 }
 
 /// Whether its containers may still do something.
@@ -121,5 +122,18 @@ mod tests {
         assert_eq!(waits(&[pod("c", "i:1", waiting("ContainerCreating"))], &job()), None);
         let text = waits(&[pod("c", "i:1", waiting("ImagePullBackOff"))], &job()).unwrap();
         assert_eq!(text, "container 'c' waits: ImagePullBackOff (image 'i:1')");
+    }
+
+    #[test]
+    fn what_several_pods_wait_for_is_reported_once() {
+        let pulling = pod("c", "i:1", json!({"waiting": {"reason": "ErrImagePull"}}));
+        let mut pending = pod("c", "i:1", json!({}));
+        let message = "0/3 nodes are available";
+        let condition =
+            json!({"type": "PodScheduled", "status": "False", "reason": "Unschedulable", "message": message});
+        pending.status = serde_json::from_value(json!({"conditions": [condition]})).unwrap();
+        let text = waits(&[pulling.clone(), pending.clone(), pulling, pending], &job()).unwrap();
+        let container = "container 'c' waits: ImagePullBackOff (image 'i:1')";
+        assert_eq!(text, format!("{container}; no node takes the pod: {message}"));
     }
 }

@@ -1,7 +1,7 @@
 //! Rolls workloads, and reports pods that no workload replaces.
 
 use super::memory::Known;
-use super::plan::{Outdated, Plan, Workload, owner, step};
+use super::plan::{Outdated, Plan, Workload, step};
 use super::stores::PodMeta;
 use super::{Context, DeploymentMeta, MANAGER};
 use boson_cluster::client::{Error, Identity, Kind, Notice};
@@ -50,7 +50,7 @@ async fn roll(
             step(template, deployment, contents, &context.key)
         });
         match rolled.await {
-            Ok(true) => known.settle(workload.uid, one.digest, Instant::now()),
+            Ok(true) => known.record(workload.uid, one.digest, Instant::now()),
             Ok(false) => {}
             Err(error) => {
                 let Workload { kind, name, .. } = workload;
@@ -73,11 +73,11 @@ async fn roll_one(
     match workload.kind.as_str() {
         "ReplicaSet" => {
             let set: Option<PartialObjectMeta<ReplicaSet>> = context.cluster.get(namespace, &workload.name).await?;
-            let Some(set) = set.filter(|set| set.metadata.uid.as_deref() == Some(&workload.uid)) else {
+            let Some(set) = set.filter(|set| workload.is_same(&set.metadata)) else {
                 return Ok(false);
             };
-            if let Some(owner) = owner(&set.metadata).filter(|owner| owner.kind == "Deployment") {
-                return one::<Deployment>(context, namespace, &owner, step).await;
+            if let Some(deployment) = workload.deployment(&set.metadata) {
+                return one::<Deployment>(context, namespace, &deployment, step).await;
             }
         }
         "StatefulSet" => return one::<StatefulSet>(context, namespace, workload, step).await,
@@ -96,7 +96,7 @@ async fn one<K: Kind>(
     step: impl Fn(&ObjectMeta) -> Option<Value>,
 ) -> Result<bool, Error> {
     let found: Option<K> = context.cluster.get(namespace, &workload.name).await?;
-    let found = found.filter(|found| found.meta().uid.as_deref() == Some(&workload.uid));
+    let found = found.filter(|found| workload.is_same(found.meta()));
     let Some(found) = found.filter(|found| found.meta().deletion_timestamp.is_none()) else {
         return Ok(false);
     };

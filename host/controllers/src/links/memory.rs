@@ -54,7 +54,7 @@ impl Known {
     }
 
     /// Everything was done for this content of the links of a workload.
-    pub fn settle(&mut self, uid: String, digest: String, now: Instant) {
+    pub fn record(&mut self, uid: String, digest: String, now: Instant) {
         self.since.get_or_insert(now);
         self.settled.insert(uid, digest);
     }
@@ -83,13 +83,13 @@ mod tests {
     #[test]
     fn workloads_are_checked_again_after_some_minutes() {
         let (mut known, began) = (Known::default(), Instant::now());
-        known.settle("a".into(), "d".into(), began);
-        known.settle("b".into(), "d".into(), began + RECHECK_INTERVAL / 2);
+        known.record("a".into(), "d".into(), began);
+        known.record("b".into(), "d".into(), began + RECHECK_INTERVAL / 2);
         known.expire(began + RECHECK_INTERVAL / 2);
         assert_eq!(known.settled.len(), 2);
         known.expire(began + RECHECK_INTERVAL);
         assert!(known.settled.is_empty());
-        known.settle("a".into(), "d".into(), began + RECHECK_INTERVAL);
+        known.record("a".into(), "d".into(), began + RECHECK_INTERVAL);
         known.expire(began + RECHECK_INTERVAL + RECHECK_INTERVAL / 2);
         assert_eq!(known.settled.len(), 1, "a later rollout has its own time");
     }

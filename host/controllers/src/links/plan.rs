@@ -46,6 +46,20 @@ pub(super) struct Outdated {
     pub digest: String,
 }
 
+// === impl Workload ===
+
+impl Workload {
+    /// Whether the object of its kind and name with this metadata is this one.
+    pub fn is_same(&self, meta: &ObjectMeta) -> bool {
+        meta.uid.as_ref() == Some(&self.uid)
+    }
+
+    /// The Deployment of this ReplicaSet. `meta`: the metadata of the ReplicaSet of its name.
+    pub fn deployment(&self, meta: &ObjectMeta) -> Option<Self> {
+        owner(meta).filter(|owner| self.is_same(meta) && owner.kind == "Deployment")
+    }
+}
+
 pub(super) fn plan(deployment: &str, observed: &Observed) -> Plan {
     let Known { contents, settled, .. } = &observed.known;
     let outdated = outdated(&observed.pods, deployment, contents, &observed.key);
@@ -128,7 +142,7 @@ pub(super) fn workload(pod: &ObjectMeta) -> Option<Workload> {
 }
 
 /// The controller of an object; none if it stands alone.
-pub(super) fn owner(meta: &ObjectMeta) -> Option<Workload> {
+fn owner(meta: &ObjectMeta) -> Option<Workload> {
     let mut owners = meta.owner_references.iter().flatten();
     let owner = owners.find(|owner| owner.controller == Some(true))?;
     Some(Workload {
@@ -273,6 +287,21 @@ mod tests {
         assert_eq!((reads, rolls), (1, 64));
         // All pods were replaced: nothing is remembered.
         assert!(due(Vec::new(), &mut settled).is_empty() && settled.is_empty());
+    }
+
+    #[test]
+    fn a_replica_set_that_was_created_again_does_not_tell_the_deployment_of_the_one_before() {
+        let owner = json!({"apiVersion": "apps/v1", "kind": "Deployment", "name": "d", "uid": "d", "controller": true});
+        let meta = |uid: &str| -> ObjectMeta {
+            serde_json::from_value(json!({"name": "r", "uid": uid, "ownerReferences": [owner]})).unwrap()
+        };
+        let set = Workload {
+            kind: "ReplicaSet".into(),
+            name: "r".into(),
+            uid: "old".into(),
+        };
+        assert_eq!(set.deployment(&meta("old")).unwrap().name, "d");
+        assert_eq!(set.deployment(&meta("new")), None);
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Reports workloads whose pods consume links of a deployment that does not exist any more.
 
-use super::plan::{Workload, owner, workload};
+use super::plan::{Workload, workload};
 use super::stores::{PodMeta, Stores};
 use super::{Context, DeploymentMeta};
 use crate::orphans::{Namers, Naming, report};
@@ -43,9 +43,8 @@ impl Namers for Consumers<'_> {
         match workload.kind.as_str() {
             "ReplicaSet" => {
                 let set: Option<PartialObjectMeta<ReplicaSet>> = context.cluster.get(namespace, &workload.name).await?;
-                let owner = set.as_ref().and_then(|set| owner(&set.metadata));
-                match owner.filter(|owner| owner.kind == "Deployment") {
-                    Some(owner) => emit_about::<Deployment>(context, namespace, &owner, notice).await,
+                match set.and_then(|set| workload.deployment(&set.metadata)) {
+                    Some(deployment) => emit_about::<Deployment>(context, namespace, &deployment, notice).await,
                     None => emit_about::<ReplicaSet>(context, namespace, workload, notice).await,
                 }
             }
