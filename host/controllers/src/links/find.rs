@@ -1,33 +1,38 @@
 //! Reads the Secrets of links.
 
 use super::consumed::{Consumed, LinkName};
-use super::found::{self, Link, Missing, missing, provided};
+use super::found::{self, Link, MissingLinkError, missing, provided};
 use boson_api::BoshDeployment;
 use boson_cluster::client::{Cluster, Error};
 use boson_manifest::names::Names;
 use k8s_openapi::api::core::v1::Secret;
 
-/// The links that a pod asks for, in its order; or the first one that is missing. Secrets are read one at a time: each
-/// may have a megabyte.
-pub(crate) async fn find(
-    cluster: &Cluster,
-    namespace: &str,
-    consumed: &Consumed,
-) -> Result<Result<Vec<Link>, Missing>, Error> {
+/// Why a pod does not get its links.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum FindError {
+    /// The first one that is missing.
+    #[error(transparent)]
+    Missing(#[from] MissingLinkError),
+    #[error(transparent)]
+    Api(#[from] Error),
+}
+
+/// The links that a pod asks for, in its order. Secrets are read one at a time: each may have a megabyte.
+pub(crate) async fn find(cluster: &Cluster, namespace: &str, consumed: &Consumed) -> Result<Vec<Link>, FindError> {
     let deployment = &consumed.deployment;
     // Names of Secrets do not depend on the domain.
     let Ok(names) = Names::new(deployment, namespace, "") else {
         let first = consumed.links.first().cloned().unwrap_or_default();
-        return Ok(Err(missing(namespace, consumed, &first, false, Vec::new())));
+        return Err(missing(namespace, consumed, &first, false, Vec::new()).into());
     };
     let mut links = Vec::new();
     for wanted in &consumed.links {
         match of_name(cluster, namespace, deployment, wanted, &names).await? {
             Some(link) => links.push(link),
-            None => return Ok(Err(explain(cluster, namespace, consumed, wanted, &names).await?)),
+            None => return Err(explain(cluster, namespace, consumed, wanted, &names).await?.into()),
         }
     }
-    Ok(Ok(links))
+    Ok(links)
 }
 
 /// A link of a deployment as its Secret stores it now, if it exists.
@@ -48,7 +53,7 @@ async fn explain(
     consumed: &Consumed,
     wanted: &LinkName,
     names: &Names,
-) -> Result<Missing, Error> {
+) -> Result<MissingLinkError, Error> {
     let deployment = &consumed.deployment;
     let fields = format!("metadata.name={deployment}");
     let there: Vec<BoshDeployment> = cluster.list_with_fields(namespace, &fields).await?;

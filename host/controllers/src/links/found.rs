@@ -85,8 +85,9 @@ pub(crate) fn selector(deployment_label: &str) -> String {
 }
 
 /// Why a pod cannot get a link.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Missing {
+#[derive(Debug, thiserror::Error)]
+#[error("{why}")]
+pub(crate) struct MissingLinkError {
     pub why: String,
     /// Whether it may exist later: the same pod can be created again.
     pub may_come: bool,
@@ -99,14 +100,14 @@ pub(crate) fn missing(
     wanted: &LinkName,
     exists: bool,
     mut others: Vec<LinkName>,
-) -> Missing {
+) -> MissingLinkError {
     let deployment = &consumed.deployment;
     if !exists {
         let annotation = labels::DEPLOYMENT;
         let why = format!(
             "namespace '{namespace}' has no BOSHDeployment '{deployment}', which the annotation {annotation} names"
         );
-        return Missing { why, may_come: true };
+        return MissingLinkError { why, may_come: true };
     }
     others.sort();
     let of_name = others.iter().filter(|other| other.name == wanted.name);
@@ -121,7 +122,7 @@ pub(crate) fn missing(
             format!("it provides {}", first_of(&named, MAX_NAMED_LINKS, ", "))
         }
     };
-    Missing {
+    MissingLinkError {
         why: format!("BOSHDeployment '{deployment}' provides no {wanted} with properties; {found}"),
         may_come: !is_wrong_kind,
     }

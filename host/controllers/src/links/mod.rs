@@ -25,8 +25,8 @@ pub(crate) use consumed::Consumed;
 #[cfg(test)]
 pub(crate) use consumed::LinkName;
 pub(crate) use digest::DigestKey;
-pub(crate) use find::find;
-pub(crate) use found::{Key, Link, Missing};
+pub(crate) use find::{FindError, find};
+pub(crate) use found::{Key, Link};
 pub(crate) use stores::NOT_ENDED;
 
 use crate::controller::{AnyController, Controller, Next, Planned, Report, Watched};

@@ -6,7 +6,7 @@ mod mutate;
 use super::Reviewers;
 use super::answer::Answer;
 use super::configuration::REVIEW_TIMEOUT_SECONDS;
-use crate::links::{Consumed, Missing, find};
+use crate::links::{Consumed, FindError, find};
 use kube::core::DynamicObject;
 use kube::core::admission::AdmissionRequest;
 use serde_json::Value;
@@ -48,12 +48,13 @@ async fn with_links(reviewers: &Reviewers, namespace: &str, consumed: &Consumed,
     // No namespace gets more than half of the slots, or it could delay the pods of all others.
     let _slot = reviewers.pods.next(namespace).await;
     let links = match find(&reviewers.context.cluster, namespace, consumed).await {
-        Ok(Ok(links)) => links,
-        Ok(Err(Missing { why, may_come: true })) => {
-            return Answer::deny("missing", format!("{why}; once it does, {RETRY_HELP}"), true);
+        Ok(links) => links,
+        Err(FindError::Missing(missing)) if missing.may_come => {
+            let why = format!("{}; once it does, {RETRY_HELP}", missing.why);
+            return Answer::deny("missing", why, true);
         }
-        Ok(Err(Missing { why, .. })) => return Answer::deny("denied", why, false),
-        Err(error) => {
+        Err(FindError::Missing(missing)) => return Answer::deny("denied", missing.why, false),
+        Err(FindError::Api(error)) => {
             let why = format!("its links cannot be read: {error}; {RETRY_HELP}");
             return Answer::deny("failed", why, true);
         }
