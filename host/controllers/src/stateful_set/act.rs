@@ -2,7 +2,7 @@
 
 use super::disks::{self, Disks};
 use super::labelled::{self, Step};
-use super::observe::Observed;
+use super::observe::{self, Observed};
 use super::plan::{Plan, Seen};
 use super::resize::{self, RESIZE, Resize};
 use super::set_back::SetBack;
@@ -44,7 +44,7 @@ impl From<Error> for ActError {
 // === impl Context ===
 
 impl Context {
-    pub(super) async fn acted(
+    pub(super) async fn execute(
         &self,
         set: &QuarksStatefulSet,
         observed: &Observed,
@@ -67,7 +67,7 @@ impl Context {
         let labelled = self.label(place, seen, &observed.unlabelled).await;
         // After the change of their StatefulSet was observed, pods are looked at again.
         for name in &written {
-            self.labelled.lacks((place.namespace, place.name), name);
+            self.labelled.mark_unlabelled(&observe::key(place), name);
         }
         Ok(Outcome { done, labelled })
     }
@@ -92,12 +92,12 @@ impl Context {
         // Before the first pod of a new StatefulSet.
         let wanted = plan.wanted.iter().filter_map(|one| one.name());
         self.note(place, super::names(&seen.live.sets).chain(wanted));
-        let written = self.write(set, place, plan, seen).await?;
+        let written = self.write_plan(set, place, plan, seen).await?;
         Ok(done(plan, seen, written))
     }
 
     /// Writes what is planned, and records which updates begin.
-    async fn write(
+    async fn write_plan(
         &self,
         set: &QuarksStatefulSet,
         place: Identity<'_>,
@@ -128,7 +128,7 @@ impl Context {
             tracing::info!(pod = pod.name_any(), "replaces a pod");
             self.cluster.delete(pod).await?;
         }
-        for event in trail::begun(set, &plan.begun, plan.versions.wanted, Timestamp::now()) {
+        for event in trail::instance_events(set, &plan.begun, plan.versions.wanted, Timestamp::now()) {
             self.events.record(set, event);
         }
         match unresolved {
@@ -236,7 +236,7 @@ impl Context {
         let mut again = false;
         for name in names {
             if self.label_pods(place.namespace, seen, name).await? {
-                self.labelled.lacks((place.namespace, place.name), name);
+                self.labelled.mark_unlabelled(&observe::key(place), name);
                 again = true;
             }
         }
@@ -246,7 +246,7 @@ impl Context {
     async fn label_pods(&self, namespace: &str, seen: &Seen, name: &str) -> Result<bool, Error> {
         let pods: Vec<ObjectMeta> = match &seen.pods {
             Some(pods) => {
-                let of_set = pods.iter().filter(|pod| inspect::is_of(pod, name));
+                let of_set = pods.iter().filter(|pod| inspect::is_pod_of(pod, name));
                 of_set.map(|pod| pod.metadata.clone()).collect()
             }
             None => {
@@ -258,8 +258,8 @@ impl Context {
         let Some(set) = all.find(|one| one.metadata.name.as_deref() == Some(name)) else {
             return Ok(false);
         };
-        let Step { lacking, again } = labelled::step(set, &pods);
-        for one in lacking {
+        let Step { unlabelled, again } = labelled::step(set, &pods);
+        for one in unlabelled {
             let metadata = ObjectMeta {
                 labels: Some(one.labels).filter(|labels| !labels.is_empty()),
                 annotations: Some(one.annotations).filter(|annotations| !annotations.is_empty()),
@@ -298,7 +298,7 @@ fn done(plan: &Plan, seen: &Seen, written: Written) -> Done {
         again: disks.waits
             || !plan.renew.is_empty()
             || !plan.resizes.now.is_empty()
-            || seen.live.sets.iter().any(inspect::is_going),
+            || seen.live.sets.iter().any(inspect::is_being_deleted),
         disks: plan.wanted.iter().any(disks::wants_claims).then_some(disks.mismatches),
         problems: Vec::new(),
         missing: false,

@@ -66,7 +66,7 @@ impl Disks {
                 format!("'{name}' stays in StorageClass '{theirs}': a claim cannot move to another class ('{ours}')");
             self.mismatches.push(text);
         }
-        let (Some(ours), Some(theirs)) = (wanted("/spec/resources/requests/storage"), requested(spec)) else {
+        let (Some(ours), Some(theirs)) = (wanted("/spec/resources/requests/storage"), requested_storage(spec)) else {
             return;
         };
         let (Some(new), Some(old)) = (drift::quantity(ours), drift::quantity(theirs)) else {
@@ -76,7 +76,7 @@ impl Disks {
             let text = format!("'{name}' stays at {theirs}: a claim cannot shrink (to {ours})");
             self.mismatches.push(text);
         } else if new > old && phase(claim) == Some("Bound") {
-            self.raise.push(raised(claim, ours));
+            self.raise.push(raised_claim(claim, ours));
         } else if new > old {
             let text = format!("'{name}' gets {ours} once it is bound to a volume");
             self.mismatches.push(text);
@@ -97,7 +97,7 @@ pub(super) fn wants_claims(wanted: &Value) -> bool {
     !templates(wanted).is_empty()
 }
 
-fn requested(spec: &PersistentVolumeClaimSpec) -> Option<&str> {
+fn requested_storage(spec: &PersistentVolumeClaimSpec) -> Option<&str> {
     let requests = spec.resources.as_ref()?.requests.as_ref()?;
     requests.get(STORAGE).map(|quantity| quantity.0.as_str())
 }
@@ -107,7 +107,7 @@ fn phase(claim: &PersistentVolumeClaim) -> Option<&str> {
 }
 
 /// Only the change, with the UID: a claim that was deleted meanwhile must not be created again.
-fn raised(claim: &PersistentVolumeClaim, storage: &str) -> PersistentVolumeClaim {
+fn raised_claim(claim: &PersistentVolumeClaim, storage: &str) -> PersistentVolumeClaim {
     let requests = [(STORAGE.to_string(), Quantity(storage.into()))];
     PersistentVolumeClaim {
         metadata: ObjectMeta {

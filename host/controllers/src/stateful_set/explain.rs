@@ -19,7 +19,7 @@ const MAX_PROBLEMS: usize = 10;
 const FAILED_CREATE: &str = "FailedCreate";
 /// Beginnings of the parts of such an event that hold only names and numbers. Other parts could quote a value of the
 /// pod template.
-const HARMLESS: [&str; 5] = [
+const HARMLESS_PREFIXES: [&str; 5] = [
     "exceeded quota: ",
     "failed quota: ",
     "violates PodSecurity ",
@@ -44,23 +44,24 @@ impl Context {
         }
         let is_wanted = |one: &&StatefulSet| plan.wanted.iter().any(|wanted| inspect::is_named(one, wanted));
         let newest: Vec<&StatefulSet> = seen.live.sets.iter().filter(is_wanted).collect();
-        let (namespace, states) = (Identity::of(set)?.namespace, States::shown(set));
+        let (namespace, states) = (Identity::of(set)?.namespace, States::for_status(set));
         for set in newest.into_iter().filter(|set| !inspect::is_ready(set)) {
             let Identity { name, uid, .. } = Identity::of(set)?;
             let pods: Vec<Pod> = match &seen.pods {
-                Some(listed) => listed.iter().filter(|pod| inspect::is_of(pod, name)).cloned().collect(),
+                Some(listed) => listed.iter().filter(|pod| inspect::is_pod_of(pod, name)).cloned().collect(),
                 None => {
                     let selector = format!("{}={name}", labels::STATEFUL_SET_NAME);
                     self.cluster.list(namespace, &selector).await?
                 }
             };
-            let problems = pod_problems::of_pods(&states.counted(set, &pods), &self.operator_image, Timestamp::now());
+            let counted = states.counted_pods(set, &pods);
+            let problems = pod_problems::of_pods(&counted, &self.operator_image, Timestamp::now());
             done.problems.extend(problems);
             if i32::try_from(pods.len()).is_ok_and(|count| count < inspect::replicas(set)) {
                 done.missing = true;
                 let fields = format!("regarding.uid={uid},reason={FAILED_CREATE}");
                 let events: Vec<Event> = self.cluster.list_with_fields(namespace, &fields).await?;
-                done.problems.extend(refused(&events));
+                done.problems.extend(refusal_problem(&events));
             }
         }
         done.problems.truncate(MAX_PROBLEMS);
@@ -76,11 +77,11 @@ impl Context {
 }
 
 /// The problem that the newest of these events reports.
-fn refused(events: &[Event]) -> Option<PodProblem> {
+fn refusal_problem(events: &[Event]) -> Option<PodProblem> {
     let newest = events.iter().max_by_key(|event| last_time(event))?;
     let note = newest.note.as_deref().unwrap_or_default();
     let pod = note.strip_prefix("create Pod ").and_then(|rest| rest.split(' ').next());
-    let words = HARMLESS
+    let words = HARMLESS_PREFIXES
         .iter()
         .find_map(|part| note.find(part).and_then(|at| note.get(at..)));
     let message = words.unwrap_or("the API server refuses the pod; see the events of the StatefulSet");
@@ -119,7 +120,7 @@ mod tests {
         let note = format!(
             "create Pod d-g-z0-v1-0 in StatefulSet d-g-z0-v1 failed error: pods \"d-g-z0-v1-0\" is forbidden: {why}"
         );
-        let problem = refused(&[
+        let problem = refusal_problem(&[
             event("create Pod x in StatefulSet y failed error: old", 1),
             event(&note, 2),
         ])
@@ -139,6 +140,6 @@ mod tests {
         let (pod, message) = reported("spec.containers[0].env[3].value: Invalid value: \"CANARY\"");
         assert_eq!(pod, "d-g-z0-v1-0");
         assert!(!message.contains("CANARY"), "{message}");
-        assert!(refused(&[]).is_none());
+        assert!(refusal_problem(&[]).is_none());
     }
 }

@@ -25,7 +25,11 @@ const FOLLOW_DURATION: Duration = Duration::from_secs(60);
 const MAX_FOLLOWED_GROUPS: usize = 32;
 
 /// Namespace and name of a QuarksStatefulSet.
-pub(super) type Key = (String, String);
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Key {
+    pub namespace: String,
+    pub name: String,
+}
 
 /// The groups that are followed.
 #[derive(Debug, Default)]
@@ -35,6 +39,15 @@ pub(super) struct Followed(Mutex<Tables>);
 struct Tables {
     groups: HashMap<Key, Group>,
     watches: HashMap<Watch, Phase>,
+}
+
+/// What a reconcile did for a rollout.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct RolloutStep {
+    /// Whether it began or ended updates of instances: from now on the group is followed.
+    pub updates: bool,
+    /// Whether the next reconcile needs the same objects.
+    pub goes_on: bool,
 }
 
 /// A watch that objects are followed by.
@@ -104,13 +117,24 @@ pub(super) struct State {
     pub pods: Vec<Pod>,
 }
 
+// === impl Key ===
+
+impl Key {
+    pub fn new(namespace: &str, name: &str) -> Self {
+        Self {
+            namespace: namespace.into(),
+            name: name.into(),
+        }
+    }
+}
+
 // === impl Followed ===
 
 impl Followed {
     /// Its state, if it is followed and the watches have shown all that was written. `uid`: of the QuarksStatefulSet.
     pub fn state(&self, key: &Key, uid: &str) -> Option<State> {
         let mut tables = self.0.lock();
-        if !tables.is_watched(Kind::Sets, &key.0) || !tables.is_watched(Kind::Pods, &key.0) {
+        if !tables.is_watched(Kind::Sets, &key.namespace) || !tables.is_watched(Kind::Pods, &key.namespace) {
             return None;
         }
         let group = tables.groups.get_mut(key).filter(|group| group.uid == uid)?;
@@ -137,12 +161,12 @@ impl Followed {
     }
 
     /// The StatefulSets were listed. Returns them as they are now.
-    pub fn listed_sets(&self, key: &Key, sets: Vec<Value>) -> Vec<Value> {
+    pub fn add_listed_sets(&self, key: &Key, sets: Vec<Value>) -> Vec<Value> {
         match self.0.lock().groups.get_mut(key) {
             Some(group) => {
                 // They were read as such objects.
                 let sets = sets.into_iter().filter_map(|set| serde_json::from_value(set).ok());
-                let sets = group.sets.listed(sets.collect());
+                let sets = group.sets.add_listed(sets.collect());
                 group.own(&sets)
             }
             None => sets,
@@ -150,25 +174,24 @@ impl Followed {
     }
 
     /// The pods were listed. Returns them as they are now.
-    pub fn listed_pods(&self, key: &Key, pods: Vec<Pod>) -> Vec<Pod> {
+    pub fn add_listed_pods(&self, key: &Key, pods: Vec<Pod>) -> Vec<Pod> {
         match self.0.lock().groups.get_mut(key) {
-            Some(group) => group.pods.listed(pods),
+            Some(group) => group.pods.add_listed(pods),
             None => pods,
         }
     }
 
-    /// A reconcile of the group has made these writes. `updates`: whether they began or ended updates of instances:
-    /// from now on it is followed. If it `goes_on`, the next reconcile needs the same objects.
-    pub fn reconciled(&self, key: &Key, writes: &[Written], updates: bool, goes_on: bool) {
+    /// A reconcile of the group has made these writes.
+    pub fn record_reconcile(&self, key: &Key, writes: &[Written], rollout: RolloutStep) {
         let mut tables = self.0.lock();
         tables.groups.retain(|other, group| other == key || group.is_recent());
-        if updates && tables.groups.len() < MAX_FOLLOWED_GROUPS {
+        if rollout.updates && tables.groups.len() < MAX_FOLLOWED_GROUPS {
             tables.groups.entry(key.clone()).or_default();
         }
         let Some(group) = tables.groups.get_mut(key) else {
             return;
         };
-        if updates {
+        if rollout.updates {
             group.last_update = Some(Instant::now());
         }
         for write in writes {
@@ -178,7 +201,7 @@ impl Followed {
                 _ => {}
             }
         }
-        if !goes_on || !group.is_recent() {
+        if !rollout.goes_on || !group.is_recent() {
             tables.groups.remove(key);
         }
     }
@@ -188,18 +211,23 @@ impl Followed {
     }
 
     /// An event of the watch of StatefulSets; none: it was interrupted.
-    pub fn see_set(&self, watch: &Watch, event: Option<&Event<DynamicObject>>, key: impl Fn(&ObjectMeta) -> Vec<Key>) {
-        self.see(watch, event, key, |_| {}, |group| &mut group.sets);
+    pub fn apply_set_event(
+        &self,
+        watch: &Watch,
+        event: Option<&Event<DynamicObject>>,
+        keys: impl Fn(&ObjectMeta) -> Vec<Key>,
+    ) {
+        self.apply_event(watch, event, keys, |_| {}, |group| &mut group.sets);
     }
 
     /// An event of the watch of pods; none: it was interrupted.
-    pub fn see_pod(&self, watch: &Watch, event: Option<&Event<Pod>>, keys: impl Fn(&ObjectMeta) -> Vec<Key>) {
+    pub fn apply_pod_event(&self, watch: &Watch, event: Option<&Event<Pod>>, keys: impl Fn(&ObjectMeta) -> Vec<Key>) {
         let trim = |meta: &mut ObjectMeta| meta.managed_fields = None;
-        self.see(watch, event, keys, trim, |group| &mut group.pods);
+        self.apply_event(watch, event, keys, trim, |group| &mut group.pods);
     }
 
     /// `trim`: removes what is not kept. `objects`: those of a group that the watch is of.
-    fn see<O: Resource + Clone>(
+    fn apply_event<O: Resource + Clone>(
         &self,
         watch: &Watch,
         event: Option<&Event<O>>,
@@ -227,7 +255,7 @@ impl Followed {
         for (key, group) in &mut tables.groups {
             let objects = objects(group);
             // A set that has lost its owner, and a pod whose set is deleted, have no owner here any more.
-            let is_known = meta.namespace.as_ref() == Some(&key.0) && objects.all.contains_key(&name);
+            let is_known = meta.namespace.as_ref() == Some(&key.namespace) && objects.all.contains_key(&name);
             if !is_known && !concerned.contains(key) {
                 continue;
             }
@@ -261,7 +289,7 @@ impl Tables {
 
     /// Changes may have been missed.
     fn interrupt(&mut self, watch: &Watch, phase: Phase) {
-        self.groups.retain(|key, _| !watch.is_of(&key.0));
+        self.groups.retain(|key, _| !watch.is_of(&key.namespace));
         self.watches.insert(watch.clone(), phase);
     }
 }
@@ -314,7 +342,7 @@ impl<O: Resource + Clone> Objects<O> {
         }
     }
 
-    fn listed(&mut self, objects: Vec<O>) -> Vec<O> {
+    fn add_listed(&mut self, objects: Vec<O>) -> Vec<O> {
         let is_left = |object: &O| object.uid().is_none_or(|uid| !self.deleted.contains(&uid));
         let left: Vec<O> = objects.into_iter().filter(is_left).collect();
         left.into_iter().for_each(|object| self.put(object));
@@ -376,8 +404,23 @@ mod tests {
         namespace: None,
     };
 
+    const UPDATES: RolloutStep = RolloutStep {
+        updates: true,
+        goes_on: true,
+    };
+
+    const WAITS: RolloutStep = RolloutStep {
+        updates: false,
+        goes_on: true,
+    };
+
+    const ENDS: RolloutStep = RolloutStep {
+        updates: false,
+        goes_on: false,
+    };
+
     fn group() -> Key {
-        ("n".into(), "d-g".into())
+        Key::new("n", "d-g")
     }
 
     fn pod(name: &str, uid: &str, version: &str) -> Pod {
@@ -406,7 +449,7 @@ mod tests {
     }
 
     fn see(followed: &Followed, event: Option<Event<Pod>>) {
-        followed.see_pod(&OF_PODS, event.as_ref(), |_| vec![group()]);
+        followed.apply_pod_event(&OF_PODS, event.as_ref(), |_| vec![group()]);
     }
 
     fn of_sets(namespace: &str) -> Watch {
@@ -419,21 +462,21 @@ mod tests {
     fn watching() -> Followed {
         let followed = Followed::default();
         see(&followed, Some(Event::InitDone));
-        followed.see_set(&of_sets("n"), Some(&Event::InitDone), |_| Vec::new());
+        followed.apply_set_event(&of_sets("n"), Some(&Event::InitDone), |_| Vec::new());
         followed
     }
 
     /// After a reconcile that updated an instance, and one that listed these pods, and wrote.
     fn begun(followed: &Followed, pods: Vec<Pod>, writes: &[Written]) {
-        followed.reconciled(&group(), &[], true, true);
+        followed.record_reconcile(&group(), &[], UPDATES);
         followed.begin(&group(), UID);
-        followed.listed_sets(&group(), vec![set("5")]);
-        followed.listed_pods(&group(), pods);
+        followed.add_listed_sets(&group(), vec![set("5")]);
+        followed.add_listed_pods(&group(), pods);
         let writes: Vec<Written> = [wrote("StatefulSet", "s", Some("5"))]
             .into_iter()
             .chain(writes.iter().cloned())
             .collect();
-        followed.reconciled(&group(), &writes, false, true);
+        followed.record_reconcile(&group(), &writes, WAITS);
     }
 
     fn pods(followed: &Followed) -> Option<Vec<String>> {
@@ -462,14 +505,14 @@ mod tests {
     #[test]
     fn what_watches_show_while_objects_are_listed_is_not_lost() {
         let followed = watching();
-        followed.reconciled(&group(), &[], true, true);
+        followed.record_reconcile(&group(), &[], UPDATES);
         followed.begin(&group(), UID);
-        followed.listed_sets(&group(), vec![set("5")]);
+        followed.add_listed_sets(&group(), vec![set("5")]);
         see(&followed, Some(Event::Apply(pod("s-0", "a", "7"))));
         see(&followed, Some(Event::Delete(pod("s-1", "b", "8"))));
         see(&followed, Some(Event::Apply(pod("s-2", "c", "9"))));
         let listed = vec![pod("s-0", "a", "1"), pod("s-1", "b", "2")];
-        let listed = followed.listed_pods(&group(), listed);
+        let listed = followed.add_listed_pods(&group(), listed);
         let versions: Vec<_> = listed.iter().map(|pod| pod.resource_version().unwrap()).collect();
         assert_eq!(versions, ["7", "9"]);
     }
@@ -493,7 +536,7 @@ mod tests {
         ));
         see(&followed, Some(Event::Apply(going)));
         assert_eq!(pods(&followed).unwrap(), ["s-0 6", "s-1 7"]);
-        followed.reconciled(&group(), &[wrote("StatefulSet", "new", Some("12"))], false, true);
+        followed.record_reconcile(&group(), &[wrote("StatefulSet", "new", Some("12"))], WAITS);
         assert_eq!(pods(&followed), None, "a new object is not shown yet");
     }
 
@@ -522,7 +565,7 @@ mod tests {
         assert_eq!(pods(&followed), None, "the watch shows nothing");
         see(&followed, Some(Event::Apply(pod("s-0", "a", "2"))));
         assert_eq!(pods(&followed).unwrap(), ["s-0 2"], "it continues where it was");
-        followed.see_set(&of_sets("another"), None, |_| Vec::new());
+        followed.apply_set_event(&of_sets("another"), None, |_| Vec::new());
         assert!(pods(&followed).is_some(), "that watch shows nothing of it");
     }
 
@@ -533,21 +576,21 @@ mod tests {
         assert!(followed.state(&group(), "new").is_none());
         followed.begin(&group(), "new");
         let left_behind = serde_json::from_value(set("6")).unwrap();
-        followed.see_set(&of_sets("n"), Some(&Event::Apply(left_behind)), |_| vec![group()]);
-        assert!(followed.listed_sets(&group(), Vec::new()).is_empty());
+        followed.apply_set_event(&of_sets("n"), Some(&Event::Apply(left_behind)), |_| vec![group()]);
+        assert!(followed.add_listed_sets(&group(), Vec::new()).is_empty());
     }
 
     #[test]
     fn what_a_group_has_is_followed_when_it_concerns_no_group_any_more() {
         let followed = watching();
         begun(&followed, vec![pod("s-0", "a", "1")], &[]);
-        let of_none = |event: &Event<Pod>| followed.see_pod(&OF_PODS, Some(event), |_| Vec::new());
+        let of_none = |event: &Event<Pod>| followed.apply_pod_event(&OF_PODS, Some(event), |_| Vec::new());
         of_none(&Event::Delete(pod("s-0", "a", "2")));
         assert!(pods(&followed).unwrap().is_empty());
         let mut orphan = set("6");
         orphan["metadata"]["ownerReferences"] = json!([]);
         let orphan = serde_json::from_value(orphan).unwrap();
-        followed.see_set(&of_sets("n"), Some(&Event::Apply(orphan)), |_| Vec::new());
+        followed.apply_set_event(&of_sets("n"), Some(&Event::Apply(orphan)), |_| Vec::new());
         assert!(followed.state(&group(), UID).unwrap().sets.is_empty());
     }
 
@@ -555,24 +598,24 @@ mod tests {
     fn only_groups_that_are_being_changed_are_followed() {
         let followed = watching();
         followed.begin(&group(), UID);
-        followed.listed_sets(&group(), vec![set("5")]);
-        followed.listed_pods(&group(), Vec::new());
-        followed.reconciled(&group(), &[wrote("StatefulSet", "s", Some("5"))], false, true);
+        followed.add_listed_sets(&group(), vec![set("5")]);
+        followed.add_listed_pods(&group(), Vec::new());
+        followed.record_reconcile(&group(), &[wrote("StatefulSet", "s", Some("5"))], WAITS);
         assert!(followed.state(&group(), UID).is_none(), "no instance was updated");
         begun(&followed, Vec::new(), &[]);
-        followed.reconciled(&group(), &[], false, false);
+        followed.record_reconcile(&group(), &[], ENDS);
         assert!(followed.state(&group(), UID).is_none(), "its rollout is complete");
     }
 
     #[test]
     fn the_number_of_groups_that_are_followed_is_bounded() {
         let followed = watching();
-        let nth = |nth: usize| ("n".to_string(), nth.to_string());
+        let nth = |nth: usize| Key::new("n", &nth.to_string());
         for group in (0..=MAX_FOLLOWED_GROUPS).map(nth) {
-            followed.reconciled(&group, &[], true, true);
+            followed.record_reconcile(&group, &[], UPDATES);
             followed.begin(&group, UID);
-            followed.listed_sets(&group, Vec::new());
-            followed.listed_pods(&group, Vec::new());
+            followed.add_listed_sets(&group, Vec::new());
+            followed.add_listed_pods(&group, Vec::new());
         }
         assert!(followed.state(&nth(0), UID).is_some());
         assert!(followed.state(&nth(MAX_FOLLOWED_GROUPS), UID).is_none());
@@ -584,7 +627,7 @@ mod tests {
         begun(&followed, Vec::new(), &[]);
         let before = Instant::now().checked_sub(FOLLOW_DURATION);
         followed.0.lock().groups.get_mut(&group()).unwrap().last_update = before;
-        followed.reconciled(&("n".into(), "other".into()), &[], false, true);
+        followed.record_reconcile(&Key::new("n", "other"), &[], WAITS);
         assert!(followed.0.lock().groups.is_empty());
     }
 }

@@ -85,7 +85,7 @@ pub(super) fn is_named(set: &StatefulSet, object: &Value) -> bool {
 }
 
 /// Whether a pod is of the StatefulSet of this name.
-pub(super) fn is_of(pod: &Pod, set: &str) -> bool {
+pub(super) fn is_pod_of(pod: &Pod, set: &str) -> bool {
     pod.labels()
         .get(labels::STATEFUL_SET_NAME)
         .is_some_and(|name| name == set)
@@ -104,7 +104,7 @@ pub(super) fn is_updated_in_place(set: &StatefulSet) -> bool {
 }
 
 /// Whether it is being deleted.
-pub(super) fn is_going(set: &StatefulSet) -> bool {
+pub(super) fn is_being_deleted(set: &StatefulSet) -> bool {
     set.metadata.deletion_timestamp.is_some()
 }
 

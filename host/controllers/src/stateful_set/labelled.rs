@@ -23,7 +23,7 @@ pub(super) struct Labelled(Mutex<HashMap<Key, HashSet<String>>>);
 
 /// A pod that lacks labels or annotations.
 #[derive(Debug, PartialEq)]
-pub(super) struct Lacking {
+pub(super) struct UnlabelledPod {
     /// Its identity; nothing else of it is sent.
     pub pod: Pod,
     pub labels: BTreeMap<String, String>,
@@ -33,7 +33,7 @@ pub(super) struct Lacking {
 /// What pods of a StatefulSet lack.
 #[derive(Debug, Default, PartialEq)]
 pub(super) struct Step {
-    pub lacking: Vec<Lacking>,
+    pub unlabelled: Vec<UnlabelledPod>,
     /// The revision of a pod is not known yet: decide again after the next change.
     pub again: bool,
 }
@@ -42,26 +42,24 @@ pub(super) struct Step {
 
 impl Labelled {
     /// Those of these StatefulSets whose pods must be looked at. From now on they count as labelled, until
-    /// [`Labelled::lacks`] says otherwise: a pod that is created while the others are listed is not missed.
-    pub fn take<'s>(&self, key: (&str, &str), live: &[&'s str]) -> Vec<&'s str> {
+    /// [`Labelled::mark_unlabelled`] says otherwise: a pod that is created while the others are listed is not missed.
+    pub fn take<'s>(&self, key: &Key, live: &[&'s str]) -> Vec<&'s str> {
         let mut all = self.0.lock();
         let now = live.iter().map(ToString::to_string).collect();
-        let before = all.insert((key.0.into(), key.1.into()), now).unwrap_or_default();
+        let before = all.insert(key.clone(), now).unwrap_or_default();
         live.iter().filter(|name| !before.contains(**name)).copied().collect()
     }
 
     /// A pod of this StatefulSet lacks a label, or may lack one.
-    pub fn lacks(&self, key: (&str, &str), stateful_set: &str) {
-        let mut all = self.0.lock();
-        if let Some(names) = all.get_mut(&(key.0.to_string(), key.1.to_string())) {
+    pub fn mark_unlabelled(&self, key: &Key, stateful_set: &str) {
+        if let Some(names) = self.0.lock().get_mut(key) {
             names.remove(stateful_set);
         }
     }
 
     /// The QuarksStatefulSet does not exist any more.
-    pub fn forget(&self, key: (&str, &str)) {
-        let mut all = self.0.lock();
-        all.remove(&(key.0.to_string(), key.1.to_string()));
+    pub fn forget(&self, key: &Key) {
+        self.0.lock().remove(key);
     }
 }
 
@@ -99,7 +97,7 @@ pub(super) fn step(set: &StatefulSet, pods: &[ObjectMeta]) -> Step {
             }
         }
         if !wanted.is_empty() || !annotations.is_empty() {
-            step.lacking.push(Lacking {
+            step.unlabelled.push(UnlabelledPod {
                 pod: pod_identity(pod),
                 labels: wanted,
                 annotations,
@@ -161,12 +159,12 @@ mod tests {
 
     fn of(set: &StatefulSet, pods: &[ObjectMeta]) -> Vec<String> {
         let step = step(set, pods);
-        let lacking = step.lacking.iter().map(|one| {
+        let unlabelled = step.unlabelled.iter().map(|one| {
             let texts: Vec<&str> = one.labels.values().map(String::as_str).collect();
             format!("{} {}", one.pod.metadata.name.as_deref().unwrap(), texts.join(","))
         });
         let again = step.again.then(|| "again".to_string());
-        lacking.chain(again).collect()
+        unlabelled.chain(again).collect()
     }
 
     #[test]
@@ -184,8 +182,8 @@ mod tests {
         ));
         assert_eq!(of(&set(json!([])), &[going]), [""; 0]);
         let step = step(&set(json!([])), &pods);
-        assert_eq!(step.lacking[0].pod.metadata.uid.as_deref(), Some("uid of s-0"));
-        assert_eq!(step.lacking[0].pod.metadata.resource_version, None);
+        assert_eq!(step.unlabelled[0].pod.metadata.uid.as_deref(), Some("uid of s-0"));
+        assert_eq!(step.unlabelled[0].pod.metadata.resource_version, None);
     }
 
     #[test]
@@ -215,9 +213,9 @@ mod tests {
         let mut old = pod("s-0", &labelled);
         old.annotations = metadata(&[revisions, ("team", "red"), (labels::RENDERED_AS, "v1")]);
         let step = step(&set, &[old.clone(), pod("s-1", &labelled)]);
-        assert_eq!(step.lacking.len(), 1, "one of a user's set stays as it is");
-        assert_eq!(Some(step.lacking[0].labels.clone()), metadata(&[("tier", "web")]));
-        assert_eq!(Some(step.lacking[0].annotations.clone()), metadata(&[("team", "blue")]));
+        assert_eq!(step.unlabelled.len(), 1, "one of a user's set stays as it is");
+        assert_eq!(Some(step.unlabelled[0].labels.clone()), metadata(&[("tier", "web")]));
+        assert_eq!(Some(step.unlabelled[0].annotations.clone()), metadata(&[("team", "blue")]));
     }
 
     #[test]
@@ -229,14 +227,14 @@ mod tests {
 
     #[test]
     fn pods_are_listed_only_after_one_may_lack_labels() {
-        let (labelled, key) = (Labelled::default(), ("n", "d-g"));
-        assert_eq!(labelled.take(key, &["s-v1"]), ["s-v1"], "a new process knows nothing");
-        assert_eq!(labelled.take(key, &["s-v1"]), [""; 0]);
-        assert_eq!(labelled.take(key, &["s-v1", "s-v2"]), ["s-v2"]);
-        labelled.lacks(key, "s-v1");
-        labelled.lacks(("n", "other"), "s-v1");
-        assert_eq!(labelled.take(key, &["s-v1", "s-v2"]), ["s-v1"]);
-        labelled.forget(key);
-        assert_eq!(labelled.take(key, &["s-v2"]), ["s-v2"]);
+        let (labelled, key) = (Labelled::default(), Key::new("n", "d-g"));
+        assert_eq!(labelled.take(&key, &["s-v1"]), ["s-v1"], "a new process knows nothing");
+        assert_eq!(labelled.take(&key, &["s-v1"]), [""; 0]);
+        assert_eq!(labelled.take(&key, &["s-v1", "s-v2"]), ["s-v2"]);
+        labelled.mark_unlabelled(&key, "s-v1");
+        labelled.mark_unlabelled(&Key::new("n", "other"), "s-v1");
+        assert_eq!(labelled.take(&key, &["s-v1", "s-v2"]), ["s-v1"]);
+        labelled.forget(&key);
+        assert_eq!(labelled.take(&key, &["s-v2"]), ["s-v2"]);
     }
 }

@@ -27,7 +27,7 @@ use boson_cluster::client::{Cluster, Error, Events, FieldManager, Identity, owne
 use boson_cluster::namespaces::Scope;
 use boson_cluster::objects::drift::{Drifted, Excess};
 use boson_cluster::reconcile::{self, Interest};
-use followed::Followed;
+use followed::{Followed, Key, RolloutStep};
 use inspect::Live;
 use k8s_openapi::api::apps::v1::StatefulSet;
 use k8s_openapi::api::core::v1::Pod;
@@ -247,12 +247,12 @@ impl Controller for Context {
     }
 
     async fn observe(&self, object: &QuarksStatefulSet) -> Result<ControlFlow<Action, Self::Observed>, Error> {
-        let observed = self.observed(object).await?;
+        let observed = self.read_state(object).await?;
         Ok(ControlFlow::Continue(observed))
     }
 
     async fn complete(&self, set: &QuarksStatefulSet, observed: &mut Observed, need: Need) -> Result<(), Error> {
-        self.add(set, observed, need).await
+        self.read_needed(set, observed, need).await
     }
 
     fn plan(set: &QuarksStatefulSet, observed: &Observed, now: Timestamp) -> Result<Planned<Self>, Error> {
@@ -281,10 +281,11 @@ impl Controller for Context {
     ) -> Result<Outcome, Error> {
         let key = observe::key(Identity::of(&**set)?);
         let updates = plan.as_ref().is_ok_and(Plan::updates_instances);
-        let (outcome, writes) = written::during(self.acted(set, &observed, plan)).await;
+        let (outcome, writes) = written::during(self.execute(set, &observed, plan)).await;
         let outcome = outcome?;
         let goes_on = outcome.done.as_ref().is_ok_and(|done| !done.ready);
-        self.followed.reconciled(&key, &writes, updates, goes_on);
+        let rollout = RolloutStep { updates, goes_on };
+        self.followed.record_reconcile(&key, &writes, rollout);
         Ok(outcome)
     }
 
@@ -317,24 +318,25 @@ impl Controller for Context {
             // The watch event of the other change requeues it.
             Err(error) if error.is_race() => Ok(()),
             written => {
-                let turn = trail::turn(set, status, Timestamp::now());
-                written.map(|_| turn.into_iter().for_each(|event| self.events.record(set, event)))
+                let event = trail::rollout_event(set, status, Timestamp::now());
+                written.map(|_| event.into_iter().for_each(|event| self.events.record(set, event)))
             }
         }
     }
 
     /// Pods may have been looked at without being labelled.
     async fn failed(&self, set: &QuarksStatefulSet, _: &Error) {
-        if let Ok(place) = Identity::of(set) {
-            self.labelled.forget((place.namespace, place.name));
-            self.followed.end(&observe::key(place));
+        if let Ok(key) = Identity::of(set).map(observe::key) {
+            self.labelled.forget(&key);
+            self.followed.end(&key);
         }
     }
 
     fn forget(&self, namespace: &str, name: &str) {
         self.interest.forget((namespace, name));
-        self.labelled.forget((namespace, name));
-        self.followed.end(&(namespace.into(), name.into()));
+        let key = Key::new(namespace, name);
+        self.labelled.forget(&key);
+        self.followed.end(&key);
         let groups = &self.cluster.metrics().groups;
         groups.set(&format!("{namespace}/{name}"), None);
     }

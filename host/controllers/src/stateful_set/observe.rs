@@ -29,7 +29,7 @@ pub(super) struct Observed {
 // === impl Context ===
 
 impl Context {
-    pub(super) async fn observed(&self, set: &QuarksStatefulSet) -> Result<Observed, Error> {
+    pub(super) async fn read_state(&self, set: &QuarksStatefulSet) -> Result<Observed, Error> {
         let place = Identity::of(set)?;
         let key = key(place);
         let followed = self.followed.state(&key, place.uid);
@@ -37,19 +37,18 @@ impl Context {
             Some(State { sets, pods }) => (sets, Some(pods)),
             None => {
                 self.followed.begin(&key, place.uid);
-                (self.followed.listed_sets(&key, self.sets(set, place).await?), None)
+                (self.followed.add_listed_sets(&key, self.sets(set, place).await?), None)
             }
         };
         let live = Live::of(sets)?;
         self.note(place, names(&live.sets));
         // Before pods are listed: one that is created afterwards is not missed.
-        let unlabelled = (place.namespace, place.name);
-        let unlabelled = self.labelled.take(unlabelled, &names(&live.sets).collect::<Vec<_>>());
+        let unlabelled = self.labelled.take(&key, &names(&live.sets).collect::<Vec<_>>());
         let unlabelled = unlabelled.into_iter().map(str::to_string).collect();
         let owner = owner(set)?;
         let claims = self.claims(set, &live.sets, place.namespace).await?;
         let before = match &pods {
-            Some(_) => self.before(set, place.namespace).await?,
+            Some(_) => self.groups_before(set, place.namespace).await?,
             None => Vec::new(),
         };
         let seen = Seen {
@@ -68,7 +67,12 @@ impl Context {
     }
 
     /// Adds what the plan needs.
-    pub(super) async fn add(&self, set: &QuarksStatefulSet, observed: &mut Observed, need: Need) -> Result<(), Error> {
+    pub(super) async fn read_needed(
+        &self,
+        set: &QuarksStatefulSet,
+        observed: &mut Observed,
+        need: Need,
+    ) -> Result<(), Error> {
         let seen = &mut observed.seen;
         match need {
             Need::Pods => {
@@ -76,8 +80,8 @@ impl Context {
                 let names: Vec<&str> = names(&seen.live.sets).collect();
                 let selector = format!("{} in ({})", labels::STATEFUL_SET_NAME, names.join(","));
                 let pods = self.cluster.list(place.namespace, &selector).await?;
-                seen.pods = Some(self.followed.listed_pods(&key(place), pods));
-                seen.before = self.before(set, place.namespace).await?;
+                seen.pods = Some(self.followed.add_listed_pods(&key(place), pods));
+                seen.before = self.groups_before(set, place.namespace).await?;
             }
             Need::DryRuns { drifted, excess } => {
                 // The sets stay as they were read: pods are compared with the template that they are made from.
@@ -104,7 +108,7 @@ impl Context {
     }
 
     /// Names of the QuarksStatefulSets that are to be updated before this one, and are not done.
-    async fn before(&self, set: &QuarksStatefulSet, namespace: &str) -> Result<Vec<String>, Error> {
+    async fn groups_before(&self, set: &QuarksStatefulSet, namespace: &str) -> Result<Vec<String>, Error> {
         let groups = set.annotations().get(labels::UPDATE_AFTER);
         let groups: Vec<String> = groups
             .and_then(|text| serde_json::from_str(text).ok())
@@ -174,5 +178,5 @@ fn is_done(set: &QuarksStatefulSet) -> bool {
 
 /// The group that is followed.
 pub(super) fn key(place: Identity<'_>) -> Key {
-    (place.namespace.into(), place.name.into())
+    Key::new(place.namespace, place.name)
 }

@@ -10,7 +10,7 @@
 //! tells.
 
 use super::digest::{Digest, Resources};
-use super::resized::{DEFERRED, is_refused, pending};
+use super::resized::{DEFERRED, is_refused, pending_reason};
 use super::rollout::instances::LiveZone;
 use super::states::is_gated;
 use boson_cluster::client::{Error, ErrorKind};
@@ -27,7 +27,7 @@ pub(super) const RESIZING: &str = "quarks.cloudfoundry.org/resizing";
 /// The subresource of pods.
 pub(super) const RESIZE: &str = "resize";
 /// Pods that are resized in one reconcile: each takes two calls. The others follow when these have changed.
-const AT_A_TIME: usize = 20;
+const MAX_RESIZED_PODS: usize = 20;
 
 /// A pod that gets other resources.
 #[derive(Clone, Debug)]
@@ -56,16 +56,16 @@ impl Resize {
 
     /// What the pod records afterwards.
     pub fn done(&self) -> Value {
-        annotated(&json!({labels::RESOURCES_DIGEST: self.resources.digest, labels::RESIZE_REFUSED: null}))
+        annotations_patch(&json!({labels::RESOURCES_DIGEST: self.resources.digest, labels::RESIZE_REFUSED: null}))
     }
 
     /// What it records if the API server refuses the resources.
     pub fn refused(&self) -> Value {
-        annotated(&json!({labels::RESIZE_REFUSED: self.resources.digest}))
+        annotations_patch(&json!({labels::RESIZE_REFUSED: self.resources.digest}))
     }
 }
 
-fn annotated(annotations: &Value) -> Value {
+fn annotations_patch(annotations: &Value) -> Value {
     json!({"metadata": {"annotations": annotations}})
 }
 
@@ -88,7 +88,7 @@ impl Resizes {
             for (_, pod) in existing.filter(|(ordinal, pod)| wanted.is_in(&pod.metadata, zone, *ordinal)) {
                 match annotation(&pod.metadata, labels::RESOURCES_DIGEST) {
                     Some(present) if present == resources.digest => {
-                        let is_deferred = pending(pod) == Some(DEFERRED);
+                        let is_deferred = pending_reason(pod) == Some(DEFERRED);
                         resizes.deferred.extend(is_deferred.then(|| pod.name_any()));
                     }
                     Some(_) if is_refused(pod, wanted.digest) => {}
@@ -105,7 +105,7 @@ impl Resizes {
         if !self.has_pods_of(set) {
             self.sets.push(set.to_string());
         }
-        if self.now.len() < AT_A_TIME {
+        if self.now.len() < MAX_RESIZED_PODS {
             self.now.push(Resize {
                 pod: pod.clone(),
                 resources: resources.clone(),
@@ -114,7 +114,7 @@ impl Resizes {
     }
 
     /// Resizes no other pods now.
-    pub fn only(&mut self, is_meant: impl Fn(&Pod) -> bool) {
+    pub fn retain(&mut self, is_meant: impl Fn(&Pod) -> bool) {
         self.now.retain(|one| is_meant(&one.pod));
     }
 
@@ -154,7 +154,7 @@ mod tests {
     use super::super::states::States;
     use super::*;
 
-    const COUNT: usize = AT_A_TIME + 1;
+    const COUNT: usize = MAX_RESIZED_PODS + 1;
 
     /// The revisions of all instances.
     fn revisions() -> String {
@@ -286,13 +286,13 @@ mod tests {
         let (small, large) = (digest("1Gi", "i:1"), digest("2Gi", "i:1"));
         let mut pods: Vec<Pod> = (0..COUNT).map(|ordinal| pod(ordinal, &small)).collect();
         let found = resizes(&large, COUNT, &pods);
-        assert_eq!((found.now.len(), found.has_pods_of("s")), (AT_A_TIME, true));
+        assert_eq!((found.now.len(), found.has_pods_of("s")), (MAX_RESIZED_PODS, true));
         for (pod, one) in pods.iter_mut().zip(&found.now) {
             annotate(pod, &one.done());
         }
         let found = resizes(&large, COUNT, &pods);
         assert_eq!((found.now.len(), found.has_pods_of("s")), (1, true));
-        annotate(&mut pods[AT_A_TIME], &found.now[0].done());
+        annotate(&mut pods[MAX_RESIZED_PODS], &found.now[0].done());
         assert!(!resizes(&large, COUNT, &pods).has_pods_of("s"));
     }
 

@@ -22,12 +22,12 @@ pub(super) fn is_refused(pod: &Pod, wanted: &Digest) -> bool {
         let amounts = wanted.resources.as_ref().map(|resources| &resources.amounts);
         amounts.is_some_and(|amounts| drift::holds(&json!(pod.spec), amounts))
     };
-    let is_infeasible = || pending(pod) == Some(INFEASIBLE) && has_amounts();
+    let is_infeasible = || pending_reason(pod) == Some(INFEASIBLE) && has_amounts();
     has(labels::RESIZE_REFUSED) || has(labels::RESOURCES_DIGEST) && is_infeasible()
 }
 
 /// Why a pod does not have its resources yet.
-pub(super) fn pending(pod: &Pod) -> Option<&str> {
+pub(super) fn pending_reason(pod: &Pod) -> Option<&str> {
     let pending = condition(pod, PENDING).filter(|one| one.status == "True")?;
     // Of the resources before, if the kubelet has not seen the present ones.
     let seen = pending.observed_generation.zip(pod.metadata.generation);

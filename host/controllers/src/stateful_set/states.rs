@@ -16,7 +16,7 @@ use serde_json::json;
 use std::collections::BTreeSet;
 
 /// Instances that a message names.
-const MAX_NAMED: usize = 3;
+const MAX_NAMED_INSTANCES: usize = 3;
 
 /// The states at one time.
 #[derive(Clone, Copy, Debug, Default)]
@@ -37,7 +37,7 @@ pub(super) fn is_gated(pod: &Pod) -> bool {
 
 impl<'a> States<'a> {
     /// Those that a status tells of.
-    pub fn shown(set: &'a QuarksStatefulSet) -> Self {
+    pub fn for_status(set: &'a QuarksStatefulSet) -> Self {
         Self {
             all: &set.spec.instances,
             stops_instances: !set.spec.instances.is_empty() && instance_revisions::of_spec(&json!(set.spec)).is_some(),
@@ -52,24 +52,24 @@ impl<'a> States<'a> {
 
     /// Whether some instances are ignored or stopped.
     pub fn has_exceptions(self) -> bool {
-        self.ignored().next().is_some() || self.stopped().next().is_some()
+        self.ignored_instances().next().is_some() || self.stopped_instances().next().is_some()
     }
 
     /// Whether an instance is neither updated nor waited for. `zone`: empty without zones.
     pub fn is_ignored(self, zone: &str, ordinal: usize) -> bool {
-        self.ignored().any(|one| one == (zone, ordinal))
+        self.ignored_instances().any(|one| one == (zone, ordinal))
     }
 
     /// Whether an instance is stopped, if its group is not.
     pub fn is_instance_stopped(self, zone: &str, ordinal: usize) -> bool {
-        self.stopped().any(|one| one == (zone, ordinal))
+        self.stopped_instances().any(|one| one == (zone, ordinal))
     }
 
-    fn ignored(self) -> impl Iterator<Item = (&'a str, usize)> {
+    fn ignored_instances(self) -> impl Iterator<Item = (&'a str, usize)> {
         self.instances(|one| one.desired.ignored)
     }
 
-    fn stopped(self) -> impl Iterator<Item = (&'a str, usize)> {
+    fn stopped_instances(self) -> impl Iterator<Item = (&'a str, usize)> {
         self.instances(|one| one.desired.stopped)
             .filter(move |_| self.stops_instances)
     }
@@ -101,13 +101,13 @@ impl<'a> States<'a> {
     fn is_older<'s>(self, pod: &Pod, states: impl Iterator<Item = &'s PodState>) -> bool {
         let created = pod.metadata.creation_timestamp.as_ref();
         // In the future, it would replace each pod that follows, too.
-        let before = states.filter_map(time).filter(|time| *time <= self.now).max();
+        let before = states.filter_map(replacement_time).filter(|time| *time <= self.now).max();
         before.is_some_and(|before| created.is_some_and(|created| created.0 < before))
     }
 
     /// The next time at which pods are to be replaced.
-    pub fn next(self) -> Option<Timestamp> {
-        self.all.iter().filter_map(time).filter(|time| *time > self.now).min()
+    pub fn next_replacement(self) -> Option<Timestamp> {
+        self.all.iter().filter_map(replacement_time).filter(|time| *time > self.now).min()
     }
 
     /// Whether the pods of a StatefulSet are ready that are neither ignored nor stopped. `pods`: needed if some are.
@@ -121,7 +121,7 @@ impl<'a> States<'a> {
     }
 
     /// The pods of a StatefulSet that are neither ignored nor stopped.
-    pub fn counted(self, set: &StatefulSet, pods: &[Pod]) -> Vec<Pod> {
+    pub fn counted_pods(self, set: &StatefulSet, pods: &[Pod]) -> Vec<Pod> {
         let counts = |pod: &&Pod| ordinal(set, pod).is_some_and(|ordinal| self.counts(set, ordinal));
         pods.iter().filter(counts).cloned().collect()
     }
@@ -142,11 +142,11 @@ impl<'a> States<'a> {
         };
         let list = |what: &str, instances: Vec<(&str, usize)>| {
             let names: Vec<String> = instances.into_iter().map(name).collect();
-            (!names.is_empty()).then(|| format!("{what} instances: {}", first_of(&names, MAX_NAMED, " and ")))
+            (!names.is_empty()).then(|| format!("{what} instances: {}", first_of(&names, MAX_NAMED_INSTANCES, " and ")))
         };
         let both = [
-            list("stopped", self.stopped().collect()),
-            list("ignored", self.ignored().collect()),
+            list("stopped", self.stopped_instances().collect()),
+            list("ignored", self.ignored_instances().collect()),
         ];
         let both: Vec<String> = both.into_iter().flatten().collect();
         (!both.is_empty()).then(|| both.join("; "))
@@ -158,7 +158,7 @@ fn is_instance(state: &PodState, zone: &str, ordinal: usize) -> bool {
     state.zone == zone && own == Some(ordinal)
 }
 
-fn time(state: &PodState) -> Option<Timestamp> {
+fn replacement_time(state: &PodState) -> Option<Timestamp> {
     Some(state.desired.replace_pods_created_before.as_ref()?.0)
 }
 
@@ -214,7 +214,7 @@ mod tests {
                 now: at(now),
                 ..States::default()
             };
-            states.next()
+            states.next_replacement()
         };
         assert_eq!((next(5), next(15), next(20)), (Some(at(10)), Some(at(20)), None));
     }
@@ -242,7 +242,7 @@ mod tests {
             assert!(states.is_ready(&set("a"), Some(&[pod(0)])));
             assert!(!states.is_ready(&set("a"), Some(&[pod(1)])), "the other one is not");
             assert!(!states.is_ready(&set("b"), Some(&[pod(0)])), "another zone");
-            assert_eq!(states.counted(&set("a"), &[pod(0), pod(1)]), [pod(0)]);
+            assert_eq!(states.counted_pods(&set("a"), &[pod(0), pod(1)]), [pod(0)]);
         }
         let states = States {
             all: &[ignored, stopped].concat(),

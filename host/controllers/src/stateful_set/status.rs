@@ -62,8 +62,8 @@ fn notices(set: &QuarksStatefulSet, status: &QuarksStatefulSetStatus, done: &Res
                 .problem()
                 .filter(|(reason, _)| !done.problems.is_empty() && is_worth_an_event(reason));
             let problem = reported.map(|(reason, message)| warning(reason, message));
-            let old = set.status.as_ref().and_then(|status| disks(&status.conditions));
-            let new = disks(&status.conditions).filter(|new| new.status == ConditionStatus::False);
+            let old = set.status.as_ref().and_then(|status| disks_condition(&status.conditions));
+            let new = disks_condition(&status.conditions).filter(|new| new.status == ConditionStatus::False);
             let changed = new.filter(|new| old.is_none_or(|old| old.message != new.message));
             let disks = changed.map(|new| warning(&new.reason, &new.message));
             problem.into_iter().chain(disks).collect()
@@ -75,13 +75,13 @@ fn notices(set: &QuarksStatefulSet, status: &QuarksStatefulSetStatus, done: &Res
 /// Whether claims were as asked when the rollout of this generation began.
 pub(super) fn has_disks_as_asked(set: &QuarksStatefulSet) -> bool {
     let status = set.status.as_ref().filter(|status| status.rollout().is_some());
-    let disks = status.and_then(|status| disks(&status.conditions));
+    let disks = status.and_then(|status| disks_condition(&status.conditions));
     disks.is_some_and(|disks| {
         disks.status == ConditionStatus::True && disks.observed_generation == set.metadata.generation
     })
 }
 
-fn disks(conditions: &[Condition]) -> Option<&Condition> {
+fn disks_condition(conditions: &[Condition]) -> Option<&Condition> {
     conditions.iter().find(|condition| condition.kind == DISKS)
 }
 
@@ -116,7 +116,7 @@ fn status(set: &QuarksStatefulSet, done: &Result<Done, Problem>, now: &Time) -> 
     let was_rolled_out = set.status.as_ref().is_some_and(|status| status.rollout().is_none());
     // None of these holds instances back.
     let deferred = done.as_ref().ok().and_then(|done| Resizes::text(&done.deferred));
-    let asides = [waiver.err(), deferred, States::shown(set).text()];
+    let asides = [waiver.err(), deferred, States::for_status(set).text()];
     let asides: Vec<String> = asides.into_iter().flatten().collect();
     for mut finding in findings(done, was_rolled_out) {
         if finding.kind == PROGRESSING {
@@ -147,7 +147,7 @@ fn findings(done: &Result<Done, Problem>, was_rolled_out: bool) -> Vec<Finding> 
         Finding::new("Ready", true, PODS_READY, "all pods of the newest version are ready")
     } else {
         let (reason, cause) = match done.problems.first() {
-            Some(first) => (word(&first.reason), described(&done.problems)),
+            Some(first) => (valid_reason(&first.reason), describe(&done.problems)),
             None => (PODS_NOT_READY, "not all pods of the newest version are ready".into()),
         };
         // The instances that wait are a consequence, so they stand behind the cause.
@@ -190,7 +190,7 @@ fn progressing(done: &Done, was_rolled_out: bool) -> Finding {
 }
 
 /// `pod 'p-0', container 'c': CrashLoopBackOff: it ended with code 1`.
-fn described(problems: &[PodProblem]) -> String {
+fn describe(problems: &[PodProblem]) -> String {
     let text = |problem: &PodProblem| {
         let container = problem.container.as_ref().map(|name| format!(", container '{name}'"));
         let PodProblem {
@@ -206,7 +206,7 @@ fn described(problems: &[PodProblem]) -> String {
 }
 
 /// Replaces a reason that would make the status invalid. Reasons of Kubernetes are valid.
-fn word(reason: &str) -> &str {
+fn valid_reason(reason: &str) -> &str {
     let is_word = reason.starts_with(|first: char| first.is_ascii_alphabetic())
         && reason.bytes().all(|byte| byte.is_ascii_alphanumeric())
         && reason.len() <= 128;
@@ -410,8 +410,8 @@ mod tests {
         set.status = Some(new.clone());
         assert!(notices(&set, &new, &small).is_empty());
         let fixed = status(&set, &done(Some(&[])), &now);
-        assert_eq!(disks(&fixed.conditions).unwrap().status, ConditionStatus::True);
-        assert!(disks(&status(&set, &done(None), &now).conditions).is_none());
+        assert_eq!(disks_condition(&fixed.conditions).unwrap().status, ConditionStatus::True);
+        assert!(disks_condition(&status(&set, &done(None), &now).conditions).is_none());
         let refused = status(&set, &Err(Problem("Refused", "no".into())), &now);
         assert_eq!(refused.problem(), Some(("Refused", "no")));
     }

@@ -8,7 +8,7 @@
 //! others lose counts until it has observed that. What it does not delete then, because it cannot create another pod of
 //! that StatefulSet for example, must not keep the newer version from its repair.
 
-use super::inspect::{is_going, is_observed, ordinal, ordinals, ready_ordinals, version, zone};
+use super::inspect::{is_being_deleted, is_observed, ordinal, ordinals, ready_ordinals, version, zone};
 use super::rollout::{Rollout, Rule};
 use boson_cluster::objects::DIGEST;
 use k8s_openapi::api::apps::v1::StatefulSet;
@@ -166,15 +166,15 @@ impl Generations<'_> {
     /// version, stay until the wanted version is ready.
     pub fn superseded(&self, is_wanted: impl Fn(&StatefulSet) -> bool) -> Superseded {
         let mut superseded = Superseded::default();
-        for set in self.live.iter().filter(|set| !is_wanted(set) && !is_going(set)) {
+        for set in self.live.iter().filter(|set| !is_wanted(set) && !is_being_deleted(set)) {
             let number = version(set);
             let present = ordinals(set);
             let kept = if number == Some(self.wanted) || number.is_none() {
                 present.clone()
             } else if number == self.last {
-                self.not_taken_over(set)
+                self.ordinals_not_taken_over(set)
             } else {
-                self.needed(set)
+                self.needed_ordinals(set)
             };
             let is_surplus = |pod: &&Pod| ordinal(set, pod).is_some_and(|ordinal| !kept.contains(&ordinal));
             let staying = self.pods.iter().filter(|pod| pod.metadata.deletion_timestamp.is_none());
@@ -193,7 +193,7 @@ impl Generations<'_> {
     }
 
     /// The instances of the last ready version that the wanted one does not have yet.
-    fn not_taken_over(&self, set: &StatefulSet) -> Range<usize> {
+    fn ordinals_not_taken_over(&self, set: &StatefulSet) -> Range<usize> {
         let present = ordinals(set);
         let taken = self.taken_over.iter().find(|taken| taken.zone == zone(set));
         taken.map_or(present.clone(), |taken| {
@@ -205,7 +205,7 @@ impl Generations<'_> {
     /// The instances of a version that never was ready that no other version has ready, and those that the last ready
     /// version has handed over and no other version has at all. Of several such versions, the oldest one keeps an
     /// instance.
-    fn needed(&self, set: &StatefulSet) -> Range<usize> {
+    fn needed_ordinals(&self, set: &StatefulSet) -> Range<usize> {
         let number = version(set);
         let is_preferred =
             |other: Option<u32>| [self.last, Some(self.wanted)].contains(&other) || other.is_some() && other < number;

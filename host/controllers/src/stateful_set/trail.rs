@@ -7,7 +7,12 @@ use boson_cluster::client::recorded::{Place, RecordedEvent};
 use k8s_openapi::jiff::Timestamp;
 
 /// An event for each instance whose update begins. `version`: that of the group.
-pub(super) fn begun(set: &QuarksStatefulSet, all: &[Begun], version: u32, now: Timestamp) -> Vec<RecordedEvent> {
+pub(super) fn instance_events(
+    set: &QuarksStatefulSet,
+    all: &[Begun],
+    version: u32,
+    now: Timestamp,
+) -> Vec<RecordedEvent> {
     let replicas = set.spec.replicas_by_zone();
     let group = instance_group(set);
     let event = |one: &Begun| {
@@ -27,7 +32,11 @@ pub(super) fn begun(set: &QuarksStatefulSet, all: &[Begun], version: u32, now: T
 }
 
 /// The event about a rollout that begins, is paused, stops or ends, if its state changes.
-pub(super) fn turn(set: &QuarksStatefulSet, status: &QuarksStatefulSetStatus, now: Timestamp) -> Option<RecordedEvent> {
+pub(super) fn rollout_event(
+    set: &QuarksStatefulSet,
+    status: &QuarksStatefulSetStatus,
+    now: Timestamp,
+) -> Option<RecordedEvent> {
     let before = set.status.as_ref().and_then(|status| status.condition(PROGRESSING));
     let before = before.map(|one| one.reason.as_str());
     let after = status.condition(PROGRESSING)?;
@@ -72,7 +81,7 @@ mod tests {
     fn a_rollout_is_recorded_when_its_state_changes() {
         let turn = |before: &Value, after: &str| {
             let after = from_value(status(after)).unwrap();
-            let event = turn(&set(before), &after, Timestamp::UNIX_EPOCH)?;
+            let event = rollout_event(&set(before), &after, Timestamp::UNIX_EPOCH)?;
             Some(format!(
                 "{} {} {} {}",
                 event.action, event.object_name, event.context, event.error
@@ -105,7 +114,7 @@ mod tests {
             action: "update",
             changes: vec!["configuration", "pod template"],
         };
-        let found = begun(&set(&Value::Null), &[one], 3, Timestamp::UNIX_EPOCH);
+        let found = instance_events(&set(&Value::Null), &[one], 3, Timestamp::UNIX_EPOCH);
         let wanted = json!([{
             "time": "1970-01-01T00:00:00Z", "action": "update", "objectType": "instance", "deployment": "d",
             "instance": {"group": "web", "index": 2, "indexPerZone": 1},

@@ -5,7 +5,7 @@
 
 use super::digest::Digest;
 use super::inspect::{
-    has_claims, is_going, is_incomplete, is_of_template, is_ready, ready_pods, version, zone_index, zones,
+    has_claims, is_being_deleted, is_incomplete, is_of_template, is_ready, ready_pods, version, zone_index, zones,
 };
 use super::states::States;
 use boson_api::QuarksStatefulSet;
@@ -70,7 +70,7 @@ impl Versions {
         };
         let of = |number: u32| live.iter().filter(move |one| version(one) == Some(number));
         // A reverted change: the old pods still run, and nothing has to start.
-        let stays = |number: &u32| are_of_template(of(*number).filter(|one| !is_going(one)), digest);
+        let stays = |number: &u32| are_of_template(of(*number).filter(|one| !is_being_deleted(one)), digest);
         let before = live.iter().filter_map(version).find(stays);
         let is_recorded = || recorded.is_some_and(|one| one.newest == newest && one.digest == digest.text());
         let is_newest = match of(newest).next() {
@@ -83,7 +83,7 @@ impl Versions {
         if is_newest {
             return newest;
         }
-        let kept = if in_place { Self::serving(set, live) } else { before };
+        let kept = if in_place { Self::serving_version(set, live) } else { before };
         kept.unwrap_or_else(|| newest.saturating_add(1))
     }
 
@@ -100,9 +100,9 @@ impl Versions {
     }
 
     /// The version with the most ready pods: pods of another one may wait for a lock that these hold.
-    fn serving(set: &QuarksStatefulSet, live: &[StatefulSet]) -> Option<u32> {
+    fn serving_version(set: &QuarksStatefulSet, live: &[StatefulSet]) -> Option<u32> {
         let last = Self::last_ready(set, live);
-        let stays = |(_, sets): &(u32, Vec<&StatefulSet>)| !sets.iter().any(|one| is_going(one));
+        let stays = |(_, sets): &(u32, Vec<&StatefulSet>)| !sets.iter().any(|one| is_being_deleted(one));
         let all = by_version(live).into_iter().filter(stays);
         let serves = |(number, sets): (u32, Vec<&StatefulSet>)| (all_ready_pods(&sets), last == Some(number), number);
         all.map(serves).max().map(|(_, _, number)| number)

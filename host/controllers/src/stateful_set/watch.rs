@@ -25,13 +25,12 @@ const EVENT_BATCH_DELAY: Duration = Duration::from_millis(200);
 const PAGE_OBJECTS: u32 = 50;
 
 pub(super) fn watch(context: &Arc<Context>, namespace: &Option<String>) -> Watched<QuarksStatefulSet> {
-    let looking = context.clone();
+    let labelling = context.clone();
     let pods = move |pod: &ObjectMeta| {
-        let owners = of_pod(&looking, pod);
+        let owners = owners_of_pod(&labelling, pod);
         if !is_labelled(pod) {
-            for owner in &owners {
-                let namespace = owner.namespace.as_deref().unwrap_or_default();
-                looking.labelled.lacks((namespace, &owner.name), set_name(pod));
+            for key in owners.iter().map(key) {
+                labelling.labelled.mark_unlabelled(&key, set_name(pod));
             }
         }
         owners
@@ -44,14 +43,15 @@ pub(super) fn watch(context: &Arc<Context>, namespace: &Option<String>) -> Watch
     let (of_sets, of_pods) = (watch(Kind::Sets), watch(Kind::Pods));
     let (seeing_sets, seeing_pods) = (context.clone(), context.clone());
     // Until the first list.
-    context.followed.see_set(&of_sets, None, |_| Vec::new());
-    context.followed.see_pod(&of_pods, None, |_| Vec::new());
+    context.followed.apply_set_event(&of_sets, None, |_| Vec::new());
+    context.followed.apply_pod_event(&of_pods, None, |_| Vec::new());
     let set = move |event: Option<&Event<DynamicObject>>| {
-        seeing_sets.followed.see_set(&of_sets, event, |set| keys(owners(set)));
+        let keys = |set: &ObjectMeta| owners(set).iter().map(key).collect();
+        seeing_sets.followed.apply_set_event(&of_sets, event, keys);
     };
     let pod = move |event: Option<&Event<Pod>>| {
-        let of = |pod: &ObjectMeta| keys(of_pod(&seeing_pods, pod));
-        seeing_pods.followed.see_pod(&of_pods, event, of);
+        let keys = |pod: &ObjectMeta| owners_of_pod(&seeing_pods, pod).iter().map(key).collect();
+        seeing_pods.followed.apply_pod_event(&of_pods, event, keys);
     };
     let page = || Config::default().page_size(PAGE_OBJECTS);
     let sets = api_of_any(&client, namespace, &resource("apps/v1", "StatefulSet"));
@@ -70,7 +70,7 @@ pub(super) fn watch(context: &Arc<Context>, namespace: &Option<String>) -> Watch
 }
 
 /// The QuarksStatefulSet whose pod it is.
-fn of_pod(context: &Context, pod: &ObjectMeta) -> Vec<ObjectRef<QuarksStatefulSet>> {
+fn owners_of_pod(context: &Context, pod: &ObjectMeta) -> Vec<ObjectRef<QuarksStatefulSet>> {
     let namespace = pod.namespace.as_deref().unwrap_or_default();
     context.interest.of(namespace, set_name(pod))
 }
@@ -80,7 +80,6 @@ fn set_name(pod: &ObjectMeta) -> &str {
     label(pod, labels::STATEFUL_SET_NAME).unwrap_or_default()
 }
 
-fn keys(all: Vec<ObjectRef<QuarksStatefulSet>>) -> Vec<Key> {
-    let key = |one: ObjectRef<QuarksStatefulSet>| (one.namespace.unwrap_or_default(), one.name);
-    all.into_iter().map(key).collect()
+fn key(set: &ObjectRef<QuarksStatefulSet>) -> Key {
+    Key::new(set.namespace.as_deref().unwrap_or_default(), &set.name)
 }

@@ -51,7 +51,7 @@ pub(super) async fn follow(context: &Context, sets: &Store<QuarksStatefulSet>) {
                     // A pod that does not answer delays its own group only.
                     if busy.insert(key.clone()) {
                         running.push(async move {
-                            keep(context, set).await;
+                            update_active_pod(context, set).await;
                             key
                         });
                     }
@@ -68,11 +68,11 @@ fn has_probes(set: &QuarksStatefulSet) -> bool {
 
 /// Without probes, no pod may stay recorded: it would count as active when the group gets probes again.
 fn is_followed(set: &QuarksStatefulSet) -> bool {
-    (has_probes(set) || recorded(set).is_some()) && set.metadata.deletion_timestamp.is_none()
+    (has_probes(set) || recorded_pod(set).is_some()) && set.metadata.deletion_timestamp.is_none()
 }
 
 /// Keeps the labels of one group.
-async fn keep(context: &Context, set: Arc<QuarksStatefulSet>) {
+async fn update_active_pod(context: &Context, set: Arc<QuarksStatefulSet>) {
     let result = match Identity::of(set.as_ref()) {
         Ok(place) if context.scope.holds(place.namespace) => context.elect(&set, place).await,
         Ok(_) => Ok(()),
@@ -100,7 +100,7 @@ impl Context {
             .zip(answers)
             .map(|(pod, answer)| Member::new(pod, answer))
             .collect();
-        if plan::plan(&members, recorded(set)).is_empty() {
+        if plan::plan(&members, recorded_pod(set)).is_empty() {
             return Ok(());
         }
         for _ in 0..MAX_RECORDS {
@@ -111,7 +111,7 @@ impl Context {
             let Some(present) = present.find(|present| present.metadata.uid.as_deref() == Some(place.uid)) else {
                 return Ok(());
             };
-            if self.write(&present, place.namespace, &pods, &members).await? {
+            if self.write_labels(&present, place.namespace, &pods, &members).await? {
                 break;
             }
         }
@@ -142,7 +142,7 @@ impl Context {
     }
 
     /// Writes what is planned, in this order. False: the status has changed since it was read.
-    async fn write(
+    async fn write_labels(
         &self,
         set: &QuarksStatefulSet,
         namespace: &str,
@@ -151,7 +151,7 @@ impl Context {
     ) -> Result<bool, Error> {
         let status = set.status.clone().unwrap_or_default();
         let transitions = status.active_pod.as_ref().map_or(0, |active| active.transitions) + 1;
-        for write in plan::plan(members, recorded(set)) {
+        for write in plan::plan(members, recorded_pod(set)) {
             match write {
                 Write::Demote(name) => {
                     let metadata = ObjectMeta {
@@ -175,7 +175,7 @@ impl Context {
                     };
                     if is_vacant && has_probes(set) {
                         let notice = Notice::warning(NO_ACTIVE_POD, "no pod is active");
-                        self.tell(set, notice).await;
+                        self.report(set, notice).await;
                     }
                 }
                 Write::Promote(at) => {
@@ -184,7 +184,7 @@ impl Context {
                     metadata.resource_version.clone_from(&pod.metadata.resource_version);
                     self.mark(metadata, Some(labels::ACTIVE), transitions).await?;
                     let note = format!("pod '{}' is active", pod.name_any());
-                    self.tell(set, Notice::normal(ACTIVE_POD, note)).await;
+                    self.report(set, Notice::normal(ACTIVE_POD, note)).await;
                 }
             }
         }
@@ -205,13 +205,13 @@ impl Context {
         self.cluster.merge(MANAGER, &pod, members).await.map(drop)
     }
 
-    async fn tell(&self, set: &QuarksStatefulSet, notice: Notice) {
+    async fn report(&self, set: &QuarksStatefulSet, notice: Notice) {
         tracing::info!(group = set.name_any(), "{}", notice.note);
         self.events.emit_all(set, &[notice]).await;
     }
 }
 
 /// The name of the active pod, by the status.
-fn recorded(set: &QuarksStatefulSet) -> Option<&str> {
+fn recorded_pod(set: &QuarksStatefulSet) -> Option<&str> {
     set.status.as_ref()?.active_pod()
 }

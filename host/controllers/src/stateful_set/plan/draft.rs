@@ -4,7 +4,7 @@ use super::group::Group;
 use super::handover::returning;
 use super::in_place::{renewed, replaces_pods};
 use super::{Changes, Plan, PlanError};
-use crate::stateful_set::inspect::{has_old_pods, is_going, is_named, is_of};
+use crate::stateful_set::inspect::{has_old_pods, is_being_deleted, is_named, is_pod_of};
 use crate::stateful_set::resize::Resizes;
 use crate::stateful_set::rollout::Rollout;
 use crate::stateful_set::superseded::{Resized, Returning};
@@ -91,8 +91,8 @@ impl<'a> Draft<'a> {
         self.writes.apply.retain(|one| !is_returning(one));
         self.writes.drifted.retain(|one| !is_returning(&one.wanted));
         self.writes.excess.retain(|one| !is_returning(&one.live));
-        let is_other = |pod: &Pod| self.returning.iter().all(|one| !is_of(pod, &one.set.name_any()));
-        self.resizes.only(is_other);
+        let is_other = |pod: &Pod| self.returning.iter().all(|one| !is_pod_of(pod, &one.set.name_any()));
+        self.resizes.retain(is_other);
         let superseded = match self.changes.superseded.take() {
             Some(superseded) => superseded,
             None => self.group.superseded(&self.wanted, &[])?,
@@ -122,7 +122,7 @@ impl<'a> Draft<'a> {
     pub fn is_steady(&self, current: &[&StatefulSet]) -> bool {
         let Group { states, seen, .. } = *self.group;
         let is_written = self.writes.apply.is_empty() && self.renew.is_empty() && self.resizes.now.is_empty();
-        let is_ready = |one: &&StatefulSet| states.is_ready(one, seen.pods.as_deref()) && !is_going(one);
+        let is_ready = |one: &&StatefulSet| states.is_ready(one, seen.pods.as_deref()) && !is_being_deleted(one);
         is_written && self.returning.is_empty() && !self.is_withheld && current.iter().all(is_ready)
     }
 
@@ -144,7 +144,7 @@ impl<'a> Draft<'a> {
         self.writes.apply.retain(|one| !is_held(one.name()));
         self.renew.retain(|(old, _)| !is_held(old.metadata.name.as_deref()));
         // Their StatefulSets are to say that there are such, before there are.
-        self.resizes.only(|pod| held.iter().all(|name| !is_of(pod, name)));
+        self.resizes.retain(|pod| held.iter().all(|name| !is_pod_of(pod, name)));
         Ok(())
     }
 
@@ -162,12 +162,12 @@ impl<'a> Draft<'a> {
     /// `is_steady`: see [`Draft::is_steady`], before pods are replaced.
     pub fn finish(mut self, is_steady: bool) -> Result<Plan, PlanError> {
         let group = self.group;
-        let next_request = group.states.next().map(|time| time.duration_since(group.now));
+        let next_request = group.states.next_replacement().map(|time| time.duration_since(group.now));
         let rollout = &mut self.changes.rollout;
         rollout.again = rollout.again.into_iter().chain(next_request).min();
         let replace = self.changes.pods;
         let is_gone = |pod: &Pod| replace.iter().any(|gone| gone.metadata.name == pod.metadata.name);
-        self.resizes.only(|pod| !is_gone(pod));
+        self.resizes.retain(|pod| !is_gone(pod));
         let ready = is_steady && !self.changes.rollout.is_underway();
         if !ready && !self.writes.delete.is_empty() {
             let superseded = match self.changes.superseded {

@@ -160,7 +160,7 @@ impl Group<'_> {
             return Ok(Resizes::default());
         }
         let mut resizes = Resizes::of(&self.zones(wanted), self.pods()?);
-        resizes.only(|_| !self.set.spec.paused);
+        resizes.retain(|_| !self.set.spec.paused);
         for object in wanted {
             if object.name().is_some_and(|name| resizes.has_pods_of(name)) {
                 object.set_annotation(RESIZING, Some("true"));

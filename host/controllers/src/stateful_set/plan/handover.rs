@@ -2,7 +2,7 @@
 
 use super::group::{Group, replicas, set_replicas};
 use super::{Changes, PlanError};
-use crate::stateful_set::inspect::{INCOMPLETE, first_ordinal, is_going, is_named};
+use crate::stateful_set::inspect::{INCOMPLETE, first_ordinal, is_being_deleted, is_named};
 use crate::stateful_set::rollout::instances::LiveZone;
 use crate::stateful_set::rollout::reasons::Begun;
 use crate::stateful_set::rollout::{Count, Decision, Instance, Rule, State, Update};
@@ -184,7 +184,7 @@ fn has_limits(wanted: &[Value]) -> bool {
 /// The wanted StatefulSets that handed instances over before.
 pub(super) fn returning<'a>(wanted: &[Value], live: &'a [StatefulSet]) -> Vec<Returning<'a>> {
     let one = |object: &Value| {
-        let set = live.iter().find(|one| is_named(one, object) && !is_going(one))?;
+        let set = live.iter().find(|one| is_named(one, object) && !is_being_deleted(one))?;
         let is_complete = object.annotation(INCOMPLETE).is_none();
         let first = first_ordinal(set)?;
         (first > 0 || is_complete).then_some(Returning {

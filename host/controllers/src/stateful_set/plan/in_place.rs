@@ -3,7 +3,7 @@
 use super::desired::{FIXED, PODS, annotate_template};
 use super::group::Group;
 use super::{Changes, PlanError};
-use crate::stateful_set::inspect::{REVISION, has_claims, is_going, is_named};
+use crate::stateful_set::inspect::{REVISION, has_claims, is_being_deleted, is_named};
 use crate::stateful_set::rollout::instances::LiveZone;
 use crate::stateful_set::rollout::reasons::Begun;
 use crate::stateful_set::rollout::{Count, Instance, Rule, State, Updated};
@@ -137,7 +137,7 @@ pub(super) fn renewed(apply: &mut Vec<Value>, current: &[&StatefulSet], in_place
         let Some(found) = current.iter().find(|one| is_named(one, wanted)) else {
             return true;
         };
-        if is_going(found) {
+        if is_being_deleted(found) {
             return false;
         }
         let fixed = found.annotations().get(FIXED).map(String::as_str);

@@ -3,7 +3,9 @@
 use super::{Instance, State, Updated};
 use crate::instance_revisions;
 use crate::stateful_set::digest::Digest;
-use crate::stateful_set::inspect::{RESTARTED_AT, REVISION, is_going, is_observed, is_updated_in_place, ordinals};
+use crate::stateful_set::inspect::{
+    RESTARTED_AT, REVISION, is_being_deleted, is_observed, is_updated_in_place, ordinals,
+};
 use crate::stateful_set::resized::is_refused;
 use crate::stateful_set::set_back::set_back_from;
 use crate::stateful_set::states::{States, is_gated};
@@ -50,7 +52,7 @@ pub(in crate::stateful_set) struct Wanted<'a> {
 impl<'a> LiveZone<'a> {
     /// The instances of a zone whose pods are replaced. `is_outdated`: its StatefulSet still has another pod template.
     pub fn in_place(&self, is_outdated: bool, pods: &[Pod]) -> Vec<Instance<'a>> {
-        let live = self.live.filter(|live| !is_going(live));
+        let live = self.live.filter(|live| !is_being_deleted(live));
         let revision = |live: &StatefulSet| live.status.as_ref()?.update_revision.clone();
         let observed = || live.filter(|live| is_observed(live)).and_then(revision);
         let before = live.and_then(set_back_from).cloned();
@@ -146,7 +148,7 @@ impl<'a> LiveZone<'a> {
         let names: Vec<&str> = claims.into_iter().flatten().filter_map(AnyObject::name).collect();
         let ignored = (0..self.replicas).filter(|ordinal| self.is_ignored(*ordinal));
         let mut kept = ignored.filter_map(|ordinal| self.pod(ordinal, pods));
-        kept.any(|pod| lacks(names.iter().copied(), pod))
+        kept.any(|pod| lacks_disk(names.iter().copied(), pod))
     }
 
     pub(super) fn is_stopped(&self, ordinal: usize) -> bool {
@@ -201,13 +203,13 @@ fn first_blocking(set: &StatefulSet, pods: &[Option<&Pod>], states: &[State]) ->
     };
     let claims = || set.spec.iter().flat_map(|spec| &spec.volume_claim_templates).flatten();
     let names = || claims().filter_map(|claim| claim.metadata.name.as_deref());
-    let first = pods.iter().position(|pod| pod.is_some_and(|pod| lacks(names(), pod)))?;
+    let first = pods.iter().position(|pod| pod.is_some_and(|pod| lacks_disk(names(), pod)))?;
     let (before, rest) = states.split_at_checked(first)?;
     (before.iter().all(is_ready) && !rest.iter().all(is_ready)).then_some(first)
 }
 
 /// Whether a pod lacks one of these disks, which its StatefulSet got later. Volumes of a pod are immutable.
-fn lacks<'n>(mut claims: impl Iterator<Item = &'n str>, pod: &Pod) -> bool {
+fn lacks_disk<'n>(mut claims: impl Iterator<Item = &'n str>, pod: &Pod) -> bool {
     let volumes: Vec<_> = pod.spec.iter().flat_map(|spec| &spec.volumes).flatten().collect();
     !claims.all(|claim| {
         let mut named = volumes.iter().filter(|volume| volume.name == claim);

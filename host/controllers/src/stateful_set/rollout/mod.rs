@@ -415,7 +415,7 @@ pub(super) fn decide(instances: &[Instance<'_>], update: &Update, now: Timestamp
         return decision;
     }
     if !decision.failed.is_empty() {
-        decision.next = requested(instances, update, &decision);
+        decision.next = requested_instances(instances, update, &decision);
         decision.left -= decision.next.len();
         decision.held_by = (decision.left > 0).then_some(Rule::FailedUpdate);
         return decision;
@@ -452,7 +452,7 @@ pub(super) fn decide(instances: &[Instance<'_>], update: &Update, now: Timestamp
 }
 
 /// The single instances to replace although others have failed: BOSH does not wait for these either.
-fn requested(instances: &[Instance<'_>], update: &Update, decision: &Decision) -> Vec<usize> {
+fn requested_instances(instances: &[Instance<'_>], update: &Update, decision: &Decision) -> Vec<usize> {
     let wanted = instances.iter().enumerate();
     let wanted = wanted.filter(|(_, one)| one.is_requested && one.is_outdated());
     let free = update.max_in_flight.among(instances.len()).max(1);

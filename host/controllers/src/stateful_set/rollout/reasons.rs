@@ -51,7 +51,7 @@ fn of_other_version<'p>(zone: &LiveZone<'_>, ordinal: usize, pods: &'p [Pod]) ->
     let ending = format!("-{ordinal}");
     pods.iter().find(|pod| {
         let is_in_zone = pod.labels().get(labels::AZ_INDEX).is_none_or(|zone| *zone == index);
-        is_in_zone && pod.name_any().ends_with(&ending) && !inspect::is_of(pod, zone.set_name)
+        is_in_zone && pod.name_any().ends_with(&ending) && !inspect::is_pod_of(pod, zone.set_name)
     })
 }
 
