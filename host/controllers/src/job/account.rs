@@ -11,7 +11,7 @@ use boson_manifest::labels;
 use k8s_openapi::api::core::v1::ServiceAccount;
 
 /// Name of the account, its Role and its RoleBinding.
-pub(super) const NAME: &str = "boson-output";
+const ACCOUNT_NAME: &str = "boson-output";
 
 /// The account of the pods: creates ours, or finds the one that a label of the namespace names.
 ///
@@ -29,13 +29,13 @@ pub(super) async fn account(cluster: &Cluster, manager: FieldManager, namespace:
             ))),
         };
     }
-    ours().make(cluster, manager, namespace).await?;
-    Ok(NAME.into())
+    output_account().make(cluster, manager, namespace).await?;
+    Ok(ACCOUNT_NAME.into())
 }
 
-fn ours() -> Account {
+fn output_account() -> Account {
     Account {
-        name: NAME,
+        name: ACCOUNT_NAME,
         rules: vec![
             rule("", "pods", &["get"]),
             rule("", "secrets", &["get", "list", "create", "update"]),

@@ -1,7 +1,7 @@
 //! Carries out the plan: one write per step.
 
 use super::account::account;
-use super::desired::{Setting, desired, kept, name};
+use super::desired::{Setting, desired_job, job_name, stored_output};
 use super::error::JobError;
 use super::marks::{STARTED, TRIGGER_RESET};
 use super::observe::{Config, Observed, is_renewed};
@@ -24,9 +24,6 @@ pub(super) const MANAGER: FieldManager = FieldManager("boson-job");
 /// Requeue interval if no watch event announces a change.
 const REQUEUE_INTERVAL: Duration = Duration::from_secs(15);
 
-/// What a pass has reached. None: it wrote something; the status stays.
-pub(super) type Outcome = Option<Reached>;
-
 /// The QuarksJob is in this state.
 pub(super) struct Reached {
     pub state: State,
@@ -35,7 +32,7 @@ pub(super) struct Reached {
     pub next: Next<QuarksJob>,
 }
 
-/// Carries out a step.
+/// Carries out a step. None: it wrote something; the status stays.
 ///
 /// # Errors
 /// See [`Error`].
@@ -44,7 +41,7 @@ pub(super) async fn act(
     object: &QuarksJob,
     observed: &Observed,
     step: Step,
-) -> Result<Outcome, Error> {
+) -> Result<Option<Reached>, Error> {
     let cluster = &context.cluster;
     let mut status = object.status.clone().unwrap_or_default();
     let reached = match step {
@@ -123,7 +120,7 @@ async fn begin(
 async fn create(context: &Context, object: &QuarksJob, config: &Config, number: i64) -> Result<(), JobError> {
     let cluster = &context.cluster;
     let Identity { namespace, uid, .. } = Identity::of(object)?;
-    let account = match kept(object) {
+    let account = match stored_output(object) {
         Some(_) => Some(account(cluster, MANAGER, namespace).await?),
         None => None,
     };
@@ -131,10 +128,10 @@ async fn create(context: &Context, object: &QuarksJob, config: &Config, number: 
         operator_image: &context.operator_image,
         account: account.as_deref(),
     };
-    let name = name(object, number)?;
+    let name = job_name(object, number)?;
     let digest = config.digest.as_deref();
     let digest = digest.ok_or_else(|| Error::flawed("Job", Some(&name), "has no digest of its configuration"))?;
-    let wanted = desired(object, config.template.clone(), number, digest, &setting)?;
+    let wanted = desired_job(object, config.template.clone(), number, digest, &setting)?;
     if cluster.create_any(MANAGER, &wanted).await? {
         tracing::info!(run = number, "created a Job");
         return Ok(());
@@ -156,7 +153,7 @@ async fn create(context: &Context, object: &QuarksJob, config: &Config, number: 
 /// # Errors
 /// See [`Error`]; a conflict when the QuarksJob has changed.
 async fn reset_trigger(cluster: &Cluster, object: &QuarksJob, strategy: Strategy, number: i64) -> Result<(), Error> {
-    let annotations = json!({"annotations": {TRIGGER_RESET: name(object, number)?}});
+    let annotations = json!({"annotations": {TRIGGER_RESET: job_name(object, number)?}});
     let members = json!({"metadata": annotations, "spec": {"trigger": {"strategy": strategy}}});
     cluster.merge(MANAGER, object, members).await.map(drop)
 }

@@ -4,7 +4,7 @@
 //! process creates it. It is created suspended, and starts after the run is recorded in the status.
 
 use super::error::JobError;
-use super::marks::{CONFIG, QUARKS_JOB, RUN, STARTED, TRIGGER_RESET};
+use super::marks::{CONFIG_DIGEST, QUARKS_JOB, RUN, STARTED, TRIGGER_RESET};
 use super::output;
 use super::template::{Pod, Template};
 use boson_api::job::Output;
@@ -21,7 +21,7 @@ use serde_json::{Map, Value};
 /// Digits of the UID's and the number's digest.
 const NAME_DIGEST_DIGITS: usize = 12;
 /// Annotations of the QuarksJob that are about itself.
-const OWN: [&str; 3] = [objects::DIGEST, objects::TRIGGER, TRIGGER_RESET];
+const OWN_ANNOTATIONS: [&str; 3] = [objects::DIGEST, objects::TRIGGER, TRIGGER_RESET];
 
 /// What else shapes a Job.
 #[derive(Clone, Debug)]
@@ -36,7 +36,7 @@ pub(super) struct Setting<'a> {
 ///
 /// # Errors
 /// The output names a missing container, or the template is invalid.
-pub(super) fn desired(
+pub(super) fn desired_job(
     object: &QuarksJob,
     template: Map<String, Value>,
     number: i64,
@@ -56,12 +56,12 @@ pub(super) fn desired(
     annotations.insert(QUARKS_JOB.into(), object.name_any().into());
     prepare(object, &mut pods.spec, &owner, setting)?;
     let waits = template.spec.suspend == Some(true);
-    let mut made = made(object, template, number)?;
-    for key in OWN {
+    let mut made = convert_template(object, template, number)?;
+    for key in OWN_ANNOTATIONS {
         made.set_annotation(key, None);
     }
     made.set_annotation(RUN, Some(&number.to_string()));
-    made.set_annotation(CONFIG, Some(digest));
+    made.set_annotation(CONFIG_DIGEST, Some(digest));
     if waits {
         // Its user starts it.
         made.set_annotation(STARTED, Some("by-user"));
@@ -71,7 +71,7 @@ pub(super) fn desired(
 }
 
 /// The Job of this template.
-fn made(object: &QuarksJob, template: Template, number: i64) -> Result<Value, JobError> {
+fn convert_template(object: &QuarksJob, template: Template, number: i64) -> Result<Value, JobError> {
     let flawed = || Error::flawed(&QuarksJob::kind(&()), object.meta().name.as_deref(), "is not JSON");
     let Ok(Value::Object(template)) = serde_json::to_value(template) else {
         return Err(flawed().into());
@@ -80,14 +80,14 @@ fn made(object: &QuarksJob, template: Template, number: i64) -> Result<Value, Jo
     asked.spec.template = template.into();
     let text = serde_json::to_string(&asked).map_err(|_| flawed())?;
     let tree = json::parse(&text).map_err(|_| "spec.template is nested too deeply")?;
-    let made = json::to_text(&job(&tree, &name(object, number)?, Run::Later));
+    let made = json::to_text(&job(&tree, &job_name(object, number)?, Run::Later));
     serde_json::from_str(&made).map_err(|_| flawed().into())
 }
 
 /// Prepares the pod: no token unless requested, and with output the container that stores it.
 fn prepare(object: &QuarksJob, pod: &mut Pod, owner: &OwnerReference, setting: &Setting<'_>) -> Result<(), JobError> {
     let own = pod.service_account_name.is_some() || pod.service_account.is_some();
-    let kept = kept(object);
+    let kept = stored_output(object);
     if pod.automount_service_account_token.is_none() && (kept.is_some() || !own) {
         pod.automount_service_account_token = Some(false);
     }
@@ -96,32 +96,32 @@ fn prepare(object: &QuarksJob, pod: &mut Pod, owner: &OwnerReference, setting: &
             pod.service_account_name = Some(account.into());
         }
         // The Secrets of a conversion are the same in both modes, so they have no labels about pods.
-        let asked = if of_conversion(object) {
+        let asked = if is_of_conversion(object) {
             asked.clone()
         } else {
-            output::labelled(asked, pod)
+            output::with_origin_labels(asked, pod)
         };
-        output::add(pod, &asked, above(object).unwrap_or(owner), setting.operator_image)?;
+        output::add(pod, &asked, controller_reference(object).unwrap_or(owner), setting.operator_image)?;
     }
     Ok(())
 }
 
 /// The output to store, if any.
-pub(super) fn kept(object: &QuarksJob) -> Option<&Output> {
+pub(super) fn stored_output(object: &QuarksJob) -> Option<&Output> {
     let output = object.spec.output.as_ref()?;
     (!output.output_map.is_empty()).then_some(output)
 }
 
 /// The owner of the QuarksJob, which owns its output, too.
-pub(super) fn above(object: &QuarksJob) -> Option<&OwnerReference> {
+pub(super) fn controller_reference(object: &QuarksJob) -> Option<&OwnerReference> {
     let mut owners = object.owner_references().iter();
     owners.find(|one| one.controller == Some(true))
 }
 
 /// Whether it is a step of a deployment's conversion.
-pub(super) fn of_conversion(object: &QuarksJob) -> bool {
-    let above = above(object).filter(|one| one.kind == BoshDeployment::kind(&()));
-    let names = above.and_then(|above| Names::new(&above.name, "", "").ok());
+pub(super) fn is_of_conversion(object: &QuarksJob) -> bool {
+    let owner = controller_reference(object).filter(|one| one.kind == BoshDeployment::kind(&()));
+    let names = owner.and_then(|owner| Names::new(&owner.name, "", "").ok());
     names.is_some_and(|names| names.is_conversion(&object.name_any()))
 }
 
@@ -129,7 +129,7 @@ pub(super) fn of_conversion(object: &QuarksJob) -> bool {
 ///
 /// # Errors
 /// [`boson_cluster::client::ErrorKind::Flawed`]: without a UID, an earlier object of the same name could have this Job.
-pub(super) fn name(object: &QuarksJob, number: i64) -> Result<String, Error> {
+pub(super) fn job_name(object: &QuarksJob, number: i64) -> Result<String, Error> {
     let Identity { name, uid, .. } = Identity::of(object)?;
     let digest = objects::digest(&Value::Array(vec![uid.into(), number.into()]));
     Ok(names::cut(
@@ -153,7 +153,7 @@ mod tests {
             operator_image: "boson:1",
             account: Some("kept"),
         };
-        desired(&object, object.spec.template.members(), 3, "digest", &setting).unwrap()
+        desired_job(&object, object.spec.template.members(), 3, "digest", &setting).unwrap()
     }
 
     fn spec(pod: Value) -> Value {
@@ -165,11 +165,11 @@ mod tests {
         let made = of(spec(json!({"containers": [{"name": "c", "image": "i"}]})));
         assert_eq!(
             made["metadata"]["name"],
-            name(&asked(spec(json!({"containers": []}))), 3).unwrap()
+            job_name(&asked(spec(json!({"containers": []}))), 3).unwrap()
         );
         assert_ne!(
             made["metadata"]["name"],
-            name(&asked(spec(json!({"containers": []}))), 4).unwrap()
+            job_name(&asked(spec(json!({"containers": []}))), 4).unwrap()
         );
         assert_eq!(made["spec"]["suspend"], true);
         assert_eq!(made["metadata"]["annotations"][RUN], "3");
@@ -246,7 +246,7 @@ mod tests {
         object.metadata.owner_references = serde_json::from_value(above).unwrap();
         for (name, wanted) in [("bpm-configs-d", false), ("d-smoke", true)] {
             object.metadata.name = Some(name.into());
-            let made = desired(&object, object.spec.template.members(), 1, "", &setting).unwrap();
+            let made = desired_job(&object, object.spec.template.members(), 1, "", &setting).unwrap();
             assert_eq!(made.to_string().contains(labels::CONTAINER_NAME), wanted, "{name}");
         }
     }
@@ -260,7 +260,7 @@ mod tests {
             operator_image: "",
             account: None,
         };
-        let error = desired(&object, object.spec.template.members(), 1, "", &setting).unwrap_err();
+        let error = desired_job(&object, object.spec.template.members(), 1, "", &setting).unwrap_err();
         assert!(
             matches!(&error, JobError::Refused(why) if why.contains("'d'")),
             "{error:?}"
@@ -276,7 +276,7 @@ mod tests {
             operator_image: "",
             account: None,
         };
-        let error = desired(&object, object.spec.template.members(), 1, "", &setting).unwrap_err();
+        let error = desired_job(&object, object.spec.template.members(), 1, "", &setting).unwrap_err();
         assert!(
             matches!(error, JobError::Refused(_)) && !format!("{error:?}").contains("CANARY"),
             "{error:?}"
@@ -291,10 +291,10 @@ mod tests {
             operator_image: "",
             account: None,
         };
-        let error = desired(&object, object.spec.template.members(), 1, "", &setting).unwrap_err();
+        let error = desired_job(&object, object.spec.template.members(), 1, "", &setting).unwrap_err();
         assert!(matches!(error, JobError::Api(_)), "{error:?}");
         assert_eq!(
-            name(&object, 1).unwrap_err().kind,
+            job_name(&object, 1).unwrap_err().kind,
             boson_cluster::client::ErrorKind::Flawed("has no UID")
         );
     }

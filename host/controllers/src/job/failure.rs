@@ -35,7 +35,7 @@ pub(super) fn of_job(job: &Job, pods: &[Pod], operator_image: &str) -> (Cow<'sta
 }
 
 /// Why the pods of a Job do not run, if so.
-pub(super) fn waits(pods: &[Pod], job: &Job) -> Option<String> {
+pub(super) fn waiting_reasons(pods: &[Pod], job: &Job) -> Option<String> {
     let mut texts: Vec<String> = Vec::new();
     for pod in newest_first(pods, job) {
         for status in statuses(pod) {
@@ -119,8 +119,8 @@ mod tests {
     #[test]
     fn what_a_pod_waits_for_is_reported_unless_it_is_usual() {
         let waiting = |reason: &str| json!({"waiting": {"reason": reason, "message": "x"}});
-        assert_eq!(waits(&[pod("c", "i:1", waiting("ContainerCreating"))], &job()), None);
-        let text = waits(&[pod("c", "i:1", waiting("ImagePullBackOff"))], &job()).unwrap();
+        assert_eq!(waiting_reasons(&[pod("c", "i:1", waiting("ContainerCreating"))], &job()), None);
+        let text = waiting_reasons(&[pod("c", "i:1", waiting("ImagePullBackOff"))], &job()).unwrap();
         assert_eq!(text, "container 'c' waits: ImagePullBackOff (image 'i:1')");
     }
 
@@ -132,7 +132,7 @@ mod tests {
         let condition =
             json!({"type": "PodScheduled", "status": "False", "reason": "Unschedulable", "message": message});
         pending.status = serde_json::from_value(json!({"conditions": [condition]})).unwrap();
-        let text = waits(&[pulling.clone(), pending.clone(), pulling, pending], &job()).unwrap();
+        let text = waiting_reasons(&[pulling.clone(), pending.clone(), pulling, pending], &job()).unwrap();
         let container = "container 'c' waits: ImagePullBackOff (image 'i:1')";
         assert_eq!(text, format!("{container}; no node takes the pod: {message}"));
     }

@@ -1,6 +1,6 @@
 //! Deletes versions of a QuarksJob's output that are no longer used.
 
-use super::desired::{above, of_conversion};
+use super::desired::{controller_reference, is_of_conversion};
 use boson_api::QuarksJob;
 use boson_api::job::{Output, OutputSecret, PersistenceMethod};
 use boson_cluster::client::{Cluster, Error, Identity};
@@ -19,15 +19,15 @@ use std::collections::BTreeSet;
 pub(super) async fn collect(cluster: &Cluster, object: &QuarksJob, keep: usize) -> Result<(), Error> {
     let asked = object.spec.output.as_ref().map(versioned_secrets).unwrap_or_default();
     // The deployment deletes old documents of its conversion itself.
-    if asked.is_empty() || of_conversion(object) {
+    if asked.is_empty() || is_of_conversion(object) {
         return Ok(());
     }
     let Identity { namespace, uid, .. } = Identity::of(object)?;
-    let owner = above(object).map_or(uid, |above| above.uid.as_str());
+    let owner = controller_reference(object).map_or(uid, |owner| owner.uid.as_str());
     let label = format!("{}={}", labels::SECRET_KIND, secret_kind::VERSIONED);
     let mut there = cluster.list_metadata::<Secret>(namespace, &label).await?;
     let series = series(&asked, &there);
-    there.retain(|meta| name(meta).is_some_and(|name| series.contains(name)));
+    there.retain(|meta| series_name(meta).is_some_and(|name| series.contains(name)));
     let garbage = versioned::garbage(&there, owner, &series, keep, |_| false);
     if garbage.is_empty() {
         return Ok(());
@@ -60,12 +60,12 @@ fn series(asked: &[&OutputSecret], there: &[ObjectMeta]) -> BTreeSet<String> {
             PersistenceMethod::FanOut => name.strip_prefix(&asked.name).is_some_and(|rest| rest.starts_with('-')),
         })
     };
-    let names = there.iter().filter(|meta| !is_document(meta)).filter_map(name);
+    let names = there.iter().filter(|meta| !is_document(meta)).filter_map(series_name);
     names.filter(is_output).map(str::to_string).collect()
 }
 
 /// The name of the series.
-fn name(meta: &ObjectMeta) -> Option<&str> {
+fn series_name(meta: &ObjectMeta) -> Option<&str> {
     Some(versioned::parts(meta.name.as_deref()?)?.0)
 }
 

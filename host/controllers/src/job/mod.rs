@@ -24,7 +24,7 @@ pub(crate) use failure::is_alive;
 pub(crate) use plan::ending;
 
 use crate::controller::{AnyController, Controller, Next, Planned, Report, Watched};
-use act::{MANAGER, Outcome, Reached};
+use act::{MANAGER, Reached};
 use boson_api::QuarksJob;
 use boson_api::job::QuarksJobStatus;
 use boson_cluster::client::{Cluster, Error, Events, Identity};
@@ -78,7 +78,7 @@ impl Controller for Context {
     type Observed = Observed;
     type Need = Infallible;
     type Plan = Step;
-    type Outcome = Outcome;
+    type Outcome = Option<Reached>;
     type Status = QuarksJobStatus;
 
     fn events(&self) -> &Events {
@@ -98,11 +98,11 @@ impl Controller for Context {
         plan::plan(object, observed).map(Planned::Act)
     }
 
-    async fn act(&self, object: &Arc<QuarksJob>, observed: Observed, step: Step) -> Result<Outcome, Error> {
+    async fn act(&self, object: &Arc<QuarksJob>, observed: Observed, step: Step) -> Result<Option<Reached>, Error> {
         act::act(self, object, &observed, step).await
     }
 
-    fn status(object: &QuarksJob, outcome: Outcome, now: Timestamp) -> Report<Self> {
+    fn status(object: &QuarksJob, outcome: Option<Reached>, now: Timestamp) -> Report<Self> {
         let Some(Reached { state, status, next }) = outcome else {
             return Report::next(Next::Pass(None));
         };

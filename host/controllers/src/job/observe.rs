@@ -1,7 +1,7 @@
 //! Observes the state; reads only. All reads are quorum reads, because a stale one could start a run twice.
 
-use super::marks::{CONFIG, QUARKS_JOB, RUN};
-use super::references::{Kind, Reference, newest, references, renamed, topic};
+use super::marks::{CONFIG_DIGEST, QUARKS_JOB, RUN};
+use super::references::{Kind, Reference, newest_versions, references, topic, with_newest_secrets};
 use boson_api::job::Strategy;
 use boson_api::{QuarksJob, word};
 use boson_cluster::client::{Cluster, Error, Identity};
@@ -56,8 +56,8 @@ impl Observed {
 }
 
 /// The configuration digest of a Job.
-pub(super) fn made_from(job: &Job) -> Option<&str> {
-    job.metadata.annotations.as_ref()?.get(CONFIG).map(String::as_str)
+pub(super) fn recorded_digest(job: &Job) -> Option<&str> {
+    job.metadata.annotations.as_ref()?.get(CONFIG_DIGEST).map(String::as_str)
 }
 
 /// Reads the state. References are noted in `interest` before they are read, so that no later change is missed.
@@ -81,7 +81,7 @@ pub(super) async fn observe(
     let label = format!("{}={}", labels::QUARKS_JOB_NAME, cut(name, "", MAX_LABEL_LENGTH));
     let jobs: Vec<Job> = cluster.list(namespace, &label).await?;
     let mut observed = Observed {
-        jobs: jobs.into_iter().filter_map(|job| numbered(job, uid)).collect(),
+        jobs: jobs.into_iter().filter_map(|job| numbered_job(job, uid)).collect(),
         operator_image: operator_image.into(),
         ..Observed::default()
     };
@@ -118,7 +118,7 @@ fn may_run(object: &QuarksJob, observed: &Observed) -> bool {
     is_wanted(object) || digest.is_some() && digest != last
 }
 
-fn numbered(job: Job, owner: &str) -> Option<(i64, Job)> {
+fn numbered_job(job: Job, owner: &str) -> Option<(i64, Job)> {
     let ours = objects::has_owner(&job, owner);
     let number = job.annotations().get(RUN)?.parse().ok()?;
     (ours && job.metadata.deletion_timestamp.is_none()).then_some((number, job))
@@ -146,21 +146,21 @@ async fn config(
     if wanted.iter().any(is_version) {
         let label = format!("{}={}", labels::SECRET_KIND, secret_kind::VERSIONED);
         let there = cluster.list_metadata::<Secret>(namespace, &label).await?;
-        newer = newest(&wanted, there.iter().filter_map(|meta| meta.name.as_deref()));
+        newer = newest_versions(&wanted, there.iter().filter_map(|meta| meta.name.as_deref()));
     }
-    let template = renamed(template, &newer);
+    let template = with_newest_secrets(template, &newer);
     let mut missing = Vec::new();
-    let mut whole = Whole::new(object, &template);
+    let mut digest = ConfigDigest::new(object, &template);
     for reference in references(&template) {
         match content(cluster, namespace, &reference).await? {
-            Some(content) => whole.add(&content),
-            None if reference.optional => whole.add(&Value::Null),
+            Some(content) => digest.add(&content),
+            None if reference.optional => digest.add(&Value::Null),
             None => missing.push(format!("{} '{}'", word(reference.kind), reference.name)),
         }
     }
     missing.dedup();
     Ok(Config {
-        digest: missing.is_empty().then(|| whole.digest()),
+        digest: missing.is_empty().then(|| digest.finish()),
         template,
         missing,
         refused: None,
@@ -169,14 +169,14 @@ async fn config(
 
 /// Computes the digest of everything that shapes a run as that of one JSON list, with only one content in memory at a
 /// time.
-struct Whole {
+struct ConfigDigest {
     bytes: Sha256,
     is_first: bool,
 }
 
-// === impl Whole ===
+// === impl ConfigDigest ===
 
-impl Whole {
+impl ConfigDigest {
     fn new(object: &QuarksJob, template: &Map<String, Value>) -> Self {
         let mut template = Value::Object(template.clone());
         template.sort_all_objects();
@@ -194,7 +194,7 @@ impl Whole {
         self.bytes.update(content.to_string());
     }
 
-    fn digest(mut self) -> String {
+    fn finish(mut self) -> String {
         self.bytes.update("]]");
         objects::hexadecimal(&self.bytes.finalize())
     }
@@ -229,12 +229,12 @@ mod tests {
             json!([["a", {"k": "v"}]]),
             json!([null, ["b", null], ["a", {}]]),
         ] {
-            let mut whole = Whole::new(&object, template);
-            contents.as_array().unwrap().iter().for_each(|one| whole.add(one));
+            let mut digest = ConfigDigest::new(&object, template);
+            contents.as_array().unwrap().iter().for_each(|one| digest.add(one));
             let mut sorted = Value::Object(template.clone());
             sorted.sort_all_objects();
             let list = json!(["uid-a", sorted, object.spec.output, contents]);
-            assert_eq!(whole.digest(), objects::digest(&list));
+            assert_eq!(digest.finish(), objects::digest(&list));
         }
     }
 }

@@ -12,7 +12,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 use serde_json::{Value, json};
 
 /// Volume with the token, which only this container mounts.
-const TOKEN: &str = "output-persist-token";
+const TOKEN_VOLUME: &str = "output-persist-token";
 /// Where clients look for it.
 const TOKEN_DIRECTORY: &str = "/var/run/secrets/kubernetes.io/serviceaccount";
 /// Validity of the token in seconds; the kubelet renews it.
@@ -24,7 +24,7 @@ const USER_ID: i64 = 1000;
 const REMOTE_ID: &str = "REMOTE_ID";
 
 /// Adds labels with the origin of each Secret.
-pub(super) fn labelled(output: &Output, pod: &Pod) -> Output {
+pub(super) fn with_origin_labels(output: &Output, pod: &Pod) -> Output {
     let mut output = output.clone();
     for (container, files) in &mut output.output_map {
         let about = remote_id(pod, container);
@@ -76,7 +76,7 @@ pub(super) fn add(pod: &mut Pod, output: &Output, owner: &OwnerReference, image:
             "spec.template has a container '{CONTAINER}', a name that the operator reserves"
         )));
     }
-    mounts.push(json!({"mountPath": TOKEN_DIRECTORY, "name": TOKEN, "readOnly": true}));
+    mounts.push(json!({"mountPath": TOKEN_DIRECTORY, "name": TOKEN_VOLUME, "readOnly": true}));
     volumes.push(token());
     let order = Order {
         owner: owner.clone(),
@@ -122,7 +122,7 @@ fn container(order: &Order, image: &str, mounts: &[Value]) -> Result<Container, 
 
 /// The token volume, as the kubelet would mount it for all containers.
 fn token() -> Value {
-    json!({"name": TOKEN, "projected": {"sources": [
+    json!({"name": TOKEN_VOLUME, "projected": {"sources": [
         {"serviceAccountToken": {"expirationSeconds": TOKEN_SECONDS, "path": "token"}},
         {"configMap": {"items": [{"key": "ca.crt", "path": "ca.crt"}], "name": "kube-root-ca.crt"}},
         {"downwardAPI": {"items": [{"fieldRef": {"fieldPath": "metadata.namespace"}, "path": "namespace"}]}},
@@ -142,7 +142,7 @@ mod tests {
             let pod =
                 json!({"containers": [{"name": "b"}, {"name": "a", "env": [{"name": "REMOTE_ID", "value": value}]}]});
             let pod: Pod = serde_json::from_value(pod).unwrap();
-            let labelled = labelled(&output, &pod);
+            let labelled = with_origin_labels(&output, &pod);
             assert_eq!(labelled.output_map["a"]["g"].secret_labels[labels::CONTAINER_NAME], "a");
             assert_eq!(
                 labelled.output_map["b"]["f"].secret_labels,

@@ -6,10 +6,10 @@
 //! deleted only after the status records the end of its run. So a Job that a slow process creates from outdated data is
 //! recognized as one of an ended run, and deleted before it starts.
 
-use super::desired::name;
+use super::desired::job_name;
 use super::failure;
-use super::marks::{DELETE, STARTED, TRIGGER_RESET};
-use super::observe::{Observed, is_renewed, made_from};
+use super::marks::{DELETE, DELETE_POD, STARTED, TRIGGER_RESET};
+use super::observe::{Observed, is_renewed, recorded_digest};
 use super::status::State;
 use boson_api::QuarksJob;
 use boson_api::job::{QuarksJobStatus, Strategy};
@@ -47,20 +47,20 @@ pub(crate) enum Ending {
 }
 
 /// # Errors
-/// See [`name`].
+/// See [`job_name`].
 pub(super) fn plan(object: &QuarksJob, observed: &Observed) -> Result<Step, Error> {
     let status = object.status.clone().unwrap_or_default();
-    if let Some(job) = leftover(observed, &status) {
+    if let Some(job) = obsolete_job(observed, &status) {
         return Ok(Step::Delete(Box::new(job.clone())));
     }
     if status.runs > status.ended_runs {
-        return Ok(running(object, observed, &status));
+        return Ok(plan_running(object, observed, &status));
     }
-    idle(object, observed, &status)
+    plan_idle(object, observed, &status)
 }
 
 /// A Job of an ended run that can be deleted.
-fn leftover<'s>(observed: &'s Observed, status: &QuarksJobStatus) -> Option<&'s Job> {
+fn obsolete_job<'s>(observed: &'s Observed, status: &QuarksJobStatus) -> Option<&'s Job> {
     let over = observed.jobs.iter().filter(|(number, _)| *number <= status.ended_runs);
     let mut obsolete = over.filter(|(number, job)| {
         let newest = *number == status.runs;
@@ -75,7 +75,7 @@ fn leftover<'s>(observed: &'s Observed, status: &QuarksJobStatus) -> Option<&'s 
     obsolete.next().map(|(_, job)| job)
 }
 
-fn running(object: &QuarksJob, observed: &Observed, status: &QuarksJobStatus) -> Step {
+fn plan_running(object: &QuarksJob, observed: &Observed, status: &QuarksJobStatus) -> Step {
     let Some(job) = observed.job(status.runs) else {
         let message = "its Job was deleted before it ended; set the trigger to run it again".to_string();
         return Step::End(State::Failed("JobGone".into(), message));
@@ -89,17 +89,17 @@ fn running(object: &QuarksJob, observed: &Observed, status: &QuarksJobStatus) ->
         None => {}
     }
     let digest = observed.config.digest.as_deref();
-    if is_renewed(object) && digest.is_some() && digest != made_from(job) {
+    if is_renewed(object) && digest.is_some() && digest != recorded_digest(job) {
         return Step::End(State::Superseded);
     }
     let suspended = job.spec.as_ref().and_then(|spec| spec.suspend) == Some(true);
     if suspended && !job.annotations().contains_key(STARTED) {
         return Step::Start(Box::new(job.clone()));
     }
-    Step::Rest(State::Running(failure::waits(&observed.pods, job)))
+    Step::Rest(State::Running(failure::waiting_reasons(&observed.pods, job)))
 }
 
-fn idle(object: &QuarksJob, observed: &Observed, status: &QuarksJobStatus) -> Result<Step, Error> {
+fn plan_idle(object: &QuarksJob, observed: &Observed, status: &QuarksJobStatus) -> Result<Step, Error> {
     let strategy = object.spec.trigger.strategy;
     let config = &observed.config;
     let digest = config.digest.as_deref();
@@ -115,10 +115,10 @@ fn idle(object: &QuarksJob, observed: &Observed, status: &QuarksJobStatus) -> Re
     if let Some(job) = observed.job(next) {
         // Even if the configuration has changed: if this Job were deleted while another operator resets the trigger,
         // nothing would run.
-        let reset = object.annotations().get(TRIGGER_RESET) == Some(&name(object, next)?);
+        let reset = object.annotations().get(TRIGGER_RESET) == Some(&job_name(object, next)?);
         return Ok(match after_reset.filter(|_| !reset) {
             Some(strategy) => Step::ResetTrigger(strategy, next),
-            None => Step::Begin(next, made_from(job).map(str::to_string)),
+            None => Step::Begin(next, recorded_digest(job).map(str::to_string)),
         });
     }
     if let Some(generation) = object.metadata.generation.filter(|_| strategy == Strategy::Changed) {
@@ -161,5 +161,5 @@ pub(crate) fn ending(job: &Job) -> Option<Ending> {
 
 fn is_deleted_after_success(job: &Job) -> bool {
     let template = job.spec.as_ref().and_then(|spec| spec.template.metadata.as_ref());
-    template.and_then(|metadata| label(metadata, DELETE.0)) == Some(DELETE.1)
+    template.and_then(|metadata| label(metadata, DELETE)) == Some(DELETE_POD)
 }

@@ -26,7 +26,7 @@ pub(super) struct Reference {
 pub(super) fn references(template: &Map<String, Value>) -> BTreeSet<Reference> {
     let mut found = BTreeSet::new();
     let mut template = template.clone();
-    each(&mut template, &mut |kind, name, optional| {
+    visit_references(&mut template, &mut |kind, name, optional| {
         let name = name.to_string();
         found.insert(Reference { kind, name, optional });
     });
@@ -34,9 +34,12 @@ pub(super) fn references(template: &Map<String, Value>) -> BTreeSet<Reference> {
 }
 
 /// The template with some Secrets renamed.
-pub(super) fn renamed(template: &Map<String, Value>, newest: &BTreeMap<String, String>) -> Map<String, Value> {
+pub(super) fn with_newest_secrets(
+    template: &Map<String, Value>,
+    newest: &BTreeMap<String, String>,
+) -> Map<String, Value> {
     let mut template = template.clone();
-    each(&mut template, &mut |kind, name, _| {
+    visit_references(&mut template, &mut |kind, name, _| {
         if let Some(new) = newest.get(name.as_str()).filter(|_| kind == Kind::Secret) {
             name.clone_from(new);
         }
@@ -45,7 +48,7 @@ pub(super) fn renamed(template: &Map<String, Value>, newest: &BTreeMap<String, S
 }
 
 /// The name of the newest version, for each older one. `there`: the names of all versioned Secrets.
-pub(super) fn newest<'n>(
+pub(super) fn newest_versions<'n>(
     wanted: &BTreeSet<Reference>,
     there: impl Iterator<Item = &'n str>,
 ) -> BTreeMap<String, String> {
@@ -74,26 +77,26 @@ pub(super) fn topic(kind: Kind, name: &str) -> String {
 
 type Visitor<'v> = dyn FnMut(Kind, &mut String, bool) + 'v;
 
-fn each(template: &mut Map<String, Value>, visit: &mut Visitor<'_>) {
+fn visit_references(template: &mut Map<String, Value>, visit: &mut Visitor<'_>) {
     let Some(pod) = boson_api::template::pod_mut(template) else {
         return;
     };
     for volume in items(pod, "volumes") {
-        both(volume, [("secret", "secretName"), ("configMap", "name")], visit);
+        visit_members(volume, [("secret", "secretName"), ("configMap", "name")], visit);
         let projected = volume.get_mut("projected").into_iter();
         for source in projected.flat_map(|all| items(all, "sources")) {
-            both(source, [("secret", "name"), ("configMap", "name")], visit);
+            visit_members(source, [("secret", "name"), ("configMap", "name")], visit);
         }
     }
     for list in ["initContainers", "containers"] {
         for container in items(pod, list) {
             for variable in items(container, "env") {
                 if let Some(from) = variable.get_mut("valueFrom") {
-                    both(from, [("secretKeyRef", "name"), ("configMapKeyRef", "name")], visit);
+                    visit_members(from, [("secretKeyRef", "name"), ("configMapKeyRef", "name")], visit);
                 }
             }
             for from in items(container, "envFrom") {
-                both(from, [("secretRef", "name"), ("configMapRef", "name")], visit);
+                visit_members(from, [("secretRef", "name"), ("configMapRef", "name")], visit);
             }
         }
     }
@@ -108,7 +111,7 @@ fn items<'v>(value: &'v mut Value, member: &str) -> impl Iterator<Item = &'v mut
 }
 
 /// `members`: what refers to a Secret, and what refers to a ConfigMap, each with its member that names it.
-fn both(value: &mut Value, members: [(&str, &str); 2], visit: &mut Visitor<'_>) {
+fn visit_members(value: &mut Value, members: [(&str, &str); 2], visit: &mut Visitor<'_>) {
     for (kind, (member, name)) in [Kind::Secret, Kind::ConfigMap].into_iter().zip(members) {
         let Some(source) = value.get_mut(member) else { continue };
         let optional = source.get("optional").and_then(Value::as_bool).unwrap_or(false);
@@ -150,12 +153,12 @@ mod tests {
     #[test]
     fn the_newest_version_is_used_everywhere() {
         let there = ["d.desired-v10", "d.desired-v9", "d.desired-extra-v99", "projected-v3"];
-        let newer = newest(&references(&template()), there.into_iter());
+        let newer = newest_versions(&references(&template()), there.into_iter());
         assert_eq!(
             newer,
             [("d.desired-v1".to_string(), "d.desired-v10".to_string())].into()
         );
-        let text = serde_json::to_string(&renamed(&template(), &newer)).unwrap();
+        let text = serde_json::to_string(&with_newest_secrets(&template(), &newer)).unwrap();
         assert_eq!(text.matches("\"d.desired-v10\"").count(), 2);
         assert!(!text.contains("d.desired-v1\""));
     }

@@ -11,7 +11,7 @@ use std::borrow::Cow;
 const COMPLETE: &str = "Complete";
 const FAILED: &str = "Failed";
 /// Reasons of temporary states; the others outlive a run.
-const PASSING: [&str; 4] = ["Running", "Waiting", "Refused", "Superseded"];
+const TEMPORARY_REASONS: [&str; 4] = ["Running", "Waiting", "Refused", "Superseded"];
 
 /// The state of a QuarksJob.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -85,27 +85,27 @@ fn notice(state: &State, finding: &Finding) -> Option<Notice> {
 
 fn findings(object: &QuarksJob, status: &QuarksJobStatus, state: &State) -> Vec<Finding> {
     match state {
-        State::Waiting(what) => both(status.completed, false, "Waiting", what),
+        State::Waiting(what) => both_findings(status.completed, false, "Waiting", what),
         State::Running(wait) => {
             let number = status.runs;
             let message = match wait {
                 None => format!("run {number} is in progress"),
                 Some(why) => format!("run {number} is in progress: {why}"),
             };
-            both(false, false, "Running", &again(object, message))
+            both_findings(false, false, "Running", &with_rerun_note(object, message))
         }
         State::Superseded => {
             let message = "its configuration changed during the run; it reruns";
-            both(false, false, "Superseded", message)
+            both_findings(false, false, "Superseded", message)
         }
-        State::Succeeded => both(true, false, "Succeeded", &format!("run {} succeeded", status.runs)),
-        State::Failed(reason, message) => both(false, true, reason, message),
-        State::Refused(why) => both(status.completed, true, "Refused", why),
-        State::Idle => idle(status),
+        State::Succeeded => both_findings(true, false, "Succeeded", &format!("run {} succeeded", status.runs)),
+        State::Failed(reason, message) => both_findings(false, true, reason, message),
+        State::Refused(why) => both_findings(status.completed, true, "Refused", why),
+        State::Idle => idle_findings(status),
     }
 }
 
-fn again(object: &QuarksJob, message: String) -> String {
+fn with_rerun_note(object: &QuarksJob, message: String) -> String {
     match object.spec.trigger.strategy {
         Strategy::Now | Strategy::Once => format!("{message}; it reruns after that"),
         Strategy::Manual | Strategy::Changed | Strategy::Done => message,
@@ -113,19 +113,19 @@ fn again(object: &QuarksJob, message: String) -> String {
 }
 
 /// Conditions about the last run stay; those about a future run do not.
-fn idle(status: &QuarksJobStatus) -> Vec<Finding> {
-    let passing = |condition: &Condition| PASSING.contains(&condition.reason.as_str());
+fn idle_findings(status: &QuarksJobStatus) -> Vec<Finding> {
+    let passing = |condition: &Condition| TEMPORARY_REASONS.contains(&condition.reason.as_str());
     if !status.conditions.is_empty() && !status.conditions.iter().any(passing) {
         return Vec::new();
     }
     match (status.completed, status.ended_runs) {
-        (true, runs) => both(true, false, "Succeeded", &format!("run {runs} succeeded")),
-        (false, 0) => both(false, false, "Idle", "no run was requested"),
-        (false, runs) => both(false, true, "JobFailed", &format!("run {runs} failed")),
+        (true, runs) => both_findings(true, false, "Succeeded", &format!("run {runs} succeeded")),
+        (false, 0) => both_findings(false, false, "Idle", "no run was requested"),
+        (false, runs) => both_findings(false, true, "JobFailed", &format!("run {runs} failed")),
     }
 }
 
-fn both(complete: bool, failed: bool, reason: &str, message: &str) -> Vec<Finding> {
+fn both_findings(complete: bool, failed: bool, reason: &str, message: &str) -> Vec<Finding> {
     let one = |kind, holds: bool| Finding::new(kind, holds, reason.to_string(), message);
     vec![one(COMPLETE, complete), one(FAILED, failed)]
 }

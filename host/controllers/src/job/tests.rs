@@ -2,9 +2,9 @@
 //! stopped or delayed at any point, start each run once.
 
 use super::act::is_current;
-use super::desired::name;
+use super::desired::job_name;
 use super::made::asked;
-use super::marks::{CONFIG, STARTED, TRIGGER_RESET};
+use super::marks::{CONFIG_DIGEST, STARTED, TRIGGER_RESET};
 use super::observe::{Config, Observed};
 use super::plan::{Step, plan};
 use super::status::{State, status};
@@ -80,7 +80,7 @@ impl World {
             Step::ResetTrigger(strategy, number) if fresh => {
                 self.object
                     .annotations_mut()
-                    .insert(TRIGGER_RESET.into(), name(object, *number).unwrap());
+                    .insert(TRIGGER_RESET.into(), job_name(object, *number).unwrap());
                 self.object.spec.trigger.strategy = *strategy;
                 self.touch();
                 return true;
@@ -123,7 +123,7 @@ impl World {
     fn suspended(&mut self, object: &QuarksJob, number: i64) -> Job {
         let value = json!({
             "metadata": {
-                "name": name(object, number).unwrap(), "uid": self.next(), "resourceVersion": self.next(), "annotations": {CONFIG: self.digest}
+                "name": job_name(object, number).unwrap(), "uid": self.next(), "resourceVersion": self.next(), "annotations": {CONFIG_DIGEST: self.digest}
             },
             "spec": {"suspend": true, "template": object.spec.template.members()["spec"]["template"]}
         });
