@@ -1,7 +1,7 @@
 //! Rolls workloads, and reports pods that no workload replaces.
 
 use super::memory::Known;
-use super::plan::{Outdated, Plan, Workload, step};
+use super::plan::{Outdated, Plan, Workload, roll_patch};
 use super::stores::PodMeta;
 use super::{Context, DeploymentMeta, MANAGER};
 use boson_cluster::client::{Error, Identity, Kind, Notice};
@@ -47,7 +47,7 @@ async fn roll(
         let contents = &known.contents;
         let workload = one.workload;
         let rolled = roll_one(context, namespace, &workload, &one.pod, |template| {
-            step(template, deployment, contents, &context.key)
+            roll_patch(template, deployment, contents, &context.key)
         });
         match rolled.await {
             Ok(true) => known.record(workload.uid, one.digest, Instant::now()),
@@ -77,11 +77,11 @@ async fn roll_one(
                 return Ok(false);
             };
             if let Some(deployment) = workload.deployment(&set.metadata) {
-                return one::<Deployment>(context, namespace, &deployment, step).await;
+                return roll_workload::<Deployment>(context, namespace, &deployment, step).await;
             }
         }
-        "StatefulSet" => return one::<StatefulSet>(context, namespace, workload, step).await,
-        "DaemonSet" => return one::<DaemonSet>(context, namespace, workload, step).await,
+        "StatefulSet" => return roll_workload::<StatefulSet>(context, namespace, workload, step).await,
+        "DaemonSet" => return roll_workload::<DaemonSet>(context, namespace, workload, step).await,
         _ => {}
     }
     report(context, pod).await;
@@ -89,7 +89,7 @@ async fn roll_one(
 }
 
 /// Rolls one workload, unless it rolls already. Returns whether it exists.
-async fn one<K: Kind>(
+async fn roll_workload<K: Kind>(
     context: &Context,
     namespace: &str,
     workload: &Workload,

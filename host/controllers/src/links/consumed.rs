@@ -9,7 +9,7 @@ use std::fmt;
 /// Most links of a pod. Each is a volume, and a Secret to read when the pod is created.
 const MAX_LINKS: usize = 32;
 /// Keys of an entry of the annotation.
-const KEYS: [&str; 2] = ["name", "type"];
+const ENTRY_KEYS: [&str; 2] = ["name", "type"];
 
 /// A link by type and name.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -36,8 +36,8 @@ impl LinkName {
     /// What is wrong with it.
     pub fn of(entry: &Value) -> Result<Self, String> {
         let members = entry.as_object().ok_or("is not an object")?;
-        if let Some(key) = members.keys().find(|key| !KEYS.contains(&key.as_str())) {
-            let question = closest(key, KEYS).map(|near| format!("; {}", did_you_mean(near, "")));
+        if let Some(key) = members.keys().find(|key| !ENTRY_KEYS.contains(&key.as_str())) {
+            let question = closest(key, ENTRY_KEYS).map(|near| format!("; {}", did_you_mean(near, "")));
             return Err(format!(
                 "has the unknown key '{}'{}",
                 key.escape_debug(),

@@ -1,7 +1,7 @@
 //! Reads the Secrets of links.
 
 use super::consumed::{Consumed, LinkName};
-use super::found::{self, Link, MissingLinkError, missing, provided};
+use super::found::{self, Link, MissingLinkError, missing_link, provided_link};
 use boson_api::BoshDeployment;
 use boson_cluster::client::{Cluster, Error};
 use boson_manifest::names::Names;
@@ -23,11 +23,11 @@ pub(crate) async fn find(cluster: &Cluster, namespace: &str, consumed: &Consumed
     // Names of Secrets do not depend on the domain.
     let Ok(names) = Names::new(deployment, namespace, "") else {
         let first = consumed.links.first().cloned().unwrap_or_default();
-        return Err(missing(namespace, consumed, &first, false, Vec::new()).into());
+        return Err(missing_link(namespace, consumed, &first, false, Vec::new()).into());
     };
     let mut links = Vec::new();
     for wanted in &consumed.links {
-        match of_name(cluster, namespace, deployment, wanted, &names).await? {
+        match read_link(cluster, namespace, deployment, wanted, &names).await? {
             Some(link) => links.push(link),
             None => return Err(explain(cluster, namespace, consumed, wanted, &names).await?.into()),
         }
@@ -36,7 +36,7 @@ pub(crate) async fn find(cluster: &Cluster, namespace: &str, consumed: &Consumed
 }
 
 /// A link of a deployment as its Secret stores it now, if it exists.
-pub(super) async fn of_name(
+pub(super) async fn read_link(
     cluster: &Cluster,
     namespace: &str,
     deployment: &str,
@@ -59,8 +59,8 @@ async fn explain(
     let there: Vec<BoshDeployment> = cluster.list_with_fields(namespace, &fields).await?;
     let selector = found::selector(&names.deployment());
     let others = cluster.list_metadata::<Secret>(namespace, &selector).await?;
-    let others = others.iter().filter_map(|meta| provided(meta, deployment));
-    Ok(missing(
+    let others = others.iter().filter_map(|meta| provided_link(meta, deployment));
+    Ok(missing_link(
         namespace,
         consumed,
         wanted,

@@ -39,7 +39,7 @@ impl Link {
     /// sanitized, and only the operator makes Secrets with this label.
     pub fn of(secret: &Secret, deployment: &str, wanted: &LinkName) -> Option<Self> {
         let name = secret.metadata.name.clone()?;
-        if provided(&secret.metadata, deployment).as_ref() != Some(wanted) {
+        if provided_link(&secret.metadata, deployment).as_ref() != Some(wanted) {
             return None;
         }
         let data = secret.data.iter().flatten();
@@ -63,7 +63,7 @@ impl Link {
 }
 
 /// The link that the Secret with this metadata holds for this deployment.
-pub(crate) fn provided(meta: &ObjectMeta, deployment: &str) -> Option<LinkName> {
+pub(crate) fn provided_link(meta: &ObjectMeta, deployment: &str) -> Option<LinkName> {
     let is_marked = label(meta, ENTANGLEMENT) == Some("true");
     let is_owned = owner(meta) == Some(deployment);
     if !is_marked || !is_owned || meta.deletion_timestamp.is_some() {
@@ -94,7 +94,7 @@ pub(crate) struct MissingLinkError {
 }
 
 /// Says why a link is missing. `exists`: whether the deployment exists; `others`: the links that it provides.
-pub(crate) fn missing(
+pub(crate) fn missing_link(
     namespace: &str,
     consumed: &Consumed,
     wanted: &LinkName,
@@ -208,7 +208,7 @@ mod tests {
             name: name.into(),
         };
         let of = |exists, others| {
-            let missing = missing("n", &consumed, &nats(), exists, others);
+            let missing = missing_link("n", &consumed, &nats(), exists, others);
             (missing.why, missing.may_come)
         };
         let (why, may_come) = of(false, Vec::new());

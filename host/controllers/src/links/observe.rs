@@ -60,9 +60,9 @@ async fn read(
         let secret = stores.secret(namespace, &names.link(&link.kind, &link.name))?;
         Some(secret.metadata.clone())
     };
-    let wanted = plan::wanted(pods, name);
-    for link in plan::to_read(&wanted, name, &mut known.contents, secret) {
-        match find::of_name(&context.cluster, namespace, name, &link, names).await? {
+    let wanted = plan::wanted_links(pods, name);
+    for link in plan::unread_links(&wanted, name, &mut known.contents, secret) {
+        match find::read_link(&context.cluster, namespace, name, &link, names).await? {
             Some(Link {
                 version,
                 content: digest,

@@ -2,7 +2,7 @@
 
 use super::consumed::{Consumed, LinkName};
 use super::digest::DigestKey;
-use super::found::provided;
+use super::found::provided_link;
 use super::memory::{Contents, Known, Settled};
 use super::stores::PodMeta;
 use boson_manifest::labels::LINKS_DIGEST;
@@ -62,21 +62,21 @@ impl Workload {
 
 pub(super) fn plan(deployment: &str, observed: &Observed) -> Plan {
     let Known { contents, settled, .. } = &observed.known;
-    let outdated = outdated(&observed.pods, deployment, contents, &observed.key);
+    let outdated = outdated_workloads(&observed.pods, deployment, contents, &observed.key);
     let mut settled = settled.clone();
-    let due = due(outdated, &mut settled);
+    let due = due_workloads(outdated, &mut settled);
     Plan { due, settled }
 }
 
 /// The links that these pods ask for.
-pub(super) fn wanted(pods: &[Arc<PodMeta>], deployment: &str) -> BTreeSet<LinkName> {
-    let consumed = pods.iter().filter_map(|pod| consumed(&pod.metadata, deployment));
+pub(super) fn wanted_links(pods: &[Arc<PodMeta>], deployment: &str) -> BTreeSet<LinkName> {
+    let consumed = pods.iter().filter_map(|pod| consumed_links(&pod.metadata, deployment));
     consumed.flat_map(|consumed| consumed.links).collect()
 }
 
 /// The links whose Secret has to be read: those that are not known in the present version. Forgets the content of links
 /// that nobody asks for, or that do not exist. `secret`: the metadata of the Secret of a link.
-pub(super) fn to_read(
+pub(super) fn unread_links(
     wanted: &BTreeSet<LinkName>,
     deployment: &str,
     contents: &mut Contents,
@@ -85,7 +85,7 @@ pub(super) fn to_read(
     contents.retain(|link, _| wanted.contains(link));
     let mut unread = Vec::new();
     for link in wanted {
-        match secret(link).filter(|meta| provided(meta, deployment).as_ref() == Some(link)) {
+        match secret(link).filter(|meta| provided_link(meta, deployment).as_ref() == Some(link)) {
             None => drop(contents.remove(link)),
             Some(meta) => {
                 let known = contents.get(link).map(|content| content.version.as_str());
@@ -100,15 +100,15 @@ pub(super) fn to_read(
 
 /// The pods that run with another content of their links than the present one, by their workload. Pods that are about
 /// to end do not count.
-fn outdated(pods: &[Arc<PodMeta>], deployment: &str, links: &Contents, key: &DigestKey) -> Vec<Outdated> {
+fn outdated_workloads(pods: &[Arc<PodMeta>], deployment: &str, links: &Contents, key: &DigestKey) -> Vec<Outdated> {
     let mut found: BTreeMap<String, Outdated> = BTreeMap::new();
     for pod in pods.iter().filter(|pod| pod.metadata.deletion_timestamp.is_none()) {
-        let consumed = consumed(&pod.metadata, deployment);
+        let consumed = consumed_links(&pod.metadata, deployment);
         let digest = consumed.and_then(|consumed| digest(&consumed, links, key));
         let Some((digest, workload)) = digest.zip(workload(&pod.metadata)) else {
             continue;
         };
-        if recorded(&pod.metadata) == Some(&digest) {
+        if recorded_digest(&pod.metadata) == Some(&digest) {
             continue;
         }
         found.entry(workload.uid.clone()).or_insert_with(|| Outdated {
@@ -121,7 +121,7 @@ fn outdated(pods: &[Arc<PodMeta>], deployment: &str, links: &Contents, key: &Dig
 }
 
 /// Those that nothing was done about since the content changed. Forgets workloads without outdated pods.
-fn due(mut outdated: Vec<Outdated>, settled: &mut Settled) -> Vec<Outdated> {
+fn due_workloads(mut outdated: Vec<Outdated>, settled: &mut Settled) -> Vec<Outdated> {
     settled.retain(|uid, digest| {
         let mut outdated = outdated.iter();
         outdated.any(|one| one.workload.uid == *uid && one.digest == *digest)
@@ -155,16 +155,16 @@ fn owner(meta: &ObjectMeta) -> Option<Workload> {
 /// The members to merge into a workload with outdated pods, so that these are replaced. None: it rolls already, or its
 /// template asks for no link of this deployment that exists: another change is about to replace its pods. `template`:
 /// the metadata of its pod template.
-pub(super) fn step(template: &ObjectMeta, deployment: &str, links: &Contents, key: &DigestKey) -> Option<Value> {
-    let digest = digest(&consumed(template, deployment)?, links, key)?;
-    if recorded(template) == Some(&digest) {
+pub(super) fn roll_patch(template: &ObjectMeta, deployment: &str, links: &Contents, key: &DigestKey) -> Option<Value> {
+    let digest = digest(&consumed_links(template, deployment)?, links, key)?;
+    if recorded_digest(template) == Some(&digest) {
         return None;
     }
     Some(json!({"spec": {"template": {"metadata": {"annotations": {LINKS_DIGEST: digest}}}}}))
 }
 
 /// The links of this deployment that the annotations ask for.
-fn consumed(meta: &ObjectMeta, deployment: &str) -> Option<Consumed> {
+fn consumed_links(meta: &ObjectMeta, deployment: &str) -> Option<Consumed> {
     let consumed = Consumed::of(meta.annotations.as_ref()).ok().flatten()?;
     (consumed.deployment == deployment).then_some(consumed)
 }
@@ -175,7 +175,7 @@ fn digest(consumed: &Consumed, links: &Contents, key: &DigestKey) -> Option<Stri
     key.digest(all.collect::<Option<Vec<_>>>()?)
 }
 
-fn recorded(meta: &ObjectMeta) -> Option<&String> {
+fn recorded_digest(meta: &ObjectMeta) -> Option<&String> {
     meta.annotations.as_ref()?.get(LINKS_DIGEST)
 }
 
@@ -248,7 +248,7 @@ mod tests {
     #[test]
     fn pods_with_another_content_are_outdated_unless_they_end_or_the_link_is_missing() {
         let (old, new) = (now(1), now(2));
-        let of = |pod: Arc<PodMeta>| outdated(&[pod], "cf", &contents(2), &key()).len();
+        let of = |pod: Arc<PodMeta>| outdated_workloads(&[pod], "cf", &contents(2), &key()).len();
         assert_eq!(of(pod("a", Some(&old))), 1);
         assert_eq!(of(pod("a", None)), 1);
         assert_eq!(of(pod("a", Some(&new))), 0);
@@ -260,10 +260,10 @@ mod tests {
             0
         );
         let all = [pod("a", Some(&old))];
-        assert_eq!(outdated(&all, "other", &contents(2), &key()).len(), 0);
-        assert_eq!(outdated(&all, "cf", &contents(2), &DigestKey::default()).len(), 0);
+        assert_eq!(outdated_workloads(&all, "other", &contents(2), &key()).len(), 0);
+        assert_eq!(outdated_workloads(&all, "cf", &contents(2), &DigestKey::default()).len(), 0);
         assert_eq!(
-            wanted(&[pod("a", None), pod("b", None)], "cf"),
+            wanted_links(&[pod("a", None), pod("b", None)], "cf"),
             [link("a"), link("b")].into()
         );
     }
@@ -274,19 +274,19 @@ mod tests {
         let (mut known, mut settled) = (Contents::new(), Settled::new());
         let (mut reads, mut rolls) = (0, 0);
         for _ in 0..1000 {
-            let wanted = wanted(&pods, "cf");
-            for link in to_read(&wanted, "cf", &mut known, |link| Some(secret(link, "7"))) {
+            let wanted = wanted_links(&pods, "cf");
+            for link in unread_links(&wanted, "cf", &mut known, |link| Some(secret(link, "7"))) {
                 reads += 1;
                 known.insert(link, content("7", 2));
             }
-            for one in due(outdated(&pods, "cf", &known, &key()), &mut settled) {
+            for one in due_workloads(outdated_workloads(&pods, "cf", &known, &key()), &mut settled) {
                 rolls += 1;
                 settled.insert(one.workload.uid, one.digest);
             }
         }
         assert_eq!((reads, rolls), (1, 64));
         // All pods were replaced: nothing is remembered.
-        assert!(due(Vec::new(), &mut settled).is_empty() && settled.is_empty());
+        assert!(due_workloads(Vec::new(), &mut settled).is_empty() && settled.is_empty());
     }
 
     #[test]
@@ -315,40 +315,40 @@ mod tests {
             _ => Some(secret(of, "1")),
         };
         let mut known = Contents::new();
-        assert_eq!(to_read(&wanted, "cf", &mut known, all), [link("a"), link("b")]);
+        assert_eq!(unread_links(&wanted, "cf", &mut known, all), [link("a"), link("b")]);
         known.extend([(link("a"), content("1", 1)), (link("b"), content("1", 1))]);
         known.insert(link("none"), content("1", 1));
         known.insert(link("unwanted"), content("1", 1));
-        assert_eq!(to_read(&wanted, "cf", &mut known, all), []);
+        assert_eq!(unread_links(&wanted, "cf", &mut known, all), []);
         assert_eq!(known.len(), 2, "of what is gone, or nobody asks for, nothing remains");
         version.set("2");
-        assert_eq!(to_read(&wanted, "cf", &mut known, all), [link("b")]);
+        assert_eq!(unread_links(&wanted, "cf", &mut known, all), [link("b")]);
     }
 
     #[test]
     fn a_new_content_is_due_again() {
         let pods = [of_workload(0, 1)];
         let mut settled = Settled::from([("w-0".to_string(), now(2))]);
-        assert!(due(outdated(&pods, "cf", &contents(2), &key()), &mut settled).is_empty());
-        assert_eq!(due(outdated(&pods, "cf", &contents(3), &key()), &mut settled).len(), 1);
+        assert!(due_workloads(outdated_workloads(&pods, "cf", &contents(2), &key()), &mut settled).is_empty());
+        assert_eq!(due_workloads(outdated_workloads(&pods, "cf", &contents(3), &key()), &mut settled).len(), 1);
         assert!(settled.is_empty());
     }
 
     #[test]
     fn a_workload_rolls_once_for_a_content() {
-        let step = |template: Value| {
+        let patch = |template: Value| {
             let template: ObjectMeta = serde_json::from_value(template).unwrap();
-            step(&template, "cf", &contents(2), &key())
+            roll_patch(&template, "cf", &contents(2), &key())
         };
-        let members = step(meta("a", Some(&now(1)))).unwrap();
+        let members = patch(meta("a", Some(&now(1)))).unwrap();
         assert_eq!(
             members["spec"]["template"]["metadata"]["annotations"],
             json!({LINKS_DIGEST: now(2)})
         );
-        assert_eq!(step(meta("a", Some(&now(2)))), None);
-        assert_eq!(step(meta("gone", None)), None);
+        assert_eq!(patch(meta("a", Some(&now(2)))), None);
+        assert_eq!(patch(meta("gone", None)), None);
         assert_eq!(
-            step(json!({"name": "a user's"})),
+            patch(json!({"name": "a user's"})),
             None,
             "a workload that the webhook has not marked is not rolled"
         );
