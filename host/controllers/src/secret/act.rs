@@ -21,34 +21,37 @@ use kube::Resource;
 use kube::api::ObjectMeta;
 use kube::core::{PartialObjectMeta, PartialObjectMetaExt};
 use kube::runtime::controller::Action;
+use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::time::SystemTime;
 
-/// The plan, if it has nothing left to write.
-pub(super) type Outcome = Result<Plan, Next<QuarksSecret>>;
-
-/// Carries out the plan. The QuarksSecret comes from a cache, so it is read again before anything is written.
+/// Carries out the plan. The QuarksSecret comes from a cache, so it is read again before anything is written. Returns
+/// the plan if it has nothing left to write.
 ///
 /// # Errors
 /// See [`Error`].
-pub(super) async fn act(context: &Context, object: &Arc<QuarksSecret>, plan: Plan) -> Result<Outcome, Error> {
+pub(super) async fn act(
+    context: &Context,
+    object: &Arc<QuarksSecret>,
+    plan: Plan,
+) -> Result<ControlFlow<Next<QuarksSecret>, Plan>, Error> {
     let Identity { namespace, name, .. } = Identity::of(&**object)?;
     let writes = plan.step != Step::Keep || !plan.copies.is_empty();
     if writes || status::status(object, &plan, SystemTime::now()).is_some() {
         let Some(fresh) = context.cluster.get::<QuarksSecret>(namespace, name).await? else {
-            return Ok(Err(Next::Wait(Action::await_change())));
+            return Ok(ControlFlow::Break(Next::Wait(Action::await_change())));
         };
         if fresh.metadata.resource_version != object.metadata.resource_version {
-            return Ok(Err(Next::Pass(Some(Arc::new(fresh)))));
+            return Ok(ControlFlow::Break(Next::Pass(Some(Arc::new(fresh)))));
         }
     }
     let plan = match write(context, object, &plan).await {
-        Ok(()) if writes => return Ok(Err(Next::Pass(None))),
+        Ok(()) if writes => return Ok(ControlFlow::Break(Next::Pass(None))),
         Ok(()) => plan,
         Err(ActError::Api(error)) => return Err(error),
-        Err(ActError::Request(message)) => refused(&plan, object, &message),
+        Err(ActError::Request(message)) => refused_plan(&plan, object, &message),
     };
-    if let Some(notice) = status::again(object, &plan) {
+    if let Some(notice) = status::generated_again_notice(object, &plan) {
         let notice = [notice];
         context.events.emit_all(&**object, &notice).await;
         if let Some(deployment) = deployment(object) {
@@ -56,7 +59,7 @@ pub(super) async fn act(context: &Context, object: &Arc<QuarksSecret>, plan: Pla
         }
     }
     context.note_end(namespace, name, plan.not_after);
-    Ok(Ok(plan))
+    Ok(ControlFlow::Continue(plan))
 }
 
 /// The BOSHDeployment of a QuarksSecret, as the subject of an event.
@@ -74,10 +77,10 @@ fn deployment(object: &QuarksSecret) -> Option<PartialObjectMeta<BoshDeployment>
 }
 
 /// The plan after its value could not be generated.
-fn refused(plan: &Plan, object: &QuarksSecret, message: &str) -> Plan {
+fn refused_plan(plan: &Plan, object: &QuarksSecret, message: &str) -> Plan {
     let generated = !matches!(plan.step, Step::Create(_));
     let message = format!("cannot create Secret '{}': {message}", object.spec.secret_name);
-    Plan::troubled("BadRequest", message, generated)
+    Plan::blocked("BadRequest", message, generated)
 }
 
 /// Takes the steps of the plan. If there are any, the caller must observe again.
@@ -88,7 +91,7 @@ async fn write(context: &Context, object: &Arc<QuarksSecret>, plan: &Plan) -> Re
         Step::Mark(secret) | Step::Edit(secret) => drop(cluster.replace(MANAGER, secret.as_ref()).await?),
         Step::Prior(prior) => certify::act(cluster, &context.signer, object, prior).await?,
         Step::Create(draft) => {
-            let mut made = made(keys, object, draft).await?;
+            let mut made = make_secret(keys, object, draft).await?;
             if was_generated(object) {
                 let annotations = made.metadata.annotations.get_or_insert_default();
                 annotations.insert(marks::GENERATED_AGAIN.into(), "true".into());
@@ -96,17 +99,17 @@ async fn write(context: &Context, object: &Arc<QuarksSecret>, plan: &Plan) -> Re
             create(cluster, &made, draft, object).await?;
         }
         Step::Replace(draft, old) | Step::Begin(draft, old) => {
-            let made = made(keys, object, draft).await?;
+            let made = make_secret(keys, object, draft).await?;
             let next = match &plan.step {
-                Step::Begin(..) => position::begun(object, old, &made, &draft.marks),
-                _ => desired::replaced(object, old, made, &draft.marks),
+                Step::Begin(..) => position::begin(object, old, &made, &draft.marks),
+                _ => desired::replaced_secret(object, old, made, &draft.marks),
             };
             cluster.replace(MANAGER, &next.map_err(ActError::Request)?).await?;
-            counted(cluster, draft, object);
+            count_generated(cluster, draft, object);
         }
         Step::Recreate(draft, old) => {
             // Create before delete, so that a request that cannot be met changes nothing.
-            let made = made(keys, object, draft).await?;
+            let made = make_secret(keys, object, draft).await?;
             cluster.delete(old.as_ref()).await?;
             create(cluster, &made, draft, object).await?;
         }
@@ -129,12 +132,12 @@ fn was_generated(object: &QuarksSecret) -> bool {
 /// finds it.
 async fn create(cluster: &Cluster, made: &Secret, draft: &Draft, object: &QuarksSecret) -> Result<(), ActError> {
     if let Created::Made(_) = cluster.create(MANAGER, made).await? {
-        counted(cluster, draft, object);
+        count_generated(cluster, draft, object);
     }
     Ok(())
 }
 
-fn counted(cluster: &Cluster, draft: &Draft, object: &QuarksSecret) {
+fn count_generated(cluster: &Cluster, draft: &Draft, object: &QuarksSecret) {
     let label = Generated {
         kind: word(object.spec.kind),
         cause: word(draft.cause),
@@ -144,11 +147,11 @@ fn counted(cluster: &Cluster, draft: &Draft, object: &QuarksSecret) {
 }
 
 /// The Secret, with a value.
-async fn made(keys: &Arc<Keys>, object: &Arc<QuarksSecret>, draft: &Draft) -> Result<Secret, ActError> {
+async fn make_secret(keys: &Arc<Keys>, object: &Arc<QuarksSecret>, draft: &Draft) -> Result<Secret, ActError> {
     let (shared, object, draft) = (keys.clone(), object.clone(), draft.clone());
     let made = certify::blocking(move || {
         let value = value(&shared.source, &object.spec.secret_name, &draft.value)?;
-        desired::filled(&object, &value, &draft.marks)
+        desired::new_secret(&object, &value, &draft.marks)
     });
     let made = made.await;
     keys.fill_after(KEY_GENERATION_DELAY);

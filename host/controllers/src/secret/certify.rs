@@ -34,8 +34,8 @@ pub(super) async fn act(
     prior: &Prior,
 ) -> Result<(), ActError> {
     match prior {
-        Prior::Authority(old) => keep_authority(cluster, signer, old.as_deref()).await,
-        Prior::Key(size, kept) => keep_key(cluster, object, *size, kept.clone()).await,
+        Prior::Authority(old) => store_authority(cluster, signer, old.as_deref()).await,
+        Prior::Key(size, kept) => store_key(cluster, object, *size, kept.clone()).await,
         Prior::Ask(request) => Ok(cluster.create_global(MANAGER, &**request).await.map(drop)?),
         Prior::Approve(request) => Ok(approve(cluster, request).await?),
         Prior::Sign(request, recipe) => sign(cluster, request, recipe).await,
@@ -43,14 +43,14 @@ pub(super) async fn act(
     }
 }
 
-async fn keep_authority(cluster: &Cluster, signer: &Signer, old: Option<&Secret>) -> Result<(), ActError> {
+async fn store_authority(cluster: &Cluster, signer: &Signer, old: Option<&Secret>) -> Result<(), ActError> {
     let options = json::parse(AUTHORITY_OPTIONS).map_err(|error| ActError::Request(error.to_string()))?;
     let recipe = Recipe::new("certificate", options);
     let made = blocking(move || generated(&System::new(), OWN_SIGNER, &recipe)).await?;
     let text = |key: &str| member(&made, key).map_err(ActError::Request);
     let [certificate, key] = AUTHORITY;
     let data = [(certificate, text("certificate")?), (key, text("private_key")?)];
-    let secret = holding(&signer.namespace, AUTHORITY_SECRET, &data);
+    let secret = secret_with(&signer.namespace, AUTHORITY_SECRET, &data);
     match old {
         None => drop(cluster.create(MANAGER, &secret).await?),
         Some(old) => {
@@ -62,7 +62,7 @@ async fn keep_authority(cluster: &Cluster, signer: &Signer, old: Option<&Secret>
     Ok(())
 }
 
-async fn keep_key(
+async fn store_key(
     cluster: &Cluster,
     object: &Arc<QuarksSecret>,
     size: KeySize,
@@ -76,7 +76,7 @@ async fn keep_key(
         }
     };
     let namespace = Identity::of(&**object)?.namespace;
-    let mut secret = holding(namespace, &request::key_name(object)?, &[(KEY, key)]);
+    let mut secret = secret_with(namespace, &request::key_name(object)?, &[(KEY, key)]);
     // Deleted with the QuarksSecret.
     secret.metadata.owner_references = Some(vec![desired::reference(object)?]);
     cluster.create(MANAGER, &secret).await?;
@@ -123,7 +123,7 @@ async fn clear(cluster: &Cluster, object: &QuarksSecret, key: bool) -> Result<()
     }
 }
 
-fn holding(namespace: &str, name: &str, entries: &[(&str, String)]) -> Secret {
+fn secret_with(namespace: &str, name: &str, entries: &[(&str, String)]) -> Secret {
     let data: BTreeMap<String, ByteString> = entries
         .iter()
         .map(|(key, text)| ((*key).to_string(), ByteString(text.clone().into_bytes())))

@@ -58,7 +58,7 @@ pub async fn read(cluster: &Cluster, object: &QuarksSecret) -> Result<Consumers,
     let Found { leaves, used } = found;
     let mut lags = Vec::new();
     for (at, secrets) in &used {
-        match waiting(cluster, at, secrets).await {
+        match lagging_deployments(cluster, at, secrets).await {
             Err(error) if error.kind == ErrorKind::Forbidden && at != namespace => {}
             other => lags.extend(other?),
         }
@@ -78,7 +78,7 @@ async fn find(cluster: &Cluster, namespace: &str, ca: &str, found: &mut Found) -
     };
     found.uses(namespace, &secret);
     for leaf in cluster.list_in_pages::<QuarksSecret>(namespace, "").await? {
-        if signer(&leaf) != Some(ca) {
+        if signing_ca(&leaf) != Some(ca) {
             continue;
         }
         let name = &leaf.spec.secret_name;
@@ -101,7 +101,7 @@ async fn find(cluster: &Cluster, namespace: &str, ca: &str, found: &mut Found) -
 }
 
 /// What the deployments of a namespace wait for that use these Secrets.
-async fn waiting(cluster: &Cluster, namespace: &str, secrets: &Versions) -> Result<Vec<String>, Error> {
+async fn lagging_deployments(cluster: &Cluster, namespace: &str, secrets: &Versions) -> Result<Vec<String>, Error> {
     let deployments: Vec<BoshDeployment> = cluster.list_in_pages(namespace, "").await?;
     let labels = format!("{SECRET_TYPE}={}", secret_type::LINKS);
     let links = cluster.list_metadata::<Secret>(namespace, &labels).await?;
@@ -109,7 +109,7 @@ async fn waiting(cluster: &Cluster, namespace: &str, secrets: &Versions) -> Resu
 }
 
 /// The Secret with the CA of a certificate that is signed here.
-fn signer(object: &QuarksSecret) -> Option<&str> {
+fn signing_ca(object: &QuarksSecret) -> Option<&str> {
     desired::certificate_keys(object.spec.kind)?;
     Some(&local_ca(object)?.name)
 }

@@ -31,7 +31,7 @@ pub enum CopyStep {
 pub fn plan(object: &QuarksSecret, observed: &Observed, secret: &Secret) -> (Vec<CopyStep>, Option<Finding>) {
     let (mut steps, mut missing) = (Vec::new(), Vec::new());
     for (copy, there) in object.spec.copies.iter().zip(&observed.copies) {
-        match one(object, secret, copy, there) {
+        match plan_copy(object, secret, copy, there) {
             Ok(step) => steps.extend(step),
             Err(why) => missing.push(format!("{}/{}: {why}", copy.namespace, copy.name)),
         }
@@ -44,7 +44,12 @@ pub fn plan(object: &QuarksSecret, observed: &Observed, secret: &Secret) -> (Vec
     (steps, finding)
 }
 
-fn one(object: &QuarksSecret, secret: &Secret, copy: &Copy, there: &ObservedCopy) -> Result<Option<CopyStep>, String> {
+fn plan_copy(
+    object: &QuarksSecret,
+    secret: &Secret,
+    copy: &Copy,
+    there: &ObservedCopy,
+) -> Result<Option<CopyStep>, String> {
     if let Some(why) = &there.hidden {
         return Err(why.clone());
     }
@@ -60,7 +65,7 @@ fn one(object: &QuarksSecret, secret: &Secret, copy: &Copy, there: &ObservedCopy
         (Some(old), ..) => old,
         (None, None, _) => return Err(NOT_ALLOWED.into()),
         (None, Some(consent), None) => {
-            let new = new(consent, secret, copy, source).map_err(|error| error.to_string())?;
+            let new = new_copy(consent, secret, copy, source).map_err(|error| error.to_string())?;
             return Ok(Some(CopyStep::Create(Box::new(new))));
         }
         (None, Some(_), Some(_)) => {
@@ -85,7 +90,7 @@ fn source(object: &QuarksSecret) -> Result<String, Error> {
 }
 
 /// The new copy. It is deleted with the object that allowed it.
-fn new(consent: &QuarksSecret, secret: &Secret, copy: &Copy, source: String) -> Result<Secret, Error> {
+fn new_copy(consent: &QuarksSecret, secret: &Secret, copy: &Copy, source: String) -> Result<Secret, Error> {
     let mut out = Secret {
         type_: secret.type_.clone(),
         data: secret.data.clone(),

@@ -125,9 +125,9 @@ pub fn owner(object: &QuarksSecret, secret: &Secret) -> Owner {
 ///
 /// # Errors
 /// The value is too large for a Secret, or has a key that Kubernetes does not accept.
-pub fn filled(object: &QuarksSecret, value: &Tree, marks: &Marks) -> Result<Secret, String> {
+pub fn new_secret(object: &QuarksSecret, value: &Tree, marks: &Marks) -> Result<Secret, String> {
     let empty = skeleton(object, value)?;
-    let mut secret = trusting(marked(object, &Secret::default(), marks)?, marks.trusted.clone());
+    let mut secret = with_trusted_ca(with_marks(object, &Secret::default(), marks)?, marks.trusted.clone());
     secret.metadata.name = Some(object.spec.secret_name.clone());
     secret.metadata.namespace = object.metadata.namespace.clone();
     secret.type_ = Some(kubernetes_type(object.spec.kind).into());
@@ -138,16 +138,16 @@ pub fn filled(object: &QuarksSecret, value: &Tree, marks: &Marks) -> Result<Secr
 /// A Secret with a new value, in place of the old one.
 ///
 /// # Errors
-/// As [`marked`].
-pub fn replaced(object: &QuarksSecret, old: &Secret, made: Secret, marks: &Marks) -> Result<Secret, String> {
-    let next = marked(object, &unmarked(old.clone()), marks)?;
-    let mut next = trusting(next, marks.trusted.clone());
+/// As [`with_marks`].
+pub fn replaced_secret(object: &QuarksSecret, old: &Secret, made: Secret, marks: &Marks) -> Result<Secret, String> {
+    let next = with_marks(object, &without_marks(old.clone()), marks)?;
+    let mut next = with_trusted_ca(next, marks.trusted.clone());
     next.data = made.data;
     Ok(next)
 }
 
 /// The same Secret, with the annotation about the CA beside its own.
-pub fn trusting(mut secret: Secret, fingerprint: Option<String>) -> Secret {
+pub fn with_trusted_ca(mut secret: Secret, fingerprint: Option<String>) -> Secret {
     let annotations = secret.metadata.annotations.get_or_insert_default();
     annotations.remove(marks::TRUSTED);
     annotations.extend(fingerprint.map(|fingerprint| (marks::TRUSTED.to_string(), fingerprint)));
@@ -158,9 +158,9 @@ pub fn trusting(mut secret: Secret, fingerprint: Option<String>) -> Secret {
 ///
 /// # Errors
 /// They cannot be determined. Without them, the Secret would count as its user's.
-pub fn marked(object: &QuarksSecret, secret: &Secret, new: &Marks) -> Result<Secret, String> {
+pub fn with_marks(object: &QuarksSecret, secret: &Secret, new: &Marks) -> Result<Secret, String> {
     let mut out = secret.clone();
-    let wanted = skeleton(object, &anything())?.metadata;
+    let wanted = skeleton(object, &placeholder_value())?.metadata;
     let labels = wanted.labels.unwrap_or_default();
     let mut annotations = wanted.annotations.unwrap_or_default();
     let names = Names {
@@ -182,14 +182,14 @@ pub fn marked(object: &QuarksSecret, secret: &Secret, new: &Marks) -> Result<Sec
     };
     remember(marks::REQUEST, Some(&new.request));
     remember(marks::SIGNED, new.signed.as_ref());
-    out.metadata.labels = Some(overlaid(secret.metadata.labels.clone(), &before.labels, labels));
-    out.metadata.annotations = Some(overlaid(Some(old_annotations), &before.annotations, annotations));
-    own(object, &mut out).map_err(|error| error.to_string())?;
+    out.metadata.labels = Some(overlay(secret.metadata.labels.clone(), &before.labels, labels));
+    out.metadata.annotations = Some(overlay(Some(old_annotations), &before.annotations, annotations));
+    set_owner(object, &mut out).map_err(|error| error.to_string())?;
     Ok(out)
 }
 
-/// Removes the annotations about the source, before [`marked`] sets them again.
-pub fn unmarked(mut secret: Secret) -> Secret {
+/// Removes the annotations about the source, before [`with_marks`] sets them again.
+pub fn without_marks(mut secret: Secret) -> Secret {
     if let Some(annotations) = &mut secret.metadata.annotations {
         annotations.remove(marks::REQUEST);
         annotations.remove(marks::SIGNED);
@@ -197,7 +197,7 @@ pub fn unmarked(mut secret: Secret) -> Secret {
     secret
 }
 
-fn overlaid(
+fn overlay(
     old: Option<BTreeMap<String, String>>,
     ours_before: &BTreeSet<String>,
     new: BTreeMap<String, String>,
@@ -216,7 +216,7 @@ pub(crate) fn retained_by(meta: &ObjectMeta) -> Option<&str> {
 
 /// Sets the owner reference, or the annotation of a retained Secret. Its UID makes every adoption a write, so that a
 /// concurrent `host prune`, which read the Secret before, fails to delete it.
-fn own(object: &QuarksSecret, secret: &mut Secret) -> Result<(), Error> {
+fn set_owner(object: &QuarksSecret, secret: &mut Secret) -> Result<(), Error> {
     let Identity { name, uid, .. } = Identity::of(object)?;
     let mut owners = secret.metadata.owner_references.take().unwrap_or_default();
     let annotations = secret.metadata.annotations.get_or_insert_default();
@@ -264,7 +264,7 @@ fn skeleton(object: &QuarksSecret, value: &Tree) -> Result<Secret, String> {
 }
 
 /// A placeholder value for every type, if only the metadata matters.
-fn anything() -> Tree {
+fn placeholder_value() -> Tree {
     ["certificate", "private_key", "username", "password"]
         .into_iter()
         .map(|key| (key, Tree::from("")))

@@ -44,7 +44,7 @@ pub enum Value {
 }
 
 /// For types that depend on other Secrets: the draft, if the present value differs.
-pub fn derived(object: &QuarksSecret, observed: &Observed, secret: &Secret) -> Result<Option<Draft>, Problem> {
+pub fn derived_draft(object: &QuarksSecret, observed: &Observed, secret: &Secret) -> Result<Option<Draft>, Problem> {
     if !matches!(
         object.spec.kind,
         SecretType::DockerConfigJson | SecretType::TemplatedConfig
@@ -90,10 +90,10 @@ pub fn draft(object: &QuarksSecret, observed: &Observed, cause: Cause, old: Opti
                 asked: asked.clone(),
             }
         }
-        (SecretType::TemplatedConfig, _, Some(asked)) => Value::Known(rendered(asked, observed)?),
-        _ => match observed.request.as_ref().and_then(signing::collected) {
+        (SecretType::TemplatedConfig, _, Some(asked)) => Value::Known(render_templates(asked, observed)?),
+        _ => match observed.request.as_ref().and_then(signing::collected_value) {
             Some(value) => Value::Known(value),
-            None => Value::Generated(certified(object, observed, cause, old)?),
+            None => Value::Generated(certified_recipe(object, observed, cause, old)?),
         },
     };
     let marks = marks_of(object, observed);
@@ -101,7 +101,7 @@ pub fn draft(object: &QuarksSecret, observed: &Observed, cause: Cause, old: Opti
 }
 
 /// Renders all templates with one budget.
-fn rendered(asked: &TemplatedConfig, observed: &Observed) -> Result<Tree, Problem> {
+fn render_templates(asked: &TemplatedConfig, observed: &Observed) -> Result<Tree, Problem> {
     let bad = |message| Problem::new("BadTemplate", message);
     let mut budget = Budget::new();
     let mut values = Values::new();
@@ -120,7 +120,7 @@ fn rendered(asked: &TemplatedConfig, observed: &Observed) -> Result<Tree, Proble
 }
 
 /// The steps before a value that another signer signs can be written.
-pub fn prior(
+pub fn prior_step(
     object: &QuarksSecret,
     observed: &Observed,
     cause: Cause,
@@ -130,15 +130,15 @@ pub fn prior(
     let Some(request) = &observed.request else {
         return Ok(None);
     };
-    let recipe = certified(object, observed, cause, None)?;
+    let recipe = certified_recipe(object, observed, cause, None)?;
     if request.signer.is_built_in() {
         own_names::check(object, observed, &recipe.options, &request.signer.cluster_domain)?;
     }
-    signing::prior(object, request, &recipe, cause, old, now)
+    signing::prior_step(object, request, &recipe, cause, old, now)
 }
 
 /// The recipe, with what a certificate needs.
-fn certified(
+fn certified_recipe(
     object: &QuarksSecret,
     observed: &Observed,
     cause: Cause,
@@ -163,7 +163,7 @@ fn certified(
     if asked.signer_type == SignerType::Cluster {
         return Ok(recipe);
     }
-    recipe.trusted = transition::trusted(object, observed);
+    recipe.trusted = transition::trusted_ca(object, observed);
     if let (Some(ca), Some(key)) = (&asked.ca_ref, &asked.ca_key_ref) {
         let text = |reference| observed.text(reference).map_err(Problem::waiting);
         let signer = Tree::object()
@@ -213,6 +213,6 @@ pub fn marks_of(object: &QuarksSecret, observed: &Observed) -> Marks {
     Marks {
         request: request_digest(object),
         signed: signature(object, observed),
-        trusted: transition::fingerprint(transition::trusted(object, observed).as_ref()),
+        trusted: transition::fingerprint(transition::trusted_ca(object, observed).as_ref()),
     }
 }

@@ -27,10 +27,10 @@ pub fn after(object: &QuarksSecret, observed: &Observed, step: &Step) -> Option<
         Step::Mark(secret) | Step::Edit(secret) => Some((**secret).clone()),
         Step::Create(draft) | Step::Recreate(draft, _) => Some(stored(made(object, draft))),
         Step::Replace(draft, old) => Some(stored(
-            desired::replaced(object, old, made(object, draft), &draft.marks).unwrap(),
+            desired::replaced_secret(object, old, made(object, draft), &draft.marks).unwrap(),
         )),
         Step::Begin(draft, old) => Some(stored(
-            position::begun(object, old, &made(object, draft), &draft.marks).unwrap(),
+            position::begin(object, old, &made(object, draft), &draft.marks).unwrap(),
         )),
     }
 }
@@ -56,5 +56,5 @@ fn made(object: &QuarksSecret, draft: &Draft) -> Secret {
             boson_document::Tree::object().with(super::image::KEY, file)
         }
     };
-    desired::filled(object, &value, &draft.marks).unwrap()
+    desired::new_secret(object, &value, &draft.marks).unwrap()
 }

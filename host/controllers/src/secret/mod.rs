@@ -35,8 +35,7 @@ mod tests;
 #[cfg(test)]
 mod transition_tests;
 
-use crate::controller::{AnyController, Controller, Planned, Report, Watched};
-use act::Outcome;
+use crate::controller::{AnyController, Controller, Next, Planned, Report, Watched};
 use boson_api::QuarksSecret;
 use boson_api::secret::QuarksSecretStatus;
 use boson_cluster::client::{Cluster, Error, ErrorKind, Events, FieldManager, Identity};
@@ -117,7 +116,8 @@ impl Controller for Context {
     type Observed = Observed;
     type Need = Infallible;
     type Plan = Plan;
-    type Outcome = Outcome;
+    /// The plan, if it has nothing left to write.
+    type Outcome = ControlFlow<Next<QuarksSecret>, Plan>;
     type Status = QuarksSecretStatus;
 
     fn events(&self) -> &Events {
@@ -137,14 +137,14 @@ impl Controller for Context {
         Ok(Planned::Act(plan::plan(object, observed, now.into())))
     }
 
-    async fn act(&self, object: &Arc<QuarksSecret>, _: Observed, plan: Plan) -> Result<Outcome, Error> {
+    async fn act(&self, object: &Arc<QuarksSecret>, _: Observed, plan: Plan) -> Result<Self::Outcome, Error> {
         act::act(self, object, plan).await
     }
 
-    fn status(object: &QuarksSecret, outcome: Outcome, now: Timestamp) -> Report<Self> {
+    fn status(object: &QuarksSecret, outcome: Self::Outcome, now: Timestamp) -> Report<Self> {
         match outcome {
-            Ok(plan) => status::report(object, &plan, now.into()),
-            Err(next) => Report::next(next),
+            ControlFlow::Continue(plan) => status::report(object, &plan, now.into()),
+            ControlFlow::Break(next) => Report::next(next),
         }
     }
 
@@ -159,7 +159,7 @@ impl Controller for Context {
         };
         if let Ok(Some(object)) = self.cluster.get::<QuarksSecret>(namespace, name).await {
             let before = object.status.clone().unwrap_or_default();
-            let plan = Plan::troubled("Refused", error.to_string(), before.generated.unwrap_or(false));
+            let plan = Plan::blocked("Refused", error.to_string(), before.generated.unwrap_or(false));
             let report = status::report(&object, &plan, SystemTime::now());
             if let Err(error) = report.publish(self, &object).await {
                 tracing::warn!(%error, "cannot write the status");

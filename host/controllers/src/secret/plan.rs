@@ -8,7 +8,7 @@
 use super::cause::{Cause, Problem};
 use super::copies::{self, CopyStep};
 use super::desired::{self, Owner};
-use super::draft::{Draft, derived, draft, marks_of, prior, signature};
+use super::draft::{Draft, derived_draft, draft, marks_of, prior_step, signature};
 use super::entry::entry;
 use super::marks;
 use super::observe::Observed;
@@ -94,66 +94,66 @@ pub enum Step {
 
 impl Plan {
     /// A plan that does nothing, for a reason that a user has to resolve.
-    pub fn troubled(reason: &'static str, message: String, generated: bool) -> Self {
-        silent(ready(false, reason, message), generated)
+    pub fn blocked(reason: &'static str, message: String, generated: bool) -> Self {
+        idle_plan(ready_finding(false, reason, message), generated)
     }
 }
 
 pub fn plan(object: &QuarksSecret, observed: &Observed, now: SystemTime) -> Plan {
     if object.spec.kind == SecretType::Copy {
         let message = "allows copies; generates nothing itself";
-        return silent(ready(true, "Agreed", message.into()), false);
+        return idle_plan(ready_finding(true, "Agreed", message.into()), false);
     }
     let Some(secret) = &observed.secret else {
-        return match valued(object, observed, Cause::Absent, None, now) {
-            Ok(step) => write(step),
-            Err(problem) => silent(ready(false, problem.reason, problem.message), false),
+        return match next_step(object, observed, Cause::Absent, None, now) {
+            Ok(step) => write_plan(step),
+            Err(problem) => idle_plan(ready_finding(false, problem.reason, problem.message), false),
         };
     };
     let name = &object.spec.secret_name;
     match desired::owner(object, secret) {
         Owner::User => {
             let message = format!("Secret '{name}' is not managed by this QuarksSecret and is not changed");
-            kept(
+            settled_plan(
                 object,
                 observed,
                 secret,
                 Step::Keep,
-                ready(true, "UserProvided", message),
+                ready_finding(true, "UserProvided", message),
             )
         }
         Owner::Other(other) => {
             let message = format!("Secret '{name}' belongs to {other}; give this one another name");
-            silent(ready(false, "NameConflict", message), false)
+            idle_plan(ready_finding(false, "NameConflict", message), false)
         }
         Owner::Leaving => {
             let message = format!("Secret '{name}' belongs to an earlier object and is being deleted");
-            silent(ready(false, "Waiting", message), false)
+            idle_plan(ready_finding(false, "Waiting", message), false)
         }
-        Owner::Us if position::is_rotating(object, Some(secret)) => rotating(object, observed, secret, now),
-        Owner::Us => ours(object, observed, secret, now),
+        Owner::Us if position::is_rotating(object, Some(secret)) => plan_rotation(object, observed, secret, now),
+        Owner::Us => plan_own(object, observed, secret, now),
     }
 }
 
 /// The plan for a Secret of this QuarksSecret.
-fn ours(object: &QuarksSecret, observed: &Observed, secret: &Secret, now: SystemTime) -> Plan {
-    let renew = issued(object, secret).map(|issued| renewal(&issued));
+fn plan_own(object: &QuarksSecret, observed: &Observed, secret: &Secret, now: SystemTime) -> Plan {
+    let renew = issued_certificate(object, secret).map(|issued| renewal_time(&issued));
     let problem = match cause(object, observed, secret, renew, now) {
-        Some(cause) => match valued(object, observed, cause, Some(secret), now) {
-            Ok(step) => return write(step),
+        Some(cause) => match next_step(object, observed, cause, Some(secret), now) {
+            Ok(step) => return write_plan(step),
             Err(problem) => Some(problem),
         },
-        None => match derived(object, observed, secret) {
-            Ok(Some(draft)) => return write(replacement(object, draft, secret)),
+        None => match derived_draft(object, observed, secret) {
+            Ok(Some(draft)) => return write_plan(replacement(object, draft, secret)),
             Ok(None) => None,
             Err(problem) => Some(problem),
         },
     };
     // Also if there is a problem: it must not delay the rotation of a CA.
-    if let Some(next) = transition::trusting(object, observed, secret) {
-        return write(Step::Edit(Box::new(next)));
+    if let Some(next) = transition::with_present_cas(object, observed, secret) {
+        return write_plan(Step::Edit(Box::new(next)));
     }
-    let (marked, problem) = match desired::marked(object, secret, &marks_of(object, observed)) {
+    let (marked, problem) = match desired::with_marks(object, secret, &marks_of(object, observed)) {
         Ok(marked) => (Some(marked), problem),
         Err(why) => (None, problem.or_else(|| Some(Problem::defect(why)))),
     };
@@ -164,10 +164,10 @@ fn ours(object: &QuarksSecret, observed: &Observed, secret: &Secret, now: System
         _ => Step::Keep,
     };
     let finding = match problem {
-        Some(problem) => ready(false, problem.reason, problem.message),
-        None => ready(true, "Generated", generated_message(object)),
+        Some(problem) => ready_finding(false, problem.reason, problem.message),
+        None => ready_finding(true, "Generated", generated_message(object)),
     };
-    let mut plan = kept(object, observed, secret, step, finding);
+    let mut plan = settled_plan(object, observed, secret, step, finding);
     if let Some(at) = renew {
         let left = at.duration_since(now).unwrap_or_default();
         plan.wake = plan.wake.min(left.max(Duration::from_secs(60)));
@@ -176,32 +176,32 @@ fn ours(object: &QuarksSecret, observed: &Observed, secret: &Secret, now: System
 }
 
 /// The plan for a CA between two steps of its rotation. What else it needs waits until the last step.
-fn rotating(object: &QuarksSecret, observed: &Observed, secret: &Secret, now: SystemTime) -> Plan {
+fn plan_rotation(object: &QuarksSecret, observed: &Observed, secret: &Secret, now: SystemTime) -> Plan {
     let Some(keys) = position::authority(object) else {
-        return ours(object, observed, secret, now);
+        return plan_own(object, observed, secret, now);
     };
-    let waits = transition::waits(secret, keys, &observed.consumers, now);
+    let waits = transition::unmet_conditions(secret, keys, &observed.consumers, now);
     if waits.is_empty() {
-        return write(Step::Edit(Box::new(position::advanced(secret, keys))));
+        return write_plan(Step::Edit(Box::new(position::advance(secret, keys))));
     }
     let is_asked = cause(object, observed, secret, None, now).is_some();
-    let marked = desired::marked(object, secret, &marks_of(object, observed)).ok();
+    let marked = desired::with_marks(object, secret, &marks_of(object, observed)).ok();
     let step = match marked {
         // With the new annotations it would look as if the next rotation was done.
         Some(marked) if !is_asked && marked != *secret => Step::Mark(Box::new(marked)),
         _ => Step::Keep,
     };
-    let finding = ready(true, "Generated", generated_message(object));
-    let mut plan = kept(object, observed, secret, step, finding);
+    let finding = ready_finding(true, "Generated", generated_message(object));
+    let mut plan = settled_plan(object, observed, secret, step, finding);
     plan.findings
-        .extend(transition::finding(position::position(secret), &waits));
-    plan.wake = rotation_wake(object, now);
+        .extend(transition::rotation_finding(position::position(secret), &waits));
+    plan.wake = rotation_interval(object, now);
     plan
 }
 
 /// Until the next look at what a rotation waits for. A new status requeues the object, so that it begins again with the
 /// shortest time.
-fn rotation_wake(object: &QuarksSecret, now: SystemTime) -> Duration {
+fn rotation_interval(object: &QuarksSecret, now: SystemTime) -> Duration {
     let changed = object.status.as_ref().and_then(|status| status.last_reconcile.as_ref());
     let since = changed.and_then(|changed| now.duration_since(changed.0.into()).ok());
     let wake = since.unwrap_or_default() / ROTATION_RECONCILE_DIVISOR;
@@ -209,17 +209,17 @@ fn rotation_wake(object: &QuarksSecret, now: SystemTime) -> Duration {
 }
 
 /// The next step to a value: generate and write it, or get it signed first.
-fn valued(
+fn next_step(
     object: &QuarksSecret,
     observed: &Observed,
     cause: Cause,
     old: Option<&Secret>,
     now: SystemTime,
 ) -> Result<Step, Problem> {
-    if let Some(prior) = prior(object, observed, cause, old, now)? {
+    if let Some(prior) = prior_step(object, observed, cause, old, now)? {
         return Ok(Step::Prior(Box::new(prior)));
     }
-    if let Some(old) = old.filter(|old| begins(object, old, cause)) {
+    if let Some(old) = old.filter(|old| is_replaced_in_steps(object, old, cause)) {
         let draft = draft(object, observed, cause, None)?;
         return Ok(Step::Begin(Box::new(draft), Box::new(old.clone())));
     }
@@ -231,15 +231,15 @@ fn valued(
 }
 
 /// Whether the value is a CA that is to be replaced in steps.
-fn begins(object: &QuarksSecret, old: &Secret, cause: Cause) -> bool {
+fn is_replaced_in_steps(object: &QuarksSecret, old: &Secret, cause: Cause) -> bool {
     let replaces = matches!(cause, Cause::Rotation | Cause::Request | Cause::Expiry);
     let is_same_type = old.type_.as_deref() == Some(desired::kubernetes_type(object.spec.kind));
-    replaces && is_same_type && position::authority(object).is_some() && issued(object, old).is_some()
+    replaces && is_same_type && position::authority(object).is_some() && issued_certificate(object, old).is_some()
 }
 
 fn generated_message(object: &QuarksSecret) -> String {
     let generated = format!("Secret '{}' is generated", object.spec.secret_name);
-    match recipe::ignored(&object.spec).as_slice() {
+    match recipe::options_without_effect(&object.spec).as_slice() {
         [] => generated,
         ignored => format!("{generated}; without effect: {}", ignored.join(", ")),
     }
@@ -274,13 +274,13 @@ fn cause(
     renew.filter(|at| *at <= now).map(|_| Cause::Expiry)
 }
 
-fn issued(object: &QuarksSecret, secret: &Secret) -> Option<Issued> {
+fn issued_certificate(object: &QuarksSecret, secret: &Secret) -> Option<Issued> {
     let names = desired::certificate_keys(object.spec.kind)?;
     Issued::from_pem(&entry(secret, names.certificate)?)
 }
 
 /// When to renew.
-fn renewal(issued: &Issued) -> SystemTime {
+fn renewal_time(issued: &Issued) -> SystemTime {
     let life = issued.not_after.duration_since(issued.not_before).unwrap_or_default();
     issued
         .not_after
@@ -298,7 +298,7 @@ fn replacement(object: &QuarksSecret, draft: Draft, old: &Secret) -> Step {
 }
 
 /// A plan that writes: its conditions are decided afterwards.
-fn write(step: Step) -> Plan {
+fn write_plan(step: Step) -> Plan {
     Plan {
         step,
         wake: MAX_PROBLEM_RECONCILE_INTERVAL,
@@ -307,7 +307,7 @@ fn write(step: Step) -> Plan {
 }
 
 /// A plan that writes nothing.
-fn silent(finding: Finding, generated: bool) -> Plan {
+fn idle_plan(finding: Finding, generated: bool) -> Plan {
     let well = finding.status == ConditionStatus::True;
     Plan {
         wake: if well {
@@ -322,13 +322,13 @@ fn silent(finding: Finding, generated: bool) -> Plan {
 }
 
 /// The Secret is up to date: plan its copies.
-fn kept(object: &QuarksSecret, observed: &Observed, secret: &Secret, step: Step, finding: Finding) -> Plan {
+fn settled_plan(object: &QuarksSecret, observed: &Observed, secret: &Secret, step: Step, finding: Finding) -> Plan {
     let (copies, copied) = copies::plan(object, observed, secret);
     let mut plan = Plan {
         step,
         copies,
         about: about(secret),
-        not_after: issued(object, secret).map(|issued| issued.not_after),
+        not_after: issued_certificate(object, secret).map(|issued| issued.not_after),
         ..silent(finding, true)
     };
     plan.findings.extend(copied);
@@ -346,6 +346,6 @@ fn about(secret: &Secret) -> Option<About> {
     })
 }
 
-fn ready(holds: bool, reason: &'static str, message: String) -> Finding {
+fn ready_finding(holds: bool, reason: &'static str, message: String) -> Finding {
     Finding::new("Ready", holds, reason, message)
 }

@@ -39,13 +39,13 @@ pub fn authority(object: &QuarksSecret) -> Option<CertificateKeys> {
 }
 
 /// The certificate beside the CA that signs: of the one that follows, or of the one before.
-pub fn beside(secret: &Secret) -> Option<String> {
+pub fn certificate_beside(secret: &Secret) -> Option<String> {
     entry(secret, &certificate_key())
 }
 
 /// How far the rotation of the CA in this Secret is. The key of the CA that follows is kept until it signs.
 pub fn position(secret: &Secret) -> Position {
-    let beside = beside(secret).filter(|text| Issued::from_pem(text).is_some());
+    let beside = certificate_beside(secret).filter(|text| Issued::from_pem(text).is_some());
     match (beside, entry(secret, &private_key())) {
         (None, _) => Position::Settled,
         (Some(_), None) => Position::Signing,
@@ -71,9 +71,9 @@ pub fn is_broken(secret: &Secret) -> bool {
 /// The Secret of a CA in step 1. `new`: a Secret with the CA that follows.
 ///
 /// # Errors
-/// As [`desired::marked`].
-pub fn begun(object: &QuarksSecret, old: &Secret, new: &Secret, marks: &Marks) -> Result<Secret, String> {
-    let mut secret = desired::marked(object, &desired::unmarked(old.clone()), marks)?;
+/// As [`desired::with_marks`].
+pub fn begin(object: &QuarksSecret, old: &Secret, new: &Secret, marks: &Marks) -> Result<Secret, String> {
+    let mut secret = desired::with_marks(object, &desired::without_marks(old.clone()), marks)?;
     let data = secret.data.get_or_insert_default();
     let keys = desired::certificate_keys(object.spec.kind);
     let entries = keys.map(|keys| [(keys.certificate, certificate_key()), (keys.private_key, private_key())]);
@@ -86,7 +86,7 @@ pub fn begun(object: &QuarksSecret, old: &Secret, new: &Secret, marks: &Marks) -
 }
 
 /// The Secret in the next step.
-pub fn advanced(secret: &Secret, keys: CertificateKeys) -> Secret {
+pub fn advance(secret: &Secret, keys: CertificateKeys) -> Secret {
     let mut next = secret.clone();
     let position = position(secret);
     let data = next.data.get_or_insert_default();

@@ -41,16 +41,16 @@ pub fn recipe(spec: &QuarksSecretSpec) -> Option<Recipe> {
     let (kind, options) = match spec.kind {
         SecretType::Password => {
             let length = request.password.and_then(|password| password.length);
-            ("password", given([("length", length.map(Tree::from))]))
+            ("password", set_options([("length", length.map(Tree::from))]))
         }
         SecretType::User => {
             let user = request.user.unwrap_or_default();
             let (name, length) = (user.username.map(Tree::from), user.length.map(Tree::from));
-            ("user", given([("username", name), ("length", length)]))
+            ("user", set_options([("username", name), ("length", length)]))
         }
         SecretType::BasicAuth => {
             let name = request.basic_auth.and_then(|basic| basic.username);
-            ("user", given([("username", name.map(Tree::from))]))
+            ("user", set_options([("username", name.map(Tree::from))]))
         }
         SecretType::Rsa => ("rsa", key(&request.rsa.unwrap_or_default())),
         SecretType::Ssh => ("ssh", key(&request.ssh.unwrap_or_default())),
@@ -63,7 +63,7 @@ pub fn recipe(spec: &QuarksSecretSpec) -> Option<Recipe> {
 /// The default length is omitted: it gives the same key.
 fn key(request: &KeyRequest) -> Tree {
     let length = request.key_length.filter(|bits| *bits != 2048);
-    given([
+    set_options([
         ("key_length", length.map(Tree::from)),
         ("ssh_comment", request.comment.as_deref().map(Tree::from)),
     ])
@@ -74,8 +74,8 @@ fn certificate(request: &CertificateRequest) -> Tree {
     let text = |text: &str| (!text.is_empty()).then(|| Tree::from(text));
     let optional = |value: &Option<String>| text(value.as_deref().unwrap_or_default());
     let names = request.alternative_names.iter().map(String::as_str);
-    let usages = request.usages.iter().filter_map(|usage| extended(*usage));
-    given([
+    let usages = request.usages.iter().filter_map(|usage| extended_usage(*usage));
+    set_options([
         ("common_name", text(&request.common_name)),
         ("alternative_names", list(names)),
         ("is_ca", request.is_ca.then_some(Tree::Bool(true))),
@@ -100,7 +100,7 @@ fn list(texts: impl Iterator<Item = impl Into<Tree>>) -> Option<Tree> {
 }
 
 /// The usages that BOSH's generator knows; the others are implied by a leaf or a CA, or have no effect.
-fn extended(usage: Usage) -> Option<&'static str> {
+fn extended_usage(usage: Usage) -> Option<&'static str> {
     match usage {
         Usage::ServerAuth => Some("server_auth"),
         Usage::ClientAuth => Some("client_auth"),
@@ -112,18 +112,18 @@ fn extended(usage: Usage) -> Option<&'static str> {
 }
 
 /// Options that were given and change nothing.
-pub fn ignored(spec: &QuarksSecretSpec) -> Vec<&'static str> {
+pub fn options_without_effect(spec: &QuarksSecretSpec) -> Vec<&'static str> {
     let request = spec.request.clone().unwrap_or_default();
     let mut out = Vec::new();
     if let Some(recipe) = recipe(spec).filter(|recipe| matches!(recipe.kind, "rsa" | "ssh")) {
         let options = ignored_options(recipe.kind, &recipe.options).into_iter();
         out.extend(options.map(|option| if option == "key_length" { "keyLength" } else { "comment" }));
     }
-    let implied =
-        |usage: &Usage| extended(*usage).is_some() || matches!(usage, Usage::DigitalSignature | Usage::KeyEncipherment);
+    let is_of_key = |usage: &Usage| matches!(usage, Usage::DigitalSignature | Usage::KeyEncipherment);
+    let is_implied = |usage: &Usage| is_of_key(usage) || extended_usage(*usage).is_some();
     if let Some(certificate) = request.certificate {
         let local = certificate.signer_type == SignerType::Local;
-        if local && !certificate.is_ca && !certificate.usages.iter().all(implied) {
+        if local && !certificate.is_ca && !certificate.usages.iter().all(is_implied) {
             out.push("usages");
         }
         if certificate.is_ca && !(certificate.alternative_names.is_empty() && certificate.service_ref.is_empty()) {
@@ -179,13 +179,13 @@ pub fn request_digest(object: &QuarksSecret) -> String {
     };
     let kind = word(object.spec.kind);
     match signer::asked(object) {
-        Some(by_cluster) => digest(&[&kind, &asked, &request::words(by_cluster)]),
+        Some(by_cluster) => digest(&[&kind, &asked, &request::digest_text(by_cluster)]),
         None => digest(&[&kind, &asked]),
     }
 }
 
 /// The options that have a value.
-fn given<const N: usize>(options: [(&str, Option<Tree>); N]) -> Tree {
+fn set_options<const N: usize>(options: [(&str, Option<Tree>); N]) -> Tree {
     let options = options.into_iter();
     options.filter_map(|(key, value)| Some((key, value?))).collect()
 }

@@ -104,7 +104,7 @@ pub fn certificate(request: &CertificateSigningRequest) -> Option<String> {
 }
 
 /// Options that only CertificateSigningRequests have, for the digest of the request.
-pub fn words(asked: &CertificateRequest) -> String {
+pub fn digest_text(asked: &CertificateRequest) -> String {
     let eks = if asked.activate_eks_workaround_for_san {
         " eks"
     } else {

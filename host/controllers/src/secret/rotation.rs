@@ -51,7 +51,7 @@ pub enum Asked {
 }
 
 /// The request in a ConfigMap with this UID. Pure.
-pub fn asked(map: &ConfigMap, uid: &str) -> Asked {
+pub fn requested_rotation(map: &ConfigMap, uid: &str) -> Asked {
     let Some(list) = map.data.as_ref().and_then(|data| data.get(LIST)) else {
         return Asked::Nothing;
     };
@@ -119,7 +119,7 @@ impl Controller for Rotations {
     }
 
     fn plan(object: &ConfigMap, _: &(), _: Timestamp) -> Result<Planned<Self>, Error> {
-        Ok(Planned::Act(asked(object, Identity::of(object)?.uid)))
+        Ok(Planned::Act(requested_rotation(object, Identity::of(object)?.uid)))
     }
 
     async fn act(&self, object: &Arc<ConfigMap>, _: (), plan: Asked) -> Result<Option<Notice>, Error> {
@@ -147,7 +147,7 @@ async fn rotate(cluster: &Cluster, map: &ConfigMap, asked: Asked) -> Result<Opti
     };
     let mut missing = Vec::new();
     for name in &names {
-        match mark(cluster, namespace, name, &id).await {
+        match request_rotation(cluster, namespace, name, &id).await {
             Err(error) if error.kind == ErrorKind::NotFound => missing.push(name.as_str()),
             other => other?,
         }
@@ -161,7 +161,7 @@ async fn rotate(cluster: &Cluster, map: &ConfigMap, asked: Asked) -> Result<Opti
     }))
 }
 
-async fn mark(cluster: &Cluster, namespace: &str, name: &str, id: &str) -> Result<(), Error> {
+async fn request_rotation(cluster: &Cluster, namespace: &str, name: &str, id: &str) -> Result<(), Error> {
     let object: Option<QuarksSecret> = cluster.get(namespace, name).await?;
     let Some(object) = object else {
         return Err(Error::missing::<QuarksSecret>(name));
@@ -185,7 +185,7 @@ mod tests {
     }
 
     fn id(map: &ConfigMap, uid: &str) -> String {
-        match asked(map, uid) {
+        match requested_rotation(map, uid) {
             Asked::Rotation { id, .. } => id,
             other => panic!("{other:?}"),
         }
@@ -196,7 +196,7 @@ mod tests {
         let mut first = map(r#"["a"]"#);
         let done = id(&first, "1");
         first.metadata.annotations = Some([(marks::ROTATED.to_string(), done.clone())].into());
-        assert_eq!(asked(&first, "1"), Asked::Nothing);
+        assert_eq!(requested_rotation(&first, "1"), Asked::Nothing);
         first.data = Some([(LIST.to_string(), r#"["a", "b"]"#.to_string())].into());
         assert_ne!(id(&first, "1"), done);
         assert_ne!(id(&map(r#"["a"]"#), "2"), done, "created again, it is another rotation");
@@ -204,7 +204,7 @@ mod tests {
 
     #[test]
     fn an_invalid_list_is_reported() {
-        let why = |list: &str| match asked(&map(list), "1") {
+        let why = |list: &str| match requested_rotation(&map(list), "1") {
             Asked::Refused(why) => why,
             other => panic!("{other:?}"),
         };
@@ -214,12 +214,12 @@ mod tests {
         let many: Vec<String> = (0..250_000).map(|number| format!("a{number}")).collect();
         assert!(why(&json!(many).to_string()).contains("250000 names, more than 256;"));
         assert!(why(&json!(["ä".repeat(1 << 20)]).to_string()).len() < 1000);
-        assert_eq!(asked(&ConfigMap::default(), "1"), Asked::Nothing);
+        assert_eq!(requested_rotation(&ConfigMap::default(), "1"), Asked::Nothing);
     }
 
     #[test]
     fn a_name_is_rotated_once_however_often_it_is_listed() {
         let list = json!(vec!["a"; 250_000]).to_string();
-        assert!(matches!(asked(&map(&list), "1"), Asked::Rotation { names, .. } if names.len() == 1));
+        assert!(matches!(requested_rotation(&map(&list), "1"), Asked::Rotation { names, .. } if names.len() == 1));
     }
 }

@@ -53,7 +53,7 @@ pub enum Prior {
 
 /// The next step before the value can be written; none once its certificate exists. `recipe`: as for local
 /// certificates. `old`: the Secret to replace.
-pub fn prior(
+pub fn prior_step(
     object: &QuarksSecret,
     observed: &ObservedRequest,
     recipe: &Recipe,
@@ -81,26 +81,26 @@ pub fn prior(
         );
         return Err(Problem::new("NameConflict", message));
     }
-    if is_spent(object, observed, old) {
+    if is_collected(object, observed, old) {
         return Ok(Some(Prior::Clear { key: true }));
     }
     let before = old.and_then(|old| entry(old, desired::certificate_keys(object.spec.kind)?.private_key));
-    let key = match key(observed, size(asked)?, cause, before) {
+    let key = match key(observed, key_size(asked)?, cause, before) {
         Ok(key) => key,
         Err(prior) => return Ok(Some(prior)),
     };
     let wanted = request::wanted(object, signer, &recipe.options, asked, &key)?;
     match &observed.request {
         None => Ok(Some(Prior::Ask(Box::new(wanted)))),
-        Some(request) if request::asks_the_same(request, &wanted) => signed(observed, recipe, request, &key, now),
+        Some(request) if request::asks_the_same(request, &wanted) => next_step(observed, recipe, request, &key, now),
         Some(_) => Ok(Some(Prior::Clear { key: false })),
     }
 }
 
 /// Whether the certificate of the request is the one to replace. To write it again would not help.
-fn is_spent(object: &QuarksSecret, observed: &ObservedRequest, old: Option<&Secret>) -> bool {
+fn is_collected(object: &QuarksSecret, observed: &ObservedRequest, old: Option<&Secret>) -> bool {
     let held = old.and_then(|old| entry(old, desired::certificate_keys(object.spec.kind)?.certificate));
-    let came = collected(observed);
+    let came = collected_value(observed);
     held.is_some_and(|held| came.is_some_and(|came| came.str("certificate") == Some(held.as_str())))
 }
 
@@ -119,7 +119,7 @@ fn key(observed: &ObservedRequest, size: KeySize, cause: Cause, before: Option<S
 }
 
 /// The next step for a request that matches ours.
-fn signed(
+fn next_step(
     observed: &ObservedRequest,
     recipe: &Recipe,
     request: &CertificateSigningRequest,
@@ -146,25 +146,25 @@ fn signed(
         let signer = &request.spec.signer_name;
         return Err(about("Waiting", format!("waits for {whom} ('{signer}')")));
     }
-    if !authority(observed).is_some_and(|(certificate, _)| lasts(&certificate, now)) {
+    if !authority(observed).is_some_and(|(certificate, _)| has_third_left(&certificate, now)) {
         return Ok(Some(Prior::Authority(observed.authority.clone().map(Box::new))));
     }
     let request = Box::new(request.clone());
     Ok(Some(if approved {
-        Prior::Sign(request, Box::new(by_us(observed, recipe, key)))
+        Prior::Sign(request, Box::new(built_in_recipe(observed, recipe, key)))
     } else {
         Prior::Approve(request)
     }))
 }
 
-const END: &str = "-----END CERTIFICATE-----";
+const END_OF_CERTIFICATE: &str = "-----END CERTIFICATE-----";
 
 /// The value, once its certificate exists. Its `ca` is the issuer, if that is known; else the rest of the chain from
 /// the signer, if any.
-pub fn collected(observed: &ObservedRequest) -> Option<Tree> {
+pub fn collected_value(observed: &ObservedRequest) -> Option<Tree> {
     let key = entry(observed.key.as_ref()?, KEY)?;
     let chain = certificate(observed.request.as_ref()?)?;
-    let (leaf, rest) = chain.split_once(END)?;
+    let (leaf, rest) = chain.split_once(END_OF_CERTIFICATE)?;
     let issuers = [
         authority(observed).map(|(certificate, _)| certificate),
         observed.root.clone(),
@@ -173,8 +173,8 @@ pub fn collected(observed: &ObservedRequest) -> Option<Tree> {
         .into_iter()
         .flatten()
         .find(|authority| names_as_issuer(&chain, authority))
-        .or_else(|| Some(rest.trim_start().to_string()).filter(|rest| rest.contains(END)));
-    let leaf = format!("{leaf}{END}\n");
+        .or_else(|| Some(rest.trim_start().to_string()).filter(|rest| rest.contains(END_OF_CERTIFICATE)));
+    let leaf = format!("{leaf}{END_OF_CERTIFICATE}\n");
     let value = Tree::object().with("certificate", leaf).with("private_key", key);
     Some(match issuer {
         Some(issuer) => value.with("ca", issuer),
@@ -199,7 +199,7 @@ pub fn fingerprint(observed: &ObservedRequest) -> Option<String> {
 }
 
 /// The recipe to sign the stored key with the built-in authority.
-fn by_us(observed: &ObservedRequest, recipe: &Recipe, key: &str) -> Recipe {
+fn built_in_recipe(observed: &ObservedRequest, recipe: &Recipe, key: &str) -> Recipe {
     let signer = authority(observed)
         .map(|(certificate, key)| Tree::object().with("certificate", certificate).with("private_key", key));
     let mut recipe = recipe.clone();
@@ -216,14 +216,14 @@ fn authority(observed: &ObservedRequest) -> Option<(String, String)> {
 }
 
 /// Whether a third of its validity is left.
-fn lasts(certificate: &str, now: SystemTime) -> bool {
+fn has_third_left(certificate: &str, now: SystemTime) -> bool {
     Issued::from_pem(certificate).is_some_and(|issued| {
         let life = issued.not_after.duration_since(issued.not_before).unwrap_or_default();
         issued.not_after.duration_since(now).is_ok_and(|left| left > life / 3)
     })
 }
 
-fn size(asked: &CertificateRequest) -> Result<KeySize, Problem> {
+fn key_size(asked: &CertificateRequest) -> Result<KeySize, Problem> {
     let bits = asked.key_length.filter(|bits| *bits != 0).unwrap_or(3072);
     KeySize::from_bits(bits).ok_or_else(|| Problem::bad_request("a key must have 2048, 3072 or 4096 bits"))
 }

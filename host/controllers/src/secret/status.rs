@@ -70,7 +70,7 @@ pub(super) fn report(object: &QuarksSecret, plan: &Plan, now: SystemTime) -> Rep
 
 /// The event for the object and its deployment after a Secret was generated again, once for each Secret. It is emitted
 /// before the status is written, which records that.
-pub fn again(object: &QuarksSecret, plan: &Plan) -> Option<Notice> {
+pub fn generated_again_notice(object: &QuarksSecret, plan: &Plan) -> Option<Notice> {
     let about = plan.about.as_ref()?;
     let reported = object.status.as_ref().and_then(|status| status.secret_uid.as_ref());
     let since = about.again.as_ref().filter(|_| reported != Some(&about.uid))?;

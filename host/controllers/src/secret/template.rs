@@ -111,20 +111,20 @@ fn evaluate<'a>(action: &str, values: &Values<'a>, budget: &mut Budget) -> Resul
     let mut parts = action.split('|').map(str::trim);
     let first = parts.next().unwrap_or_default();
     let Some(name) = first.strip_prefix(".Values.") else {
-        return Err(format!("'{}' is not supported; write '.Values.NAME'", shown(first)));
+        return Err(format!("'{}' is not supported; write '.Values.NAME'", beginning(first)));
     };
     let value = values.get(name);
-    let value = value.ok_or_else(|| format!("no value is named '{}'", shown(name)))?;
+    let value = value.ok_or_else(|| format!("no value is named '{}'", beginning(name)))?;
     let mut value = Cow::Borrowed(*value);
     for (number, function) in parts.enumerate() {
         if number == MAX_FUNCTIONS {
             return Err(format!(
                 "there are more than {MAX_FUNCTIONS} functions after '{}'",
-                shown(first)
+                beginning(first)
             ));
         }
         budget.spend(value.len())?;
-        if grown(function, &value) > MAX_DATA_BYTES {
+        if result_length(function, &value) > MAX_DATA_BYTES {
             return Err(too_large());
         }
         value = match function {
@@ -138,16 +138,16 @@ fn evaluate<'a>(action: &str, values: &Values<'a>, budget: &mut Budget) -> Resul
             "trim" => Cow::Owned(value.trim().into()),
             "upper" => Cow::Owned(value.to_uppercase()),
             "lower" => Cow::Owned(value.to_lowercase()),
-            other => return Err(format!("there is no function '{}'", shown(other))),
+            other => return Err(format!("there is no function '{}'", beginning(other))),
         };
     }
     Ok(value)
 }
 
 /// Size of the result of a function, known before it is called.
-fn grown(function: &str, value: &str) -> usize {
+fn result_length(function: &str, value: &str) -> usize {
     match function {
-        "quote" => value.chars().map(quoted).sum::<usize>().saturating_add(2),
+        "quote" => value.chars().map(quoted_length).sum::<usize>().saturating_add(2),
         "b64enc" => value.len().div_ceil(3).saturating_mul(4),
         "upper" => value.chars().flat_map(char::to_uppercase).map(char::len_utf8).sum(),
         "lower" => value.chars().flat_map(char::to_lowercase).map(char::len_utf8).sum(),
@@ -156,7 +156,7 @@ fn grown(function: &str, value: &str) -> usize {
 }
 
 /// Bytes of a character in a JSON text.
-fn quoted(character: char) -> usize {
+fn quoted_length(character: char) -> usize {
     match character {
         '"' | '\\' | '\u{8}' | '\u{c}' | '\n' | '\r' | '\t' => 2,
         '\0'..='\u{1f}' => 6,
@@ -165,7 +165,7 @@ fn quoted(character: char) -> usize {
 }
 
 /// The beginning of a user's text, which may have a megabyte.
-fn shown(text: &str) -> &str {
+fn beginning(text: &str) -> &str {
     text.char_indices()
         .nth(MAX_QUOTED_CHARS)
         .map_or(text, |(end, _)| &text[..end])
@@ -275,7 +275,7 @@ mod tests {
         fn growth_is_known_before(value in any::<String>()) {
             for function in ["quote", "b64enc", "upper", "lower"] {
                 let made = rendered_with(&value, &format!("{{{{ .Values.v | {function} }}}}"), &mut Budget::new()).unwrap();
-                prop_assert_eq!(grown(function, &value), made.len(), "{}", function);
+                prop_assert_eq!(result_length(function, &value), made.len(), "{}", function);
             }
         }
 

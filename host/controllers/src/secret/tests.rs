@@ -547,7 +547,7 @@ fn what_others_own_of_a_retained_secret_stays_theirs() {
 fn a_secret_that_was_generated_again_is_reported_once() {
     let (mut object, mut observed) = (asked(PASSWORD), Observed::default());
     let first = settle(&object, &mut observed, now());
-    assert_eq!(super::status::again(&object, &first), None);
+    assert_eq!(super::status::generated_again_notice(&object, &first), None);
     object.status = status(&object, &first, now()).map(|(status, _)| status);
     // As `act` creates a replacement.
     let secret = observed.secret.as_mut().unwrap();
@@ -555,7 +555,7 @@ fn a_secret_that_was_generated_again_is_reported_once() {
     let annotations = secret.metadata.annotations.as_mut().unwrap();
     annotations.insert(marks::GENERATED_AGAIN.into(), "true".into());
     let again = settle(&object, &mut observed, now());
-    let notice = super::status::again(&object, &again).unwrap();
+    let notice = super::status::generated_again_notice(&object, &again).unwrap();
     assert!(
         notice
             .note
@@ -564,5 +564,5 @@ fn a_secret_that_was_generated_again_is_reported_once() {
         notice.note
     );
     object.status = status(&object, &again, now()).map(|(status, _)| status);
-    assert_eq!(super::status::again(&object, &again), None);
+    assert_eq!(super::status::generated_again_notice(&object, &again), None);
 }

@@ -16,7 +16,7 @@ use super::desired::{self, CertificateKeys};
 use super::entry::entry;
 use super::marks;
 use super::observe::Observed;
-use super::position::{Position, TRUSTED, beside, position};
+use super::position::{Position, TRUSTED, certificate_beside, position};
 use super::signer::{certificate, local_ca};
 use boson_api::QuarksSecret;
 use boson_api::conditions::Finding;
@@ -33,10 +33,10 @@ const MAX_LISTED: usize = 3;
 
 /// What the next step waits for; nothing if the CA that ends its service has expired, since nothing verifies against it
 /// any more.
-pub fn waits(secret: &Secret, keys: CertificateKeys, consumers: &Consumers, now: SystemTime) -> Vec<String> {
+pub fn unmet_conditions(secret: &Secret, keys: CertificateKeys, consumers: &Consumers, now: SystemTime) -> Vec<String> {
     let position = position(secret);
     let signing = entry(secret, keys.certificate).unwrap_or_default();
-    let beside = beside(secret).unwrap_or_default();
+    let beside = certificate_beside(secret).unwrap_or_default();
     let old = if position == Position::Trusting {
         &signing
     } else {
@@ -56,7 +56,7 @@ pub fn waits(secret: &Secret, keys: CertificateKeys, consumers: &Consumers, now:
 }
 
 /// The condition of a CA that is being rotated.
-pub fn finding(position: Position, waits: &[String]) -> Option<Finding> {
+pub fn rotation_finding(position: Position, waits: &[String]) -> Option<Finding> {
     let (reason, step) = match position {
         Position::Settled => return None,
         Position::Trusting => ("Trusting", "step 1 of 3: the new CA is trusted beside the old one"),
@@ -70,14 +70,14 @@ pub fn finding(position: Position, waits: &[String]) -> Option<Finding> {
 }
 
 /// The CA that signs this certificate.
-fn signing<'o>(object: &QuarksSecret, observed: &'o Observed) -> Option<&'o str> {
+fn signing_ca<'o>(object: &QuarksSecret, observed: &'o Observed) -> Option<&'o str> {
     observed.str(certificate(object)?.ca_ref.as_ref()?).ok()
 }
 
 /// The CA beside the one that signs this certificate, if that is being rotated.
-pub fn trusted(object: &QuarksSecret, observed: &Observed) -> Option<String> {
+pub fn trusted_ca(object: &QuarksSecret, observed: &Observed) -> Option<String> {
     let ca = local_ca(object)?;
-    beside(observed.referred.get(&ca.name)?.as_ref()?)
+    certificate_beside(observed.referred.get(&ca.name)?.as_ref()?)
 }
 
 /// Fingerprint of this CA.
@@ -88,9 +88,9 @@ pub fn fingerprint(trusted: Option<&String>) -> Option<String> {
 }
 
 /// The Secret of a certificate with the CAs that its users trust now, if they have changed. The certificate stays.
-pub fn trusting(object: &QuarksSecret, observed: &Observed, secret: &Secret) -> Option<Secret> {
+pub fn with_present_cas(object: &QuarksSecret, observed: &Observed, secret: &Secret) -> Option<Secret> {
     let keys = desired::certificate_keys(object.spec.kind)?;
-    let trusted = trusted(object, observed);
+    let trusted = trusted_ca(object, observed);
     let wanted = fingerprint(trusted.as_ref());
     if annotation(&secret.metadata, marks::TRUSTED) == wanted.as_deref() {
         return None;
@@ -99,11 +99,11 @@ pub fn trusting(object: &QuarksSecret, observed: &Observed, secret: &Secret) -> 
     // entry of a CA that was rotated itself meanwhile may begin with an earlier one.
     let own = entry(secret, TRUSTED);
     let certificate = entry(secret, keys.certificate).unwrap_or_default();
-    let signing = signing(object, observed);
+    let signing = signing_ca(object, observed);
     let first = signing.filter(|ca| verifies(&certificate, ca)).or(own.as_deref());
     let all = [first, signing.filter(|_| trusted.is_some()), trusted.as_deref()];
     let text = Some(concatenated(all.into_iter().flatten())).filter(|text| !text.is_empty())?;
-    let mut next = desired::trusting(secret.clone(), wanted);
+    let mut next = desired::with_trusted_ca(secret.clone(), wanted);
     let data = next.data.get_or_insert_default();
     data.insert(TRUSTED.into(), ByteString(text.into_bytes()));
     Some(next)
