@@ -21,6 +21,7 @@ use boson_credentials::{Issued, KeySize, RsaKey, belongs, names_as_issuer};
 use boson_document::Tree;
 use k8s_openapi::api::certificates::v1::CertificateSigningRequest;
 use k8s_openapi::api::core::v1::Secret;
+use std::ops::ControlFlow;
 use std::time::SystemTime;
 
 /// Key of the private key in its temporary Secret.
@@ -85,9 +86,9 @@ pub fn prior_step(
         return Ok(Some(Prior::Clear { key: true }));
     }
     let before = old.and_then(|old| entry(old, desired::certificate_keys(object.spec.kind)?.private_key));
-    let key = match key(observed, key_size(asked)?, cause, before) {
-        Ok(key) => key,
-        Err(prior) => return Ok(Some(prior)),
+    let key = match key_to_certify(observed, key_size(asked)?, cause, before) {
+        ControlFlow::Continue(key) => key,
+        ControlFlow::Break(prior) => return Ok(Some(prior)),
     };
     let wanted = request::wanted(object, signer, &recipe.options, asked, &key)?;
     match &observed.request {
@@ -105,16 +106,21 @@ fn is_collected(object: &QuarksSecret, observed: &ObservedRequest, old: Option<&
 }
 
 /// The key to certify, or the step that creates it. `before`: the key of the certificate to replace.
-fn key(observed: &ObservedRequest, size: KeySize, cause: Cause, before: Option<String>) -> Result<String, Prior> {
+fn key_to_certify(
+    observed: &ObservedRequest,
+    size: KeySize,
+    cause: Cause,
+    before: Option<String>,
+) -> ControlFlow<Prior, String> {
     let held = observed.key.as_ref().and_then(|secret| entry(secret, KEY));
     let fits = |key: &String| RsaKey::from_pem(key).is_some_and(|key| key.size() == size);
     // Left over from an earlier certificate, but a new key is required.
     let stale = !cause.keeps_key() && held.is_some() && held == before;
     let kept = before.filter(|key| cause.keeps_key() && fits(key));
     match held.filter(|key| fits(key) && !stale) {
-        Some(key) => Ok(key),
-        None if observed.key.is_some() || observed.request.is_some() => Err(Prior::Clear { key: true }),
-        None => Err(Prior::Key(size, kept)),
+        Some(key) => ControlFlow::Continue(key),
+        None if observed.key.is_some() || observed.request.is_some() => ControlFlow::Break(Prior::Clear { key: true }),
+        None => ControlFlow::Break(Prior::Key(size, kept)),
     }
 }
 

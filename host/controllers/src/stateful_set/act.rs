@@ -83,11 +83,11 @@ impl Context {
     ) -> Result<Done, ActError> {
         let conflicts = Conflicts::find(&self.cluster, place.namespace, plan.new_objects.iter(), owner).await?;
         if let Some(complaint) = conflicts.complaint() {
-            return Err(ActError::Problem(Problem(NAME_CONFLICT, complaint)));
+            return Err(ActError::Problem(Problem::new(NAME_CONFLICT, complaint)));
         }
         if !conflicts.leaving.is_empty() {
             let waiting = format!("waiting for {} to be deleted", conflicts.leaving.join(", "));
-            return Err(ActError::Problem(Problem(WAITING, waiting)));
+            return Err(ActError::Problem(Problem::new(WAITING, waiting)));
         }
         // Before the first pod of a new StatefulSet.
         let wanted = plan.wanted.iter().filter_map(|one| one.name());

@@ -79,8 +79,11 @@ struct Context {
     resizes: OnceCell<bool>,
 }
 
-/// A problem that a user has to resolve: reason and message.
-struct Problem(&'static str, String);
+/// A problem that a user has to resolve.
+struct Problem {
+    reason: &'static str,
+    message: String,
+}
 
 /// The result of a plan.
 struct Done {
@@ -193,13 +196,17 @@ impl Counts {
 // === impl Problem ===
 
 impl Problem {
+    fn new(reason: &'static str, message: String) -> Self {
+        Self { reason, message }
+    }
+
     /// What a user has to resolve.
     ///
     /// # Errors
     /// It is anything else.
     fn of(error: Error) -> Result<Self, Error> {
         if error.is_lasting() {
-            Ok(Self(REFUSED, error.to_string()))
+            Ok(Self::new(REFUSED, error.to_string()))
         } else {
             Err(error)
         }

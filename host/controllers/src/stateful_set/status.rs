@@ -56,7 +56,7 @@ fn notices(set: &QuarksStatefulSet, status: &QuarksStatefulSetStatus, done: &Res
         warning(RULE_WAIVED, &note)
     });
     let others = match done {
-        Err(Problem(reason, message)) => vec![warning(reason, message)],
+        Err(problem) => vec![warning(problem.reason, &problem.message)],
         Ok(done) => {
             let reported = status
                 .problem()
@@ -135,10 +135,10 @@ fn status(set: &QuarksStatefulSet, done: &Result<Done, Problem>, now: &Time) -> 
 /// `was_rolled_out`: whether the last change was, when the status was last written.
 fn findings(done: &Result<Done, Problem>, was_rolled_out: bool) -> Vec<Finding> {
     let done = match done {
-        Err(Problem(reason, why)) => {
+        Err(Problem { reason, message }) => {
             return vec![
-                Finding::new("Ready", false, *reason, why),
-                Finding::new(PROGRESSING, false, *reason, why),
+                Finding::new("Ready", false, *reason, message),
+                Finding::new(PROGRESSING, false, *reason, message),
             ];
         }
         Ok(done) => done,
@@ -371,7 +371,7 @@ mod tests {
         assert_eq!(reported(paused), (Unknown, PAUSED.into(), Some(1)));
         let failed = with(&|rollout| rollout.failed = vec!["d-g-v2-0".into()]);
         assert_eq!(reported(failed), (False, "UpdateFailed".into(), Some(1)));
-        let refused = Err(Problem(REFUSED, "no".into()));
+        let refused = Err(Problem::new(REFUSED, "no".into()));
         assert_eq!(reported(refused), (False, REFUSED.into(), Some(1)));
         assert_eq!(reported(group(true, 3, 0)), (True, ROLLED_OUT.into(), Some(3)));
     }
@@ -412,7 +412,7 @@ mod tests {
         let fixed = status(&set, &done(Some(&[])), &now);
         assert_eq!(disks_condition(&fixed.conditions).unwrap().status, ConditionStatus::True);
         assert!(disks_condition(&status(&set, &done(None), &now).conditions).is_none());
-        let refused = status(&set, &Err(Problem("Refused", "no".into())), &now);
+        let refused = status(&set, &Err(Problem::new("Refused", "no".into())), &now);
         assert_eq!(refused.problem(), Some(("Refused", "no")));
     }
 }

@@ -127,7 +127,7 @@ impl Plan {
 
 impl PlanError {
     fn invalid(message: String) -> Self {
-        Self::Problem(Problem(INVALID, message))
+        Self::Problem(Problem::new(INVALID, message))
     }
 }
 

@@ -114,7 +114,7 @@ fn ordinals_are_not_the_users() {
         .template
         .change(|it| it["spec"]["ordinals"] = json!({"start": 5}));
     let seen = Seen::default();
-    let Err(PlanError::Problem(Problem(reason, message))) = plan(&set, &seen, &owner(), Timestamp::UNIX_EPOCH) else {
+    let Err(PlanError::Problem(Problem { reason, message })) = plan(&set, &seen, &owner(), Timestamp::UNIX_EPOCH) else {
         panic!("it is taken")
     };
     assert_eq!(reason, INVALID);
