@@ -173,7 +173,7 @@ fn value(source: &System, name: &str, value: &Value) -> Result<Tree, String> {
                 None => generated(source, name, &recipe).and_then(|value| text(&value)),
             };
             let file = image::file(asked, &given(username)?, &given(password)?)?;
-            Ok(Tree::object().with(image::KEY, file))
+            Ok(Tree::object().with(image::FILE_KEY, file))
         }
     }
 }

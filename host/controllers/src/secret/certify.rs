@@ -3,7 +3,7 @@
 use super::generate::{generated, member};
 use super::recipe::Recipe;
 use super::signer::{AUTHORITY_SECRET, OWN_SIGNER, Signer};
-use super::signing::{AUTHORITY, KEY, Prior};
+use super::signing::{AUTHORITY_KEYS, PRIVATE_KEY, Prior};
 use super::{ActError, MANAGER, desired, request};
 use boson_api::QuarksSecret;
 use boson_cluster::client::{Cluster, Error, Identity};
@@ -48,7 +48,7 @@ async fn store_authority(cluster: &Cluster, signer: &Signer, old: Option<&Secret
     let recipe = Recipe::new("certificate", options);
     let made = blocking(move || generated(&System::new(), OWN_SIGNER, &recipe)).await?;
     let text = |key: &str| member(&made, key).map_err(ActError::Request);
-    let [certificate, key] = AUTHORITY;
+    let [certificate, key] = AUTHORITY_KEYS;
     let data = [(certificate, text("certificate")?), (key, text("private_key")?)];
     let secret = secret_with(&signer.namespace, AUTHORITY_SECRET, &data);
     match old {
@@ -76,7 +76,7 @@ async fn store_key(
         }
     };
     let namespace = Identity::of(&**object)?.namespace;
-    let mut secret = secret_with(namespace, &request::key_name(object)?, &[(KEY, key)]);
+    let mut secret = secret_with(namespace, &request::key_name(object)?, &[(PRIVATE_KEY, key)]);
     // Deleted with the QuarksSecret.
     secret.metadata.owner_references = Some(vec![desired::reference(object)?]);
     cluster.create(MANAGER, &secret).await?;

@@ -60,7 +60,7 @@ pub fn derived_draft(object: &QuarksSecret, observed: &Observed, secret: &Secret
             password: Some(password),
         } => {
             let file = image::file(asked, username, password).map_err(Problem::defect)?;
-            Tree::object().with(image::KEY, file)
+            Tree::object().with(image::FILE_KEY, file)
         }
         _ => return Ok(Some(draft)),
     };
@@ -80,7 +80,7 @@ pub fn draft(object: &QuarksSecret, observed: &Observed, cause: Cause, old: Opti
         (SecretType::DockerConfigJson, Some(asked), _) => {
             let known = old
                 .filter(|_| cause == Cause::Source)
-                .and_then(|old| entry(old, image::KEY));
+                .and_then(|old| entry(old, image::FILE_KEY));
             let known = known.and_then(|file| image::credentials(&file)).unzip();
             let given =
                 |reference: &Option<_>| reference.as_ref().map(|reference| observed.text(reference)).transpose();

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// The key that Kubernetes wants it under.
-pub const KEY: &str = ".dockerconfigjson";
+pub const FILE_KEY: &str = ".dockerconfigjson";
 
 #[derive(Serialize, Deserialize)]
 struct File {

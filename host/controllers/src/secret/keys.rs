@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 /// The default key size of certificates.
-const SIZE: KeySize = KeySize::Rsa3072;
+const SPARE_KEY_SIZE: KeySize = KeySize::Rsa3072;
 /// Pause after the start and after a key was taken: what the operator does at these times uses all cores.
 pub(super) const KEY_GENERATION_DELAY: Duration = Duration::from_secs(20);
 
@@ -41,7 +41,7 @@ impl Keys {
             tokio::time::sleep(pause).await;
             while keys.lacks() {
                 let making = keys.clone();
-                let made = tokio::task::spawn_blocking(move || making.source.prepare(&[SIZE])).await;
+                let made = tokio::task::spawn_blocking(move || making.source.prepare(&[SPARE_KEY_SIZE])).await;
                 if !matches!(made, Ok(Ok(()))) {
                     // Keys are then generated on demand, which reports the error.
                     break;
@@ -52,7 +52,7 @@ impl Keys {
     }
 
     fn lacks(&self) -> bool {
-        self.source.spare(SIZE) < self.spare
+        self.source.spare(SPARE_KEY_SIZE) < self.spare
     }
 }
 
@@ -74,11 +74,11 @@ mod tests {
         for _ in 0..2 {
             keys.fill_after(Duration::ZERO);
             ready().await;
-            observed.insert(keys.source.key(SIZE).unwrap().private_pem());
+            observed.insert(keys.source.key(SPARE_KEY_SIZE).unwrap().private_pem());
         }
         assert_eq!(observed.len(), 2);
         let none = Arc::new(Keys::new(0));
         none.fill_after(Duration::ZERO);
-        assert_eq!((none.lacks(), none.source.spare(SIZE)), (false, 0));
+        assert_eq!((none.lacks(), none.source.spare(SPARE_KEY_SIZE)), (false, 0));
     }
 }

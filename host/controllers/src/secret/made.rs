@@ -53,7 +53,7 @@ fn made(object: &QuarksSecret, draft: &Draft) -> Secret {
         } => {
             let text = |given: &Option<String>| given.clone().unwrap_or_else(|| "generated".into());
             let file = super::image::file(asked, &text(username), &text(password)).unwrap();
-            boson_document::Tree::object().with(super::image::KEY, file)
+            boson_document::Tree::object().with(super::image::FILE_KEY, file)
         }
     };
     desired::new_secret(object, &value, &draft.marks).unwrap()

@@ -14,7 +14,7 @@ use k8s_openapi::api::core::v1::{ConfigMap, Secret, Service};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A ConfigMap that Kubernetes creates in every namespace: the CA of its API server, and by default of its own signers.
-const ROOT: &str = "kube-root-ca.crt";
+const ROOT_CA_CONFIG_MAP: &str = "kube-root-ca.crt";
 
 /// The observed state.
 #[derive(Clone, Debug, Default)]
@@ -141,7 +141,7 @@ async fn read_request(cluster: &Cluster, signer: &Signer, object: &QuarksSecret)
     if signer.is_built_in() {
         observed.authority = cluster.get(&signer.namespace, AUTHORITY_SECRET).await?;
     } else if observed.request.as_ref().and_then(request::certificate).is_some() {
-        let root: Option<ConfigMap> = cluster.get(namespace, ROOT).await?;
+        let root: Option<ConfigMap> = cluster.get(namespace, ROOT_CA_CONFIG_MAP).await?;
         observed.root = root.and_then(|root| root.data?.remove("ca.crt"));
     }
     Ok(observed)

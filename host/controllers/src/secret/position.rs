@@ -10,7 +10,7 @@ use boson_in_pod::secrets::TRANSITIONAL;
 use k8s_openapi::api::core::v1::Secret;
 
 /// Key of the CAs that users of a certificate trust, in both types of Secrets.
-pub const TRUSTED: &str = "ca";
+pub const TRUSTED_KEY: &str = "ca";
 
 /// How far the rotation of a CA is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -95,8 +95,8 @@ pub fn advance(secret: &Secret, keys: CertificateKeys) -> Secret {
         let old = data.insert(keys.certificate.into(), certificate.clone());
         data.insert(keys.private_key.into(), key);
         // A root is its own CA. The CA above another one stays.
-        if old.is_some() && data.get(TRUSTED) == old.as_ref() {
-            data.insert(TRUSTED.into(), certificate);
+        if old.is_some() && data.get(TRUSTED_KEY) == old.as_ref() {
+            data.insert(TRUSTED_KEY.into(), certificate);
         }
         data.extend(old.map(|old| (certificate_key(), old)));
     }

@@ -25,9 +25,9 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 
 /// The key of the list.
-const LIST: &str = "secrets";
+const LIST_KEY: &str = "secrets";
 /// Names in one list: each costs two calls, and the next list waits until this one is done.
-const MAX_NAMES: usize = 256;
+const MAX_LISTED_NAMES: usize = 256;
 
 /// The controller of these ConfigMaps.
 struct Rotations {
@@ -52,7 +52,7 @@ pub enum Asked {
 
 /// The request in a ConfigMap with this UID. Pure.
 pub fn requested_rotation(map: &ConfigMap, uid: &str) -> Asked {
-    let Some(list) = map.data.as_ref().and_then(|data| data.get(LIST)) else {
+    let Some(list) = map.data.as_ref().and_then(|data| data.get(LIST_KEY)) else {
         return Asked::Nothing;
     };
     let id = digest(&[uid, list]);
@@ -69,11 +69,11 @@ pub fn requested_rotation(map: &ConfigMap, uid: &str) -> Asked {
 /// The names in a list, each once.
 fn names(list: &str) -> Result<BTreeSet<String>, String> {
     let names: BTreeSet<String> = serde_json::from_str(list)
-        .map_err(|_| format!("the key '{LIST}' must hold a JSON list of names of QuarksSecrets"))?;
-    if names.len() > MAX_NAMES {
+        .map_err(|_| format!("the key '{LIST_KEY}' must hold a JSON list of names of QuarksSecrets"))?;
+    if names.len() > MAX_LISTED_NAMES {
         let number = names.len();
         return Err(format!(
-            "the list has {number} names, more than {MAX_NAMES}; use several ConfigMaps"
+            "the list has {number} names, more than {MAX_LISTED_NAMES}; use several ConfigMaps"
         ));
     }
     // Names become part of a URL path.
@@ -179,7 +179,7 @@ mod tests {
 
     fn map(list: &str) -> ConfigMap {
         ConfigMap {
-            data: Some([(LIST.to_string(), list.to_string())].into()),
+            data: Some([(LIST_KEY.to_string(), list.to_string())].into()),
             ..ConfigMap::default()
         }
     }
@@ -197,7 +197,7 @@ mod tests {
         let done = id(&first, "1");
         first.metadata.annotations = Some([(marks::ROTATED.to_string(), done.clone())].into());
         assert_eq!(requested_rotation(&first, "1"), Asked::Nothing);
-        first.data = Some([(LIST.to_string(), r#"["a", "b"]"#.to_string())].into());
+        first.data = Some([(LIST_KEY.to_string(), r#"["a", "b"]"#.to_string())].into());
         assert_ne!(id(&first, "1"), done);
         assert_ne!(id(&map(r#"["a"]"#), "2"), done, "created again, it is another rotation");
     }

@@ -25,9 +25,9 @@ use std::ops::ControlFlow;
 use std::time::SystemTime;
 
 /// Key of the private key in its temporary Secret.
-pub const KEY: &str = "private_key";
+pub const PRIVATE_KEY: &str = "private_key";
 /// Keys of the authority of the built-in signer: certificate and private key.
-pub const AUTHORITY: [&str; 2] = ["ca.crt", "ca.key"];
+pub const AUTHORITY_KEYS: [&str; 2] = ["ca.crt", "ca.key"];
 /// Message if `signerType: cluster` is requested but off.
 const NO_SIGNER: &str = "signerType cluster is off: the administrator of the operator can name a signer with --signer-name; \
      signerType local needs none";
@@ -112,7 +112,7 @@ fn key_to_certify(
     cause: Cause,
     before: Option<String>,
 ) -> ControlFlow<Prior, String> {
-    let held = observed.key.as_ref().and_then(|secret| entry(secret, KEY));
+    let held = observed.key.as_ref().and_then(|secret| entry(secret, PRIVATE_KEY));
     let fits = |key: &String| RsaKey::from_pem(key).is_some_and(|key| key.size() == size);
     // Left over from an earlier certificate, but a new key is required.
     let stale = !cause.keeps_key() && held.is_some() && held == before;
@@ -168,7 +168,7 @@ const END_OF_CERTIFICATE: &str = "-----END CERTIFICATE-----";
 /// The value, once its certificate exists. Its `ca` is the issuer, if that is known; else the rest of the chain from
 /// the signer, if any.
 pub fn collected_value(observed: &ObservedRequest) -> Option<Tree> {
-    let key = entry(observed.key.as_ref()?, KEY)?;
+    let key = entry(observed.key.as_ref()?, PRIVATE_KEY)?;
     let chain = certificate(observed.request.as_ref()?)?;
     let (leaf, rest) = chain.split_once(END_OF_CERTIFICATE)?;
     let issuers = [
@@ -217,7 +217,7 @@ fn built_in_recipe(observed: &ObservedRequest, recipe: &Recipe, key: &str) -> Re
 
 fn authority(observed: &ObservedRequest) -> Option<(String, String)> {
     let secret = observed.authority.as_ref()?;
-    let [certificate, key] = AUTHORITY;
+    let [certificate, key] = AUTHORITY_KEYS;
     Some((entry(secret, certificate)?, entry(secret, key)?))
 }
 

@@ -6,7 +6,7 @@ use super::made::{after, asked};
 use super::observe::{Observed, ObservedRequest};
 use super::plan::{Plan, Step, plan};
 use super::signer::{self, OWN_SIGNER, Signer};
-use super::signing::{AUTHORITY, KEY, Prior};
+use super::signing::{AUTHORITY_KEYS, PRIVATE_KEY, Prior};
 use super::{marks, request};
 use boson_api::QuarksSecret;
 use boson_credentials::{KeySize, RsaKey, System, names_as_issuer};
@@ -69,8 +69,8 @@ fn done(object: &QuarksSecret, observed: &mut Observed, step: &Step) -> &'static
             let made = generated(&System::new(), "ca", &authority()).unwrap();
             let text = |key: &str| made.str(key).unwrap().to_string();
             request.authority = Some(holding(&[
-                (AUTHORITY[0], &text("certificate")),
-                (AUTHORITY[1], &text("private_key")),
+                (AUTHORITY_KEYS[0], &text("certificate")),
+                (AUTHORITY_KEYS[1], &text("private_key")),
             ]));
             "authority"
         }
@@ -78,7 +78,7 @@ fn done(object: &QuarksSecret, observed: &mut Observed, step: &Step) -> &'static
             let key = kept
                 .clone()
                 .unwrap_or_else(|| RsaKey::generate(*size).unwrap().private_pem());
-            request.key = Some(holding(&[(KEY, &key)]));
+            request.key = Some(holding(&[(PRIVATE_KEY, &key)]));
             "key"
         }
         Prior::Ask(asked) => {
@@ -179,8 +179,8 @@ fn another_authority_signs_all_certificates_again() {
     let other = generated(&System::new(), "ca", &authority()).unwrap();
     let text = |key: &str| other.str(key).unwrap().to_string();
     let other = holding(&[
-        (AUTHORITY[0], &text("certificate")),
-        (AUTHORITY[1], &text("private_key")),
+        (AUTHORITY_KEYS[0], &text("certificate")),
+        (AUTHORITY_KEYS[1], &text("private_key")),
     ]);
     observed.request.as_mut().unwrap().authority = Some(other);
     let (steps, _) = settle(&object, &mut observed, now);
@@ -200,7 +200,7 @@ fn without_its_authority_a_certificate_is_signed_again_by_a_new_one() {
         let now = SystemTime::now();
         settle(&object, &mut observed, now);
         let before = observed.secret.clone().unwrap();
-        for lost in [None, Some(holding(&[(AUTHORITY[0], "no certificate")]))] {
+        for lost in [None, Some(holding(&[(AUTHORITY_KEYS[0], "no certificate")]))] {
             observed.request.as_mut().unwrap().authority = lost;
             let (steps, _) = settle(&object, &mut observed, now);
             assert_eq!(steps, ["key", "ask", "authority", "approve", "sign", "write", "clear"]);

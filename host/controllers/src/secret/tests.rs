@@ -303,7 +303,7 @@ fn what_is_made_from_other_secrets_follows_them() {
     let mut observed = observed(Some(&source));
     settle(&asked(IMAGE), &mut observed, now());
     let before =
-        super::image::credentials(&entry(observed.secret.as_ref().unwrap(), super::image::KEY).unwrap()).unwrap();
+        super::image::credentials(&entry(observed.secret.as_ref().unwrap(), super::image::FILE_KEY).unwrap()).unwrap();
     source
         .data
         .as_mut()
@@ -313,7 +313,7 @@ fn what_is_made_from_other_secrets_follows_them() {
     assert_eq!(cause(&plan(&asked(IMAGE), &observed, now())), Some(Cause::Source));
     settle(&asked(IMAGE), &mut observed, now());
     let after =
-        super::image::credentials(&entry(observed.secret.as_ref().unwrap(), super::image::KEY).unwrap()).unwrap();
+        super::image::credentials(&entry(observed.secret.as_ref().unwrap(), super::image::FILE_KEY).unwrap()).unwrap();
     assert_eq!(after, ("maybe".to_string(), before.1), "the generated half stays");
 }
 

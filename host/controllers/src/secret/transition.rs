@@ -16,7 +16,7 @@ use super::desired::{self, CertificateKeys};
 use super::entry::entry;
 use super::marks;
 use super::observe::Observed;
-use super::position::{Position, TRUSTED, certificate_beside, position};
+use super::position::{Position, TRUSTED_KEY, certificate_beside, position};
 use super::signer::{certificate, local_ca};
 use boson_api::QuarksSecret;
 use boson_api::conditions::Finding;
@@ -29,7 +29,7 @@ use k8s_openapi::api::core::v1::Secret;
 use std::time::SystemTime;
 
 /// What a message lists at most.
-const MAX_LISTED: usize = 3;
+const MAX_LISTED_WAITS: usize = 3;
 
 /// What the next step waits for; nothing if the CA that ends its service has expired, since nothing verifies against it
 /// any more.
@@ -65,7 +65,7 @@ pub fn rotation_finding(position: Position, waits: &[String]) -> Option<Finding>
             "step 2 of 3: the new CA signs, and the old one is still trusted",
         ),
     };
-    let message = format!("{step}; waiting for {}", first_of(waits, MAX_LISTED, ", and "));
+    let message = format!("{step}; waiting for {}", first_of(waits, MAX_LISTED_WAITS, ", and "));
     Some(Finding::new(ROTATING, true, reason, message))
 }
 
@@ -97,7 +97,7 @@ pub fn with_present_cas(object: &QuarksSecret, observed: &Observed, secret: &Sec
     }
     // The first one is that of the certificate. It is another one than the present CA if the value was imported so. The
     // entry of a CA that was rotated itself meanwhile may begin with an earlier one.
-    let own = entry(secret, TRUSTED);
+    let own = entry(secret, TRUSTED_KEY);
     let certificate = entry(secret, keys.certificate).unwrap_or_default();
     let signing = signing_ca(object, observed);
     let first = signing.filter(|ca| verifies(&certificate, ca)).or(own.as_deref());
@@ -105,6 +105,6 @@ pub fn with_present_cas(object: &QuarksSecret, observed: &Observed, secret: &Sec
     let text = Some(concatenated(all.into_iter().flatten())).filter(|text| !text.is_empty())?;
     let mut next = desired::with_trusted_ca(secret.clone(), wanted);
     let data = next.data.get_or_insert_default();
-    data.insert(TRUSTED.into(), ByteString(text.into_bytes()));
+    data.insert(TRUSTED_KEY.into(), ByteString(text.into_bytes()));
     Some(next)
 }

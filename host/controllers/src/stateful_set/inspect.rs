@@ -15,7 +15,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
 /// Annotation: digest of the template of the StatefulSet, without the number of pods.
-pub(super) const TEMPLATE: &str = "quarks.cloudfoundry.org/template-digest";
+pub(super) const TEMPLATE_DIGEST: &str = "quarks.cloudfoundry.org/template-digest";
 
 /// Label of a pod: the revision of its StatefulSet that it was made from.
 pub(super) const REVISION: &str = "controller-revision-hash";
@@ -62,7 +62,7 @@ pub(super) fn is_of_template(set: &StatefulSet, digest: &Digest) -> bool {
     let resources = pods().and_then(|pods| annotation(pods, labels::RESOURCES_DIGEST));
     let is_of_shape = set
         .annotations()
-        .get(TEMPLATE)
+        .get(TEMPLATE_DIGEST)
         .is_some_and(|recorded| digest.fits(zone_index(set), recorded, resources));
     let found = || pods().and_then(revisions);
     let agree = |wanted: &ByInstance| found().is_some_and(|found| instance_revisions::agree(&found, wanted));

@@ -149,7 +149,7 @@ pub(super) fn is_refusal(error: &Error) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::super::resized::{INFEASIBLE, PENDING};
+    use super::super::resized::{INFEASIBLE, RESIZE_PENDING};
     use super::super::rollout::instances::Wanted;
     use super::super::states::States;
     use super::*;
@@ -180,7 +180,8 @@ mod tests {
     }
 
     fn with_condition(mut pod: Pod, reason: &str, generation: Option<i64>) -> Pod {
-        let condition = json!({"type": PENDING, "status": "True", "reason": reason, "observedGeneration": generation});
+        let condition =
+            json!({"type": RESIZE_PENDING, "status": "True", "reason": reason, "observedGeneration": generation});
         pod.status = serde_json::from_value(json!({"conditions": [condition]})).unwrap();
         pod
     }

@@ -8,7 +8,7 @@ use k8s_openapi::api::core::v1::Pod;
 use serde_json::json;
 
 /// Condition of a pod that does not have its resources yet.
-pub(super) const PENDING: &str = "PodResizePending";
+pub(super) const RESIZE_PENDING: &str = "PodResizePending";
 /// Its reason: the node can never have them.
 pub(super) const INFEASIBLE: &str = "Infeasible";
 /// Its reason: the node does not have them now.
@@ -28,7 +28,7 @@ pub(super) fn is_refused(pod: &Pod, wanted: &Digest) -> bool {
 
 /// Why a pod does not have its resources yet.
 pub(super) fn pending_reason(pod: &Pod) -> Option<&str> {
-    let pending = condition(pod, PENDING).filter(|one| one.status == "True")?;
+    let pending = condition(pod, RESIZE_PENDING).filter(|one| one.status == "True")?;
     // Of the resources before, if the kubelet has not seen the present ones.
     let seen = pending.observed_generation.zip(pod.metadata.generation);
     let is_present = seen.is_none_or(|(seen, present)| seen >= present);

@@ -152,7 +152,7 @@ fn are_of_template<'a>(sets: impl Iterator<Item = &'a StatefulSet>, digest: &Dig
 
 #[cfg(test)]
 mod tests {
-    use super::super::inspect::TEMPLATE;
+    use super::super::inspect::TEMPLATE_DIGEST;
     use super::*;
     use boson_manifest::labels;
     use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
@@ -161,7 +161,7 @@ mod tests {
 
     fn one(version: u32, digest: &str, ready: u32) -> StatefulSet {
         let set = json!({
-            "metadata": {"annotations": {labels::VERSION: version.to_string(), TEMPLATE: digest}},
+            "metadata": {"annotations": {labels::VERSION: version.to_string(), TEMPLATE_DIGEST: digest}},
             "spec": {"replicas": 2}, "status": {"replicas": 2, "readyReplicas": ready, "updatedReplicas": ready}
         });
         serde_json::from_value(set).unwrap()

@@ -22,7 +22,7 @@ use std::time::Duration;
 /// One replaced pod causes about ten events, of it and of its StatefulSet.
 const EVENT_BATCH_DELAY: Duration = Duration::from_millis(200);
 /// Whole objects that are listed at a time when the operator starts.
-const PAGE_OBJECTS: u32 = 50;
+const OBJECTS_PER_PAGE: u32 = 50;
 
 pub(super) fn watch(context: &Arc<Context>, namespace: &Option<String>) -> Watched<QuarksStatefulSet> {
     let labelling = context.clone();
@@ -53,7 +53,7 @@ pub(super) fn watch(context: &Arc<Context>, namespace: &Option<String>) -> Watch
         let keys = |pod: &ObjectMeta| owners_of_pod(&seeing_pods, pod).iter().map(key).collect();
         seeing_pods.followed.apply_pod_event(&of_pods, event, keys);
     };
-    let page = || Config::default().page_size(PAGE_OBJECTS);
+    let page = || Config::default().page_size(OBJECTS_PER_PAGE);
     let sets = api_of_any(&client, namespace, &resource("apps/v1", "StatefulSet"));
     let watches = Watches::<QuarksStatefulSet>::of(&client, namespace, Config::default())
         .and_whole(sets, page(), set, owners)

@@ -17,9 +17,9 @@ const ANSWER_TIMEOUT: Duration = Duration::from_secs(1);
 const MAX_ATTEMPTS: usize = 3;
 /// Between two attempts. A refused connection takes no time.
 const ATTEMPT_INTERVAL: Duration = Duration::from_millis(300);
-const REQUEST: &[u8] = b"GET / HTTP/1.1\r\nHost: pod\r\nConnection: close\r\n\r\n";
+const ASK_REQUEST: &[u8] = b"GET / HTTP/1.1\r\nHost: pod\r\nConnection: close\r\n\r\n";
 /// How an answer begins, and whether the pod is active then.
-const ANSWERS: [(&[u8], bool); 2] = [(b"HTTP/1.1 200 ", true), (b"HTTP/1.1 503 ", false)];
+const ANSWER_PREFIXES: [(&[u8], bool); 2] = [(b"HTTP/1.1 200 ", true), (b"HTTP/1.1 503 ", false)];
 
 /// A port at which a pod answers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,10 +43,10 @@ impl Port {
 
     async fn ask(self) -> io::Result<bool> {
         let mut stream = TcpStream::connect(self.0).await?;
-        stream.write_all(REQUEST).await?;
-        let mut answer = [0; ANSWERS[0].0.len()];
+        stream.write_all(ASK_REQUEST).await?;
+        let mut answer = [0; ANSWER_PREFIXES[0].0.len()];
         stream.read_exact(&mut answer).await?;
-        let known = ANSWERS.iter().find(|(begin, _)| *begin == answer);
+        let known = ANSWER_PREFIXES.iter().find(|(begin, _)| *begin == answer);
         known
             .map(|(_, is_active)| *is_active)
             .ok_or_else(|| io::ErrorKind::InvalidData.into())
@@ -103,7 +103,7 @@ mod tests {
             let port = Port(listener.local_addr().unwrap());
             tokio::spawn(async move {
                 while let Ok((mut stream, _)) = listener.accept().await {
-                    let mut request = [0; REQUEST.len()];
+                    let mut request = [0; ASK_REQUEST.len()];
                     stream.read_exact(&mut request).await.unwrap();
                     stream.write_all(answer).await.unwrap();
                 }

@@ -31,7 +31,7 @@ const ASK_INTERVAL: Duration = Duration::from_secs(2);
 const RETRY_INTERVAL: Duration = Duration::from_secs(10);
 /// How often a choice is recorded again if the status has changed in between, which it does whenever a pod is no longer
 /// ready.
-const MAX_RECORDS: usize = 5;
+const MAX_RECORD_ATTEMPTS: usize = 5;
 /// Reason of the event about the pod that became active.
 const ACTIVE_POD: &str = "ActivePod";
 /// Reason of the event about a pod that was the active one, if no other one is.
@@ -103,7 +103,7 @@ impl Context {
         if plan::plan(&members, recorded_pod(set)).is_empty() {
             return Ok(());
         }
-        for _ in 0..MAX_RECORDS {
+        for _ in 0..MAX_RECORD_ATTEMPTS {
             // After the pods, and not from the cache: see `plan`.
             let named = format!("metadata.name={}", place.name);
             let present: Vec<QuarksStatefulSet> = self.cluster.list_with_fields(place.namespace, &named).await?;

@@ -2,7 +2,7 @@
 
 use super::PlanError;
 use super::group::{Group, set_replicas};
-use crate::stateful_set::inspect::{TEMPLATE, is_named, is_of_template};
+use crate::stateful_set::inspect::{TEMPLATE_DIGEST, is_named, is_of_template};
 use boson_api::QuarksStatefulSet;
 use boson_cluster::client::{AnyObject, Error};
 use boson_cluster::objects;
@@ -16,10 +16,10 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 /// Annotation: digest of the immutable fields of the StatefulSet, as written: the server adds defaults.
-pub(super) const FIXED: &str = "quarks.cloudfoundry.org/fixed-digest";
+pub(super) const FIXED_DIGEST: &str = "quarks.cloudfoundry.org/fixed-digest";
 
 /// Annotation: digest of the pod template, as written.
-pub(super) const PODS: &str = "quarks.cloudfoundry.org/pods-digest";
+pub(super) const PODS_DIGEST: &str = "quarks.cloudfoundry.org/pods-digest";
 
 // === impl Group ===
 
@@ -45,7 +45,7 @@ impl Group<'_> {
             spec["updateStrategy"] = json!({"type": "OnDelete"});
         }
         let shape = digest.text_in_zone(zone);
-        value.set_annotation(TEMPLATE, Some(shape));
+        value.set_annotation(TEMPLATE_DIGEST, Some(shape));
         if digest.revisions.is_some()
             && let Some(pods) = value.pointer_mut("/spec/template")
         {
@@ -54,7 +54,7 @@ impl Group<'_> {
         }
         self.keep_deployment_version(&mut value);
         let fixed = fixed_digest(&value);
-        value.set_annotation(FIXED, Some(&fixed));
+        value.set_annotation(FIXED_DIGEST, Some(&fixed));
         annotate_template(&mut value);
         // A QuarksStatefulSet of a user belongs to no deployment.
         let deployment = set.labels().get(labels::DEPLOYMENT_NAME).map_or("", String::as_str);
@@ -93,7 +93,7 @@ pub(super) fn refuse_ordinals(set: &Tree) -> Result<(), PlanError> {
 /// Records the digest of the pod template.
 pub(super) fn annotate_template(stateful_set: &mut Value) {
     let pods = objects::digest(stateful_set.pointer("/spec/template").unwrap_or(&Value::Null));
-    stateful_set.set_annotation(PODS, Some(&pods));
+    stateful_set.set_annotation(PODS_DIGEST, Some(&pods));
 }
 
 /// Digest of the immutable fields of a StatefulSet.

@@ -1,6 +1,6 @@
 //! Pods that are replaced in place, and StatefulSets that are created again. Pure.
 
-use super::desired::{FIXED, PODS, annotate_template};
+use super::desired::{FIXED_DIGEST, PODS_DIGEST, annotate_template};
 use super::group::Group;
 use super::{Changes, PlanError};
 use crate::stateful_set::inspect::{REVISION, has_claims, is_being_deleted, is_named};
@@ -140,9 +140,9 @@ pub(super) fn renewed(apply: &mut Vec<Value>, current: &[&StatefulSet], in_place
         if is_being_deleted(found) {
             return false;
         }
-        let fixed = found.annotations().get(FIXED).map(String::as_str);
+        let fixed = found.annotations().get(FIXED_DIGEST).map(String::as_str);
         // Where pods are not replaced in place, such a change is another version.
-        let fits = !(in_place || has_claims(found)) || fixed == wanted.annotation(FIXED);
+        let fits = !(in_place || has_claims(found)) || fixed == wanted.annotation(FIXED_DIGEST);
         if !fits {
             renew.push(((*found).clone(), wanted.clone()));
         }
@@ -154,5 +154,5 @@ pub(super) fn renewed(apply: &mut Vec<Value>, current: &[&StatefulSet], in_place
 /// Whether this change of a StatefulSet that exists replaces its pods. A different number of pods replaces none.
 pub(super) fn replaces_pods(wanted: &Value, live: &[StatefulSet]) -> bool {
     let mut found = live.iter().filter(|one| is_named(one, wanted));
-    found.any(|one| one.annotations().get(PODS).map(String::as_str) != wanted.annotation(PODS))
+    found.any(|one| one.annotations().get(PODS_DIGEST).map(String::as_str) != wanted.annotation(PODS_DIGEST))
 }
