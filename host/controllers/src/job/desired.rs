@@ -70,7 +70,6 @@ pub(super) fn desired_job(
     Ok(made)
 }
 
-/// The Job of this template.
 fn convert_template(object: &QuarksJob, template: Template, number: i64) -> Result<Value, JobError> {
     let flawed = || Error::flawed(&QuarksJob::kind(&()), object.meta().name.as_deref(), "is not JSON");
     let Ok(Value::Object(template)) = serde_json::to_value(template) else {
@@ -106,7 +105,6 @@ fn prepare(object: &QuarksJob, pod: &mut Pod, owner: &OwnerReference, setting: &
     Ok(())
 }
 
-/// The output to store, if any.
 pub(super) fn stored_output(object: &QuarksJob) -> Option<&Output> {
     let output = object.spec.output.as_ref()?;
     (!output.output_map.is_empty()).then_some(output)

@@ -2,7 +2,6 @@
 
 use boson_cluster::client::Error;
 
-/// Why there is no Job.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum JobError {
     /// What it waits for.

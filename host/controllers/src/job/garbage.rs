@@ -64,7 +64,6 @@ fn series(asked: &[&OutputSecret], there: &[ObjectMeta]) -> BTreeSet<String> {
     names.filter(is_output).map(str::to_string).collect()
 }
 
-/// The name of the series.
 fn series_name(meta: &ObjectMeta) -> Option<&str> {
     Some(versioned::parts(meta.name.as_deref()?)?.0)
 }

@@ -38,7 +38,6 @@ use std::convert::Infallible;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
-/// What all reconciles share.
 struct Context {
     cluster: Cluster,
     events: Events,

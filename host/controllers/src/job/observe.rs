@@ -19,7 +19,6 @@ use std::collections::{BTreeMap, BTreeSet};
 /// Most references of a template. All are read whenever one of them changes, up to a megabyte each.
 const MAX_REFERENCES: usize = 256;
 
-/// The observed state.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Observed {
     /// Its Jobs by the number of the run.
@@ -32,7 +31,6 @@ pub(super) struct Observed {
     pub operator_image: String,
 }
 
-/// The configuration of a run.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Config {
     /// The template, with the newest versions of Secrets.
@@ -41,14 +39,12 @@ pub(super) struct Config {
     pub digest: Option<String>,
     /// Missing required objects, such as `Secret 'a'`.
     pub missing: Vec<String>,
-    /// Why it is invalid.
     pub refused: Option<String>,
 }
 
 // === impl Observed ===
 
 impl Observed {
-    /// The Job of this run.
     pub(super) fn job(&self, number: i64) -> Option<&Job> {
         let found = self.jobs.iter().find(|(run, _)| *run == number);
         found.map(|(_, job)| job)

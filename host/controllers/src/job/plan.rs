@@ -27,13 +27,11 @@ pub(super) enum Step {
     ResetTrigger(Strategy, i64),
     /// Count the run.
     Begin(i64, Option<String>),
-    /// Start its Job.
     Start(Box<Job>),
     /// Record that nothing has changed since the last run, for the trigger of this generation.
     Skip(i64),
     /// Record the end of the run.
     End(State),
-    /// Delete this Job.
     Delete(Box<Job>),
     /// Only report the state.
     Rest(State),
@@ -148,7 +146,6 @@ fn plan_idle(object: &QuarksJob, observed: &Observed, status: &QuarksJobStatus) 
     Ok(Step::Create(next))
 }
 
-/// How a Job ended, if it has.
 pub(crate) fn ending(job: &Job) -> Option<Ending> {
     let conditions = job.status.iter().flat_map(|status| &status.conditions).flatten();
     let mut holding = conditions.filter(|condition| condition.status == "True");

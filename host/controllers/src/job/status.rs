@@ -13,7 +13,6 @@ const FAILED: &str = "Failed";
 /// Reasons of temporary states; the others outlive a run.
 const TEMPORARY_REASONS: [&str; 4] = ["Running", "Waiting", "Refused", "Superseded"];
 
-/// The state of a QuarksJob.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum State {
     /// Nothing runs, and no run is requested.

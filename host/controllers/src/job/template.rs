@@ -73,7 +73,6 @@ pub(super) struct Container {
     rest: Map<String, Value>,
 }
 
-/// An environment variable.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Variable {
     pub name: String,
@@ -87,7 +86,6 @@ pub(super) struct Variable {
 // === impl Pod ===
 
 impl Pod {
-    /// The container of this name.
     pub fn container(&mut self, name: &str) -> Option<&mut Container> {
         self.containers.iter_mut().find(|container| container.name == name)
     }

@@ -11,14 +11,12 @@ const MAX_LINKS: usize = 32;
 /// Keys of an entry of the annotation.
 const ENTRY_KEYS: [&str; 2] = ["name", "type"];
 
-/// A link by type and name.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct LinkName {
     pub name: String,
     pub kind: String,
 }
 
-/// The links that a pod asks for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Consumed {
     /// Name of the BOSHDeployment.

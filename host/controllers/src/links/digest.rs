@@ -7,7 +7,6 @@ use sha2::{Digest, Sha256};
 use std::fmt;
 use std::sync::Arc;
 
-/// Bytes of a block of SHA-256.
 const BLOCK_BYTES: usize = 64;
 
 /// The key. It is in the Secret of the webhook; none until that was read. Clones share it.
@@ -17,12 +16,10 @@ pub(crate) struct DigestKey(Arc<RwLock<Option<String>>>);
 // === impl DigestKey ===
 
 impl DigestKey {
-    /// Sets the key.
     pub fn set(&self, key: Option<String>) {
         *self.0.write() = key;
     }
 
-    /// Whether there is a key.
     pub fn is_set(&self) -> bool {
         self.0.read().is_some()
     }

@@ -15,7 +15,6 @@ pub(crate) struct Link {
     pub link: LinkName,
     /// Name of the Secret.
     pub secret: String,
-    /// Resource version of the Secret.
     pub version: String,
     pub keys: Vec<Key>,
     /// Digest of name and data.
@@ -128,7 +127,6 @@ pub(crate) fn missing_link(
     }
 }
 
-/// How many links a message names.
 const MAX_NAMED_LINKS: usize = 20;
 
 #[cfg(test)]

@@ -69,7 +69,6 @@ impl Memory {
         all.remove(&(namespace.into(), name.into())).unwrap_or_default()
     }
 
-    /// Stores it.
     pub fn put(&self, namespace: &str, name: &str, known: Known) {
         let mut all = self.0.lock();
         all.insert((namespace.into(), name.into()), known);

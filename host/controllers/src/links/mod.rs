@@ -49,7 +49,6 @@ use stores::Stores;
 /// The owner of the fields that are set here.
 const MANAGER: FieldManager = FieldManager("boson-links");
 
-/// What all reconciles share.
 struct Context {
     cluster: Cluster,
     events: Events,
@@ -60,7 +59,6 @@ struct Context {
     stores: RwLock<HashMap<Option<String>, Stores>>,
 }
 
-/// The metadata of a deployment.
 type DeploymentMeta = PartialObjectMeta<BoshDeployment>;
 
 /// `instance`: the name of this process.

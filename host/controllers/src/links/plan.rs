@@ -19,7 +19,6 @@ pub(super) struct Workload {
     pub uid: String,
 }
 
-/// The observed state.
 pub(super) struct Observed {
     /// The pods that consume links of the deployment.
     pub pods: Vec<Arc<PodMeta>>,
@@ -130,7 +129,6 @@ fn due_workloads(mut outdated: Vec<Outdated>, settled: &mut Settled) -> Vec<Outd
     outdated
 }
 
-/// The workload of a pod.
 pub(super) fn workload(pod: &ObjectMeta) -> Option<Workload> {
     owner(pod).or_else(|| {
         Some(Workload {

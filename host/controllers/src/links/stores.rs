@@ -9,7 +9,6 @@ use kube::core::PartialObjectMeta;
 use kube::runtime::reflector::{ObjectRef, Store};
 use std::sync::Arc;
 
-/// The metadata of a pod.
 pub(super) type PodMeta = PartialObjectMeta<Pod>;
 
 /// Pods that have not ended. Metadata does not contain the phase, so the API server selects them.
@@ -33,7 +32,6 @@ impl Stores {
         })
     }
 
-    /// The metadata of a Secret.
     pub fn secret(&self, namespace: &str, name: &str) -> Option<Arc<PartialObjectMeta<Secret>>> {
         self.secrets.get(&ObjectRef::new(name).within(namespace))
     }

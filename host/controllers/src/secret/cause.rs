@@ -6,9 +6,7 @@ use serde::Serialize;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Cause {
-    /// There is no value.
     Absent,
-    /// A rotation was requested.
     Rotation,
     /// Type or options have changed.
     Request,
@@ -16,7 +14,6 @@ pub enum Cause {
     Signature,
     /// The certificate will expire: renew it, for the same key.
     Expiry,
-    /// Its source has changed.
     Source,
 }
 
@@ -31,7 +28,6 @@ pub struct Problem {
 // === impl Cause ===
 
 impl Cause {
-    /// Whether the value keeps its key.
     pub fn keeps_key(self) -> bool {
         matches!(self, Self::Signature | Self::Expiry)
     }

@@ -13,7 +13,6 @@ use boson_manifest::labels::{SECRET_TYPE, secret_type};
 use k8s_openapi::api::core::v1::Secret;
 use std::collections::BTreeMap;
 
-/// What uses a CA.
 #[derive(Clone, Debug, Default)]
 pub struct Consumers {
     /// The certificates, also in copies of their Secrets.

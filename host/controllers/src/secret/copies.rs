@@ -21,7 +21,6 @@ const NOT_ALLOWED: &str = "the namespace does not allow the copy: see 'kubectl e
 /// What to do with a copy.
 #[derive(Clone, Debug, PartialEq)]
 pub enum CopyStep {
-    /// Create it.
     Create(Box<Secret>),
     /// Replace this version of it.
     Replace(Box<Secret>),

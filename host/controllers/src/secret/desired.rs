@@ -17,7 +17,6 @@ use std::collections::{BTreeMap, BTreeSet};
 /// Annotations that record the source of a value.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Marks {
-    /// Digest of the request.
     pub request: String,
     /// Digest of the CA.
     pub signed: Option<String>,
@@ -25,7 +24,6 @@ pub struct Marks {
     pub trusted: Option<String>,
 }
 
-/// The owner of a Secret.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Owner {
     /// This QuarksSecret, or none: restored from a backup, or retained by a QuarksSecret of the same name.
@@ -91,7 +89,6 @@ pub fn kubernetes_type(kind: SecretType) -> &'static str {
     }
 }
 
-/// The owner of the Secret.
 pub fn owner(object: &QuarksSecret, secret: &Secret) -> Owner {
     let meta = &secret.metadata;
     if meta.deletion_timestamp.is_some() {

@@ -18,7 +18,6 @@ use boson_document::Tree;
 use k8s_openapi::api::core::v1::Secret;
 use std::time::SystemTime;
 
-/// A value to generate.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Draft {
     pub value: Value,

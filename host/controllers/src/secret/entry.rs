@@ -2,7 +2,6 @@
 
 use k8s_openapi::api::core::v1::Secret;
 
-/// The text of an entry.
 pub fn entry(secret: &Secret, key: &str) -> Option<String> {
     let bytes = secret.data.as_ref()?.get(key)?;
     String::from_utf8(bytes.0.clone()).ok()

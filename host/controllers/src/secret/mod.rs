@@ -62,7 +62,6 @@ const MANAGER: FieldManager = FieldManager("boson-quarks-secret");
 /// Why a plan was not carried out.
 #[derive(Debug, thiserror::Error)]
 enum ActError {
-    /// The API server.
     #[error(transparent)]
     Api(#[from] Error),
     /// The request cannot be met. The text holds no value.
@@ -70,7 +69,6 @@ enum ActError {
     Request(String),
 }
 
-/// What all reconciles share.
 struct Context {
     cluster: Cluster,
     events: Events,

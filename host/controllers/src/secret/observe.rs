@@ -16,7 +16,6 @@ use std::collections::{BTreeMap, BTreeSet};
 /// A ConfigMap that Kubernetes creates in every namespace: the CA of its API server, and by default of its own signers.
 const ROOT_CA_CONFIG_MAP: &str = "kube-root-ca.crt";
 
-/// The observed state.
 #[derive(Clone, Debug, Default)]
 pub struct Observed {
     /// The Secret of the QuarksSecret.
@@ -33,7 +32,6 @@ pub struct Observed {
     pub consumers: Consumers,
 }
 
-/// The state of a copy.
 #[derive(Clone, Debug, Default)]
 pub struct ObservedCopy {
     /// A Secret of the copy's name.
@@ -47,7 +45,6 @@ pub struct ObservedCopy {
 /// The observed state of a request.
 #[derive(Clone, Debug)]
 pub struct ObservedRequest {
-    /// Who signs.
     pub signer: Signer,
     /// The Secret with the private key.
     pub key: Option<Secret>,

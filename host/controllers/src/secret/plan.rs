@@ -41,10 +41,8 @@ const MAX_ROTATION_RECONCILE_INTERVAL: Duration = Duration::from_secs(60);
 /// In between, it is this part of the time since the last change.
 const ROTATION_RECONCILE_DIVISOR: u32 = 10;
 
-/// What to do.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Plan {
-    /// With the Secret.
     pub step: Step,
     /// Steps for its copies, once the Secret is up to date.
     pub copies: Vec<CopyStep>,
@@ -59,7 +57,6 @@ pub struct Plan {
     pub wake: Duration,
 }
 
-/// An existing Secret.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct About {
     pub uid: String,
@@ -82,7 +79,6 @@ pub enum Step {
     Begin(Box<Draft>, Box<Secret>),
     /// A step of a CertificateSigningRequest, before or after the value.
     Prior(Box<Prior>),
-    /// Create it.
     Create(Box<Draft>),
     /// Replace the data of this one, if it is still this one.
     Replace(Box<Draft>, Box<Secret>),
@@ -279,7 +275,6 @@ fn issued_certificate(object: &QuarksSecret, secret: &Secret) -> Option<Issued> 
     Issued::from_pem(&entry(secret, names.certificate)?)
 }
 
-/// When to renew.
 fn renewal_time(issued: &Issued) -> SystemTime {
     let life = issued.not_after.duration_since(issued.not_before).unwrap_or_default();
     issued
@@ -306,7 +301,6 @@ fn write_plan(step: Step) -> Plan {
     }
 }
 
-/// A plan that writes nothing.
 fn idle_plan(finding: Finding, generated: bool) -> Plan {
     let well = finding.status == ConditionStatus::True;
     Plan {

@@ -15,7 +15,6 @@ pub const TRUSTED_KEY: &str = "ca";
 /// How far the rotation of a CA is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Position {
-    /// There is one CA.
     Settled,
     /// A new CA is trusted, and the old one signs.
     Trusting,

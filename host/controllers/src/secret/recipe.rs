@@ -171,7 +171,6 @@ pub fn add_names(options: &mut Tree, names: &[String]) {
     options.set("alternative_names", all);
 }
 
-/// Digest of the request.
 pub fn request_digest(object: &QuarksSecret) -> String {
     let asked = match recipe(&object.spec) {
         Some(recipe) => json::to_text(&recipe.options),

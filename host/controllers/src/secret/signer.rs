@@ -28,7 +28,6 @@ impl Signer {
     }
 }
 
-/// The certificate request.
 pub fn certificate(object: &QuarksSecret) -> Option<&CertificateRequest> {
     object.spec.request.as_ref()?.certificate.as_ref()
 }

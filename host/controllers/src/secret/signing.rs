@@ -47,7 +47,6 @@ pub enum Prior {
     Sign(Box<CertificateSigningRequest>, Box<Recipe>),
     /// Delete the request, and the key if it is no longer needed.
     Clear {
-        /// The key, too.
         key: bool,
     },
 }

@@ -35,7 +35,6 @@ pub type Values<'a> = BTreeMap<&'a str, &'a str>;
 // === impl Budget ===
 
 impl Budget {
-    /// The budget for one object.
     pub fn new() -> Self {
         Self {
             output: MAX_DATA_BYTES,

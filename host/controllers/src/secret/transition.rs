@@ -80,7 +80,6 @@ pub fn trusted_ca(object: &QuarksSecret, observed: &Observed) -> Option<String> 
     certificate_beside(observed.referred.get(&ca.name)?.as_ref()?)
 }
 
-/// Fingerprint of this CA.
 pub fn fingerprint(trusted: Option<&String>) -> Option<String> {
     trusted
         .and_then(|text| Issued::from_pem(text))

@@ -31,7 +31,6 @@ pub(super) struct Key {
     pub name: String,
 }
 
-/// The groups that are followed.
 #[derive(Debug, Default)]
 pub(super) struct Followed(Mutex<Tables>);
 
@@ -95,7 +94,6 @@ struct Objects<O> {
     expected: Vec<Expected>,
 }
 
-/// An own write.
 #[derive(Debug)]
 struct Expected {
     name: String,
@@ -110,7 +108,6 @@ enum Since {
     Deletion(String),
 }
 
-/// The state of a group.
 #[derive(Debug)]
 pub(super) struct State {
     pub sets: Vec<Value>,

@@ -51,7 +51,6 @@ impl Live {
     }
 }
 
-/// The version that a StatefulSet is of.
 pub(super) fn version(set: &StatefulSet) -> Option<u32> {
     set.annotations().get(labels::VERSION)?.parse().ok()
 }
@@ -79,7 +78,6 @@ pub(super) fn is_incomplete(set: &StatefulSet) -> bool {
     set.annotations().contains_key(INCOMPLETE) || first_ordinal(set).is_some()
 }
 
-/// Whether both have the same name.
 pub(super) fn is_named(set: &StatefulSet, object: &Value) -> bool {
     set.metadata.name.as_deref() == object.name()
 }
@@ -91,7 +89,6 @@ pub(super) fn is_pod_of(pod: &Pod, set: &str) -> bool {
         .is_some_and(|name| name == set)
 }
 
-/// Whether its pods have claims.
 pub(super) fn has_claims(set: &StatefulSet) -> bool {
     let spec = set.spec.as_ref();
     spec.is_some_and(|spec| spec.volume_claim_templates.iter().flatten().next().is_some())
@@ -103,7 +100,6 @@ pub(super) fn is_updated_in_place(set: &StatefulSet) -> bool {
     has_claims(set) || strategy.is_some_and(|strategy| strategy == labels::DELETE_CREATE)
 }
 
-/// Whether it is being deleted.
 pub(super) fn is_being_deleted(set: &StatefulSet) -> bool {
     set.metadata.deletion_timestamp.is_some()
 }
@@ -172,7 +168,6 @@ pub(super) fn ready_ordinals(set: &StatefulSet, pods: &[Pod]) -> impl Iterator<I
         .filter(move |ordinal| wanted.contains(ordinal))
 }
 
-/// How many of its pods are ready.
 pub(super) fn ready_pods(set: &StatefulSet) -> i32 {
     set.status
         .as_ref()

@@ -64,7 +64,6 @@ const RECONCILE_INTERVAL: Duration = Duration::from_secs(30);
 /// The same while pods are missing: the StatefulSet controller retries soon, and reports the result in events.
 const MISSING_PODS_RECONCILE_INTERVAL: Duration = Duration::from_secs(10);
 
-/// What all reconciles share.
 struct Context {
     cluster: Cluster,
     events: Events,
@@ -85,13 +84,10 @@ struct Problem {
     message: String,
 }
 
-/// The result of a plan.
 struct Done {
-    /// Whether something was written.
     written: bool,
     /// Whether all pods of the newest version are ready.
     ready: bool,
-    /// Versions for the status.
     versions: Versions,
     /// Whether to reconcile again without a watch event.
     again: bool,
@@ -101,14 +97,12 @@ struct Done {
     problems: Vec<PodProblem>,
     /// Whether pods do not even exist: no watch event announces when they can be created.
     missing: bool,
-    /// How far the rollout is.
     rollout: Rollout,
     /// Pods that get other resources when their node has them.
     deferred: Vec<String>,
     counts: Counts,
 }
 
-/// The result of a reconcile.
 struct Outcome {
     done: Result<Done, Problem>,
     /// Whether pods may lack labels still, though none of them may change.
@@ -129,7 +123,6 @@ enum Need {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Counts {
     desired: i32,
-    /// Not outdated.
     updated: i32,
     ready: i32,
 }

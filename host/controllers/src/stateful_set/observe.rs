@@ -15,7 +15,6 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 use kube::ResourceExt;
 use serde_json::Value;
 
-/// The observed state.
 pub(super) struct Observed {
     pub seen: Seen,
     /// The reference to the QuarksStatefulSet.
@@ -66,7 +65,6 @@ impl Context {
         })
     }
 
-    /// Adds what the plan needs.
     pub(super) async fn read_needed(
         &self,
         set: &QuarksStatefulSet,
@@ -132,7 +130,6 @@ impl Context {
         self.interest.note((set.namespace, set.name), places);
     }
 
-    /// The StatefulSets that it owns.
     async fn sets(&self, set: &QuarksStatefulSet, place: Identity<'_>) -> Result<Vec<Value>, Error> {
         let deployment = set.labels().get(labels::DEPLOYMENT_NAME).map_or("", String::as_str);
         let labelled = format!("{}={deployment}", labels::DEPLOYMENT_NAME);
@@ -176,7 +173,6 @@ fn is_done(set: &QuarksStatefulSet) -> bool {
     status.is_some_and(|status| status.ready && status.observed_generation == set.metadata.generation)
 }
 
-/// The group that is followed.
 pub(super) fn key(place: Identity<'_>) -> Key {
     Key::new(place.namespace, place.name)
 }

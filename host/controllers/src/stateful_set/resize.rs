@@ -24,7 +24,6 @@ use serde_json::{Value, json};
 
 /// Annotation of a StatefulSet: pods of it have other resources than its template.
 pub(super) const RESIZING: &str = "quarks.cloudfoundry.org/resizing";
-/// The subresource of pods.
 pub(super) const RESIZE: &str = "resize";
 /// Pods that are resized in one reconcile: each takes two calls. The others follow when these have changed.
 const MAX_RESIZED_PODS: usize = 20;

@@ -15,7 +15,6 @@ use k8s_openapi::jiff::Timestamp;
 use serde_json::json;
 use std::collections::BTreeSet;
 
-/// Instances that a message names.
 const MAX_NAMED_INSTANCES: usize = 3;
 
 /// The states at one time.
@@ -50,7 +49,6 @@ impl<'a> States<'a> {
         self.all.iter().any(|one| one.desired.stopped && one.ordinal.is_none())
     }
 
-    /// Whether some instances are ignored or stopped.
     pub fn has_exceptions(self) -> bool {
         self.ignored_instances().next().is_some() || self.stopped_instances().next().is_some()
     }

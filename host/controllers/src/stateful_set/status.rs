@@ -43,7 +43,6 @@ pub(crate) fn is_refusal(reason: &str) -> bool {
     [REFUSED, NAME_CONFLICT, INVALID, WAITING].contains(&reason)
 }
 
-/// The events to emit.
 fn notices(set: &QuarksStatefulSet, status: &QuarksStatefulSetStatus, done: &Result<Done, Problem>) -> Vec<Notice> {
     let warning = |reason: &str, note: &str| Notice::warning(reason.to_string(), note);
     let before = set.status.as_ref().and_then(|status| status.waived_rule.as_ref());

@@ -56,7 +56,6 @@ pub(super) struct Generations<'a> {
 /// What happens to StatefulSets of older versions.
 #[derive(Debug, Default)]
 pub(super) struct Superseded {
-    /// Names.
     pub delete: Vec<String>,
     pub resize: Vec<Resized>,
     /// Pods that their StatefulSets are about to lose.

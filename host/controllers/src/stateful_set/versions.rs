@@ -17,7 +17,6 @@ use std::collections::BTreeMap;
 pub(super) struct Versions {
     /// Number of the version that the spec requests: an earlier one after a reverted change.
     pub wanted: u32,
-    /// Number of the newest version.
     pub newest: u32,
     /// Digest of its template.
     pub digest: String,

@@ -69,13 +69,11 @@ pub(super) fn watch(context: &Arc<Context>, namespace: &Option<String>) -> Watch
     Watched::new(store, batched(queue, EVENT_BATCH_DELAY)).beside(following)
 }
 
-/// The QuarksStatefulSet whose pod it is.
 fn owners_of_pod(context: &Context, pod: &ObjectMeta) -> Vec<ObjectRef<QuarksStatefulSet>> {
     let namespace = pod.namespace.as_deref().unwrap_or_default();
     context.interest.of(namespace, set_name(pod))
 }
 
-/// The name of its StatefulSet.
 fn set_name(pod: &ObjectMeta) -> &str {
     label(pod, labels::STATEFUL_SET_NAME).unwrap_or_default()
 }

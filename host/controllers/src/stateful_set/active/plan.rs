@@ -25,7 +25,6 @@ use kube::ResourceExt;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Answer {
     Passive,
-    /// Nothing.
     Silent,
     Active,
 }
@@ -42,7 +41,6 @@ pub(super) struct Member {
     answer: Answer,
 }
 
-/// What to write.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Write {
     /// Remove the label of the pod with this name, and change it in any case. Perhaps it no longer exists.

@@ -16,10 +16,8 @@ use k8s_openapi::api::core::v1::Pod;
 use kube::ResourceExt;
 use serde_json::Value;
 
-/// A plan that is being made.
 pub(super) struct Draft<'a> {
     group: &'a Group<'a>,
-    /// The desired StatefulSets.
     wanted: Vec<Value>,
     /// Instances that are to run, of all zones.
     replicas: usize,

@@ -24,7 +24,6 @@ pub(super) struct Group<'a> {
     pub set: &'a QuarksStatefulSet,
     pub digest: &'a Digest,
     pub seen: &'a Seen,
-    /// The wanted one.
     pub version: u32,
     /// The last version that was ready.
     pub last: Option<u32>,
@@ -130,7 +129,6 @@ impl Group<'_> {
         decision
     }
 
-    /// How far the rollout is.
     pub fn rollout(&self, decision: &Decision, instances: &[Instance<'_>], zones: &[LiveZone<'_>]) -> Rollout {
         let mut rollout = Rollout::of(decision, instances, zones);
         if decision.held_by == Some(Rule::GroupOrder) {

@@ -45,7 +45,6 @@ use serde_json::{Value, json};
 pub(super) struct Plan {
     /// The desired StatefulSets.
     pub wanted: Vec<Value>,
-    /// To apply now.
     pub apply: Vec<Value>,
     /// Those of them that others or admission have changed.
     pub drifted: Vec<Drifted>,
@@ -55,7 +54,6 @@ pub(super) struct Plan {
     pub new_objects: Vec<Value>,
     /// StatefulSets to delete without their pods and claims, each with the one to create afterwards.
     pub renew: Vec<(StatefulSet, Value)>,
-    /// To delete.
     pub delete: Vec<Value>,
     /// Those that hand instances over, or get them back.
     pub resize: Vec<Resized>,
@@ -67,7 +65,6 @@ pub(super) struct Plan {
     pub resizes: Resizes,
     /// Those whose rollout has stopped.
     pub set_back: Vec<SetBack>,
-    /// How far the rollout is.
     pub rollout: Rollout,
     /// Instances of all zones.
     pub replicas: usize,
@@ -80,7 +77,6 @@ pub(super) struct Plan {
 /// What is in the cluster.
 #[derive(Debug, Default)]
 pub(super) struct Seen {
-    /// The StatefulSets that it owns.
     pub live: Live,
     /// The claims of the pods of such.
     pub claims: Vec<PersistentVolumeClaim>,
@@ -106,7 +102,6 @@ struct Changes {
     set_back: Vec<SetBack>,
 }
 
-/// Why there is no plan.
 pub(super) enum PlanError {
     /// The decision needs the pods.
     NeedsPods,

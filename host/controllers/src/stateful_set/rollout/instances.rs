@@ -24,9 +24,7 @@ use serde_json::Value;
 pub(in crate::stateful_set) struct LiveZone<'a> {
     /// Its name; empty without zones.
     pub name: &'a str,
-    /// Its position in the group.
     pub index: usize,
-    /// The name of its StatefulSet.
     pub set_name: &'a str,
     /// Its StatefulSet, if it exists.
     pub live: Option<&'a StatefulSet>,
@@ -34,16 +32,13 @@ pub(in crate::stateful_set) struct LiveZone<'a> {
     pub replicas: usize,
     /// What its pods should run, if that can be told from their annotations.
     pub wanted: Option<Wanted<'a>>,
-    /// The desired states of its instances.
     pub states: States<'a>,
 }
 
 /// What the pods of a zone should run.
 #[derive(Clone, Copy)]
 pub(in crate::stateful_set) struct Wanted<'a> {
-    /// The digest of the template.
     pub digest: &'a Digest,
-    /// The revisions of the instances.
     pub revisions: &'a [String],
 }
 
@@ -155,7 +150,6 @@ impl<'a> LiveZone<'a> {
         self.states.is_instance_stopped(self.name, ordinal)
     }
 
-    /// How many instances are stopped.
     pub fn stopped(&self) -> usize {
         (0..self.replicas).filter(|ordinal| self.is_stopped(*ordinal)).count()
     }

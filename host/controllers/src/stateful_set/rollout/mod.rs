@@ -27,7 +27,6 @@ use update::WatchTime;
 pub(super) const CANARY_FAILED: &str = "CanaryFailed";
 /// Reason: an instance was not ready in time.
 pub(super) const UPDATE_FAILED: &str = "UpdateFailed";
-/// Pods that a message names.
 const MAX_NAMED_PODS: usize = 3;
 /// How often to look whether the groups before are done: their changes cause no reconcile of this group.
 const HOLD_INTERVAL: SignedDuration = SignedDuration::from_secs(5);
@@ -45,7 +44,6 @@ pub(super) struct Updated {
     pub is_recent: bool,
 }
 
-/// What an instance runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum State {
     Updated(Updated),
@@ -58,12 +56,10 @@ pub(super) enum State {
     Ignored,
 }
 
-/// An instance of a group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Instance<'z> {
     /// The name of its zone; empty without zones.
     pub zone: &'z str,
-    /// Position of its zone in the group.
     pub zone_index: usize,
     /// Its number in the zone.
     pub ordinal: usize,
@@ -72,7 +68,6 @@ pub(super) struct Instance<'z> {
     pub state: State,
 }
 
-/// What to do now.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Decision {
     /// Instances to update, as positions in the list.
@@ -208,7 +203,6 @@ impl Decision {
         is_stopped && self.next.is_empty() && self.awaited.is_empty()
     }
 
-    /// Begins nothing.
     pub fn hold(&mut self, rule: Rule) {
         self.limit(|_| false);
         if self.left > 0 {
@@ -349,7 +343,6 @@ impl Rollout {
         self.left > 0 || !self.failed.is_empty()
     }
 
-    /// Reason of a rollout that has stopped.
     pub fn failure(&self) -> Option<&'static str> {
         let reason = if self.canary_failed {
             CANARY_FAILED
@@ -401,7 +394,6 @@ impl Rollout {
     }
 }
 
-/// Decides for a group.
 pub(super) fn decide(instances: &[Instance<'_>], update: &Update, now: Timestamp) -> Decision {
     let mut decision = Decision::default();
     let zones = Zone::all(instances, update);

@@ -17,7 +17,6 @@ pub(in crate::stateful_set) struct Begun {
     pub ordinal: usize,
     /// A word of BOSH, such as `update`.
     pub action: &'static str,
-    /// What differs.
     pub changes: Vec<&'static str>,
 }
 

@@ -19,7 +19,6 @@ pub(in crate::stateful_set) enum Rule {
     MaxInFlight,
     /// An instance was not ready in time.
     FailedUpdate,
-    /// The group is paused.
     Paused,
     /// An instance is ignored, so the older version cannot hand over those after it, or the zone cannot get a disk.
     IgnoredInstance,

@@ -6,7 +6,6 @@ use boson_manifest::labels;
 use k8s_openapi::jiff::SignedDuration;
 use serde_json::Value;
 
-/// How many instances at a time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in super::super) enum Count {
     Number(usize),
@@ -23,7 +22,6 @@ pub(in super::super) struct WatchTime {
     pub max: SignedDuration,
 }
 
-/// The update block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in super::super) struct Update {
     pub canaries: Count,
@@ -102,7 +100,6 @@ impl Update {
         }
     }
 
-    /// Without this rule.
     #[must_use]
     pub fn without(mut self, rule: Option<Rule>) -> Self {
         if rule == Some(Rule::MaxInFlight) {
