@@ -1,11 +1,12 @@
 //! Test objects, as a cluster would return them.
 
-use super::desired;
-use super::draft::{Draft, Value};
-use super::generate::generated;
 use super::observe::Observed;
 use super::plan::Step;
+use super::plan::draft::{Draft, Value};
 use super::position;
+use super::stored::desired;
+use super::value::generate::generated;
+use super::value::image;
 use boson_api::{QuarksSecret, QuarksSecretSpec};
 use boson_credentials::System;
 use k8s_openapi::api::core::v1::Secret;
@@ -52,8 +53,8 @@ fn made(object: &QuarksSecret, draft: &Draft) -> Secret {
             password,
         } => {
             let text = |given: &Option<String>| given.clone().unwrap_or_else(|| "generated".into());
-            let file = super::image::file(asked, &text(username), &text(password)).unwrap();
-            boson_document::Tree::object().with(super::image::FILE_KEY, file)
+            let file = image::file(asked, &text(username), &text(password)).unwrap();
+            boson_document::Tree::object().with(image::FILE_KEY, file)
         }
     };
     desired::new_secret(object, &value, &draft.marks).unwrap()

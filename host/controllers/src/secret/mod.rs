@@ -2,38 +2,21 @@
 
 mod act;
 mod cause;
-mod certify;
-mod consumers;
-mod copies;
-mod desired;
-mod draft;
-mod entry;
-mod generate;
-mod image;
-mod keys;
-mod marks;
 mod observe;
-mod own_names;
 mod plan;
 mod position;
-mod recipe;
 mod request;
 mod rotation;
 mod signer;
-mod signing;
 mod status;
-mod template;
-mod transition;
+mod stored;
+mod value;
 mod watch;
 
 #[cfg(test)]
 mod made;
 #[cfg(test)]
-mod signing_tests;
-#[cfg(test)]
 mod tests;
-#[cfg(test)]
-mod transition_tests;
 
 use crate::controller::{AnyController, Controller, Next, Planned, Report, Watched};
 use boson_api::QuarksSecret;
@@ -41,7 +24,6 @@ use boson_api::secret::QuarksSecretStatus;
 use boson_cluster::client::{Cluster, Error, ErrorKind, Events, FieldManager, Identity};
 use boson_cluster::reconcile::Interest;
 use k8s_openapi::jiff::Timestamp;
-use keys::{KEY_GENERATION_DELAY, Keys};
 use kube::runtime::controller::Action;
 use observe::Observed;
 use plan::Plan;
@@ -49,12 +31,13 @@ use std::convert::Infallible;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::time::SystemTime;
+use value::keys::{KEY_GENERATION_DELAY, Keys};
 
-pub(crate) use desired::retained_by;
-pub(crate) use generate::member;
 pub(crate) use rotation::controller as rotation_controller;
 pub use signer::OWN_SIGNER;
 pub(crate) use signer::Signer;
+pub(crate) use stored::desired::retained_by;
+pub(crate) use value::generate::member;
 
 /// Owner of the fields that these controllers write.
 const MANAGER: FieldManager = FieldManager("boson-quarks-secret");

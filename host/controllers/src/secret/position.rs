@@ -1,8 +1,8 @@
 //! How far the rotation of a CA is, which follows from its Secret alone, and the next step. Pure.
 
-use super::desired::{self, CertificateKeys, Marks};
-use super::entry::entry;
 use super::signer::certificate;
+use super::stored::desired::{self, CertificateKeys, Marks};
+use super::stored::entry::entry;
 use boson_api::QuarksSecret;
 use boson_api::request::SignerType;
 use boson_credentials::{Issued, belongs};

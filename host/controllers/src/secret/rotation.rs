@@ -5,7 +5,7 @@
 //! So a rotation that is interrupted and repeated, by this operator or another, is still one rotation.
 
 use super::MANAGER;
-use super::marks::{self, digest};
+use super::stored::marks::{self, digest};
 use crate::controller::{AnyController, Controller, Next, Planned, Report, Watched};
 use boson_api::QuarksSecret;
 use boson_cluster::client::{Cluster, Error, ErrorKind, Events, Identity, Notice};

@@ -1,6 +1,6 @@
 //! The signer of certificates with `signerType: cluster`.
 
-use super::desired;
+use super::stored::desired;
 use boson_api::QuarksSecret;
 use boson_api::request::{CertificateRequest, KeyReference, SignerType};
 

@@ -1,6 +1,7 @@
 //! The watches of the controller: its objects, their Secrets, and everything that they refer to.
 
-use super::{Context, marks};
+use super::Context;
+use super::stored::marks;
 use crate::controller::Watched;
 use boson_api::QuarksSecret;
 use boson_cluster::objects::annotation;

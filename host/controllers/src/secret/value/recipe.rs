@@ -1,7 +1,7 @@
 //! The request of a QuarksSecret as options of the generator that the command line uses, so that both give the same.
 
-use super::marks::digest;
-use super::{request, signer};
+use crate::secret::stored::marks::digest;
+use crate::secret::{request, signer};
 use boson_api::request::{CertificateRequest, KeyRequest, SignerType, Usage};
 use boson_api::secret::SecretType;
 use boson_api::{QuarksSecret, QuarksSecretSpec, word};

@@ -8,11 +8,11 @@ use std::time::Duration;
 /// The default key size of certificates.
 const SPARE_KEY_SIZE: KeySize = KeySize::Rsa3072;
 /// Pause after the start and after a key was taken: what the operator does at these times uses all cores.
-pub(super) const KEY_GENERATION_DELAY: Duration = Duration::from_secs(20);
+pub const KEY_GENERATION_DELAY: Duration = Duration::from_secs(20);
 
 /// Where new keys come from.
 #[derive(Debug)]
-pub(super) struct Keys {
+pub struct Keys {
     pub source: System,
     /// How many keys are kept ready.
     spare: usize,

@@ -4,12 +4,17 @@
 //! No value is overwritten that was not read: a new Secret is created, never applied, and a replaced one must still be
 //! the version that was planned for. After a lost race it is read again.
 
-use super::draft::{Draft, Value};
-use super::generate::{generated, text};
-use super::keys::{KEY_GENERATION_DELAY, Keys};
+mod certify;
+
+use super::plan::copies::CopyStep;
+use super::plan::draft::{Draft, Value};
 use super::plan::{Plan, Step};
-use super::recipe::Recipe;
-use super::{ActError, Context, MANAGER, certify, copies::CopyStep, desired, image, marks, position, status};
+use super::stored::{desired, marks};
+use super::value::generate::{generated, text};
+use super::value::image;
+use super::value::keys::{KEY_GENERATION_DELAY, Keys};
+use super::value::recipe::Recipe;
+use super::{ActError, Context, MANAGER, position, status};
 use crate::controller::Next;
 use boson_api::{BoshDeployment, QuarksSecret, word};
 use boson_cluster::client::{Cluster, Created, Error, Identity};

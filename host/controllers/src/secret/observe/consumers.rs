@@ -1,10 +1,10 @@
 //! What uses a CA that is being rotated: the certificates that it has signed, and what the deployments that use them
 //! wait for. Read only during a rotation.
 
-use super::desired::{self, Owner};
-use super::entry::entry;
-use super::position::{self, Position};
-use super::signer::local_ca;
+use crate::secret::position::{self, Position};
+use crate::secret::signer::local_ca;
+use crate::secret::stored::desired::{self, Owner};
+use crate::secret::stored::entry::entry;
 use boson_api::secret::Copy;
 use boson_api::{BoshDeployment, QuarksSecret};
 use boson_cluster::client::{Cluster, Error, ErrorKind, Identity};

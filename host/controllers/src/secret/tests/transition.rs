@@ -1,13 +1,13 @@
 //! Tests of the rotation of a CA without a cluster: whatever the order of the writes and of the rollouts, all instances
 //! can verify each other at all times, and the end is the same.
 
-use super::consumers::{Consumers, Leaf};
-use super::entry::entry;
-use super::made::{after, asked};
-use super::marks;
-use super::observe::Observed;
-use super::plan::{Plan, Step, plan};
-use super::position::{Position, position};
+use crate::secret::made::{after, asked};
+use crate::secret::observe::Observed;
+use crate::secret::observe::consumers::{Consumers, Leaf};
+use crate::secret::plan::{Plan, Step, plan};
+use crate::secret::position::{Position, position};
+use crate::secret::stored::entry::entry;
+use crate::secret::stored::marks;
 use boson_api::QuarksSecret;
 use boson_credentials::verifies;
 use k8s_openapi::api::core::v1::Secret;

@@ -6,7 +6,7 @@ use boson_credentials::{KeptKey, Request, System, concatenated, generate};
 use boson_document::Tree;
 
 /// The value. `source`: where a new key comes from.
-pub(super) fn generated(source: &System, name: &str, recipe: &Recipe) -> Result<Tree, String> {
+pub fn generated(source: &System, name: &str, recipe: &Recipe) -> Result<Tree, String> {
     let request = Request {
         name,
         kind: recipe.kind,
@@ -42,7 +42,7 @@ pub(crate) fn member(value: &Tree, key: &str) -> Result<String, String> {
 ///
 /// # Errors
 /// It is no text: a defect.
-pub(super) fn text(value: &Tree) -> Result<String, String> {
+pub fn text(value: &Tree) -> Result<String, String> {
     let flawed = || format!("the generated password: {}", ErrorKind::Flawed("is no text"));
     value.as_str().map(str::to_string).ok_or_else(flawed)
 }

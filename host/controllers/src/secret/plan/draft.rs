@@ -1,15 +1,16 @@
 //! What to generate a value from. Everything that is missing for it is named. Pure.
 
-use super::cause::{Cause, Problem};
-use super::desired::{self, Marks};
-use super::entry::entry;
-use super::marks::digest;
-use super::observe::Observed;
-use super::recipe::{self, Recipe, recipe, request_digest};
-use super::signer::certificate;
 use super::signing::{self, Prior};
-use super::template::{self, Budget, Values};
-use super::{image, own_names, transition};
+use super::{own_names, transition};
+use crate::secret::cause::{Cause, Problem};
+use crate::secret::observe::Observed;
+use crate::secret::signer::certificate;
+use crate::secret::stored::desired::{self, Marks};
+use crate::secret::stored::entry::entry;
+use crate::secret::stored::marks::digest;
+use crate::secret::value::image;
+use crate::secret::value::recipe::{self, Recipe, recipe, request_digest};
+use crate::secret::value::template::{self, Budget, Values};
 use boson_api::QuarksSecret;
 use boson_api::request::{ImageCredentials, SignerType, TemplatedConfig};
 use boson_api::secret::SecretType;

@@ -1,12 +1,17 @@
 //! Tests of the plan without a cluster: each value is generated once, and again only for a cause.
 
+mod signing;
+mod transition;
+
 use super::cause::Cause;
-use super::entry::entry;
 use super::made::{after, asked};
-use super::marks;
 use super::observe::{Observed, ObservedCopy};
+use super::plan::copies::CopyStep;
 use super::plan::{Plan, Step, plan};
-use super::status::status;
+use super::status::{self, status};
+use super::stored::entry::entry;
+use super::stored::marks;
+use super::value::image;
 use boson_api::secret::ReclaimPolicy;
 use boson_api::{ConditionStatus, QuarksSecret};
 use boson_credentials::Issued;
@@ -303,7 +308,7 @@ fn what_is_made_from_other_secrets_follows_them() {
     let mut observed = observed(Some(&source));
     settle(&asked(IMAGE), &mut observed, now());
     let before =
-        super::image::credentials(&entry(observed.secret.as_ref().unwrap(), super::image::FILE_KEY).unwrap()).unwrap();
+        image::credentials(&entry(observed.secret.as_ref().unwrap(), image::FILE_KEY).unwrap()).unwrap();
     source
         .data
         .as_mut()
@@ -313,7 +318,7 @@ fn what_is_made_from_other_secrets_follows_them() {
     assert_eq!(cause(&plan(&asked(IMAGE), &observed, now())), Some(Cause::Source));
     settle(&asked(IMAGE), &mut observed, now());
     let after =
-        super::image::credentials(&entry(observed.secret.as_ref().unwrap(), super::image::FILE_KEY).unwrap()).unwrap();
+        image::credentials(&entry(observed.secret.as_ref().unwrap(), image::FILE_KEY).unwrap()).unwrap();
     assert_eq!(after, ("maybe".to_string(), before.1), "the generated half stays");
 }
 
@@ -379,7 +384,7 @@ fn nothing_is_written_to_a_namespace_that_does_not_allow_it() {
     consent = annotated(consent, labels::SECRET_COPY_OF, "n/a");
     observed.copies[0].consent = Some(consent);
     let agreed = plan(&object, &observed, now());
-    let super::copies::CopyStep::Create(copy) = &agreed.copies[0] else {
+    let CopyStep::Create(copy) = &agreed.copies[0] else {
         panic!("{:?}", agreed.copies);
     };
     assert_eq!(copy.data, observed.secret.as_ref().unwrap().data);
@@ -547,7 +552,7 @@ fn what_others_own_of_a_retained_secret_stays_theirs() {
 fn a_secret_that_was_generated_again_is_reported_once() {
     let (mut object, mut observed) = (asked(PASSWORD), Observed::default());
     let first = settle(&object, &mut observed, now());
-    assert_eq!(super::status::generated_again_notice(&object, &first), None);
+    assert_eq!(status::generated_again_notice(&object, &first), None);
     object.status = status(&object, &first, now()).map(|(status, _)| status);
     // As `act` creates a replacement.
     let secret = observed.secret.as_mut().unwrap();
@@ -555,7 +560,7 @@ fn a_secret_that_was_generated_again_is_reported_once() {
     let annotations = secret.metadata.annotations.as_mut().unwrap();
     annotations.insert(marks::GENERATED_AGAIN.into(), "true".into());
     let again = settle(&object, &mut observed, now());
-    let notice = super::status::generated_again_notice(&object, &again).unwrap();
+    let notice = status::generated_again_notice(&object, &again).unwrap();
     assert!(
         notice
             .note
@@ -564,5 +569,5 @@ fn a_secret_that_was_generated_again_is_reported_once() {
         notice.note
     );
     object.status = status(&object, &again, now()).map(|(status, _)| status);
-    assert_eq!(super::status::generated_again_notice(&object, &again), None);
+    assert_eq!(status::generated_again_notice(&object, &again), None);
 }

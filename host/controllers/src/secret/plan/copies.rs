@@ -5,8 +5,8 @@
 //! only if it is marked as a copy. Nothing is revealed about a namespace that did not allow copies, not even which
 //! Secrets it has.
 
-use super::desired::reference;
-use super::observe::{Observed, ObservedCopy};
+use crate::secret::observe::{Observed, ObservedCopy};
+use crate::secret::stored::desired::reference;
 use boson_api::QuarksSecret;
 use boson_api::conditions::Finding;
 use boson_api::secret::{Copy, SecretType};

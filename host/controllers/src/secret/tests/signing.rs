@@ -1,13 +1,15 @@
 //! Tests of certificates from CertificateSigningRequests without a cluster: step by step, and from any step on.
 
-use super::entry::entry;
-use super::generate::generated;
-use super::made::{after, asked};
-use super::observe::{Observed, ObservedRequest};
-use super::plan::{Plan, Step, plan};
-use super::signer::{self, OWN_SIGNER, Signer};
-use super::signing::{AUTHORITY_KEYS, PRIVATE_KEY, Prior};
-use super::{marks, request};
+use crate::secret::made::{after, asked};
+use crate::secret::observe::{Observed, ObservedRequest};
+use crate::secret::plan::signing::{AUTHORITY_KEYS, PRIVATE_KEY, Prior};
+use crate::secret::plan::{Plan, Step, plan};
+use crate::secret::request;
+use crate::secret::signer::{self, OWN_SIGNER, Signer};
+use crate::secret::stored::entry::entry;
+use crate::secret::stored::marks;
+use crate::secret::value::generate::generated;
+use crate::secret::value::recipe::Recipe;
 use boson_api::QuarksSecret;
 use boson_credentials::{KeySize, RsaKey, System, names_as_issuer};
 use boson_document::json::parse;
@@ -109,8 +111,8 @@ fn done(object: &QuarksSecret, observed: &mut Observed, step: &Step) -> &'static
     }
 }
 
-fn authority() -> super::recipe::Recipe {
-    super::recipe::Recipe {
+fn authority() -> Recipe {
+    Recipe {
         kind: "certificate",
         options: parse(r#"{"common_name": "ca", "is_ca": true, "duration": 3650, "key_length": 2048}"#).unwrap(),
         signer: None,

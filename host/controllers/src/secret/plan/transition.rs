@@ -7,17 +7,17 @@
 //! | 3 | the new CA alone | new |
 //!
 //! # Guarantees
-//! How far a rotation is follows from the Secret alone ([`super::position`]), and each step is one write of it. The
-//! next step waits until all certificates of the CA have this one, and all instances that use them. So a certificate of
-//! any instance verifies against what any other one trusts.
+//! How far a rotation is follows from the Secret alone ([`crate::secret::position`]), and each step is one write of it.
+//! The next step waits until all certificates of the CA have this one, and all instances that use them. So a
+//! certificate of any instance verifies against what any other one trusts.
 
-use super::consumers::{Consumers, Leaf};
-use super::desired::{self, CertificateKeys};
-use super::entry::entry;
-use super::marks;
-use super::observe::Observed;
-use super::position::{Position, TRUSTED_KEY, certificate_beside, position};
-use super::signer::{certificate, local_ca};
+use crate::secret::observe::Observed;
+use crate::secret::observe::consumers::{Consumers, Leaf};
+use crate::secret::position::{Position, TRUSTED_KEY, certificate_beside, position};
+use crate::secret::signer::{certificate, local_ca};
+use crate::secret::stored::desired::{self, CertificateKeys};
+use crate::secret::stored::entry::entry;
+use crate::secret::stored::marks;
 use boson_api::QuarksSecret;
 use boson_api::conditions::Finding;
 use boson_api::secret::ROTATING;

@@ -4,8 +4,8 @@
 //! and pods of the QuarksSecret's own namespace only, in the forms that contain the namespace: a short name, such as
 //! `nats`, exists in every namespace.
 
-use super::cause::Problem;
-use super::observe::Observed;
+use crate::secret::cause::Problem;
+use crate::secret::observe::Observed;
 use boson_api::QuarksSecret;
 use boson_cluster::client::Identity;
 use boson_document::Tree;
@@ -76,8 +76,8 @@ pub fn cluster_ip(service: &Service) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::made::asked;
     use super::*;
+    use crate::secret::made::asked;
     use k8s_openapi::api::core::v1::ServiceSpec;
 
     fn service(cluster_ip: &str) -> Service {

@@ -8,13 +8,13 @@
 //! The built-in signer is off unless the administrator names it, and signs names of the QuarksSecret's own namespace
 //! only (see [`super::own_names`]).
 
-use super::cause::{Cause, Problem};
-use super::desired;
-use super::entry::entry;
-use super::observe::{Observed, ObservedRequest};
-use super::recipe::Recipe;
-use super::request::{self, certificate};
-use super::signer::{OWN_SIGNER, asked};
+use crate::secret::cause::{Cause, Problem};
+use crate::secret::observe::{Observed, ObservedRequest};
+use crate::secret::request::{self, certificate};
+use crate::secret::signer::{OWN_SIGNER, asked};
+use crate::secret::stored::desired;
+use crate::secret::stored::entry::entry;
+use crate::secret::value::recipe::Recipe;
 use boson_api::QuarksSecret;
 use boson_api::request::CertificateRequest;
 use boson_credentials::{Issued, KeySize, RsaKey, belongs, names_as_issuer};

@@ -1,10 +1,12 @@
-//! Carries out the steps before a certificate from a CertificateSigningRequest can be written. See [`super::signing`].
+//! Carries out the steps before a certificate from a CertificateSigningRequest can be written. See
+//! [`crate::secret::plan::signing`].
 
-use super::generate::{generated, member};
-use super::recipe::Recipe;
-use super::signer::{AUTHORITY_SECRET, OWN_SIGNER, Signer};
-use super::signing::{AUTHORITY_KEYS, PRIVATE_KEY, Prior};
-use super::{ActError, MANAGER, desired, request};
+use crate::secret::plan::signing::{AUTHORITY_KEYS, PRIVATE_KEY, Prior};
+use crate::secret::signer::{AUTHORITY_SECRET, OWN_SIGNER, Signer};
+use crate::secret::stored::desired;
+use crate::secret::value::generate::{generated, member};
+use crate::secret::value::recipe::Recipe;
+use crate::secret::{ActError, MANAGER, request};
 use boson_api::QuarksSecret;
 use boson_cluster::client::{Cluster, Error, Identity};
 use boson_credentials::{KeySize, RsaKey, System};

@@ -1,7 +1,8 @@
 //! Observes the state; reads only. All reads are quorum reads, because after a stale one a value that was just
 //! generated could be replaced.
 
-use super::consumers::{self, Consumers};
+pub(super) mod consumers;
+
 use super::signer::{self, AUTHORITY_SECRET, Signer};
 use super::{position, request};
 use boson_api::QuarksSecret;
@@ -9,6 +10,7 @@ use boson_api::request::KeyReference;
 use boson_api::secret::SecretType;
 use boson_cluster::client::{Cluster, Error, ErrorKind, Identity};
 use boson_cluster::reconcile::Interest;
+use consumers::Consumers;
 use k8s_openapi::api::certificates::v1::CertificateSigningRequest;
 use k8s_openapi::api::core::v1::{ConfigMap, Secret, Service};
 use std::collections::{BTreeMap, BTreeSet};
