@@ -17,7 +17,6 @@ use serde_json::Value;
 struct Handover<'h> {
     zones: &'h [LiveZone<'h>],
     instances: Vec<Instance<'h>>,
-    pods: &'h [Pod],
 }
 
 // === impl Group ===
@@ -30,8 +29,8 @@ impl Group<'_> {
 
     /// Starts the next instances of a new version, by the replicas of its StatefulSets.
     pub fn hand_over(&self, wanted: &mut [Value]) -> Result<Changes, PlanError> {
-        let zones = self.zones(wanted);
-        let handover = Handover::new(&zones, self.pods()?);
+        let (zones, pods) = (self.zones(wanted), self.pods()?);
+        let handover = Handover::new(&zones, pods);
         let mut decision = self.decide(wanted, &handover.instances, Count::Percent(100));
         // The older version loses its first instances, so it cannot keep an ignored one and hand over those after it.
         decision.limit_by(Rule::IgnoredInstance, |at| handover.is_before_ignored(at));
@@ -43,9 +42,12 @@ impl Group<'_> {
         let rollout = self.rollout(&decision, &handover.instances, &zones);
         let left = at_a_time.saturating_sub(superseded.surplus);
         decision.limit(|at| handover.adds_no_pod(at) || handover.is_free(at, &done, left));
+        let next = || handover.next(&decision);
+        // Of an earlier template, and not ready.
+        let outdated = next().filter_map(|(zone, one)| zone.pod(one.ordinal, pods));
         let changes = Changes {
-            pods: handover.outdated_pods(&decision),
-            begun: handover.begun(&decision),
+            pods: outdated.cloned().collect(),
+            begun: next().map(|(zone, one)| Begun::of(zone, one, pods)).collect(),
             superseded: Some(superseded),
             rollout,
             ..Changes::default()
@@ -88,11 +90,10 @@ impl Group<'_> {
 // === impl Handover ===
 
 impl<'h> Handover<'h> {
-    fn new(zones: &'h [LiveZone<'h>], pods: &'h [Pod]) -> Self {
+    fn new(zones: &'h [LiveZone<'h>], pods: &[Pod]) -> Self {
         Self {
             zones,
             instances: zones.iter().flat_map(|zone| zone.handed_over(pods)).collect(),
-            pods,
         }
     }
 
@@ -152,17 +153,6 @@ impl<'h> Handover<'h> {
             }
         }
         started
-    }
-
-    fn begun(&self, decision: &Decision) -> Vec<Begun> {
-        let begins = |(zone, one): (&LiveZone<'_>, &Instance<'_>)| Begun::of(zone, one, self.pods);
-        self.next(decision).map(begins).collect()
-    }
-
-    /// The pods of those that are updated now: of an earlier template, and not ready.
-    fn outdated_pods(&self, decision: &Decision) -> Vec<Pod> {
-        let pods = self.next(decision).filter_map(|(zone, one)| zone.pod(one.ordinal, self.pods));
-        pods.cloned().collect()
     }
 
     /// The instances that are updated now.

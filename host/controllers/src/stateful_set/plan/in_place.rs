@@ -18,7 +18,6 @@ use serde_json::{Value, json};
 /// The instances of a zone whose pods are replaced.
 struct ZoneUpdate<'u> {
     zone: &'u LiveZone<'u>,
-    pods: &'u [Pod],
     /// Those that are updated now.
     next: Vec<&'u Instance<'u>>,
     /// Those that are not updated, with `next`.
@@ -70,15 +69,17 @@ impl Group<'_> {
             ..Changes::default()
         };
         for (zone, object) in zones.iter().zip(wanted) {
-            let update = ZoneUpdate::new(zone, &instances, &decision.next, pods);
+            let update = ZoneUpdate::new(zone, &instances, &decision.next);
             if is_outdated(zone.set_name) || zone.live.and_then(set_back_from).is_some() {
                 changes.held.extend(update.waits().then(|| zone.set_name.to_string()));
                 continue;
             }
-            changes.pods.extend(update.replaced_pods());
-            changes.begun.extend(update.begun());
+            let replaced = update.next.iter().filter_map(|one| zone.pod(one.ordinal, pods));
+            changes.pods.extend(replaced.cloned());
+            let begun = update.next.iter().map(|one| Begun::of(zone, one, pods));
+            changes.begun.extend(begun.filter(|one| one.action != "create"));
             if decision.has_stopped() {
-                changes.set_back.extend(update.set_back(object));
+                changes.set_back.extend(update.set_back(object, pods));
             }
         }
         Ok(changes)
@@ -89,13 +90,12 @@ impl Group<'_> {
 
 impl<'u> ZoneUpdate<'u> {
     /// `instances`: of all zones. `next`: positions of those that are updated now.
-    fn new(zone: &'u LiveZone<'u>, instances: &'u [Instance<'u>], next: &[usize], pods: &'u [Pod]) -> Self {
+    fn new(zone: &'u LiveZone<'u>, instances: &'u [Instance<'u>], next: &[usize]) -> Self {
         let of_zone = |one: &&Instance<'_>| one.zone_index == zone.index;
         let is_served = |one: &&Instance<'_>| matches!(one.state, State::Updated(Updated { is_ready: true, .. }));
         let all = instances.iter().filter(of_zone);
         Self {
             zone,
-            pods,
             next: next.iter().filter_map(|at| instances.get(*at)).filter(of_zone).collect(),
             outdated: all.clone().filter(|one| one.is_outdated()).collect(),
             served: all.filter(is_served).count(),
@@ -107,22 +107,12 @@ impl<'u> ZoneUpdate<'u> {
         self.next.is_empty() && !self.outdated.is_empty()
     }
 
-    fn replaced_pods(&self) -> impl Iterator<Item = Pod> {
-        let pods = self.next.iter().filter_map(|one| self.zone.pod(one.ordinal, self.pods));
-        pods.cloned()
-    }
-
-    fn begun(&self) -> impl Iterator<Item = Begun> {
-        let begun = self.next.iter().map(|one| Begun::of(self.zone, one, self.pods));
-        begun.filter(|one| one.action != "create")
-    }
-
     /// The template that most of the pods are made from. `wanted`: the StatefulSet.
-    fn set_back(&self, wanted: &Value) -> Option<SetBack> {
+    fn set_back(&self, wanted: &Value, pods: &[Pod]) -> Option<SetBack> {
         if !self.waits() || self.outdated.len() < self.served {
             return None;
         }
-        let pods = self.outdated.iter().filter_map(|one| self.zone.pod(one.ordinal, self.pods));
+        let pods = self.outdated.iter().filter_map(|one| self.zone.pod(one.ordinal, pods));
         let newest = pods.max_by_key(|pod| pod.metadata.creation_timestamp.clone())?;
         // Of the present one if these are only to be created again.
         SetBack::new(self.zone.live?, wanted, newest.labels().get(REVISION)?)
