@@ -1,6 +1,6 @@
 //! How far the rotation of a CA is, which follows from its Secret alone, and the next step. Pure.
 
-use super::signer::certificate;
+use super::signer::certificate_request;
 use super::stored::desired::{self, CertificateKeys, Marks};
 use super::stored::entry::entry;
 use boson_api::QuarksSecret;
@@ -32,7 +32,7 @@ fn private_key() -> String {
 
 /// The keys of a CA that is signed here; none for other objects. Only such a CA is rotated in steps.
 pub fn authority(object: &QuarksSecret) -> Option<CertificateKeys> {
-    let asked = certificate(object)?;
+    let asked = certificate_request(object)?;
     let is_authority = asked.is_ca && asked.signer_type == SignerType::Local;
     desired::certificate_keys(object.spec.kind).filter(|_| is_authority)
 }

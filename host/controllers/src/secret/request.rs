@@ -40,7 +40,7 @@ pub fn key_name(object: &QuarksSecret) -> Result<String, Error> {
 ///
 /// # Errors
 /// The options are invalid.
-pub fn wanted(
+pub fn desired_request(
     object: &QuarksSecret,
     signer: &str,
     options: &Tree,

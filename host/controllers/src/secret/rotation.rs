@@ -36,7 +36,7 @@ struct Rotations {
 
 /// The request in a ConfigMap.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Asked {
+pub enum RotationRequest {
     /// Nothing, or nothing new.
     Nothing,
     /// A new value for each of these.
@@ -51,18 +51,18 @@ pub enum Asked {
 }
 
 /// The request in a ConfigMap with this UID. Pure.
-pub fn requested_rotation(map: &ConfigMap, uid: &str) -> Asked {
+pub fn requested_rotation(map: &ConfigMap, uid: &str) -> RotationRequest {
     let Some(list) = map.data.as_ref().and_then(|data| data.get(LIST_KEY)) else {
-        return Asked::Nothing;
+        return RotationRequest::Nothing;
     };
     let id = digest(&[uid, list]);
     let done = annotation(&map.metadata, marks::ROTATED);
     if done == Some(id.as_str()) || map.metadata.deletion_timestamp.is_some() {
-        return Asked::Nothing;
+        return RotationRequest::Nothing;
     }
     match names(list) {
-        Ok(names) => Asked::Rotation { id, names },
-        Err(why) => Asked::Refused(why),
+        Ok(names) => RotationRequest::Rotation { id, names },
+        Err(why) => RotationRequest::Refused(why),
     }
 }
 
@@ -100,7 +100,7 @@ impl Controller for Rotations {
     /// The request is in the ConfigMap itself.
     type Observed = ();
     type Need = Infallible;
-    type Plan = Asked;
+    type Plan = RotationRequest;
     type Outcome = Option<Notice>;
     type Status = ();
 
@@ -122,7 +122,7 @@ impl Controller for Rotations {
         Ok(Planned::Act(requested_rotation(object, Identity::of(object)?.uid)))
     }
 
-    async fn act(&self, object: &Arc<ConfigMap>, _: (), plan: Asked) -> Result<Option<Notice>, Error> {
+    async fn act(&self, object: &Arc<ConfigMap>, _: (), plan: RotationRequest) -> Result<Option<Notice>, Error> {
         rotate(self.events.cluster(), object, plan).await
     }
 
@@ -138,12 +138,12 @@ impl Controller for Rotations {
 ///
 /// # Errors
 /// See [`Error`].
-async fn rotate(cluster: &Cluster, map: &ConfigMap, asked: Asked) -> Result<Option<Notice>, Error> {
+async fn rotate(cluster: &Cluster, map: &ConfigMap, asked: RotationRequest) -> Result<Option<Notice>, Error> {
     let namespace = Identity::of(map)?.namespace;
     let (id, names) = match asked {
-        Asked::Nothing => return Ok(None),
-        Asked::Refused(why) => return Ok(Some(Notice::warning("BadRotation", why))),
-        Asked::Rotation { id, names } => (id, names),
+        RotationRequest::Nothing => return Ok(None),
+        RotationRequest::Refused(why) => return Ok(Some(Notice::warning("BadRotation", why))),
+        RotationRequest::Rotation { id, names } => (id, names),
     };
     let mut missing = Vec::new();
     for name in &names {
@@ -186,7 +186,7 @@ mod tests {
 
     fn id(map: &ConfigMap, uid: &str) -> String {
         match requested_rotation(map, uid) {
-            Asked::Rotation { id, .. } => id,
+            RotationRequest::Rotation { id, .. } => id,
             other => panic!("{other:?}"),
         }
     }
@@ -196,7 +196,7 @@ mod tests {
         let mut first = map(r#"["a"]"#);
         let done = id(&first, "1");
         first.metadata.annotations = Some([(marks::ROTATED.to_string(), done.clone())].into());
-        assert_eq!(requested_rotation(&first, "1"), Asked::Nothing);
+        assert_eq!(requested_rotation(&first, "1"), RotationRequest::Nothing);
         first.data = Some([(LIST_KEY.to_string(), r#"["a", "b"]"#.to_string())].into());
         assert_ne!(id(&first, "1"), done);
         assert_ne!(id(&map(r#"["a"]"#), "2"), done, "created again, it is another rotation");
@@ -205,7 +205,7 @@ mod tests {
     #[test]
     fn an_invalid_list_is_reported() {
         let why = |list: &str| match requested_rotation(&map(list), "1") {
-            Asked::Refused(why) => why,
+            RotationRequest::Refused(why) => why,
             other => panic!("{other:?}"),
         };
         assert!(why("a, b").contains("a JSON list"));
@@ -214,12 +214,13 @@ mod tests {
         let many: Vec<String> = (0..250_000).map(|number| format!("a{number}")).collect();
         assert!(why(&json!(many).to_string()).contains("250000 names, more than 256;"));
         assert!(why(&json!(["ä".repeat(1 << 20)]).to_string()).len() < 1000);
-        assert_eq!(requested_rotation(&ConfigMap::default(), "1"), Asked::Nothing);
+        assert_eq!(requested_rotation(&ConfigMap::default(), "1"), RotationRequest::Nothing);
     }
 
     #[test]
     fn a_name_is_rotated_once_however_often_it_is_listed() {
         let list = json!(vec!["a"; 250_000]).to_string();
-        assert!(matches!(requested_rotation(&map(&list), "1"), Asked::Rotation { names, .. } if names.len() == 1));
+        let request = requested_rotation(&map(&list), "1");
+        assert!(matches!(request, RotationRequest::Rotation { names, .. } if names.len() == 1));
     }
 }

@@ -28,20 +28,20 @@ impl Signer {
     }
 }
 
-pub fn certificate(object: &QuarksSecret) -> Option<&CertificateRequest> {
+pub fn certificate_request(object: &QuarksSecret) -> Option<&CertificateRequest> {
     object.spec.request.as_ref()?.certificate.as_ref()
 }
 
 /// The CA of the certificate request, if it has `signerType: local`.
 pub fn local_ca(object: &QuarksSecret) -> Option<&KeyReference> {
-    let asked = certificate(object)?;
+    let asked = certificate_request(object)?;
     let ca = asked.ca_ref.as_ref();
     ca.filter(|_| asked.signer_type == SignerType::Local)
 }
 
 /// The certificate request, if it has `signerType: cluster`.
-pub fn asked(object: &QuarksSecret) -> Option<&CertificateRequest> {
-    let asked = certificate(object)?;
+pub fn cluster_request(object: &QuarksSecret) -> Option<&CertificateRequest> {
+    let asked = certificate_request(object)?;
     let certified = desired::certificate_keys(object.spec.kind).is_some();
     (certified && asked.signer_type == SignerType::Cluster).then_some(asked)
 }

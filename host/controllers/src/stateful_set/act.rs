@@ -1,7 +1,7 @@
 //! Carries out the plan, and then looks at what the pods lack.
 
 use super::disks::{self, Disks};
-use super::labelled::{self, Step};
+use super::labelled::{self, MissingLabels};
 use super::observe::{self, Observed};
 use super::plan::{Plan, Seen};
 use super::resize::{self, RESIZE, Resize};
@@ -258,7 +258,7 @@ impl Context {
         let Some(set) = all.find(|one| one.metadata.name.as_deref() == Some(name)) else {
             return Ok(false);
         };
-        let Step { unlabelled, again } = labelled::step(set, &pods);
+        let MissingLabels { unlabelled, again } = labelled::missing_labels(set, &pods);
         for one in unlabelled {
             let metadata = ObjectMeta {
                 labels: Some(one.labels).filter(|labels| !labels.is_empty()),

@@ -32,7 +32,7 @@ pub(super) struct UnlabelledPod {
 
 /// What pods of a StatefulSet lack.
 #[derive(Debug, Default, PartialEq)]
-pub(super) struct Step {
+pub(super) struct MissingLabels {
     pub unlabelled: Vec<UnlabelledPod>,
     /// The revision of a pod is not known yet: decide again after the next change.
     pub again: bool,
@@ -69,8 +69,8 @@ pub(super) fn is_labelled(pod: &ObjectMeta) -> bool {
 }
 
 /// What pods of a StatefulSet lack. `pods`: all pods with its label.
-pub(super) fn step(set: &StatefulSet, pods: &[ObjectMeta]) -> Step {
-    let mut step = Step::default();
+pub(super) fn missing_labels(set: &StatefulSet, pods: &[ObjectMeta]) -> MissingLabels {
+    let mut missing = MissingLabels::default();
     // An earlier template has earlier tags.
     let is_wanted = set_back_from(set).is_none();
     for pod in pods.iter().filter(|pod| pod.deletion_timestamp.is_none()) {
@@ -93,18 +93,18 @@ pub(super) fn step(set: &StatefulSet, pods: &[ObjectMeta]) -> Step {
                 Some(true) => drop(wanted.insert(labels::DEPLOYMENT_VERSION.to_string(), version.clone())),
                 // A pod of an earlier template, whose version is not known any more.
                 Some(false) => {}
-                None => step.again = true,
+                None => missing.again = true,
             }
         }
         if !wanted.is_empty() || !annotations.is_empty() {
-            step.unlabelled.push(UnlabelledPod {
+            missing.unlabelled.push(UnlabelledPod {
                 pod: pod_identity(pod),
                 labels: wanted,
                 annotations,
             });
         }
     }
-    step
+    missing
 }
 
 fn has_revisions(metadata: &ObjectMeta) -> bool {
@@ -158,12 +158,12 @@ mod tests {
     }
 
     fn of(set: &StatefulSet, pods: &[ObjectMeta]) -> Vec<String> {
-        let step = step(set, pods);
-        let unlabelled = step.unlabelled.iter().map(|one| {
+        let missing = missing_labels(set, pods);
+        let unlabelled = missing.unlabelled.iter().map(|one| {
             let texts: Vec<&str> = one.labels.values().map(String::as_str).collect();
             format!("{} {}", one.pod.metadata.name.as_deref().unwrap(), texts.join(","))
         });
-        let again = step.again.then(|| "again".to_string());
+        let again = missing.again.then(|| "again".to_string());
         unlabelled.chain(again).collect()
     }
 
@@ -181,9 +181,9 @@ mod tests {
             k8s_openapi::jiff::Timestamp::UNIX_EPOCH,
         ));
         assert_eq!(of(&set(json!([])), &[going]), [""; 0]);
-        let step = step(&set(json!([])), &pods);
-        assert_eq!(step.unlabelled[0].pod.metadata.uid.as_deref(), Some("uid of s-0"));
-        assert_eq!(step.unlabelled[0].pod.metadata.resource_version, None);
+        let missing = missing_labels(&set(json!([])), &pods);
+        assert_eq!(missing.unlabelled[0].pod.metadata.uid.as_deref(), Some("uid of s-0"));
+        assert_eq!(missing.unlabelled[0].pod.metadata.resource_version, None);
     }
 
     #[test]
@@ -212,10 +212,10 @@ mod tests {
         let labelled = [(labels::POD_ORDINAL, "0"), (labels::DEPLOYMENT_VERSION, "7")];
         let mut old = pod("s-0", &labelled);
         old.annotations = metadata(&[revisions, ("team", "red"), (labels::RENDERED_AS, "v1")]);
-        let step = step(&set, &[old.clone(), pod("s-1", &labelled)]);
-        assert_eq!(step.unlabelled.len(), 1, "one of a user's set stays as it is");
-        assert_eq!(Some(step.unlabelled[0].labels.clone()), metadata(&[("tier", "web")]));
-        assert_eq!(Some(step.unlabelled[0].annotations.clone()), metadata(&[("team", "blue")]));
+        let missing = missing_labels(&set, &[old.clone(), pod("s-1", &labelled)]);
+        assert_eq!(missing.unlabelled.len(), 1, "one of a user's set stays as it is");
+        assert_eq!(Some(missing.unlabelled[0].labels.clone()), metadata(&[("tier", "web")]));
+        assert_eq!(Some(missing.unlabelled[0].annotations.clone()), metadata(&[("team", "blue")]));
     }
 
     #[test]

@@ -93,7 +93,7 @@ pub async fn observe(
     if position::is_rotating(object, observed.secret.as_ref()) {
         observed.consumers = consumers::read(cluster, object).await?;
     }
-    if signer::asked(object).is_some() {
+    if signer::cluster_request(object).is_some() {
         observed.request = Some(read_request(cluster, signer, object).await?);
     }
     Ok(observed)
@@ -114,7 +114,7 @@ fn note(
     let copies = spec.copies.iter();
     let there =
         copies.flat_map(|copy| [copy.name.clone(), name.to_string()].map(|name| (copy.namespace.clone(), name)));
-    let asked = signer::asked(object);
+    let asked = signer::cluster_request(object);
     let key = asked.map(|_| request::key_name(object)).transpose()?;
     let meanwhile = key.map(|key| (namespace.to_string(), key));
     let authority = asked.filter(|_| signer.is_built_in());
@@ -185,7 +185,7 @@ fn references(object: &QuarksSecret) -> BTreeSet<String> {
 }
 
 fn services(object: &QuarksSecret) -> Vec<String> {
-    let certificate = signer::certificate(object);
+    let certificate = signer::certificate_request(object);
     let services = certificate.into_iter().flat_map(|certificate| &certificate.service_ref);
     services.map(|service| service.name.clone()).collect()
 }

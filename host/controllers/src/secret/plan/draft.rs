@@ -4,7 +4,7 @@ use super::signing::{self, Prior};
 use super::{own_names, transition};
 use crate::secret::cause::{Cause, Problem};
 use crate::secret::observe::Observed;
-use crate::secret::signer::certificate;
+use crate::secret::signer::certificate_request;
 use crate::secret::stored::desired::{self, Marks};
 use crate::secret::stored::entry::entry;
 use crate::secret::stored::marks::digest;
@@ -147,7 +147,7 @@ fn certified_recipe(
     let Some(mut recipe) = recipe(&object.spec) else {
         return Err(Problem::bad_request("the request lacks the options of its type"));
     };
-    let Some(asked) = certificate(object) else {
+    let Some(asked) = certificate_request(object) else {
         return Ok(recipe);
     };
     if let Some((name, _)) = observed.services.iter().find(|(_, service)| service.is_none()) {
@@ -189,7 +189,7 @@ fn service_names(observed: &Observed) -> Vec<String> {
 /// Digest of the CA and of the names from Services; none if neither is used, or if something is missing. A missing
 /// built-in authority counts as a new one: deleting it requests another.
 pub fn signature(object: &QuarksSecret, observed: &Observed) -> Option<String> {
-    let asked = certificate(object)?;
+    let asked = certificate_request(object)?;
     let by_us = observed.request.as_ref().and_then(signing::fingerprint);
     if asked.ca_ref.is_none() && asked.service_ref.is_empty() && by_us.is_none() {
         return None;

@@ -158,9 +158,9 @@ fn plan_own(object: &QuarksSecret, observed: &Observed, secret: &Secret, now: Sy
         Ok(marked) => (Some(marked), problem),
         Err(why) => (None, problem.or_else(|| Some(Problem::defect(why)))),
     };
-    let step = match (&problem, signing::leftovers(observed), marked) {
+    let step = match (&problem, signing::cleanup_step(observed), marked) {
         (None, _, Some(marked)) if marked != *secret => Step::Mark(Box::new(marked)),
-        (None, Some(leftovers), _) => Step::Prior(Box::new(leftovers)),
+        (None, Some(cleanup), _) => Step::Prior(Box::new(cleanup)),
         // With the new annotations it would look as if the request was met.
         _ => Step::Keep,
     };

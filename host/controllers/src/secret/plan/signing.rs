@@ -11,7 +11,7 @@
 use crate::secret::cause::{Cause, Problem};
 use crate::secret::observe::{Observed, ObservedRequest};
 use crate::secret::request::{self, certificate};
-use crate::secret::signer::{OWN_SIGNER, asked};
+use crate::secret::signer::{OWN_SIGNER, cluster_request};
 use crate::secret::stored::desired;
 use crate::secret::stored::entry::entry;
 use crate::secret::value::recipe::Recipe;
@@ -61,7 +61,9 @@ pub fn prior_step(
     old: Option<&Secret>,
     now: SystemTime,
 ) -> Result<Option<Prior>, Problem> {
-    let Some(asked) = asked(object) else { return Ok(None) };
+    let Some(asked) = cluster_request(object) else {
+        return Ok(None);
+    };
     let Some(signer) = &observed.signer.name else {
         return Err(Problem::new("NoSigner", NO_SIGNER));
     };
@@ -89,7 +91,7 @@ pub fn prior_step(
         ControlFlow::Continue(key) => key,
         ControlFlow::Break(prior) => return Ok(Some(prior)),
     };
-    let wanted = request::wanted(object, signer, &recipe.options, asked, &key)?;
+    let wanted = request::desired_request(object, signer, &recipe.options, asked, &key)?;
     match &observed.request {
         None => Ok(Some(Prior::Ask(Box::new(wanted)))),
         Some(request) if request::asks_the_same(request, &wanted) => next_step(observed, recipe, request, &key, now),
@@ -188,7 +190,7 @@ pub fn collected_value(observed: &ObservedRequest) -> Option<Tree> {
 }
 
 /// The clean-up after the Secret is up to date, if needed.
-pub fn leftovers(observed: &Observed) -> Option<Prior> {
+pub fn cleanup_step(observed: &Observed) -> Option<Prior> {
     let observed = observed.request.as_ref()?;
     (observed.key.is_some() || observed.request.is_some()).then_some(Prior::Clear { key: true })
 }

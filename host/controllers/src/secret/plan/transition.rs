@@ -14,7 +14,7 @@
 use crate::secret::observe::Observed;
 use crate::secret::observe::consumers::{Consumers, Leaf};
 use crate::secret::position::{Position, TRUSTED_KEY, certificate_beside, position};
-use crate::secret::signer::{certificate, local_ca};
+use crate::secret::signer::{certificate_request, local_ca};
 use crate::secret::stored::desired::{self, CertificateKeys};
 use crate::secret::stored::entry::entry;
 use crate::secret::stored::marks;
@@ -71,7 +71,7 @@ pub fn rotation_finding(position: Position, waits: &[String]) -> Option<Finding>
 
 /// The CA that signs this certificate.
 fn signing_ca<'o>(object: &QuarksSecret, observed: &'o Observed) -> Option<&'o str> {
-    observed.str(certificate(object)?.ca_ref.as_ref()?).ok()
+    observed.str(certificate_request(object)?.ca_ref.as_ref()?).ok()
 }
 
 /// The CA beside the one that signs this certificate, if that is being rotated.

@@ -215,7 +215,7 @@ fn without_its_authority_a_certificate_is_signed_again_by_a_new_one() {
 
 /// The Services that it refers to.
 fn services(object: &QuarksSecret) -> Vec<(String, Option<Service>)> {
-    let asked = signer::asked(object).unwrap();
+    let asked = signer::cluster_request(object).unwrap();
     let found = |name: &str| {
         let mut service = Service::default();
         service.metadata.name = Some(name.into());

@@ -177,7 +177,7 @@ pub fn request_digest(object: &QuarksSecret) -> String {
         None => serde_json::json!(object.spec.request).to_string(),
     };
     let kind = word(object.spec.kind);
-    match signer::asked(object) {
+    match signer::cluster_request(object) {
         Some(by_cluster) => digest(&[&kind, &asked, &request::digest_text(by_cluster)]),
         None => digest(&[&kind, &asked]),
     }
