@@ -161,11 +161,11 @@ impl Context {
         match self.cluster.merge_part(MANAGER, RESIZE, &one.pod, one.members()).await {
             Ok(resized) => {
                 tracing::info!(pod, "resizes a pod");
-                self.cluster.merge(MANAGER, &resized, one.done()).await?;
+                self.cluster.merge(MANAGER, &resized, one.members_when_done()).await?;
             }
             Err(error) if resize::is_refusal(&error) => {
                 tracing::info!(pod, %error, "cannot resize a pod, which is replaced instead");
-                self.cluster.merge(MANAGER, &one.pod, one.refused()).await?;
+                self.cluster.merge(MANAGER, &one.pod, one.members_when_refused()).await?;
             }
             Err(error) => return Err(error),
         }

@@ -139,7 +139,7 @@ impl Followed {
             return None;
         }
         Some(State {
-            sets: group.own(group.sets.all.values()),
+            sets: group.own_sets(group.sets.all.values()),
             pods: group.pods.all.values().cloned().collect(),
         })
     }
@@ -164,7 +164,7 @@ impl Followed {
                 // They were read as such objects.
                 let sets = sets.into_iter().filter_map(|set| serde_json::from_value(set).ok());
                 let sets = group.sets.add_listed(sets.collect());
-                group.own(&sets)
+                group.own_sets(&sets)
             }
             None => sets,
         }
@@ -295,7 +295,7 @@ impl Tables {
 
 impl Group {
     /// Without the StatefulSets of others.
-    fn own<'s>(&self, sets: impl IntoIterator<Item = &'s DynamicObject>) -> Vec<Value> {
+    fn own_sets<'s>(&self, sets: impl IntoIterator<Item = &'s DynamicObject>) -> Vec<Value> {
         let own = sets.into_iter().filter(|set| has_owner(*set, &self.uid));
         own.filter_map(|set| serde_json::to_value(set).ok()).collect()
     }

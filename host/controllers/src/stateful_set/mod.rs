@@ -161,7 +161,7 @@ pub fn decide(set: &QuarksStatefulSet, live: Vec<Value>, pods: Vec<Pod>) -> Resu
 
 impl Done {
     /// When to reconcile again, if no watch event announces a change.
-    fn again(&self, is_unlabelled: bool) -> Option<Duration> {
+    fn reconcile_delay(&self, is_unlabelled: bool) -> Option<Duration> {
         let rollout = self
             .rollout
             .again
@@ -295,7 +295,7 @@ impl Controller for Context {
         let next = match (labelled, done) {
             (Err(error), _) => Next::Fail(error),
             (Ok(is_unlabelled), Ok(done)) => {
-                let again = done.again(is_unlabelled);
+                let again = done.reconcile_delay(is_unlabelled);
                 Next::Wait(again.map_or_else(Action::await_change, Action::requeue))
             }
             // The object in conflict is not ours, so no watch event announces its deletion.

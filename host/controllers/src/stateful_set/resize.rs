@@ -54,12 +54,12 @@ impl Resize {
     }
 
     /// What the pod records afterwards.
-    pub fn done(&self) -> Value {
+    pub fn members_when_done(&self) -> Value {
         annotations_patch(&json!({labels::RESOURCES_DIGEST: self.resources.digest, labels::RESIZE_REFUSED: null}))
     }
 
     /// What it records if the API server refuses the resources.
-    pub fn refused(&self) -> Value {
+    pub fn members_when_refused(&self) -> Value {
         annotations_patch(&json!({labels::RESIZE_REFUSED: self.resources.digest}))
     }
 }
@@ -227,7 +227,7 @@ mod tests {
             found.now[0].members(),
             json!({"spec": {"containers": [{"name": "c", "resources": amounts}]}})
         );
-        annotate(&mut surplus[0], &found.now[0].done());
+        annotate(&mut surplus[0], &found.now[0].members_when_done());
         assert!(resizes(&large, 3, &surplus).now.is_empty(), "once");
         assert!(
             resizes(&large.clone().resizing(false), 3, &[pod(0, &small)])
@@ -241,13 +241,13 @@ mod tests {
         let (small, large) = (digest("1Gi", "i:1"), digest("2Gi", "i:1"));
         let mut refused = pod(0, &small);
         let found = resizes(&large, 1, std::slice::from_ref(&refused));
-        annotate(&mut refused, &found.now[0].refused());
+        annotate(&mut refused, &found.now[0].members_when_refused());
         assert!(is_refused(&refused, &large) && !is_refused(&refused, &small));
         assert!(resizes(&large, 1, std::slice::from_ref(&refused)).now.is_empty());
         let third = digest("3Gi", "i:1");
         let found = resizes(&third, 1, std::slice::from_ref(&refused));
         assert_eq!(names(&found), ["s-0"]);
-        annotate(&mut refused, &found.now[0].done());
+        annotate(&mut refused, &found.now[0].members_when_done());
         assert_eq!(annotation(&refused.metadata, labels::RESIZE_REFUSED), None);
     }
 
@@ -288,11 +288,11 @@ mod tests {
         let found = resizes(&large, COUNT, &pods);
         assert_eq!((found.now.len(), found.has_pods_of("s")), (MAX_RESIZED_PODS, true));
         for (pod, one) in pods.iter_mut().zip(&found.now) {
-            annotate(pod, &one.done());
+            annotate(pod, &one.members_when_done());
         }
         let found = resizes(&large, COUNT, &pods);
         assert_eq!((found.now.len(), found.has_pods_of("s")), (1, true));
-        annotate(&mut pods[MAX_RESIZED_PODS], &found.now[0].done());
+        annotate(&mut pods[MAX_RESIZED_PODS], &found.now[0].members_when_done());
         assert!(!resizes(&large, COUNT, &pods).has_pods_of("s"));
     }
 

@@ -46,7 +46,7 @@ impl Versions {
 
     /// The version that `set` requests. `claimed`: the newest version that has claims, if there is no StatefulSet;
     /// `in_place`: whether its pods are to be replaced in place even without claims.
-    pub fn wanted(
+    pub fn wanted_version(
         set: &QuarksStatefulSet,
         live: &[StatefulSet],
         claimed: Option<u32>,
@@ -87,7 +87,7 @@ impl Versions {
     }
 
     /// What to record for this wanted version.
-    pub fn after(set: &QuarksStatefulSet, wanted: u32, digest: String, ready: Option<u32>) -> Self {
+    pub fn new_record(set: &QuarksStatefulSet, wanted: u32, digest: String, ready: Option<u32>) -> Self {
         let recorded = Self::recorded(set).filter(|recorded| recorded.newest > wanted);
         let (newest, digest) = recorded.map_or((wanted, digest), |recorded| (recorded.newest, recorded.digest));
         Self {
@@ -181,29 +181,29 @@ mod tests {
     #[test]
     fn a_number_belongs_to_one_template() {
         let none = new();
-        assert_eq!(Versions::wanted(&none, &[], None, &"a".into(), false), 1);
-        assert_eq!(Versions::wanted(&none, &[one(3, "a", 0)], None, &"a".into(), false), 3);
-        assert_eq!(Versions::wanted(&none, &[one(3, "a", 0)], None, &"b".into(), false), 4);
+        assert_eq!(Versions::wanted_version(&none, &[], None, &"a".into(), false), 1);
+        assert_eq!(Versions::wanted_version(&none, &[one(3, "a", 0)], None, &"a".into(), false), 3);
+        assert_eq!(Versions::wanted_version(&none, &[one(3, "a", 0)], None, &"b".into(), false), 4);
         assert_eq!(
-            Versions::wanted(&set(7, "a", None), &[], None, &"a".into(), false),
+            Versions::wanted_version(&set(7, "a", None), &[], None, &"a".into(), false),
             7,
             "it was deleted"
         );
-        assert_eq!(Versions::wanted(&set(7, "a", None), &[], None, &"b".into(), false), 8);
+        assert_eq!(Versions::wanted_version(&set(7, "a", None), &[], None, &"b".into(), false), 8);
         let rest = [one(6, "old", 2)];
-        assert_eq!(Versions::wanted(&set(7, "a", None), &rest, None, &"a".into(), false), 7);
-        assert_eq!(Versions::wanted(&set(7, "a", None), &rest, None, &"b".into(), false), 8);
+        assert_eq!(Versions::wanted_version(&set(7, "a", None), &rest, None, &"a".into(), false), 7);
+        assert_eq!(Versions::wanted_version(&set(7, "a", None), &rest, None, &"b".into(), false), 8);
     }
 
     #[test]
     fn claims_keep_their_number() {
-        assert_eq!(Versions::wanted(&new(), &[], Some(4), &"a".into(), false), 4);
+        assert_eq!(Versions::wanted_version(&new(), &[], Some(4), &"a".into(), false), 4);
         assert_eq!(
-            Versions::wanted(&set(4, "a", None), &[], Some(4), &"b".into(), false),
+            Versions::wanted_version(&set(4, "a", None), &[], Some(4), &"b".into(), false),
             4
         );
         assert_eq!(
-            Versions::wanted(&set(7, "a", None), &[], Some(4), &"a".into(), false),
+            Versions::wanted_version(&set(7, "a", None), &[], Some(4), &"a".into(), false),
             7,
             "it had no disks any more"
         );
@@ -213,20 +213,20 @@ mod tests {
     fn a_reverted_change_keeps_the_old_pods() {
         let live = [one(1, "a", 2), one(2, "b", 0)];
         assert_eq!(
-            Versions::wanted(&set(2, "b", Some(1)), &live, None, &"a".into(), false),
+            Versions::wanted_version(&set(2, "b", Some(1)), &live, None, &"a".into(), false),
             1
         );
         let mut going = live.clone();
         going[0].metadata.deletion_timestamp = Some(Time(Timestamp::UNIX_EPOCH));
         assert_eq!(
-            Versions::wanted(&set(2, "b", Some(1)), &going, None, &"a".into(), false),
+            Versions::wanted_version(&set(2, "b", Some(1)), &going, None, &"a".into(), false),
             3
         );
         // The number of the reverted version is not reused for another template.
-        let back = Versions::after(&set(2, "b", Some(1)), 1, "a".into(), Some(1));
+        let back = Versions::new_record(&set(2, "b", Some(1)), 1, "a".into(), Some(1));
         assert_eq!((back.newest, back.digest.as_str()), (2, "b"));
         assert_eq!(
-            Versions::wanted(&set(2, "b", Some(1)), &live[..1], None, &"c".into(), false),
+            Versions::wanted_version(&set(2, "b", Some(1)), &live[..1], None, &"c".into(), false),
             3
         );
     }
@@ -234,7 +234,7 @@ mod tests {
     #[test]
     fn where_pods_are_replaced_in_place_the_version_that_serves_is_kept() {
         let of = |live: &[StatefulSet], digest: &str| {
-            Versions::wanted(&set(2, "b", Some(1)), live, None, &digest.into(), true)
+            Versions::wanted_version(&set(2, "b", Some(1)), live, None, &digest.into(), true)
         };
         let stuck = [one(1, "a", 2), one(2, "b", 0)];
         assert_eq!((of(&stuck, "b"), of(&stuck, "c"), of(&stuck, "a")), (1, 1, 1));
@@ -244,12 +244,12 @@ mod tests {
         assert_eq!((of(&stuck[..1], "b"), of(&[one(1, "b", 2)], "b")), (1, 1));
         let changed = [one(1, "b", 2)];
         assert_eq!(
-            Versions::wanted(&set(2, "b", Some(1)), &changed, None, &"b".into(), false),
+            Versions::wanted_version(&set(2, "b", Some(1)), &changed, None, &"b".into(), false),
             1,
             "these pods run it"
         );
         assert_eq!(of(&[], "c"), 3);
-        assert_eq!(Versions::wanted(&new(), &[one(1, "a", 0)], None, &"b".into(), true), 1);
+        assert_eq!(Versions::wanted_version(&new(), &[one(1, "a", 0)], None, &"b".into(), true), 1);
     }
 
     #[test]

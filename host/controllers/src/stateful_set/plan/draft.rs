@@ -195,7 +195,7 @@ impl<'a> Draft<'a> {
             delete: self.writes.delete,
             resize: self.resize,
             ready,
-            versions: Versions::after(group.set, group.version, group.digest.text().into(), last),
+            versions: Versions::new_record(group.set, group.version, group.digest.text().into(), last),
         })
     }
 }

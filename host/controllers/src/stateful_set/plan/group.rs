@@ -61,7 +61,7 @@ impl<'a> Group<'a> {
             set,
             digest,
             seen,
-            version: Versions::wanted(set, live, claimed, digest, in_place),
+            version: Versions::wanted_version(set, live, claimed, digest, in_place),
             last: Versions::last_ready(set, live),
             in_place,
             // The status reports an annotation that cannot be read.

@@ -639,7 +639,7 @@ proptest! {
                 prop_assert_eq!(is_done, plan.ready, "{:?}", plan.rollout);
                 for one in &plan.resizes.now {
                     *resized.entry(one.pod.name_any()).or_default() += 1;
-                    annotate(&mut pods, &one.pod, &one.done());
+                    annotate(&mut pods, &one.pod, &one.members_when_done());
                 }
                 carry_out(&mut there, &plan);
                 // An earlier template has its revision again, so nothing tells that its pods have had another one.
@@ -687,7 +687,7 @@ fn pods_that_are_refused_their_resources_are_replaced_in_the_order_of_a_rollout(
         assert_eq!((first.resizes.now.len(), first.apply.len()), (6, 2));
         for one in &first.resizes.now {
             let is_refused = one.pod.name_any().starts_with("d-g-z0");
-            let members = if is_refused { one.refused() } else { one.done() };
+            let members = if is_refused { one.members_when_refused() } else { one.members_when_done() };
             annotate(&mut pods, &one.pod, &members);
         }
         carry_out(&mut there, &first);
