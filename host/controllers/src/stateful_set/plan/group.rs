@@ -70,16 +70,14 @@ impl<'a> Group<'a> {
             now,
         })
     }
-}
 
-impl Group<'_> {
     pub fn pods(&self) -> Result<&[Pod], PlanError> {
         self.seen.pods.as_deref().ok_or(PlanError::NeedsPods)
     }
 
     /// Its zones, of the wanted StatefulSets.
-    pub fn zones<'a>(&'a self, wanted: &'a [Value]) -> Vec<LiveZone<'a>> {
-        let zone = |(index, object): (usize, &'a Value)| {
+    pub fn zones<'z>(&'z self, wanted: &'z [Value]) -> Vec<LiveZone<'z>> {
+        let zone = |(index, object): (usize, &'z Value)| {
             let name = self.set.spec.zones.get(index).map_or("", String::as_str);
             LiveZone {
                 name,

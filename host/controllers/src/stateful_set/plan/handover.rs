@@ -34,14 +34,14 @@ impl Group<'_> {
         let mut decision = self.decide(wanted, &handover.instances, Count::Percent(100));
         // The older version loses its first instances, so it cannot keep an ignored one and hand over those after it.
         decision.limit_by(Rule::IgnoredInstance, |at| handover.is_before_ignored(at));
-        let done = handover.done(&decision);
-        let superseded = self.superseded(wanted, &handover.taken_over(&done))?;
+        let taken_over = handover.taken_over(&decision);
+        let superseded = self.superseded(wanted, &taken_over)?;
         let at_a_time = decision.at_a_time;
-        decision.limit(|at| handover.is_free(at, &done, at_a_time));
+        decision.limit(|at| handover.is_free(at, &taken_over, at_a_time));
         // The next instances are the same before and after the others have lost their pods, and so is the status.
         let rollout = self.rollout(&decision, &handover.instances, &zones);
         let left = at_a_time.saturating_sub(superseded.surplus);
-        decision.limit(|at| handover.adds_no_pod(at) || handover.is_free(at, &done, left));
+        decision.limit(|at| handover.adds_no_pod(at) || handover.is_free(at, &taken_over, left));
         let next = || handover.next(&decision);
         // Of an earlier template, and not ready.
         let outdated = next().filter_map(|(zone, one)| zone.pod(one.ordinal, pods));
@@ -109,31 +109,23 @@ impl<'h> Handover<'h> {
         })
     }
 
-    /// How many of the first instances are done, by zone. The older version loses its first instances, so one that is
-    /// done after another one does not count yet.
-    fn done(&self, decision: &Decision) -> Vec<usize> {
-        let done = |zone: &LiveZone<'_>| {
+    fn taken_over(&self, decision: &Decision) -> Vec<TakenOver> {
+        let taken_over = |zone: &LiveZone<'_>| {
             let mut members = (0..).zip(&self.instances).filter(|(_, one)| one.zone_index == zone.index);
-            members
-                .position(|(at, _)| !decision.done.contains(&at))
-                .unwrap_or(zone.replicas)
+            // The older version loses its first instances, so one that is done after another one does not count yet.
+            let open = members.position(|(at, _)| !decision.done.contains(&at));
+            TakenOver {
+                zone: zone.name.into(),
+                done: open.unwrap_or(zone.replicas),
+                replicas: zone.replicas,
+            }
         };
-        self.zones.iter().map(done).collect()
-    }
-
-    /// `done`: see [`Handover::done`].
-    fn taken_over(&self, done: &[usize]) -> Vec<TakenOver> {
-        let taken_over = |(zone, done): (&LiveZone<'_>, &usize)| TakenOver {
-            zone: zone.name.into(),
-            done: *done,
-            replicas: zone.replicas,
-        };
-        self.zones.iter().zip(done).map(taken_over).collect()
+        self.zones.iter().map(taken_over).collect()
     }
 
     /// Whether an instance is one of the next `at_a_time` after those that are done.
-    fn is_free(&self, at: usize, done: &[usize], at_a_time: usize) -> bool {
-        let is_free = |one: &Instance<'_>| Some(one.ordinal < done.get(one.zone_index)? + at_a_time);
+    fn is_free(&self, at: usize, taken_over: &[TakenOver], at_a_time: usize) -> bool {
+        let is_free = |one: &Instance<'_>| Some(one.ordinal < taken_over.get(one.zone_index)?.done + at_a_time);
         self.instances.get(at).and_then(is_free).unwrap_or(false)
     }
 
