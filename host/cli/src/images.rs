@@ -19,12 +19,12 @@ impl RegistryImages {
     async fn read(&self, wanted: &ReleaseImage) -> Result<Release, Vec<Diagnostic>> {
         let credentials = credentials(&wanted.pull, &wanted.image);
         let fetched = self.0.fetch(&wanted.image, credentials.as_ref()).await;
-        let layout = fetched.map_err(|error| vec![error])?;
+        let layout = fetched?;
         let (name, image) = (wanted.release.clone(), wanted.image.clone());
         // Messages use the image's name: the path of the layout differs each time.
         let read = task::spawn_blocking(move || boson_releases::read_titled(layout.path(), &image, &name));
         let interrupted = || Diagnostic::error(codes::IMAGE_REGISTRY, "reading the image was interrupted");
-        read.await.map_err(|_| vec![interrupted()])?
+        read.await.map_err(|_| interrupted())?
     }
 }
 

@@ -150,9 +150,7 @@ impl PluginHost for Loaded {
 impl Shared {
     fn load(&self, package: &Package) -> Result<LoadedPlugin, Vec<Diagnostic>> {
         let unpacked = match &package.content {
-            Content::Packed { parts, compressed } => {
-                Cow::Owned(unpack::unpack(parts, *compressed).map_err(|error| vec![*error])?)
-            }
+            Content::Packed { parts, compressed } => Cow::Owned(unpack::unpack(parts, *compressed)?),
             Content::Whole(bytes) => Cow::Borrowed(bytes.as_slice()),
         };
         let bytes: &[u8] = &unpacked;
@@ -163,10 +161,7 @@ impl Shared {
             return Err(vec![Diagnostic::error(codes::PLUGIN_DIGEST, what)]);
         }
         // Before anything else is done with it.
-        let mut warnings = self
-            .signatures
-            .check(bytes, &package.signed)
-            .map_err(|error| vec![*error])?;
+        let mut warnings = self.signatures.check(bytes, &package.signed)?;
         for warning in &mut warnings {
             warning.message = format!("plugin '{}': {}", package.name, warning.message);
         }
@@ -216,16 +211,16 @@ impl Shared {
         let mut rules = self.built_in.iter().filter(|rule| rule.plugin.stage == stage);
         if let Some(rule) = rules.next().filter(|_| plugin.wraps) {
             let around = plugin.around(rule.plugin.clone());
-            plugin = around.map_err(|failure| vec![failure.diagnostic()])?;
+            plugin = around.map_err(|failure| failure.diagnostic())?;
         }
         let account = cases::account(&package.namespace);
         if package.is_update {
-            cases::replies_at_all(&self.sandbox, &plugin, &account).map_err(|error| vec![*error])?;
+            cases::replies_at_all(&self.sandbox, &plugin, &account)?;
         }
         if let Some(packed) = &package.cases {
-            let cases = cases::packed::unpack(packed).map_err(|error| vec![*error])?;
+            let cases = cases::packed::unpack(packed)?;
             let cases = cases::packed::of_stage(cases, stage);
-            cases::pass(&self.sandbox, &plugin, &cases, &account).map_err(|error| vec![*error])?;
+            cases::pass(&self.sandbox, &plugin, &cases, &account)?;
         }
         Ok(known)
     }

@@ -95,7 +95,7 @@ pub fn load(arguments: &PluginArguments, stages: &[Stage]) -> Result<Plugins, Ve
     for plugin in loaded.all {
         let name = short_name(&plugin);
         let plugin = restrictions.apply(plugin, &name);
-        insert(&mut plugins, plugin, arguments).map_err(|error| vec![*error])?;
+        insert(&mut plugins, plugin, arguments)?;
     }
     match restrictions.unused() {
         unused if unused.is_empty() => Ok(plugins),
@@ -115,7 +115,7 @@ fn insert(plugins: &mut Plugins, plugin: Plugin, arguments: &PluginArguments) ->
 /// # Errors
 /// It is refused.
 pub fn alone(sandbox: &Sandbox, path: &Path, settings: Option<&Document>) -> Result<Plugin, Vec<Diagnostic>> {
-    let plugin = component(sandbox, path).map_err(|error| vec![*error])?;
+    let plugin = component(sandbox, path)?;
     configured_alone(plugin, sandbox, settings)
 }
 
@@ -132,8 +132,8 @@ pub fn configured_alone(
         plugin = plugin.with_settings(&settings.tree, &settings.name);
     }
     if plugin.wraps {
-        let rule = built_in(sandbox, None, plugin.stage).map_err(|error| vec![*error])?;
-        plugin = plugin.around(rule).map_err(|failure| vec![failure.diagnostic()])?;
+        let rule = built_in(sandbox, None, plugin.stage)?;
+        plugin = plugin.around(rule).map_err(|failure| failure.diagnostic())?;
     }
     Ok(plugin)
 }
@@ -170,7 +170,7 @@ pub fn names(plugin: &Plugin, sandbox: &Sandbox) -> Result<Vec<String>, boson_sa
 }
 
 fn loaded(budget: &Budget, arguments: &PluginArguments, stages: &[Stage]) -> Result<Loaded, Vec<Diagnostic>> {
-    let sandbox = sandbox(Limits::default()).map_err(|failure| vec![failure.diagnostic()])?;
+    let sandbox = sandbox(Limits::default()).map_err(|failure| failure.diagnostic())?;
     let sandbox = sandbox.within(budget.clone());
     let sandbox = match &arguments.printed {
         Some(printed) => sandbox.with_console(printed.console()),
@@ -272,11 +272,11 @@ fn configured(plugin: Plugin, given: &mut Given, sandbox: &Sandbox) -> Result<Pl
     let name = short_name(&plugin);
     let own = if plugin.is_foreign() {
         let described = plugin.describe(sandbox);
-        described.map_err(|failure| vec![failure.diagnostic()])?.name.clone()
+        described.map_err(|failure| failure.diagnostic())?.name.clone()
     } else {
         name.clone()
     };
-    let settings = given.take(plugin.stage, &[&name, &own]).map_err(|error| vec![*error])?;
+    let settings = given.take(plugin.stage, &[&name, &own])?;
     // Built-in plugins need no settings.
     if settings.is_none() && !plugin.is_foreign() {
         return Ok(plugin);

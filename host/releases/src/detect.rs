@@ -58,7 +58,7 @@ impl Task<'_> {
         }
         let mut file = File::open_ambient(self.path, ambient_authority()).map_err(fail)?;
         let compressed = is_gzip(&mut file).map_err(fail)?;
-        let parts = tarball::parts(&file, &source, self.budget, &mut tell).map_err(|error| vec![error])?;
+        let parts = tarball::parts(&file, &source, self.budget, &mut tell)?;
         if parts.manifest.is_none() && parts.places.contains_key(MARK) && !compressed {
             let file = Arc::new(file.into_std());
             let find = |path: &str| match parts.places.get(path) {
@@ -72,10 +72,9 @@ impl Task<'_> {
 
     fn directory(&self, dir: &Dir, source: &str, sources: &mut Sources, tell: &mut dyn FnMut(u64)) -> Outcome {
         let is_dir = |path: &str| dir.metadata(path).is_ok_and(|data| data.is_dir());
-        let one = |error: Diagnostic| vec![error];
         let mut reader = Reader::new(dir, Files::new(Naming::Directory(source.to_owned())), self.budget);
         if dir.exists(MANIFEST) {
-            let parts = unpacked(reader).map_err(one)?;
+            let parts = unpacked(reader)?;
             return tarball::assemble(&parts, source, self.name, self.budget, sources).map(|all| vec![all.release]);
         }
         if dir.exists(MARK) {
@@ -90,14 +89,14 @@ impl Task<'_> {
             return self.image(&find, source).read(self.name, sources, tell);
         }
         if is_dir("jobs") {
-            let files = source_files(reader).map_err(one)?;
+            let files = source_files(reader)?;
             return source::read(&files, self.name, sources).map(|release| vec![release]);
         }
         let named = ["jobs-src", JOBS_SRC].into_iter().find(|root| is_dir(root));
         let Some(root) = named.or_else(|| holds_jobs(dir).then_some("")) else {
             return Err(vec![no_release(source)]);
         };
-        reader.walk(root).and_then(|()| reader.follow_links()).map_err(one)?;
+        reader.walk(root).and_then(|()| reader.follow_links())?;
         image::read(&reader.into_files(), root, self.name, None, sources)
     }
 
@@ -142,14 +141,14 @@ fn holds_jobs(dir: &Dir) -> bool {
 /// All that is wrong with it; `release-kind` if it is another directory.
 pub fn repository(path: &Path, name: Option<&str>, sources: &mut Sources) -> Result<(Release, Files), Vec<Diagnostic>> {
     let source = path.display().to_string();
-    let dir = Dir::open_ambient_dir(path, ambient_authority()).map_err(|error| vec![no_path(&source, &error)])?;
+    let dir = Dir::open_ambient_dir(path, ambient_authority()).map_err(|error| no_path(&source, &error))?;
     // A release of packages only has no `jobs`.
     if !dir.exists("config/final.yml") && !dir.exists("jobs") {
         return Err(vec![no_release(&source)]);
     }
     let budget = Budget::new(Limits::default());
     let reader = Reader::new(&dir, Files::new(Naming::Directory(source)), &budget);
-    let files = source_files(reader).map_err(|error| vec![error])?;
+    let files = source_files(reader)?;
     Ok((source::read(&files, name, sources)?, files))
 }
 

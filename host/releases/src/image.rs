@@ -52,7 +52,7 @@ impl Image<'_> {
         sources: &mut Sources,
         tell: &mut dyn FnMut(u64),
     ) -> Result<Vec<Release>, Vec<Diagnostic>> {
-        let (files, reference) = self.files(tell).map_err(|error| vec![error])?;
+        let (files, reference) = self.files(tell)?;
         let known = reference.as_deref().and_then(release_of);
         image::read(&files, JOBS_SRC, name, known, sources)
     }

@@ -55,7 +55,7 @@ impl Packed {
         let file = File::open(path).map_err(fail)?;
         let budget = Budget::new(LIMITS);
         let reader = file.try_clone().map_err(fail)?;
-        let parts = tarball::parts(reader, &source, &budget, tell).map_err(|error| vec![error])?;
+        let parts = tarball::parts(reader, &source, &budget, tell)?;
         let assembled = tarball::assemble(&parts, &source, name, &budget, sources)?;
         check(&assembled.manifest).map_err(|error| {
             sources.add_document(assembled.manifest.document.clone(), false);

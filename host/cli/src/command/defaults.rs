@@ -66,7 +66,7 @@ pub fn beside(manifest: &Path) -> Option<PathBuf> {
 /// # Errors
 /// All errors in it: not a map, unknown keys, values of another type.
 pub fn read(path: &Path, sources: &mut Sources) -> Result<(Defaults, Diagnostic), Vec<Diagnostic>> {
-    let document = inputs::yaml_file(path, sources).map_err(|error| vec![*error])?;
+    let document = inputs::yaml_file(path, sources)?;
     let directory = path.parent().unwrap_or(Path::new(""));
     let (defaults, used) = defaults(&document, directory)?;
     let message = format!("using options from {FILE}: {}", used.join(", "));

@@ -7,7 +7,7 @@ use boson_commands::memory;
 use boson_commands::output::{self, Color};
 use boson_pipeline::report::Sources;
 use boson_pipeline::stage::{Named, VariableRules};
-use boson_pipeline::{Diagnostic, Stage, StageError, Stages};
+use boson_pipeline::{Diagnostic, Stage, Stages};
 use boson_plugin_tools::plugin_arguments::PluginArguments;
 use boson_plugin_tools::plugins;
 use clap::Args;
@@ -80,8 +80,7 @@ fn wanted(
     let read = variables::read(manifest, &variables, sources)?;
     let document = read.apply(&plugins, sources, warnings)?;
     let named = Named::new(read.name(), &document);
-    let planned = plugins.plan(named, VariableRules::Director);
-    let (plan, reported) = planned.map_err(StageError::into_diagnostics)?;
+    let (plan, reported) = plugins.plan(named, VariableRules::Director)?;
     warnings.extend(reported);
     let definitions = plan.definitions.into_iter();
     Ok(Wanted {

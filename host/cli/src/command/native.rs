@@ -45,7 +45,7 @@ fn of_path(path: &Path, sources: &mut Sources) -> Result<Vec<Document>, Vec<Diag
     if !path.is_dir() {
         return of_file(path, sources);
     }
-    let unreadable = |error| vec![*files::unreadable(&files::name(path), &error)];
+    let unreadable = |error| files::unreadable(&files::name(path), &error);
     let mut paths = Vec::new();
     for entry in fs::read_dir(path).map_err(unreadable)? {
         let path = entry.map_err(unreadable)?.path();
@@ -64,7 +64,7 @@ fn of_path(path: &Path, sources: &mut Sources) -> Result<Vec<Document>, Vec<Diag
 
 fn of_file(path: &Path, sources: &mut Sources) -> Result<Vec<Document>, Vec<Diagnostic>> {
     let name = files::name(path);
-    let bytes = files::read(path).map_err(|error| vec![*error])?;
+    let bytes = files::read(path)?;
     let texts = match String::from_utf8(bytes) {
         Ok(text) => parts(&text),
         Err(error) => vec![error.into_bytes()],

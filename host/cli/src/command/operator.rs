@@ -231,7 +231,7 @@ pub fn run(arguments: &OperatorArguments, color: Color) -> Result<(), ExitError>
     let loaded = plugins::prepare_within(&budget, &arguments.plugins, &Stage::ALL, &mut sources);
     let loaded = loaded.and_then(|plugins| {
         let rules = Loaded::new(plugins, signatures.clone(), Arc::new(Metrics::default()));
-        let rules = rules.map_err(|failure| vec![failure.diagnostic()])?;
+        let rules = rules.map_err(|failure| failure.diagnostic())?;
         Ok((rules, arguments.allowed.permissions()?))
     });
     let (rules, permissions) = loaded.map_err(|errors| arguments.plugins.failed(&errors, &sources, color))?;

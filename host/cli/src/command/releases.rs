@@ -35,7 +35,7 @@ pub fn read(
             Err(some) => errors.extend(some),
         }
         // Before the next one is read.
-        release::check_all(&releases, most).map_err(|error| vec![error])?;
+        release::check_all(&releases, most)?;
     }
     sources.add_releases(&releases);
     if errors.is_empty() { Ok(releases) } else { Err(errors) }

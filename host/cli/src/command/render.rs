@@ -85,9 +85,7 @@ fn one_job(
     };
     let release = boson_releases::read_noting(path, None, sources, &mut |_| {})?;
     let job = job(&release, name)?;
-    let context = inputs::secret_file(context, sources)
-        .map_err(|error| vec![*error])?
-        .tree;
+    let context = inputs::secret_file(context, sources)?.tree;
     let wanted: Vec<_> = job
         .templates
         .iter()

@@ -79,7 +79,7 @@ pub fn run(arguments: &RollbackArguments, color: Color) -> Result<(), ExitError>
 fn inputs(contents: &Contents) -> Result<(Given, AppliedConfigs), Vec<Diagnostic>> {
     let manifest = &contents.manifest;
     let given = Given {
-        manifest: yaml::read(&manifest.name, &manifest.text).map_err(|error| vec![error])?,
+        manifest: yaml::read(&manifest.name, &manifest.text)?,
         ops: documents(&contents.ops)?,
         is_secret: false,
         values: Some(Table::fold(trees(&contents.values))?),

@@ -16,7 +16,7 @@ use boson_pipeline::variables::{
     self, AskAddresses, CheckAhead, FilePath, Inputs, Interpolation, Options, Sources, Store, Table,
 };
 use boson_pipeline::yaml::Document;
-use boson_pipeline::{Diagnostic, StageError, Stages};
+use boson_pipeline::{Diagnostic, Stages};
 use clap::Args;
 use std::cell::RefCell;
 use std::path::{Path, PathBuf};
@@ -396,23 +396,22 @@ impl Read {
         options: &Options,
         asked: &Asked<'_>,
     ) -> Result<(Interpolation, Vec<Diagnostic>), Vec<Diagnostic>> {
-        let one = |error: Box<Diagnostic>| vec![*error];
         if let Some(file) = &mut self.store_file {
-            file.lock().map_err(one)?;
+            file.lock()?;
         }
         for _ in 0..MAX_ATTEMPTS {
-            self.update().map_err(one)?;
+            self.update()?;
             let result = self.found(stages, document, options, asked);
             let Some(file) = &mut self.store_file else {
-                return result.map_err(StageError::into_diagnostics);
+                return Ok(result?);
             };
             // An editor, or bosh, does not respect the lock. Generated values stay in memory for the next attempt.
-            if self.store.changed() && file.has_changed().map_err(one)? {
+            if self.store.changed() && file.has_changed()? {
                 continue;
             }
-            file.write(&self.store).map_err(one)?;
+            file.write(&self.store)?;
             file.release();
-            return result.map_err(StageError::into_diagnostics);
+            return Ok(result?);
         }
         let message = "another program changed the vars store each time before values could be stored";
         Err(vec![

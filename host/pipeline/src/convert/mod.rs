@@ -231,7 +231,7 @@ impl Run<'_> {
             inputs.releases,
             inputs.external,
         );
-        let (resolved, reported) = gathered.map_err(StageError::into_diagnostics)?;
+        let (resolved, reported) = gathered?;
         self.done.diagnostics.extend(reported);
         // Refuses what is too large now: rendering it would take minutes.
         let secret = |group| plain::resolved::resolved_secret(names, group);

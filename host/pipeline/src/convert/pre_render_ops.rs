@@ -89,9 +89,7 @@ pub fn to_bpm(
             Some((job.job.clone(), copy.clone()))
         });
         let document = Tree::object().with(CONFIGS, configs.collect::<Tree>());
-        let (changed, notes) = operations
-            .apply(stages, &document)
-            .map_err(StageError::into_diagnostics)?;
+        let (changed, notes) = operations.apply(stages, &document)?;
         if nth == 0 {
             reported.extend(notes);
             reported.extend(operations.without_effect(&changed, jobs));
@@ -130,8 +128,7 @@ pub fn in_pod(
         return Ok(None);
     };
     let document = Tree::object().with(CONFIGS, configs.clone());
-    let changed = operations.apply(stages, &document);
-    let (changed, _) = changed.map_err(StageError::into_diagnostics)?;
+    let (changed, _) = operations.apply(stages, &document)?;
     Ok(Some(changed.get(CONFIGS).cloned().unwrap_or_default()))
 }
 

@@ -126,6 +126,12 @@ impl StageError {
     }
 }
 
+impl From<StageError> for Vec<Diagnostic> {
+    fn from(error: StageError) -> Self {
+        error.into_diagnostics()
+    }
+}
+
 /// Reply of a call.
 pub type Reply<T> = Result<(T, Vec<Diagnostic>), StageError>;
 

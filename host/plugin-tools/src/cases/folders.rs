@@ -50,7 +50,7 @@ pub fn read(folder: &Path) -> Result<Case, Box<Diagnostic>> {
 /// # Errors
 /// Everything that is wrong with them.
 pub fn read_all(directory: &Path) -> Result<Vec<(PathBuf, Case)>, Vec<Diagnostic>> {
-    let folders = below(directory).map_err(|error| vec![*error])?.into_iter();
+    let folders = below(directory)?.into_iter();
     all(folders.map(|folder| read(&folder).map(|case| (folder, case))))
 }
 

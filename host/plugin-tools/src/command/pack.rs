@@ -340,8 +340,8 @@ fn passed(directory: &Path, sandbox: &Sandbox, plugin: Plugin) -> Result<Vec<u8>
         .map(|(_, case)| case)
         .collect();
     let cases = cases::packed::of_stage(cases, plugin.stage);
-    let packed = cases::packed::pack(&cases).map_err(|error| vec![*error])?;
-    cases::pass(sandbox, &plugin, &cases, &cases::account("")).map_err(|error| vec![*error])?;
+    let packed = cases::packed::pack(&cases)?;
+    cases::pass(sandbox, &plugin, &cases, &cases::account(""))?;
     Ok(packed)
 }
 

@@ -232,8 +232,8 @@ fn load(
         .settings
         .as_ref()
         .map(|file| inputs::secret_file(file, sources));
-    let settings = settings.transpose().map_err(|error| vec![*error])?;
-    let sandbox = plugins::sandbox(Limits::default()).map_err(|failure| vec![failure.diagnostic()])?;
+    let settings = settings.transpose()?;
+    let sandbox = plugins::sandbox(Limits::default()).map_err(|failure| failure.diagnostic())?;
     let sandbox = sandbox.with_console(printed.console());
     let plugin = plugins::alone(&sandbox, &arguments.component, settings.as_ref())?;
     let cases = arguments

@@ -53,7 +53,7 @@ impl Shared {
         all.sort_by_key(|one| one.plugin.stage);
         let beside: Vec<(Shadow, String)> = shadows.iter().filter_map(|one| self.shadow(one, &all, place)).collect();
         let account = Account::new(place.0, self.sandbox.limits().conversion_fuel);
-        let stages = stages(&self.sandbox, account, &all, place).map_err(|failure| vec![failure.diagnostic()])?;
+        let stages = stages(&self.sandbox, account, &all, place).map_err(|failure| failure.diagnostic())?;
         Ok(shadowed(Arc::new(stages), all, beside, reported))
     }
 

@@ -35,7 +35,7 @@ impl Verdicts {
         }
         let document = plugin_settings::document(&settings.document, &settings.tree);
         let found = sandbox.check_settings(plugin, &document);
-        let found = found.map_err(|failure| vec![failure.diagnostic()])?;
+        let found = found.map_err(|failure| failure.diagnostic())?;
         let mut known = known();
         if known.len() >= MAX_REMEMBERED_SETTINGS {
             known.clear();

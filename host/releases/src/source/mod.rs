@@ -86,20 +86,19 @@ impl Source {
     /// # Errors
     /// All errors in it.
     pub fn folder(path: &Path, name: Option<&str>, sources: &mut Sources) -> Result<Self, Vec<Diagnostic>> {
-        let one = |error: Diagnostic| vec![error];
-        let folder = Folder::open(path).map_err(one)?;
+        let folder = Folder::open(path)?;
         let (mut release, files) = crate::detect::repository(path, name, sources)?;
-        let mut packages = Packages::new(&folder).map_err(one)?.read()?;
+        let mut packages = Packages::new(&folder)?.read()?;
         let mut warnings = Vec::new();
         unpack::compare(&mut packages, &mut warnings)?;
         let (all, contents): (Vec<Package>, Vec<(String, Content)>) = packages
             .into_iter()
             .map(|(package, content)| (package.clone(), (package.name, content)))
             .unzip();
-        release.version = Some(version::version(&folder, &release, &files, &all).map_err(one)?);
+        release.version = Some(version::version(&folder, &release, &files, &all)?);
         let jobs = version::archived(&release, &files);
         Ok(Self {
-            packages: order::needed(all, &release).map_err(one)?,
+            packages: order::needed(all, &release)?,
             release,
             jobs,
             store: Store::Folder {
@@ -115,7 +114,6 @@ impl Source {
     /// # Errors
     /// All errors in them.
     pub fn tarball(packed: Packed, tell: &mut dyn FnMut(u64)) -> Result<Self, Vec<Diagnostic>> {
-        let one = |error: Diagnostic| vec![error];
         let tree = &packed.manifest().document.tree;
         let listed = packed.packages().iter().zip(tree.items("packages"));
         let mut all: Vec<Package> = listed
@@ -125,9 +123,9 @@ impl Source {
             })
             .collect();
         let mut warnings = Vec::new();
-        unpack::compare_tarball(&packed, &mut all, &mut warnings, tell).map_err(one)?;
+        unpack::compare_tarball(&packed, &mut all, &mut warnings, tell)?;
         Ok(Self {
-            packages: order::needed(all, packed.release()).map_err(one)?,
+            packages: order::needed(all, packed.release())?,
             release: packed.release().clone(),
             jobs: packed.jobs().clone(),
             store: Store::Tarball(Box::new(packed)),

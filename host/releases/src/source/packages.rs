@@ -56,7 +56,7 @@ impl<'f> Packages<'f> {
     /// # Errors
     /// All errors in them.
     pub fn read(&self) -> Result<Vec<(Package, Content)>, Vec<Diagnostic>> {
-        let directories = self.folder.directories("packages").map_err(|error| vec![error])?;
+        let directories = self.folder.directories("packages")?;
         let one = |directory: &String| self.one(&format!("packages/{directory}"));
         let mut packages = all(directories.iter().map(one))?;
         packages.sort_by(|a, b| a.0.name.cmp(&b.0.name));

@@ -32,7 +32,6 @@ impl Source {
     /// # Errors
     /// Files are missing or damaged, or an error of `visit`.
     pub fn unpack(&self, wanted: &BTreeSet<&str>, visit: &mut VisitFile<'_>) -> Result<(), Vec<Diagnostic>> {
-        let one = |error: Diagnostic| vec![error];
         let packages = || {
             self.packages
                 .iter()
@@ -50,7 +49,7 @@ impl Source {
                     },
                     &mut |_| {},
                 )
-                .map_err(one),
+                .map_err(|error| vec![error]),
             Store::Folder { folder, contents } => {
                 let missing: Vec<Diagnostic> = packages()
                     .filter_map(|package| contents.get(&package.name))
@@ -67,12 +66,12 @@ impl Source {
                     match contents.get(&package.name) {
                         Some(Content::Files(files)) => {
                             for file in files {
-                                copy(folder, package, file, visit).map_err(one)?;
+                                copy(folder, package, file, visit)?;
                             }
                         }
                         Some(Content::Archive { archive, digests }) => {
                             let mut pass = |item: &Item, data: &mut dyn Read| visit(package, item, data);
-                            verified(archive, digests, &mut pass).map_err(one)?;
+                            verified(archive, digests, &mut pass)?;
                         }
                         _ => {}
                     }
@@ -218,7 +217,7 @@ pub fn compare(packages: &mut [(Package, Content)], warnings: &mut Vec<Diagnosti
         let name = archive.display().to_string();
         let mut comparison = Comparison::new(package);
         let mut add = |item: &Item, data: &mut dyn Read| comparison.add(item, data, &name);
-        verified(archive, digests, &mut add).map_err(|error| vec![error])?;
+        verified(archive, digests, &mut add)?;
         comparison.finish(package, &name, warnings);
     }
     Ok(())

@@ -34,7 +34,7 @@ impl Entry {
 /// # Errors
 /// It is not a map.
 pub fn of_vars_store(document: &Document) -> Result<Vec<Entry>, Vec<Diagnostic>> {
-    let store = Store::read(document).map_err(|error| vec![error])?;
+    let store = Store::read(document)?;
     let entry = |name: &str| {
         Some(Entry {
             name: name.to_string(),

@@ -70,14 +70,13 @@ impl ImportOptions {
     /// A file cannot be read, or a value cannot be imported.
     pub fn read(&self, wanted: Option<&Wanted>, sources: &mut Sources) -> Result<Drafts, Vec<Diagnostic>> {
         // Names of Secrets do not depend on the namespace.
-        let names = Names::new(&self.deployment, "", "").map_err(|error| vec![draft::unnamed(&error)])?;
-        let one = |error: Box<Diagnostic>| vec![*error];
+        let names = Names::new(&self.deployment, "", "").map_err(|error| draft::unnamed(&error))?;
         let mut entries = Vec::new();
         for file in &self.files.vars_stores {
-            entries.extend(input::of_vars_store(&inputs::secret_file(file, sources).map_err(one)?)?);
+            entries.extend(input::of_vars_store(&inputs::secret_file(file, sources)?)?);
         }
         for file in &self.files.credhub_exports {
-            let document = inputs::secret_file(file, sources).map_err(one)?;
+            let document = inputs::secret_file(file, sources)?;
             entries.extend(input::of_credhub_export(&document, &self.deployment)?);
         }
         draft::drafts(&entries, wanted, &names)

@@ -155,7 +155,7 @@ fn converted(
         manifest: document,
         values: manifest.values,
         secrets: manifest.secrets,
-        blames: blames.map_err(|error| vec![*error])?,
+        blames: blames?,
     })
 }
 

@@ -230,7 +230,7 @@ fn assembled(site: &Site, read: &Read, base: &Base, bar: &Bar) -> Result<(Image,
         stemcell: &read.stemcell.text(),
     };
     let mut tell = |bytes: u64| bar.set(bytes, None);
-    let image = build(&ingredients, &site.cache.join("layers"), &site.pool, &mut tell).map_err(|error| vec![error])?;
+    let image = build(&ingredients, &site.cache.join("layers"), &site.pool, &mut tell)?;
     let made = Made {
         name: image.name.clone(),
         digest: image.manifest.digest.to_string(),

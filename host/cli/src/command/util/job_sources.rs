@@ -29,9 +29,9 @@ impl JobSources {
         let Some(file) = file else {
             return Ok(Self::Copied(directory.into()));
         };
-        let bytes = files::read(file).map_err(|error| vec![*error])?;
+        let bytes = files::read(file)?;
         let mut releases = Vec::new();
-        for (name, files) in read(&bytes, RELEASES).map_err(|_| vec![damaged(file)])? {
+        for (name, files) in read(&bytes, RELEASES).map_err(|_| damaged(file))? {
             releases.extend(image::read(&files, &root(&name), Some(&name), None, sources)?);
         }
         Ok(Self::Mounted(releases))

@@ -20,8 +20,8 @@ use std::path::Path;
 /// # Errors
 /// It cannot be read, or is not YAML.
 pub fn document(path: &Path, name: &str, sources: &mut Sources) -> Result<Document, Vec<Diagnostic>> {
-    let bytes = files::read(path).map_err(|error| vec![*error])?;
-    let document = stored_documents::read(name, &bytes).map_err(|error| vec![error])?;
+    let bytes = files::read(path)?;
+    let document = stored_documents::read(name, &bytes)?;
     sources.add_document(document.clone(), true);
     Ok(document)
 }
@@ -34,8 +34,8 @@ pub fn links(path: Option<&Path>) -> Result<External, Vec<Diagnostic>> {
     let Some(path) = path else {
         return Ok(External::default());
     };
-    let bytes = files::read(path).map_err(|error| vec![*error])?;
-    let document = stored_documents::read(&files::name(path), &bytes).map_err(|error| vec![error])?;
+    let bytes = files::read(path)?;
+    let document = stored_documents::read(&files::name(path), &bytes)?;
     Ok(external::read(&document.tree))
 }
 
@@ -50,7 +50,7 @@ pub fn values(folder: Option<&Path>) -> Result<(Vec<Held>, Values), Vec<Diagnost
         .flat_map(|folder| Origin::ALL.map(|origin| (folder, origin)))
     {
         let place = folder.join(origin.folder());
-        for variable in names(&place).map_err(|error| vec![unreadable(&place, &error)])? {
+        for variable in names(&place).map_err(|error| unreadable(&place, &error))? {
             let data = entries(&place.join(&variable))?;
             held.extend(Held::found(origin, &variable, data));
         }
@@ -71,9 +71,9 @@ pub fn releases(folder: &Path, sources: &mut Sources) -> Result<Vec<Release>, Ve
 }
 
 fn entries(folder: &Path) -> Result<BTreeMap<String, Vec<u8>>, Vec<Diagnostic>> {
-    let names = names(folder).map_err(|error| vec![unreadable(folder, &error)])?;
+    let names = names(folder).map_err(|error| unreadable(folder, &error))?;
     let entry = |name: String| {
-        let bytes = files::read(&folder.join(&name)).map_err(|error| vec![*error])?;
+        let bytes = files::read(&folder.join(&name))?;
         Ok((name, bytes))
     };
     names.into_iter().map(entry).collect()

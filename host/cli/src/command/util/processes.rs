@@ -77,7 +77,7 @@ pub fn description(
         return Ok((String::new(), Tree::Null));
     };
     let name = format!("{}/{} (rendered)", files.name, Job::BPM);
-    let document = yaml::read_as(Dialect::Bpm, &name, &file.content).map_err(|error| vec![error])?;
+    let document = yaml::read_as(Dialect::Bpm, &name, &file.content)?;
     let tree = document.tree.clone();
     sources.add_document(document, true);
     Ok((name, tree))

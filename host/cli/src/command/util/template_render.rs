@@ -93,8 +93,7 @@ fn template_render(
     arguments: &TemplateRenderArguments,
     sources: &mut Sources,
 ) -> Result<Vec<Diagnostic>, Vec<Diagnostic>> {
-    let one = |diagnostic: Box<Diagnostic>| vec![*diagnostic];
-    let manifest = inputs::mounted(&arguments.manifest, sources).map_err(one)?;
+    let manifest = inputs::mounted(&arguments.manifest, sources)?;
     // The operator has warned about settings when it loaded the plugin.
     let stages = pre_render_ops::stages(Stage::Render, pre_render_ops::are_in_pod(&manifest));
     let plugins = plugins::prepare(&arguments.plugins, &stages, sources)?;
@@ -117,9 +116,9 @@ fn template_render(
                 has_server: arguments.pod_dns,
             },
         );
-        reported.extend(named.map_err(|error| vec![*error])?);
+        reported.extend(named?);
     }
-    write(arguments, &rendered).map_err(|error| vec![boson_commands::files::unwritable(&error)])?;
+    write(arguments, &rendered).map_err(|error| boson_commands::files::unwritable(&error))?;
     Ok(secrets.scrub(reported, sources))
 }
 
