@@ -2,7 +2,7 @@
 //! a command waits also 124 (timeout) and 130 (Ctrl-C); in pods of a conversion also 65 (your input, and the error was
 //! reported to the operator) and 75 (try again).
 
-use crate::output::{self, Color, OutputClosed};
+use crate::output::{self, Color, OutputClosedError};
 use boson_pipeline::Diagnostic;
 use boson_pipeline::report::Sources;
 use std::process::ExitCode;
@@ -34,7 +34,7 @@ pub enum ExitError {
 
 impl From<anyhow::Error> for ExitError {
     fn from(error: anyhow::Error) -> Self {
-        let of_output = |cause: &std::io::Error| cause.get_ref().is_some_and(|inner| inner.is::<OutputClosed>());
+        let of_output = |cause: &std::io::Error| cause.get_ref().is_some_and(|inner| inner.is::<OutputClosedError>());
         if error.chain().filter_map(|cause| cause.downcast_ref()).any(of_output) {
             Self::BrokenPipe
         } else {
@@ -99,7 +99,7 @@ mod tests {
 
     #[test]
     fn only_a_closed_output_is_no_error() {
-        let closed = Error::new(ErrorKind::BrokenPipe, OutputClosed);
+        let closed = Error::new(ErrorKind::BrokenPipe, OutputClosedError);
         let closed = Err::<(), _>(closed).context("cannot print").unwrap_err();
         assert!(matches!(ExitError::from(closed), ExitError::BrokenPipe));
         let connection = Error::from(ErrorKind::BrokenPipe);

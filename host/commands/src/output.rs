@@ -50,12 +50,12 @@ impl Color {
 /// The reader of standard output has closed it. Other streams, such as a connection to the API server, break, too.
 #[derive(Debug, thiserror::Error)]
 #[error("standard output is closed")]
-pub struct OutputClosed;
+pub struct OutputClosedError;
 
 /// Writes to standard output.
 ///
 /// # Errors
-/// The stream is closed ([`OutputClosed`]) or full.
+/// The stream is closed ([`OutputClosedError`]) or full.
 pub fn print(text: &str) -> std::io::Result<()> {
     write(text.as_bytes())
 }
@@ -63,12 +63,12 @@ pub fn print(text: &str) -> std::io::Result<()> {
 /// Writes bytes of another program to standard output.
 ///
 /// # Errors
-/// The stream is closed ([`OutputClosed`]) or full.
+/// The stream is closed ([`OutputClosedError`]) or full.
 pub fn write(bytes: &[u8]) -> std::io::Result<()> {
     let mut out = std::io::stdout().lock();
     let written = out.write_all(bytes).and_then(|()| out.flush());
     written.map_err(|error| match error.kind() {
-        ErrorKind::BrokenPipe => std::io::Error::new(ErrorKind::BrokenPipe, OutputClosed),
+        ErrorKind::BrokenPipe => std::io::Error::new(ErrorKind::BrokenPipe, OutputClosedError),
         _ => error,
     })
 }

@@ -22,9 +22,6 @@ const BEHIND: [&str; 3] = ["EndpointSlice", "Endpoints", "Pod"];
 /// How many objects without effect a warning names.
 const MAX_NAMED_OBJECTS: usize = 5;
 
-/// The links in these files, and warnings.
-pub type Links = Result<(External, Vec<Diagnostic>), Vec<Diagnostic>>;
-
 /// Reads files and directories.
 ///
 /// # Errors
@@ -103,7 +100,11 @@ fn parts(text: &str) -> Vec<Vec<u8>> {
 
 /// The links that the objects in these documents provide to a deployment, and those of the other deployments that its
 /// manifest names.
-pub fn links(documents: &[Document], deployment: &Deployment, manifest: &Tree) -> Links {
+pub fn links(
+    documents: &[Document],
+    deployment: &Deployment,
+    manifest: &Tree,
+) -> Result<(External, Vec<Diagnostic>), Vec<Diagnostic>> {
     let others = Others::of(manifest, deployment);
     let (mut objects, mut diagnostics) = (Vec::new(), Vec::new());
     for document in documents {

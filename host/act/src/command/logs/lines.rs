@@ -106,11 +106,11 @@ pub async fn last(access: &Access, instances: &[Instance], shown: &Shown) -> any
         let container = access.container(&source.pod, &source.container);
         let read = match access.cluster.log(container, &query).await {
             Ok(stream) => print_all(stream, &mut Position::default(), |line| shown.print(source, line)).await,
-            Err(error) => Err(Failure::Opening(error)),
+            Err(error) => Err(LogError::Opening(error)),
         };
         match read {
             Ok(()) => Ok(()),
-            Err(Failure::Opening(error)) if matches!(error.kind, ErrorKind::NotFound | ErrorKind::Refused(_)) => {
+            Err(LogError::Opening(error)) if matches!(error.kind, ErrorKind::NotFound | ErrorKind::Refused(_)) => {
                 // Its pod is gone, or it has not started yet.
                 output::complain(&format!("{} {}: it has no log\n", source.instance, source.container));
                 Ok(())
@@ -184,16 +184,16 @@ async fn follow_one(
             Ok(stream) => {
                 attempts = 0;
                 match print_all(stream, &mut position, |line| shown.print(&source, line)).await {
-                    Err(Failure::Printing(error)) => return Err(error),
+                    Err(LogError::Printing(error)) => return Err(error),
                     other => other.err(),
                 }
             }
             Err(error) if error.kind == ErrorKind::NotFound => return Ok(source),
-            Err(error) => Some(Failure::Opening(error)),
+            Err(error) => Some(LogError::Opening(error)),
         };
         match failure {
             // The container waits for its start.
-            Some(Failure::Opening(error)) if matches!(error.kind, ErrorKind::Refused(_)) => {}
+            Some(LogError::Opening(error)) if matches!(error.kind, ErrorKind::Refused(_)) => {}
             Some(failure) if attempts == MAX_ATTEMPTS || failure.is_forbidden() => {
                 return Err(failure.explained(access, container));
             }
@@ -208,15 +208,19 @@ async fn follow_one(
 }
 
 /// Why a log was not printed to its end.
-enum Failure {
-    Opening(Error),
-    Reading(std::io::Error),
-    Printing(anyhow::Error),
+#[derive(Debug, thiserror::Error)]
+enum LogError {
+    #[error(transparent)]
+    Opening(#[from] Error),
+    #[error(transparent)]
+    Reading(#[from] std::io::Error),
+    #[error(transparent)]
+    Printing(#[from] anyhow::Error),
 }
 
-// === impl Failure ===
+// === impl LogError ===
 
-impl Failure {
+impl LogError {
     fn is_forbidden(&self) -> bool {
         matches!(self, Self::Opening(error) if error.kind == ErrorKind::Forbidden)
     }
@@ -235,7 +239,7 @@ async fn print_all(
     mut stream: impl AsyncReadExt + Unpin,
     position: &mut Position,
     mut print: impl FnMut(&str) -> anyhow::Result<()>,
-) -> Result<(), Failure> {
+) -> Result<(), LogError> {
     let (mut text, mut lines, mut part) = (LogText::from(*position), Lines::default(), vec![0; PART_BYTES]);
     let ended = loop {
         match stream.read(&mut part).await {
@@ -244,15 +248,15 @@ async fn print_all(
                 let new = text.text_of(&part[..count]);
                 *position = text.position;
                 for line in lines.push(&new) {
-                    print(&line).map_err(Failure::Printing)?;
+                    print(&line)?;
                 }
             }
-            Err(error) => break Err(Failure::Reading(error)),
+            Err(error) => break Err(LogError::Reading(error)),
         }
     };
     // Its time has been read: it does not come again.
     if let Some(line) = lines.end() {
-        print(&line).map_err(Failure::Printing)?;
+        print(&line)?;
     }
     ended
 }

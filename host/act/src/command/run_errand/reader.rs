@@ -30,10 +30,14 @@ pub struct Readers {
 }
 
 /// Why a log could not be read further.
-enum Stop {
+#[derive(Debug, thiserror::Error)]
+enum ReadError {
+    #[error("the connection was lost")]
     Connection,
-    Api(Error),
-    File(anyhow::Error),
+    #[error(transparent)]
+    Api(#[from] Error),
+    #[error(transparent)]
+    File(#[from] anyhow::Error),
 }
 
 // === impl Readers ===
@@ -102,9 +106,9 @@ async fn read(access: Arc<Access>, logs: Arc<Mutex<Logs>>, source: Source) -> an
         position = text.position;
         match stopped {
             Ok(()) if is_last => return Ok(()),
-            Err(Stop::File(error)) => return Err(error),
-            Err(Stop::Api(error)) if error.kind == ErrorKind::Forbidden => return Err(access.explained(error)),
-            Err(Stop::Api(error)) if is_last && last_attempts >= MAX_LAST_ATTEMPTS => return Err(error.into()),
+            Err(ReadError::File(error)) => return Err(error),
+            Err(ReadError::Api(error)) if error.kind == ErrorKind::Forbidden => return Err(access.explained(error)),
+            Err(ReadError::Api(error)) if is_last && last_attempts >= MAX_LAST_ATTEMPTS => return Err(error.into()),
             Err(_) if is_last && last_attempts >= MAX_LAST_ATTEMPTS => return Ok(()),
             Ok(()) | Err(_) => {}
         }
@@ -120,7 +124,7 @@ async fn copy(
     source: &Source,
     progress: Progress,
     text: &mut LogText,
-) -> Result<(), Stop> {
+) -> Result<(), ReadError> {
     let query = LogParams {
         follow: progress == Progress::Runs,
         previous: progress == Progress::Restarted,
@@ -129,16 +133,15 @@ async fn copy(
         ..LogParams::default()
     };
     let container = access.container(&source.pod, &source.container);
-    let mut stream = access.cluster.log(container, &query).await.map_err(Stop::Api)?;
+    let mut stream = access.cluster.log(container, &query).await?;
     loop {
-        let chunk = stream.fill_buf().await.map_err(|_| Stop::Connection)?;
+        let chunk = stream.fill_buf().await.map_err(|_| ReadError::Connection)?;
         if chunk.is_empty() {
             return Ok(());
         }
         let new = text.text_of(chunk);
         let read = chunk.len();
         stream.consume_unpin(read);
-        let added = logs.lock().add(&source.container, &new, source.shown);
-        added.map_err(Stop::File)?;
+        logs.lock().add(&source.container, &new, source.shown)?;
     }
 }

@@ -4,7 +4,7 @@
 use super::ConvertArguments;
 use crate::codes;
 use crate::command::configs::Configs;
-use crate::command::native::{self, Links};
+use crate::command::native;
 use crate::command::releases;
 use crate::command::variables::{self, Asked, Manifest, Read};
 use boson_commands::memory;
@@ -18,7 +18,7 @@ use boson_pipeline::convert::{self, Conversion, Inputs};
 use boson_pipeline::release::Release;
 use boson_pipeline::report::Sources;
 use boson_pipeline::scrub::{Filter, Secrets};
-use boson_pipeline::stage::{Addresses, Deployment, LinksRequest, Named, Reply};
+use boson_pipeline::stage::{Addresses, Deployment, External, LinksRequest, Named, Reply};
 use boson_pipeline::variables::Options;
 use boson_pipeline::yaml::Document;
 use boson_pipeline::{Diagnostic, Stage, StageError, Stages, external};
@@ -284,7 +284,11 @@ impl Site<'_> {
     }
 
     /// The links from outside of the deployment.
-    fn links(&self, deployment: &Deployment, manifest: &Tree) -> Links {
+    fn links(
+        &self,
+        deployment: &Deployment,
+        manifest: &Tree,
+    ) -> Result<(External, Vec<Diagnostic>), Vec<Diagnostic>> {
         let found = native::links(&self.natives, deployment, manifest)?;
         if let Watching::Calls(recording) = self.watching {
             recording.hide(external::secrets(&found.0));

@@ -1,6 +1,6 @@
 //! Releases that were read, and the build contexts of source releases, for other builders.
 
-use super::Report;
+use super::ImageError;
 use super::blocking::blocking;
 use boson_compile::{Whole, codes};
 use boson_images::{Pool, Stemcell};
@@ -28,7 +28,7 @@ impl Read {
     ///
     /// # Errors
     /// The release is compiled; sources are missing; the disk is full.
-    pub async fn write_context(self, stemcell_image: String, out: PathBuf, pool: Pool) -> Result<String, Report> {
+    pub async fn write_context(self, stemcell_image: String, out: PathBuf, pool: Pool) -> Result<String, ImageError> {
         blocking(move || {
             let Opened::Source(source) = &self.opened else {
                 return Err(compiled(&self.name).into());
@@ -39,7 +39,7 @@ impl Read {
                 stemcell: &self.stemcell.text(),
                 name: &self.name,
             };
-            boson_compile::write(&whole, &out, &pool).map_err(Report::of)?;
+            boson_compile::write(&whole, &out, &pool).map_err(ImageError::of)?;
             Ok(self.name)
         })
         .await

@@ -1,6 +1,6 @@
 //! Builds and delivers one image.
 
-use super::Report;
+use super::ImageError;
 use super::base::{self, credentials};
 use super::blocking::blocking;
 use super::context::{Read, among};
@@ -50,7 +50,7 @@ pub struct Made {
 ///
 /// # Errors
 /// All errors in the release; or an error of a server, a registry or the disk.
-pub async fn image(site: &Arc<Site>, selected: &Arc<Selected>) -> Result<Made, Report> {
+pub async fn image(site: &Arc<Site>, selected: &Arc<Selected>) -> Result<Made, ImageError> {
     let bar = site.bars.bar(&selected.title);
     let known = selected.wanted.as_ref().map(|wanted| wanted.image.clone());
     if let Some(made) = present(site, known.as_deref(), &bar).await? {
@@ -128,13 +128,13 @@ async fn read(
     path: PathBuf,
     title: Option<String>,
     bar: &Bar,
-) -> Result<(Read, Vec<Diagnostic>), Report> {
+) -> Result<(Read, Vec<Diagnostic>), ImageError> {
     bar.phase("reading", None);
     let (site, selected) = (site.clone(), selected.clone());
     blocking(move || {
         let mut sources = Sources::default();
         let opened = opened(&site, &selected, &path, title.as_deref(), &mut sources);
-        opened.map_err(|diagnostics| Report { diagnostics, sources })
+        opened.map_err(|diagnostics| ImageError { diagnostics, sources })
     })
     .await
 }
@@ -204,10 +204,10 @@ fn other_version(wanted: &boson_images::Wanted, found: &str) -> Diagnostic {
 }
 
 /// The image, and what is said about it.
-async fn built(site: &Arc<Site>, read: Read, base: Arc<Base>, bar: &Bar) -> Result<(Image, Made), Report> {
+async fn built(site: &Arc<Site>, read: Read, base: Arc<Base>, bar: &Bar) -> Result<(Image, Made), ImageError> {
     bar.phase("building", None);
     let (site, bar) = (site.clone(), bar.clone());
-    blocking(move || assembled(&site, &read, &base, &bar).map_err(Report::of)).await
+    blocking(move || assembled(&site, &read, &base, &bar).map_err(ImageError::of)).await
 }
 
 fn assembled(site: &Site, read: &Read, base: &Base, bar: &Bar) -> Result<(Image, Made), Vec<Diagnostic>> {

@@ -120,14 +120,14 @@ fn builder(text: &str) -> Result<Choice, String> {
 }
 
 /// Diagnostics, and the documents that they are about.
-pub(super) struct Report {
+pub(super) struct ImageError {
     diagnostics: Vec<Diagnostic>,
     sources: Sources,
 }
 
-// === impl Report ===
+// === impl ImageError ===
 
-impl Report {
+impl ImageError {
     fn of(diagnostics: Vec<Diagnostic>) -> Self {
         Self {
             diagnostics,
@@ -136,7 +136,7 @@ impl Report {
     }
 }
 
-impl From<Diagnostic> for Report {
+impl From<Diagnostic> for ImageError {
     fn from(diagnostic: Diagnostic) -> Self {
         Self::of(vec![diagnostic])
     }
@@ -239,14 +239,14 @@ fn line(made: &making::Made) -> String {
     }
 }
 
-async fn one(site: Arc<Site>, selected: Selected) -> (Arc<Selected>, Result<making::Made, Report>) {
+async fn one(site: Arc<Site>, selected: Selected) -> (Arc<Selected>, Result<making::Made, ImageError>) {
     let selected = Arc::new(selected);
     let made = making::image(&site, &selected).await;
     (selected, made)
 }
 
 /// Errors without a place are shown at the release's entry in the manifest.
-fn placed(mut report: Report, selected: &Selected) -> Report {
+fn placed(mut report: ImageError, selected: &Selected) -> ImageError {
     if let Some((document, pointer)) = &selected.place {
         for error in report
             .diagnostics

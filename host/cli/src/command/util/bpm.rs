@@ -1,7 +1,7 @@
 //! `host util bpm`: renders the templates of an instance group, and outputs the files that shape its pods; the job
 //! bpm-configs runs it.
 
-use super::leaving::{Leaving, Outcome};
+use super::leaving::Leaving;
 use super::mounted;
 use super::own_deployment::OwnDeployment;
 use boson_commands::exit::ExitError;
@@ -53,7 +53,11 @@ pub fn run(arguments: &BpmArguments, color: Color) -> Result<(), ExitError> {
     leaving.leave(outcome, warnings, &sources, &arguments.manifest_name, color)
 }
 
-fn render(arguments: &BpmArguments, sources: &mut Sources, warnings: &mut Vec<Diagnostic>) -> Outcome {
+fn render(
+    arguments: &BpmArguments,
+    sources: &mut Sources,
+    warnings: &mut Vec<Diagnostic>,
+) -> Result<Texts, Vec<Diagnostic>> {
     let (_, values) = mounted::values(arguments.values.as_deref())?;
     let mut secrets = values.secrets();
     let name = arguments.resolved.display().to_string();

@@ -1,11 +1,11 @@
 //! `host util interpolate`: puts the values of variables into the manifest; the job var-interpolation runs it.
 
-use super::leaving::{Leaving, Outcome};
+use super::leaving::Leaving;
 use super::mounted;
 use super::own_deployment::OwnDeployment;
 use boson_commands::exit::ExitError;
 use boson_commands::output::{self, Color};
-use boson_pipeline::convert::stored_documents;
+use boson_pipeline::convert::stored_documents::{self, Texts};
 use boson_pipeline::report::Sources;
 use boson_pipeline::stage::Named;
 use boson_pipeline::variables;
@@ -63,7 +63,11 @@ fn is_outdated(arguments: &InterpolateArguments) -> bool {
     }
 }
 
-fn interpolate(arguments: &InterpolateArguments, sources: &mut Sources, warnings: &mut Vec<Diagnostic>) -> Outcome {
+fn interpolate(
+    arguments: &InterpolateArguments,
+    sources: &mut Sources,
+    warnings: &mut Vec<Diagnostic>,
+) -> Result<Texts, Vec<Diagnostic>> {
     let (_, values) = mounted::values(Some(&arguments.values))?;
     let secrets = values.secrets();
     let manifest = mounted::document(&arguments.manifest, &arguments.manifest_name, sources)?;

@@ -24,9 +24,6 @@ pub struct Leaving {
     report_limit: usize,
 }
 
-/// The result of a command: texts for a Secret, or errors.
-pub type Outcome = Result<Texts, Vec<Diagnostic>>;
-
 // === impl Leaving ===
 
 impl Leaving {
@@ -34,7 +31,7 @@ impl Leaving {
     /// the operator knows, so the operator adds the places in it.
     pub fn leave(
         &self,
-        outcome: Outcome,
+        outcome: Result<Texts, Vec<Diagnostic>>,
         warnings: Vec<Diagnostic>,
         sources: &Sources,
         manifest: &str,

@@ -1,7 +1,7 @@
 //! `host util persist-output`: makes Secrets from the output files of the other containers of its pod, when each
 //! container has ended.
 
-use anyhow::Context;
+use anyhow::{Context, anyhow};
 use boson_cluster::client::{Cluster, Connection, ErrorKind, connect};
 use boson_commands::exit::{self, ExitError};
 use boson_commands::output::{self, Color};
@@ -44,18 +44,21 @@ pub struct PersistOutputArguments {
 }
 
 /// Why it ended before all output was stored.
+#[derive(Debug, thiserror::Error)]
 enum PersistError {
     /// A container's output is invalid.
-    Wrong(Box<Diagnostic>),
+    #[error("{}", .0.message)]
+    Invalid(Box<Diagnostic>),
     /// An error of the API server, or the pod was stopped.
-    Other(anyhow::Error),
+    #[error(transparent)]
+    Other(#[from] anyhow::Error),
 }
 
 pub fn run(arguments: &PersistOutputArguments, color: Color) -> Result<(), ExitError> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     match runtime.block_on(persist(arguments)) {
         Ok(()) => Ok(()),
-        Err(PersistError::Wrong(error)) => {
+        Err(PersistError::Invalid(error)) => {
             let errors = [*error];
             output::show(&errors, &Sources::default(), color);
             leave(
@@ -86,21 +89,15 @@ async fn persist(arguments: &PersistOutputArguments) -> Result<(), PersistError>
             codes::OUTPUT_ORDER,
             "the instructions in BOSON_OUTPUT are not valid for this program",
         );
-        PersistError::Wrong(Box::new(error.help("use an operator and an image of the same version")))
+        PersistError::Invalid(Box::new(error.help("use an operator and an image of the same version")))
     })?;
-    let client = connect(&Connection::Default)
-        .await
-        .map_err(|error| PersistError::Other(anyhow::Error::msg(error)))?;
+    let client = connect(&Connection::Default).await.map_err(anyhow::Error::msg)?;
     let cluster = Cluster::new(client, Arc::default());
     // The first process of a container gets no SIGTERM without a handler.
-    let mut stop = signal(SignalKind::terminate())
-        .context("no signals")
-        .map_err(PersistError::Other)?;
+    let mut stop = signal(SignalKind::terminate()).context("no signals")?;
     tokio::select! {
         done = all(arguments, &cluster, &order) => done,
-        _ = stop.recv() => {
-            Err(PersistError::Other(anyhow::anyhow!("the pod was stopped before all of its containers had ended")))
-        }
+        _ = stop.recv() => Err(anyhow!("the pod was stopped before all of its containers had ended").into()),
     }
 }
 
@@ -119,7 +116,7 @@ async fn all(arguments: &PersistOutputArguments, cluster: &Cluster, order: &Orde
                     }
                 }
             }
-            Ok(None) => return Err(PersistError::Other(anyhow::anyhow!("the pod was deleted"))),
+            Ok(None) => return Err(anyhow!("the pod was deleted").into()),
             Err(error) if failures >= MAX_FAILURES => return Err(PersistError::Other(error.into())),
             Err(_) => failures += 1,
         }
@@ -161,18 +158,18 @@ async fn container_output(
                 codes::OUTPUT_MISSING,
                 format!("the container ended without writing {place}"),
             );
-            return Err(PersistError::Wrong(Box::new(
+            return Err(PersistError::Invalid(Box::new(
                 error.help(format!("write it to {DIRECTORY}/{name}")),
             )));
         };
-        for wanted in secrets(&place, &bytes, &order.output, asked).map_err(PersistError::Wrong)? {
+        for wanted in secrets(&place, &bytes, &order.output, asked).map_err(PersistError::Invalid)? {
             keep(cluster, &arguments.namespace, &order.owner, &wanted)
                 .await
                 .map_err(|failure| match failure {
-                    KeepError::Foreign(error) => PersistError::Wrong(error),
+                    KeepError::Foreign(error) => PersistError::Invalid(error),
                     KeepError::Api(error) if matches!(error.kind, ErrorKind::Refused(_)) => {
                         let what = format!("{place}: {error}");
-                        PersistError::Wrong(Box::new(Diagnostic::error(codes::OUTPUT_REFUSED, what)))
+                        PersistError::Invalid(Box::new(Diagnostic::error(codes::OUTPUT_REFUSED, what)))
                     }
                     KeepError::Api(error) => PersistError::Other(error.into()),
                 })?;
@@ -185,7 +182,7 @@ async fn container_output(
 fn read(place: &str, path: &Path) -> Result<Option<Vec<u8>>, PersistError> {
     let unreadable = |error: std::io::Error| {
         let error = Diagnostic::error(codes::OUTPUT_UNREADABLE, format!("cannot read {place}: {error}"));
-        PersistError::Wrong(Box::new(error))
+        PersistError::Invalid(Box::new(error))
     };
     let file = match File::open(path) {
         Ok(file) => file,
@@ -201,7 +198,7 @@ fn read(place: &str, path: &Path) -> Result<Option<Vec<u8>>, PersistError> {
             codes::OUTPUT_TOO_LARGE,
             format!("{place} has more than {MAX_FILE_BYTES} bytes"),
         );
-        return Err(PersistError::Wrong(Box::new(error)));
+        return Err(PersistError::Invalid(Box::new(error)));
     }
     Ok(Some(bytes))
 }
