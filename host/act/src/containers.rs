@@ -10,7 +10,7 @@ use k8s_openapi::api::core::v1::{Container, Pod};
 /// The container that prints the log files that jobs write themselves.
 pub const LOG_FILES: &str = LOGS_CONTAINER;
 /// How the commands of containers begin that run the process wrapper.
-const WRAPPERS: [&str; 2] = [PROGRAM, IN_IMAGE];
+const WRAPPER_PATHS: [&str; 2] = [PROGRAM, IN_IMAGE];
 
 /// Why there is no such container.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -26,7 +26,7 @@ pub enum ContainerError {
 }
 
 /// The containers that run as long as the pod: those of processes, and sidecars.
-pub fn lasting(pod: &Pod) -> impl Iterator<Item = &Container> {
+pub fn main_and_sidecars(pod: &Pod) -> impl Iterator<Item = &Container> {
     let spec = pod.spec.iter();
     spec.flat_map(|spec| {
         let sidecars = spec.init_containers.iter().flatten();
@@ -52,17 +52,17 @@ pub fn files(container: &Container) -> Vec<String> {
 
 /// The subcommand of the process wrapper that a container runs.
 pub fn subcommand(container: &Container) -> Option<&str> {
-    wrapped(container)?.get(1).map(String::as_str)
+    wrapper_command(container)?.get(1).map(String::as_str)
 }
 
 /// The command of a container that runs the process wrapper.
-fn wrapped(container: &Container) -> Option<&[String]> {
+fn wrapper_command(container: &Container) -> Option<&[String]> {
     let command = container.command.as_deref()?;
-    WRAPPERS.contains(&command.first()?.as_str()).then_some(command)
+    WRAPPER_PATHS.contains(&command.first()?.as_str()).then_some(command)
 }
 
 fn argument<'c>(container: &'c Container, flag: &str) -> Option<&'c str> {
-    let command = wrapped(container)?;
+    let command = wrapper_command(container)?;
     let at = command.iter().position(|word| word == flag)?;
     command.get(at + 1).map(String::as_str)
 }
@@ -81,17 +81,17 @@ pub fn of<'c>(
         return Err(ContainerError::Leaving);
     }
     let name = pod.metadata.name.as_deref().unwrap_or_default();
-    Ok(access.container(name, chosen(pod, wanted)?))
+    Ok(access.container(name, choose(pod, wanted)?))
 }
 
-fn chosen<'p>(pod: &'p Pod, wanted: Option<&str>) -> Result<&'p str, ContainerError> {
+fn choose<'p>(pod: &'p Pod, wanted: Option<&str>) -> Result<&'p str, ContainerError> {
     let Some(wanted) = wanted else {
         let mut containers = pod.spec.iter().flat_map(|spec| &spec.containers);
         let process = containers.clone().find(|one| argument(one, "--process").is_some());
         let first = process.or_else(|| containers.next());
         return first.map(|one| one.name.as_str()).ok_or(ContainerError::NoProcess);
     };
-    let names = || lasting(pod).map(|one| one.name.as_str());
+    let names = || main_and_sidecars(pod).map(|one| one.name.as_str());
     let found = names().find(|name| *name == wanted);
     found.ok_or_else(|| ContainerError::Unknown {
         wanted: wanted.into(),
@@ -101,10 +101,10 @@ fn chosen<'p>(pod: &'p Pod, wanted: Option<&str>) -> Result<&'p str, ContainerEr
 
 /// The container that can read the log files of most processes: one that runs as root, if there is one. None: there is
 /// no container with the process wrapper that runs.
-pub fn reader(pod: &Pod) -> Option<&str> {
-    let with_wrapper = |one: &&Container| wrapped(one).is_some() && is_running(pod, &one.name);
+pub fn log_reader(pod: &Pod) -> Option<&str> {
+    let with_wrapper = |one: &&Container| wrapper_command(one).is_some() && is_running(pod, &one.name);
     let is_root = |one: &&Container| one.security_context.as_ref().and_then(|context| context.run_as_user) == Some(0);
-    let mut candidates = lasting(pod).filter(with_wrapper);
+    let mut candidates = main_and_sidecars(pod).filter(with_wrapper);
     let first = candidates.next();
     let root = first.filter(is_root).or_else(|| candidates.find(is_root));
     root.or(first).map(|one| one.name.as_str())
@@ -165,24 +165,24 @@ mod tests {
     #[test]
     fn the_first_process_is_chosen_or_the_one_that_is_named() {
         let pod = pod();
-        assert_eq!(chosen(&pod, None), Ok("a-p"));
-        assert_eq!(chosen(&pod, Some("logs")), Ok("logs"));
-        let error = chosen(&pod, Some("bosh-pre-start-a")).unwrap_err();
+        assert_eq!(choose(&pod, None), Ok("a-p"));
+        assert_eq!(choose(&pod, Some("logs")), Ok("logs"));
+        let error = choose(&pod, Some("bosh-pre-start-a")).unwrap_err();
         assert_eq!(
             error.to_string(),
             "its pod has no container 'bosh-pre-start-a'; containers: logs, other, a-p, b-p"
         );
-        assert_eq!(chosen(&Pod::default(), None), Err(ContainerError::NoProcess));
+        assert_eq!(choose(&Pod::default(), None), Err(ContainerError::NoProcess));
     }
 
     #[test]
     fn files_are_read_by_a_container_of_root_that_runs() {
         let mut pod = pod();
-        assert_eq!(reader(&pod), Some("b-p"));
+        assert_eq!(log_reader(&pod), Some("b-p"));
         let statuses = pod.status.as_mut().unwrap().container_statuses.as_mut().unwrap();
         statuses.retain(|one| one.name != "b-p");
-        assert_eq!(reader(&pod), Some("a-p"));
-        assert_eq!(reader(&Pod::default()), None);
+        assert_eq!(log_reader(&pod), Some("a-p"));
+        assert_eq!(log_reader(&Pod::default()), None);
     }
 
     #[test]

@@ -47,7 +47,7 @@ impl Display {
         }
         let open = lines.iter().filter(|(_, line)| !line.is_done);
         let open = open.map(|(name, line)| format!("\n  {name}: {}", clean::line(&line.text)));
-        let elapsed = clock(self.began.elapsed());
+        let elapsed = elapsed_text(self.began.elapsed());
         self.progress.say(&format!("{elapsed}{}", open.collect::<String>()));
     }
 
@@ -61,14 +61,14 @@ impl Display {
             "" => text.to_string(),
             name => format!("{name}: {text}"),
         };
-        let line = format!("{}  {}\n", clock(self.began.elapsed()), clean::line(&text));
+        let line = format!("{}  {}\n", elapsed_text(self.began.elapsed()), clean::line(&text));
         // A closed pipe must not end the command.
         let _ = self.progress.pause(|| output::print(&line));
     }
 }
 
 /// `1:05`, `1:00:05`.
-pub fn clock(elapsed: Duration) -> String {
+pub fn elapsed_text(elapsed: Duration) -> String {
     let seconds = elapsed.as_secs();
     let (hours, minutes, seconds) = (seconds / 3600, seconds / 60 % 60, seconds % 60);
     if hours > 0 {
@@ -84,7 +84,7 @@ mod tests {
 
     #[test]
     fn times_are_short() {
-        let text = |seconds| clock(Duration::from_secs(seconds));
+        let text = |seconds| elapsed_text(Duration::from_secs(seconds));
         assert_eq!([text(5), text(65), text(3605)], ["0:05", "1:05", "1:00:05"]);
     }
 }

@@ -1,7 +1,7 @@
 //! `--skip-drain`: pods stop without their pre-stop and drain scripts. A program in each pod records the request,
 //! because Kubernetes updates files with annotations of a pod up to a minute later.
 
-use crate::containers::{is_running, lasting, subcommand};
+use crate::containers::{is_running, main_and_sidecars, subcommand};
 use crate::remote::{self, MAX_CONCURRENT_PROGRAMS};
 use crate::selection::{Selection, SelectionError};
 use anyhow::Context;
@@ -11,7 +11,7 @@ use futures::{StreamExt, TryStreamExt};
 use k8s_openapi::api::core::v1::{Container, Pod};
 
 /// The subcommand of the process wrapper in the containers that run these scripts.
-const SCRIPTS: &str = "scripts";
+const SCRIPTS_SUBCOMMAND: &str = "scripts";
 /// How long a pod that is not replaced in the end keeps the request, if no command ends it: 12 hours.
 const REQUEST_VALID_SECONDS: &str = "43200";
 
@@ -20,14 +20,14 @@ const REQUEST_VALID_SECONDS: &str = "43200";
 /// # Errors
 /// It is no selection.
 pub fn selection(text: &str) -> Result<Selection, SelectionError> {
-    if text == ALL {
+    if text == ALL_INSTANCES {
         return Ok(Selection::All);
     }
     text.parse()
 }
 
 /// The value of `--skip-drain` that stands for none.
-pub const ALL: &str = "*";
+pub const ALL_INSTANCES: &str = "*";
 
 /// The pods of these instances will stop without the scripts.
 ///
@@ -54,7 +54,7 @@ async fn request(access: &Access, instances: &[Instance], seconds: &str) -> anyh
     let each = drained.map(async |(instance, pod, name)| {
         let container = access.container(pod.metadata.name.as_deref().unwrap_or_default(), name);
         let arguments = ["skip-drain", "--valid", seconds];
-        let done = remote::wrapper(access, container, &arguments, None, |_| Ok(())).await;
+        let done = remote::run_wrapper(access, container, &arguments, None, |_| Ok(())).await;
         done.map(drop)
             .with_context(|| format!("{instance}: its pre-stop and drain scripts cannot be skipped"))
     });
@@ -67,8 +67,8 @@ fn sidecar(pod: &Pod) -> Option<&str> {
     if pod.metadata.deletion_timestamp.is_some() {
         return None;
     }
-    let runs_scripts = |one: &&Container| subcommand(one) == Some(SCRIPTS) && is_running(pod, &one.name);
-    lasting(pod).find(runs_scripts).map(|one| one.name.as_str())
+    let runs_scripts = |one: &&Container| subcommand(one) == Some(SCRIPTS_SUBCOMMAND) && is_running(pod, &one.name);
+    main_and_sidecars(pod).find(runs_scripts).map(|one| one.name.as_str())
 }
 
 #[cfg(test)]
@@ -96,7 +96,7 @@ mod tests {
 
     #[test]
     fn without_a_value_all_instances_are_meant() {
-        assert_eq!(selection(ALL), Ok(Selection::All));
+        assert_eq!(selection(ALL_INSTANCES), Ok(Selection::All));
         assert_eq!(selection("diego_cell"), Ok(Selection::Group("diego-cell".into())));
         assert!(selection("").is_err());
     }

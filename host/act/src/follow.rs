@@ -20,7 +20,7 @@ use tokio::signal::unix::{SignalKind, signal};
 /// Between two reads.
 const POLL_INTERVAL: Duration = Duration::from_secs(1);
 /// Reasons of the condition Ready that no time resolves.
-const LASTING: [&str; 2] = ["GroupsRefused", "ErrandsFailed"];
+const FINAL_REASONS: [&str; 2] = ["GroupsRefused", "ErrandsFailed"];
 
 /// A change of a deployment.
 pub struct Following<'f> {
@@ -68,7 +68,7 @@ pub enum End {
 }
 
 /// What the cluster has of a deployment.
-struct Seen {
+struct Snapshot {
     deployment: BoshDeployment,
     groups: Vec<QuarksStatefulSet>,
     /// Only those of an instance that is followed.
@@ -142,7 +142,7 @@ impl Following<'_> {
     }
 
     /// None: it was deleted.
-    async fn read(&self, selector: &str, may_list: &mut bool) -> Result<Option<Seen>, Error> {
+    async fn read(&self, selector: &str, may_list: &mut bool) -> Result<Option<Snapshot>, Error> {
         let (cluster, namespace) = (&self.access.cluster, &self.access.namespace);
         let Some(deployment) = cluster.get::<BoshDeployment>(namespace, self.name).await? else {
             return Ok(None);
@@ -166,7 +166,7 @@ impl Following<'_> {
             let all = Instance::among(&deployment, &groups, found);
             pods = all.into_iter().filter(is_it).filter_map(|one| one.pod).collect();
         }
-        Ok(Some(Seen {
+        Ok(Some(Snapshot {
             deployment,
             groups,
             pods,
@@ -205,9 +205,9 @@ impl End {
     }
 }
 
-// === impl Seen ===
+// === impl Snapshot ===
 
-impl Seen {
+impl Snapshot {
     /// `generation`: conditions about an earlier one do not count. A later one is of another change, which this one is
     /// part of.
     fn state(&self, generation: i64, scope: &Scope) -> State {
@@ -227,7 +227,7 @@ impl Seen {
         let named = |one: &QuarksStatefulSet| (instance_group(one), Group::of(one));
         let groups: BTreeMap<String, Group> = self.groups.iter().map(named).collect();
         let end = match (deployment.first_false(&["Converted", "Applied"]), scope) {
-            (Some(refused), _) => Some(End::Failed(text(refused))),
+            (Some(refused), _) => Some(End::Failed(condition_text(refused))),
             (None, Scope::Deployment) => self.end_of_deployment(),
             (None, _) if !deployment.is("Applied") => None,
             (None, Scope::Groups(wanted)) => end_of_groups(wanted, &groups),
@@ -235,19 +235,19 @@ impl Seen {
         };
         State {
             end,
-            summary: deployment.condition("Ready").map(text).unwrap_or_default(),
+            summary: deployment.condition("Ready").map(condition_text).unwrap_or_default(),
             lines: groups.into_iter().map(|(name, group)| (name, group.line)).collect(),
         }
     }
 
     fn end_of_deployment(&self) -> Option<End> {
         let deployment = &self.deployment;
-        let is_lasting = |one: &&Condition| LASTING.contains(&one.reason.as_str());
+        let is_lasting = |one: &&Condition| FINAL_REASONS.contains(&one.reason.as_str());
         let lasting = deployment.first_false(&["Ready"]).filter(is_lasting);
         // The condition may be about the rollout before, until the operator has read the status of the groups.
         let is_stale = self.groups.iter().any(|one| !is_observed(one));
         let stopped = deployment.first_false(&[PROGRESSING]).filter(|_| !is_stale);
-        let failed = lasting.or(stopped).map(|one| End::Failed(text(one)));
+        let failed = lasting.or(stopped).map(|one| End::Failed(condition_text(one)));
         failed.or_else(|| deployment.is("Ready").then_some(End::Ready))
     }
 
@@ -283,7 +283,7 @@ fn end_of_groups(wanted: &BTreeSet<String>, groups: &BTreeMap<String, Group>) ->
     failed.or_else(|| wanted.all(|(_, group)| group.line.is_done).then_some(End::Ready))
 }
 
-fn text(condition: &Condition) -> String {
+fn condition_text(condition: &Condition) -> String {
     format!("{}: {}", condition.reason, condition.message)
 }
 
@@ -300,14 +300,14 @@ impl Group {
         let rollout = status.and_then(|status| status.condition(PROGRESSING));
         let stopped = rollout.filter(|one| one.status == ConditionStatus::False);
         Self {
-            line: line(group),
-            failure: stopped.filter(|_| is_observed(group)).map(text),
+            line: rollout_line(group),
+            failure: stopped.filter(|_| is_observed(group)).map(condition_text),
         }
     }
 }
 
 /// How far the rollout of an instance group is.
-pub fn line(group: &QuarksStatefulSet) -> Line {
+pub fn rollout_line(group: &QuarksStatefulSet) -> Line {
     let status = group.status.clone().unwrap_or_default();
     let number = |count: Option<i32>| count.unwrap_or_default();
     let (desired, updated, ready) = (
@@ -350,8 +350,8 @@ mod tests {
         .unwrap()
     }
 
-    fn seen(observed: i64, conditions: &Value, groups: &[QuarksStatefulSet]) -> Seen {
-        Seen {
+    fn seen(observed: i64, conditions: &Value, groups: &[QuarksStatefulSet]) -> Snapshot {
+        Snapshot {
             deployment: deployment(observed, conditions),
             groups: groups.to_vec(),
             pods: Vec::new(),
@@ -409,14 +409,14 @@ mod tests {
 
     #[test]
     fn a_group_has_a_line() {
-        let found = line(&updating("Updating", 3));
+        let found = rollout_line(&updating("Updating", 3));
         let wanted = "1 of 3 updated, 2 ready: Canaries, words; d-web-v2-0: OOMKilled";
         assert_eq!((found.text.as_str(), found.is_done), (wanted, false));
         let done = web(&json!({
             "observedGeneration": 3, "replicas": 3, "updatedReplicas": 3, "readyReplicas": 3, "ready": true,
             "conditions": [condition(PROGRESSING, "True", ROLLED_OUT)],
         }));
-        let found = line(&done);
+        let found = rollout_line(&done);
         assert_eq!((found.text.as_str(), found.is_done), ("3 of 3 updated, 3 ready", true));
     }
 

@@ -12,7 +12,7 @@ use k8s_openapi::api::core::v1::Node;
 /// # Errors
 /// A node cannot be read, or a pod not be deleted.
 pub async fn delete(access: &Access, instances: &[Instance]) -> anyhow::Result<()> {
-    let nodes = access.call(nodes::of(access, instances)).await?;
+    let nodes = access.call(nodes::read(access, instances)).await?;
     for instance in instances {
         let lost = nodes::name(instance).filter(|name| nodes.get(*name).is_some_and(|node| is_lost(node.as_ref())));
         if let (Some(name), Some(pod)) = (lost, &instance.pod) {

@@ -22,7 +22,7 @@ pub fn name(instance: &Instance) -> Option<&str> {
 ///
 /// # Errors
 /// One cannot be read.
-pub async fn of(access: &Access, instances: &[Instance]) -> Result<Nodes, Error> {
+pub async fn read(access: &Access, instances: &[Instance]) -> Result<Nodes, Error> {
     let names: BTreeSet<&str> = instances.iter().filter_map(name).collect();
     let read = names
         .into_iter()

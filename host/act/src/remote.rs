@@ -41,11 +41,11 @@ pub async fn start(
     input: Input,
 ) -> anyhow::Result<AttachedProcess> {
     let started = access.cluster.exec(container, command, input).await;
-    started.map_err(|error| explained(access, container, error))
+    started.map_err(|error| explain(access, container, error))
 }
 
 /// The error for the user. The container is named, because that is what the message of the server is about.
-pub fn explained(access: &Access, container: Container<'_>, error: Error) -> anyhow::Error {
+pub fn explain(access: &Access, container: Container<'_>, error: Error) -> anyhow::Error {
     match error.kind {
         ErrorKind::Forbidden => access.explained(error),
         kind => anyhow!("container '{}' of pod '{}': {kind}", container.name, container.pod),
@@ -56,7 +56,7 @@ pub fn explained(access: &Access, container: Container<'_>, error: Error) -> any
 ///
 /// # Errors
 /// The output cannot be taken, or the input not be read.
-pub async fn drive(
+pub async fn read_output(
     mut process: AttachedProcess,
     feed: impl Future<Output = anyhow::Result<()>>,
     take: impl FnMut(Stream, &[u8]) -> anyhow::Result<()>,
@@ -66,12 +66,12 @@ pub async fn drive(
         std::future::pending().await
     };
     tokio::select! {
-        ended = drain(&mut process, take) => ended,
+        ended = read_streams(&mut process, take) => ended,
         failed = never => failed,
     }
 }
 
-async fn drain(
+async fn read_streams(
     process: &mut AttachedProcess,
     mut take: impl FnMut(Stream, &[u8]) -> anyhow::Result<()>,
 ) -> anyhow::Result<Ended> {
@@ -117,7 +117,7 @@ async fn read(reader: &mut Option<impl AsyncReadExt + Unpin>, buffer: &mut [u8])
 ///
 /// # Errors
 /// It fails; the error has its messages.
-pub async fn wrapper(
+pub async fn run_wrapper(
     access: &Access,
     container: Container<'_>,
     arguments: &[&str],
@@ -142,7 +142,7 @@ pub async fn wrapper(
         }
     };
     let (mut lines, mut messages) = (Lines::default(), Vec::new());
-    let ended = drive(process, feed, |stream, part| match stream {
+    let ended = read_output(process, feed, |stream, part| match stream {
         Stream::Output => take(part),
         Stream::Error => {
             messages.extend(lines.push(part));

@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 /// Between two requests.
 const POLL_INTERVAL: Duration = Duration::from_secs(2);
 /// For a new pod, which may pull large images and run pre-start scripts.
-const MAX_WAIT: Duration = Duration::from_secs(30 * 60);
+const READY_TIMEOUT: Duration = Duration::from_secs(30 * 60);
 
 /// Deletes the pods of an instance, which its StatefulSet creates again. `waits`: until the instance is ready.
 ///
@@ -62,19 +62,19 @@ pub async fn wait_for_new(access: &Access, found: &Found, instances: &[Instance]
             Err(error) => return Err(error),
         };
         let pods = all.iter().filter(|one| is_same(one)).filter_map(|one| one.pod.as_ref());
-        Ok(missing(pods.filter(|pod| is_new(pod))))
+        Ok(missing_text(pods.filter(|pod| is_new(pod))))
     };
-    match missing_after(MAX_WAIT, check).await? {
+    match wait_until_ready(READY_TIMEOUT, check).await? {
         None => Ok(()),
         Some(what) => bail!(
             "{instance}: waited {} minutes for its new pod to be ready: {what}",
-            MAX_WAIT.as_secs() / 60
+            READY_TIMEOUT.as_secs() / 60
         ),
     }
 }
 
 /// Why none of these pods is a ready one; none: one is.
-fn missing<'p>(pods: impl Iterator<Item = &'p Pod>) -> Option<String> {
+fn missing_text<'p>(pods: impl Iterator<Item = &'p Pod>) -> Option<String> {
     let mut why = "there is no new pod".to_string();
     for pod in pods {
         if is_ready(pod) {
@@ -86,7 +86,7 @@ fn missing<'p>(pods: impl Iterator<Item = &'p Pod>) -> Option<String> {
 }
 
 /// Repeats a check until nothing is missing, or for this time. Returns what is missing then.
-async fn missing_after(
+async fn wait_until_ready(
     limit: Duration,
     check: impl AsyncFn() -> anyhow::Result<Option<String>>,
 ) -> anyhow::Result<Option<String>> {
@@ -116,7 +116,7 @@ mod tests {
             (vec![pod("a", "False")], Some("pod 'a' is not ready")),
             (vec![pod("a", "False"), pod("b", "True")], None),
         ] {
-            let found = missing_after(Duration::ZERO, async || Ok(missing(pods.iter()))).await;
+            let found = wait_until_ready(Duration::ZERO, async || Ok(missing_text(pods.iter()))).await;
             assert_eq!(found.unwrap().as_deref(), wanted);
         }
     }

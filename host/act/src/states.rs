@@ -15,7 +15,7 @@ use std::collections::BTreeMap;
 /// Who owns the states that these commands write, so that applying the BOSHDeployment without them keeps them.
 const MANAGER: FieldManager = FieldManager("host-instances");
 /// The status of a BOSHDeployment can change between a read and a write of it.
-const MAX_TRIES: usize = 10;
+const MAX_ATTEMPTS: usize = 10;
 
 /// What to change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -55,7 +55,7 @@ impl Target {
                 _ => instance.group.clone(),
             };
             let of_target = newest.entry(name).or_default();
-            *of_target = (*of_target).max(created(instance));
+            *of_target = (*of_target).max(creation_time(instance));
         }
         // Kubernetes has no fractions of seconds.
         let up = TimestampRound::new().smallest(Unit::Second).mode(RoundMode::Ceil);
@@ -70,7 +70,7 @@ impl Target {
 }
 
 /// When the pod of an instance was created.
-pub fn created(instance: &Instance) -> Option<Timestamp> {
+pub fn creation_time(instance: &Instance) -> Option<Timestamp> {
     let pod = instance.pod.as_ref()?;
     Some(pod.metadata.creation_timestamp.as_ref()?.0)
 }
@@ -86,11 +86,11 @@ pub async fn write(
     change: Change,
 ) -> anyhow::Result<BoshDeployment> {
     let written = merge(access, deployment, MANAGER, |found| {
-        let wanted = changed(&found.spec.instances, targets, change);
+        let wanted = apply_change(&found.spec.instances, targets, change);
         (wanted != found.spec.instances).then(|| json!({"spec": {"instances": wanted}}))
     });
     let written = written.await?;
-    if changed(&written.spec.instances, targets, change) == written.spec.instances {
+    if apply_change(&written.spec.instances, targets, change) == written.spec.instances {
         return Ok(written);
     }
     bail!("the cluster has older definitions of Boson's resources: apply those of this version")
@@ -107,7 +107,7 @@ pub async fn merge(
     members: impl Fn(&BoshDeployment) -> Option<Value>,
 ) -> anyhow::Result<BoshDeployment> {
     let user = access.user().await;
-    for _ in 0..MAX_TRIES {
+    for _ in 0..MAX_ATTEMPTS {
         let found = access.deployment(deployment).await?.deployment;
         let Some(mut members) = members(&found) else {
             return Ok(found);
@@ -123,7 +123,7 @@ pub async fn merge(
 }
 
 /// The states after a change, sorted.
-fn changed(states: &[InstanceState], targets: &[Target], change: Change) -> Vec<InstanceState> {
+fn apply_change(states: &[InstanceState], targets: &[Target], change: Change) -> Vec<InstanceState> {
     let mut states = states.to_vec();
     for target in targets {
         let at = states.iter().position(|one| one.name == target.name);
@@ -133,7 +133,7 @@ fn changed(states: &[InstanceState], targets: &[Target], change: Change) -> Vec<
             Change::Stop => state.desired.stopped = true,
             Change::Start => {
                 state.desired.stopped = false;
-                parts(&mut states, target).for_each(|one| one.desired.stopped = false);
+                instances_of(&mut states, target).for_each(|one| one.desired.stopped = false);
             }
             Change::Ignore => state.desired.ignored = true,
             Change::Unignore => state.desired.ignored = false,
@@ -142,7 +142,7 @@ fn changed(states: &[InstanceState], targets: &[Target], change: Change) -> Vec<
                 state.desired.stopped &= !starts;
                 let present = state.desired.replace_pods_created_before.take();
                 state.desired.replace_pods_created_before = present.max(target.time.clone());
-                for one in parts(&mut states, target) {
+                for one in instances_of(&mut states, target) {
                     one.desired.stopped &= !starts;
                     // What was requested before is part of this.
                     let is_part = one.desired.replace_pods_created_before <= state.desired.replace_pods_created_before;
@@ -158,7 +158,7 @@ fn changed(states: &[InstanceState], targets: &[Target], change: Change) -> Vec<
 }
 
 /// The states of the instances of a group.
-fn parts<'s>(states: &'s mut [InstanceState], group: &Target) -> impl Iterator<Item = &'s mut InstanceState> {
+fn instances_of<'s>(states: &'s mut [InstanceState], group: &Target) -> impl Iterator<Item = &'s mut InstanceState> {
     let begin = format!("{}/", group.name);
     states.iter_mut().filter(move |one| one.name.starts_with(&begin))
 }
@@ -174,7 +174,7 @@ mod tests {
             name: (*name).into(),
             time: time.map(|time| Time(time.parse().unwrap())),
         };
-        json!(changed(
+        json!(apply_change(
             &states,
             &targets.iter().map(target).collect::<Vec<_>>(),
             change

@@ -12,7 +12,7 @@ use tar::{Archive, Entry, EntryType};
 ///
 /// # Errors
 /// The path leads out of the directory that it belongs into.
-pub fn parts(entry: &Entry<'_, impl Read>) -> anyhow::Result<Vec<String>> {
+pub fn path_parts(entry: &Entry<'_, impl Read>) -> anyhow::Result<Vec<String>> {
     let path = entry.path()?;
     let name = |part: Component<'_>| match part {
         Component::Normal(name) => Some(name.to_string_lossy().into_owned()),
@@ -37,7 +37,7 @@ pub fn unpack(archive: impl Read, target: &Path) -> anyhow::Result<()> {
     for entry in Archive::new(archive).entries()? {
         let mut entry = entry?;
         let mut path = PathBuf::from(target);
-        path.extend(parts(&entry)?.into_iter().skip(usize::from(!into)));
+        path.extend(path_parts(&entry)?.into_iter().skip(usize::from(!into)));
         let mode = entry.header().mode()? & 0o777;
         let failed = || format!("cannot write '{}'", path.display());
         match entry.header().entry_type() {
@@ -82,11 +82,11 @@ pub fn pack(source: &Path, recursive: bool) -> anyhow::Result<fs::File> {
     } else {
         bail!("'{}' is a directory: use --recursive", source.display());
     }
-    rewound(builder.into_inner()?)
+    rewind(builder.into_inner()?)
 }
 
 /// A file, to be read from its beginning.
-pub fn rewound(mut file: fs::File) -> anyhow::Result<fs::File> {
+pub fn rewind(mut file: fs::File) -> anyhow::Result<fs::File> {
     io::Seek::rewind(&mut file)?;
     Ok(file)
 }

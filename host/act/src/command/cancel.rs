@@ -33,7 +33,7 @@ pub fn cancel(arguments: &DeploymentArguments) -> Result<(), ExitError> {
         if !found.deployment.spec.paused && found.deployment.is("Ready") {
             bail!("deployment '{name}' has no rollout in progress; to hold later changes, set spec.paused");
         }
-        states::merge(&access, &name, MANAGER, pausing).await?;
+        states::merge(&access, &name, MANAGER, pause_patch).await?;
         Ok(output::print(&format!(
             "deployment '{name}' is paused: updates of instances that have begun end, and no others begin\n"
         ))?)
@@ -45,19 +45,19 @@ pub fn cancel(arguments: &DeploymentArguments) -> Result<(), ExitError> {
 pub fn resume(arguments: &DeploymentArguments) -> Result<(), ExitError> {
     arguments.run(async |access, found| {
         let name = found.deployment.name_any();
-        states::merge(&access, &name, MANAGER, resuming).await?;
+        states::merge(&access, &name, MANAGER, resume_patch).await?;
         Ok(output::print(&format!("deployment '{name}' is not paused\n"))?)
     })
 }
 
 /// None: it is paused. A pause that a user has set stays that of the user.
-fn pausing(deployment: &BoshDeployment) -> Option<Value> {
+fn pause_patch(deployment: &BoshDeployment) -> Option<Value> {
     let cancelled = json!({"metadata": {"annotations": {labels::CANCELLED: "true"}}, "spec": {"paused": true}});
     (!deployment.spec.paused).then_some(cancelled)
 }
 
 /// None: it is not paused.
-fn resuming(deployment: &BoshDeployment) -> Option<Value> {
+fn resume_patch(deployment: &BoshDeployment) -> Option<Value> {
     let resumed = json!({"metadata": {"annotations": {labels::CANCELLED: null}}, "spec": {"paused": false}});
     deployment.spec.paused.then_some(resumed)
 }
@@ -90,10 +90,10 @@ mod tests {
     #[test]
     fn a_pause_is_set_and_ended_once() {
         let (paused, runs) = (deployment(true, "False", 2), deployment(false, "False", 2));
-        assert_eq!((pausing(&paused), resuming(&runs)), (None, None));
-        assert_eq!(pausing(&runs).unwrap()["spec"], json!({"paused": true}));
+        assert_eq!((pause_patch(&paused), resume_patch(&runs)), (None, None));
+        assert_eq!(pause_patch(&runs).unwrap()["spec"], json!({"paused": true}));
         assert_eq!(
-            resuming(&paused).unwrap()["metadata"]["annotations"],
+            resume_patch(&paused).unwrap()["metadata"]["annotations"],
             json!({labels::CANCELLED: null})
         );
     }

@@ -38,7 +38,7 @@ fn table(deployment: &BoshDeployment, revisions: &[Revision]) -> Table {
             if Some(one.number) == current {
                 state(deployment)
             } else {
-                former(one.result())
+                former_state(one.result())
             },
         ]
     };
@@ -77,7 +77,7 @@ fn state(deployment: &BoshDeployment) -> Cell {
     }
 }
 
-fn former(ended: Option<&str>) -> Cell {
+fn former_state(ended: Option<&str>) -> Cell {
     match ended {
         Some(result::DEPLOYED) => "superseded".into(),
         Some(result::APPLIED) => "unknown".into(),

@@ -1,7 +1,8 @@
 //! `host rollback`: applies the inputs of an earlier deploy. The command line shows the differences.
 
 use super::deploy::{
-    CLOUD_CONFIG, ChangeArguments, Content, Document, File, MANIFEST, OPS, Present, RUNTIME_CONFIG, Revision,
+    CLOUD_CONFIG_KEY, ChangeArguments, Content, Document, File, MANIFEST_KEY, OPS_KEY, Present, RUNTIME_CONFIG_KEY,
+    Revision,
 };
 use anyhow::{Context, bail};
 use boson_api::{ReferenceType, ResourceReference};
@@ -69,13 +70,13 @@ impl Contents {
         let read = async |document: &Document, key: &str| -> anyhow::Result<File> {
             Ok(File {
                 name: document.file.clone(),
-                text: of_config_map(access, &document.config_map, key).await?,
+                text: read_config_map(access, &document.config_map, key).await?,
             })
         };
-        let manifest = read(&inputs.manifest, MANIFEST).await?;
+        let manifest = read(&inputs.manifest, MANIFEST_KEY).await?;
         let (mut ops, mut values) = (Vec::new(), BTreeMap::new());
         for document in &inputs.ops {
-            ops.push(read(document, OPS).await?);
+            ops.push(read(document, OPS_KEY).await?);
         }
         for variable in &inputs.vars {
             let secret = find::<Secret>(access, "Secret", &variable.secret).await?;
@@ -86,8 +87,8 @@ impl Contents {
         Ok(Self {
             manifest,
             ops,
-            cloud_configs: configs(access, &inputs.cloud_configs, CLOUD_CONFIG).await?,
-            runtime_configs: configs(access, &inputs.runtime_configs, RUNTIME_CONFIG).await?,
+            cloud_configs: read_configs(access, &inputs.cloud_configs, CLOUD_CONFIG_KEY).await?,
+            runtime_configs: read_configs(access, &inputs.runtime_configs, RUNTIME_CONFIG_KEY).await?,
             values,
         })
     }
@@ -97,18 +98,18 @@ impl Contents {
 ///
 /// # Errors
 /// One does not exist, or is on a web server.
-pub async fn configs(access: &Access, references: &[ResourceReference], key: &str) -> anyhow::Result<Vec<File>> {
+pub async fn read_configs(access: &Access, references: &[ResourceReference], key: &str) -> anyhow::Result<Vec<File>> {
     let mut found = Vec::new();
     for reference in references {
-        found.push(config(access, reference, key).await?);
+        found.push(read_config(access, reference, key).await?);
     }
     Ok(found)
 }
 
-async fn config(access: &Access, reference: &ResourceReference, key: &str) -> anyhow::Result<File> {
+async fn read_config(access: &Access, reference: &ResourceReference, key: &str) -> anyhow::Result<File> {
     let name = &reference.name;
     let text = match reference.kind {
-        ReferenceType::Configmap => of_config_map(access, name, key).await?,
+        ReferenceType::Configmap => read_config_map(access, name, key).await?,
         ReferenceType::Secret => {
             let secret = find::<Secret>(access, "Secret", name).await?;
             let bytes = secret.data.and_then(|mut data| data.remove(key));
@@ -125,7 +126,7 @@ async fn config(access: &Access, reference: &ResourceReference, key: &str) -> an
     })
 }
 
-async fn of_config_map(access: &Access, name: &str, key: &str) -> anyhow::Result<String> {
+async fn read_config_map(access: &Access, name: &str, key: &str) -> anyhow::Result<String> {
     let found = find::<ConfigMap>(access, "ConfigMap", name).await?;
     let text = found.data.and_then(|mut data| data.remove(key));
     text.with_context(|| format!("ConfigMap '{name}' has no key '{key}'"))

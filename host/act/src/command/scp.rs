@@ -3,7 +3,7 @@
 use crate::containers;
 use crate::remote::{self, MAX_CONCURRENT_PROGRAMS};
 use crate::selection::{Selection, one_each};
-use crate::unpack::{pack, rewound, unpack};
+use crate::unpack::{pack, rewind, unpack};
 use anyhow::{Context, bail, ensure};
 use boson_commands::exit::ExitError;
 use boson_commands::output;
@@ -89,7 +89,7 @@ impl std::str::FromStr for Place {
 }
 
 /// A local path for an instance.
-fn local(path: &str, instance: &Instance) -> PathBuf {
+fn local_path(path: &str, instance: &Instance) -> PathBuf {
     let id = instance.to_string().replace('/', "-");
     path.replace(INSTANCE_ID, &id).into()
 }
@@ -156,11 +156,11 @@ async fn copy(
     let container = containers::of(access, instance, arguments.container.as_deref())?;
     match direction {
         Direction::Up { from, to } => {
-            let archive = pack(&local(from, instance), arguments.recursive)?;
-            remote::wrapper(access, container, &["extract", to], Some(archive), |_| Ok(())).await
+            let archive = pack(&local_path(from, instance), arguments.recursive)?;
+            remote::run_wrapper(access, container, &["extract", to], Some(archive), |_| Ok(())).await
         }
         Direction::Down { from, to } => {
-            let target = local(to, instance);
+            let target = local_path(to, instance);
             let parent = target.parent().filter(|parent| !parent.as_os_str().is_empty());
             if let Some(parent) = parent {
                 let failed = || format!("cannot create the folder '{}'", parent.display());
@@ -169,8 +169,9 @@ async fn copy(
             let mut file = tempfile::tempfile_in(parent.unwrap_or(Path::new(".")))?;
             let recursive = arguments.recursive.then_some("--recursive");
             let words: Vec<&str> = ["archive"].into_iter().chain(recursive).chain([*from]).collect();
-            let messages = remote::wrapper(access, container, &words, None, |part| Ok(file.write_all(part)?)).await?;
-            unpack(rewound(file)?, &target)?;
+            let messages = remote::run_wrapper(access, container, &words, None, |part| Ok(file.write_all(part)?));
+            let messages = messages.await?;
+            unpack(rewind(file)?, &target)?;
             Ok(messages)
         }
     }
@@ -206,6 +207,6 @@ mod tests {
             az: String::new(),
             pod: None,
         };
-        assert_eq!(local("/tmp/((instance_id))/a", &instance), Path::new("/tmp/web-1/a"));
+        assert_eq!(local_path("/tmp/((instance_id))/a", &instance), Path::new("/tmp/web-1/a"));
     }
 }

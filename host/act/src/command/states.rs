@@ -3,7 +3,7 @@
 
 use crate::follow::{Following, Scope, Wanted};
 use crate::selection::Selection;
-use crate::states::{self, Change, Target, created};
+use crate::states::{self, Change, Target, creation_time};
 use crate::{drain, interrupt, lost, replace};
 use anyhow::bail;
 use boson_api::{BoshDeployment, BoshDeploymentSpec};
@@ -44,7 +44,8 @@ Examples:
   host stop nats -d nats -n messaging --yes
   host start nats -d nats";
 
-pub(crate) const PAUSED: &str = "the deployment is paused: run `host resume`, or set spec.paused to false, first";
+pub(crate) const PAUSED_MESSAGE: &str =
+    "the deployment is paused: run `host resume`, or set spec.paused to false, first";
 
 /// Options of `host start`, which all these commands have.
 #[derive(Args, Debug)]
@@ -146,11 +147,11 @@ fn stop_or_start(common: &StartArguments, stops: bool, skips_drain: bool) -> Res
                 bail!("the instance group '{group}' is stopped as a whole");
             }
             if spec.paused {
-                bail!(PAUSED);
+                bail!(PAUSED_MESSAGE);
             }
         }
         if stops && let Some(ignored) = instances.iter().find(|one| spec.is_ignored(&one.to_string())) {
-            bail!(refusal(&ignored.to_string(), &found));
+            bail!(ignored_error(&ignored.to_string(), &found));
         }
         let verb = if stops { "Stop" } else { "Start" };
         common.confirmation.ask(&announcement(verb, &selection, &found))?;
@@ -163,8 +164,8 @@ fn stop_or_start(common: &StartArguments, stops: bool, skips_drain: bool) -> Res
             _ => groups.iter().cloned().map(Target::of).collect(),
         };
         let scope = match (&selection, stops) {
-            (Selection::Instance { group, index }, true) => instance(group, *index, Wanted::Stopped),
-            (Selection::Instance { group, index }, false) => instance(group, *index, Wanted::Running(None)),
+            (Selection::Instance { group, index }, true) => instance_scope(group, *index, Wanted::Stopped),
+            (Selection::Instance { group, index }, false) => instance_scope(group, *index, Wanted::Running(None)),
             _ => Scope::Groups(groups),
         };
         let written = states::write(&access, &found.deployment.name_any(), &targets, change).await?;
@@ -172,7 +173,7 @@ fn stop_or_start(common: &StartArguments, stops: bool, skips_drain: bool) -> Res
     })
 }
 
-fn instance(group: &str, index: usize, wanted: Wanted) -> Scope {
+fn instance_scope(group: &str, index: usize, wanted: Wanted) -> Scope {
     Scope::Instance {
         group: group.to_string(),
         index,
@@ -195,9 +196,9 @@ fn replace(arguments: &RestartArguments, verb: &str, before: Option<Timestamp>, 
         }
         let instances = selection.of(Instance::all(&access, &found).await?)?;
         let spec = &found.deployment.spec;
-        let ignored: Vec<String> = ignored(&instances, spec);
+        let ignored: Vec<String> = ignored_names(&instances, spec);
         if let (true, Some(ignored)) = (is_one, ignored.first()) {
-            bail!(refusal(ignored, &found));
+            bail!(ignored_error(ignored, &found));
         }
         if is_one && instances.iter().any(|one| spec.is_stopped(&one.group)) {
             bail!("the instance group is stopped: `host start` starts it");
@@ -206,14 +207,14 @@ fn replace(arguments: &RestartArguments, verb: &str, before: Option<Timestamp>, 
             bail!("the instance is stopped: `host start` starts it");
         }
         if spec.paused && !arguments.no_converge {
-            bail!(PAUSED);
+            bail!(PAUSED_MESSAGE);
         }
         if !ignored.is_empty() {
             output::complain(&format!("ignored instances keep their pods: {}\n", ignored.join(", ")));
         }
         common.confirmation.ask(&announcement(verb, &selection, &found))?;
         let meant = |one: &&Instance| {
-            let is_old = before.is_none_or(|before| created(one).is_some_and(|created| created < before));
+            let is_old = before.is_none_or(|before| creation_time(one).is_some_and(|created| created < before));
             is_old && !spec.is_ignored(&one.to_string())
         };
         let replaced: Vec<Instance> = instances.iter().filter(meant).cloned().collect();
@@ -230,7 +231,7 @@ fn replace(arguments: &RestartArguments, verb: &str, before: Option<Timestamp>, 
             (Selection::Instance { group, index }, Some(target)) => {
                 // Pods that are newer than the given time need not be replaced.
                 let time = target.time.clone().filter(|_| before.is_none() || !replaced.is_empty());
-                instance(group, *index, Wanted::Running(time))
+                instance_scope(group, *index, Wanted::Running(time))
             }
             _ => Scope::Groups(groups(&instances)),
         };
@@ -269,12 +270,12 @@ fn groups(instances: &[Instance]) -> BTreeSet<String> {
     existing.map(|one| one.group.clone()).collect()
 }
 
-fn ignored(instances: &[Instance], spec: &BoshDeploymentSpec) -> Vec<String> {
+fn ignored_names(instances: &[Instance], spec: &BoshDeploymentSpec) -> Vec<String> {
     let names: BTreeSet<String> = instances.iter().map(ToString::to_string).collect();
     names.into_iter().filter(|name| spec.is_ignored(name)).collect()
 }
 
-fn refusal(instance: &str, found: &Found) -> String {
+fn ignored_error(instance: &str, found: &Found) -> String {
     let deployment = found.deployment.name_any();
     format!("instance '{instance}' is ignored: run `host unignore {instance} -d {deployment}` first")
 }

@@ -6,7 +6,7 @@ use crate::command::diff::{self, Before};
 use crate::command::instances::InstancesArgument;
 use crate::command::variables;
 use anyhow::Context;
-use boson_act::command::deploy::{DeployOptions, File, Inputs, Present, RUNTIME_CONFIG, Stamp, overrides};
+use boson_act::command::deploy::{DeployOptions, File, Inputs, Present, RUNTIME_CONFIG_KEY, Stamp, overrides};
 use boson_act::command::rollback;
 use boson_api::deployment::{Conversion, ConversionMode, Instances};
 use boson_commands::connection::ConnectionArguments;
@@ -94,7 +94,7 @@ impl Found {
 
     /// The runtime configs that the deployment has.
     async fn runtime_configs(&self) -> anyhow::Result<Vec<File>> {
-        let configs = rollback::configs(&self.access, &self.present.runtime_configs(), RUNTIME_CONFIG).await;
+        let configs = rollback::read_configs(&self.access, &self.present.runtime_configs(), RUNTIME_CONFIG_KEY).await;
         configs.context("the deployment's runtime configs cannot be read, and --runtime-config gives no others")
     }
 }

@@ -7,22 +7,22 @@ use serde_json::{Map, Value};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Kubernetes' own, which fill in fields.
-const KUBERNETES: [&str; 4] = ["kube-apiserver", "kube-controller-manager", "kube-scheduler", "kubelet"];
+const KUBERNETES_MANAGERS: [&str; 4] = ["kube-apiserver", "kube-controller-manager", "kube-scheduler", "kubelet"];
 /// Everybody may set metadata, and a status is of a controller.
-const SHARED: [&str; 2] = ["f:metadata", "f:status"];
+const SHARED_FIELDS: [&str; 2] = ["f:metadata", "f:status"];
 
 /// The fields that others have set in an object of the operator: JSON pointers, by manager. Items of lists are left
 /// out: the operator removes those that it has not written.
 pub fn fields(object: &ObjectMeta) -> BTreeMap<String, Vec<String>> {
     let (own, others): (Vec<_>, Vec<_>) = managers(object).partition(|(manager, _)| manager.starts_with(OPERATOR));
     let is_foreign = own.is_empty();
-    let own: BTreeSet<String> = own.into_iter().flat_map(|(_, entry)| leaves(entry)).collect();
+    let own: BTreeSet<String> = own.into_iter().flat_map(|(_, entry)| field_pointers(entry)).collect();
     let mut found: BTreeMap<String, Vec<String>> = BTreeMap::new();
     for (manager, entry) in others {
-        if is_foreign || KUBERNETES.contains(&manager) {
+        if is_foreign || KUBERNETES_MANAGERS.contains(&manager) {
             continue;
         }
-        let mut set = leaves(entry);
+        let mut set = field_pointers(entry);
         set.retain(|field| !own.contains(field));
         if !set.is_empty() {
             found.entry(manager.into()).or_default().extend(set);
@@ -32,19 +32,19 @@ pub fn fields(object: &ObjectMeta) -> BTreeMap<String, Vec<String>> {
 }
 
 /// JSON pointers to the fields of an entry.
-fn leaves(entry: &ManagedFieldsEntry) -> Vec<String> {
+fn field_pointers(entry: &ManagedFieldsEntry) -> Vec<String> {
     let fields = entry.fields_v1.as_ref().and_then(|fields| fields.0.as_object());
     let mut all = Vec::new();
     for (key, inner) in fields.into_iter().flatten() {
-        if !SHARED.contains(&key.as_str()) {
-            walk(key, inner, String::new(), &mut all);
+        if !SHARED_FIELDS.contains(&key.as_str()) {
+            collect_pointers(key, inner, String::new(), &mut all);
         }
     }
     all
 }
 
 /// The depth is that of an object of Kubernetes, which the API server has checked.
-fn walk(key: &str, inner: &Value, path: String, all: &mut Vec<String>) {
+fn collect_pointers(key: &str, inner: &Value, path: String, all: &mut Vec<String>) {
     let Some(name) = key.strip_prefix("f:") else { return };
     let path = format!("{path}/{}", name.replace('~', "~0").replace('/', "~1"));
     let none = Map::new();
@@ -54,7 +54,7 @@ fn walk(key: &str, inner: &Value, path: String, all: &mut Vec<String>) {
         return;
     }
     for (key, inner) in members {
-        walk(key, inner, path.clone(), all);
+        collect_pointers(key, inner, path.clone(), all);
     }
 }
 

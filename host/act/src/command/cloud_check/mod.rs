@@ -110,14 +110,14 @@ fn ask(problem: &Problem) -> anyhow::Result<Resolution> {
         if bytes == 0 {
             bail!("no answer");
         }
-        if let Some(chosen) = chosen(all, &answer) {
+        if let Some(chosen) = parse_answer(all, &answer) {
             return Ok(chosen);
         }
     }
 }
 
 /// None: the answer is not the number of a resolution. Without an answer, the problem is skipped.
-fn chosen(all: &[Resolution], answer: &str) -> Option<Resolution> {
+fn parse_answer(all: &[Resolution], answer: &str) -> Option<Resolution> {
     let number: usize = match answer.trim() {
         "" => 1,
         text => text.parse().ok()?,
@@ -139,7 +139,7 @@ mod tests {
             ("3\n", None),
             ("y\n", None),
         ] {
-            assert_eq!(chosen(&all, answer), wanted, "{answer:?}");
+            assert_eq!(parse_answer(&all, answer), wanted, "{answer:?}");
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Reads what a check needs. What a user may not read is left out, with a note.
 
-use super::scan::Seen;
+use super::scan::Snapshot;
 use crate::nodes;
 use boson_api::QuarksStatefulSet;
 use boson_cluster::client::{Error, ErrorKind, Kind};
@@ -16,19 +16,19 @@ use std::collections::BTreeSet;
 ///
 /// # Errors
 /// Something cannot be read, other than what is left out.
-pub async fn read(access: &Access, found: &Found) -> anyhow::Result<Seen> {
+pub async fn read(access: &Access, found: &Found) -> anyhow::Result<Snapshot> {
     let mut notes = Vec::new();
     let groups: Vec<QuarksStatefulSet> = access.list(&found.selector).await?;
     let pods = access.list(&instances::pods(&found.selector)).await?;
     let instances = Instance::among(&found.deployment, &groups, pods);
-    let nodes = unless_forbidden(access, nodes::of(access, &instances).await, &mut notes)?;
+    let nodes = unless_forbidden(access, nodes::read(access, &instances).await, &mut notes)?;
     let of_group = |one: &QuarksStatefulSet| (API_VERSION, "QuarksStatefulSet", one.metadata.clone());
     let mut objects: Vec<(&'static str, &'static str, ObjectMeta)> = groups.iter().map(of_group).collect();
     let sets = metadata::<StatefulSet>(access, &found.selector, &mut notes).await?;
     objects.extend(sets.into_iter().flatten().map(|one| ("apps/v1", "StatefulSet", one)));
     let services = metadata::<Service>(access, &found.selector, &mut notes).await?;
     objects.extend(services.into_iter().flatten().map(|one| ("v1", "Service", one)));
-    Ok(Seen {
+    Ok(Snapshot {
         claims: access.list::<PersistentVolumeClaim>("").await?,
         secrets: names(metadata::<Secret>(access, "", &mut notes).await?),
         config_maps: names(metadata::<ConfigMap>(access, "", &mut notes).await?),

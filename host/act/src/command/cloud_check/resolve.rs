@@ -35,7 +35,7 @@ pub async fn resolve(access: &Access, found: &Found, problem: &Problem, resoluti
             access.cluster.delete_now(pod.as_ref()).await
         }
         Subject::Claim(claim, pods) => delete_disk(access, claim, pods).await,
-        Subject::Fields(object, pointers) => remove(access, object, pointers).await,
+        Subject::Fields(object, pointers) => remove_fields(access, object, pointers).await,
         Subject::Nothing => Ok(()),
     };
     match done {
@@ -65,7 +65,7 @@ async fn delete_disk(access: &Access, claim: &PersistentVolumeClaim, pods: &[Pod
 }
 
 /// Removes fields, if the API server accepts the object without them.
-async fn remove(access: &Access, object: &Value, pointers: &[String]) -> Result<(), Error> {
+async fn remove_fields(access: &Access, object: &Value, pointers: &[String]) -> Result<(), Error> {
     access.cluster.remove_any(MANAGER, object, pointers, true).await?;
     access.cluster.remove_any(MANAGER, object, pointers, false).await?;
     Ok(())

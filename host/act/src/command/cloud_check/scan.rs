@@ -15,11 +15,11 @@ use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// After the time at which a pod should be gone.
-const STUCK_AFTER: SignedDuration = SignedDuration::from_secs(60);
+const STUCK_TIMEOUT: SignedDuration = SignedDuration::from_secs(60);
 
 /// What was read.
 #[derive(Default)]
-pub struct Seen {
+pub struct Snapshot {
     pub instances: Vec<Instance>,
     pub groups: Vec<QuarksStatefulSet>,
     pub claims: Vec<PersistentVolumeClaim>,
@@ -35,20 +35,25 @@ pub struct Seen {
 }
 
 /// The problems of a deployment, those of instances first.
-pub fn problems(deployment: &BoshDeployment, seen: &Seen, now: Timestamp) -> Vec<Problem> {
+pub fn problems(deployment: &BoshDeployment, seen: &Snapshot, now: Timestamp) -> Vec<Problem> {
     let mut all: Vec<Problem> = seen
         .instances
         .iter()
-        .filter_map(|one| of_instance(deployment, one, seen, now))
+        .filter_map(|one| instance_problem(deployment, one, seen, now))
         .collect();
-    all.extend(disks(seen));
-    all.extend(missing(deployment, seen));
-    all.extend(changed(seen));
+    all.extend(disk_problems(seen));
+    all.extend(missing_objects(deployment, seen));
+    all.extend(changed_objects(seen));
     all.sort_by_key(|one| one.kind);
     all
 }
 
-fn of_instance(deployment: &BoshDeployment, instance: &Instance, seen: &Seen, now: Timestamp) -> Option<Problem> {
+fn instance_problem(
+    deployment: &BoshDeployment,
+    instance: &Instance,
+    seen: &Snapshot,
+    now: Timestamp,
+) -> Option<Problem> {
     let problem = |kind, description: String, subject| {
         Some(Problem {
             kind,
@@ -69,7 +74,7 @@ fn of_instance(deployment: &BoshDeployment, instance: &Instance, seen: &Seen, no
         return problem(Kind::MissingVm, description, subject());
     }
     if let Some(gone) = &pod.metadata.deletion_timestamp {
-        let is_stuck = now.duration_since(gone.0) > STUCK_AFTER;
+        let is_stuck = now.duration_since(gone.0) > STUCK_TIMEOUT;
         let description = format!(
             "Pod '{name}' of instance '{instance}' should have been deleted at {}.",
             gone.0
@@ -86,14 +91,14 @@ fn of_instance(deployment: &BoshDeployment, instance: &Instance, seen: &Seen, no
 }
 
 /// Whether the newest change of a group is not rolled out.
-fn is_rolling(group: &str, seen: &Seen) -> bool {
+fn is_rolling(group: &str, seen: &Snapshot) -> bool {
     let is_of = |set: &&QuarksStatefulSet| instance_group(*set) == group;
     let found = seen.groups.iter().find(is_of).and_then(|set| set.status.as_ref());
     found.is_none_or(|status| status.condition(PROGRESSING).is_none() || status.rollout().is_some())
 }
 
 /// Claims that pods use, and that do not exist or have lost their volumes.
-fn disks(seen: &Seen) -> Vec<Problem> {
+fn disk_problems(seen: &Snapshot) -> Vec<Problem> {
     let mut users: BTreeMap<&str, Vec<&Instance>> = BTreeMap::new();
     for instance in &seen.instances {
         for claim in instance.pod.iter().flat_map(claims) {
@@ -123,7 +128,7 @@ fn disks(seen: &Seen) -> Vec<Problem> {
 }
 
 /// Secrets and ConfigMaps that the deployment or its pods need, and that do not exist.
-fn missing(deployment: &BoshDeployment, seen: &Seen) -> Vec<Problem> {
+fn missing_objects(deployment: &BoshDeployment, seen: &Snapshot) -> Vec<Problem> {
     let mut needed: BTreeMap<(&str, String), String> = BTreeMap::new();
     let spec = &deployment.spec;
     let name = format!("the BOSHDeployment '{}'", deployment.name_any());
@@ -164,14 +169,14 @@ fn missing(deployment: &BoshDeployment, seen: &Seen) -> Vec<Problem> {
 /// The Secrets and ConfigMaps that a pod cannot start without.
 fn references(spec: &Value) -> BTreeSet<(&'static str, String)> {
     let mut all = BTreeSet::new();
-    collect(spec, &mut all);
+    collect_references(spec, &mut all);
     all
 }
 
 /// The depth is that of a pod, which the API server has checked.
-fn collect(value: &Value, all: &mut BTreeSet<(&'static str, String)>) {
+fn collect_references(value: &Value, all: &mut BTreeSet<(&'static str, String)>) {
     match value {
-        Value::Array(items) => items.iter().for_each(|item| collect(item, all)),
+        Value::Array(items) => items.iter().for_each(|item| collect_references(item, all)),
         Value::Object(members) => {
             for (key, inner) in members {
                 let (kind, member) = match key.as_str() {
@@ -179,7 +184,7 @@ fn collect(value: &Value, all: &mut BTreeSet<(&'static str, String)>) {
                     "secret" | "secretRef" | "secretKeyRef" => ("Secret", "name"),
                     "configMap" | "configMapRef" | "configMapKeyRef" => ("ConfigMap", "name"),
                     _ => {
-                        collect(inner, all);
+                        collect_references(inner, all);
                         continue;
                     }
                 };
@@ -193,7 +198,7 @@ fn collect(value: &Value, all: &mut BTreeSet<(&'static str, String)>) {
 }
 
 /// Objects of the operator with fields of others.
-fn changed(seen: &Seen) -> Vec<Problem> {
+fn changed_objects(seen: &Snapshot) -> Vec<Problem> {
     let problem = |(api_version, kind, metadata): &(&str, &str, ObjectMeta)| {
         let fields = foreign::fields(metadata);
         let (name, resource_version) = (metadata.name.as_deref()?, metadata.resource_version.as_deref()?);
@@ -265,7 +270,7 @@ mod tests {
         from_value(json!({"metadata": {}, "status": {"conditions": [{"type": "Ready", "status": ready}]}})).unwrap()
     }
 
-    fn found(deployment: &BoshDeployment, seen: &Seen) -> Vec<String> {
+    fn found(deployment: &BoshDeployment, seen: &Snapshot) -> Vec<String> {
         let now = "2026-11-28T10:05:00Z".parse().unwrap();
         let problems = problems(deployment, seen, now);
         assert_eq!(table(&problems).count, problems.len());
@@ -277,7 +282,7 @@ mod tests {
     fn pods_are_lost_with_their_nodes() {
         let mut going = pod("web-3", "up");
         going["metadata"]["deletionTimestamp"] = "2026-11-28T10:00:00Z".into();
-        let seen = Seen {
+        let seen = Snapshot {
             instances: vec![
                 instance(0, Some(pod("web-0", "gone"))),
                 instance(1, Some(pod("web-1", "down"))),
@@ -289,7 +294,7 @@ mod tests {
             nodes: [("gone", None), ("down", node("Unknown")), ("up", node("True"))]
                 .map(|(name, node)| (name.to_string(), node))
                 .into(),
-            ..Seen::default()
+            ..Snapshot::default()
         };
         let wanted = [
             "missing_vm: Pod 'web-0' of instance 'web/0' is lost: its node 'gone' does not exist.",
@@ -302,10 +307,10 @@ mod tests {
 
     #[test]
     fn a_pod_is_not_missing_if_it_is_stopped_or_about_to_be_created() {
-        let seen = |reason| Seen {
+        let seen = |reason| Snapshot {
             instances: vec![instance(4, None)],
             groups: vec![group(reason)],
-            ..Seen::default()
+            ..Snapshot::default()
         };
         assert_eq!(found(&deployment(&json!([])), &seen("RolledOut")).len(), 1);
         assert_eq!(found(&deployment(&json!([])), &seen("Updating")), [""; 0]);
@@ -328,12 +333,12 @@ mod tests {
             from_value(json!({"metadata": {"name": name}, "status": {"phase": phase}})).unwrap()
         };
         let names = |names: &[&str]| Some(names.iter().map(ToString::to_string).collect());
-        let seen = Seen {
+        let seen = Snapshot {
             instances: vec![instance(0, Some(user))],
             claims: vec![claim("lost", "Lost"), claim("bound", "Bound")],
             secrets: names(&["there", "given"]),
             config_maps: names(&["m"]),
-            ..Seen::default()
+            ..Snapshot::default()
         };
         let wanted = [
             "missing_disk: Disk 'lost' (web/0) has lost its PersistentVolume.",
@@ -342,10 +347,10 @@ mod tests {
             "missing_secret: Secret 'projected' is missing, which pod 'web-0' needs.",
         ];
         assert_eq!(found(&deployment(&json!([])), &seen), wanted);
-        let unknown = Seen {
+        let unknown = Snapshot {
             secrets: None,
             config_maps: names(&[]),
-            ..Seen::default()
+            ..Snapshot::default()
         };
         let wanted = ["missing_secret: ConfigMap 'm' is missing, which the BOSHDeployment 'd' needs."];
         assert_eq!(found(&deployment(&json!([])), &unknown), wanted);
@@ -356,9 +361,9 @@ mod tests {
         let fields = |manager: &str, field: &str| json!({"manager": manager, "fieldsV1": {"f:spec": {field: {}}}});
         let metadata = json!({"name": "d-web", "namespace": "n", "resourceVersion": "7",
             "managedFields": [fields("boson-deployment", "f:ports"), fields("kubectl-edit", "f:externalName")]});
-        let seen = Seen {
+        let seen = Snapshot {
             objects: vec![("v1", "Service", from_value(metadata).unwrap())],
-            ..Seen::default()
+            ..Snapshot::default()
         };
         let wanted = ["changed_object: Service 'd-web' was changed: spec.externalName by 'kubectl-edit'."];
         assert_eq!(found(&deployment(&json!([])), &seen), wanted);

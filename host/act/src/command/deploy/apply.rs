@@ -16,7 +16,7 @@ use kube::ResourceExt;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
-const OURS: FieldManager = FieldManager(MANAGER);
+const FIELD_MANAGER: FieldManager = FieldManager(MANAGER);
 
 /// A plan that was carried out.
 pub struct Applied {
@@ -85,7 +85,7 @@ pub fn generation(deployment: Option<&Value>) -> i64 {
 pub async fn check(access: &Access, plan: &Plan) -> anyhow::Result<()> {
     let all = std::iter::once(&plan.record).chain(&plan.inputs);
     for object in all.chain([&plan.deployment]) {
-        access.call(access.cluster.try_any(OURS, object)).await?;
+        access.call(access.cluster.try_any(FIELD_MANAGER, object)).await?;
     }
     Ok(())
 }
@@ -96,7 +96,7 @@ pub async fn check(access: &Access, plan: &Plan) -> anyhow::Result<()> {
 /// # Errors
 /// Something cannot be written, or another deploy has the number.
 pub async fn apply(access: &Access, present: &Present, plan: &Plan) -> anyhow::Result<Applied> {
-    let owner = present.deployment.as_ref().and_then(owner);
+    let owner = present.deployment.as_ref().and_then(owner_reference);
     let mut record = plan.record.clone();
     let mut inputs = plan.inputs.clone();
     if let Some(owner) = &owner {
@@ -104,7 +104,7 @@ pub async fn apply(access: &Access, present: &Present, plan: &Plan) -> anyhow::R
         inputs.iter_mut().for_each(|object| object.set_owner(owner));
     }
     let record: ConfigMap = serde_json::from_value(record)?;
-    let mut record = match access.call(access.cluster.create(OURS, &record)).await? {
+    let mut record = match access.call(access.cluster.create(FIELD_MANAGER, &record)).await? {
         Created::Made(record) => record,
         Created::Exists => bail!(
             "revision {} of deployment '{}' was made meanwhile, by another deploy: try again",
@@ -117,7 +117,7 @@ pub async fn apply(access: &Access, present: &Present, plan: &Plan) -> anyhow::R
     }
     let deployment = write(access, &plan.deployment).await?;
     // Then deleting the deployment deletes its inputs. A new one has no UID before it is created.
-    if let (None, Some(owner)) = (&owner, self::owner(&deployment)) {
+    if let (None, Some(owner)) = (&owner, owner_reference(&deployment)) {
         for mut object in inputs {
             object.set_owner(&owner);
             write(access, &object).await?;
@@ -133,15 +133,15 @@ pub async fn apply(access: &Access, present: &Present, plan: &Plan) -> anyhow::R
 }
 
 async fn write(access: &Access, object: &Value) -> anyhow::Result<Value> {
-    access.call(access.cluster.apply_any(OURS, object)).await
+    access.call(access.cluster.apply_any(FIELD_MANAGER, object)).await
 }
 
 async fn merge(access: &Access, record: &ConfigMap, members: Value) -> anyhow::Result<ConfigMap> {
-    access.call(access.cluster.merge(OURS, record, members)).await
+    access.call(access.cluster.merge(FIELD_MANAGER, record, members)).await
 }
 
 /// Not as controller: the operator must not take the objects for its own.
-fn owner(deployment: &Value) -> Option<OwnerReference> {
+fn owner_reference(deployment: &Value) -> Option<OwnerReference> {
     Some(OwnerReference {
         api_version: labels::API_VERSION.into(),
         kind: "BOSHDeployment".into(),

@@ -8,7 +8,7 @@ mod record;
 mod update_block;
 mod values;
 
-pub use plan::{CLOUD_CONFIG, File, Inputs, MANIFEST, OPS, Plan, Present, RUNTIME_CONFIG, Stamp};
+pub use plan::{CLOUD_CONFIG_KEY, File, Inputs, MANIFEST_KEY, OPS_KEY, Plan, Present, RUNTIME_CONFIG_KEY, Stamp};
 pub use pods::{PodOptions, PodRequest};
 pub use record::{Document, Record, Revision, Stored, result};
 pub use update_block::{Amount, overrides};
@@ -17,7 +17,7 @@ pub use values::Content;
 #[cfg(test)]
 pub use record::samples;
 
-use crate::display::clock;
+use crate::display::elapsed_text;
 use crate::drain;
 use crate::follow::{End, Following, Scope};
 use boson_api::deployment::ConversionMode;
@@ -142,7 +142,7 @@ impl ChangeArguments {
             return Ok(());
         }
         let end = self.follow(access, present, generation, number).await;
-        if let Some(result) = ended_as(&end) {
+        if let Some(result) = recorded_result(&end) {
             // Pods that the rollout has not replaced drain again.
             drain::end(access, &pods.without_drain).await;
             if let Some(applied) = &mut applied {
@@ -172,7 +172,7 @@ impl ChangeArguments {
         };
         let end = following.run().await?;
         if end == End::Ready {
-            let elapsed = clock(began.elapsed());
+            let elapsed = elapsed_text(began.elapsed());
             output::print(&format!(
                 "deployment '{name}': revision {number} is ready ({elapsed})\n"
             ))?;
@@ -184,7 +184,7 @@ impl ChangeArguments {
 /// Checks what would be written.
 async fn check(access: &Access, present: &Present, plan: Option<&Plan>) -> Result<(), ExitError> {
     let Some(plan) = plan else {
-        return Ok(output::print(&unchanged(present))?);
+        return Ok(output::print(&unchanged_text(present))?);
     };
     apply::check(access, plan).await?;
     let (name, number) = (&present.name, plan.number);
@@ -195,7 +195,7 @@ async fn check(access: &Access, present: &Present, plan: Option<&Plan>) -> Resul
 /// None: the deployment had the inputs already.
 async fn write(access: &Access, present: &Present, plan: Option<&Plan>) -> anyhow::Result<Option<apply::Applied>> {
     let Some(plan) = plan else {
-        output::print(&unchanged(present))?;
+        output::print(&unchanged_text(present))?;
         return Ok(None);
     };
     let applied = apply::apply(access, present, plan).await?;
@@ -204,13 +204,13 @@ async fn write(access: &Access, present: &Present, plan: Option<&Plan>) -> anyho
     Ok(Some(applied))
 }
 
-fn unchanged(present: &Present) -> String {
+fn unchanged_text(present: &Present) -> String {
     let (name, number) = (&present.name, present.number());
     format!("deployment '{name}' has these inputs already: revision {number}\n")
 }
 
 /// The result for the record; none if it is not known.
-fn ended_as(end: &Result<(), ExitError>) -> Option<&'static str> {
+fn recorded_result(end: &Result<(), ExitError>) -> Option<&'static str> {
     match end {
         Ok(()) => Some(result::DEPLOYED),
         Err(ExitError::Input) => Some(result::FAILED),

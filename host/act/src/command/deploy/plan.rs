@@ -16,10 +16,10 @@ use std::collections::BTreeMap;
 /// The field manager of what the commands write.
 pub const MANAGER: &str = "host";
 /// Keys of documents in ConfigMaps, as the operator reads them.
-pub const MANIFEST: &str = "manifest";
-pub const OPS: &str = "ops";
-pub const CLOUD_CONFIG: &str = "cloud-config";
-pub const RUNTIME_CONFIG: &str = "runtime-config";
+pub const MANIFEST_KEY: &str = "manifest";
+pub const OPS_KEY: &str = "ops";
+pub const CLOUD_CONFIG_KEY: &str = "cloud-config";
+pub const RUNTIME_CONFIG_KEY: &str = "runtime-config";
 /// Digits of a digest in a name: it distinguishes documents, and protects nothing.
 const DIGEST_DIGITS: usize = 10;
 
@@ -121,7 +121,7 @@ impl ChangedValues {
 impl Present {
     /// The revision that the BOSHDeployment has.
     pub fn current(&self) -> Option<&Revision> {
-        let number = self.noted()?;
+        let number = self.revision_number()?;
         self.revisions.iter().find(|one| one.number == number)
     }
 
@@ -144,13 +144,13 @@ impl Present {
     }
 
     /// The number of the next deploy. A number is never used twice, even if its record was deleted.
-    fn next(&self) -> u64 {
+    fn next_number(&self) -> u64 {
         let numbers = self.revisions.iter().map(|one| one.number);
-        numbers.chain(self.noted()).max().unwrap_or(0).saturating_add(1)
+        numbers.chain(self.revision_number()).max().unwrap_or(0).saturating_add(1)
     }
 
     /// The number that the BOSHDeployment has. Its revision may have been deleted.
-    fn noted(&self) -> Option<u64> {
+    fn revision_number(&self) -> Option<u64> {
         self.deployment.as_ref()?.annotation(labels::REVISION)?.parse().ok()
     }
 
@@ -198,7 +198,7 @@ impl Present {
     /// # Errors
     /// Two variables, or one without a letter, cannot have Secrets.
     pub fn plan(&self, inputs: &Inputs, stamp: &Stamp) -> Result<Option<Plan>, NameError> {
-        let number = self.next();
+        let number = self.next_number();
         let mut objects = BTreeMap::new();
         let mut store = |file: &File, key: &str| {
             let name = self.names.document(key, &digest(&file.text));
@@ -216,14 +216,14 @@ impl Present {
                 file: file.name.clone(),
             }
         };
-        let manifest = store(&inputs.manifest, MANIFEST);
-        let ops = inputs.ops.iter().map(|file| store(file, OPS)).collect();
+        let manifest = store(&inputs.manifest, MANIFEST_KEY);
+        let ops = inputs.ops.iter().map(|file| store(file, OPS_KEY)).collect();
         let mut configs = |files: &Option<Vec<File>>, key| {
             let stored = files.as_ref()?.iter().map(|file| store(file, key));
-            Some(stored.map(|document| of_config_map(&document)).collect::<Vec<_>>())
+            Some(stored.map(|document| config_map_reference(&document)).collect::<Vec<_>>())
         };
-        let cloud = configs(&inputs.cloud_configs, CLOUD_CONFIG);
-        let runtime = configs(&inputs.runtime_configs, RUNTIME_CONFIG);
+        let cloud = configs(&inputs.cloud_configs, CLOUD_CONFIG_KEY);
+        let runtime = configs(&inputs.runtime_configs, RUNTIME_CONFIG_KEY);
         let changed = ChangedConfigs {
             cloud: cloud.is_some(),
             runtime: runtime.is_some(),
@@ -245,12 +245,12 @@ impl Present {
             inputs: stored,
         };
         let deployment = self.deployment(&record.inputs, &changed, &inputs.conversion, number);
-        Ok(self.unless_same(record, inputs_now, deployment, number))
+        Ok(self.plan_unless_same(record, inputs_now, deployment, number))
     }
 
     /// What to write to apply the inputs of a revision again; none if the deployment has them.
     pub fn rollback(&self, revision: &Revision, stamp: &Stamp) -> Option<Plan> {
-        let number = self.next();
+        let number = self.next_number();
         let record = Record {
             created: stamp.time.clone(),
             user: stamp.user.clone(),
@@ -262,14 +262,14 @@ impl Present {
             runtime: record.inputs.runtime_configs != self.runtime_configs(),
         };
         let deployment = self.deployment(&record.inputs, &changed, &Map::new(), number);
-        self.unless_same(record, Vec::new(), deployment, number)
+        self.plan_unless_same(record, Vec::new(), deployment, number)
     }
 
-    fn unless_same(&self, record: Record, inputs: Vec<Value>, mut deployment: Value, number: u64) -> Option<Plan> {
+    fn plan_unless_same(&self, record: Record, inputs: Vec<Value>, mut deployment: Value, number: u64) -> Option<Plan> {
         deployment.set_annotation(labels::CHANGED_BY, record.user.as_deref());
         let is_current = self.current().is_some_and(|one| one.record.inputs == record.inputs);
         let found = self.deployment.as_ref().and_then(AnyObject::spec);
-        if is_current && has(found, &deployment["spec"]) {
+        if is_current && has_fields(found, &deployment["spec"]) {
             return None;
         }
         let before = self.current().map_or(&[][..], |one| &one.record.inputs.vars);
@@ -315,8 +315,8 @@ impl Present {
         conversion: &Map<String, Value>,
         number: u64,
     ) -> Value {
-        let ops: Vec<_> = stored.ops.iter().map(of_config_map).collect();
-        let mut spec = json!({"manifest": of_config_map(&stored.manifest), "ops": ops, "vars": stored.vars});
+        let ops: Vec<_> = stored.ops.iter().map(config_map_reference).collect();
+        let mut spec = json!({"manifest": config_map_reference(&stored.manifest), "ops": ops, "vars": stored.vars});
         if !changed.cloud {
             self.keep(&mut spec, &["cloudConfig", "cloudConfigs"]);
         } else if let Some((first, more)) = stored.cloud_configs.split_first() {
@@ -360,7 +360,7 @@ impl Present {
     }
 }
 
-fn of_config_map(document: &Document) -> ResourceReference {
+fn config_map_reference(document: &Document) -> ResourceReference {
     ResourceReference {
         kind: ReferenceType::Configmap,
         name: document.config_map.clone(),
@@ -373,14 +373,14 @@ fn digest(text: &str) -> String {
 }
 
 /// Whether a spec has these fields. An empty list is the same as none; other managers may have added variables.
-fn has(found: Option<&Value>, wanted: &Value) -> bool {
+fn has_fields(found: Option<&Value>, wanted: &Value) -> bool {
     let same = |(key, wanted): (&String, &Value)| {
         let found = found.and_then(|found| found.get(key));
         let list = |value: Option<&Value>| value.and_then(Value::as_array).cloned().unwrap_or_default();
         match wanted {
             Value::Array(wanted) if key == "vars" => wanted.iter().all(|one| list(found).contains(one)),
             Value::Array(wanted) => list(found) == *wanted,
-            Value::Object(_) if key == "conversion" => has(found, wanted),
+            Value::Object(_) if key == "conversion" => has_fields(found, wanted),
             wanted => found == Some(wanted),
         }
     };

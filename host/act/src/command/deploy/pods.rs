@@ -2,7 +2,7 @@
 //! options of one deploy are no part of its inputs.
 
 use crate::selection::{Selection, SelectionError};
-use crate::states::{self, Change, Target, created};
+use crate::states::{self, Change, Target, creation_time};
 use crate::{drain, lost};
 use anyhow::bail;
 use boson_look::access::{Access, Found};
@@ -25,7 +25,7 @@ pub struct PodOptions {
     fix: bool,
     /// Stop present pods without their pre-stop and drain scripts: those of these instance groups and instances, or all
     #[arg(long, value_name = "GROUP[/INDEX],..", value_parser = drain::selection, value_delimiter = ',', num_args = 0..,
-        require_equals = true, default_missing_value = drain::ALL)]
+        require_equals = true, default_missing_value = drain::ALL_INSTANCES)]
     skip_drain: Vec<Selection>,
 }
 
@@ -58,7 +58,7 @@ impl PodOptions {
             return Ok(PodRequest::default());
         };
         if found.deployment.spec.paused && !is_cancelled && self.recreates() {
-            bail!(crate::command::states::PAUSED);
+            bail!(crate::command::states::PAUSED_MESSAGE);
         }
         let mut instances = Instance::all(access, found).await?;
         instances.retain(|one| !found.deployment.spec.is_ignored(&one.to_string()));
@@ -111,7 +111,7 @@ impl PodRequest {
             let time = target.time.as_ref().map(|time| format!(" created before {}", time.0));
             let _ = writeln!(text, "recreate {}: pods{}", target.name, time.unwrap_or_default());
         }
-        for instance in self.without_drain.iter().filter(|one| created(one).is_some()) {
+        for instance in self.without_drain.iter().filter(|one| creation_time(one).is_some()) {
             let _ = writeln!(text, "skip drain of {instance}");
         }
         text

@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use std::collections::BTreeSet;
 
 /// Key of a record in its ConfigMap.
-const KEY: &str = "record";
+const RECORD_KEY: &str = "record";
 
 /// How a deploy ended.
 pub mod result {
@@ -108,7 +108,7 @@ impl Record {
                 "namespace": namespace,
                 "labels": {labels::INPUT_OF: names.deployment(), labels::REVISION: number.to_string()},
             },
-            "data": {KEY: json!(self).to_string()},
+            "data": {RECORD_KEY: json!(self).to_string()},
             "immutable": true,
         })
     }
@@ -120,7 +120,7 @@ impl Revision {
     /// None if it is not the record of a deploy.
     pub fn of(object: ConfigMap) -> Option<Self> {
         let number = object.labels().get(labels::REVISION)?.parse().ok()?;
-        let record = serde_json::from_str(object.data.as_ref()?.get(KEY)?).ok()?;
+        let record = serde_json::from_str(object.data.as_ref()?.get(RECORD_KEY)?).ok()?;
         Some(Self { number, record, object })
     }
 

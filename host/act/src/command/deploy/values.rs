@@ -9,7 +9,7 @@ use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
 
 /// Key of a value that has no parts.
-const PASSWORD: &str = "password";
+const PASSWORD_KEY: &str = "password";
 
 /// The content of a Secret.
 #[derive(Clone, PartialEq, Eq)]
@@ -25,8 +25,8 @@ impl Content {
     /// The content for a value. Texts, and maps of texts, are stored as they are; anything else as JSON, so that it
     /// keeps its type.
     pub fn of(value: &Value) -> Self {
-        let whole = |text: String| [(PASSWORD.to_string(), text)].into();
-        let parts = value.as_object().and_then(parts);
+        let whole = |text: String| [(PASSWORD_KEY.to_string(), text)].into();
+        let parts = value.as_object().and_then(text_members);
         match (value, parts) {
             (Value::String(text), _) => Self {
                 data: whole(text.clone()),
@@ -53,7 +53,7 @@ impl Content {
 
     /// The value; none if it is not JSON, as the Secret says.
     pub fn value(&self) -> Option<Value> {
-        match self.data.get(PASSWORD) {
+        match self.data.get(PASSWORD_KEY) {
             Some(json) if self.is_json => serde_json::from_str(json).ok(),
             Some(text) if self.data.len() == 1 => Some(text.as_str().into()),
             _ => Some(json!(self.data)),
@@ -82,9 +82,9 @@ impl Content {
 
 /// The members of a map that can be the keys of a Secret; none if one cannot, or if they would be read as another
 /// value.
-fn parts(map: &Map<String, Value>) -> Option<BTreeMap<String, String>> {
+fn text_members(map: &Map<String, Value>) -> Option<BTreeMap<String, String>> {
     let is_key = |key: &String| is_data_key(key) && !key.starts_with('.');
-    if map.is_empty() || map.keys().eq([PASSWORD]) || !map.keys().all(is_key) {
+    if map.is_empty() || map.keys().eq([PASSWORD_KEY]) || !map.keys().all(is_key) {
         return None;
     }
     map.iter()

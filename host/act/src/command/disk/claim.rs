@@ -14,14 +14,14 @@ const MAX_NAME_LENGTH: usize = 253;
 /// Enough of a UID to tell the disks that an instance had.
 const UID_DIGITS: usize = 8;
 /// Annotations of Kubernetes' volume controllers: they are about a binding.
-const OF_BINDING: [&str; 3] = [
+const BINDING_ANNOTATIONS: [&str; 3] = [
     "pv.kubernetes.io/",
     "volume.kubernetes.io/",
     "volume.beta.kubernetes.io/",
 ];
 
 /// The claim of a disk after it was orphaned; none if its name would be too long.
-pub fn orphaned(claim: &PersistentVolumeClaim) -> Option<PersistentVolumeClaim> {
+pub fn orphaned_claim(claim: &PersistentVolumeClaim) -> Option<PersistentVolumeClaim> {
     let from = claim.name_any();
     let uid: String = claim
         .uid()?
@@ -33,7 +33,7 @@ pub fn orphaned(claim: &PersistentVolumeClaim) -> Option<PersistentVolumeClaim> 
     if name.len() > MAX_NAME_LENGTH {
         return None;
     }
-    let mut orphan = copy(claim, &name);
+    let mut orphan = copy_claim(claim, &name);
     let annotations = orphan.metadata.annotations.get_or_insert_default();
     annotations.insert(labels::ORPHANED_FROM.into(), from);
     Some(orphan)
@@ -41,7 +41,7 @@ pub fn orphaned(claim: &PersistentVolumeClaim) -> Option<PersistentVolumeClaim> 
 
 /// The claim with which an instance gets a volume. `present`: that of the disk that it has now; `set`: its StatefulSet.
 /// `copies`: with the properties of that disk, not of the volume.
-pub fn attached(
+pub fn attached_claim(
     name: &str,
     present: Option<&PersistentVolumeClaim>,
     set: &StatefulSet,
@@ -49,8 +49,8 @@ pub fn attached(
     copies: bool,
 ) -> Option<PersistentVolumeClaim> {
     let mut claim = match present {
-        Some(present) => copy(present, name),
-        None => of_template(name, set)?,
+        Some(present) => copy_claim(present, name),
+        None => claim_of_template(name, set)?,
     };
     let of_volume = volume.spec.as_ref()?;
     let spec = claim.spec.get_or_insert_default();
@@ -58,12 +58,12 @@ pub fn attached(
     if !copies {
         spec.storage_class_name = Some(of_volume.storage_class_name.clone().unwrap_or_default());
         let capacity = of_volume.capacity.as_ref().and_then(|capacity| capacity.get("storage"));
-        spec.resources = capacity.map(requests);
+        spec.resources = capacity.map(storage_request);
     }
     Some(claim)
 }
 
-fn requests(size: &Quantity) -> VolumeResourceRequirements {
+fn storage_request(size: &Quantity) -> VolumeResourceRequirements {
     VolumeResourceRequirements {
         requests: Some([("storage".to_string(), size.clone())].into()),
         ..VolumeResourceRequirements::default()
@@ -71,8 +71,10 @@ fn requests(size: &Quantity) -> VolumeResourceRequirements {
 }
 
 /// A claim with the labels and the specification of another one.
-fn copy(claim: &PersistentVolumeClaim, name: &str) -> PersistentVolumeClaim {
-    let is_kept = |key: &String| OF_BINDING.iter().all(|start| !key.starts_with(start)) && key != labels::ORPHANED_FROM;
+fn copy_claim(claim: &PersistentVolumeClaim, name: &str) -> PersistentVolumeClaim {
+    let is_kept = |key: &String| {
+        BINDING_ANNOTATIONS.iter().all(|start| !key.starts_with(start)) && key != labels::ORPHANED_FROM
+    };
     let annotations = claim.metadata.annotations.clone().unwrap_or_default();
     PersistentVolumeClaim {
         metadata: ObjectMeta {
@@ -88,7 +90,7 @@ fn copy(claim: &PersistentVolumeClaim, name: &str) -> PersistentVolumeClaim {
 }
 
 /// As its StatefulSet would create it.
-fn of_template(name: &str, set: &StatefulSet) -> Option<PersistentVolumeClaim> {
+fn claim_of_template(name: &str, set: &StatefulSet) -> Option<PersistentVolumeClaim> {
     let template = template(set, name)?;
     let mut labels = template.metadata.labels.clone().unwrap_or_default();
     labels.extend(set.spec.as_ref()?.selector.match_labels.clone().unwrap_or_default());
@@ -172,7 +174,7 @@ mod tests {
 
     #[test]
     fn an_orphan_says_whose_disk_it_was() {
-        let orphan = json!(orphaned(&claim()).unwrap());
+        let orphan = json!(orphaned_claim(&claim()).unwrap());
         let name = "db-pvc-d-db-v1-0-orphaned-12345678";
         assert_eq!(
             orphan["metadata"],
@@ -184,7 +186,7 @@ mod tests {
         assert_eq!(orphan["spec"]["volumeName"], "old");
         let mut long = claim();
         long.metadata.name = Some("x".repeat(240));
-        assert!(orphaned(&long).is_none());
+        assert!(orphaned_claim(&long).is_none());
     }
 
     #[test]
@@ -192,7 +194,7 @@ mod tests {
         let name = name(&set(), "db", 0).unwrap();
         assert_eq!(name, "db-pvc-d-db-v1-0");
         let spec = |present: Option<&PersistentVolumeClaim>, copies| {
-            let claim = json!(attached(&name, present, &set(), &volume(), copies).unwrap());
+            let claim = json!(attached_claim(&name, present, &set(), &volume(), copies).unwrap());
             assert_eq!(claim["metadata"]["labels"]["a"], "b");
             let spec = &claim["spec"];
             assert_eq!(spec["volumeName"], "pv");
@@ -204,7 +206,7 @@ mod tests {
         assert_eq!(spec(Some(&claim()), false), (json!("fast"), json!("5Gi")));
         assert_eq!(spec(Some(&claim()), true), (json!("slow"), json!("1Gi")));
         assert_eq!(spec(None, false), (json!("fast"), json!("5Gi")));
-        let made = json!(attached(&name, None, &set(), &volume(), false).unwrap());
+        let made = json!(attached_claim(&name, None, &set(), &volume(), false).unwrap());
         assert_eq!(made["metadata"]["labels"]["own"], "db");
     }
 

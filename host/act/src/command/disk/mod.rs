@@ -154,7 +154,7 @@ async fn attach_to(
         }
     }
     let copies = arguments.disk_properties == Some(DiskProperties::Copy);
-    let claim = claim::attached(name, present.as_ref(), set, &found, copies);
+    let claim = claim::attached_claim(name, present.as_ref(), set, &found, copies);
     let claim = claim.with_context(|| format!("cannot make a claim '{name}' for PersistentVolume '{wanted}'"))?;
     if let Some(present) = present.filter(|one| step::volume_of(one).is_some_and(|volume| volume != wanted)) {
         orphan(access, &present).await?;
@@ -166,7 +166,7 @@ async fn attach_to(
 async fn orphan(access: &Access, present: &PersistentVolumeClaim) -> anyhow::Result<String> {
     let name = present.name_any();
     let volume = step::volume_of(present).with_context(|| format!("disk '{name}' has no volume yet"))?;
-    let orphan = claim::orphaned(present).with_context(|| format!("the name of disk '{name}' is too long"))?;
+    let orphan = claim::orphaned_claim(present).with_context(|| format!("the name of disk '{name}' is too long"))?;
     volume::move_to(access, volume, Some(&name), &orphan).await?;
     output::complain(&format!(
         "disk '{name}' is orphaned: its data is in '{}'\n",
@@ -275,12 +275,12 @@ async fn stateful_set(
         .find_map(|set| instances::place(set, &found.deployment, index));
     let (zone, ordinal) = places.with_context(|| format!("there is no instance '{group}/{index}'"))?;
     let sets: Vec<StatefulSet> = access.list(&selector).await?;
-    let newest = newest(sets, zone);
+    let newest = newest_of_zone(sets, zone);
     let set = newest.with_context(|| format!("instance '{group}/{index}' has no StatefulSet"))?;
     Ok((set, ordinal))
 }
 
-fn newest(sets: Vec<StatefulSet>, zone: usize) -> Option<StatefulSet> {
+fn newest_of_zone(sets: Vec<StatefulSet>, zone: usize) -> Option<StatefulSet> {
     let number = |text: Option<&String>| text.and_then(|text| text.parse::<usize>().ok());
     let of_zone = sets
         .into_iter()
@@ -301,8 +301,8 @@ mod tests {
             .unwrap()
         };
         let all = || vec![set("a", "0", "9"), set("b", "0", "10"), set("c", "1", "11")];
-        assert_eq!(newest(all(), 0).unwrap().name_any(), "b");
-        assert_eq!(newest(all(), 1).unwrap().name_any(), "c");
-        assert!(newest(all(), 2).is_none());
+        assert_eq!(newest_of_zone(all(), 0).unwrap().name_any(), "b");
+        assert_eq!(newest_of_zone(all(), 1).unwrap().name_any(), "c");
+        assert!(newest_of_zone(all(), 2).is_none());
     }
 }

@@ -6,9 +6,9 @@ use kube::ResourceExt;
 use serde_json::{Value, json};
 
 /// Annotation of a PersistentVolume that is being moved: its reclaim policy before.
-const POLICY: &str = "quarks.cloudfoundry.org/reclaim-policy";
+const POLICY_ANNOTATION: &str = "quarks.cloudfoundry.org/reclaim-policy";
 /// The volume, and its data, outlive their claim.
-const RETAIN: &str = "Retain";
+const RETAIN_POLICY: &str = "Retain";
 
 /// The next step.
 #[derive(Clone, Debug, PartialEq)]
@@ -27,7 +27,7 @@ pub enum Step {
 }
 
 /// `from`: the claim that has the volume, if it exists; `to`: the one that gets it, and its name.
-pub fn next(
+pub fn next_step(
     volume: &PersistentVolume,
     from: Option<&PersistentVolumeClaim>,
     to: Option<&PersistentVolumeClaim>,
@@ -49,18 +49,19 @@ pub fn next(
     let spec = volume.spec.as_ref();
     let claim = spec.and_then(|spec| spec.claim_ref.as_ref());
     let policy = spec.and_then(|spec| spec.persistent_volume_reclaim_policy.as_deref());
-    let before = volume.annotations().get(POLICY);
+    let before = volume.annotations().get(POLICY_ANNOTATION);
     if claim.is_some_and(|claim| claim.uid.is_some() && claim.uid == to.metadata.uid) && is_bound(to) {
         let restored = |policy: &String| {
             let spec = json!({"persistentVolumeReclaimPolicy": policy});
-            Step::ChangeVolume(json!({"metadata": {"annotations": {POLICY: null}}, "spec": spec}))
+            Step::ChangeVolume(json!({"metadata": {"annotations": {POLICY_ANNOTATION: null}}, "spec": spec}))
         };
         return before.map_or(Step::Done, restored);
     }
-    if policy != Some(RETAIN) || before.is_none() {
-        let before = before.map_or(policy.unwrap_or(RETAIN), String::as_str);
+    if policy != Some(RETAIN_POLICY) || before.is_none() {
+        let before = before.map_or(policy.unwrap_or(RETAIN_POLICY), String::as_str);
         return Step::ChangeVolume(json!({
-            "metadata": {"annotations": {POLICY: before}}, "spec": {"persistentVolumeReclaimPolicy": RETAIN},
+            "metadata": {"annotations": {POLICY_ANNOTATION: before}},
+            "spec": {"persistentVolumeReclaimPolicy": RETAIN_POLICY},
         }));
     }
     match from {
@@ -129,11 +130,11 @@ mod tests {
             }
         }
 
-        fn next(&self) -> Step {
+        fn next_step(&self) -> Step {
             let read = |claim: &Option<Value>| claim.clone().map(|claim| from_value(claim).unwrap());
             let (from, to): (Option<PersistentVolumeClaim>, Option<PersistentVolumeClaim>) =
                 (read(&self.from), read(&self.to));
-            next(
+            next_step(
                 &from_value(self.volume.clone()).unwrap(),
                 from.as_ref(),
                 to.as_ref(),
@@ -152,7 +153,7 @@ mod tests {
                 Step::ChangeVolume(members) => merge(&mut self.volume, members),
                 Step::Delete => {
                     assert_eq!(
-                        self.volume["spec"]["persistentVolumeReclaimPolicy"], RETAIN,
+                        self.volume["spec"]["persistentVolumeReclaimPolicy"], RETAIN_POLICY,
                         "the data would be lost"
                     );
                     self.from = None;
@@ -169,7 +170,7 @@ mod tests {
         fn run(&mut self) -> Vec<Step> {
             let mut steps = Vec::new();
             while steps.len() < 20 {
-                let step = self.next();
+                let step = self.next_step();
                 self.carry_out(&step);
                 steps.push(step);
                 if matches!(steps.last(), Some(Step::Done | Step::Refuse(_))) {
@@ -182,7 +183,7 @@ mod tests {
 
     #[test]
     fn a_volume_gets_another_claim_and_keeps_its_policy() {
-        for policy in ["Delete", RETAIN] {
+        for policy in ["Delete", RETAIN_POLICY] {
             let mut world = World::new(policy);
             assert_eq!(world.run().last(), Some(&Step::Done));
             assert_eq!(world.volume["spec"]["claimRef"]["uid"], "2");
@@ -197,7 +198,7 @@ mod tests {
         for interrupted in 0..count {
             let mut world = World::new("Delete");
             for _ in 0..interrupted {
-                let step = world.next();
+                let step = world.next_step();
                 world.carry_out(&step);
             }
             // The next run decides from what exists.
@@ -210,15 +211,15 @@ mod tests {
     fn a_claim_that_its_stateful_set_has_created_gets_the_volume() {
         let mut world = World::new("Delete");
         world.to = Some(json!({"metadata": {"name": "new", "namespace": "n", "uid": "2"}, "spec": {}}));
-        assert_eq!(world.next(), Step::ChangeClaim(json!({"spec": {"volumeName": "pv"}})));
+        assert_eq!(world.next_step(), Step::ChangeClaim(json!({"spec": {"volumeName": "pv"}})));
         assert_eq!(world.run().last(), Some(&Step::Done));
         world.to.as_mut().unwrap()["spec"]["volumeName"] = "other".into();
-        assert!(matches!(world.next(), Step::Refuse(_)));
+        assert!(matches!(world.next_step(), Step::Refuse(_)));
     }
 
     #[test]
     fn a_volume_without_a_claim_is_taken() {
-        let mut world = World::new(RETAIN);
+        let mut world = World::new(RETAIN_POLICY);
         world.from = None;
         world.volume["spec"].as_object_mut().unwrap().remove("claimRef");
         assert_eq!(world.run().last(), Some(&Step::Done));

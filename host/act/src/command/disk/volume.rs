@@ -44,7 +44,7 @@ pub async fn move_to(
         let old = old.filter(|old| step::volume_of(old) == Some(volume));
         let new: Option<PersistentVolumeClaim> = access.get(&name).await?;
         let new = new.filter(|new| old.as_ref().is_none_or(|old| old.metadata.uid != new.metadata.uid));
-        let next = step::next(&present, old.as_ref(), new.as_ref(), &name);
+        let next = step::next_step(&present, old.as_ref(), new.as_ref(), &name);
         let done = match (next, &old, &new) {
             (Step::Done, ..) => return Ok(()),
             (Step::Refuse(why), ..) => bail!(why),

@@ -74,7 +74,7 @@ enum Content<'e> {
 pub fn drafts(entries: &[Entry], wanted: Option<&Wanted>, names: &Names) -> Result<Drafts, Vec<Diagnostic>> {
     let (mut contents, mut errors) = (BTreeMap::new(), Vec::new());
     let mut drafts = Drafts::default();
-    for entry in once(entries, &mut errors) {
+    for entry in deduplicate(entries, &mut errors) {
         let own = kind(entry);
         let defined = match wanted {
             Some(wanted) => wanted.defined.get(&entry.name).cloned(),
@@ -102,7 +102,7 @@ pub fn drafts(entries: &[Entry], wanted: Option<&Wanted>, names: &Names) -> Resu
 }
 
 /// Each variable once.
-fn once<'e>(entries: &'e [Entry], errors: &mut Vec<Diagnostic>) -> Vec<&'e Entry> {
+fn deduplicate<'e>(entries: &'e [Entry], errors: &mut Vec<Diagnostic>) -> Vec<&'e Entry> {
     let mut seen: BTreeMap<&str, &Entry> = BTreeMap::new();
     let mut all = Vec::new();
     for entry in entries {
@@ -131,15 +131,15 @@ fn add<'e>(
     if entry.value.is_null() {
         return Err(entry.error(format!("variable '{}' has no value", entry.name)));
     }
-    let unnamed = |error: NameError| entry.error(error.to_string());
+    let name_error = |error: NameError| entry.error(error.to_string());
     let (variable, key) = secrets::implicit(&entry.name);
     let name = match defined {
         Some(_) => names.variable(&entry.name),
         None => names.implicit_variable(variable),
     };
-    let name = name.map_err(unnamed)?;
+    let name = name.map_err(name_error)?;
     let conflict = |first: &str| {
-        unnamed(NameError::Conflict {
+        name_error(NameError::Conflict {
             kind: "Secret",
             name: name.clone(),
             first: format!("Variable '{first}'"),
@@ -289,7 +289,7 @@ fn is_generated(kind: &str) -> bool {
 }
 
 /// No deployment can have this name.
-pub fn unnamed(error: &NameError) -> Diagnostic {
+pub fn name_error(error: &NameError) -> Diagnostic {
     Diagnostic::error(codes::IMPORT_VALUE, error.to_string())
 }
 

@@ -70,7 +70,7 @@ impl ImportOptions {
     /// A file cannot be read, or a value cannot be imported.
     pub fn read(&self, wanted: Option<&Wanted>, sources: &mut Sources) -> Result<Drafts, Vec<Diagnostic>> {
         // Names of Secrets do not depend on the namespace.
-        let names = Names::new(&self.deployment, "", "").map_err(|error| draft::unnamed(&error))?;
+        let names = Names::new(&self.deployment, "", "").map_err(|error| draft::name_error(&error))?;
         let mut entries = Vec::new();
         for file in &self.files.vars_stores {
             entries.extend(input::of_vars_store(&inputs::secret_file(file, sources)?)?);

@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 
 const HEADER: [&str; 4] = ["Variable", "Type", "Secret", "State"];
 /// A member that the operator adds to the values of certificates.
-const IS_CA: &str = "is_ca";
+const IS_CA_KEY: &str = "is_ca";
 
 /// What exists of an imported value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -95,7 +95,7 @@ fn has_same_value(old: &Secret, new: &Secret) -> bool {
 
 fn value(secret: &Secret) -> impl Iterator<Item = (&String, &ByteString)> {
     let data = secret.data.iter().flatten();
-    data.filter(|(key, _)| *key != IS_CA && !key.starts_with(TRANSITIONAL))
+    data.filter(|(key, _)| *key != IS_CA_KEY && !key.starts_with(TRANSITIONAL))
 }
 
 /// The same Secret with another value. Labels stay: they tell who manages it. So does what the operator has added.
@@ -104,7 +104,7 @@ fn with_value(old: &Secret, new: Secret) -> Secret {
     let annotations = secret.metadata.annotations.get_or_insert_default();
     annotations.remove(labels::JSON_VALUE);
     annotations.extend(new.metadata.annotations.unwrap_or_default());
-    let is_ca = old.data.iter().flatten().filter(|(key, _)| *key == IS_CA);
+    let is_ca = old.data.iter().flatten().filter(|(key, _)| *key == IS_CA_KEY);
     let is_ca = is_ca.map(|(key, value)| (key.clone(), value.clone()));
     secret.data = Some(is_ca.chain(new.data.unwrap_or_default()).collect());
     secret

@@ -3,7 +3,7 @@
 
 use super::filter::Filter;
 use crate::selection::Selection;
-use crate::unpack::{parts, rewound};
+use crate::unpack::{path_parts, rewind};
 use crate::{containers, remote};
 use anyhow::{Context, bail};
 use boson_cluster::client::{Container, ErrorKind, LogParams};
@@ -111,7 +111,7 @@ pub async fn write(
         }
         let (folder, filter) = (folder.clone(), filter.clone());
         // Elsewhere, because the connections of the other instances must be kept alive meanwhile.
-        let added = tokio::task::spawn_blocking(move || add(target, &folder, fetched, &filter));
+        let added = tokio::task::spawn_blocking(move || add_to_archive(target, &folder, fetched, &filter));
         target = added.await?.with_context(|| instance.to_string())?;
     }
     if let Some(error) = first_failure {
@@ -147,11 +147,11 @@ async fn fetch(
             if wanted {
                 let container = access.container(&pod_name, &one.name);
                 let name = format!("containers/{}.{ending}", one.name);
-                log(access, container, previous, directory, name, fetched).await?;
+                fetch_log(access, container, previous, directory, name, fetched).await?;
             }
         }
     }
-    let Some(reader) = containers::reader(pod) else {
+    let Some(reader) = containers::log_reader(pod) else {
         let message = format!("no container runs, so the files below {LOG_FOLDER} are left out");
         fetched.messages.push(message);
         return Ok(());
@@ -163,11 +163,11 @@ async fn fetch(
     };
     let arguments = ["archive", "--recursive", &folder];
     let container = access.container(&pod_name, reader);
-    let messages = remote::wrapper(access, container, &arguments, None, |part| Ok(file.write_all(part)?));
+    let messages = remote::run_wrapper(access, container, &arguments, None, |part| Ok(file.write_all(part)?));
     match messages.await.with_context(|| instance.to_string()) {
         Ok(messages) => {
             fetched.messages.extend(messages);
-            fetched.files = Some(rewound(file)?);
+            fetched.files = Some(rewind(file)?);
         }
         // The instance may have no such job.
         Err(error) if filter.folder().is_some() && format!("{error:#}").contains("No such file") => {}
@@ -176,7 +176,7 @@ async fn fetch(
     Ok(())
 }
 
-async fn log(
+async fn fetch_log(
     access: &Access,
     container: Container<'_>,
     previous: bool,
@@ -208,11 +208,11 @@ async fn log(
             }
         }
     }
-    fetched.logs.push((name, rewound(file)?));
+    fetched.logs.push((name, rewind(file)?));
     Ok(())
 }
 
-fn add(mut target: Target, folder: &str, fetched: Fetched, filter: &Filter) -> anyhow::Result<Target> {
+fn add_to_archive(mut target: Target, folder: &str, fetched: Fetched, filter: &Filter) -> anyhow::Result<Target> {
     for (name, file) in fetched.logs {
         let mut header = Header::new_gnu();
         header.set_size(file.metadata()?.len());
@@ -226,7 +226,7 @@ fn add(mut target: Target, folder: &str, fetched: Fetched, filter: &Filter) -> a
         if entry.header().entry_type() != EntryType::Regular {
             continue;
         }
-        let parts = parts(&entry)?;
+        let parts = path_parts(&entry)?;
         // The first part is the folder itself.
         let skipped = usize::from(filter.folder().is_none());
         let path = parts.get(skipped..).unwrap_or_default().join("/");
@@ -291,8 +291,8 @@ mod tests {
         let mut log = tempfile::tempfile().unwrap();
         log.write_all(b"line\n").unwrap();
         let fetched = Fetched {
-            logs: vec![("containers/nats-nats.log".into(), rewound(log).unwrap())],
-            files: Some(rewound(files.into_inner().unwrap()).unwrap()),
+            logs: vec![("containers/nats-nats.log".into(), rewind(log).unwrap())],
+            files: Some(rewind(files.into_inner().unwrap()).unwrap()),
             ..Fetched::default()
         };
         let filter = Filter {
@@ -301,8 +301,8 @@ mod tests {
         };
         let file = NamedTempFile::new_in(scratch.path()).unwrap();
         let target = Builder::new(GzEncoder::new(file, Compression::default()));
-        let target = add(target, "web.0/", fetched, &filter).unwrap();
-        let file = rewound(target.into_inner().unwrap().finish().unwrap().into_file()).unwrap();
+        let target = add_to_archive(target, "web.0/", fetched, &filter).unwrap();
+        let file = rewind(target.into_inner().unwrap().finish().unwrap().into_file()).unwrap();
         let mut found = Vec::new();
         for entry in Archive::new(flate2::read::GzDecoder::new(file)).entries().unwrap() {
             let mut entry = entry.unwrap();

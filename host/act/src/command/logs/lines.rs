@@ -52,7 +52,7 @@ struct Source {
 impl Shown {
     fn sources(&self, instances: &[Instance]) -> Vec<Source> {
         let of_instance = |instance: &Instance| {
-            let containers = instance.pod.iter().flat_map(containers::lasting);
+            let containers = instance.pod.iter().flat_map(containers::main_and_sidecars);
             let wanted = containers.filter(|one| one.name == LOG_FILES || self.filter.has_lines(one));
             let source = |container: &k8s_openapi::api::core::v1::Container| Source {
                 pod: instance.pod_name(),
@@ -95,7 +95,7 @@ impl Shown {
 }
 
 /// Prints the last lines of all logs.
-pub async fn last(access: &Access, instances: &[Instance], shown: &Shown) -> anyhow::Result<()> {
+pub async fn print_last(access: &Access, instances: &[Instance], shown: &Shown) -> anyhow::Result<()> {
     let query = LogParams {
         timestamps: true,
         tail_lines: shown.num.map(i64::from),
@@ -227,7 +227,7 @@ impl LogError {
 
     fn explained(self, access: &Access, container: Container<'_>) -> anyhow::Error {
         match self {
-            Self::Opening(error) => remote::explained(access, container, error),
+            Self::Opening(error) => remote::explain(access, container, error),
             Self::Reading(error) => error.into(),
             Self::Printing(error) => error,
         }

@@ -82,7 +82,7 @@ pub fn run(arguments: &LogsArguments) -> Result<(), ExitError> {
             return if arguments.follow {
                 lines::follow(&access, &found, &selection, &shown).await
             } else {
-                lines::last(&access, &instances, &shown).await
+                lines::print_last(&access, &instances, &shown).await
             };
         }
         let name = download::name(&found.deployment.name_any(), &selection);

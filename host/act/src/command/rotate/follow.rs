@@ -2,7 +2,7 @@
 
 use super::plan::{self, Item};
 use crate::display::{Display, Line};
-use crate::follow::line;
+use crate::follow::rollout_line;
 use anyhow::bail;
 use boson_api::stateful_set::PROGRESSING;
 use boson_api::{BoshDeployment, QuarksSecret, QuarksStatefulSet, instance_group};
@@ -42,7 +42,7 @@ struct State {
 impl Following {
     pub fn new(objects: &[QuarksSecret], items: &[Item<'_>], found: &Found) -> Self {
         let own = items.iter().map(|item| item.object);
-        let all = own.chain(plan::signed(objects, items));
+        let all = own.chain(plan::signed_certificates(objects, items));
         let key = |item: &Item<'_>| item.object.metadata.name.clone().unwrap_or_default();
         Self {
             selector: found.selector.clone(),
@@ -58,7 +58,7 @@ impl Following {
         loop {
             match self.read(access).await {
                 Ok(state) => {
-                    if let Some(variable) = self.deleted(&state.objects) {
+                    if let Some(variable) = self.deleted_variable(&state.objects) {
                         bail!("the QuarksSecret of '{variable}' was deleted");
                     }
                     if let Some(why) = self.failure(&state.deployments) {
@@ -92,7 +92,7 @@ impl Following {
     }
 
     /// A rotated variable that does not exist any more.
-    fn deleted(&self, objects: &[QuarksSecret]) -> Option<&String> {
+    fn deleted_variable(&self, objects: &[QuarksSecret]) -> Option<&String> {
         let is_there = |object: &String| objects.iter().any(|one| one.metadata.name.as_ref() == Some(object));
         let deleted = self.variables.iter().find(|(object, _)| !is_there(object));
         deleted.map(|(_, variable)| variable)
@@ -101,7 +101,7 @@ impl Following {
     /// Why a deployment that uses the values cannot get them.
     pub fn failure(&self, deployments: &[BoshDeployment]) -> Option<String> {
         let versions: Versions = self.secrets.iter().map(|name| (name.clone(), String::new())).collect();
-        users(deployments, &versions).into_iter().find_map(failed)
+        users(deployments, &versions).into_iter().find_map(failure_text)
     }
 
     /// A line for each rotation, for each rollout in progress, and for a deployment that lags behind; and whether all
@@ -119,16 +119,16 @@ impl Following {
         let groups = state
             .groups
             .iter()
-            .map(|one| (format!("group {}", instance_group(one)), line(one)));
+            .map(|one| (format!("group {}", instance_group(one)), rollout_line(one)));
         lines.extend(groups.filter(|(_, line)| !line.is_done));
-        let lag = self.lags(state).into_iter().next().filter(|_| is_rotated);
+        let lag = self.remaining_work(state).into_iter().next().filter(|_| is_rotated);
         let is_done = is_rotated && lag.is_none();
         lines.extend(lag.map(|text| ("rollout".to_string(), Line { text, is_done: false })));
         (lines, is_done)
     }
 
     /// What is left after the last step: certificates that still trust an old CA, and rollouts.
-    fn lags(&self, state: &State) -> Vec<String> {
+    fn remaining_work(&self, state: &State) -> Vec<String> {
         let of = |meta: &&ObjectMeta| meta.name.as_ref().is_some_and(|name| self.secrets.contains(name));
         let secrets: Vec<&ObjectMeta> = state.secrets.iter().filter(of).collect();
         let trusts = |meta: &&ObjectMeta| {
@@ -158,7 +158,7 @@ fn rotation(object: &QuarksSecret) -> Line {
 }
 
 /// Why a deployment cannot be rolled out without a change.
-fn failed(deployment: &BoshDeployment) -> Option<String> {
+fn failure_text(deployment: &BoshDeployment) -> Option<String> {
     let failed = deployment.first_false(&["Converted", "Applied", PROGRESSING])?;
     let name = deployment.metadata.name.as_deref().unwrap_or_default();
     Some(format!(
@@ -255,8 +255,8 @@ mod tests {
     #[test]
     fn a_deleted_variable_ends_it() {
         let following = following();
-        assert_eq!(following.deleted(&[ca(None, "1")]), None);
-        assert_eq!(following.deleted(&[]).map(String::as_str), Some("ca"));
+        assert_eq!(following.deleted_variable(&[ca(None, "1")]), None);
+        assert_eq!(following.deleted_variable(&[]).map(String::as_str), Some("ca"));
     }
 
     #[test]

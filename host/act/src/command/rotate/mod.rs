@@ -106,7 +106,7 @@ async fn rotate(arguments: &RotateArguments, color: Color, access: &Access, foun
     let deployments: Vec<Vec<String>> = items.iter().map(|item| read.users(item)).collect();
     let table = plan::table(&items, &read.objects, &read.uses, &deployments);
     arguments.table.print(vec![table], color)?;
-    let kept = plan::kept(&items, &read.uses);
+    let kept = plan::kept_values(&items, &read.uses);
     kept.iter().for_each(|text| output::complain(&format!("{text}\n")));
     if arguments.dry_run {
         return Ok(());
@@ -185,7 +185,7 @@ impl RotateArguments {
 impl Read {
     /// The deployments that get a new value of this variable, or of what it signs.
     fn users(&self, item: &Item<'_>) -> Vec<String> {
-        let signed = plan::signed(&self.objects, std::slice::from_ref(item));
+        let signed = plan::signed_certificates(&self.objects, std::slice::from_ref(item));
         let secrets = signed.into_iter().chain([item.object]);
         let versions = secrets
             .map(|one| (one.spec.secret_name.clone(), String::new()))

@@ -1,6 +1,6 @@
 //! What a rotation would do: which variables, in how many steps, and what uses them. Pure.
 
-use super::uses::{self, Keeper, Use};
+use super::uses::{self, Storage, Use};
 use anyhow::bail;
 use boson_api::secret::{ROTATING, SecretType};
 use boson_api::{ConditionStatus, QuarksSecret};
@@ -85,17 +85,17 @@ pub fn select<'o>(objects: &'o [QuarksSecret], asked: &Asked) -> anyhow::Result<
         .collect();
     let mut found = BTreeMap::new();
     for name in &asked.variables {
-        found.insert(name.as_str(), named(&all, name)?);
+        found.insert(name.as_str(), find_variable(&all, name)?);
     }
     for name in &asked.cas {
-        let object = named(&all, name)?;
+        let object = find_variable(&all, name)?;
         if !is_ca(object) {
             bail!("'{name}' is no CA: name it without --ca");
         }
         found.insert(name, object);
     }
     if let Some(until) = asked.until {
-        found.extend(expiring(&all, until));
+        found.extend(expiring_certificates(&all, until));
     }
     let item = |(variable, object): (&str, &'o QuarksSecret)| Item {
         object,
@@ -105,7 +105,7 @@ pub fn select<'o>(objects: &'o [QuarksSecret], asked: &Asked) -> anyhow::Result<
     Ok(found.into_iter().map(item).collect())
 }
 
-fn named<'o>(all: &BTreeMap<String, &'o QuarksSecret>, name: &str) -> anyhow::Result<&'o QuarksSecret> {
+fn find_variable<'o>(all: &BTreeMap<String, &'o QuarksSecret>, name: &str) -> anyhow::Result<&'o QuarksSecret> {
     let Some(object) = all.get(name) else {
         let closest = closest(name, all.keys().map(String::as_str));
         let question = closest
@@ -123,7 +123,10 @@ fn named<'o>(all: &BTreeMap<String, &'o QuarksSecret>, name: &str) -> anyhow::Re
 }
 
 /// The certificates that expire before, without those of a CA among them: they are signed again with it.
-fn expiring<'a, 'o>(all: &'a BTreeMap<String, &'o QuarksSecret>, until: Timestamp) -> Vec<(&'a str, &'o QuarksSecret)> {
+fn expiring_certificates<'a, 'o>(
+    all: &'a BTreeMap<String, &'o QuarksSecret>,
+    until: Timestamp,
+) -> Vec<(&'a str, &'o QuarksSecret)> {
     let is_due = |one: &QuarksSecret| variables::expires(one).is_some_and(|end| end <= until) && !is_given(one);
     let mut due: Vec<(&str, &QuarksSecret)> = all.iter().map(|(name, one)| (name.as_str(), *one)).collect();
     due.retain(|(_, one)| is_due(one));
@@ -140,7 +143,7 @@ fn is_given(object: &QuarksSecret) -> bool {
 }
 
 /// The certificates that are signed again when these values change, also by CAs among them.
-pub fn signed<'o>(objects: &'o [QuarksSecret], items: &[Item<'_>]) -> Vec<&'o QuarksSecret> {
+pub fn signed_certificates<'o>(objects: &'o [QuarksSecret], items: &[Item<'_>]) -> Vec<&'o QuarksSecret> {
     let mut cas: BTreeSet<&str> = items.iter().map(|item| item.object.spec.secret_name.as_str()).collect();
     let mut found: Vec<&QuarksSecret> = Vec::new();
     loop {
@@ -160,7 +163,7 @@ pub fn signed<'o>(objects: &'o [QuarksSecret], items: &[Item<'_>]) -> Vec<&'o Qu
 /// What is said before the question. `deployments`: those that use each variable and what it signs, in the same order.
 pub fn table(items: &[Item<'_>], objects: &[QuarksSecret], uses: &[Use], deployments: &[Vec<String>]) -> Table {
     let row = |(item, deployments): (&Item<'_>, &Vec<String>)| {
-        let signed = signed(objects, std::slice::from_ref(item));
+        let signed = signed_certificates(objects, std::slice::from_ref(item));
         let certificates: Vec<String> = signed.iter().map(|one| variables::name(&one.metadata)).collect();
         let names = certificates
             .iter()
@@ -180,7 +183,7 @@ pub fn table(items: &[Item<'_>], objects: &[QuarksSecret], uses: &[Use], deploym
         cells.to_vec()
     };
     let mut table = Table::new("variables", &HEADER, items.iter().zip(deployments).map(row).collect());
-    table.notes = items.iter().flat_map(|item| sole_trust(item, uses)).collect();
+    table.notes = items.iter().flat_map(|item| sole_trust_notes(item, uses)).collect();
     table
 }
 
@@ -194,7 +197,7 @@ fn rotation(item: &Item<'_>) -> String {
 }
 
 /// Places that trust one CA at a time, so that they may refuse certificates during a rotation.
-fn sole_trust<'u>(item: &'u Item<'_>, uses: &'u [Use]) -> impl Iterator<Item = String> + 'u {
+fn sole_trust_notes<'u>(item: &'u Item<'_>, uses: &'u [Use]) -> impl Iterator<Item = String> + 'u {
     let is_sole = |one: &&Use| one.variable == item.variable && one.member.as_deref() != Some("private_key");
     let sole = uses.iter().filter(is_sole).filter(|_| is_ca(item.object));
     sole.map(|one| {
@@ -207,17 +210,17 @@ fn sole_trust<'u>(item: &'u Item<'_>, uses: &'u [Use]) -> impl Iterator<Item = S
 }
 
 /// The values that something keeps beside the instances, each with its places.
-pub fn kept(items: &[Item<'_>], uses: &[Use]) -> Vec<String> {
+pub fn kept_values(items: &[Item<'_>], uses: &[Use]) -> Vec<String> {
     let due = items
         .iter()
         .filter(|item| item.step.is_none() && !is_certificate(item.object));
     let of_item = |item: &Item<'_>| {
-        let of = |one: &Use| Some((one.keeper().filter(|_| one.variable == item.variable)?, one.place()));
-        let found: Vec<(Keeper, String)> = uses.iter().filter_map(of).collect();
+        let of = |one: &Use| Some((one.storage().filter(|_| one.variable == item.variable)?, one.place()));
+        let found: Vec<(Storage, String)> = uses.iter().filter_map(of).collect();
         // What encrypts data is worse.
         let worst = found
             .iter()
-            .find(|(keeper, _)| *keeper == Keeper::StoredData)
+            .find(|(storage, _)| *storage == Storage::StoredData)
             .or(found.first())?;
         let places: BTreeSet<&str> = found.iter().map(|(_, place)| place.as_str()).collect();
         let places: Vec<&str> = places.into_iter().collect();
@@ -359,7 +362,7 @@ mod tests {
         );
         let uses = uses::uses(&manifest.unwrap());
         let items = select(&objects, &asked(&["pw", "leaf"], &[], None)).unwrap();
-        let found = kept(&items, &uses);
+        let found = kept_values(&items, &uses);
         assert!(
             found[0].starts_with("'pw' (db/postgres: databases.roles.password): a database keeps it"),
             "{found:?}"

@@ -27,7 +27,7 @@ const DATABASE_LOGINS: [&str; 8] = [
     "databases",
 ];
 /// Parts of the names of properties whose value encrypts what is stored.
-const ENCRYPTION: [&str; 3] = ["encryption", "passphrase", "encrypted"];
+const ENCRYPTION_WORDS: [&str; 3] = ["encryption", "passphrase", "encrypted"];
 
 /// A place that uses a variable.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -44,7 +44,7 @@ pub struct Use {
 
 /// What keeps a value beside the instances that get a new one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Keeper {
+pub enum Storage {
     Database,
     StoredData,
 }
@@ -61,7 +61,7 @@ pub fn uses(manifest: &Tree) -> Vec<Use> {
                     member: one.sub_keys().next().map(str::to_string),
                     group: name.into(),
                     job: job(group, place),
-                    path: properties(place),
+                    path: property_names(place),
                 }));
             });
         }
@@ -78,7 +78,7 @@ fn job(group: &Tree, place: &Pointer) -> String {
 }
 
 /// The names below `properties`, without numbers.
-fn properties(place: &Pointer) -> Vec<String> {
+fn property_names(place: &Pointer) -> Vec<String> {
     let below = place.tokens().iter().skip_while(|token| *token != "properties").skip(1);
     below.filter(|token| token.parse::<usize>().is_err()).cloned().collect()
 }
@@ -94,17 +94,17 @@ pub fn groups(uses: &[Use], variables: &BTreeSet<&str>) -> Vec<String> {
 
 impl Use {
     /// What keeps the value, by the names of job and properties.
-    pub fn keeper(&self) -> Option<Keeper> {
+    pub fn storage(&self) -> Option<Storage> {
         let has = |names: &[&str]| self.path.iter().any(|name| names.contains(&name.as_str()));
         let is_part = |part: &&str| self.path.iter().any(|name| name.contains(*part));
         let last = self.path.last().map(String::as_str).unwrap_or_default();
         let is_login = last.contains("password") || last.ends_with("_uri") || last == "uri";
         let is_of_client = is_login && (has(&DATABASE_LOGINS) || last.contains("db_") || last.contains("database_"));
-        if ENCRYPTION.iter().any(is_part) {
-            return Some(Keeper::StoredData);
+        if ENCRYPTION_WORDS.iter().any(is_part) {
+            return Some(Storage::StoredData);
         }
         let is_database = DATABASE_JOBS.iter().any(|part| self.job.contains(part));
-        (is_database || has(&DATABASE_USERS) || is_of_client).then_some(Keeper::Database)
+        (is_database || has(&DATABASE_USERS) || is_of_client).then_some(Storage::Database)
     }
 
     /// `database/postgres: databases.roles.password`.
@@ -117,9 +117,9 @@ impl Use {
     }
 }
 
-// === impl Keeper ===
+// === impl Storage ===
 
-impl Keeper {
+impl Storage {
     /// What happens if only the value is new, and what to do.
     pub fn advice(self) -> &'static str {
         match self {
@@ -161,7 +161,7 @@ mod tests {
 
     #[test]
     fn values_that_databases_and_stored_data_keep_are_found() {
-        use Keeper::{Database, StoredData};
+        use Storage::{Database, StoredData};
         for (job, properties, wanted) in [
             (
                 "postgres",
@@ -194,7 +194,7 @@ mod tests {
             ("nats", r#"{"nats": {"password": "((p))"}}"#, None),
             ("uaa", r#"{"uaa": {"clients": {"x": {"secret": "((p))"}}}}"#, None),
         ] {
-            assert_eq!(found(job, properties)[0].keeper(), wanted, "{job} {properties}");
+            assert_eq!(found(job, properties)[0].storage(), wanted, "{job} {properties}");
         }
     }
 }

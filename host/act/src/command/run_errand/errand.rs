@@ -72,7 +72,7 @@ impl Errand {
     /// The Job of a run.
     pub fn job_of<'j>(&self, jobs: &'j [Job], number: i64) -> Option<&'j Job> {
         let ours = jobs.iter().filter(|job| objects::has_owner(*job, &self.uid));
-        let mut numbered = ours.filter(|job| run_of(job) == Some(number));
+        let mut numbered = ours.filter(|job| run_number(job) == Some(number));
         numbered.next()
     }
 
@@ -93,7 +93,7 @@ impl Errand {
 }
 
 /// The strategy that starts a run. None: nothing has changed; the operator reruns an auto-errand itself after a change.
-pub fn trigger(object: &QuarksJob, when_changed: bool) -> Option<Strategy> {
+pub fn trigger_strategy(object: &QuarksJob, when_changed: bool) -> Option<Strategy> {
     let is_auto = object.annotations().get(TRIGGER).is_some_and(|asked| asked == "once");
     let has_succeeded = object.status.as_ref().is_some_and(|status| status.completed);
     match (is_auto, when_changed) {
@@ -118,7 +118,7 @@ fn containers(job: &QuarksJob) -> Vec<Value> {
     containers.and_then(Value::as_array).cloned().unwrap_or_default()
 }
 
-fn run_of(job: &Job) -> Option<i64> {
+fn run_number(job: &Job) -> Option<i64> {
     job.annotations().get(labels::RUN)?.parse().ok()
 }
 
@@ -186,7 +186,7 @@ mod tests {
     fn an_auto_errand_stays_one() {
         let triggers = |asked: &str, completed: bool| {
             let object = quarks_job("a", asked, json!({"completed": completed}));
-            [false, true].map(|when_changed| trigger(&object, when_changed))
+            [false, true].map(|when_changed| trigger_strategy(&object, when_changed))
         };
         for completed in [false, true] {
             assert_eq!(

@@ -24,7 +24,7 @@ const OPERATOR_TIMEOUT: Duration = Duration::from_secs(15);
 /// How often events are read while no container runs.
 const EVENTS_INTERVAL: Duration = Duration::from_secs(5);
 /// Label that Kubernetes sets on the pods of a Job.
-const JOB_NAME: &str = "batch.kubernetes.io/job-name";
+const JOB_NAME_LABEL: &str = "batch.kubernetes.io/job-name";
 
 /// A run of an errand.
 #[derive(Clone)]
@@ -78,7 +78,7 @@ impl Run {
         let (mut said, mut job) = (Said::default(), None);
         let begun = Instant::now();
         loop {
-            match self.look(job.clone()).await {
+            match self.read_state(job.clone()).await {
                 Ok(Some(seen)) => {
                     said.has_lost_connection = false;
                     job.clone_from(&seen.job);
@@ -91,25 +91,25 @@ impl Run {
                         readers.read(sources(pod, &self.errand.containers, all));
                     }
                     if seen.status.ended_runs >= self.number {
-                        warn(&readers.finish().await);
+                        say_errors(&readers.finish().await);
                         return Ok(self.end(&seen));
                     }
                 }
                 Ok(None) => bail!("QuarksJob '{}' was deleted during the run", self.errand.name),
-                Err(error) if is_passing(&error.kind) => {
+                Err(error) if is_temporary(&error.kind) => {
                     if !std::mem::replace(&mut said.has_lost_connection, true) {
                         say(&format!("the API server does not answer; the errand goes on ({error})"));
                     }
                 }
                 Err(error) => return Err(self.access.explained(error)),
             }
-            warn(&readers.errors());
+            say_errors(&readers.errors());
             tokio::time::sleep(POLL_INTERVAL).await;
         }
     }
 
     /// None: it was deleted, or is another one. `job`: if it is known.
-    async fn look(&self, job: Option<String>) -> Result<Option<Seen>, Error> {
+    async fn read_state(&self, job: Option<String>) -> Result<Option<Seen>, Error> {
         let (cluster, namespace) = (&self.access.cluster, &self.access.namespace);
         let found: Option<QuarksJob> = cluster.get(namespace, &self.errand.name).await?;
         let Some(object) = found.filter(|object| object.uid().as_ref() == Some(&self.errand.uid)) else {
@@ -123,7 +123,7 @@ impl Run {
             }
         };
         let pods = match &job {
-            Some(job) => cluster.list(namespace, &format!("{JOB_NAME}={job}")).await?,
+            Some(job) => cluster.list(namespace, &format!("{JOB_NAME_LABEL}={job}")).await?,
             None => Vec::new(),
         };
         let status = object.status.unwrap_or_default();
@@ -132,7 +132,7 @@ impl Run {
 
     /// Says what has changed, and what keeps it from starting.
     async fn report(&self, said: &mut Said, seen: &Seen, begun: Instant) {
-        if let Some(news) = news(&seen.status, self.number).filter(|news| *news != said.news) {
+        if let Some(news) = progress_message(&seen.status, self.number).filter(|news| *news != said.news) {
             say(&news);
             said.news = news;
         }
@@ -195,7 +195,7 @@ fn condition<'s>(status: &'s QuarksJobStatus, kind: &str) -> Option<&'s Conditio
 }
 
 /// What the operator says about a run that has not ended.
-fn news(status: &QuarksJobStatus, number: i64) -> Option<String> {
+fn progress_message(status: &QuarksJobStatus, number: i64) -> Option<String> {
     let complete = condition(status, "Complete")?;
     let is_about_it = match complete.reason.as_str() {
         "Running" => status.runs == number,
@@ -216,7 +216,7 @@ fn failure(status: &QuarksJobStatus, number: i64) -> Option<String> {
 }
 
 /// Whether the API server may answer again.
-fn is_passing(kind: &ErrorKind) -> bool {
+fn is_temporary(kind: &ErrorKind) -> bool {
     match kind {
         ErrorKind::Busy(_) | ErrorKind::Connection | ErrorKind::NoAnswer(_) => true,
         ErrorKind::Other(code) => *code >= 500,
@@ -224,7 +224,7 @@ fn is_passing(kind: &ErrorKind) -> bool {
     }
 }
 
-fn warn(errors: &[anyhow::Error]) {
+fn say_errors(errors: &[anyhow::Error]) {
     errors.iter().for_each(|error| say(&format!("{error:#}")));
 }
 
@@ -249,19 +249,19 @@ mod tests {
     #[test]
     fn news_are_about_this_run() {
         assert_eq!(
-            news(&status(2, 1, false, "Running", false), 2).unwrap(),
+            progress_message(&status(2, 1, false, "Running", false), 2).unwrap(),
             "Complete: Running"
         );
-        assert_eq!(news(&status(2, 2, true, "Succeeded", false), 3), None);
+        assert_eq!(progress_message(&status(2, 2, true, "Succeeded", false), 3), None);
         assert_eq!(
-            news(&status(2, 2, true, "Waiting", false), 3).unwrap(),
+            progress_message(&status(2, 2, true, "Waiting", false), 3).unwrap(),
             "Complete: Waiting"
         );
         assert_eq!(
-            news(&status(2, 2, true, "Refused", true), 3).unwrap(),
+            progress_message(&status(2, 2, true, "Refused", true), 3).unwrap(),
             "Complete: Refused"
         );
-        assert_eq!(news(&status(2, 1, false, "Running", false), 3), None);
+        assert_eq!(progress_message(&status(2, 1, false, "Running", false), 3), None);
     }
 
     #[test]

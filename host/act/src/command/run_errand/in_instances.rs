@@ -2,7 +2,7 @@
 //! its instances at the same time.
 
 use super::output::{Logs, say};
-use super::results::Ran;
+use super::results::InstanceResult;
 use crate::containers;
 use crate::remote::{self, Stream};
 use anyhow::{anyhow, bail};
@@ -64,7 +64,7 @@ impl Place {
         Ok(places)
     }
 
-    async fn run(self, access: Arc<Access>, logs: Arc<Mutex<Logs>>) -> anyhow::Result<Ran> {
+    async fn run(self, access: Arc<Access>, logs: Arc<Mutex<Logs>>) -> anyhow::Result<InstanceResult> {
         let container = access.container(&self.pod, &self.container);
         let process = remote::start(&access, container, &self.command, Input::Nothing).await?;
         let (stdout, stderr) = (self.instance.clone(), format!("{} stderr", self.instance));
@@ -72,11 +72,11 @@ impl Place {
             Stream::Output => logs.lock().add(&stdout, part, true),
             Stream::Error => logs.lock().add(&stderr, part, true),
         };
-        let ended = remote::drive(process, std::future::pending(), take).await?;
+        let ended = remote::read_output(process, std::future::pending(), take).await?;
         match ended {
             Ended::WithCode(exit_code) => {
                 let logs = logs.lock();
-                Ok(Ran {
+                Ok(InstanceResult {
                     exit_code,
                     stdout: logs.tail(&stdout),
                     stderr: logs.tail(&stderr),
@@ -89,7 +89,11 @@ impl Place {
 }
 
 /// Runs the errand in all of them. Returns what it did, and where it could not be started or its end was not reported.
-pub async fn run(access: &Arc<Access>, places: Vec<Place>, logs: &Arc<Mutex<Logs>>) -> (Vec<Ran>, Option<String>) {
+pub async fn run(
+    access: &Arc<Access>,
+    places: Vec<Place>,
+    logs: &Arc<Mutex<Logs>>,
+) -> (Vec<InstanceResult>, Option<String>) {
     let order: Vec<String> = places.iter().map(|place| place.instance.clone()).collect();
     let mut tasks = JoinSet::new();
     for place in places {
@@ -107,14 +111,14 @@ pub async fn run(access: &Arc<Access>, places: Vec<Place>, logs: &Arc<Mutex<Logs
         }
     }
     logs.lock().finish();
-    ran.sort_by_key(|one: &Ran| order.iter().position(|instance| *instance == one.instance));
+    ran.sort_by_key(|one: &InstanceResult| order.iter().position(|instance| *instance == one.instance));
     (ran, (!failures.is_empty()).then(|| failures.join("; ")))
 }
 
 /// The container of the job's scripts, which run as root, or else of its first process.
 fn container_of<'p>(pod: &'p Pod, job: &str) -> Option<&'p Container> {
     let is_beside = |one: &Container| matches!(containers::subcommand(one), Some("scripts" | "process"));
-    containers::lasting(pod).find(|one| is_beside(one) && containers::job(one) == Some(job))
+    containers::main_and_sidecars(pod).find(|one| is_beside(one) && containers::job(one) == Some(job))
 }
 
 /// With the variables of the container that its own program gets.

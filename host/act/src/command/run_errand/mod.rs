@@ -20,7 +20,7 @@ use boson_look::access::{Access, DeploymentArguments, Found};
 use boson_look::instances::Instance;
 use boson_look::table::{Table, TableArguments};
 use clap::Args;
-use errand::{Errand, Readiness, trigger};
+use errand::{Errand, Readiness, trigger_strategy};
 use follow::{End, Run};
 use in_instances::Place;
 use k8s_openapi::api::batch::v1::Job;
@@ -28,7 +28,7 @@ use k8s_openapi::jiff::Timestamp;
 use kube::ResourceExt;
 use output::{Logs, heartbeat, say};
 use parking_lot::Mutex;
-use results::{Ran, SKIPPED, failure, table};
+use results::{InstanceResult, SKIPPED_NOTE, failure, table};
 use selected::Selected;
 use serde_json::json;
 use std::path::PathBuf;
@@ -158,7 +158,7 @@ async fn run_group(
     let end = tokio::select! {
         end = run.follow(&logs), if has_begun => end?,
         _ = tokio::signal::ctrl_c(), if has_begun => {
-            say(&detached(&run, found));
+            say(&detach_message(&run, found));
             return Err(ExitError::Interrupted.into());
         }
         never = heartbeat(&run.errand.group, arguments.with_heartbeat), if has_begun => match never {},
@@ -167,11 +167,11 @@ async fn run_group(
     let mut notes: Vec<String> = directory.iter().map(|at| format!("logs: {}", at.display())).collect();
     let (ran, why) = match end {
         End::Skipped => {
-            notes = vec![SKIPPED.into()];
+            notes = vec![SKIPPED_NOTE.into()];
             (Vec::new(), None)
         }
         End::Ended(exits, why) => {
-            let ran = exits.into_iter().map(|(container, exit_code)| Ran {
+            let ran = exits.into_iter().map(|(container, exit_code)| InstanceResult {
                 instance: run.errand.instance(),
                 exit_code,
                 stdout: logs.lock().tail(&container),
@@ -247,7 +247,7 @@ async fn run_job(
 }
 
 /// Said after Ctrl-C.
-fn detached(run: &Run, found: &Found) -> String {
+fn detach_message(run: &Run, found: &Found) -> String {
     let (errand, namespace) = (&run.errand, &run.access.namespace);
     let place = format!("-d {} -n {namespace}", found.deployment.name_any());
     format!(
@@ -284,7 +284,7 @@ impl Run {
                      follow it with --follow"
                 ),
             };
-            let Some(strategy) = trigger(&object, when_changed) else {
+            let Some(strategy) = trigger_strategy(&object, when_changed) else {
                 return Ok(false);
             };
             let members = json!({"spec": {"trigger": {"strategy": strategy}}});

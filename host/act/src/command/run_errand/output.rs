@@ -96,7 +96,7 @@ impl Logs {
             let end = log.held.iter().rposition(|byte| *byte == b'\n').map(|at| at + 1);
             let end = end.or((log.held.len() > MAX_HELD_BYTES).then_some(log.held.len()));
             let whole: Vec<u8> = log.held.drain(..end.unwrap_or(0)).collect();
-            output::complain_bytes(&shown_as(&whole, source, self.prefixed));
+            output::complain_bytes(&prefix_lines(&whole, source, self.prefixed));
         }
         Ok(())
     }
@@ -105,7 +105,7 @@ impl Logs {
     pub fn finish(&mut self) {
         for (source, log) in self.sources.iter_mut().filter(|(_, log)| !log.held.is_empty()) {
             log.held.push(b'\n');
-            output::complain_bytes(&shown_as(&std::mem::take(&mut log.held), source, self.prefixed));
+            output::complain_bytes(&prefix_lines(&std::mem::take(&mut log.held), source, self.prefixed));
         }
     }
 
@@ -116,7 +116,7 @@ impl Logs {
     }
 }
 
-fn shown_as(text: &[u8], source: &str, prefixed: bool) -> Vec<u8> {
+fn prefix_lines(text: &[u8], source: &str, prefixed: bool) -> Vec<u8> {
     if !prefixed {
         return text.to_vec();
     }
@@ -187,12 +187,12 @@ mod tests {
 
     #[test]
     fn lines_of_several_sources_begin_with_their_names() {
-        let shown = shown_as(b"one\n\ntwo\n", "web/0", true);
+        let shown = prefix_lines(b"one\n\ntwo\n", "web/0", true);
         assert_eq!(
             String::from_utf8(shown).unwrap(),
             "[web/0] one\n[web/0] \n[web/0] two\n"
         );
-        assert_eq!(shown_as(b"one\n", "web/0", false), b"one\n");
+        assert_eq!(prefix_lines(b"one\n", "web/0", false), b"one\n");
     }
 
     #[test]

@@ -83,7 +83,7 @@ pub fn progress(pod: Option<&Pod>, source: &Source) -> Progress {
 
 /// Runs beside the others, so its exit code is no failure.
 fn is_sidecar(pod: &Pod, container: &str) -> bool {
-    containers::lasting(pod).any(|one| one.name == container)
+    containers::main_and_sidecars(pod).any(|one| one.name == container)
 }
 
 fn has_started(one: &ContainerStatus) -> bool {

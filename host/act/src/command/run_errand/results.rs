@@ -6,13 +6,13 @@ const HEADER: [&str; 4] = ["Instance", "Exit Code", "Stdout", "Stderr"];
 /// BOSH reports a greater exit code as that of an errand that was canceled: a signal has ended it.
 const MAX_OWN_EXIT_CODE: i32 = 128;
 /// In place of a log that was shown.
-const ABOVE: &str = "see above";
+const SEE_ABOVE: &str = "see above";
 /// In the note of a table without a run, as in BOSH.
-pub const SKIPPED: &str = "skipped - no changes detected";
+pub const SKIPPED_NOTE: &str = "skipped - no changes detected";
 
 /// What an errand did on an instance.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Ran {
+pub struct InstanceResult {
     /// `GROUP/INDEX`.
     pub instance: String,
     pub exit_code: i32,
@@ -21,12 +21,12 @@ pub struct Ran {
 }
 
 /// The table of results. `was_read`: the logs are on the same terminal already.
-pub fn table(ran: &[Ran], was_read: bool) -> Table {
+pub fn table(ran: &[InstanceResult], was_read: bool) -> Table {
     let log = |text: &str| -> Cell {
         let is_repeated = was_read && !text.is_empty();
-        if is_repeated { ABOVE } else { text }.into()
+        if is_repeated { SEE_ABOVE } else { text }.into()
     };
-    let row = |one: &Ran| -> Vec<Cell> {
+    let row = |one: &InstanceResult| -> Vec<Cell> {
         vec![
             one.instance.as_str().into(),
             Cell::state(one.exit_code.to_string(), one.exit_code == 0),
@@ -38,7 +38,7 @@ pub fn table(ran: &[Ran], was_read: bool) -> Table {
 }
 
 /// Why an errand was no success, in BOSH's words. `why`: in the operator's words.
-pub fn failure(errand: &str, ran: &[Ran], why: Option<String>) -> Option<String> {
+pub fn failure(errand: &str, ran: &[InstanceResult], why: Option<String>) -> Option<String> {
     let code = ran.iter().map(|one| one.exit_code).filter(|code| *code != 0).max();
     let (what, why) = match code {
         // Such as the lack of memory.
@@ -57,11 +57,11 @@ mod tests {
     #[test]
     fn the_greatest_exit_code_decides() {
         let failed = |codes: &[i32], why: Option<&str>| -> Option<String> {
-            let ran = |code: &i32| Ran {
+            let ran = |code: &i32| InstanceResult {
                 exit_code: *code,
-                ..Ran::default()
+                ..InstanceResult::default()
             };
-            let ran: Vec<Ran> = codes.iter().map(ran).collect();
+            let ran: Vec<InstanceResult> = codes.iter().map(ran).collect();
             failure("smoke", &ran, why.map(str::to_string))
         };
         assert_eq!(failed(&[], None), None);
@@ -75,10 +75,10 @@ mod tests {
 
     #[test]
     fn a_log_is_not_shown_twice() {
-        let ran = Ran {
+        let ran = InstanceResult {
             instance: "smoke/0".into(),
             stdout: "ok\n".into(),
-            ..Ran::default()
+            ..InstanceResult::default()
         };
         let cells = |was_read: bool| table(std::slice::from_ref(&ran), was_read).rows;
         let row = |stdout: &str| vec!["smoke/0".into(), Cell::state("0", true), stdout.into(), "".into()];

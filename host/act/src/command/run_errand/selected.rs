@@ -6,7 +6,7 @@ use std::fmt;
 use std::str::FromStr;
 
 /// BOSH's word for one instance of a group.
-const FIRST: &str = "/first";
+const FIRST_SUFFIX: &str = "/first";
 
 /// Some instances.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -41,7 +41,7 @@ impl FromStr for Selected {
     type Err = SelectionError;
 
     fn from_str(text: &str) -> Result<Self, SelectionError> {
-        let group = text.strip_suffix(FIRST);
+        let group = text.strip_suffix(FIRST_SUFFIX);
         Ok(Self {
             selection: group.unwrap_or(text).parse()?,
             first: group.is_some(),
@@ -51,7 +51,7 @@ impl FromStr for Selected {
 
 impl fmt::Display for Selected {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}{}", self.selection, if self.first { FIRST } else { "" })
+        write!(f, "{}{}", self.selection, if self.first { FIRST_SUFFIX } else { "" })
     }
 }
 

@@ -32,7 +32,7 @@ const HEADER: [&str; 5] = ["Instance", "Stdout", "Stderr", "Exit Code", "Error"]
 /// What is shown of each stream of an instance in the table.
 const MAX_RESULT_BYTES: usize = 1 << 20;
 /// Becomes bash or sh. `$0` and `$@` are what follows.
-const SHELL: &str = "if command -v bash >/dev/null 2>&1; then exec bash \"$@\"; else exec sh \"$@\"; fi";
+const SHELL_SCRIPT: &str = "if command -v bash >/dev/null 2>&1; then exec bash \"$@\"; else exec sh \"$@\"; fi";
 
 /// Options of `host ssh`.
 #[derive(Args, Debug)]
@@ -85,7 +85,7 @@ impl Outcome {
 }
 
 /// The error for the user; nothing if the command succeeded on all instances.
-fn failures(outcomes: &[Outcome]) -> Option<String> {
+fn failure_text(outcomes: &[Outcome]) -> Option<String> {
     let failed: Vec<String> = outcomes
         .iter()
         .filter_map(|one| match &one.ended {
@@ -104,7 +104,7 @@ fn failures(outcomes: &[Outcome]) -> Option<String> {
 }
 
 fn command(arguments: &[&str]) -> Vec<String> {
-    let words = ["sh", "-c", SHELL, "sh"].iter().chain(arguments);
+    let words = ["sh", "-c", SHELL_SCRIPT, "sh"].iter().chain(arguments);
     words.map(ToString::to_string).collect()
 }
 
@@ -113,23 +113,23 @@ pub fn run(arguments: &SshArguments, color: Color) -> Result<(), ExitError> {
     arguments.deployment.run(async |access, found| {
         let instances = one_each(selection.of(Instance::all(&access, &found).await?)?);
         if arguments.command.is_empty() {
-            return interactive(&access, &instances, arguments).await;
+            return run_shell(&access, &instances, arguments).await;
         }
-        let outcomes = on_all(&access, &instances, arguments).await?;
+        let outcomes = run_on_all(&access, &instances, arguments).await?;
         if arguments.results {
             let rows = outcomes.iter().map(Outcome::row).collect();
             arguments
                 .table
                 .print(vec![Table::new("results", &HEADER, rows)], color)?;
         }
-        match failures(&outcomes) {
+        match failure_text(&outcomes) {
             Some(why) => bail!(why),
             None => Ok(()),
         }
     })
 }
 
-async fn interactive(access: &Access, instances: &[Instance], arguments: &SshArguments) -> anyhow::Result<()> {
+async fn run_shell(access: &Access, instances: &[Instance], arguments: &SshArguments) -> anyhow::Result<()> {
     let [instance] = instances else {
         let names: Vec<String> = instances.iter().map(ToString::to_string).collect();
         bail!(
@@ -150,18 +150,18 @@ async fn interactive(access: &Access, instances: &[Instance], arguments: &SshArg
 }
 
 /// In the order of the instances.
-async fn on_all(access: &Access, instances: &[Instance], arguments: &SshArguments) -> anyhow::Result<Vec<Outcome>> {
+async fn run_on_all(access: &Access, instances: &[Instance], arguments: &SshArguments) -> anyhow::Result<Vec<Outcome>> {
     let text = arguments.command.join(" ");
     let command = command(&["-c", &text]);
     let each = instances
         .iter()
-        .map(|instance| on_one(access, instance, arguments, &command));
+        .map(|instance| run_on_one(access, instance, arguments, &command));
     let outcomes = futures::stream::iter(each).buffered(MAX_CONCURRENT_PROGRAMS);
     outcomes.try_collect().await
 }
 
 /// An error here is one of our own output; those of the instance are part of the outcome.
-async fn on_one(
+async fn run_on_one(
     access: &Access,
     instance: &Instance,
     arguments: &SshArguments,
@@ -195,7 +195,7 @@ async fn on_one(
         output::print(&format!("{instance}: {word} | {line}\n"))
     };
     let no_input = async { Ok(()) };
-    outcome.ended = remote::drive(process, no_input, |stream, part| {
+    outcome.ended = remote::read_output(process, no_input, |stream, part| {
         let (all, lines) = match stream {
             Stream::Output => (&mut outcome.output, &mut lines[0]),
             Stream::Error => (&mut outcome.errors, &mut lines[1]),
@@ -235,9 +235,9 @@ mod tests {
             outcome("web/1", Ended::WithCode(3)),
             outcome("web/2", Ended::Failed("it has no pod".into())),
         ];
-        assert_eq!(failures(&all[..1]), None);
+        assert_eq!(failure_text(&all[..1]), None);
         assert_eq!(
-            failures(&all).unwrap(),
+            failure_text(&all).unwrap(),
             "the command failed on 2 of 3 instances: web/1 (exit code 3), web/2 (it has no pod)"
         );
     }

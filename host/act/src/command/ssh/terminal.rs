@@ -15,11 +15,11 @@ const PART_BYTES: usize = 4096;
 const MAX_WAITING_PARTS: usize = 16;
 
 /// The settings that the terminal had. They are restored at the end.
-struct Raw(Termios);
+struct RawMode(Termios);
 
-// === impl Raw ===
+// === impl RawMode ===
 
-impl Raw {
+impl RawMode {
     /// Lets the terminal pass on every key, such as Ctrl-C.
     fn set() -> rustix::io::Result<Self> {
         let before = tcgetattr(stdin())?;
@@ -30,7 +30,7 @@ impl Raw {
     }
 }
 
-impl Drop for Raw {
+impl Drop for RawMode {
     fn drop(&mut self) {
         // The terminal may be gone.
         let _ = tcsetattr(stdin(), OptionalActions::Drain, &self.0);
@@ -43,15 +43,15 @@ impl Drop for Raw {
 /// The terminal cannot be set up, or a signal ends this command.
 pub async fn attach(mut process: AttachedProcess, is_terminal: bool) -> anyhow::Result<Ended> {
     let (shell, mut sizes) = (process.stdin(), process.terminal_size());
-    let _raw = if is_terminal { Some(Raw::set()?) } else { None };
+    let _raw = if is_terminal { Some(RawMode::set()?) } else { None };
     let feed = async {
         let mut resized = signal(SignalKind::window_change())?;
         let mut ended = signal(SignalKind::terminate())?;
         let mut interrupted = signal(SignalKind::interrupt())?;
         let mut hung_up = signal(SignalKind::hangup())?;
-        let (mut input, mut shell) = (typed(), shell);
+        let (mut input, mut shell) = (read_input(), shell);
         let mut send_size = || {
-            if let (Some(sizes), Some(size)) = (&mut sizes, size()) {
+            if let (Some(sizes), Some(size)) = (&mut sizes, terminal_size()) {
                 // A size that does not fit is followed by a later one.
                 let _ = sizes.try_send(size);
             }
@@ -74,7 +74,7 @@ pub async fn attach(mut process: AttachedProcess, is_terminal: bool) -> anyhow::
             }
         }
     };
-    remote::drive(process, feed, |stream, part| {
+    remote::read_output(process, feed, |stream, part| {
         match stream {
             remote::Stream::Output => output::write(part)?,
             // Not as text: a character can be split between two parts.
@@ -86,7 +86,7 @@ pub async fn attach(mut process: AttachedProcess, is_terminal: bool) -> anyhow::
 }
 
 /// What the user types. A thread reads it, because such a read cannot be cancelled.
-fn typed() -> mpsc::Receiver<Vec<u8>> {
+fn read_input() -> mpsc::Receiver<Vec<u8>> {
     let (sender, receiver) = mpsc::channel(MAX_WAITING_PARTS);
     std::thread::spawn(move || {
         let mut part = vec![0; PART_BYTES];
@@ -99,7 +99,7 @@ fn typed() -> mpsc::Receiver<Vec<u8>> {
     receiver
 }
 
-fn size() -> Option<TerminalSize> {
+fn terminal_size() -> Option<TerminalSize> {
     let size = tcgetwinsize(stdout()).ok()?;
     Some(TerminalSize {
         width: size.ws_col,
