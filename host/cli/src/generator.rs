@@ -27,7 +27,7 @@ impl Credentials {
     }
 
     /// Why these rules do not support the type or options: CredHub supports more of them than the bosh command line.
-    fn refused(&self, kind: &str, options: &Tree, signer: Option<&Tree>) -> Option<ErrorKind> {
+    fn refusal(&self, kind: &str, options: &Tree, signer: Option<&Tree>) -> Option<ErrorKind> {
         match self.rules {
             VariableRules::Cli => refused_by_bosh(kind, options, signer),
             VariableRules::Director => refused_by_credhub(kind, options),
@@ -74,8 +74,8 @@ impl Generator for Credentials {
             options,
             signer,
         };
-        let made = match self.refused(kind, options, signer) {
-            None => generate(&request, &self.system).map(sorted),
+        let made = match self.refusal(kind, options, signer) {
+            None => generate(&request, &self.system).map(sort_members),
             Some(cause) => Err(cause.of(&definition.name)),
         };
         made.map_err(|error| diagnostic(&error, definition))
@@ -91,7 +91,7 @@ fn diagnostic(error: &Error, definition: &Definition) -> Diagnostic {
 }
 
 /// Sorts members by name, as the store does: the run that generates a value and the next run must print the same bytes.
-fn sorted(mut value: Tree) -> Tree {
+fn sort_members(mut value: Tree) -> Tree {
     if let Tree::Object(members) = &mut value {
         members.sort_keys();
     }

@@ -18,9 +18,9 @@ use tracing_subscriber::registry::{LookupSpan, Scope};
 use tracing_subscriber::util::SubscriberInitExt;
 
 /// Prefixes of our own crates' names, with this program's.
-const OURS: [&str; 2] = ["boson", "host"];
+const OWN_CRATES: [&str; 2] = ["boson", "host"];
 /// Libraries that also return all their errors to us: we log them once, with their context.
-const RETURNED: [&str; 2] = ["kube_client", "kube_runtime"];
+const LIBRARIES_THAT_RETURN_ERRORS: [&str; 2] = ["kube_client", "kube_runtime"];
 
 /// Options about the log, which all commands have.
 #[derive(Args, Debug)]
@@ -102,11 +102,11 @@ pub fn begin(arguments: &LogArguments, service: bool) {
 /// The enabled targets. Libraries' logs of errors that they return are shown at debug level only.
 fn targets(level: LevelFilter) -> Targets {
     let mut targets = Targets::new().with_default(level.min(LevelFilter::WARN));
-    for name in OURS {
+    for name in OWN_CRATES {
         targets = targets.with_target(name, level);
     }
     if level < LevelFilter::DEBUG {
-        for name in RETURNED {
+        for name in LIBRARIES_THAT_RETURN_ERRORS {
             targets = targets.with_target(name, LevelFilter::OFF);
         }
     }

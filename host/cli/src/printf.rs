@@ -4,10 +4,10 @@
 //! So it prints a `%` in a name or a path differently, `c%d` as `c%!d(MISSING)`. This makes our messages the same.
 
 /// Go's flags of a verb.
-const FLAGS: [char; 5] = ['+', '-', '#', ' ', '0'];
+const VERB_FLAGS: [char; 5] = ['+', '-', '#', ' ', '0'];
 
 /// The text, with its verbs as Go prints them without values.
-pub fn formatted(text: &str) -> String {
+pub fn format_without_values(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
     while let Some((before, after)) = rest.split_once('%') {
@@ -20,7 +20,7 @@ pub fn formatted(text: &str) -> String {
 
 /// Prints the verb that begins after a `%`, and returns the rest.
 fn verb<'t>(text: &'t str, out: &mut String) -> &'t str {
-    let (mut text, mut indexed) = index(text.trim_start_matches(FLAGS));
+    let (mut text, mut indexed) = index(text.trim_start_matches(VERB_FLAGS));
     text = measure(text, "%!(BADWIDTH)", out);
     // A point at the very end is a verb.
     if let Some(precision) = text.strip_prefix('.').filter(|rest| !rest.is_empty()) {
@@ -86,7 +86,7 @@ mod tests {
             ("%[1]%", "%"),
             ("%v%[2]s%d", "%!v(MISSING)%!s(BADINDEX)%!d(MISSING)"),
         ] {
-            assert_eq!(formatted(text), printed, "{text}");
+            assert_eq!(format_without_values(text), printed, "{text}");
         }
     }
 }

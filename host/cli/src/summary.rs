@@ -5,7 +5,7 @@ use boson_manifest::labels;
 use indexmap::IndexMap;
 
 /// Label of the row for objects that belong to no instance group.
-const DEPLOYMENT: &str = "(deployment)";
+const DEPLOYMENT_LABEL: &str = "(deployment)";
 const HEADER: (&str, &str) = ("INSTANCE GROUP", "OBJECTS");
 /// Blanks between columns, as in tables of kubectl.
 const COLUMN_GAP: usize = 3;
@@ -17,8 +17,8 @@ pub fn table(objects: &[Tree]) -> String {
         let kinds = groups.entry(group(object)).or_default();
         *kinds.entry(object.str("kind").unwrap_or_default()).or_default() += 1;
     }
-    groups.sort_by_key(|group, _| *group == DEPLOYMENT);
-    let rows = groups.iter().map(|(group, kinds)| (*group, listed(kinds)));
+    groups.sort_by_key(|group, _| *group == DEPLOYMENT_LABEL);
+    let rows = groups.iter().map(|(group, kinds)| (*group, counts_by_kind(kinds)));
     let rows: Vec<(&str, String)> = [(HEADER.0, HEADER.1.to_string())].into_iter().chain(rows).collect();
     let width = rows.iter().map(|(group, _)| group.len()).max().unwrap_or(0) + COLUMN_GAP;
     rows.iter()
@@ -30,10 +30,10 @@ fn group(object: &Tree) -> &str {
     let labels = object.get("metadata").and_then(|metadata| metadata.get("labels"));
     labels
         .and_then(|labels| labels.str(labels::INSTANCE_GROUP_NAME))
-        .unwrap_or(DEPLOYMENT)
+        .unwrap_or(DEPLOYMENT_LABEL)
 }
 
-fn listed(kinds: &IndexMap<&str, usize>) -> String {
+fn counts_by_kind(kinds: &IndexMap<&str, usize>) -> String {
     let one = |(kind, count): (&&str, &usize)| match count {
         1 => format!("1 {kind}"),
         count => format!("{count} {}", plural(kind)),

@@ -41,7 +41,7 @@ pub struct WebDocuments {
 
 impl Hosts {
     /// Why this address is not allowed.
-    fn refusal(&self, url: &Url) -> Option<String> {
+    fn denial_reason(&self, url: &Url) -> Option<String> {
         let host = url.host_str().unwrap_or_default();
         let place = match url.port() {
             Some(port) => format!("{host}:{port}"),
@@ -80,7 +80,7 @@ impl WebDocuments {
         let client = Client::builder()
             .user_agent(concat!("boson/", env!("CARGO_PKG_VERSION")))
             .timeout(REQUEST_TIMEOUT)
-            .redirect(Policy::custom(move |attempt| followed(attempt, &allowed)))
+            .redirect(Policy::custom(move |attempt| follow_redirect(attempt, &allowed)))
             .tls_certs_merge(certificates)
             .build()?;
         Ok(Self {
@@ -91,20 +91,20 @@ impl WebDocuments {
     }
 
     async fn read(&self, address: &str) -> Result<Vec<u8>, Diagnostic> {
-        let url = Url::parse(address).map_err(|_| refused(format!("'{}' is not a URL", shown(address))))?;
-        if let Some(why) = self.hosts.refusal(&url) {
-            return Err(refused(format!("'{}' may not be read: {why}", shown(address))));
+        let url = Url::parse(address).map_err(|_| denied_error(format!("'{}' is not a URL", without_query(address))))?;
+        if let Some(why) = self.hosts.denial_reason(&url) {
+            return Err(denied_error(format!("'{}' may not be read: {why}", without_query(address))));
         }
         let cached = self.cached.lock().get(address);
         let mut request = self.client.get(url);
         if let Some(cached) = &cached {
             request = request.header(IF_NONE_MATCH, cached.tag.clone());
         }
-        let answer = request.send().await.map_err(|error| broken(address, &error))?;
+        let answer = request.send().await.map_err(|error| request_error(address, &error))?;
         match (answer.status(), cached) {
             (StatusCode::NOT_MODIFIED, Some(kept)) => Ok(kept.bytes.to_vec()),
             (StatusCode::OK, _) => self.body(address, answer).await,
-            (status, _) => Err(unread(address, &format!("the server responds with {status}"))),
+            (status, _) => Err(read_error(address, &format!("the server responds with {status}"))),
         }
     }
 
@@ -112,10 +112,10 @@ impl WebDocuments {
     async fn body(&self, address: &str, mut answer: Response) -> Result<Vec<u8>, Diagnostic> {
         let tag = answer.headers().get(ETAG).cloned();
         let mut bytes = Vec::new();
-        while let Some(part) = answer.chunk().await.map_err(|error| broken(address, &error))? {
+        while let Some(part) = answer.chunk().await.map_err(|error| request_error(address, &error))? {
             bytes.extend_from_slice(&part);
             if bytes.len() > MAX_DOCUMENT_BYTES {
-                return Err(unread(
+                return Err(read_error(
                     address,
                     &format!("it is larger than {} MiB", MAX_DOCUMENT_BYTES >> 20),
                 ));
@@ -143,48 +143,48 @@ impl Web for WebDocuments {
 }
 
 /// Follows redirects to allowed hosts only.
-fn followed(attempt: Attempt<'_>, hosts: &Hosts) -> reqwest::redirect::Action {
+fn follow_redirect(attempt: Attempt<'_>, hosts: &Hosts) -> reqwest::redirect::Action {
     if attempt.previous().len() > MAX_REDIRECTS {
         return attempt.error("too many redirects");
     }
-    match hosts.refusal(attempt.url()) {
+    match hosts.denial_reason(attempt.url()) {
         Some(why) => attempt.error(format!("it redirects, and {why}")),
         None => attempt.follow(),
     }
 }
 
 /// The address without its query, which may hold a token.
-fn shown(address: &str) -> &str {
+fn without_query(address: &str) -> &str {
     address.split(['?', '#']).next().unwrap_or_default()
 }
 
-fn refused(why: String) -> Diagnostic {
+fn denied_error(why: String) -> Diagnostic {
     Diagnostic::error(codes::DEPLOYMENT_URL, why).help(
         "allow it with the operator's flag --document-host HOST[:PORT] (--document-host-without-tls for http), or put the document into a ConfigMap",
     )
 }
 
-fn unread(address: &str, why: &str) -> Diagnostic {
+fn read_error(address: &str, why: &str) -> Diagnostic {
     Diagnostic::error(
         codes::DEPLOYMENT_URL_UNREAD,
-        format!("'{}' cannot be read: {why}", shown(address)),
+        format!("'{}' cannot be read: {why}", without_query(address)),
     )
     .help("running pods are not changed; the operator tries again automatically")
 }
 
 /// The innermost cause: the outer ones repeat the address, with its query.
-fn broken(address: &str, error: &reqwest::Error) -> Diagnostic {
+fn request_error(address: &str, error: &reqwest::Error) -> Diagnostic {
     if error.is_timeout() {
-        return unread(address, &format!("no response within {} s", REQUEST_TIMEOUT.as_secs()));
+        return read_error(address, &format!("no response within {} s", REQUEST_TIMEOUT.as_secs()));
     }
     let mut cause: &dyn std::error::Error = error;
     while let Some(inner) = cause.source() {
         cause = inner;
     }
     if std::ptr::addr_eq(cause, error) {
-        unread(address, "the response is invalid")
+        read_error(address, "the response is invalid")
     } else {
-        unread(address, &cause.to_string())
+        read_error(address, &cause.to_string())
     }
 }
 
@@ -216,13 +216,13 @@ mod tests {
             ("https://169.254.169.254/latest", false),
             ("file:///etc/passwd", false),
         ] {
-            assert_eq!(hosts.refusal(&Url::parse(url).unwrap()).is_none(), good, "{url}");
+            assert_eq!(hosts.denial_reason(&Url::parse(url).unwrap()).is_none(), good, "{url}");
         }
     }
 
     #[test]
     fn a_query_is_not_shown() {
-        let error = unread("https://a/b?token=CANARY", "x");
+        let error = read_error("https://a/b?token=CANARY", "x");
         assert!(error.message.contains("https://a/b") && !error.message.contains("CANARY"));
     }
 }

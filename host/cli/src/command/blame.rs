@@ -1,6 +1,6 @@
 //! `host blame`: shows where a field of an object comes from.
 
-use crate::command::convert::{ConvertArguments, Watching, unwritten};
+use crate::command::convert::{ConvertArguments, Watching, dry_run};
 use crate::command::variables::Kept;
 use boson_commands::exit::ExitError;
 use boson_commands::output::{self, Color};
@@ -39,7 +39,7 @@ pub struct BlameArguments {
 pub fn run(arguments: &BlameArguments, color: Color) -> Result<(), ExitError> {
     let question = Question::new(&arguments.object, &arguments.field);
     let watching = Watching::Fields(&question);
-    let (done, sources) = unwritten(&arguments.convert, watching, color, |arguments| {
+    let (done, sources) = dry_run(&arguments.convert, watching, color, |arguments| {
         arguments.variables.kept = Kept::InMemory;
     })?;
     let shown = |value: &Tree| done.secrets.redact(value.clone(), &sources);

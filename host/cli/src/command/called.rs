@@ -10,7 +10,7 @@ use std::path::Path;
 
 /// How the program was called.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Called {
+pub enum Invocation {
     /// As `host`, or by any other name.
     Host,
     /// As a plugin of kubectl.
@@ -19,15 +19,15 @@ pub enum Called {
     Completion,
 }
 
-// === impl Called ===
+// === impl Invocation ===
 
-impl Called {
+impl Invocation {
     /// By the process's first argument.
-    pub fn now() -> Self {
-        Self::by(&std::env::args_os().next().unwrap_or_default())
+    pub fn current() -> Self {
+        Self::of(&std::env::args_os().next().unwrap_or_default())
     }
 
-    fn by(program: &OsStr) -> Self {
+    fn of(program: &OsStr) -> Self {
         match Path::new(program).file_name().and_then(OsStr::to_str) {
             Some("kubectl-boson") => Self::Plugin,
             Some("kubectl_complete-boson") => Self::Completion,
@@ -53,7 +53,7 @@ impl Called {
                     .get_subcommands()
                     .map(|one| one.get_name().to_string())
                     .collect();
-                renamed(command, &names)
+                rename(command, &names)
                     .bin_name("kubectl boson")
                     .display_name("kubectl boson")
             }
@@ -88,17 +88,17 @@ fn without_value(mut error: clap::Error) -> clap::Error {
 }
 
 /// The command and all below it, with other examples.
-fn renamed(command: Command, names: &[String]) -> Command {
-    let examples = command.get_after_help().map(|text| example(&text.to_string(), names));
+fn rename(command: Command, names: &[String]) -> Command {
+    let examples = command.get_after_help().map(|text| rename_example(&text.to_string(), names));
     let command = match examples {
         Some(text) => command.after_help(text),
         None => command,
     };
-    command.mut_subcommands(|one| renamed(one, names))
+    command.mut_subcommands(|one| rename(one, names))
 }
 
 /// Replaces `host` wherever a command follows.
-fn example(text: &str, names: &[String]) -> String {
+fn rename_example(text: &str, names: &[String]) -> String {
     let mut text = format!(" {text}");
     for name in names {
         for before in [' ', '\n', '`'] {
@@ -118,14 +118,14 @@ mod tests {
     #[test]
     fn the_file_name_decides() {
         for (program, called) in [
-            ("/usr/bin/host", Called::Host),
-            ("kubectl-boson", Called::Plugin),
-            ("/opt/bin/kubectl-boson", Called::Plugin),
-            ("/opt/bin/kubectl_complete-boson", Called::Completion),
-            ("/opt/kubectl-boson/host", Called::Host),
-            ("", Called::Host),
+            ("/usr/bin/host", Invocation::Host),
+            ("kubectl-boson", Invocation::Plugin),
+            ("/opt/bin/kubectl-boson", Invocation::Plugin),
+            ("/opt/bin/kubectl_complete-boson", Invocation::Completion),
+            ("/opt/kubectl-boson/host", Invocation::Host),
+            ("", Invocation::Host),
         ] {
-            assert_eq!(Called::by(OsStr::new(program)), called, "{program}");
+            assert_eq!(Invocation::of(OsStr::new(program)), called, "{program}");
         }
     }
 
@@ -137,7 +137,7 @@ mod tests {
 
     #[test]
     fn all_help_has_the_name_of_the_plugin() {
-        let texts = [Called::Host, Called::Plugin].map(|called| {
+        let texts = [Invocation::Host, Invocation::Plugin].map(|called| {
             let mut command = called.command();
             command.build();
             let mut all = String::new();

@@ -1,23 +1,23 @@
 //! `kubectl_complete-boson`: completes the words after `kubectl boson`. kubectl passes them, and expects one candidate
 //! per line, with its description after a tab, and the directive of the shell at the end.
 
-use super::called::Called;
+use super::called::Invocation;
 use boson_commands::exit::ExitError;
 use boson_commands::output;
 use clap::builder::StyledStr;
 use clap::{Arg, Command};
 
 /// The shell completes names of files where there are no candidates.
-const FILES: u8 = 0;
+const FILES_DIRECTIVE: u8 = 0;
 /// It does not.
-const NO_FILES: u8 = 4;
+const NO_FILES_DIRECTIVE: u8 = 4;
 
 pub fn run() -> Result<(), ExitError> {
     let words: Vec<String> = std::env::args_os()
         .skip(1)
         .map(|word| word.to_string_lossy().into_owned())
         .collect();
-    Ok(output::print(&completions(Called::Completion.command(), &words))?)
+    Ok(output::print(&completions(Invocation::Completion.command(), &words))?)
 }
 
 /// The answer to kubectl. The last word is the one to complete; it may be empty.
@@ -29,9 +29,9 @@ fn completions(mut command: Command, words: &[String]) -> String {
     let (command, option) = position(&command, before);
     let (candidates, directive) = match option {
         Some(option) => values(option),
-        None if partial.starts_with('-') => (options(command), NO_FILES),
-        None if command.has_subcommands() => (subcommands(command), NO_FILES),
-        None => command.get_positionals().next().map_or((Vec::new(), NO_FILES), values),
+        None if partial.starts_with('-') => (options(command), NO_FILES_DIRECTIVE),
+        None if command.has_subcommands() => (subcommands(command), NO_FILES_DIRECTIVE),
+        None => command.get_positionals().next().map_or((Vec::new(), NO_FILES_DIRECTIVE), values),
     };
     let mut answer: String = candidates
         .into_iter()
@@ -52,7 +52,7 @@ fn position<'c>(mut command: &'c Command, words: &[String]) -> (&'c Command, Opt
         if word.starts_with('-') {
             waiting = command
                 .get_arguments()
-                .find(|option| is(option, word) && option.get_action().takes_values());
+                .find(|option| is_option(option, word) && option.get_action().takes_values());
         } else if let Some(inner) = command.find_subcommand(word) {
             command = inner;
         }
@@ -61,7 +61,7 @@ fn position<'c>(mut command: &'c Command, words: &[String]) -> (&'c Command, Opt
 }
 
 /// Whether this word is the option, without a value.
-fn is(option: &Arg, word: &str) -> bool {
+fn is_option(option: &Arg, word: &str) -> bool {
     let long = word
         .strip_prefix("--")
         .is_some_and(|name| option.get_long() == Some(name));
@@ -70,7 +70,7 @@ fn is(option: &Arg, word: &str) -> bool {
 
 fn values(arg: &Arg) -> (Vec<String>, u8) {
     let values = arg.get_possible_values();
-    let directive = if values.is_empty() { FILES } else { NO_FILES };
+    let directive = if values.is_empty() { FILES_DIRECTIVE } else { NO_FILES_DIRECTIVE };
     let shown = values.iter().filter(|value| !value.is_hide_set());
     let lines = shown.map(|value| line(value.get_name(), value.get_help()));
     (lines.collect(), directive)
@@ -102,7 +102,7 @@ mod tests {
 
     fn complete(words: &[&str]) -> String {
         let words: Vec<String> = words.iter().map(ToString::to_string).collect();
-        completions(Called::Completion.command(), &words)
+        completions(Invocation::Completion.command(), &words)
     }
 
     #[test]

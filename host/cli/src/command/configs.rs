@@ -67,7 +67,7 @@ impl ConfigArguments {
     ///
     /// # Errors
     /// All that cannot be read.
-    pub fn hold(&mut self, sources: &mut Sources) -> Result<(), Vec<Diagnostic>> {
+    pub fn read_once(&mut self, sources: &mut Sources) -> Result<(), Vec<Diagnostic>> {
         let mut errors = Vec::new();
         if !self.cloud.is_empty() {
             self.applied.cloud = Some(read(&self.cloud, sources, &mut errors));

@@ -1,7 +1,7 @@
 //! `host convert`: its arguments, and what becomes of the result. [`steps`] converts.
 
 mod steps;
-mod unwritten;
+mod dry_run;
 
 use crate::codes;
 use crate::command::configs::ConfigArguments;
@@ -27,7 +27,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use steps::convert;
 pub use steps::{Done, Watching};
-pub use unwritten::{merged, unwritten};
+pub use dry_run::{dry_run, merged};
 
 const EXAMPLES: &str = "\
 A boson.yaml beside the manifest contains options of every run: registry, name, namespace, cluster-domain, vars-store, and the lists \
@@ -132,7 +132,7 @@ impl ConvertArguments {
 
     /// Adds the options of boson.yaml: its lists before those of the command line, its other values if the command line
     /// does not set them.
-    fn over(mut self, defaults: Defaults) -> Self {
+    fn merge_defaults(mut self, defaults: Defaults) -> Self {
         let variables = &mut self.variables;
         variables.ops.splice(0..0, defaults.ops);
         variables.vars_files.splice(0..0, defaults.vars_files);
@@ -225,7 +225,7 @@ pub fn with_defaults(
         Some(path) => {
             let (found, note) = defaults::read(&path, sources)?;
             notes.push(note);
-            Ok(arguments.clone().over(found))
+            Ok(arguments.clone().merge_defaults(found))
         }
     }
 }

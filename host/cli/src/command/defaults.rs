@@ -13,10 +13,10 @@ use boson_pipeline::yaml::Document;
 use std::path::{Path, PathBuf};
 
 /// Name of the file.
-pub const FILE: &str = "boson.yaml";
+pub const FILE_NAME: &str = "boson.yaml";
 
 /// Keys, as the options are called, and what they take.
-const KEYS: [(&str, Kind); 10] = [
+const OPTION_KEYS: [(&str, Kind); 10] = [
     ("cloud-config", Kind::List),
     ("cluster-domain", Kind::Text),
     ("name", Kind::Text),
@@ -57,7 +57,7 @@ pub fn beside(manifest: &Path) -> Option<PathBuf> {
     if manifest == Path::new("-") {
         return None;
     }
-    let path = manifest.parent()?.join(FILE);
+    let path = manifest.parent()?.join(FILE_NAME);
     path.is_file().then_some(path)
 }
 
@@ -69,7 +69,7 @@ pub fn read(path: &Path, sources: &mut Sources) -> Result<(Defaults, Diagnostic)
     let document = inputs::yaml_file(path, sources)?;
     let directory = path.parent().unwrap_or(Path::new(""));
     let (defaults, used) = defaults(&document, directory)?;
-    let message = format!("using options from {FILE}: {}", used.join(", "));
+    let message = format!("using options from {FILE_NAME}: {}", used.join(", "));
     let note = Diagnostic::info(codes::CONFIG_USED, message)
         .in_document(&document.name)
         .help("ignore the file with --no-config");
@@ -82,13 +82,13 @@ fn defaults(document: &Document, directory: &Path) -> Result<(Defaults, Vec<Stri
         return Ok((Defaults::default(), Vec::new()));
     }
     let Some(members) = tree.as_map() else {
-        let message = format!("{FILE} is not a map: it is of the type {}", go::tag(tree));
+        let message = format!("{FILE_NAME} is not a map: it is of the type {}", go::tag(tree));
         return Err(vec![error(document, codes::CONFIG_WRONG_TYPE, "", message)]);
     };
     let (mut found, mut used, mut errors) = (Defaults::default(), Vec::new(), Vec::new());
     for (key, value) in members {
-        let Some((_, kind)) = KEYS.iter().find(|(name, _)| name == key) else {
-            let known: Vec<&str> = KEYS.iter().map(|(name, _)| *name).collect();
+        let Some((_, kind)) = OPTION_KEYS.iter().find(|(name, _)| name == key) else {
+            let known: Vec<&str> = OPTION_KEYS.iter().map(|(name, _)| *name).collect();
             let unknown = error(document, codes::CONFIG_UNKNOWN_KEY, key, format!("unknown key '{key}'"));
             let unknown = unknown.help(format!("known keys are {}", known.join(", ")));
             errors.push(unknown.suggest(key, known));
@@ -136,7 +136,7 @@ fn texts(value: &Tree, kind: Kind) -> Option<Vec<String>> {
 
 impl Defaults {
     fn set(&mut self, key: &str, texts: Vec<String>, directory: &Path) -> Result<(), String> {
-        let paths = || texts.iter().map(|text| under(directory, text)).collect();
+        let paths = || texts.iter().map(|text| resolve_path(directory, text)).collect();
         let one = || texts.first().cloned();
         match key {
             "cloud-config" => self.cloud_configs = paths(),
@@ -145,17 +145,17 @@ impl Defaults {
             "namespace" => self.namespace = one().map(|text| namespace(&text)).transpose()?,
             "ops-file" => self.ops = paths(),
             "registry" => self.registry = one(),
-            "release" => self.releases = texts.iter().map(|text| release(directory, text)).collect(),
+            "release" => self.releases = texts.iter().map(|text| resolve_release(directory, text)).collect(),
             "runtime-config" => self.runtime_configs = paths(),
             "vars-file" => self.vars_files = paths(),
-            _ => self.vars_store = one().map(|text| under(directory, &text)),
+            _ => self.vars_store = one().map(|text| resolve_path(directory, &text)),
         }
         Ok(())
     }
 }
 
 /// A path of the file: relative to its directory, but for those that begin with `~`.
-fn under(directory: &Path, text: &str) -> PathBuf {
+fn resolve_path(directory: &Path, text: &str) -> PathBuf {
     if text.starts_with('~') {
         text.into()
     } else {
@@ -163,9 +163,9 @@ fn under(directory: &Path, text: &str) -> PathBuf {
     }
 }
 
-fn release(directory: &Path, text: &str) -> String {
+fn resolve_release(directory: &Path, text: &str) -> String {
     let (name, path) = releases::split(text);
-    let path = under(directory, &path).display().to_string();
+    let path = resolve_path(directory, &path).display().to_string();
     name.map_or(path.clone(), |name| format!("{name}={path}"))
 }
 

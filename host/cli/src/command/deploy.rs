@@ -43,7 +43,7 @@ Examples:
   host deploy manifest.yml -d nats --dry-run";
 
 /// Name of the ops file that options make.
-const OVERRIDES: &str = "(--canaries, --max-in-flight)";
+const OVERRIDES_NAME: &str = "(--canaries, --max-in-flight)";
 
 /// Options of `host deploy`.
 #[derive(Args, Debug)]
@@ -157,7 +157,7 @@ pub fn run(arguments: &DeployArguments, color: Color) -> Result<(), ExitError> {
     check_name(&merged, &new, name)?;
     let ops = overrides(options.canaries.as_ref(), options.max_in_flight.as_ref(), &merged);
     if let (Some(text), Some(given)) = (ops, &mut new.variables.given) {
-        let document = yaml::read(OVERRIDES, &text);
+        let document = yaml::read(OVERRIDES_NAME, &text);
         given
             .ops
             .push(document.map_err(|error| exit::refused(&[error], &Sources::default(), color))?);
@@ -179,7 +179,7 @@ fn read(arguments: &ConvertArguments, color: Color) -> Result<ConvertArguments, 
     let mut notes = Vec::new();
     let read = convert::with_defaults(arguments, &mut sources, &mut notes).and_then(|mut new| {
         let given = variables::given(&new.manifest, &new.variables, &mut sources)?;
-        new.configs.hold(&mut sources)?;
+        new.configs.read_once(&mut sources)?;
         new.variables.given = Some(given);
         Ok(new)
     });
@@ -208,7 +208,7 @@ fn check_name(merged: &Tree, arguments: &ConvertArguments, wanted: &str) -> anyh
 /// Manifest, ops files, configs, and the values that the manifest refers to.
 fn inputs(arguments: &ConvertArguments, configs: AppliedConfigs, merged: &Tree, options: &DeployOptions) -> Inputs {
     let given = arguments.variables.given.as_ref();
-    let used = used(merged);
+    let used = used_variables(merged);
     let values = given.and_then(|given| given.values.as_ref());
     let values = values.into_iter().flat_map(|table| {
         let value = |name: &str| serde_json::from_str(&json::to_text(table.get(name)?)).ok();
@@ -239,7 +239,7 @@ fn file(document: &Document) -> File {
 }
 
 /// The variables that a manifest refers to, defines, or names as the signer of a certificate.
-fn used(merged: &Tree) -> BTreeSet<String> {
+fn used_variables(merged: &Tree) -> BTreeSet<String> {
     let definitions = merged.items("variables");
     let names = definitions.iter().filter_map(|one| one.str("name"));
     let signers = definitions.iter().filter_map(|one| one.get("options")?.str("ca"));
@@ -271,7 +271,7 @@ mod tests {
     fn only_values_that_the_manifest_refers_to_are_stored() {
         let manifest =
             "name: d\nvariables: [{name: cert, type: certificate, options: {ca: root}}]\na: ((x.key)) ((/y))\n";
-        let found = used(&yaml::read("m", manifest).unwrap().tree);
+        let found = used_variables(&yaml::read("m", manifest).unwrap().tree);
         assert_eq!(found, ["cert", "root", "x", "/y"].map(str::to_string).into());
     }
 }

@@ -34,10 +34,10 @@ pub fn run(arguments: &ExplainArguments, color: Color) -> Result<(), ExitError> 
     };
     let wanted = code.trim_start_matches(|c: char| !c.is_alphanumeric());
     if let Some((name, title, explanation)) = entries.iter().find(|(name, ..)| name == wanted) {
-        let text = wrapped(explanation);
+        let text = wrap(explanation);
         return Ok(output::print(&format!("{name}: {title}\n\n{text}\n"))?);
     }
-    let hint = match near(wanted, &entries).as_slice() {
+    let hint = match nearest_codes(wanted, &entries).as_slice() {
         [] => String::new(),
         near => format!("; near it: {}", near.join(", ")),
     };
@@ -46,7 +46,7 @@ pub fn run(arguments: &ExplainArguments, color: Color) -> Result<(), ExitError> 
 }
 
 /// The codes of the host.
-fn own() -> Vec<&'static Code> {
+fn host_codes() -> Vec<&'static Code> {
     let tables = [
         crate::codes::ALL,
         boson_act::CODES,
@@ -69,7 +69,7 @@ fn own() -> Vec<&'static Code> {
 
 /// The codes of the host, and those of every plugin that describes itself.
 fn entries(arguments: &PluginArguments, color: Color) -> Vec<Entry> {
-    let mut entries: Vec<Entry> = own()
+    let mut entries: Vec<Entry> = host_codes()
         .into_iter()
         .map(|code| (code.name.into(), code.title.into(), code.explanation.into()))
         .collect();
@@ -93,7 +93,7 @@ fn entries(arguments: &PluginArguments, color: Color) -> Vec<Entry> {
 }
 
 /// Codes that share most words with what was typed.
-fn near<'e>(typed: &str, entries: &'e [Entry]) -> Vec<&'e str> {
+fn nearest_codes<'e>(typed: &str, entries: &'e [Entry]) -> Vec<&'e str> {
     let words: Vec<&str> = typed.split('-').filter(|word| word.len() > 2).collect();
     let score = |name: &str| words.iter().filter(|word| name.contains(*word)).count();
     let best = entries.iter().map(|(name, ..)| score(name)).max().unwrap_or(0);
@@ -106,7 +106,7 @@ fn near<'e>(typed: &str, entries: &'e [Entry]) -> Vec<&'e str> {
 }
 
 /// Breaks paragraphs at 100 columns; lines that are indented or part of a code block stay.
-fn wrapped(text: &str) -> String {
+fn wrap(text: &str) -> String {
     let mut out = String::new();
     let mut code = false;
     for line in text.lines() {
@@ -140,7 +140,7 @@ mod tests {
     #[test]
     fn no_two_crates_explain_the_same_code() {
         let mut names = HashSet::new();
-        let twice: Vec<&str> = own()
+        let twice: Vec<&str> = host_codes()
             .into_iter()
             .map(|code| code.name)
             .filter(|name| !names.insert(*name))
@@ -152,7 +152,7 @@ mod tests {
     fn paragraphs_are_wrapped_and_code_is_not() {
         let words = format!("`host` {}", "word ".repeat(40));
         let code = format!("```yaml\n{}\n```", "x".repeat(120));
-        let text = wrapped(&format!("{words}\n\n{code}"));
+        let text = wrap(&format!("{words}\n\n{code}"));
         let long: Vec<&str> = text.lines().filter(|line| line.len() > 100).collect();
         assert_eq!(long, ["x".repeat(120)], "{text}");
     }

@@ -1,7 +1,7 @@
 //! `host interpolate`: flags, behaviour and messages of `bosh interpolate`.
 
 use crate::command::variables::{self, Asked, VariableArguments};
-use crate::printf::formatted;
+use crate::printf::format_without_values;
 use boson_commands::exit::ExitError;
 use boson_commands::memory;
 use boson_commands::output::{self, Color};
@@ -56,7 +56,7 @@ pub fn run(arguments: &InterpolateArguments, color: Color) -> Result<(), ExitErr
         }
         Err(mut diagnostics) => {
             for error in diagnostics.iter_mut().filter(|one| one.is_error()) {
-                error.message = formatted(&error.message);
+                error.message = format_without_values(&error.message);
             }
             Err(arguments.plugins.failed(&diagnostics, &sources, color))
         }

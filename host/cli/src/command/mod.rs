@@ -36,15 +36,15 @@ use boson_act::command as act;
 use boson_commands::exit::ExitError;
 use boson_look::command as look;
 use boson_plugin_tools::command::{check_settings, compile_plugin, make_component, run_plugin};
-use called::Called;
+use called::Invocation;
 
 /// Parses the command line and runs the command.
 ///
 /// # Errors
 /// See [`ExitError`]. Wrong usage ends the process with code 2 right here.
 pub fn run() -> Result<(), ExitError> {
-    let called = Called::now();
-    if called == Called::Completion {
+    let called = Invocation::current();
+    if called == Invocation::Completion {
         return complete::run();
     }
     let arguments = called.parse();

@@ -18,7 +18,7 @@ use std::path::{Path, PathBuf};
 /// Most YAML documents in one file.
 const MAX_DOCUMENTS: usize = 256;
 /// Kinds that only belong to a Service.
-const BEHIND: [&str; 3] = ["EndpointSlice", "Endpoints", "Pod"];
+const BACKEND_KINDS: [&str; 3] = ["EndpointSlice", "Endpoints", "Pod"];
 /// How many objects without effect a warning names.
 const MAX_NAMED_OBJECTS: usize = 5;
 
@@ -29,7 +29,7 @@ const MAX_NAMED_OBJECTS: usize = 5;
 pub fn read(paths: &[PathBuf], sources: &mut Sources) -> Result<Vec<Document>, Vec<Diagnostic>> {
     let (mut documents, mut errors) = (Vec::new(), Vec::new());
     for path in paths {
-        match of_path(&files::expanded(path), sources) {
+        match read_path(&files::expanded(path), sources) {
             Ok(read) => documents.extend(read),
             Err(more) => errors.extend(more),
         }
@@ -38,9 +38,9 @@ pub fn read(paths: &[PathBuf], sources: &mut Sources) -> Result<Vec<Document>, V
 }
 
 /// The documents of a file, or of all YAML and JSON files in a directory, in the order of their names.
-fn of_path(path: &Path, sources: &mut Sources) -> Result<Vec<Document>, Vec<Diagnostic>> {
+fn read_path(path: &Path, sources: &mut Sources) -> Result<Vec<Document>, Vec<Diagnostic>> {
     if !path.is_dir() {
-        return of_file(path, sources);
+        return read_file(path, sources);
     }
     let unreadable = |error| files::unreadable(&files::name(path), &error);
     let mut paths = Vec::new();
@@ -54,16 +54,16 @@ fn of_path(path: &Path, sources: &mut Sources) -> Result<Vec<Document>, Vec<Diag
     paths.sort();
     let mut documents = Vec::new();
     for path in paths {
-        documents.extend(of_file(&path, sources)?);
+        documents.extend(read_file(&path, sources)?);
     }
     Ok(documents)
 }
 
-fn of_file(path: &Path, sources: &mut Sources) -> Result<Vec<Document>, Vec<Diagnostic>> {
+fn read_file(path: &Path, sources: &mut Sources) -> Result<Vec<Document>, Vec<Diagnostic>> {
     let name = files::name(path);
     let bytes = files::read(path)?;
     let texts = match String::from_utf8(bytes) {
-        Ok(text) => parts(&text),
+        Ok(text) => split_documents(&text),
         Err(error) => vec![error.into_bytes()],
     };
     if texts.len() > MAX_DOCUMENTS {
@@ -83,7 +83,7 @@ fn of_file(path: &Path, sources: &mut Sources) -> Result<Vec<Document>, Vec<Diag
 }
 
 /// The documents of a YAML stream. Lines before a document become empty ones, so that line numbers stay right.
-fn parts(text: &str) -> Vec<Vec<u8>> {
+fn split_documents(text: &str) -> Vec<Vec<u8>> {
     let mut parts = vec![Vec::new()];
     for (nth, line) in text.split_inclusive('\n').enumerate() {
         let is_marker = line.trim_end() == "---" || line.starts_with("--- ");
@@ -108,10 +108,10 @@ pub fn links(
     let others = Others::of(manifest, deployment);
     let (mut objects, mut diagnostics) = (Vec::new(), Vec::new());
     for document in documents {
-        let (used, unused) = of_document(document).into_iter().partition::<Vec<_>, _>(|object| {
-            is_here(object, deployment) && (is_used(object, deployment) || others.have(object))
+        let (used, unused) = objects_of(document).into_iter().partition::<Vec<_>, _>(|object| {
+            is_in_namespace(object, deployment) && (is_used(object, deployment) || others.have(object))
         });
-        diagnostics.extend(warning(document, &unused, deployment));
+        diagnostics.extend(unused_warning(document, &unused, deployment));
         objects.extend(used);
     }
     let Native {
@@ -134,7 +134,7 @@ pub fn links(
 }
 
 /// The object of a document, or those of its List.
-fn of_document(document: &Document) -> Vec<Object<'_>> {
+fn objects_of(document: &Document) -> Vec<Object<'_>> {
     let object = |pointer, tree| Object {
         document: &document.name,
         pointer,
@@ -152,7 +152,7 @@ fn of_document(document: &Document) -> Vec<Object<'_>> {
     items.map(|(nth, item)| object(pointer(nth), item)).collect()
 }
 
-fn is_here(object: &Object<'_>, deployment: &Deployment) -> bool {
+fn is_in_namespace(object: &Object<'_>, deployment: &Deployment) -> bool {
     let namespace = object.namespace();
     namespace.is_none_or(|namespace| namespace == deployment.namespace)
 }
@@ -164,12 +164,12 @@ fn is_used(object: &Object<'_>, deployment: &Deployment) -> bool {
     };
     match object.kind() {
         "Secret" | "Service" => provides(),
-        kind => BEHIND.contains(&kind),
+        kind => BACKEND_KINDS.contains(&kind),
     }
 }
 
 /// One warning about all objects of a document that have no effect.
-fn warning(document: &Document, unused: &[Object<'_>], deployment: &Deployment) -> Option<Diagnostic> {
+fn unused_warning(document: &Document, unused: &[Object<'_>], deployment: &Deployment) -> Option<Diagnostic> {
     let first = unused.first()?;
     let names: Vec<String> = unused.iter().map(ToString::to_string).collect();
     let verb = match unused.len() {
@@ -192,7 +192,7 @@ mod tests {
     use super::*;
 
     fn texts(text: &str) -> Vec<String> {
-        let parts = parts(text).into_iter();
+        let parts = split_documents(text).into_iter();
         parts.map(|part| String::from_utf8(part).unwrap()).collect()
     }
 

@@ -112,7 +112,7 @@ pub struct OperatorArguments {
         env = "BOSON_WEBHOOK_LISTEN",
         default_value = "0.0.0.0:8443"
     )]
-    webhook_listen: Door,
+    webhook_listen: ListenAddress,
     /// Service in the operator's namespace through which the API server reaches the webhook
     #[arg(
         long,
@@ -186,9 +186,9 @@ pub struct OperatorArguments {
 
 /// An address to listen on, or none.
 #[derive(Clone, Copy, Debug)]
-struct Door(Option<SocketAddr>);
+struct ListenAddress(Option<SocketAddr>);
 
-impl FromStr for Door {
+impl FromStr for ListenAddress {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
@@ -219,7 +219,7 @@ fn webhook_url(text: &str) -> Result<String, String> {
 }
 
 /// Name of the leader election lease.
-const LEASE: &str = "boson-operator";
+const LEASE_NAME: &str = "boson-operator";
 /// Keys generated in advance: an authority's and a certificate's.
 const SPARE_KEYS: usize = 2;
 
@@ -262,8 +262,8 @@ pub fn run(arguments: &OperatorArguments, color: Color) -> Result<(), ExitError>
         namespaces,
         election: Election {
             namespace: arguments.operator_namespace.clone(),
-            name: LEASE.to_string(),
-            me: me(),
+            name: LEASE_NAME.to_string(),
+            me: process_name(),
         },
         address: Some(arguments.listen),
         concurrency: arguments.concurrency,
@@ -318,7 +318,7 @@ fn admission(arguments: &OperatorArguments) -> Option<admission::Settings> {
 }
 
 /// A unique name of this process: the pod's name, and a part that changes with each restart.
-fn me() -> String {
+fn process_name() -> String {
     let host = std::env::var("HOSTNAME").unwrap_or_else(|_| "host".into());
     let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
     format!("{host}-{}-{}", std::process::id(), now.unwrap_or_default().as_millis())

@@ -18,7 +18,7 @@ use clap::Args;
 use std::path::{Path, PathBuf};
 
 /// OLD for a conversion without the plugin.
-const NONE: &str = "none";
+const NO_PLUGIN: &str = "none";
 const EXAMPLES: &str = "\
 Both conversions use the same values of variables; generated values are not stored. Options of `host convert` apply to both, except \
 --out, --record and --strict: nothing is written, and warnings are not shown. Plugins of the same stage that --plugin names are not \
@@ -45,7 +45,7 @@ pub struct DiffArguments {
 }
 
 pub fn run(arguments: &DiffArguments, color: Color) -> Result<(), ExitError> {
-    let old = Some(arguments.old.as_path()).filter(|path| *path != Path::new(NONE));
+    let old = Some(arguments.old.as_path()).filter(|path| *path != Path::new(NO_PLUGIN));
     let fail = |error: Diagnostic| exit::refused(&[error], &Sources::default(), color);
     if arguments.convert.manifest == Path::new("-") {
         let message = "the manifest is read twice, so it cannot be standard input";
@@ -64,9 +64,9 @@ pub fn run(arguments: &DiffArguments, color: Color) -> Result<(), ExitError> {
     };
     let of_new = only(&new_names, &old_names);
     let convert = |file: Option<&Path>, others: &[String], kept| {
-        let done = convert::unwritten(&arguments.convert, Watching::Nothing, color, |arguments| {
+        let done = convert::dry_run(&arguments.convert, Watching::Nothing, color, |arguments| {
             arguments.variables.kept = kept;
-            put_alone(&mut arguments.plugins, after.stage, file, others);
+            replace_stage(&mut arguments.plugins, after.stage, file, others);
         });
         // The plugin that is broken may be the one of the user.
         done.map_err(|_| ExitError::Input)
@@ -74,7 +74,7 @@ pub fn run(arguments: &DiffArguments, color: Color) -> Result<(), ExitError> {
     let (old, _) = convert(old, &of_new, Kept::InMemory)?;
     let of_old = only(&old_names, &new_names);
     let (new, sources) = convert(Some(&arguments.new), &of_old, Kept::Given(old.values.clone()))?;
-    let mut text = about(before.as_ref(), &after);
+    let mut text = component_text(before.as_ref(), &after);
     let changed = changes(&old.objects, &new.objects);
     text.push_str(&self::text(&old, &new, &changed, &sources));
     output::print(&text)?;
@@ -87,7 +87,7 @@ pub fn run(arguments: &DiffArguments, color: Color) -> Result<(), ExitError> {
 
 /// Puts a version of a plugin, or none, into its stage, and removes the other plugins of the stage and their options.
 /// `others`: names that options for another version refer to.
-fn put_alone(arguments: &mut PluginArguments, stage: Stage, file: Option<&Path>, others: &[String]) {
+fn replace_stage(arguments: &mut PluginArguments, stage: Stage, file: Option<&Path>, others: &[String]) {
     arguments.replacements.retain(|one| one.stage != stage);
     arguments.replacements.extend(file.map(|file| Replacement {
         stage,
@@ -104,8 +104,8 @@ fn put_alone(arguments: &mut PluginArguments, stage: Stage, file: Option<&Path>,
 }
 
 /// How the component itself changed.
-fn about(before: Option<&Plugin>, after: &Plugin) -> String {
-    let digest = |plugin: Option<&Plugin>| plugin.map_or(NONE.to_string(), |plugin| plugin.digest.short());
+fn component_text(before: Option<&Plugin>, after: &Plugin) -> String {
+    let digest = |plugin: Option<&Plugin>| plugin.map_or(NO_PLUGIN.to_string(), |plugin| plugin.digest.short());
     let mut text = format!("{}: {} -> {}\n", after.stage, digest(before), digest(Some(after)));
     let wraps = |plugin: Option<&Plugin>| plugin.is_some_and(|plugin| plugin.wraps);
     if before.is_some() && wraps(before) != after.wraps {

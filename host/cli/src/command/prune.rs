@@ -62,7 +62,7 @@ async fn prune(arguments: &PruneArguments) -> Result<(), ExitError> {
         return Ok(());
     }
     if arguments.dry_run || !arguments.confirmation.is_given() {
-        let list: String = found.remove.iter().map(described).collect();
+        let list: String = found.remove.iter().map(description).collect();
         output::print(&list)?;
     }
     if arguments.dry_run {
@@ -87,7 +87,7 @@ fn title(leftover: &Leftover) -> String {
     format!("{kind} \"{}\"", leftover.name())
 }
 
-fn described(leftover: &Leftover) -> String {
+fn description(leftover: &Leftover) -> String {
     let title = title(leftover);
     match leftover.object {
         Some(_) => format!("{title}, with secret \"{}\"\n", leftover.secret_name()),

@@ -22,14 +22,14 @@ pub fn read(
     let given = given.iter().map(|text| (text, false));
     let default = default.iter().map(|text| (text, true));
     for (text, is_default) in given.chain(default) {
-        let (name, path) = named(text);
+        let (name, path) = name_and_path(text);
         if is_default && releases.iter().any(|one: &Release| Some(&one.name) == name.as_ref()) {
             continue;
         }
         match boson_releases::read_noting(&path, name.as_deref(), sources, &mut |what| progress.say(what)) {
             Ok(release) => match releases.iter().find(|one| one.name == release.name) {
                 Some(_) if is_default => {}
-                Some(other) => errors.push(twice(&release, other)),
+                Some(other) => errors.push(duplicate_error(&release, other)),
                 None => releases.push(release),
             },
             Err(some) => errors.extend(some),
@@ -41,7 +41,7 @@ pub fn read(
     if errors.is_empty() { Ok(releases) } else { Err(errors) }
 }
 
-fn twice(release: &Release, other: &Release) -> Diagnostic {
+fn duplicate_error(release: &Release, other: &Release) -> Diagnostic {
     let message = format!(
         "release '{}' is given twice: {} and {}",
         release.name, other.source, release.source
@@ -50,7 +50,7 @@ fn twice(release: &Release, other: &Release) -> Diagnostic {
 }
 
 /// `NAME=PATH`; an existing path may contain a `=`.
-pub fn named(text: &str) -> (Option<String>, PathBuf) {
+pub fn name_and_path(text: &str) -> (Option<String>, PathBuf) {
     if PathBuf::from(text).exists() {
         (None, text.into())
     } else {

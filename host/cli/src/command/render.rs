@@ -105,16 +105,16 @@ fn one_job(
     }
     // It is unknown which of its properties came from variables.
     let secrets = Secrets::suspected(&context);
-    let filled = files_of(plugins, None, job, &wanted, &context, &secrets, sources);
+    let filled = render_files(plugins, None, job, &wanted, &context, &secrets, sources);
     if filled.failed() {
         return Err(with_collected(job, filled.diagnostics));
     }
     output::show(&filled.diagnostics, sources, color);
-    written(arguments, &wanted, filled.files)
+    write_files(arguments, &wanted, filled.files)
 }
 
 /// Writes rendered files to the directory, or returns their text.
-fn written(
+fn write_files(
     arguments: &RenderArguments,
     wanted: &[&TemplateFile],
     rendered: Vec<Rendered>,
@@ -146,7 +146,7 @@ fn written(
 
 /// Renders these templates of a job, in their order. The diagnostics name the files; after an error there may be no
 /// files.
-pub fn files_of(
+pub fn render_files(
     plugins: &Plugins,
     group: Option<&str>,
     job: &Job,

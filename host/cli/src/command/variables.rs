@@ -22,7 +22,7 @@ use std::cell::RefCell;
 use std::path::{Path, PathBuf};
 
 /// Type of a variable whose value is one text.
-const PASSWORD: &str = "password";
+const PASSWORD_TYPE: &str = "password";
 
 /// Ops files and variables.
 #[derive(Args, Clone, Debug, Default)]
@@ -152,7 +152,7 @@ pub fn read(manifest: &Path, arguments: &VariableArguments, shown: &mut Shown) -
         Some(values) => Some(values.clone()),
         None => table(arguments, shown, &mut errors),
     };
-    let store = keep(store(arguments, shown), &mut errors);
+    let store = collect_error(store(arguments, shown), &mut errors);
     match (manifest, table, store) {
         (Some(manifest), Some(table), Some((store_file, store))) if errors.is_empty() => {
             shown.set_main(&manifest.name);
@@ -195,9 +195,9 @@ fn documents(
     shown: &mut Shown,
     errors: &mut Vec<Diagnostic>,
 ) -> (Option<Document>, Vec<Document>) {
-    let manifest = keep(inputs::yaml_file(&files::expanded(manifest), shown), errors);
+    let manifest = collect_error(inputs::yaml_file(&files::expanded(manifest), shown), errors);
     let ops = arguments.ops.iter();
-    let ops = ops.filter_map(|file| keep(read_as("ops file", file, inputs::yaml_file(file, shown)), errors));
+    let ops = ops.filter_map(|file| collect_error(read_as("ops file", file, inputs::yaml_file(file, shown)), errors));
     let ops = ops.collect();
     (manifest, ops)
 }
@@ -212,7 +212,7 @@ fn read_as<T>(what: &str, path: &Path, read: Result<T, Box<Diagnostic>>) -> Resu
     })
 }
 
-fn keep<T>(result: Result<T, Box<Diagnostic>>, errors: &mut Vec<Diagnostic>) -> Option<T> {
+fn collect_error<T>(result: Result<T, Box<Diagnostic>>, errors: &mut Vec<Diagnostic>) -> Option<T> {
     let note = |error: Box<Diagnostic>| {
         // If the files together are too large, report only the first that does not fit.
         if error.code != inputs::TOTAL.name || errors.iter().all(|other| other.code != inputs::TOTAL.name) {
@@ -225,7 +225,7 @@ fn keep<T>(result: Result<T, Box<Diagnostic>>, errors: &mut Vec<Diagnostic>) -> 
 fn table(arguments: &VariableArguments, shown: &mut Shown, errors: &mut Vec<Diagnostic>) -> Option<Table> {
     let mut read = |file: &PathBuf| read_as("variables file", file, inputs::secret_file(file, shown));
     let files = arguments.vars_files.iter();
-    let files: Vec<Document> = files.filter_map(|file| keep(read(file), errors)).collect();
+    let files: Vec<Document> = files.filter_map(|file| collect_error(read(file), errors)).collect();
     let mut contents = Vec::new();
     for argument in &arguments.var_files {
         let read = FilePath::parse(argument).map_err(Box::new).and_then(|file| {
@@ -235,7 +235,7 @@ fn table(arguments: &VariableArguments, shown: &mut Shown, errors: &mut Vec<Diag
             inputs::weigh(&files::name(&path), 2 * bytes.len() as u64, shown)?;
             Ok((file, bytes))
         });
-        contents.extend(keep(read, errors));
+        contents.extend(collect_error(read, errors));
     }
     let environment: Vec<(String, String)> = std::env::vars_os()
         .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
@@ -283,7 +283,7 @@ impl Read {
     }
 
     /// Generates values even without a store, because a conversion needs all of them.
-    pub fn generating(mut self) -> Self {
+    pub fn with_generation(mut self) -> Self {
         self.generates = true;
         self
     }
@@ -351,12 +351,12 @@ impl Read {
             check: asked.check.is_some().then_some(&check),
             ..*asked
         };
-        let (done, reported) = self.stored(stages, document, options, &asked).map_err(|errors| {
+        let (done, reported) = self.interpolate_stored(stages, document, options, &asked).map_err(|errors| {
             let mut known = self.secrets();
             known.except_names(&refused.borrow());
             known.scrub(errors, shown)
         })?;
-        let passwords = done.variables.iter().filter(|one| one.kind == PASSWORD);
+        let passwords = done.variables.iter().filter(|one| one.kind == PASSWORD_TYPE);
         let passwords = passwords.filter_map(|one| Some((one.name.clone(), done.values.get(&one.name)?.clone())));
         let mut secrets = self.without_plain(Secrets::of(&done.values));
         secrets.add(self.without_plain(Secrets::generated(&passwords.collect())));
@@ -389,7 +389,7 @@ impl Read {
     }
 
     /// The manifest with its values, all of which are in the store.
-    fn stored(
+    fn interpolate_stored(
         &mut self,
         stages: &dyn Stages,
         document: &Tree,
@@ -401,7 +401,7 @@ impl Read {
         }
         for _ in 0..MAX_ATTEMPTS {
             self.update()?;
-            let result = self.found(stages, document, options, asked);
+            let result = self.interpolate_once(stages, document, options, asked);
             let Some(file) = &mut self.store_file else {
                 return Ok(result?);
             };
@@ -430,7 +430,7 @@ impl Read {
         Ok(())
     }
 
-    fn found(
+    fn interpolate_once(
         &mut self,
         stages: &dyn Stages,
         document: &Tree,

@@ -29,7 +29,7 @@ use boson_sandbox::{Account, Plugins};
 use std::sync::Arc;
 
 /// Namespace where none is given.
-const NAMESPACE: &str = "default";
+const DEFAULT_NAMESPACE: &str = "default";
 /// The part of the memory of this process that releases may take.
 const RELEASES_DIVISOR: u64 = 8;
 
@@ -61,7 +61,7 @@ pub enum Watching<'a> {
 }
 
 /// What all steps need.
-struct Site<'a> {
+struct Context<'a> {
     arguments: &'a ConvertArguments,
     watching: Watching<'a>,
     plugins: Plugins,
@@ -99,23 +99,23 @@ fn converted(
 ) -> Result<Done, Vec<Diagnostic>> {
     let permissions = arguments.allowed.permissions()?;
     progress.say("reading releases");
-    let (mut site, read, configs) = gather(arguments, watching, sources, progress)?;
-    warnings.extend(site.releases.iter().flat_map(|release| release.warnings.clone()));
-    warnings.extend(render_in_pods(arguments));
-    site.plugins = attributed(site.plugins, arguments, &read, watching);
+    let (mut context, read, configs) = gather(arguments, watching, sources, progress)?;
+    warnings.extend(context.releases.iter().flat_map(|release| release.warnings.clone()));
+    warnings.extend(render_warning(arguments));
+    context.plugins = prepare_plugins(context.plugins, arguments, &read, watching);
     progress.say("applying ops files and variables");
-    let document = site.merge(&read, &configs, sources, warnings)?;
+    let document = context.merge(&read, &configs, sources, warnings)?;
     let unknown = plugin_groups::unknown(&arguments.plugins.groups, &document);
     if !unknown.is_empty() {
         return Err(unknown);
     }
-    let mut read = read.generating();
-    let interpolated = site.interpolate(&mut read, &document, sources, warnings);
+    let mut read = read.with_generation();
+    let interpolated = context.interpolate(&mut read, &document, sources, warnings);
     secrets.add(read.secrets());
     let mut manifest = interpolated?;
-    let deployment = site.deployment(manifest.named())?;
-    site.plugins = site.plugins.with_deployment(&deployment.name, &deployment.namespace);
-    let (external, reported) = site.links(&deployment, &manifest.document)?;
+    let deployment = context.deployment(manifest.named())?;
+    context.plugins = context.plugins.with_deployment(&deployment.name, &deployment.namespace);
+    let (external, reported) = context.links(&deployment, &manifest.document)?;
     warnings.extend(reported);
     manifest.hide(external::secrets(&external));
     secrets.add(external::secrets(&external));
@@ -125,7 +125,7 @@ fn converted(
         without_values: &document,
         variables: &manifest.variables,
         values: &manifest.values,
-        releases: &site.releases,
+        releases: &context.releases,
         external: &external,
         filter: Filter {
             secrets: &manifest.secrets,
@@ -139,7 +139,7 @@ fn converted(
             None => std::thread::available_parallelism().map_or(1, usize::from),
         },
     };
-    let (conversion, blames) = site.objects(&inputs, progress);
+    let (conversion, blames) = context.objects(&inputs, progress);
     let rendered = conversion.rendered.into_iter();
     rendered.for_each(|document| sources.add_document(document, true));
     let mut diagnostics = manifest.secrets.scrub(conversion.diagnostics, sources);
@@ -165,7 +165,7 @@ fn gather<'a>(
     watching: Watching<'a>,
     sources: &mut Sources,
     progress: &Progress,
-) -> Result<(Site<'a>, Read, Configs), Vec<Diagnostic>> {
+) -> Result<(Context<'a>, Read, Configs), Vec<Diagnostic>> {
     let plugins = plugins::prepare(&arguments.plugins, &Stage::ALL, sources);
     let most = memory::or_found(arguments.plugins.max_memory) / RELEASES_DIVISOR;
     let releases = releases::read(
@@ -180,18 +180,18 @@ fn gather<'a>(
     let natives = native::read(&arguments.natives, sources);
     let documents = all(read, configs, natives);
     let (plugins, releases, (read, configs, natives)) = all(plugins, releases, documents)?;
-    let site = Site {
+    let context = Context {
         arguments,
         watching,
         plugins,
         releases,
         natives,
     };
-    Ok((site, read, configs))
+    Ok((context, read, configs))
 }
 
 /// The plugins, with who calls them, and what records the calls.
-fn attributed(plugins: Plugins, arguments: &ConvertArguments, read: &Read, watching: Watching<'_>) -> Plugins {
+fn prepare_plugins(plugins: Plugins, arguments: &ConvertArguments, read: &Read, watching: Watching<'_>) -> Plugins {
     let plugins = match watching {
         Watching::Calls(recording) => plugins.with_recorder(recording.clone()),
         _ => plugins,
@@ -201,7 +201,7 @@ fn attributed(plugins: Plugins, arguments: &ConvertArguments, read: &Read, watch
         Watching::Fields(_) => u64::MAX,
         _ => plugins.sandbox().limits().conversion_fuel,
     };
-    let namespace = arguments.namespace.as_deref().unwrap_or(NAMESPACE);
+    let namespace = arguments.namespace.as_deref().unwrap_or(DEFAULT_NAMESPACE);
     let plugins = plugins.with_account(Account::new(namespace, fuel));
     // Ops files may change the manifest's name: later calls get the final one.
     match arguments.name.as_deref().or_else(|| read.own_name()) {
@@ -211,7 +211,7 @@ fn attributed(plugins: Plugins, arguments: &ConvertArguments, read: &Read, watch
 }
 
 /// A warning if a plugin of `render` is given.
-fn render_in_pods(arguments: &ConvertArguments) -> Option<Diagnostic> {
+fn render_warning(arguments: &ConvertArguments) -> Option<Diagnostic> {
     let plugins = &arguments.plugins;
     let mut given = plugins.replacements.iter().chain(&plugins.settings);
     if given.all(|one| one.stage != Stage::Render) {
@@ -222,9 +222,9 @@ fn render_in_pods(arguments: &ConvertArguments) -> Option<Diagnostic> {
     Some(warning.help("install the plugin in the operator, which passes it to pods"))
 }
 
-// === impl Site ===
+// === impl Context ===
 
-impl Site<'_> {
+impl Context<'_> {
     /// The manifest with ops files, cloud configs and runtime configs.
     fn merge(
         &self,
@@ -321,7 +321,7 @@ impl Site<'_> {
         };
         Ok(Deployment {
             name: name.into(),
-            namespace: arguments.namespace.clone().unwrap_or_else(|| NAMESPACE.into()),
+            namespace: arguments.namespace.clone().unwrap_or_else(|| DEFAULT_NAMESPACE.into()),
             cluster_domain: arguments
                 .cluster_domain
                 .clone()
@@ -365,8 +365,8 @@ pub fn merged(
     sources: &mut Sources,
     warnings: &mut Vec<Diagnostic>,
 ) -> Result<Tree, Vec<Diagnostic>> {
-    let (site, read, configs) = gather(arguments, Watching::Nothing, sources, &Progress::start())?;
-    let mut document = read.merge(&site.plugins, &configs, arguments.name.as_deref(), sources, warnings)?;
-    convert::resolve_latest(read.name(), &mut document, &site.releases);
+    let (context, read, configs) = gather(arguments, Watching::Nothing, sources, &Progress::start())?;
+    let mut document = read.merge(&context.plugins, &configs, arguments.name.as_deref(), sources, warnings)?;
+    convert::resolve_latest(read.name(), &mut document, &context.releases);
     Ok(document)
 }

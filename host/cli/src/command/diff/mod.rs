@@ -185,7 +185,7 @@ impl Sides {
             ));
         }
         let values = new.variables.given.as_ref().and_then(|given| given.values.as_ref());
-        let values = values.map(|values| before.over(values));
+        let values = values.map(|values| before.with_given(values));
         let old = before.applied.map(|applied| {
             let mut old = new.clone();
             old.variables.given = Some(Given {
@@ -214,7 +214,7 @@ impl Sides {
     /// Both sides, converted.
     fn converted(&self, color: Color) -> Result<(Option<Done>, Done), ExitError> {
         let convert = |side: &ConvertArguments, kept| {
-            let done = convert::unwritten(side, Watching::Nothing, color, |arguments| {
+            let done = convert::dry_run(side, Watching::Nothing, color, |arguments| {
                 arguments.variables.kept = kept;
                 arguments.target = TargetArgument::Quarks;
             });
@@ -244,7 +244,7 @@ impl Sides {
 
 impl Before {
     /// The values of before, and others that are given now.
-    fn over(&self, values: &Table) -> Table {
+    fn with_given(&self, values: &Table) -> Table {
         let mut all = values.to_tree().as_object().cloned().unwrap_or_default();
         all.extend(self.values.clone());
         Table::fold(all).unwrap_or_else(|_| values.clone())
@@ -315,12 +315,12 @@ pub fn run(arguments: &DiffArguments, color: Color) -> Result<(), ExitError> {
         let (old, new) = sides.converted(color)?;
         let old = old.as_ref().map(documents);
         output::print(&graph::difference(old.as_ref(), &documents(&new), format))?;
-        return ended(old.is_some_and(|old| old.manifest == new.manifest));
+        return exit_result(old.is_some_and(|old| old.manifest == new.manifest));
     }
     if arguments.format == Format::Bosh {
         let lines = sides.lines(properties, color)?;
         output::print(&text::of_lines(&lines, false))?;
-        return ended(lines.is_empty());
+        return exit_result(lines.is_empty());
     }
     let (differences, deployment) = sides.differences(properties, color)?;
     let text = if arguments.json {
@@ -329,7 +329,7 @@ pub fn run(arguments: &DiffArguments, color: Color) -> Result<(), ExitError> {
         text::of(&differences, color.enabled_on_output())
     };
     output::print(&text)?;
-    ended(differences.is_empty())
+    exit_result(differences.is_empty())
 }
 
 /// What to show of properties.
@@ -341,6 +341,6 @@ pub fn properties(no_redact: bool) -> Properties {
     }
 }
 
-fn ended(same: bool) -> Result<(), ExitError> {
+fn exit_result(same: bool) -> Result<(), ExitError> {
     if same { Ok(()) } else { Err(ExitError::Different) }
 }

@@ -61,21 +61,21 @@ impl Bases {
         let (name, place, pool) = (image.to_owned(), self.cache.join("stemcells"), pool.clone());
         let base = match reference(image) {
             None => blocking(move || Base::read(Path::new(&name), &place, &pool)).await?,
-            Some(image) if !has_registry(image) => return Err(missing(image)),
+            Some(image) if !has_registry(image) => return Err(missing_error(image)),
             Some(image) => {
-                let parts = self.pulled(image, &place, bar).await?;
+                let parts = self.pull(image, &place, bar).await?;
                 blocking(move || Base::of(&name, parts, &place, &pool)).await?
             }
         };
         Ok(Arc::new(base))
     }
 
-    async fn pulled(&self, image: &str, place: &Path, bar: &Bar) -> Result<Parts, Diagnostic> {
+    async fn pull(&self, image: &str, place: &Path, bar: &Bar) -> Result<Parts, Diagnostic> {
         let credentials = credentials(image).await?;
         let tell = |bytes: u64| bar.advance(bytes);
         let pulled = self.transfer.pull(image, credentials.as_ref(), place, &tell);
         pulled.await.map_err(|error| match error.code.as_str() {
-            "image-missing" => missing(image),
+            "image-missing" => missing_error(image),
             "image-access" => error.help("sign in with `docker login`, or check the name"),
             _ => error,
         })
@@ -102,7 +102,7 @@ fn has_registry(image: &str) -> bool {
     host == "localhost" || host.contains(['.', ':']) && !host.starts_with('.')
 }
 
-fn missing(image: &str) -> Diagnostic {
+fn missing_error(image: &str) -> Diagnostic {
     let message = format!("there is neither an image nor a file '{image}'");
     Diagnostic::error(codes::IMAGE_MISSING, message)
         .help("set --stemcell-image to a path, or to a name with its registry, such as docker.io/library/ubuntu:22.04")

@@ -16,7 +16,7 @@ pub struct Read {
 }
 
 /// The name of what is written about an image, among that of several.
-pub fn among(image: &str, title: &str) -> String {
+pub fn file_name(image: &str, title: &str) -> String {
     let tag = image.rsplit_once(':').map_or("latest", |(_, tag)| tag);
     format!("{title}-{tag}")
 }
@@ -31,7 +31,7 @@ impl Read {
     pub async fn write_context(self, stemcell_image: String, out: PathBuf, pool: Pool) -> Result<String, ImageError> {
         blocking(move || {
             let Opened::Source(source) = &self.opened else {
-                return Err(compiled(&self.name).into());
+                return Err(no_context_error(&self.name).into());
             };
             let whole = Whole {
                 source,
@@ -46,7 +46,7 @@ impl Read {
     }
 }
 
-fn compiled(name: &str) -> Diagnostic {
+fn no_context_error(name: &str) -> Diagnostic {
     let message = format!("the release of '{name}' needs no compilation, so it has no build context");
     Diagnostic::error(codes::COMPILE_CONTEXT, message).help("build its image without --context")
 }

@@ -3,7 +3,7 @@
 use super::ImageError;
 use super::base::{self, credentials};
 use super::blocking::blocking;
-use super::context::{Read, among};
+use super::context::{Read, file_name};
 use super::progress::Progress;
 use super::selection::{From, Selected};
 use boson_commands::output::{Bar, Bars};
@@ -19,7 +19,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// Settings shared by all images of a run.
-pub struct Site {
+pub struct Shared {
     pub bases: base::Bases,
     pub transfer: Transfer,
     pub downloads: Downloads,
@@ -50,38 +50,38 @@ pub struct Made {
 ///
 /// # Errors
 /// All errors in the release; or an error of a server, a registry or the disk.
-pub async fn image(site: &Arc<Site>, selected: &Arc<Selected>) -> Result<Made, ImageError> {
-    let bar = site.bars.bar(&selected.title);
+pub async fn image(shared: &Arc<Shared>, selected: &Arc<Selected>) -> Result<Made, ImageError> {
+    let bar = shared.bars.bar(&selected.title);
     let known = selected.wanted.as_ref().map(|wanted| wanted.image.clone());
-    if let Some(made) = present(site, known.as_deref(), &bar).await? {
+    if let Some(made) = find_in_registry(shared, known.as_deref(), &bar).await? {
         return Ok(made);
     }
-    let (path, download) = found(site, selected, &bar).await?;
+    let (path, download) = locate(shared, selected, &bar).await?;
     let title = download.as_ref().map(|download| download.title.clone());
-    let (read, mut warnings) = read(site, selected, path, title, &bar).await?;
-    let stemcell_image = site.bases.name(&read.stemcell);
-    if let Some(directory) = &site.context {
-        let out = if site.many {
-            directory.join(among(&read.name, &selected.title))
+    let (read, mut warnings) = read(shared, selected, path, title, &bar).await?;
+    let stemcell_image = shared.bases.name(&read.stemcell);
+    if let Some(directory) = &shared.context {
+        let out = if shared.many {
+            directory.join(file_name(&read.name, &selected.title))
         } else {
             directory.clone()
         };
         return Ok(Made {
-            name: read.write_context(stemcell_image, out, site.pool.clone()).await?,
+            name: read.write_context(stemcell_image, out, shared.pool.clone()).await?,
             warnings,
             ..Made::default()
         });
     }
     // The name was not known before the release was read.
     if known.is_none()
-        && let Some(made) = present(site, Some(&read.name), &bar).await?
+        && let Some(made) = find_in_registry(shared, Some(&read.name), &bar).await?
     {
         return Ok(made);
     }
-    let read = compilable(site, read).await?;
-    let base = site.bases.get(&stemcell_image, &site.pool, &bar).await?;
-    let (image, mut made) = built(site, read, base, &bar).await?;
-    deliver(site, &image, &selected.title, base::reference(&stemcell_image), &bar).await?;
+    let read = check_builder(shared, read).await?;
+    let base = shared.bases.get(&stemcell_image, &shared.pool, &bar).await?;
+    let (image, mut made) = build_image(shared, read, base, &bar).await?;
+    deliver(shared, &image, &selected.title, base::reference(&stemcell_image), &bar).await?;
     if let Some(download) = download {
         download.done();
     }
@@ -90,13 +90,13 @@ pub async fn image(site: &Arc<Site>, selected: &Arc<Selected>) -> Result<Made, I
 }
 
 /// The image, if the registry already has it.
-async fn present(site: &Site, name: Option<&str>, bar: &Bar) -> Result<Option<Made>, Diagnostic> {
-    let Some(name) = name.filter(|_| site.out.is_none() && site.context.is_none() && !site.force) else {
+async fn find_in_registry(shared: &Shared, name: Option<&str>, bar: &Bar) -> Result<Option<Made>, Diagnostic> {
+    let Some(name) = name.filter(|_| shared.out.is_none() && shared.context.is_none() && !shared.force) else {
         return Ok(None);
     };
     bar.phase("asking the registry", None);
     let credentials = credentials(name).await?;
-    let found = site.transfer.present(name, credentials.as_ref()).await?;
+    let found = shared.transfer.present(name, credentials.as_ref()).await?;
     Ok(found.map(|digest| Made {
         name: name.to_owned(),
         digest,
@@ -105,7 +105,7 @@ async fn present(site: &Site, name: Option<&str>, bar: &Bar) -> Result<Option<Ma
 }
 
 /// The tarball or repository of a release, and its download, which is deleted when the image is built.
-async fn found(site: &Site, selected: &Selected, bar: &Bar) -> Result<(PathBuf, Option<Download>), Diagnostic> {
+async fn locate(shared: &Shared, selected: &Selected, bar: &Bar) -> Result<(PathBuf, Option<Download>), Diagnostic> {
     match &selected.from {
         From::Path(path) => Ok((path.clone(), None)),
         From::Web(url, digests) => {
@@ -116,31 +116,31 @@ async fn found(site: &Site, selected: &Selected, bar: &Bar) -> Result<(PathBuf, 
                 digests: digests.as_deref(),
             };
             let tell = |have: u64, whole: Option<u64>| bar.set(have, whole);
-            let download = site.downloads.get(release, &tell).await?;
+            let download = shared.downloads.get(release, &tell).await?;
             Ok((download.path.clone(), Some(download)))
         }
     }
 }
 
 async fn read(
-    site: &Arc<Site>,
+    shared: &Arc<Shared>,
     selected: &Arc<Selected>,
     path: PathBuf,
     title: Option<String>,
     bar: &Bar,
 ) -> Result<(Read, Vec<Diagnostic>), ImageError> {
     bar.phase("reading", None);
-    let (site, selected) = (site.clone(), selected.clone());
+    let (shared, selected) = (shared.clone(), selected.clone());
     blocking(move || {
         let mut sources = Sources::default();
-        let opened = opened(&site, &selected, &path, title.as_deref(), &mut sources);
+        let opened = open_release(&shared, &selected, &path, title.as_deref(), &mut sources);
         opened.map_err(|diagnostics| ImageError { diagnostics, sources })
     })
     .await
 }
 
-fn opened(
-    site: &Site,
+fn open_release(
+    shared: &Shared,
     selected: &Selected,
     path: &Path,
     title: Option<&str>,
@@ -158,7 +158,7 @@ fn opened(
         vec![error.help("name the stemcell: --stemcell OS/VERSION")]
     };
     let named = selected.stemcell.clone().or_else(|| own.clone());
-    let stemcell = named.or_else(|| site.bases.stemcell());
+    let stemcell = named.or_else(|| shared.bases.stemcell());
     let stemcell = stemcell.ok_or_else(|| unnamed("its packages name no stemcell"))?;
     if let Some(own) = own.filter(|own| *own != stemcell) {
         let message = format!(
@@ -184,11 +184,11 @@ fn opened(
 }
 
 /// Looks for a builder of a source release before its stemcell image is read, which may be a large download.
-async fn compilable(site: &Arc<Site>, read: Read) -> Result<Read, Diagnostic> {
-    let site = site.clone();
+async fn check_builder(shared: &Arc<Shared>, read: Read) -> Result<Read, Diagnostic> {
+    let shared = shared.clone();
     blocking(move || {
         if let Opened::Source(source) = &read.opened {
-            site.compiler.check(source)?;
+            shared.compiler.check(source)?;
         }
         Ok(read)
     })
@@ -204,17 +204,17 @@ fn other_version(wanted: &boson_images::Wanted, found: &str) -> Diagnostic {
 }
 
 /// The image, and what is said about it.
-async fn built(site: &Arc<Site>, read: Read, base: Arc<Base>, bar: &Bar) -> Result<(Image, Made), ImageError> {
+async fn build_image(shared: &Arc<Shared>, read: Read, base: Arc<Base>, bar: &Bar) -> Result<(Image, Made), ImageError> {
     bar.phase("building", None);
-    let (site, bar) = (site.clone(), bar.clone());
-    blocking(move || assembled(&site, &read, &base, &bar).map_err(ImageError::of)).await
+    let (shared, bar) = (shared.clone(), bar.clone());
+    blocking(move || assemble(&shared, &read, &base, &bar).map_err(ImageError::of)).await
 }
 
-fn assembled(site: &Site, read: &Read, base: &Base, bar: &Bar) -> Result<(Image, Made), Vec<Diagnostic>> {
+fn assemble(shared: &Shared, read: &Read, base: &Base, bar: &Bar) -> Result<(Image, Made), Vec<Diagnostic>> {
     let (mut layers, mut tally) = (Vec::new(), None);
     if let Opened::Source(source) = &read.opened {
-        let progress = Progress::new(&site.bars, &source.release().name);
-        let (made, counted) = site.compiler.compile(source, base, &|event| progress.tell(event))?;
+        let progress = Progress::new(&shared.bars, &source.release().name);
+        let (made, counted) = shared.compiler.compile(source, base, &|event| progress.tell(event))?;
         layers = made;
         tally = Some(counted);
     }
@@ -230,7 +230,7 @@ fn assembled(site: &Site, read: &Read, base: &Base, bar: &Bar) -> Result<(Image,
         stemcell: &read.stemcell.text(),
     };
     let mut tell = |bytes: u64| bar.set(bytes, None);
-    let image = build(&ingredients, &site.cache.join("layers"), &site.pool, &mut tell)?;
+    let image = build(&ingredients, &shared.cache.join("layers"), &shared.pool, &mut tell)?;
     let made = Made {
         name: image.name.clone(),
         digest: image.manifest.digest.to_string(),
@@ -242,19 +242,19 @@ fn assembled(site: &Site, read: &Read, base: &Base, bar: &Bar) -> Result<(Image,
 
 /// Writes or pushes an image.
 async fn deliver(
-    site: &Arc<Site>,
+    shared: &Arc<Shared>,
     image: &Image,
     title: &str,
     from: Option<&str>,
     bar: &Bar,
 ) -> Result<(), Diagnostic> {
-    let Some(out) = &site.out else {
-        return push(site, image, from, bar).await;
+    let Some(out) = &shared.out else {
+        return push(shared, image, from, bar).await;
     };
     bar.phase("writing", None);
     let (image, out) = (image.clone(), out.clone());
-    let file = if site.many {
-        Some(out.join(format!("{}.tar", among(&image.name, title))))
+    let file = if shared.many {
+        Some(out.join(format!("{}.tar", file_name(&image.name, title))))
     } else {
         (out.extension().is_some_and(|end| end == "tar")).then(|| out.clone())
     };
@@ -274,10 +274,10 @@ async fn deliver(
     .await
 }
 
-async fn push(site: &Site, image: &Image, from: Option<&str>, bar: &Bar) -> Result<(), Diagnostic> {
+async fn push(shared: &Shared, image: &Image, from: Option<&str>, bar: &Bar) -> Result<(), Diagnostic> {
     let whole = image.layers.iter().map(|layer| layer.content.size()).sum();
     bar.phase("pushing", Some(whole));
     let credentials = credentials(&image.name).await?;
     let tell = |bytes: u64| bar.advance(bytes);
-    site.transfer.push(image, credentials.as_ref(), from, &tell).await
+    shared.transfer.push(image, credentials.as_ref(), from, &tell).await
 }

@@ -20,7 +20,7 @@ use boson_plugin_tools::plugin_arguments::PluginArguments;
 use boson_registry::{Settings, Transfer};
 use clap::Args;
 use futures::{StreamExt, stream};
-use making::Site;
+use making::Shared;
 use selection::Selected;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
@@ -155,28 +155,28 @@ async fn make(arguments: &ImageArguments, settings: &Settings, color: Color) -> 
     let bars = Bars::start();
     let mut sources = Sources::default();
     let chosen =
-        selection::selected(arguments, &mut sources).map_err(|errors| exit::refused(&errors, &sources, color))?;
+        selection::select(arguments, &mut sources).map_err(|errors| exit::refused(&errors, &sources, color))?;
     output::show(&chosen.warnings, &sources, color);
-    let site = site(arguments, settings, bars).map_err(|error| exit::refused(&[error], &Sources::default(), color))?;
-    let site = Arc::new(site);
+    let shared = shared(arguments, settings, bars).map_err(|error| exit::refused(&[error], &Sources::default(), color))?;
+    let shared = Arc::new(shared);
     let results = stream::iter(chosen.all)
-        .map(|selected| one(site.clone(), selected))
+        .map(|selected| build_one(shared.clone(), selected))
         .buffer_unordered(usize::from(arguments.parallel));
     let mut results = std::pin::pin!(results);
     let mut reports = Vec::new();
     while let Some((selected, result)) = results.next().await {
         match result {
-            Ok(made) => site.bars.pause(|| {
+            Ok(made) => shared.bars.pause(|| {
                 output::show(&made.warnings, &Sources::default(), color);
                 if let Some(tally) = &made.tally {
-                    output::complain(&counted(&made.name, tally));
+                    output::complain(&count_text(&made.name, tally));
                 }
                 output::print(&line(&made))
             })?,
-            Err(report) => reports.push(placed(report, &selected)),
+            Err(report) => reports.push(with_place(report, &selected)),
         }
     }
-    site.bars.end();
+    shared.bars.end();
     if reports.is_empty() {
         return Ok(());
     }
@@ -194,11 +194,11 @@ async fn make(arguments: &ImageArguments, settings: &Settings, color: Color) -> 
 }
 
 /// What all images of a call share.
-fn site(arguments: &ImageArguments, settings: &Settings, bars: Bars) -> Result<Site, Diagnostic> {
+fn shared(arguments: &ImageArguments, settings: &Settings, bars: Bars) -> Result<Shared, Diagnostic> {
     let cache = cache(arguments)?;
     let transfer = Transfer::new(settings)?;
     let pool = Pool::default();
-    Ok(Site {
+    Ok(Shared {
         bases: base::Bases::new(arguments.stemcell_image.as_deref(), &cache, transfer.clone()),
         transfer,
         downloads: Downloads::new(&cache.join("downloads"), &settings.authorities)?,
@@ -224,7 +224,7 @@ fn compiler(arguments: &ImageArguments, cache: &Path, pool: &Pool) -> Result<Com
 }
 
 /// How the packages of an image were made.
-fn counted(image: &str, tally: &Tally) -> String {
+fn count_text(image: &str, tally: &Tally) -> String {
     format!(
         "{image}: {} packages compiled, {} from the cache\n",
         tally.compiled, tally.cached
@@ -239,14 +239,14 @@ fn line(made: &making::Made) -> String {
     }
 }
 
-async fn one(site: Arc<Site>, selected: Selected) -> (Arc<Selected>, Result<making::Made, ImageError>) {
+async fn build_one(shared: Arc<Shared>, selected: Selected) -> (Arc<Selected>, Result<making::Made, ImageError>) {
     let selected = Arc::new(selected);
-    let made = making::image(&site, &selected).await;
+    let made = making::image(&shared, &selected).await;
     (selected, made)
 }
 
 /// Errors without a place are shown at the release's entry in the manifest.
-fn placed(mut report: ImageError, selected: &Selected) -> ImageError {
+fn with_place(mut report: ImageError, selected: &Selected) -> ImageError {
     if let Some((document, pointer)) = &selected.place {
         for error in report
             .diagnostics

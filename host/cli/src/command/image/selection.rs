@@ -48,7 +48,7 @@ pub struct Selection {
 ///
 /// # Errors
 /// All errors in them.
-pub fn selected(arguments: &ImageArguments, sources: &mut Sources) -> Result<Selection, Vec<Diagnostic>> {
+pub fn select(arguments: &ImageArguments, sources: &mut Sources) -> Result<Selection, Vec<Diagnostic>> {
     match (&arguments.tarball, &arguments.manifest) {
         (_, Some(manifest)) => of_manifest(arguments, manifest, sources),
         (tarball, None) => {
@@ -77,9 +77,9 @@ fn of_manifest(arguments: &ImageArguments, path: &Path, sources: &mut Sources) -
     // Passwords and certificates are not needed for images: variables without a value stay as they are.
     let options = Options::interpolate(false, false);
     let manifest = read.interpolate(&plugins, &document, &options, &Asked::default(), sources, &mut warnings)?;
-    let given = given(&arguments.releases)?;
+    let given = given_paths(&arguments.releases)?;
     let all = wanted(&manifest.name, &manifest.document, arguments.registry.as_deref())?;
-    let mut errors = unknown(&given, &all);
+    let mut errors = unknown_release_errors(&given, &all);
     let mut selected = Vec::new();
     for one in all {
         let place = (manifest.name.clone(), one.pointer.clone());
@@ -87,7 +87,7 @@ fn of_manifest(arguments: &ImageArguments, path: &Path, sources: &mut Sources) -
             (Some(path), _) => From::Path(path.clone()),
             (None, Some(url)) => From::Web(url.clone(), one.digests.clone()),
             (None, None) => {
-                errors.push(no_release(&one).in_document(&place.0).at(&place.1));
+                errors.push(no_url_error(&one).in_document(&place.0).at(&place.1));
                 continue;
             }
         };
@@ -120,10 +120,10 @@ fn of_manifest(arguments: &ImageArguments, path: &Path, sources: &mut Sources) -
 }
 
 /// The paths of `--release`, by release. Without a given name, it is read from there.
-fn given(releases: &[String]) -> Result<BTreeMap<String, PathBuf>, Vec<Diagnostic>> {
+fn given_paths(releases: &[String]) -> Result<BTreeMap<String, PathBuf>, Vec<Diagnostic>> {
     let mut given = BTreeMap::new();
     for text in releases {
-        let (name, path) = releases::named(text);
+        let (name, path) = releases::name_and_path(text);
         let name = match name {
             Some(name) => name,
             None => boson_releases::read(&path, None, &mut |_| {})?.name,
@@ -134,7 +134,7 @@ fn given(releases: &[String]) -> Result<BTreeMap<String, PathBuf>, Vec<Diagnosti
 }
 
 /// Errors for names in `--release` that the manifest does not have: otherwise the release would be downloaded.
-fn unknown(given: &BTreeMap<String, PathBuf>, all: &[Wanted]) -> Vec<Diagnostic> {
+fn unknown_release_errors(given: &BTreeMap<String, PathBuf>, all: &[Wanted]) -> Vec<Diagnostic> {
     let is_unknown = |name: &&String| all.iter().all(|one| one.release != **name);
     let error = |name: &String| {
         let message = format!("the manifest has no release '{name}', which --release names");
@@ -145,7 +145,7 @@ fn unknown(given: &BTreeMap<String, PathBuf>, all: &[Wanted]) -> Vec<Diagnostic>
     given.keys().filter(is_unknown).map(error).collect()
 }
 
-fn no_release(wanted: &Wanted) -> Diagnostic {
+fn no_url_error(wanted: &Wanted) -> Diagnostic {
     let name = &wanted.release;
     let message = format!("release '{name}' has no 'url' to download it from");
     Diagnostic::error(codes::IMAGE_NO_RELEASE, message).help(format!(

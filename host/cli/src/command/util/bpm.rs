@@ -1,7 +1,7 @@
 //! `host util bpm`: renders the templates of an instance group, and outputs the files that shape its pods; the job
 //! bpm-configs runs it.
 
-use super::leaving::Leaving;
+use super::results::ResultArguments;
 use super::mounted;
 use super::own_deployment::OwnDeployment;
 use boson_commands::exit::ExitError;
@@ -39,7 +39,7 @@ pub struct BpmArguments {
     #[arg(long, value_name = "NAME")]
     group: String,
     #[command(flatten)]
-    pub(super) leaving: Leaving,
+    pub(super) results: ResultArguments,
     #[command(flatten)]
     own_deployment: OwnDeployment,
     #[command(flatten)]
@@ -49,8 +49,8 @@ pub struct BpmArguments {
 pub fn run(arguments: &BpmArguments, color: Color) -> Result<(), ExitError> {
     let (mut sources, mut warnings) = (Sources::default(), Vec::new());
     let outcome = render(arguments, &mut sources, &mut warnings);
-    let leaving = &arguments.leaving;
-    leaving.leave(outcome, warnings, &sources, &arguments.manifest_name, color)
+    let results = &arguments.results;
+    results.write(outcome, warnings, &sources, &arguments.manifest_name, color)
 }
 
 fn render(

@@ -10,12 +10,12 @@ use boson_pipeline::Diagnostic;
 /// This image does not serve it.
 pub fn check() -> Result<(), Box<Diagnostic>> {
     match std::env::var(VARIABLE) {
-        Ok(text) => serves(&text),
+        Ok(text) => check_version(&text),
         Err(_) => Ok(()),
     }
 }
 
-fn serves(text: &str) -> Result<(), Box<Diagnostic>> {
+fn check_version(text: &str) -> Result<(), Box<Diagnostic>> {
     let asked: Option<u32> = text.parse().ok();
     if asked.is_some_and(|asked| (OLDEST..=VERSION).contains(&asked)) {
         return Ok(());
@@ -86,7 +86,7 @@ or writes, so that an older image would not understand it, increment `VERSION` i
     #[test]
     fn only_versions_that_this_image_knows_are_served() {
         for version in [OLDEST, VERSION] {
-            assert!(serves(&version.to_string()).is_ok());
+            assert!(check_version(&version.to_string()).is_ok());
         }
         for text in [
             (VERSION + 1).to_string(),
@@ -94,7 +94,7 @@ or writes, so that an older image would not understand it, increment `VERSION` i
             "x".into(),
             String::new(),
         ] {
-            let error = serves(&text).unwrap_err();
+            let error = check_version(&text).unwrap_err();
             assert!(error.message.contains(&format!("'{text}'")), "{}", error.message);
         }
     }

@@ -10,7 +10,7 @@ use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 
 /// Nested directories. Releases have a few levels.
-const MAX_DEPTH: usize = 64;
+const MAX_DIRECTORY_DEPTH: usize = 64;
 
 /// Links are copied as links: readers of the copy do not follow links out of it
 #[derive(Args, Debug)]
@@ -40,7 +40,7 @@ fn ensure_directory(path: &Path) -> anyhow::Result<()> {
 
 fn copy(from: &Path, to: &Path, depth: usize) -> anyhow::Result<()> {
     let context = |path: &Path| format!("cannot copy '{}'", path.display());
-    ensure!(depth < MAX_DEPTH, "'{}' is too deep", from.display());
+    ensure!(depth < MAX_DIRECTORY_DEPTH, "'{}' is too deep", from.display());
     fs::create_dir_all(to).with_context(|| format!("cannot make '{}'", to.display()))?;
     for entry in fs::read_dir(from).with_context(|| context(from))? {
         let entry = entry?;

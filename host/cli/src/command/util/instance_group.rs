@@ -1,7 +1,7 @@
 //! `host util instance-group`: binds properties and resolves links of an instance group; the job data-gathering runs
 //! it.
 
-use super::leaving::{self, Leaving};
+use super::results::{self, ResultArguments};
 use super::mounted;
 use crate::command::instances::InstancesArgument;
 use boson_commands::exit::ExitError;
@@ -44,7 +44,7 @@ pub struct InstanceGroupArguments {
     #[command(flatten)]
     deployment: DeploymentArguments,
     #[command(flatten)]
-    pub(super) leaving: Leaving,
+    pub(super) results: ResultArguments,
     #[command(flatten)]
     plugins: PluginArguments,
 }
@@ -87,11 +87,11 @@ pub fn run(arguments: &InstanceGroupArguments, color: Color) -> Result<(), ExitE
     let outcome = gather(arguments, &mut sources, &mut warnings);
     // Before the output, so that the output of a container that ends early is never incomplete.
     if let (Ok(gathered), Some(file)) = (&outcome, &arguments.providers) {
-        leaving::write_texts(file, &gathered.links)?;
+        results::write_texts(file, &gathered.links)?;
     }
     let outcome = outcome.map(|gathered| gathered.group);
-    let leaving = &arguments.leaving;
-    leaving.leave(outcome, warnings, &sources, &arguments.manifest_name, color)
+    let results = &arguments.results;
+    results.write(outcome, warnings, &sources, &arguments.manifest_name, color)
 }
 
 fn gather(

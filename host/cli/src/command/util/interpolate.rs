@@ -1,6 +1,6 @@
 //! `host util interpolate`: puts the values of variables into the manifest; the job var-interpolation runs it.
 
-use super::leaving::Leaving;
+use super::results::ResultArguments;
 use super::mounted;
 use super::own_deployment::OwnDeployment;
 use boson_commands::exit::ExitError;
@@ -31,7 +31,7 @@ pub struct InterpolateArguments {
     #[arg(long, value_name = "DIGEST")]
     inputs: Option<String>,
     #[command(flatten)]
-    pub(super) leaving: Leaving,
+    pub(super) results: ResultArguments,
     #[command(flatten)]
     own_deployment: OwnDeployment,
     #[command(flatten)]
@@ -45,8 +45,8 @@ pub fn run(arguments: &InterpolateArguments, color: Color) -> Result<(), ExitErr
         return Err(ExitError::Again);
     }
     let outcome = interpolate(arguments, &mut sources, &mut warnings);
-    let leaving = &arguments.leaving;
-    leaving.leave(outcome, warnings, &sources, &arguments.manifest_name, color)
+    let results = &arguments.results;
+    results.write(outcome, warnings, &sources, &arguments.manifest_name, color)
 }
 
 /// Whether the inputs changed since the operator requested this run. Errors in reading them are reported later.

@@ -31,7 +31,7 @@ impl JobSources {
         };
         let bytes = files::read(file)?;
         let mut releases = Vec::new();
-        for (name, files) in read(&bytes, RELEASES).map_err(|_| damaged(file))? {
+        for (name, files) in read(&bytes, RELEASES).map_err(|_| damaged_error(file))? {
             releases.extend(image::read(&files, &root(&name), Some(&name), None, sources)?);
         }
         Ok(Self::Mounted(releases))
@@ -58,7 +58,7 @@ impl JobSources {
     }
 }
 
-fn damaged(file: &Path) -> Diagnostic {
+fn damaged_error(file: &Path) -> Diagnostic {
     let name = files::name(file);
     Diagnostic::error(
         boson_commands::codes::INPUT_DAMAGED,

@@ -7,7 +7,7 @@ mod extract_jobs;
 mod instance_group;
 mod interpolate;
 mod job_sources;
-mod leaving;
+mod results;
 mod mounted;
 mod own_deployment;
 mod persist_output;
@@ -62,11 +62,11 @@ pub fn run(command: &UtilCommand, color: Color) -> Result<(), ExitError> {
 
 /// Reports an error before the command has begun; to the operator if it is a step of a conversion.
 fn refuse(command: &UtilCommand, error: Diagnostic, color: Color) -> Result<(), ExitError> {
-    let leaving = match command {
-        UtilCommand::Interpolate(arguments) => &arguments.leaving,
-        UtilCommand::InstanceGroup(arguments) => &arguments.leaving,
-        UtilCommand::Bpm(arguments) => &arguments.leaving,
+    let results = match command {
+        UtilCommand::Interpolate(arguments) => &arguments.results,
+        UtilCommand::InstanceGroup(arguments) => &arguments.results,
+        UtilCommand::Bpm(arguments) => &arguments.results,
         _ => return Err(exit::refused(&[error], &Sources::default(), color)),
     };
-    leaving.leave(Err(vec![error]), Vec::new(), &Sources::default(), "", color)
+    results.write(Err(vec![error]), Vec::new(), &Sources::default(), "", color)
 }

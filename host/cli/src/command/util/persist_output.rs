@@ -61,14 +61,14 @@ pub fn run(arguments: &PersistOutputArguments, color: Color) -> Result<(), ExitE
         Err(PersistError::Invalid(error)) => {
             let errors = [*error];
             output::show(&errors, &Sources::default(), color);
-            leave(
+            write_message(
                 &arguments.message_file,
                 &report::text(&errors, &Sources::default(), false),
             );
             Err(exit::failed(&errors, false))
         }
         Err(PersistError::Other(error)) => {
-            leave(&arguments.message_file, &format!("{error:#}"));
+            write_message(&arguments.message_file, &format!("{error:#}"));
             Err(ExitError::Io(error))
         }
     }
@@ -76,7 +76,7 @@ pub fn run(arguments: &PersistOutputArguments, color: Color) -> Result<(), ExitE
 
 /// Writes the message to the file for the operator. Ignores errors: outside of a pod the file does not exist, and
 /// standard error has the message, too.
-fn leave(file: &Path, message: &str) {
+fn write_message(file: &Path, message: &str) {
     let end = message.floor_char_boundary(MAX_MESSAGE_BYTES);
     if file.exists() {
         let _ = std::fs::write(file, message[..end].trim_end());
@@ -96,13 +96,13 @@ async fn persist(arguments: &PersistOutputArguments) -> Result<(), PersistError>
     // The first process of a container gets no SIGTERM without a handler.
     let mut stop = signal(SignalKind::terminate()).context("no signals")?;
     tokio::select! {
-        done = all(arguments, &cluster, &order) => done,
+        done = persist_all(arguments, &cluster, &order) => done,
         _ = stop.recv() => Err(anyhow!("the pod was stopped before all of its containers had ended").into()),
     }
 }
 
 /// Until every container with output has ended.
-async fn all(arguments: &PersistOutputArguments, cluster: &Cluster, order: &Order) -> Result<(), PersistError> {
+async fn persist_all(arguments: &PersistOutputArguments, cluster: &Cluster, order: &Order) -> Result<(), PersistError> {
     let mut open: BTreeSet<&String> = order.output.output_map.keys().collect();
     let (began, mut failures) = (Instant::now(), 0);
     loop {
@@ -111,7 +111,7 @@ async fn all(arguments: &PersistOutputArguments, cluster: &Cluster, order: &Orde
                 failures = 0;
                 for container in open.clone() {
                     if let Some(code) = ends(&pod, container, order.restarts) {
-                        container_output(arguments, cluster, order, container, code).await?;
+                        persist_container(arguments, cluster, order, container, code).await?;
                         open.remove(container);
                     }
                 }
@@ -123,12 +123,12 @@ async fn all(arguments: &PersistOutputArguments, cluster: &Cluster, order: &Orde
         if open.is_empty() {
             return Ok(());
         }
-        tokio::time::sleep(pause(began.elapsed())).await;
+        tokio::time::sleep(poll_interval(began.elapsed())).await;
     }
 }
 
 /// A watch would need permission to watch all pods of the namespace. Most containers end soon.
-fn pause(passed: Duration) -> Duration {
+fn poll_interval(passed: Duration) -> Duration {
     match passed.as_secs() {
         0..20 => Duration::from_millis(250),
         20..300 => Duration::from_secs(1),
@@ -136,7 +136,7 @@ fn pause(passed: Duration) -> Duration {
     }
 }
 
-async fn container_output(
+async fn persist_container(
     arguments: &PersistOutputArguments,
     cluster: &Cluster,
     order: &Order,

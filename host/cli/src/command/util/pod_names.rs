@@ -22,11 +22,11 @@ const UPCHECK_TIMEOUT: Duration = Duration::from_secs(60);
 /// Pause between two lookups.
 const LOOKUP_INTERVAL: Duration = Duration::from_millis(500);
 /// Port of the Service.
-const PORT: u16 = 53;
+const DNS_PORT: u16 = 53;
 /// The pod's own file.
-const RESOLV_CONF: &str = "/etc/resolv.conf";
+const RESOLV_CONF_PATH: &str = "/etc/resolv.conf";
 /// The name of the pod.
-const HOSTNAME: &str = "/proc/sys/kernel/hostname";
+const HOSTNAME_PATH: &str = "/proc/sys/kernel/hostname";
 
 /// This pod's entry in its resolved document.
 struct Instance<'m> {
@@ -59,13 +59,13 @@ pub fn write(directory: &Path, pod: &Named<'_>) -> Result<Option<Diagnostic>, Bo
     let zone = zone(pod.manifest)?;
     let hosts = hosts_of(pod.manifest, pod.index, pod.ip, zone.as_ref());
     fs::write(etc.join("hosts"), hosts).map_err(unwritable)?;
-    let own = fs::read_to_string(RESOLV_CONF).unwrap_or_default();
+    let own = fs::read_to_string(RESOLV_CONF_PATH).unwrap_or_default();
     let in_pod = LINK_LOCAL.first().filter(|_| pod.has_server);
     let mut servers: Vec<IpAddr> = in_pod.and_then(|address| address.parse().ok()).into_iter().collect();
     let warning = match &zone {
         None => None,
         Some(zone) => {
-            let server = server(pod.manifest, zone)?;
+            let server = find_server(pod.manifest, zone)?;
             servers.push(server.ip());
             let answered = upcheck::wait(server, UPCHECK_TIMEOUT);
             answered.err().map(|error| {
@@ -95,7 +95,7 @@ fn zone(manifest: &Tree) -> Result<Option<Zone>, Box<Diagnostic>> {
 }
 
 fn hosts_of(manifest: &Tree, index: u32, ip: &str, zone: Option<&Zone>) -> String {
-    let hostname = fs::read_to_string(HOSTNAME).unwrap_or_default();
+    let hostname = fs::read_to_string(HOSTNAME_PATH).unwrap_or_default();
     let group = manifest.items("instance_groups").first();
     let name = group.and_then(|group| group.str("name")).unwrap_or_default();
     let found = group.and_then(|group| instance(group, index));
@@ -137,7 +137,7 @@ fn names_of(manifest: &Tree, address: &str) -> Option<Names> {
 }
 
 /// The address of the deployment's DNS, from the cluster's DNS.
-fn server(manifest: &Tree, zone: &Zone) -> Result<SocketAddr, Box<Diagnostic>> {
+fn find_server(manifest: &Tree, zone: &Zone) -> Result<SocketAddr, Box<Diagnostic>> {
     let document = manifest.get(RESOLVED_KEY);
     let text = |key: &str| document.and_then(|document| document.str(key)).unwrap_or_default();
     let names = Names::new(text("deployment"), &zone.namespace, text("clusterDomain"));
@@ -146,7 +146,7 @@ fn server(manifest: &Tree, zone: &Zone) -> Result<SocketAddr, Box<Diagnostic>> {
     let began = Instant::now();
     loop {
         // The dot at the end avoids the search domains.
-        let found = format!("{address}.:{PORT}").to_socket_addrs().map(|mut all| all.next());
+        let found = format!("{address}.:{DNS_PORT}").to_socket_addrs().map(|mut all| all.next());
         let why = match found {
             Ok(Some(server)) => return Ok(server),
             Ok(None) => "it has no address".to_string(),

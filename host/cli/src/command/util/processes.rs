@@ -18,9 +18,9 @@ use std::path::Path;
 use std::process::Command;
 
 /// Files of an instance, as BOSH's agent leaves them.
-const INSTANCE: [&str; 4] = ["id", "az", "name", "deployment"];
+const INSTANCE_FILES: [&str; 4] = ["id", "az", "name", "deployment"];
 /// Where a container has the packages of its release, and those that it shares.
-const PACKAGES: &str = "/var/vcap/packages";
+const PACKAGES_PATH: &str = "/var/vcap/packages";
 
 /// The processes of a job on this pod, as text for the wrapper. `job`: of the resolved group; `name`, `tree`: its
 /// [`description`]; `context`: the context of its templates.
@@ -107,12 +107,12 @@ fn instance(context: &Tree) -> Tree {
             .and_then(boson_document::ruby::string)
             .unwrap_or_default()
     };
-    INSTANCE.iter().map(|key| (*key, Tree::from(text(key)))).collect()
+    INSTANCE_FILES.iter().map(|key| (*key, Tree::from(text(key)))).collect()
 }
 
 /// The files for the wrapper.
 #[derive(Debug, Default)]
-pub struct Written {
+pub struct WrapperFiles {
     /// Job, and what [`of_job`] made.
     pub jobs: Vec<(String, String)>,
     /// See [`instance`].
@@ -123,7 +123,7 @@ pub struct Written {
 ///
 /// # Errors
 /// A disk is full, or something is in the way.
-pub fn write(wrapper: &Path, written: &Written) -> Result<()> {
+pub fn write(wrapper: &Path, written: &WrapperFiles) -> Result<()> {
     // Programs and environments hold secrets: for vcap and its group, as the rendered files are.
     let processes = written.jobs.iter().map(|(job, text)| Below {
         path: format!("processes/{job}.json"),
@@ -131,7 +131,7 @@ pub fn write(wrapper: &Path, written: &Written) -> Result<()> {
         mode: 0o640,
     });
     let instance = instance(&written.context);
-    let own = INSTANCE.iter().map(|key| Below {
+    let own = INSTANCE_FILES.iter().map(|key| Below {
         path: format!("vcap-instance/{key}"),
         content: instance.str(key).unwrap_or_default().to_string(),
         mode: 0o644,
@@ -162,7 +162,7 @@ pub fn link_packages(job: &Path) -> Result<()> {
     let place = job.join("packages");
     let context = || format!("cannot create the link '{}'", place.display());
     fs::create_dir_all(job).with_context(context)?;
-    match symlink(PACKAGES, &place) {
+    match symlink(PACKAGES_PATH, &place) {
         // From an earlier run, or a directory with files of the job.
         Err(error) if error.kind() == ErrorKind::AlreadyExists => Ok(()),
         result => result.with_context(context),
@@ -173,7 +173,7 @@ pub fn link_packages(job: &Path) -> Result<()> {
 ///
 /// # Errors
 /// The disk is full, or something is in the way.
-pub fn directory(path: &Path) -> Result<()> {
+pub fn make_directory(path: &Path) -> Result<()> {
     let context = || format!("cannot create the directory '{}'", path.display());
     let missing = |part: &&Path| !part.as_os_str().is_empty() && !part.exists();
     let there: Vec<&Path> = path.ancestors().take_while(missing).collect();

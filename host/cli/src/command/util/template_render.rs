@@ -3,9 +3,9 @@
 use super::job_sources::JobSources;
 use super::own_deployment::OwnDeployment;
 use super::pod_names::{self, Named};
-use super::processes::{self, Written};
+use super::processes::{self, WrapperFiles};
 use crate::codes;
-use crate::command::render::files_of;
+use crate::command::render::render_files;
 use boson_commands::exit::ExitError;
 use boson_commands::inputs;
 use boson_commands::output::{self, Color};
@@ -126,7 +126,7 @@ fn template_render(
 #[derive(Default)]
 struct Rendered {
     files: Vec<Below>,
-    written: Written,
+    written: WrapperFiles,
     reported: Vec<Diagnostic>,
 }
 
@@ -144,7 +144,7 @@ fn write(arguments: &TemplateRenderArguments, rendered: &Rendered) -> anyhow::Re
     arguments
         .directory
         .iter()
-        .try_for_each(|path| processes::directory(path))
+        .try_for_each(|path| processes::make_directory(path))
 }
 
 fn pod<'a>(arguments: &TemplateRenderArguments, manifest: &'a Tree, releases: JobSources) -> Pod<'a> {
@@ -191,7 +191,7 @@ fn files(
             Err(errors) => reported.extend(errors),
         }
     }
-    if let Err(errors) = change(arguments, plugins, pod, &mut described) {
+    if let Err(errors) = apply_operations(arguments, plugins, pod, &mut described) {
         reported.extend(errors);
     }
     for (tree, one, name, bpm) in described {
@@ -204,14 +204,14 @@ fn files(
         return Err(reported);
     }
     for (_, one) in filled {
-        rendered.files.extend(placed(&one.job, one.filled));
+        rendered.files.extend(files_below(&one.job, one.filled));
         rendered.written.context = one.context;
     }
     Ok(Rendered { reported, ..rendered })
 }
 
 /// Applies the group's operations on bpm.yml, as the conversion did, to what was rendered here.
-fn change(
+fn apply_operations(
     arguments: &TemplateRenderArguments,
     plugins: &Plugins,
     pod: &Pod<'_>,
@@ -284,7 +284,7 @@ fn fill(
         selection::reaching_monit(files)
     };
     let all: Vec<_> = monit.iter().chain(&files.templates).collect();
-    let mut filled = files_of(plugins, Some(pod.group), files, &all, &context, secrets, sources);
+    let mut filled = render_files(plugins, Some(pod.group), files, &all, &context, secrets, sources);
     let monit = (monit.is_some() && !filled.files.is_empty()).then(|| filled.files.remove(0).content);
     Ok(Instance {
         job: files.clone(),
@@ -294,7 +294,7 @@ fn fill(
     })
 }
 
-fn placed(job: &Job, filled: Filled) -> Vec<Below> {
+fn files_below(job: &Job, filled: Filled) -> Vec<Below> {
     let files = job.templates.iter().zip(filled.files);
     let placed = files.map(|(file, rendered)| Below {
         path: format!("{}/{}", job.name, file.destination),

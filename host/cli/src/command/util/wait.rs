@@ -24,9 +24,9 @@ const NO_INSTANCES_TIMEOUT: Duration = Duration::from_secs(60);
 /// How long the deployment's DNS may be silent until the cluster's DNS decides alone.
 const DNS_SILENCE_TIMEOUT: Duration = Duration::from_secs(60);
 /// Port of DNS.
-const PORT: u16 = 53;
+const DNS_PORT: u16 = 53;
 /// File with the addresses of the cluster's DNS.
-const RESOLV_CONF: &str = "/etc/resolv.conf";
+const RESOLV_CONF_PATH: &str = "/etc/resolv.conf";
 
 /// Wait for Services
 #[derive(Args, Debug)]
@@ -66,7 +66,7 @@ async fn wait(arguments: &WaitArguments, color: Color) -> Result<(), ExitError> 
     for name in &arguments.names {
         let mut reported = false;
         let mut group = Group::default();
-        while !is_there(arguments, name, &mut group).await {
+        while !is_available(arguments, name, &mut group).await {
             if began.elapsed() >= limit {
                 let what = format!("'{name}' was not available within {} s", limit.as_secs());
                 let error = Diagnostic::error(codes::WAIT_TIMEOUT, what);
@@ -82,10 +82,10 @@ async fn wait(arguments: &WaitArguments, color: Color) -> Result<(), ExitError> 
     Ok(())
 }
 
-async fn is_there(arguments: &WaitArguments, name: &str, group: &mut Group) -> bool {
+async fn is_available(arguments: &WaitArguments, name: &str, group: &mut Group) -> bool {
     if let Some(first) = &arguments.first_instance {
         let answers = Answers::of(name, first, arguments.dns.as_deref().zip(arguments.healthy.as_deref()));
-        let verdict = group.judge(&answers.await, Instant::now());
+        let verdict = group.verdict(&answers.await, Instant::now());
         if verdict == Verdict::NoInstances {
             output::complain(&format!(
                 "not waiting for '{name}': its instance group has no instances\n"
@@ -96,15 +96,15 @@ async fn is_there(arguments: &WaitArguments, name: &str, group: &mut Group) -> b
     let is_up = async {
         match name.rsplit_once(':') {
             Some((_, port)) if port.parse::<u16>().is_ok() => TcpStream::connect(name).await.is_ok(),
-            _ => resolves(name).await.is_some(),
+            _ => resolve(name).await.is_some(),
         }
     };
     timeout(ATTEMPT_TIMEOUT, is_up).await.unwrap_or(false)
 }
 
 /// The first address of a name.
-async fn resolves(name: &str) -> Option<SocketAddr> {
-    lookup_host((name, PORT)).await.ok().and_then(|mut found| found.next())
+async fn resolve(name: &str) -> Option<SocketAddr> {
+    lookup_host((name, DNS_PORT)).await.ok().and_then(|mut found| found.next())
 }
 
 /// What the servers say of an instance group at one time; none: they do not answer.
@@ -123,14 +123,14 @@ struct Answers {
 
 impl Answers {
     async fn of(service: &str, first: &str, dns: Option<(&str, &str)>) -> Self {
-        let cluster = std::fs::read_to_string(RESOLV_CONF).unwrap_or_default();
+        let cluster = std::fs::read_to_string(RESOLV_CONF_PATH).unwrap_or_default();
         let cluster = resolv_conf::servers(&cluster)
             .first()
-            .map(|ip| SocketAddr::from((*ip, PORT)));
+            .map(|ip| SocketAddr::from((*ip, DNS_PORT)));
         let ready = match dns {
             None => None,
             Some((server, query)) => {
-                let server = timeout(ATTEMPT_TIMEOUT, resolves(server)).await.ok().flatten();
+                let server = timeout(ATTEMPT_TIMEOUT, resolve(server)).await.ok().flatten();
                 Some(ask(server, query).await)
             }
         };
@@ -168,7 +168,7 @@ enum Verdict {
 // === impl Group ===
 
 impl Group {
-    fn judge(&mut self, answers: &Answers, now: Instant) -> Verdict {
+    fn verdict(&mut self, answers: &Answers, now: Instant) -> Verdict {
         let since = |begun: &mut Option<Instant>, holds: bool| {
             if holds {
                 now.saturating_duration_since(*begun.get_or_insert(now))
@@ -203,7 +203,7 @@ mod tests {
     fn verdicts(answers: &[Answers]) -> String {
         let (mut group, mut now, mut out) = (Group::default(), Instant::now(), String::new());
         for one in answers {
-            out.push(match group.judge(one, now) {
+            out.push(match group.verdict(one, now) {
                 Verdict::Ready => 'r',
                 Verdict::NoInstances => 'n',
                 Verdict::NotYet => '.',

@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 
 /// Options for the results of a container.
 #[derive(Args, Clone, Debug)]
-pub struct Leaving {
+pub struct ResultArguments {
     /// Write the output to this file: a JSON object of strings
     #[arg(long, value_name = "FILE", default_value = boson_in_pod::OUTPUT)]
     output: PathBuf,
@@ -24,12 +24,12 @@ pub struct Leaving {
     report_limit: usize,
 }
 
-// === impl Leaving ===
+// === impl ResultArguments ===
 
-impl Leaving {
+impl ResultArguments {
     /// Writes the output, or errors. `warnings` are reported in both cases. `manifest`: the document whose lines only
     /// the operator knows, so the operator adds the places in it.
-    pub fn leave(
+    pub fn write(
         &self,
         outcome: Result<Texts, Vec<Diagnostic>>,
         warnings: Vec<Diagnostic>,

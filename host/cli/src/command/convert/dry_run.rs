@@ -15,7 +15,7 @@ use boson_pipeline::report::Sources;
 /// # Errors
 /// All errors, after they were shown.
 pub fn merged(arguments: &ConvertArguments, color: Color) -> Result<Tree, ExitError> {
-    let merged = shown(arguments, color, |arguments, sources, warnings| {
+    let merged = run_and_report(arguments, color, |arguments, sources, warnings| {
         steps::merged(&arguments, sources, warnings)
     });
     merged.map(|(manifest, _)| manifest)
@@ -25,20 +25,20 @@ pub fn merged(arguments: &ConvertArguments, color: Color) -> Result<Tree, ExitEr
 ///
 /// # Errors
 /// All errors, after they were shown.
-pub fn unwritten(
+pub fn dry_run(
     arguments: &ConvertArguments,
     watching: Watching<'_>,
     color: Color,
     change: impl FnOnce(&mut ConvertArguments),
 ) -> Result<(Done, Sources), ExitError> {
-    shown(arguments, color, |mut arguments, sources, warnings| {
+    run_and_report(arguments, color, |mut arguments, sources, warnings| {
         change(&mut arguments);
         steps::convert(&arguments, watching, sources, warnings, &Progress::start())
     })
 }
 
 /// Does the work with the options of boson.yaml, and shows its errors.
-fn shown<T>(
+fn run_and_report<T>(
     arguments: &ConvertArguments,
     color: Color,
     work: impl FnOnce(ConvertArguments, &mut Sources, &mut Vec<Diagnostic>) -> Result<T, Vec<Diagnostic>>,
