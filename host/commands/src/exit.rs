@@ -54,11 +54,11 @@ impl From<std::io::Error> for ExitError {
 }
 
 /// Codes of diagnostics that report a broken plugin, not wrong input.
-const BUGS: [&str; 2] = ["plugin-trapped", "plugin-malformed-reply"];
+const BUG_CODES: [&str; 2] = ["plugin-trapped", "plugin-malformed-reply"];
 
 /// Classifies errors: the user's input, or our bug. `foreign`: the user gave plugins, and the broken one may be theirs.
 pub fn failed(diagnostics: &[Diagnostic], foreign: bool) -> ExitError {
-    if !foreign && diagnostics.iter().any(|one| BUGS.contains(&one.code.as_str())) {
+    if !foreign && diagnostics.iter().any(|one| BUG_CODES.contains(&one.code.as_str())) {
         ExitError::Bug
     } else {
         ExitError::Input

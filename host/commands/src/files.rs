@@ -43,20 +43,20 @@ pub fn read_all(paths: &[PathBuf]) -> anyhow::Result<Vec<Vec<u8>>> {
     paths.iter().map(read).collect()
 }
 
-fn refuse(name: &str, code: &Code, message: String, help: &str) -> Box<Diagnostic> {
+fn file_error(name: &str, code: &Code, message: String, help: &str) -> Box<Diagnostic> {
     Box::new(Diagnostic::error(code, message).in_document(name).help(help))
 }
 
 /// The error for a directory in place of a file.
 pub fn directory(name: &str) -> Box<Diagnostic> {
     let message = format!("'{name}' is a directory, not a file");
-    refuse(name, codes::INPUT_IS_DIRECTORY, message, "use a file in it")
+    file_error(name, codes::INPUT_IS_DIRECTORY, message, "use a file in it")
 }
 
 /// The error for a file with more than [`MAX_BYTES`].
 pub fn too_large(name: &str) -> Box<Diagnostic> {
     let message = format!("'{name}' is larger than {} MiB", MAX_BYTES >> 20);
-    refuse(
+    file_error(
         name,
         codes::INPUT_TOO_LARGE,
         message,
@@ -69,10 +69,10 @@ pub fn unreadable(name: &str, error: &io::Error) -> Box<Diagnostic> {
     if error.kind() == io::ErrorKind::NotFound {
         let message = format!("there is no file '{name}'");
         let help = "check the path; it is relative to the current directory";
-        return refuse(name, codes::INPUT_MISSING, message, help);
+        return file_error(name, codes::INPUT_MISSING, message, help);
     }
     let message = format!("'{name}' cannot be read: {error}");
-    refuse(name, codes::INPUT_UNREADABLE, message, "check its permissions")
+    file_error(name, codes::INPUT_UNREADABLE, message, "check its permissions")
 }
 
 /// The error for files that cannot be written.
@@ -104,7 +104,7 @@ pub fn name(path: &Path) -> String {
 /// # Errors
 /// It is something else, it has more than `largest` bytes, or it cannot be read.
 pub fn regular(path: &Path, largest: u64) -> io::Result<Option<Vec<u8>>> {
-    let refuse = |what: String| Err(io::Error::other(what));
+    let error = |what: String| Err(io::Error::other(what));
     let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK;
     let flags = i32::try_from(flags.bits()).unwrap_or(0);
     let file = match OpenOptions::new().read(true).custom_flags(flags).open(path) {
@@ -113,12 +113,12 @@ pub fn regular(path: &Path, largest: u64) -> io::Result<Option<Vec<u8>>> {
         Err(error) => return Err(error),
     };
     if !file.metadata()?.is_file() {
-        return refuse("it is not a regular file".to_string());
+        return error("it is not a regular file".to_string());
     }
     let mut bytes = Vec::new();
     file.take(largest + 1).read_to_end(&mut bytes)?;
     if bytes.len() as u64 > largest {
-        refuse(format!("it is larger than {} MiB", largest >> 20))
+        error(format!("it is larger than {} MiB", largest >> 20))
     } else {
         Ok(Some(bytes))
     }

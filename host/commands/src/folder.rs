@@ -17,10 +17,10 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 
-const PREFIX: &str = ".boson-";
-const SUFFIX: &str = ".files";
+const INVENTORY_PREFIX: &str = ".boson-";
+const INVENTORY_SUFFIX: &str = ".files";
 /// Held while a run writes.
-const LOCK: &str = ".boson.lock";
+const LOCK_FILE: &str = ".boson.lock";
 /// The largest inventory, in bytes: far above that of the largest deployment.
 const MAX_INVENTORY_BYTES: u64 = 8 << 20;
 
@@ -34,26 +34,26 @@ pub fn write(directory: &Path, deployment: &str, objects: &[Tree]) -> Result<usi
     let _lock = lock(directory)?;
     let files: Vec<(String, String)> = objects.iter().map(file).collect();
     let now: BTreeSet<String> = files.iter().map(|(name, _)| name.clone()).collect();
-    let inventory = format!("{PREFIX}{deployment}{SUFFIX}");
-    let before = listed(&directory.join(&inventory))?;
-    let others = others(directory, &inventory)?;
+    let inventory = format!("{INVENTORY_PREFIX}{deployment}{INVENTORY_SUFFIX}");
+    let before = read_inventory(&directory.join(&inventory))?;
+    let others = files_of_others(directory, &inventory)?;
     durable::remove_leftovers(directory, |name| {
         name == inventory || before.contains(name) || now.contains(name)
     })?;
     // First: an existing file that is not listed would never be removed.
     let either: BTreeSet<String> = before.union(&now).cloned().collect();
-    list(directory, &inventory, &either, &before)?;
+    write_inventory(directory, &inventory, &either, &before)?;
     durable::write_all(directory, &files)?;
     let obsolete = before.difference(&now).filter(|name| !others.contains(*name));
     let removed = durable::remove(directory, obsolete.map(String::as_str))?;
-    list(directory, &inventory, &now, &either)?;
+    write_inventory(directory, &inventory, &now, &either)?;
     Ok(removed)
 }
 
 fn lock(directory: &Path) -> Result<Lock> {
     let name = directory.display();
     let waiting = || output::complain(&format!("waiting for another run that writes to '{name}'\n"));
-    Lock::acquire(directory.join(LOCK), waiting).with_context(|| format!("cannot lock the directory '{name}'"))
+    Lock::acquire(directory.join(LOCK_FILE), waiting).with_context(|| format!("cannot lock the directory '{name}'"))
 }
 
 fn file(object: &Tree) -> (String, String) {
@@ -69,7 +69,12 @@ fn file(object: &Tree) -> (String, String) {
 }
 
 /// Writes the inventory if its list changes.
-fn list(directory: &Path, inventory: &str, names: &BTreeSet<String>, listed: &BTreeSet<String>) -> Result<()> {
+fn write_inventory(
+    directory: &Path,
+    inventory: &str,
+    names: &BTreeSet<String>,
+    listed: &BTreeSet<String>,
+) -> Result<()> {
     let path = directory.join(inventory);
     if names == listed && path.exists() {
         return Ok(());
@@ -80,7 +85,7 @@ fn list(directory: &Path, inventory: &str, names: &BTreeSet<String>, listed: &BT
 
 /// The files that an inventory lists. Anything but the plain name of a YAML file is skipped: an inventory could have
 /// been tampered with.
-fn listed(inventory: &Path) -> Result<BTreeSet<String>> {
+fn read_inventory(inventory: &Path) -> Result<BTreeSet<String>> {
     let unreadable = || format!("cannot read the inventory '{}'", inventory.display());
     let bytes = files::regular(inventory, MAX_INVENTORY_BYTES).with_context(unreadable)?;
     let text = String::from_utf8(bytes.unwrap_or_default()).with_context(unreadable)?;
@@ -89,13 +94,13 @@ fn listed(inventory: &Path) -> Result<BTreeSet<String>> {
 }
 
 /// Files of other deployments that share the folder.
-fn others(directory: &Path, inventory: &str) -> Result<BTreeSet<String>> {
+fn files_of_others(directory: &Path, inventory: &str) -> Result<BTreeSet<String>> {
     let mut names = BTreeSet::new();
     for entry in fs::read_dir(directory)? {
         let name = entry?.file_name();
         let name = name.to_string_lossy();
-        if name.starts_with(PREFIX) && name.ends_with(SUFFIX) && name != inventory {
-            names.extend(listed(&directory.join(name.as_ref()))?);
+        if name.starts_with(INVENTORY_PREFIX) && name.ends_with(INVENTORY_SUFFIX) && name != inventory {
+            names.extend(read_inventory(&directory.join(name.as_ref()))?);
         }
     }
     Ok(names)

@@ -15,7 +15,7 @@ use std::path::Path;
 /// # Errors
 /// The file cannot be read, or is not YAML.
 pub fn yaml_file(path: &Path, sources: &mut Sources) -> Result<Document, Box<Diagnostic>> {
-    text(&files::name(path), files::read(path)?, sources, false)
+    read_document(&files::name(path), files::read(path)?, sources, false)
 }
 
 /// Reads a YAML file that holds secrets: messages name places in it, and show nothing of it.
@@ -23,14 +23,14 @@ pub fn yaml_file(path: &Path, sources: &mut Sources) -> Result<Document, Box<Dia
 /// # Errors
 /// As [`yaml_file`].
 pub fn secret_file(path: &Path, sources: &mut Sources) -> Result<Document, Box<Diagnostic>> {
-    text(&files::name(path), files::read(path)?, sources, true)
+    read_document(&files::name(path), files::read(path)?, sources, true)
 }
 
 /// The content of a file of a Secret that is mounted in a pod, which may be compressed.
 ///
 /// # Errors
 /// As [`yaml_file`], and `input-damaged`.
-pub fn mounted(path: &Path, sources: &mut Sources) -> Result<Tree, Box<Diagnostic>> {
+pub fn read_mounted(path: &Path, sources: &mut Sources) -> Result<Tree, Box<Diagnostic>> {
     let (bytes, name) = (files::read(path)?, files::name(path));
     let bytes = encoding::unpack(&bytes).map_err(|_| {
         Diagnostic::error(
@@ -50,12 +50,12 @@ pub fn mounted(path: &Path, sources: &mut Sources) -> Result<Tree, Box<Diagnosti
 /// # Errors
 /// It is not YAML.
 pub fn secret_text(name: &str, bytes: Vec<u8>, sources: &mut Sources) -> Result<Document, Box<Diagnostic>> {
-    text(name, bytes, sources, true)
+    read_document(name, bytes, sources, true)
 }
 
-fn text(name: &str, bytes: Vec<u8>, sources: &mut Sources, secret: bool) -> Result<Document, Box<Diagnostic>> {
+fn read_document(name: &str, bytes: Vec<u8>, sources: &mut Sources, secret: bool) -> Result<Document, Box<Diagnostic>> {
     let weight = yaml::weight(&bytes);
-    if let Err(error) = weigh(name, weight, sources) {
+    if let Err(error) = count_memory(name, weight, sources) {
         // If this document alone has too many values, the reader reports that.
         let alone = (weight > sources.limit()).then(|| yaml::read_bytes(name, &bytes).err());
         return Err(alone.flatten().map_or(error, Box::new));
@@ -76,20 +76,20 @@ fn text(name: &str, bytes: Vec<u8>, sources: &mut Sources, secret: bool) -> Resu
 }
 
 /// Code of files that are too large together.
-pub const TOTAL: &Code = codes::INPUT_TOTAL_TOO_LARGE;
+pub const TOTAL_SIZE_CODE: &Code = codes::INPUT_TOTAL_TOO_LARGE;
 
 /// Adds the memory of a file to the total of all given files, which is limited, too.
 ///
 /// # Errors
 /// The total exceeds the limit.
-pub fn weigh(name: &str, bytes: u64, sources: &mut Sources) -> Result<(), Box<Diagnostic>> {
+pub fn count_memory(name: &str, bytes: u64, sources: &mut Sources) -> Result<(), Box<Diagnostic>> {
     sources.take(bytes).map_err(|most| {
         let message = format!(
             "'{name}' exceeds the memory for input files: all of them may use {} MiB, and this one needs {} MiB",
             most >> 20,
             bytes.div_ceil(1 << 20)
         );
-        let error = Diagnostic::error(TOTAL, message).in_document(name);
+        let error = Diagnostic::error(TOTAL_SIZE_CODE, message).in_document(name);
         Box::new(error.help("use fewer or smaller files, or raise --max-memory"))
     })
 }

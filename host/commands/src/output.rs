@@ -113,7 +113,7 @@ pub fn show_as(diagnostics: &[Diagnostic], sources: &Sources, color: Color, styl
     if diagnostics.is_empty() {
         return;
     }
-    let diagnostics = &once(diagnostics);
+    let diagnostics = &deduplicate(diagnostics);
     let mut text = match style {
         Warnings::All => report::text(diagnostics, sources, color.enabled()),
         Warnings::Summary => report::summary(diagnostics, sources, color.enabled()),
@@ -124,7 +124,7 @@ pub fn show_as(diagnostics: &[Diagnostic], sources: &Sources, color: Color, styl
         .filter(|one| one.severity == Severity::Warning)
         .count();
     if errors + warnings > 1 {
-        text.push_str(&counted(errors, warnings));
+        text.push_str(&count_text(errors, warnings));
         let kinds = report::kinds_of_warnings(diagnostics);
         if style == Warnings::Summary && warnings > kinds {
             let of = if kinds == 1 { "kind" } else { "kinds" };
@@ -136,7 +136,7 @@ pub fn show_as(diagnostics: &[Diagnostic], sources: &Sources, color: Color, styl
 }
 
 /// Removes duplicates: two stages may report the same.
-fn once(diagnostics: &[Diagnostic]) -> Vec<Diagnostic> {
+fn deduplicate(diagnostics: &[Diagnostic]) -> Vec<Diagnostic> {
     let mut seen = HashSet::new();
     let key = |one: &Diagnostic| (one.code.clone(), one.message.clone(), format!("{:?}", one.place));
     diagnostics
@@ -146,7 +146,7 @@ fn once(diagnostics: &[Diagnostic]) -> Vec<Diagnostic> {
         .collect()
 }
 
-fn counted(errors: usize, warnings: usize) -> String {
+fn count_text(errors: usize, warnings: usize) -> String {
     let plural = |count: usize, word: &str| format!("{count} {word}{}", if count == 1 { "" } else { "s" });
     match (errors, warnings) {
         (0, warnings) => plural(warnings, "warning"),

@@ -38,19 +38,19 @@ impl Applied {
         let Some(secret) = access.get::<Secret>(&name).await? else {
             return Ok(None);
         };
-        let read = of_secret(&name, &secret);
+        let read = read_secret(&name, &secret);
         let (manifest, cloud_config) =
             read.with_context(|| format!("Secret '{name}' has no manifest that can be read"))?;
         Ok(Some(Self {
             manifest,
             cloud_config,
-            unapplied: unapplied(&found),
-            unchanged: unchanged(&found),
+            unapplied: unapplied_reason(&found),
+            unchanged: unchanged_instances(&found),
         }))
     }
 }
 
-fn unapplied(deployment: &BoshDeployment) -> Option<String> {
+fn unapplied_reason(deployment: &BoshDeployment) -> Option<String> {
     let conditions = &deployment.status.as_ref()?.conditions;
     let of = |kind: &str| conditions.iter().find(|one| one.kind == kind);
     let failed = ["Converted", "Applied"].into_iter().filter_map(of);
@@ -58,14 +58,14 @@ fn unapplied(deployment: &BoshDeployment) -> Option<String> {
     failed.next().map(|one| format!("{}: {}", one.reason, one.message))
 }
 
-fn unchanged(deployment: &BoshDeployment) -> Vec<String> {
+fn unchanged_instances(deployment: &BoshDeployment) -> Vec<String> {
     let states = deployment.spec.instances.iter();
     let unchanged = states.filter(|one| one.desired.stopped || one.desired.ignored);
     unchanged.map(|one| format!("'{}'", one.name)).collect()
 }
 
 /// Manifest and cloud config of a Secret.
-pub(crate) fn of_secret(name: &str, secret: &Secret) -> Option<(Document, Option<Document>)> {
+pub(crate) fn read_secret(name: &str, secret: &Secret) -> Option<(Document, Option<Document>)> {
     let data = secret.data.as_ref()?;
     let data = data.get(BEFORE_PAUSE).or_else(|| data.get(MANIFEST))?;
     let title = format!("Secret {name}");
@@ -91,10 +91,10 @@ mod tests {
             ..Secret::default()
         };
         let (manifest, cloud) =
-            of_secret("d.with-ops", &secret("name: d\ncloud_config: {azs: [{name: z1}]}\n")).unwrap();
+            read_secret("d.with-ops", &secret("name: d\ncloud_config: {azs: [{name: z1}]}\n")).unwrap();
         assert_eq!(manifest.tree, Tree::object().with("name", "d"));
         assert_eq!(cloud.unwrap().tree.items("azs")[0].str("name"), Some("z1"));
-        assert!(of_secret("d.with-ops", &secret("name: d\n")).unwrap().1.is_none());
-        assert!(of_secret("d.with-ops", &secret("- d\n")).is_none());
+        assert!(read_secret("d.with-ops", &secret("name: d\n")).unwrap().1.is_none());
+        assert!(read_secret("d.with-ops", &secret("- d\n")).is_none());
     }
 }

@@ -8,15 +8,15 @@ use serde_json::{Map, Value, json};
 use std::io::IsTerminal;
 
 /// Shown for an empty cell.
-const EMPTY: &str = "-";
+const EMPTY_CELL: &str = "-";
 /// Shown on a terminal where the first column has the same value as in the row before.
-const SAME: &str = "~";
+const REPEATED_CELL: &str = "~";
 const TERMINAL_BORDER: &str = "  ";
 /// The default delimiter of `cut`.
 const PIPE_BORDER: &str = "\t";
-const BOLD: &str = "1";
-const GREEN: &str = "32";
-const RED: &str = "31";
+const BOLD_CODE: &str = "1";
+const GREEN_CODE: &str = "32";
+const RED_CODE: &str = "31";
 
 /// How tables are printed.
 #[derive(Args, Clone, Debug, Default)]
@@ -63,7 +63,7 @@ impl TableArguments {
     /// # Errors
     /// No table has a selected column, or the output is closed.
     pub fn print(&self, tables: Vec<Table>, color: Color) -> anyhow::Result<()> {
-        let tables = selected(tables, &self.column).map_err(anyhow::Error::msg)?;
+        let tables = select_columns(tables, &self.column).map_err(anyhow::Error::msg)?;
         if self.json {
             output::print(&json_text(&tables, &[]))?;
         } else if self.is_as_on_terminal() {
@@ -93,7 +93,7 @@ impl Cell {
     pub fn state(text: impl Into<String>, is_good: bool) -> Self {
         Self {
             text: text.into(),
-            color: Some(if is_good { GREEN } else { RED }),
+            color: Some(if is_good { GREEN_CODE } else { RED_CODE }),
         }
     }
 
@@ -154,7 +154,7 @@ impl Table {
 }
 
 /// The tables with these columns; without columns: all. A table without one of them is left out.
-fn selected(tables: Vec<Table>, wanted: &[String]) -> Result<Vec<Table>, String> {
+fn select_columns(tables: Vec<Table>, wanted: &[String]) -> Result<Vec<Table>, String> {
     if wanted.is_empty() || tables.is_empty() {
         return Ok(tables);
     }
@@ -229,7 +229,7 @@ fn without_repetitions(rows: &[Vec<Cell>]) -> Vec<Vec<Cell>> {
     let mut rows = rows.to_vec();
     for first in rows.iter_mut().filter_map(|row| row.first_mut()) {
         if last.as_ref() == Some(first) {
-            *first = SAME.into();
+            *first = REPEATED_CELL.into();
         } else {
             last = Some(first.clone());
         }
@@ -254,7 +254,7 @@ fn lines(header: &[Vec<Cell>], rows: &[Vec<Cell>], border: &str, colored: bool) 
             for (column, (cell, width)) in row.iter().zip(&widths).enumerate() {
                 let part = cells.get(column).and_then(|lines| lines.get(line));
                 let part = part.map_or("", String::as_str);
-                let color = if number < header.len() { Some(BOLD) } else { cell.color };
+                let color = if number < header.len() { Some(BOLD_CODE) } else { cell.color };
                 match color.filter(|_| colored && !part.is_empty()) {
                     Some(color) => text.push_str(&format!("\u{1b}[{color}m{part}\u{1b}[0m")),
                     None => text.push_str(part),
@@ -273,7 +273,7 @@ fn lines(header: &[Vec<Cell>], rows: &[Vec<Cell>], border: &str, colored: bool) 
 /// Cleaned: users choose the names of objects, and everybody who may write one what is in its status.
 fn lines_of_cell(cell: &Cell) -> Vec<String> {
     if cell.text.is_empty() {
-        return vec![EMPTY.into()];
+        return vec![EMPTY_CELL.into()];
     }
     cell.text.lines().map(clean::line).collect()
 }
@@ -358,7 +358,7 @@ mod tests {
 
     #[test]
     fn json_has_the_form_of_bosh() {
-        let tables = selected(vec![table()], &["instance".into(), "Process State".into()]).unwrap();
+        let tables = select_columns(vec![table()], &["instance".into(), "Process State".into()]).unwrap();
         let found: Value = serde_json::from_str(&json_text(&tables, &[])).unwrap();
         let row = |name: &str, state: &str| json!({"instance": name, "process_state": state});
         let wanted = json!({
@@ -377,9 +377,9 @@ mod tests {
     #[test]
     fn unknown_columns_are_errors_and_tables_without_the_columns_are_left_out() {
         let other = Table::new("problems", &["Pod"], Vec::new());
-        let found = selected(vec![table(), other.clone()], &["pod".into()]).unwrap();
+        let found = select_columns(vec![table(), other.clone()], &["pod".into()]).unwrap();
         assert_eq!(found, [other]);
-        let why = selected(vec![table()], &["vm_cid".into()]).unwrap_err();
+        let why = select_columns(vec![table()], &["vm_cid".into()]).unwrap_err();
         assert_eq!(
             why,
             "there is no column 'vm_cid'; columns: instance, process_state, ips"

@@ -40,9 +40,9 @@ pub async fn keep(
     let mut raced = None;
     for _ in 0..MAX_LOST_RACES {
         let done = if wanted.versioned {
-            version(cluster, namespace, owner, wanted).await
+            keep_version(cluster, namespace, owner, wanted).await
         } else {
-            plain(cluster, namespace, owner, wanted).await
+            keep_plain(cluster, namespace, owner, wanted).await
         };
         match done {
             Err(KeepError::Api(error)) if error.is_race() => raced = Some(error),
@@ -55,7 +55,7 @@ pub async fn keep(
 }
 
 /// None: another process created that version; read again.
-async fn version(
+async fn keep_version(
     cluster: &Cluster,
     namespace: &str,
     owner: &OwnerReference,
@@ -93,15 +93,15 @@ async fn version(
             Created::Exists => Ok(None),
         },
         Next::Keep(_, found) => {
-            if !holds(&found.metadata.annotations, &wanted.annotations) {
-                cluster.replace(MANAGER, &marked(&found, wanted)).await?;
+            if !has_all(&found.metadata.annotations, &wanted.annotations) {
+                cluster.replace(MANAGER, &with_metadata(&found, wanted)).await?;
             }
             Ok(Some(name))
         }
     }
 }
 
-async fn plain(
+async fn keep_plain(
     cluster: &Cluster,
     namespace: &str,
     owner: &OwnerReference,
@@ -136,10 +136,10 @@ async fn plain(
     }
     let same = found.data.clone().unwrap_or_default() == wanted.data;
     if !same
-        || !holds(&found.metadata.labels, &wanted.labels)
-        || !holds(&found.metadata.annotations, &wanted.annotations)
+        || !has_all(&found.metadata.labels, &wanted.labels)
+        || !has_all(&found.metadata.annotations, &wanted.annotations)
     {
-        let mut next = marked(&found, wanted);
+        let mut next = with_metadata(&found, wanted);
         next.data = Some(wanted.data.clone());
         cluster.replace(MANAGER, &next).await?;
     }
@@ -147,7 +147,7 @@ async fn plain(
 }
 
 /// Adds the wanted labels and annotations.
-fn marked(found: &Secret, wanted: &Wanted) -> Secret {
+fn with_metadata(found: &Secret, wanted: &Wanted) -> Secret {
     let mut next = found.clone();
     let metadata = &mut next.metadata;
     metadata.labels.get_or_insert_default().extend(wanted.labels.clone());
@@ -159,7 +159,7 @@ fn marked(found: &Secret, wanted: &Wanted) -> Secret {
     next
 }
 
-fn holds(there: &Option<BTreeMap<String, String>>, wanted: &BTreeMap<String, String>) -> bool {
+fn has_all(there: &Option<BTreeMap<String, String>>, wanted: &BTreeMap<String, String>) -> bool {
     let there = |key: &str| there.as_ref().and_then(|there| there.get(key));
     wanted.iter().all(|(key, value)| there(key) == Some(value))
 }

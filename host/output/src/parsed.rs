@@ -47,8 +47,8 @@ pub fn secrets(
             let mut all: Vec<Wanted> = Vec::new();
             for (key, text) in &members {
                 let place = format!("{place}, member '{key}'");
-                let inner = self::members(&place, flat(&place, key, text)?.as_bytes())?;
-                let one = wanted(&place, fanned(&place, key, asked)?, &inner, output, asked)?;
+                let inner = self::members(&place, string_value(&place, key, text)?.as_bytes())?;
+                let one = wanted(&place, secret_name(&place, key, asked)?, &inner, output, asked)?;
                 if all.iter().any(|other| other.name == one.name) {
                     let what = format!("{place}: another member becomes Secret '{}', too", one.name);
                     return Err(error(codes::OUTPUT_COLLISION, what));
@@ -61,7 +61,7 @@ pub fn secrets(
 }
 
 /// The name of a member's Secret.
-fn fanned(place: &str, key: &str, asked: &OutputSecret) -> Result<String, Box<Diagnostic>> {
+fn secret_name(place: &str, key: &str, asked: &OutputSecret) -> Result<String, Box<Diagnostic>> {
     let ending = names::subdomain(key);
     if ending.is_empty() {
         return Err(error(
@@ -89,7 +89,7 @@ fn wanted(
             let what = format!("{place}: a Secret cannot have the key '{}'", key.escape_debug());
             return Err(error(codes::OUTPUT_NAME, what));
         }
-        data.insert(key.clone(), ByteString(flat(place, key, value)?.as_bytes().to_vec()));
+        data.insert(key.clone(), ByteString(string_value(place, key, value)?.as_bytes().to_vec()));
     }
     let mut annotations = asked.secret_annotations.clone();
     let packed = encoding::pack(data.values_mut().map(|bytes| &mut bytes.0));
@@ -121,7 +121,7 @@ fn members(place: &str, bytes: &[u8]) -> Result<Map<String, Value>, Box<Diagnost
     }
 }
 
-fn flat<'v>(place: &str, key: &str, value: &'v Value) -> Result<&'v str, Box<Diagnostic>> {
+fn string_value<'v>(place: &str, key: &str, value: &'v Value) -> Result<&'v str, Box<Diagnostic>> {
     value.as_str().ok_or_else(|| {
         let what = format!("{place}: the value of '{}' is not a string", key.escape_debug());
         error(codes::OUTPUT_NOT_FLAT, what)

@@ -215,7 +215,8 @@ fn read_as<T>(what: &str, path: &Path, read: Result<T, Box<Diagnostic>>) -> Resu
 fn collect_error<T>(result: Result<T, Box<Diagnostic>>, errors: &mut Vec<Diagnostic>) -> Option<T> {
     let note = |error: Box<Diagnostic>| {
         // If the files together are too large, report only the first that does not fit.
-        if error.code != inputs::TOTAL.name || errors.iter().all(|other| other.code != inputs::TOTAL.name) {
+        let total = inputs::TOTAL_SIZE_CODE.name;
+        if error.code != total || errors.iter().all(|other| other.code != total) {
             errors.push(*error);
         }
     };
@@ -232,7 +233,7 @@ fn table(arguments: &VariableArguments, shown: &mut Shown, errors: &mut Vec<Diag
             let path = files::expanded(Path::new(&file.path));
             let bytes = read_as("variable from file", &path, files::read(&path))?;
             // Counted twice: the text, and its copy in the tree.
-            inputs::weigh(&files::name(&path), 2 * bytes.len() as u64, shown)?;
+            inputs::count_memory(&files::name(&path), 2 * bytes.len() as u64, shown)?;
             Ok((file, bytes))
         });
         contents.extend(collect_error(read, errors));

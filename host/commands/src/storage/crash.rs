@@ -10,14 +10,14 @@ use std::process::Command;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 /// The number of the point at which the process is killed.
-const AT: &str = "BOSON_TEST_CRASH_AT";
+const POINT_VARIABLE: &str = "BOSON_TEST_CRASH_AT";
 /// The directory that the process works on.
-const DIRECTORY: &str = "BOSON_TEST_CRASH_DIRECTORY";
+const DIRECTORY_VARIABLE: &str = "BOSON_TEST_CRASH_DIRECTORY";
 
 /// Kills the process at the point that the test chose. The signal cannot be caught: no destructor runs.
 pub fn point() {
     static PASSED: AtomicU32 = AtomicU32::new(0);
-    let wanted: Option<u32> = std::env::var(AT).ok().and_then(|number| number.parse().ok());
+    let wanted: Option<u32> = std::env::var(POINT_VARIABLE).ok().and_then(|number| number.parse().ok());
     if wanted == Some(PASSED.fetch_add(1, Ordering::SeqCst)) {
         kill_process(getpid(), Signal::KILL).unwrap();
     }
@@ -27,7 +27,7 @@ pub fn point() {
 /// there, and then `check` examines the directory. `test`: the path of the test that calls this, which the process runs
 /// again. Ends with the run that passes every point.
 pub fn everywhere(test: &str, prepare: impl Fn(&Path), act: impl Fn(&Path), check: impl Fn(&Path, u32)) {
-    if let Some(directory) = std::env::var_os(DIRECTORY) {
+    if let Some(directory) = std::env::var_os(DIRECTORY_VARIABLE) {
         return act(&PathBuf::from(directory));
     }
     for at in 0.. {
@@ -35,8 +35,8 @@ pub fn everywhere(test: &str, prepare: impl Fn(&Path), act: impl Fn(&Path), chec
         prepare(scratch.path());
         let ran = Command::new(std::env::current_exe().unwrap())
             .args(["--exact", test, "--nocapture"])
-            .env(AT, at.to_string())
-            .env(DIRECTORY, scratch.path())
+            .env(POINT_VARIABLE, at.to_string())
+            .env(DIRECTORY_VARIABLE, scratch.path())
             .output()
             .unwrap();
         let output = format!(

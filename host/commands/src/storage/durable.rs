@@ -24,7 +24,7 @@ impl Scratch {
         let at = scratch_path(path)?;
         crash::point();
         let opened = OpenOptions::new().write(true).create_new(true).mode(mode).open(&at);
-        let mut file = opened.with_context(|| cannot_write(path))?;
+        let mut file = opened.with_context(|| write_error(path))?;
         let scratch = Self {
             at: Some(at),
             path: path.to_path_buf(),
@@ -32,14 +32,14 @@ impl Scratch {
         crash::point();
         file.write_all(bytes)
             .and_then(|()| file.sync_all())
-            .with_context(|| cannot_write(path))?;
+            .with_context(|| write_error(path))?;
         Ok(scratch)
     }
 
     fn rename(mut self) -> Result<()> {
         crash::point();
         if let Some(at) = &self.at {
-            fs::rename(at, &self.path).with_context(|| cannot_write(&self.path))?;
+            fs::rename(at, &self.path).with_context(|| write_error(&self.path))?;
         }
         self.at = None;
         crash::point();
@@ -71,7 +71,7 @@ pub fn write(path: &Path, bytes: &[u8], mode: u32) -> Result<()> {
 pub fn write_all(directory: &Path, files: &[(String, String)]) -> Result<()> {
     // Directories, on which a rename would fail, are found before the first rename.
     if let Some((name, _)) = files.iter().find(|(name, _)| directory.join(name).is_dir()) {
-        bail!("{}: a directory is in its place", cannot_write(&directory.join(name)));
+        bail!("{}: a directory is in its place", write_error(&directory.join(name)));
     }
     let scratch = |(name, text): &(String, String)| Scratch::write(&directory.join(name), text.as_bytes(), 0o600);
     let written = files.iter().map(scratch).collect::<Result<Vec<_>>>()?;
@@ -127,7 +127,7 @@ pub fn remove_leftovers(directory: &Path, ours: impl Fn(&str) -> bool) -> Result
     let mut left = Vec::new();
     for entry in fs::read_dir(directory).with_context(unreadable)? {
         let name = entry.with_context(unreadable)?.file_name();
-        if let Some(name) = name.to_str().filter(|name| origin(name).is_some_and(&ours)) {
+        if let Some(name) = name.to_str().filter(|name| original_name(name).is_some_and(&ours)) {
             left.push(name.to_string());
         }
     }
@@ -149,7 +149,7 @@ pub fn scratch_name(name: &OsStr) -> String {
 }
 
 /// The name of the file that a scratch file was to become.
-fn origin(scratch: &str) -> Option<&str> {
+fn original_name(scratch: &str) -> Option<&str> {
     let (name, numbers) = scratch.strip_prefix('.')?.strip_suffix(".new")?.rsplit_once('.')?;
     let (process, number) = numbers.split_once('-')?;
     let digits = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
@@ -176,7 +176,7 @@ fn sync(directory: &Path) -> Result<()> {
     }
 }
 
-fn cannot_write(path: &Path) -> String {
+fn write_error(path: &Path) -> String {
     format!("cannot write '{}'", path.display())
 }
 
@@ -201,7 +201,7 @@ mod tests {
         remove_leftovers(scratch.path(), |name| ["a.yaml", "b.yaml"].contains(&name)).unwrap();
         assert!(left.iter().all(|name| !scratch.path().join(name).exists()));
         assert!(kept.iter().all(|name| scratch.path().join(name).exists()));
-        assert_eq!(origin(&scratch_name(OsStr::new("a.b-c.yaml"))), Some("a.b-c.yaml"));
+        assert_eq!(original_name(&scratch_name(OsStr::new("a.b-c.yaml"))), Some("a.b-c.yaml"));
     }
 
     #[test]

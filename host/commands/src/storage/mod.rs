@@ -2,7 +2,7 @@
 //! the user named. New directories of plugins are not read by others, and written by [`create()`].
 
 pub mod below;
-#[cfg_attr(not(test), path = "crash_nowhere.rs")]
+#[cfg_attr(not(test), path = "crash_disabled.rs")]
 mod crash;
 mod create;
 pub mod durable;

@@ -37,7 +37,7 @@ impl VarsStore {
     /// It is a directory, a device or a named pipe, or its type cannot be read.
     pub fn at(path: &Path) -> Result<Self, Box<Diagnostic>> {
         let name = files::name(path);
-        let path = place(path, &name)?;
+        let path = resolve_links(path, &name)?;
         Ok(Self {
             name,
             path,
@@ -51,13 +51,13 @@ impl VarsStore {
     /// # Errors
     /// It cannot be read, or is not a map.
     pub fn read(&mut self, shown: &mut Sources) -> Result<Store, Box<Diagnostic>> {
-        self.content = self.regular(&self.path)?;
+        self.content = self.read_regular(&self.path)?;
         let Some(bytes) = self.content.clone() else {
             return Ok(Store::default());
         };
         let mut store = Store::read(&inputs::secret_text(&self.name, bytes, shown)?)?;
-        if let Some(bytes) = self.regular(&self.recipes())? {
-            let name = format!("{}{RECIPES}", self.name);
+        if let Some(bytes) = self.read_regular(&self.recipes())? {
+            let name = format!("{}{RECIPES_SUFFIX}", self.name);
             store.recipes = Recipes::read(&inputs::secret_text(&name, bytes, shown)?)?;
         }
         Ok(store)
@@ -74,7 +74,7 @@ impl VarsStore {
             io::ErrorKind::ReadOnlyFilesystem,
             io::ErrorKind::NotFound,
         ];
-        let (path, name) = (self.beside(".", ".lock"), &self.name);
+        let (path, name) = (self.sibling(".", ".lock"), &self.name);
         let waiting = || output::complain(&format!("waiting for another run that generates values for '{name}'\n"));
         match Lock::acquire(path.clone(), waiting) {
             Ok(lock) => {
@@ -96,7 +96,7 @@ impl VarsStore {
     /// # Errors
     /// It cannot be read.
     pub fn has_changed(&self) -> Result<bool, Box<Diagnostic>> {
-        Ok(self.regular(&self.path)? != self.content)
+        Ok(self.read_regular(&self.path)? != self.content)
     }
 
     /// Stores values and recipes, if there are new ones.
@@ -118,7 +118,7 @@ impl VarsStore {
         Ok(())
     }
 
-    fn regular(&self, path: &Path) -> Result<Option<Vec<u8>>, Box<Diagnostic>> {
+    fn read_regular(&self, path: &Path) -> Result<Option<Vec<u8>>, Box<Diagnostic>> {
         match fs::symlink_metadata(path) {
             Ok(data) if data.is_file() && data.len() > files::MAX_BYTES => Err(files::too_large(&self.name)),
             _ => files::regular(path, files::MAX_BYTES).map_err(|error| files::unreadable(&self.name, &error)),
@@ -127,10 +127,10 @@ impl VarsStore {
 
     /// Path of the recipes.
     fn recipes(&self) -> PathBuf {
-        self.beside("", RECIPES)
+        self.sibling("", RECIPES_SUFFIX)
     }
 
-    fn beside(&self, before: &str, after: &str) -> PathBuf {
+    fn sibling(&self, before: &str, after: &str) -> PathBuf {
         let mut name = OsString::from(before);
         name.push(self.path.file_name().unwrap_or_default());
         name.push(after);
@@ -151,10 +151,10 @@ impl VarsStore {
 }
 
 /// Suffix of the file that records the options of generated values.
-const RECIPES: &str = ".options";
+const RECIPES_SUFFIX: &str = ".options";
 
 /// Resolves the links at this path, to the file that is read or created.
-fn place(path: &Path, name: &str) -> Result<PathBuf, Box<Diagnostic>> {
+fn resolve_links(path: &Path, name: &str) -> Result<PathBuf, Box<Diagnostic>> {
     match fs::metadata(path) {
         Ok(data) if data.is_dir() => return Err(files::directory(name)),
         Ok(data) if !data.is_file() => {

@@ -128,7 +128,7 @@ async fn read(access: &Access) -> anyhow::Result<Table> {
     };
     let used = |secret: &Secret| {
         let name = secret.name_any();
-        let (manifest, _) = applied::of_secret(&name, secret)?;
+        let (manifest, _) = applied::read_secret(&name, secret)?;
         Some((name, Used::of(&manifest.tree)))
     };
     let mut table = table(&deployments, &secrets.iter().filter_map(used).collect());

@@ -63,7 +63,7 @@ struct Known {
 }
 
 /// What is in a namespace.
-struct Seen {
+struct Snapshot {
     deployments: Vec<Known>,
     groups: Vec<QuarksStatefulSet>,
     jobs: Vec<QuarksJob>,
@@ -135,11 +135,11 @@ impl<'o> Place<'o> {
     }
 }
 
-// === impl Seen ===
+// === impl Snapshot ===
 
-impl Seen {
+impl Snapshot {
     fn disks(&self) -> Vec<Disk> {
-        let used = self.used();
+        let used = self.used_claims();
         let newest = self.newest_versions();
         let disks = self.claims.iter().filter_map(|claim| {
             let mut disk = self.disk(claim, &newest)?;
@@ -156,7 +156,7 @@ impl Seen {
     }
 
     /// Names of the claims that pods and errands use.
-    fn used(&self) -> BTreeSet<String> {
+    fn used_claims(&self) -> BTreeSet<String> {
         let is_over = |pod: &Pod| {
             let phase = pod.status.as_ref().and_then(|status| status.phase.as_deref());
             matches!(phase, Some("Succeeded" | "Failed"))
@@ -331,7 +331,7 @@ pub fn run(arguments: &DisksArguments, color: Color) -> Result<(), ExitError> {
 
 async fn table(access: &Access, arguments: &DisksArguments) -> anyhow::Result<Table> {
     let deployments = deployments(access, arguments).await?;
-    let seen = seen(access, deployments).await?;
+    let seen = read_snapshot(access, deployments).await?;
     let only = arguments.deployment.as_deref().map(|name| access.names(name));
     let only = only.transpose()?.map(|names| names.deployment());
     Ok(seen.table(only.as_deref(), arguments.orphaned))
@@ -341,12 +341,12 @@ async fn table(access: &Access, arguments: &DisksArguments) -> anyhow::Result<Ta
 ///
 /// # Errors
 /// Something cannot be listed.
-pub async fn known(access: &Access) -> anyhow::Result<Vec<Disk>> {
-    let seen = seen(access, access.list("").await?).await?;
+pub async fn read_disks(access: &Access) -> anyhow::Result<Vec<Disk>> {
+    let seen = read_snapshot(access, access.list("").await?).await?;
     Ok(seen.disks())
 }
 
-async fn seen(access: &Access, deployments: Vec<BoshDeployment>) -> anyhow::Result<Seen> {
+async fn read_snapshot(access: &Access, deployments: Vec<BoshDeployment>) -> anyhow::Result<Snapshot> {
     let known = deployments.iter().map(|deployment| {
         let name = deployment.name_any();
         anyhow::Ok(Known {
@@ -355,7 +355,7 @@ async fn seen(access: &Access, deployments: Vec<BoshDeployment>) -> anyhow::Resu
             name,
         })
     });
-    Ok(Seen {
+    Ok(Snapshot {
         deployments: known.collect::<Result<_, _>>()?,
         groups: access.list("").await?,
         jobs: access.list("").await?,
@@ -421,13 +421,13 @@ mod tests {
         .unwrap()
     }
 
-    fn seen(groups: Vec<QuarksStatefulSet>, claims: Vec<PersistentVolumeClaim>) -> Seen {
+    fn snapshot(groups: Vec<QuarksStatefulSet>, claims: Vec<PersistentVolumeClaim>) -> Snapshot {
         let nats = Known {
             name: "nats".into(),
             label: "nats".into(),
             spread: Spread::Total,
         };
-        Seen {
+        Snapshot {
             deployments: vec![nats],
             groups,
             jobs: Vec::new(),
@@ -437,7 +437,7 @@ mod tests {
     }
 
     /// Name and instance of each orphaned disk.
-    fn orphaned(seen: &Seen) -> Vec<String> {
+    fn orphaned(seen: &Snapshot) -> Vec<String> {
         let table = in_json(&seen.table(Some("nats"), true));
         let rows = table.iter().skip(1).map(|row| {
             let cells: Vec<&str> = row.split('|').collect();
@@ -460,7 +460,7 @@ mod tests {
             made("db-pvc-gone-db-v1-0", &others),
             made("of-nobody", &json!({})),
         ];
-        let seen = seen(vec![group("nats", &["a", "b"], 2), group("web", &[], 1)], claims);
+        let seen = snapshot(vec![group("nats", &["a", "b"], 2), group("web", &[], 1)], claims);
         let all = on_terminal(&seen.table(None, false));
         assert!(
             all[1].starts_with("db-pvc-gone-db-v1-0         2Gi   gone        db/?  "),
@@ -498,7 +498,7 @@ mod tests {
             "old-nats-nats-z0-v2-0 nats/0 a",
             "nats-pvc-nats-nats-z0-v2-1 nats/2 a",
         ];
-        let mut seen = seen(vec![group("nats", &["a", "b"], 1)], claims);
+        let mut seen = snapshot(vec![group("nats", &["a", "b"], 1)], claims);
         assert_eq!(orphaned(&seen), wanted);
         seen.pods = vec![
             pod("nats-pvc-nats-nats-z0-v2-1", "Running"),
@@ -520,7 +520,7 @@ mod tests {
         let before = orphan.metadata.name.replace("nats-pvc-orphaned-1".into()).unwrap();
         orphan.metadata.annotations = Some([(labels::ORPHANED_FROM.to_string(), before)].into());
         let claims = vec![claim("nats-pvc", "nats-z0-v1", 0), orphan];
-        let seen = seen(vec![group("nats", &["a"], 1)], claims);
+        let seen = snapshot(vec![group("nats", &["a"], 1)], claims);
         assert_eq!(orphaned(&seen), ["nats-pvc-orphaned-1 nats/0 a"]);
     }
 
@@ -529,7 +529,7 @@ mod tests {
         let of_errand = json!({labels::DEPLOYMENT_NAME: "nats", labels::INSTANCE_GROUP_NAME: "smoke"});
         let native = json!({labels::DEPLOYMENT_NAME: "nats"});
         let claims = vec![made("nats-smoke", &of_errand), made("native", &native)];
-        let mut seen = seen(Vec::new(), claims);
+        let mut seen = snapshot(Vec::new(), claims);
         assert_eq!(orphaned(&seen), ["nats-smoke smoke "]);
         let volumes = json!([{"name": "v", "persistentVolumeClaim": {"claimName": "nats-smoke"}}]);
         let errand = json!({

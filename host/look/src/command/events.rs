@@ -68,10 +68,10 @@ struct Filter {
     #[arg(long, value_name = "ID")]
     before_id: Option<u64>,
     /// Show events before this time
-    #[arg(long, value_name = "TIME", value_parser = time::parsed)]
+    #[arg(long, value_name = "TIME", value_parser = time::parse)]
     before: Option<Timestamp>,
     /// Show events after this time
-    #[arg(long, value_name = "TIME", value_parser = time::parsed)]
+    #[arg(long, value_name = "TIME", value_parser = time::parse)]
     after: Option<Timestamp>,
     /// Show events of this instance
     #[arg(long, value_name = "GROUP/INDEX")]
@@ -146,7 +146,7 @@ impl Shown {
         let Self { id, event, instance } = self;
         vec![
             id.to_string().into(),
-            time::shown(event.time.0).into(),
+            time::format(event.time.0).into(),
             event.user.as_str().into(),
             event.action.as_str().into(),
             event.object_type.as_str().into(),
@@ -254,8 +254,8 @@ mod tests {
             ids(filter)
         };
         assert_eq!(with(|one| one.before_id = Some(3)), ["2", "1"]);
-        assert_eq!(with(|one| one.before = time::parsed("2026-11-28 10:00:05").ok()), ["1"]);
-        assert_eq!(with(|one| one.after = time::parsed("2026-11-28T10:00:05Z").ok()), ["3"]);
+        assert_eq!(with(|one| one.before = time::parse("2026-11-28 10:00:05").ok()), ["1"]);
+        assert_eq!(with(|one| one.after = time::parse("2026-11-28T10:00:05Z").ok()), ["3"]);
         assert_eq!(
             ids(Filter {
                 instance: text("broker/2"),

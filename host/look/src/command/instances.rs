@@ -146,7 +146,7 @@ fn details(instance: &Instance, spec: &BoshDeploymentSpec) -> [Cell; 9] {
         is_ignored.to_string().into(),
         Cell::lines(&claims),
         text(pod_spec.and_then(|spec| spec.node_name.clone())),
-        text(created.map(|created| time::shown(created.0))),
+        text(created.map(|created| time::format(created.0))),
         text(pod.map(|pod| label(pod, labels::DEPLOYMENT_VERSION).to_string())),
         text(pod.map(|_| restarts.to_string())),
     ]

@@ -22,8 +22,8 @@ for a condition.
 Examples:
   host status -d nats -n messaging
   host status -d nats --json";
-const CONDITIONS: [&str; 4] = ["Condition", "Status", "Reason", "Message"];
-const GROUPS: [&str; 8] = [
+const CONDITION_HEADER: [&str; 4] = ["Condition", "Status", "Reason", "Message"];
+const GROUP_HEADER: [&str; 8] = [
     "Instance Group",
     "Version",
     "Instances",
@@ -33,9 +33,9 @@ const GROUPS: [&str; 8] = [
     "Held By",
     "Waits For",
 ];
-const PROBLEMS: [&str; 5] = ["Instance Group", "Pod", "Container", "Reason", "Message"];
-const STATES: [&str; 2] = ["Instance", "State"];
-const OUTDATED: &str = "The operator has not processed the newest change of the BOSHDeployment yet.";
+const PROBLEM_HEADER: [&str; 5] = ["Instance Group", "Pod", "Container", "Reason", "Message"];
+const STATE_HEADER: [&str; 2] = ["Instance", "State"];
+const OUTDATED_NOTE: &str = "The operator has not processed the newest change of the BOSHDeployment yet.";
 
 /// The tables of states and problems only if there are some.
 fn tables(deployment: &BoshDeployment, groups: &[QuarksStatefulSet]) -> Vec<Table> {
@@ -43,13 +43,13 @@ fn tables(deployment: &BoshDeployment, groups: &[QuarksStatefulSet]) -> Vec<Tabl
     groups.sort_by_key(|one| instance_group(*one));
     let rows = groups.iter().map(|one| group(one)).collect();
     let problems: Vec<Vec<Cell>> = groups.iter().flat_map(|one| problems(one)).collect();
-    let mut tables = vec![conditions(deployment), Table::new("instance groups", &GROUPS, rows)];
+    let mut tables = vec![conditions(deployment), Table::new("instance groups", &GROUP_HEADER, rows)];
     let states: Vec<Vec<Cell>> = states(deployment).collect();
     if !states.is_empty() {
-        tables.push(Table::new("states", &STATES, states));
+        tables.push(Table::new("states", &STATE_HEADER, states));
     }
     if !problems.is_empty() {
-        tables.push(Table::new("problems", &PROBLEMS, problems));
+        tables.push(Table::new("problems", &PROBLEM_HEADER, problems));
     }
     tables
 }
@@ -70,8 +70,8 @@ fn conditions(deployment: &BoshDeployment) -> Table {
     let is_current = observed == deployment.metadata.generation;
     Table {
         title: Some(format!("Deployment '{}'", deployment.name_any())),
-        notes: (!is_current).then(|| OUTDATED.to_string()).into_iter().collect(),
-        ..Table::new("conditions", &CONDITIONS, rows)
+        notes: (!is_current).then(|| OUTDATED_NOTE.to_string()).into_iter().collect(),
+        ..Table::new("conditions", &CONDITION_HEADER, rows)
     }
 }
 
@@ -182,7 +182,7 @@ mod tests {
             "Condition  Status  Reason          Message",
             "Ready      False   GroupsNotReady  m",
             "",
-            OUTDATED,
+            OUTDATED_NOTE,
             "",
             "1 conditions",
         ];

@@ -44,9 +44,9 @@ const HEADER: [&str; 8] = [
     "Rotation",
 ];
 /// Without those of `--expiring`.
-const COLUMNS: usize = 5;
+const BASE_COLUMNS: usize = 5;
 /// Between deployment and variable in the names of Secrets that users create.
-const IMPLICIT: &str = ".var-implicit-";
+const IMPLICIT_INFIX: &str = ".var-implicit-";
 
 /// Options of `host variables`.
 #[derive(Args, Debug)]
@@ -110,7 +110,7 @@ fn table(deployment: &BoshDeployment, asked: &[QuarksSecret], secrets: &[ObjectM
         found(secret, "given", unknown(name));
     }
     for (secret, meta) in secrets.iter().filter(|(secret, _)| names.is_variable(secret)) {
-        match secret.split_once(IMPLICIT) {
+        match secret.split_once(IMPLICIT_INFIX) {
             Some((_, name)) => found(secret, "given", unknown(name)),
             None if is_generated(meta) => found(secret, "removed", unknown(&name(meta))),
             None => {}
@@ -131,7 +131,7 @@ fn table(deployment: &BoshDeployment, asked: &[QuarksSecret], secrets: &[ObjectM
             one.expires.into(),
         ]
     };
-    Table::new("variables", &HEADER[..COLUMNS], all.into_iter().map(row).collect())
+    Table::new("variables", &HEADER[..BASE_COLUMNS], all.into_iter().map(row).collect())
 }
 
 /// The variable as the manifest names it.
@@ -152,7 +152,7 @@ fn is_generated(meta: &ObjectMeta) -> bool {
 }
 
 /// The table of the certificates that expire before. `deployments`: all of the namespace.
-fn expiring(all: Table, asked: &[QuarksSecret], deployments: &[BoshDeployment], until: Timestamp) -> Table {
+fn expiring_table(all: Table, asked: &[QuarksSecret], deployments: &[BoshDeployment], until: Timestamp) -> Table {
     let of = |row: &Vec<Cell>| {
         asked
             .iter()
@@ -161,12 +161,12 @@ fn expiring(all: Table, asked: &[QuarksSecret], deployments: &[BoshDeployment], 
     let is_due = |one: &&QuarksSecret| expires(one).is_some_and(|end| end <= until);
     let row = |row: Vec<Cell>| {
         let one = of(&row).filter(is_due)?;
-        Some(row.into_iter().chain(more(one, asked, deployments)).collect())
+        Some(row.into_iter().chain(expiry_cells(one, asked, deployments)).collect())
     };
     Table::new("variables", &HEADER, all.rows.into_iter().filter_map(row).collect())
 }
 
-fn more(one: &QuarksSecret, asked: &[QuarksSecret], deployments: &[BoshDeployment]) -> [Cell; 3] {
+fn expiry_cells(one: &QuarksSecret, asked: &[QuarksSecret], deployments: &[BoshDeployment]) -> [Cell; 3] {
     let request = one.spec.request.as_ref();
     let ca = request.and_then(|request| request.certificate.as_ref()?.ca_ref.as_ref());
     let named = |ca: &KeyReference| {
@@ -195,7 +195,7 @@ pub fn run(arguments: &VariablesArguments, color: Color) -> Result<(), ExitError
             return Ok(all);
         };
         let until = Timestamp::now().checked_add(SignedDuration::try_from(within)?)?;
-        Ok(expiring(all, &asked, &access.list("").await?, until))
+        Ok(expiring_table(all, &asked, &access.list("").await?, until))
     })?;
     Ok(arguments.table.print(vec![table], color)?)
 }
@@ -301,7 +301,7 @@ mod tests {
             .collect();
         let all = table(&deployment, &asked, &secrets, &Names::new("nats", "n", "").unwrap());
         let until = "2027-06-01T00:00:00Z".parse().unwrap();
-        let found = in_json(&expiring(all, &asked, std::slice::from_ref(&deployment), until));
+        let found = in_json(&expiring_table(all, &asked, std::slice::from_ref(&deployment), until));
         let wanted = [
             "id|name|type|source|expires|ca|deployments|rotation",
             "nats.var-ca|ca|certificate|generated|2027-01-01T00:00:00Z|||step 2 of 3",

@@ -124,7 +124,7 @@ async fn attach_to(
     arguments: &AttachDiskArguments,
 ) -> anyhow::Result<()> {
     let disk = &arguments.disk;
-    let known = disks::known(access).await?;
+    let known = disks::read_disks(access).await?;
     let present = access.get::<PersistentVolumeClaim>(name).await?;
     // The claim is gone if an earlier run was interrupted.
     let source = known.iter().find(|one| one.claim.name_any() == *disk);
@@ -188,7 +188,7 @@ impl DiskArguments {
         self.confirmation.check()?;
         self.place.run(async |access| {
             self.confirmation.ask(&format!("{question}\n"))?;
-            let known = disks::known(&access).await?;
+            let known = disks::read_disks(&access).await?;
             match known.into_iter().find(|one| one.claim.name_any() == self.disk) {
                 Some(found) => work(&access, found).await?,
                 None => output::complain(&format!("disk '{}' does not exist: nothing is {done}\n", self.disk)),

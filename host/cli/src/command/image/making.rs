@@ -204,7 +204,12 @@ fn other_version(wanted: &boson_images::Wanted, found: &str) -> Diagnostic {
 }
 
 /// The image, and what is said about it.
-async fn build_image(shared: &Arc<Shared>, read: Read, base: Arc<Base>, bar: &Bar) -> Result<(Image, Made), ImageError> {
+async fn build_image(
+    shared: &Arc<Shared>,
+    read: Read,
+    base: Arc<Base>,
+    bar: &Bar,
+) -> Result<(Image, Made), ImageError> {
     bar.phase("building", None);
     let (shared, bar) = (shared.clone(), bar.clone());
     blocking(move || assemble(&shared, &read, &base, &bar).map_err(ImageError::of)).await

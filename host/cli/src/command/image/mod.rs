@@ -157,8 +157,8 @@ async fn make(arguments: &ImageArguments, settings: &Settings, color: Color) -> 
     let chosen =
         selection::select(arguments, &mut sources).map_err(|errors| exit::refused(&errors, &sources, color))?;
     output::show(&chosen.warnings, &sources, color);
-    let shared = shared(arguments, settings, bars).map_err(|error| exit::refused(&[error], &Sources::default(), color))?;
-    let shared = Arc::new(shared);
+    let shared = shared(arguments, settings, bars);
+    let shared = Arc::new(shared.map_err(|error| exit::refused(&[error], &Sources::default(), color))?);
     let results = stream::iter(chosen.all)
         .map(|selected| build_one(shared.clone(), selected))
         .buffer_unordered(usize::from(arguments.parallel));

@@ -6,7 +6,7 @@ use boson_cluster::client::{Cluster, Connection, ErrorKind, connect};
 use boson_commands::exit::{self, ExitError};
 use boson_commands::output::{self, Color};
 use boson_output::codes;
-use boson_output::{DIRECTORY, KeepError, MAX_FILE_BYTES, Order, ends, keep, secrets};
+use boson_output::{DIRECTORY, KeepError, MAX_FILE_BYTES, Order, exit_code, keep, secrets};
 use boson_pipeline::Diagnostic;
 use boson_pipeline::report::{self, Sources};
 use clap::Args;
@@ -110,7 +110,7 @@ async fn persist_all(arguments: &PersistOutputArguments, cluster: &Cluster, orde
             Ok(Some(pod)) => {
                 failures = 0;
                 for container in open.clone() {
-                    if let Some(code) = ends(&pod, container, order.restarts) {
+                    if let Some(code) = exit_code(&pod, container, order.restarts) {
                         persist_container(arguments, cluster, order, container, code).await?;
                         open.remove(container);
                     }

@@ -24,7 +24,7 @@ pub struct PreRenderScriptsArguments {
 
 pub fn run(arguments: &PreRenderScriptsArguments, color: Color) -> Result<(), ExitError> {
     let mut sources = Sources::default();
-    let written = inputs::mounted(&arguments.manifest, &mut sources).and_then(|manifest| {
+    let written = inputs::read_mounted(&arguments.manifest, &mut sources).and_then(|manifest| {
         below::write(&arguments.releases, &files(&manifest))
             .map_err(|error| Box::new(boson_commands::files::unwritable(&error)))
     });

@@ -93,7 +93,7 @@ fn template_render(
     arguments: &TemplateRenderArguments,
     sources: &mut Sources,
 ) -> Result<Vec<Diagnostic>, Vec<Diagnostic>> {
-    let manifest = inputs::mounted(&arguments.manifest, sources)?;
+    let manifest = inputs::read_mounted(&arguments.manifest, sources)?;
     // The operator has warned about settings when it loaded the plugin.
     let stages = pre_render_ops::stages(Stage::Render, pre_render_ops::are_in_pod(&manifest));
     let plugins = plugins::prepare(&arguments.plugins, &stages, sources)?;

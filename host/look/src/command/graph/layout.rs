@@ -54,8 +54,8 @@ impl Layout {
     pub fn of(sizes: &[Size], arrows: &[Arrow]) -> Self {
         let rank = ranks(sizes.len(), arrows);
         let mut columns = Columns::of(&rank, arrows);
-        columns.order();
-        columns.placed(sizes, arrows)
+        columns.sort_columns();
+        columns.place(sizes, arrows)
     }
 }
 
@@ -82,7 +82,7 @@ fn ranks(count: usize, arrows: &[Arrow]) -> Vec<usize> {
 }
 
 /// Notes the positions of the items of a column.
-fn note(column: &[usize], position: &mut [usize]) {
+fn record_positions(column: &[usize], position: &mut [usize]) {
     for (at, item) in column.iter().enumerate() {
         position[*item] = at;
     }
@@ -129,9 +129,9 @@ impl Columns {
     }
 
     /// Sorts each column by the mean position of the neighbors, from the left and from the right in turn.
-    fn order(&mut self) {
+    fn sort_columns(&mut self) {
         let mut position = vec![0; self.before.len()];
-        self.all.iter().for_each(|column| note(column, &mut position));
+        self.all.iter().for_each(|column| record_positions(column, &mut position));
         for pass in 0..ORDER_PASSES {
             let from_left = pass % 2 == 0;
             let neighbors = if from_left { &self.before } else { &self.after };
@@ -140,16 +140,16 @@ impl Columns {
                 let column = &mut self.all[if from_left { nth } else { count - 1 - nth }];
                 let mean = |item: &usize| {
                     let near = &neighbors[*item];
-                    let sum: usize = near.iter().map(|one| position[*one] * SCALE).sum();
-                    sum.checked_div(near.len()).unwrap_or(position[*item] * SCALE)
+                    let sum: usize = near.iter().map(|one| position[*one] * POSITION_SCALE).sum();
+                    sum.checked_div(near.len()).unwrap_or(position[*item] * POSITION_SCALE)
                 };
                 column.sort_by_cached_key(mean);
-                note(column, &mut position);
+                record_positions(column, &mut position);
             }
         }
     }
 
-    fn placed(&self, sizes: &[Size], arrows: &[Arrow]) -> Layout {
+    fn place(&self, sizes: &[Size], arrows: &[Arrow]) -> Layout {
         let passing = Size {
             width: 0,
             height: PASSING_HEIGHT,
@@ -206,7 +206,7 @@ impl Columns {
 }
 
 /// Means of positions are whole numbers.
-const SCALE: usize = 1 << 10;
+const POSITION_SCALE: usize = 1 << 10;
 
 #[cfg(test)]
 mod tests {

@@ -71,10 +71,10 @@ pub struct Documents {
 /// A graph of what a change does: additions, removals and changes have colors.
 pub fn difference(old: Option<&Documents>, new: &Documents, format: Format) -> String {
     let old = old.map(|old| old.graph(false)).unwrap_or_default();
-    drawn(&new.graph(false).compared_with(old), format)
+    draw(&new.graph(false).compared_with(old), format)
 }
 
-fn drawn(graph: &Graph, format: Format) -> String {
+fn draw(graph: &Graph, format: Format) -> String {
     match format {
         Format::Mermaid => text::of(graph, Language::Mermaid),
         Format::Dot => text::of(graph, Language::Dot),
@@ -214,7 +214,7 @@ pub fn run(arguments: &GraphArguments) -> Result<(), ExitError> {
         Ok(stored)
     })?;
     let graph = stored.graph(arguments.variables);
-    Ok(output::print(&drawn(&graph, arguments.format))?)
+    Ok(output::print(&draw(&graph, arguments.format))?)
 }
 
 #[cfg(test)]
@@ -266,7 +266,7 @@ mod tests {
   n4 -->|"nats"| n0
   n5 -->|"native"| n0
 "#;
-        assert_eq!(drawn(&stored().graph(false), Format::Mermaid), wanted);
+        assert_eq!(draw(&stored().graph(false), Format::Mermaid), wanted);
     }
 
     #[test]
@@ -288,7 +288,7 @@ mod tests {
   n6 -> n0 [style=dashed];
 }
 "#;
-        assert_eq!(drawn(&stored().graph(true), Format::Dot), wanted);
+        assert_eq!(draw(&stored().graph(true), Format::Dot), wanted);
     }
 
     #[test]

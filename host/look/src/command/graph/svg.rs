@@ -9,8 +9,8 @@ use std::fmt::Write;
 /// Of a character, in the monospaced font of the image.
 const CHARACTER_WIDTH: i32 = 8;
 const LINE_HEIGHT: i32 = 16;
-const PADDING: i32 = 10;
-const MARGIN: i32 = 20;
+const NODE_PADDING: i32 = 10;
+const IMAGE_MARGIN: i32 = 20;
 /// Of what did not change.
 const PLAIN_COLOR: &str = "#57606a";
 
@@ -36,16 +36,16 @@ pub fn of(graph: &Graph) -> String {
     for ((shown, text), (corner, size)) in graph.nodes.iter().zip(&texts).zip(layout.nodes.iter().zip(&sizes)) {
         draw(shown, text, *corner, *size, &mut body);
     }
-    let (width, height) = (layout.size.width + 4 * MARGIN, layout.size.height + 2 * MARGIN);
+    let (width, height) = (layout.size.width + 4 * IMAGE_MARGIN, layout.size.height + 2 * IMAGE_MARGIN);
     format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{width}\" height=\"{height}\" viewBox=\"{} {} {width} {height}\" \
          font-family=\"monospace\" font-size=\"12\">\n<defs>\n{}</defs>\n<rect x=\"{}\" y=\"{}\" width=\"100%\" \
          height=\"100%\" fill=\"white\"/>\n{body}</svg>\n",
-        -MARGIN,
-        -MARGIN,
-        heads(),
-        -MARGIN,
-        -MARGIN
+        -IMAGE_MARGIN,
+        -IMAGE_MARGIN,
+        arrow_heads(),
+        -IMAGE_MARGIN,
+        -IMAGE_MARGIN
     )
 }
 
@@ -60,8 +60,8 @@ fn width(text: &str) -> i32 {
 fn size(lines: &[String]) -> Size {
     let count = i32::try_from(lines.len()).unwrap_or(1);
     Size {
-        width: lines.iter().map(|line| width(line)).max().unwrap_or(0) + 2 * PADDING,
-        height: count * LINE_HEIGHT + PADDING,
+        width: lines.iter().map(|line| width(line)).max().unwrap_or(0) + 2 * NODE_PADDING,
+        height: count * LINE_HEIGHT + NODE_PADDING,
     }
 }
 
@@ -82,7 +82,7 @@ fn color(change: Option<Change>) -> &'static str {
 }
 
 /// A marker takes no color from its line in all browsers.
-fn heads() -> String {
+fn arrow_heads() -> String {
     let all = [None, Some(Change::Added), Some(Change::Removed), Some(Change::Changed)];
     let head = |change: Option<Change>| {
         format!(
@@ -148,7 +148,7 @@ impl Line {
         for (label, change) in self.labels.iter().filter(|(label, _)| !label.is_empty()) {
             let style =
                 "text-anchor=\"middle\" font-size=\"11\" stroke=\"white\" stroke-width=\"3\" paint-order=\"stroke\"";
-            let (color, label) = (self::color(*change), escaped(label));
+            let (color, label) = (self::color(*change), escape(label));
             let _ = writeln!(out, "<text x=\"{x}\" y=\"{y}\" {style} fill=\"{color}\">{label}</text>");
             y += LINE_HEIGHT;
         }
@@ -175,10 +175,10 @@ fn draw(shown: &Shown, lines: &[String], corner: Point, size: Size, out: &mut St
         }
     }
     let x = corner.x + size.width / 2;
-    let mut y = corner.y + PADDING / 2 + LINE_HEIGHT - 4;
+    let mut y = corner.y + NODE_PADDING / 2 + LINE_HEIGHT - 4;
     for line in lines {
         let fill = if shown.change.is_some() { color } else { "black" };
-        let text = escaped(line);
+        let text = escape(line);
         let _ = writeln!(
             out,
             "<text x=\"{x}\" y=\"{y}\" text-anchor=\"middle\" fill=\"{fill}\">{text}</text>"
@@ -188,7 +188,7 @@ fn draw(shown: &Shown, lines: &[String], corner: Point, size: Size, out: &mut St
 }
 
 /// As text of XML.
-fn escaped(text: &str) -> String {
+fn escape(text: &str) -> String {
     let text = text.replace('&', "&amp;").replace('<', "&lt;");
     text.replace('>', "&gt;").replace('"', "&quot;")
 }

@@ -21,7 +21,7 @@ pub fn of(graph: &Graph, language: Language) -> String {
     let positions = graph.positions();
     let id = |node: &Node| positions.get(node).map(|at| format!("n{at}")).unwrap_or_default();
     for (Edge { from, to, label }, change) in &graph.edges {
-        let (from, to, label) = (id(from), id(to), escaped(label, language));
+        let (from, to, label) = (id(from), id(to), escape(label, language));
         let color = change.map(|change| format!("color=\"{}\"", change.style().color));
         let dotted = |more: &str| match &color {
             Some(color) => format!("{more}, {color}"),
@@ -67,7 +67,7 @@ fn mermaid_styles(graph: &Graph) -> String {
 }
 
 fn shape(shown: &Shown, language: Language) -> String {
-    let lines: Vec<String> = shown.signed().iter().map(|line| escaped(line, language)).collect();
+    let lines: Vec<String> = shown.signed().iter().map(|line| escape(line, language)).collect();
     let node = &shown.node;
     match language {
         Language::Mermaid => {
@@ -95,7 +95,7 @@ fn shape(shown: &Shown, language: Language) -> String {
 
 /// As it may be between quotes. In Mermaid, which reads HTML and Markdown there, other characters than those of usual
 /// names are numbers.
-fn escaped(text: &str, language: Language) -> String {
+fn escape(text: &str, language: Language) -> String {
     let text = clean::line(text);
     match language {
         Language::Mermaid => {

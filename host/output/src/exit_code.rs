@@ -5,7 +5,7 @@ use k8s_openapi::api::core::v1::Pod;
 
 /// The code with which this container ended. None: it has not started, is running, or will be restarted. `restarts`:
 /// whether it is restarted after a failure.
-pub fn ends(pod: &Pod, container: &str, restarts: bool) -> Option<i32> {
+pub fn exit_code(pod: &Pod, container: &str, restarts: bool) -> Option<i32> {
     let found = main_statuses(pod).find(|status| status.name == container);
     let code = found?.state.as_ref()?.terminated.as_ref()?.exit_code;
     (code == 0 || !restarts).then_some(code)
@@ -30,11 +30,11 @@ mod tests {
             (1, false, Some(1)),
             (1, true, None),
         ] {
-            assert_eq!(ends(&pod(code), "it", restarts), wanted, "{code} {restarts}");
+            assert_eq!(exit_code(&pod(code), "it", restarts), wanted, "{code} {restarts}");
         }
-        assert_eq!(ends(&pod(0), "other", false), None);
+        assert_eq!(exit_code(&pod(0), "other", false), None);
         assert_eq!(
-            ends(&Pod::default(), "it", false),
+            exit_code(&Pod::default(), "it", false),
             None,
             "the kubelet has reported nothing yet"
         );
