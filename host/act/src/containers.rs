@@ -12,6 +12,14 @@ pub const LOG_FILES: &str = LOGS_CONTAINER;
 /// How the commands of containers begin that run the process wrapper.
 const WRAPPER_PATHS: [&str; 2] = [PROGRAM, IN_IMAGE];
 
+/// Which logs of a container there are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct AvailableLogs {
+    pub current: bool,
+    /// Of its previous run.
+    pub previous: bool,
+}
+
 /// Why there is no such container.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ContainerError {
@@ -115,15 +123,17 @@ pub fn is_running(pod: &Pod, container: &str) -> bool {
     own.any(|status| status.state.as_ref().is_some_and(|state| state.running.is_some()))
 }
 
-/// Whether a container has a log, and whether it has one of its previous run.
-pub fn has_logs(pod: &Pod, container: &str) -> (bool, bool) {
+pub fn available_logs(pod: &Pod, container: &str) -> AvailableLogs {
     let status = statuses(pod).find(|status| status.name == container);
     let state = status.and_then(|status| status.state.as_ref());
     let now = state.is_some_and(|state| state.running.is_some() || state.terminated.is_some());
     let last = status.and_then(|status| status.last_state.as_ref());
     let previous = last.is_some_and(|state| state.terminated.is_some());
     // A container that waits for its restart still has the log of the run that ended.
-    (now || previous, previous && now)
+    AvailableLogs {
+        current: now || previous,
+        previous: previous && now,
+    }
 }
 
 #[cfg(test)]
@@ -190,7 +200,10 @@ mod tests {
         let pod = pod();
         let jobs: Vec<Option<&str>> = boson_cluster::pods::containers(&pod).map(job).collect();
         assert_eq!(jobs, [None, Some("a"), None, None, Some("a"), Some("b")]);
-        let logs = ["template-render", "bosh-pre-start-a", "a-p", "b-p", "other"].map(|name| has_logs(&pod, name));
+        let logs = ["template-render", "bosh-pre-start-a", "a-p", "b-p", "other"].map(|name| {
+            let logs = available_logs(&pod, name);
+            (logs.current, logs.previous)
+        });
         let wanted = [
             (false, false),
             (true, false),

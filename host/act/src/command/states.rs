@@ -113,13 +113,13 @@ pub struct RecreateArguments {
 /// # Errors
 /// See [`ExitError`].
 pub fn stop(arguments: &StopArguments) -> Result<(), ExitError> {
-    stop_or_start(&arguments.common, true, arguments.skip_drain)
+    stop_or_start(&arguments.common, Change::Stop, arguments.skip_drain)
 }
 
 /// # Errors
 /// See [`ExitError`].
 pub fn start(arguments: &StartArguments) -> Result<(), ExitError> {
-    stop_or_start(arguments, false, false)
+    stop_or_start(arguments, Change::Start, false)
 }
 
 /// # Errors
@@ -135,8 +135,9 @@ pub fn recreate(arguments: &RecreateArguments) -> Result<(), ExitError> {
     replace(&arguments.restart, "Recreate", before, arguments.fix)
 }
 
-fn stop_or_start(common: &StartArguments, stops: bool, skips_drain: bool) -> Result<(), ExitError> {
+fn stop_or_start(common: &StartArguments, change: Change, skips_drain: bool) -> Result<(), ExitError> {
     let selection = common.selection.clone().unwrap_or_default();
+    let stops = change == Change::Stop;
     common.confirmation.check()?;
     common.deployment.run(async |access, found| {
         let spec = &found.deployment.spec;
@@ -158,7 +159,6 @@ fn stop_or_start(common: &StartArguments, stops: bool, skips_drain: bool) -> Res
         if skips_drain {
             drain::skip(&access, &instances).await?;
         }
-        let change = if stops { Change::Stop } else { Change::Start };
         let targets: Vec<Target> = match &selection {
             Selection::Instance { .. } => vec![Target::of(selection.to_string())],
             _ => groups.iter().cloned().map(Target::of).collect(),
@@ -185,30 +185,18 @@ fn instance_scope(group: &str, index: usize, wanted: Wanted) -> Scope {
 fn replace(arguments: &RestartArguments, verb: &str, before: Option<Timestamp>, fixes: bool) -> Result<(), ExitError> {
     let common = &arguments.common;
     let selection = common.selection.clone().unwrap_or_default();
-    let is_one = matches!(selection, Selection::Instance { .. });
     common.confirmation.check()?;
     common.deployment.run(async |access, found| {
-        if arguments.no_converge && !is_one {
+        if arguments.no_converge && !matches!(selection, Selection::Instance { .. }) {
             bail!("--no-converge is for one instance: name it as GROUP/INDEX");
         }
         if before.is_some_and(|before| before > Timestamp::now()) {
             bail!("the time of --vms-created-before is in the future");
         }
         let instances = selection.of(Instance::all(&access, &found).await?)?;
+        ensure_replaceable(arguments, &selection, &instances, &found)?;
         let spec = &found.deployment.spec;
-        let ignored: Vec<String> = ignored_names(&instances, spec);
-        if let (true, Some(ignored)) = (is_one, ignored.first()) {
-            bail!(ignored_error(ignored, &found));
-        }
-        if is_one && instances.iter().any(|one| spec.is_stopped(&one.group)) {
-            bail!("the instance group is stopped: `host start` starts it");
-        }
-        if arguments.no_converge && spec.is_stopped(&selection.to_string()) {
-            bail!("the instance is stopped: `host start` starts it");
-        }
-        if spec.paused && !arguments.no_converge {
-            bail!(PAUSED_MESSAGE);
-        }
+        let ignored = ignored_names(&instances, spec);
         if !ignored.is_empty() {
             output::complain(&format!("ignored instances keep their pods: {}\n", ignored.join(", ")));
         }
@@ -222,7 +210,7 @@ fn replace(arguments: &RestartArguments, verb: &str, before: Option<Timestamp>, 
             drain::skip(&access, &replaced).await?;
         }
         if arguments.no_converge {
-            lost_if(fixes, &access, &replaced).await?;
+            delete_lost_if(fixes, &access, &replaced).await?;
             let replaced = replace::replace_now(&access, &found, &instances, !common.no_wait);
             return interrupt::unless_interrupted(replaced, "no longer waiting for the new pod").await;
         }
@@ -236,12 +224,37 @@ fn replace(arguments: &RestartArguments, verb: &str, before: Option<Timestamp>, 
             _ => Scope::Groups(groups(&instances)),
         };
         let written = states::write(&access, &found.deployment.name_any(), &targets, Change::Restart).await?;
-        lost_if(fixes, &access, &replaced).await?;
+        delete_lost_if(fixes, &access, &replaced).await?;
         follow(&access, &written, scope, common.no_wait).await
     })
 }
 
-async fn lost_if(fixes: bool, access: &Access, instances: &[Instance]) -> anyhow::Result<()> {
+/// Fails if these instances are stopped, ignored or paused, so that their pods would not be replaced.
+fn ensure_replaceable(
+    arguments: &RestartArguments,
+    selection: &Selection,
+    instances: &[Instance],
+    found: &Found,
+) -> anyhow::Result<()> {
+    let spec = &found.deployment.spec;
+    if matches!(selection, Selection::Instance { .. }) {
+        if let Some(ignored) = ignored_names(instances, spec).first() {
+            bail!(ignored_error(ignored, found));
+        }
+        if instances.iter().any(|one| spec.is_stopped(&one.group)) {
+            bail!("the instance group is stopped: `host start` starts it");
+        }
+    }
+    if arguments.no_converge && spec.is_stopped(&selection.to_string()) {
+        bail!("the instance is stopped: `host start` starts it");
+    }
+    if spec.paused && !arguments.no_converge {
+        bail!(PAUSED_MESSAGE);
+    }
+    Ok(())
+}
+
+async fn delete_lost_if(fixes: bool, access: &Access, instances: &[Instance]) -> anyhow::Result<()> {
     if fixes {
         lost::delete(access, instances).await?;
     }

@@ -19,21 +19,23 @@ pub struct ExplainArguments {
     plugins: PluginArguments,
 }
 
-/// Name, title, explanation.
-type Entry = (String, String, String);
+/// A code, as it is listed and explained.
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
+struct Entry {
+    name: String,
+    title: String,
+    explanation: String,
+}
 
 pub fn run(arguments: &ExplainArguments, color: Color) -> Result<(), ExitError> {
     let entries = entries(&arguments.plugins, color);
     let Some(code) = &arguments.code else {
-        let width = entries.iter().map(|(name, ..)| name.len()).max().unwrap_or(0);
-        let list: String = entries
-            .iter()
-            .map(|(name, title, _)| format!("{name:width$}  {title}\n"))
-            .collect();
-        return Ok(output::print(&list)?);
+        let width = entries.iter().map(|entry| entry.name.len()).max().unwrap_or(0);
+        let line = |Entry { name, title, .. }: &Entry| format!("{name:width$}  {title}\n");
+        return Ok(output::print(&entries.iter().map(line).collect::<String>())?);
     };
     let wanted = code.trim_start_matches(|c: char| !c.is_alphanumeric());
-    if let Some((name, title, explanation)) = entries.iter().find(|(name, ..)| name == wanted) {
+    if let Some(Entry { name, title, explanation }) = entries.iter().find(|entry| entry.name == wanted) {
         let text = wrap(explanation);
         return Ok(output::print(&format!("{name}: {title}\n\n{text}\n"))?);
     }
@@ -69,17 +71,23 @@ fn host_codes() -> Vec<&'static Code> {
 
 /// The codes of the host, and those of every plugin that describes itself.
 fn entries(arguments: &PluginArguments, color: Color) -> Vec<Entry> {
-    let mut entries: Vec<Entry> = host_codes()
-        .into_iter()
-        .map(|code| (code.name.into(), code.title.into(), code.explanation.into()))
-        .collect();
+    let entry = |code: &Code| Entry {
+        name: code.name.into(),
+        title: code.title.into(),
+        explanation: code.explanation.into(),
+    };
+    let mut entries: Vec<Entry> = host_codes().into_iter().map(entry).collect();
     match plugins::load(arguments, &Stage::ALL) {
         Ok(plugins) => {
             for plugin in plugins.iter() {
                 match plugin.describe(plugins.sandbox()) {
                     Ok(description) => {
                         let codes = description.codes.iter().cloned();
-                        entries.extend(codes.map(|code| (code.name, code.title, code.explanation)));
+                        entries.extend(codes.map(|code| Entry {
+                            name: code.name,
+                            title: code.title,
+                            explanation: code.explanation,
+                        }));
                     }
                     Err(failure) => output::show(&[failure.diagnostic()], &Sources::default(), color),
                 }
@@ -88,7 +96,7 @@ fn entries(arguments: &PluginArguments, color: Color) -> Vec<Entry> {
         Err(diagnostics) => output::show(&diagnostics, &Sources::default(), color),
     }
     entries.sort();
-    entries.dedup_by(|a, b| a.0 == b.0);
+    entries.dedup_by(|a, b| a.name == b.name);
     entries
 }
 
@@ -96,10 +104,10 @@ fn entries(arguments: &PluginArguments, color: Color) -> Vec<Entry> {
 fn nearest_codes<'e>(typed: &str, entries: &'e [Entry]) -> Vec<&'e str> {
     let words: Vec<&str> = typed.split('-').filter(|word| word.len() > 2).collect();
     let score = |name: &str| words.iter().filter(|word| name.contains(*word)).count();
-    let best = entries.iter().map(|(name, ..)| score(name)).max().unwrap_or(0);
+    let best = entries.iter().map(|entry| score(&entry.name)).max().unwrap_or(0);
     entries
         .iter()
-        .map(|(name, ..)| name.as_str())
+        .map(|entry| entry.name.as_str())
         .filter(|name| best > 0 && score(name) == best)
         .take(5)
         .collect()

@@ -34,6 +34,7 @@ use crate::log;
 use arguments::Command;
 use boson_act::command as act;
 use boson_commands::exit::ExitError;
+use boson_commands::output::Color;
 use boson_look::command as look;
 use boson_plugin_tools::command::{check_settings, compile_plugin, make_component, run_plugin};
 use called::Invocation;
@@ -52,8 +53,11 @@ pub fn run() -> Result<(), ExitError> {
         &arguments.log,
         matches!(arguments.command, Command::Operator(_) | Command::Dns(_)),
     );
-    let color = arguments.color;
-    match arguments.command {
+    run_command(arguments.command, called, arguments.color)
+}
+
+fn run_command(command: Command, called: Invocation, color: Color) -> Result<(), ExitError> {
+    match command {
         Command::Convert(arguments) => convert::run(&arguments, color),
         Command::Diff(arguments) => diff::run(&arguments, color),
         Command::Deploy(arguments) => deploy::run(&arguments, color),

@@ -15,13 +15,14 @@ use boson_commands::output::Color;
 use boson_commands::registries::{self, AuthorityArguments, WithoutTlsArguments};
 use boson_controllers::admission::{self, Way};
 use boson_controllers::{Config, Conversion};
-use boson_pipeline::Stage;
+use boson_pipeline::bundle::Permissions;
 use boson_pipeline::report::Sources;
+use boson_pipeline::{Diagnostic, Stage};
 use boson_plugin_tools::components::RegistryComponents;
 use boson_plugin_tools::loaded::Loaded;
 use boson_plugin_tools::plugin_arguments::{PermissionArguments, PluginArguments};
 use boson_plugin_tools::plugins;
-use boson_plugin_tools::signatures::SignatureArguments;
+use boson_plugin_tools::signatures::{SignatureArguments, Signatures};
 use boson_plugins::{PluginPolicy, PluginSources, PluginUpdates};
 use boson_registry::{Registry, Settings};
 use clap::Args;
@@ -224,16 +225,28 @@ const LEASE_NAME: &str = "boson-operator";
 const SPARE_KEYS: usize = 2;
 
 pub fn run(arguments: &OperatorArguments, color: Color) -> Result<(), ExitError> {
+    let config = config(arguments, color)?;
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+    let ended = runtime.block_on(async {
+        let client = arguments.connection.client().await?;
+        anyhow::Ok(boson_controllers::run(client, config, termination()).await?)
+    });
+    // The result of a conversion that still runs is not needed.
+    runtime.shutdown_background();
+    ended.map_err(|error| {
+        // Into the log, not directly to standard error: collectors expect lines of one format.
+        tracing::error!("{error:#}");
+        ExitError::Input
+    })
+}
+
+/// What the controllers need. From then on, panics are logged.
+fn config(arguments: &OperatorArguments, color: Color) -> Result<Config, ExitError> {
     let mut sources = Sources::default();
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     let budget = Budget::of_many(memory::or_found(arguments.plugins.max_memory), cores);
     let signatures = Arc::new(arguments.signatures.read()?);
-    let loaded = plugins::prepare_within(&budget, &arguments.plugins, &Stage::ALL, &mut sources);
-    let loaded = loaded.and_then(|plugins| {
-        let rules = Loaded::new(plugins, signatures.clone(), Arc::new(Metrics::default()));
-        let rules = rules.map_err(|failure| failure.diagnostic())?;
-        Ok((rules, arguments.allowed.permissions()?))
-    });
+    let loaded = load(arguments, &budget, &signatures, &mut sources);
     let (rules, permissions) = loaded.map_err(|errors| arguments.plugins.failed(&errors, &sources, color))?;
     if arguments.pod_links && arguments.webhook_listen.0.is_none() {
         return Err(anyhow::anyhow!("--pod-links needs the webhook: set --webhook-listen, too").into());
@@ -242,24 +255,12 @@ pub fn run(arguments: &OperatorArguments, color: Color) -> Result<(), ExitError>
         allowed: arguments.registry_allowed.clone(),
         ..registries::settings(&arguments.without_tls, &arguments.authorities)?
     };
-    let hosts = Hosts {
-        allowed: arguments.document_hosts.iter().cloned().collect(),
-        without_tls: arguments.document_hosts_without_tls.iter().cloned().collect(),
-    };
-    let web = WebDocuments::new(hosts, &files::read_all(&arguments.document_ca)?)?;
+    let web = web_documents(arguments)?;
     let registry = Registry::new(arguments.image_cache.clone(), &settings);
-    std::panic::set_hook(Box::new(|panic| {
-        // The panic's message may quote a value.
-        let place = panic.location().map(ToString::to_string).unwrap_or_default();
-        tracing::error!(place, "a defect: the operator panicked");
-    }));
+    log_panics();
     let registry = registry.map_err(|error| exit::refused(&[error], &sources, color))?;
-    let namespaces = match arguments.namespaces.as_slice() {
-        [] => Namespaces::Monitored(arguments.monitored_id.clone()),
-        names => Namespaces::Fixed(names.iter().cloned().collect()),
-    };
-    let config = Config {
-        namespaces,
+    Ok(Config {
+        namespaces: namespaces(arguments),
         election: Election {
             namespace: arguments.operator_namespace.clone(),
             name: LEASE_NAME.to_string(),
@@ -288,19 +289,43 @@ pub fn run(arguments: &OperatorArguments, color: Color) -> Result<(), ExitError>
         },
         signer: arguments.signer_name.clone(),
         admission: admission(arguments),
-    };
-    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
-    let ended = runtime.block_on(async {
-        let client = arguments.connection.client().await?;
-        anyhow::Ok(boson_controllers::run(client, config, termination()).await?)
-    });
-    // The result of a conversion that still runs is not needed.
-    runtime.shutdown_background();
-    ended.map_err(|error| {
-        // Into the log, not directly to standard error: collectors expect lines of one format.
-        tracing::error!("{error:#}");
-        ExitError::Input
     })
+}
+
+/// The rules of the installation, and what they may make.
+fn load(
+    arguments: &OperatorArguments,
+    budget: &Budget,
+    signatures: &Arc<Signatures>,
+    sources: &mut Sources,
+) -> Result<(Loaded, Permissions), Vec<Diagnostic>> {
+    let plugins = plugins::prepare_within(budget, &arguments.plugins, &Stage::ALL, sources)?;
+    let rules = Loaded::new(plugins, signatures.clone(), Arc::new(Metrics::default()));
+    let rules = rules.map_err(|failure| failure.diagnostic())?;
+    Ok((rules, arguments.allowed.permissions()?))
+}
+
+fn web_documents(arguments: &OperatorArguments) -> anyhow::Result<WebDocuments> {
+    let hosts = Hosts {
+        allowed: arguments.document_hosts.iter().cloned().collect(),
+        without_tls: arguments.document_hosts_without_tls.iter().cloned().collect(),
+    };
+    WebDocuments::new(hosts, &files::read_all(&arguments.document_ca)?)
+}
+
+fn log_panics() {
+    std::panic::set_hook(Box::new(|panic| {
+        // The panic's message may quote a value.
+        let place = panic.location().map(ToString::to_string).unwrap_or_default();
+        tracing::error!(place, "a defect: the operator panicked");
+    }));
+}
+
+fn namespaces(arguments: &OperatorArguments) -> Namespaces {
+    match arguments.namespaces.as_slice() {
+        [] => Namespaces::Monitored(arguments.monitored_id.clone()),
+        names => Namespaces::Fixed(names.iter().cloned().collect()),
+    }
 }
 
 /// How deployments are reviewed.

@@ -116,7 +116,12 @@ fn table(deployment: &BoshDeployment, asked: &[QuarksSecret], secrets: &[ObjectM
             None => {}
         }
     }
-    let mut all: Vec<(String, Variable)> = all.into_iter().collect();
+    table_of(all)
+}
+
+/// `variables`: by Secret.
+fn table_of(variables: BTreeMap<String, Variable>) -> Table {
+    let mut all: Vec<(String, Variable)> = variables.into_iter().collect();
     all.sort_by(|(_, a), (_, b)| a.name.cmp(&b.name));
     let row = |(secret, one): (String, Variable)| {
         let source = match one.source {

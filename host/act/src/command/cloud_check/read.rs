@@ -1,6 +1,6 @@
 //! Reads what a check needs. What a user may not read is left out, with a note.
 
-use super::scan::Snapshot;
+use super::scan::{OwnObject, Snapshot};
 use crate::nodes;
 use boson_api::QuarksStatefulSet;
 use boson_cluster::client::{Error, ErrorKind, Kind};
@@ -22,12 +22,19 @@ pub async fn read(access: &Access, found: &Found) -> anyhow::Result<Snapshot> {
     let pods = access.list(&instances::pods(&found.selector)).await?;
     let instances = Instance::among(&found.deployment, &groups, pods);
     let nodes = unless_forbidden(access, nodes::read(access, &instances).await, &mut notes)?;
-    let of_group = |one: &QuarksStatefulSet| (API_VERSION, "QuarksStatefulSet", one.metadata.clone());
-    let mut objects: Vec<(&'static str, &'static str, ObjectMeta)> = groups.iter().map(of_group).collect();
+    let own_object = |api_version, kind| {
+        move |metadata: ObjectMeta| OwnObject {
+            api_version,
+            kind,
+            metadata,
+        }
+    };
+    let of_groups = groups.iter().map(|one| one.metadata.clone());
+    let mut objects: Vec<OwnObject> = of_groups.map(own_object(API_VERSION, "QuarksStatefulSet")).collect();
     let sets = metadata::<StatefulSet>(access, &found.selector, &mut notes).await?;
-    objects.extend(sets.into_iter().flatten().map(|one| ("apps/v1", "StatefulSet", one)));
+    objects.extend(sets.into_iter().flatten().map(own_object("apps/v1", "StatefulSet")));
     let services = metadata::<Service>(access, &found.selector, &mut notes).await?;
-    objects.extend(services.into_iter().flatten().map(|one| ("v1", "Service", one)));
+    objects.extend(services.into_iter().flatten().map(own_object("v1", "Service")));
     Ok(Snapshot {
         claims: access.list::<PersistentVolumeClaim>("").await?,
         secrets: names(metadata::<Secret>(access, "", &mut notes).await?),

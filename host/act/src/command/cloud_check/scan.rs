@@ -28,10 +28,18 @@ pub struct Snapshot {
     /// Names of Secrets and of ConfigMaps; none: they may not be listed.
     pub secrets: Option<BTreeSet<String>>,
     pub config_maps: Option<BTreeSet<String>>,
-    /// Objects of the operator: their apiVersion and kind, and metadata.
-    pub objects: Vec<(&'static str, &'static str, ObjectMeta)>,
+    /// Objects of the operator.
+    pub objects: Vec<OwnObject>,
     /// What was not checked, and why.
     pub notes: Vec<String>,
+}
+
+/// An object of the operator.
+pub struct OwnObject {
+    /// `apps/v1`
+    pub api_version: &'static str,
+    pub kind: &'static str,
+    pub metadata: ObjectMeta,
 }
 
 /// The problems of a deployment, those of instances first.
@@ -199,7 +207,12 @@ fn collect_references(value: &Value, all: &mut BTreeSet<(&'static str, String)>)
 
 /// Objects of the operator with fields of others.
 fn changed_objects(seen: &Snapshot) -> Vec<Problem> {
-    let problem = |(api_version, kind, metadata): &(&str, &str, ObjectMeta)| {
+    let problem = |object: &OwnObject| {
+        let OwnObject {
+            api_version,
+            kind,
+            metadata,
+        } = object;
         let fields = foreign::fields(metadata);
         let (name, resource_version) = (metadata.name.as_deref()?, metadata.resource_version.as_deref()?);
         let texts = fields.iter().map(|(manager, fields)| {
@@ -362,7 +375,11 @@ mod tests {
         let metadata = json!({"name": "d-web", "namespace": "n", "resourceVersion": "7",
             "managedFields": [fields("boson-deployment", "f:ports"), fields("kubectl-edit", "f:externalName")]});
         let seen = Snapshot {
-            objects: vec![("v1", "Service", from_value(metadata).unwrap())],
+            objects: vec![OwnObject {
+                api_version: "v1",
+                kind: "Service",
+                metadata: from_value(metadata).unwrap(),
+            }],
             ..Snapshot::default()
         };
         let wanted = ["changed_object: Service 'd-web' was changed: spec.externalName by 'kubectl-edit'."];

@@ -25,10 +25,18 @@ pub enum State {
     Unused,
 }
 
+/// A variable in the table.
+struct Row {
+    variable: Variable,
+    /// Its Secret; empty if it is not imported.
+    secret: String,
+    state: State,
+}
+
 /// What to write.
 #[derive(Default)]
 pub struct Plan {
-    rows: Vec<(Variable, String, State)>,
+    rows: Vec<Row>,
     pub new: Vec<Secret>,
     /// Existing Secrets with the imported values.
     pub changed: Vec<Secret>,
@@ -65,24 +73,29 @@ impl Plan {
                     State::Differs
                 }
             };
-            let rows = draft.variables.into_iter();
-            plan.rows.extend(rows.map(|variable| (variable, name.clone(), state)));
+            plan.rows.extend(draft.variables.into_iter().map(|variable| Row {
+                variable,
+                secret: name.clone(),
+                state,
+            }));
         }
-        plan.rows.sort_by(|(a, ..), (b, ..)| a.cmp(b));
-        let unused = drafts.unused.into_iter();
-        plan.rows
-            .extend(unused.map(|variable| (variable, String::new(), State::Unused)));
+        plan.rows.sort_by(|a, b| a.variable.cmp(&b.variable));
+        plan.rows.extend(drafts.unused.into_iter().map(|variable| Row {
+            variable,
+            secret: String::new(),
+            state: State::Unused,
+        }));
         plan
     }
 
     pub fn table(&self) -> Table {
-        let row = |(variable, secret, state): &(Variable, String, State)| {
-            let Variable { name, kind } = variable;
+        let row = |row: &Row| {
+            let Variable { name, kind } = &row.variable;
             vec![
                 name.as_str().into(),
                 kind.as_str().into(),
-                secret.as_str().into(),
-                state.cell(),
+                row.secret.as_str().into(),
+                row.state.cell(),
             ]
         };
         Table::new("variables", &HEADER, self.rows.iter().map(row).collect())
@@ -142,7 +155,7 @@ mod tests {
             kind: "password".into(),
         });
         let plan = Plan::of(wanted, &existing);
-        let states: Vec<State> = plan.rows.iter().map(|(.., state)| *state).collect();
+        let states: Vec<State> = plan.rows.iter().map(|row| row.state).collect();
         assert_eq!(states, [State::Same, State::Differs, State::New, State::Unused]);
         assert_eq!((plan.new.len(), plan.changed.len()), (1, 1));
         let metadata = &plan.changed[0].metadata;
@@ -155,8 +168,8 @@ mod tests {
     fn json_is_another_value_than_its_text() {
         let existing = BTreeMap::from([existing("d.var-implicit-port", json!({"value": "ODA="}))]);
         let plan = Plan::of(drafted("port: 80\n"), &existing);
-        assert_eq!(plan.rows[0].2, State::Differs);
+        assert_eq!(plan.rows[0].state, State::Differs);
         let again = BTreeMap::from([("d.var-implicit-port".to_string(), plan.changed[0].clone())]);
-        assert_eq!(Plan::of(drafted("port: 80\n"), &again).rows[0].2, State::Same);
+        assert_eq!(Plan::of(drafted("port: 80\n"), &again).rows[0].state, State::Same);
     }
 }

@@ -89,8 +89,7 @@ pub async fn write(
     if with_pods.is_empty() {
         bail!("no selected instance has a pod");
     }
-    let failed = || format!("cannot write to '{}'", directory.display());
-    let file = NamedTempFile::new_in(directory).with_context(failed)?;
+    let file = NamedTempFile::new_in(directory).with_context(|| write_error(directory))?;
     let mut target = Builder::new(GzEncoder::new(file, Compression::default()));
     let named: Vec<(&Instance, String)> = with_pods.iter().copied().zip(folders(&with_pods)).collect();
     let each = named.iter().map(async |(instance, folder)| {
@@ -120,15 +119,24 @@ pub async fn write(
         }
         output::complain(&format!("error: {error:#}\n"));
     }
-    let time = Timestamp::now().strftime("%Y%m%d-%H%M%S-%N");
-    let path = directory.join(format!("{name}-{time}.tgz"));
-    let file = target.into_inner()?.finish()?;
-    file.persist_noclobber(&path).with_context(failed)?;
-    output::print(&format!("{}\n", path.display()))?;
+    publish(target, directory, name)?;
     if !failures.is_empty() {
         bail!("the archive lacks logs of {}", failures.join(", "));
     }
     Ok(())
+}
+
+/// Gives the archive its name, and prints its path.
+fn publish(target: Target, directory: &Path, name: &str) -> anyhow::Result<()> {
+    let time = Timestamp::now().strftime("%Y%m%d-%H%M%S-%N");
+    let path = directory.join(format!("{name}-{time}.tgz"));
+    let file = target.into_inner()?.finish()?;
+    file.persist_noclobber(&path).with_context(|| write_error(directory))?;
+    Ok(output::print(&format!("{}\n", path.display()))?)
+}
+
+fn write_error(directory: &Path) -> String {
+    format!("cannot write to '{}'", directory.display())
 }
 
 /// What was read before a failure stays.
@@ -142,8 +150,8 @@ async fn fetch(
     let Some(pod) = &instance.pod else { return Ok(()) };
     let pod_name = instance.pod_name();
     for one in pods::containers(pod).filter(|one| filter.has_container(one)) {
-        let (has_log, has_previous) = containers::has_logs(pod, &one.name);
-        for (previous, wanted, ending) in [(false, has_log, "log"), (true, has_previous, "previous.log")] {
+        let logs = containers::available_logs(pod, &one.name);
+        for (previous, wanted, ending) in [(false, logs.current, "log"), (true, logs.previous, "previous.log")] {
             if wanted {
                 let container = access.container(&pod_name, &one.name);
                 let name = format!("containers/{}.{ending}", one.name);

@@ -124,23 +124,8 @@ async fn run_group(
     errand: Errand,
     arguments: &RunErrandArguments,
 ) -> anyhow::Result<Results> {
-    let all = &arguments.instances;
-    if !all.is_empty() && !all.iter().any(|one| one.selects_errand(&errand.group)) {
-        let asked: Vec<String> = all.iter().map(ToString::to_string).collect();
-        bail!(
-            "--instance {} selects no instance of errand '{}': it has '{}'",
-            asked.join(", "),
-            arguments.errand,
-            errand.instance()
-        );
-    }
-    let directory = arguments.download_logs.then(|| {
-        let deployment = found.names.deployment();
-        let time = Timestamp::now().strftime("%Y%m%d-%H%M%S");
-        arguments
-            .logs_dir
-            .join(format!("{deployment}.{}.0-{time}", errand.group))
-    });
+    arguments.ensure_selected(&errand)?;
+    let directory = arguments.logs_directory(found, &errand);
     let logs = Logs::new(directory.clone(), errand.containers.len() > 1);
     let logs = Arc::new(Mutex::new(logs));
     let mut run = Run {
@@ -197,18 +182,7 @@ async fn run_job(
 ) -> anyhow::Result<Results> {
     let job = &arguments.errand;
     let instances = Instance::all(&access, found).await?;
-    let mut selected = Vec::new();
-    for one in &arguments.instances {
-        for instance in one.of(&instances)? {
-            if !selected.contains(&instance) {
-                selected.push(instance);
-            }
-        }
-    }
-    if arguments.instances.is_empty() {
-        selected = instances;
-    }
-    let places = Place::of(&one_each(selected), job)?;
+    let places = Place::of(&one_each(arguments.select(instances)?), job)?;
     if places.is_empty() {
         let known = if known.is_empty() {
             "none".to_string()
@@ -244,6 +218,49 @@ async fn run_job(
     let failure = why.or_else(|| failure(job, &ran, None));
     let table = table(&ran, arguments.table.are_for_person());
     Ok(Results { table, failure })
+}
+
+// === impl RunErrandArguments ===
+
+impl RunErrandArguments {
+    /// Fails if `--instance` does not select the only instance of this errand.
+    fn ensure_selected(&self, errand: &Errand) -> anyhow::Result<()> {
+        let all = &self.instances;
+        if !all.is_empty() && !all.iter().any(|one| one.selects_errand(&errand.group)) {
+            let asked: Vec<String> = all.iter().map(ToString::to_string).collect();
+            bail!(
+                "--instance {} selects no instance of errand '{}': it has '{}'",
+                asked.join(", "),
+                self.errand,
+                errand.instance()
+            );
+        }
+        Ok(())
+    }
+
+    /// Those that `--instance` selects, each once; without the option, all.
+    fn select(&self, instances: Vec<Instance>) -> anyhow::Result<Vec<Instance>> {
+        if self.instances.is_empty() {
+            return Ok(instances);
+        }
+        let mut selected = Vec::new();
+        for one in &self.instances {
+            for instance in one.of(&instances)? {
+                if !selected.contains(&instance) {
+                    selected.push(instance);
+                }
+            }
+        }
+        Ok(selected)
+    }
+
+    /// The directory for the logs of an errand; none without `--download-logs`.
+    fn logs_directory(&self, found: &Found, errand: &Errand) -> Option<PathBuf> {
+        let deployment = found.names.deployment();
+        let time = Timestamp::now().strftime("%Y%m%d-%H%M%S");
+        let directory = self.logs_dir.join(format!("{deployment}.{}.0-{time}", errand.group));
+        self.download_logs.then_some(directory)
+    }
 }
 
 /// Said after Ctrl-C.

@@ -11,7 +11,7 @@ use boson_commands::memory;
 use boson_commands::output::Progress;
 use boson_document::{Tree, go};
 use boson_pipeline::blame::{self, Blame, Question};
-use boson_pipeline::bundle::owner;
+use boson_pipeline::bundle::{Permissions, owner};
 use boson_pipeline::convert::codes as convert_codes;
 use boson_pipeline::convert::instance_files::GroupFiles;
 use boson_pipeline::convert::{self, Conversion, Inputs};
@@ -69,6 +69,23 @@ struct Context<'a> {
     natives: Vec<Document>,
 }
 
+/// What was read.
+struct Gathered<'a> {
+    context: Context<'a>,
+    read: Read,
+    configs: Configs,
+}
+
+/// What the steps after the variables need.
+struct Interpolated {
+    deployment: Deployment,
+    /// The manifest with its placeholders.
+    document: Tree,
+    manifest: Manifest,
+    external: External,
+    permissions: Permissions,
+}
+
 /// Converts. Warnings are added to `warnings`. What plugins have printed is logged, also if the conversion fails.
 ///
 /// # Errors
@@ -81,7 +98,7 @@ pub fn convert(
     progress: &Progress,
 ) -> Result<Done, Vec<Diagnostic>> {
     let mut secrets = Secrets::default();
-    let done = converted(arguments, watching, sources, warnings, progress, &mut secrets);
+    let done = run_steps(arguments, watching, sources, warnings, progress, &mut secrets);
     if let Some(printed) = &arguments.plugins.printed {
         printed.log(&secrets, sources);
     }
@@ -89,7 +106,7 @@ pub fn convert(
 }
 
 /// `secrets`: gets what is known to be secret, also if the conversion fails.
-fn converted(
+fn run_steps(
     arguments: &ConvertArguments,
     watching: Watching<'_>,
     sources: &mut Sources,
@@ -99,7 +116,11 @@ fn converted(
 ) -> Result<Done, Vec<Diagnostic>> {
     let permissions = arguments.allowed.permissions()?;
     progress.say("reading releases");
-    let (mut context, read, configs) = gather(arguments, watching, sources, progress)?;
+    let Gathered {
+        mut context,
+        read,
+        configs,
+    } = gather(arguments, watching, sources, progress)?;
     warnings.extend(context.releases.iter().flat_map(|release| release.warnings.clone()));
     warnings.extend(render_warning(arguments));
     context.plugins = prepare_plugins(context.plugins, arguments, &read, watching);
@@ -119,44 +140,14 @@ fn converted(
     warnings.extend(reported);
     manifest.hide(external::secrets(&external));
     secrets.add(external::secrets(&external));
-    let inputs = Inputs {
-        deployment: &deployment,
-        manifest: manifest.named(),
-        without_values: &document,
-        variables: &manifest.variables,
-        values: &manifest.values,
-        releases: &context.releases,
-        external: &external,
-        filter: Filter {
-            secrets: &manifest.secrets,
-            sources,
-        },
-        target: arguments.target.into(),
-        permissions: &permissions,
-        threads: match arguments.record {
-            // Calls are numbered in their order.
-            Some(_) => 1,
-            None => std::thread::available_parallelism().map_or(1, usize::from),
-        },
+    let interpolated = Interpolated {
+        deployment,
+        document,
+        manifest,
+        external,
+        permissions,
     };
-    let (conversion, blames) = context.objects(&inputs, progress);
-    let rendered = conversion.rendered.into_iter();
-    rendered.for_each(|document| sources.add_document(document, true));
-    let mut diagnostics = manifest.secrets.scrub(conversion.diagnostics, sources);
-    let objects = match conversion.result {
-        Ok(objects) => objects,
-        Err(convert::ConversionError) => return Err(diagnostics),
-    };
-    warnings.append(&mut diagnostics);
-    Ok(Done {
-        deployment: owner(&deployment),
-        objects,
-        files: conversion.files,
-        manifest: document,
-        values: manifest.values,
-        secrets: manifest.secrets,
-        blames: blames?,
-    })
+    context.finish(interpolated, sources, warnings, progress)
 }
 
 /// Reads everything before anything fails, so that all missing inputs are reported at once.
@@ -165,7 +156,7 @@ fn gather<'a>(
     watching: Watching<'a>,
     sources: &mut Sources,
     progress: &Progress,
-) -> Result<(Context<'a>, Read, Configs), Vec<Diagnostic>> {
+) -> Result<Gathered<'a>, Vec<Diagnostic>> {
     let plugins = plugins::prepare(&arguments.plugins, &Stage::ALL, sources);
     let most = memory::or_found(arguments.plugins.max_memory) / RELEASES_DIVISOR;
     let releases = releases::read(
@@ -187,7 +178,7 @@ fn gather<'a>(
         releases,
         natives,
     };
-    Ok((context, read, configs))
+    Ok(Gathered { context, read, configs })
 }
 
 /// The plugins, with who calls them, and what records the calls.
@@ -333,7 +324,54 @@ impl Context<'_> {
         })
     }
 
-    /// The steps after the variables.
+    /// The steps after the variables, and their results.
+    fn finish(
+        &self,
+        interpolated: Interpolated,
+        sources: &mut Sources,
+        warnings: &mut Vec<Diagnostic>,
+        progress: &Progress,
+    ) -> Result<Done, Vec<Diagnostic>> {
+        let manifest = interpolated.manifest;
+        let inputs = Inputs {
+            deployment: &interpolated.deployment,
+            manifest: manifest.named(),
+            without_values: &interpolated.document,
+            variables: &manifest.variables,
+            values: &manifest.values,
+            releases: &self.releases,
+            external: &interpolated.external,
+            filter: Filter {
+                secrets: &manifest.secrets,
+                sources,
+            },
+            target: self.arguments.target.into(),
+            permissions: &interpolated.permissions,
+            threads: match self.arguments.record {
+                // Calls are numbered in their order.
+                Some(_) => 1,
+                None => std::thread::available_parallelism().map_or(1, usize::from),
+            },
+        };
+        let (conversion, blames) = self.objects(&inputs, progress);
+        let rendered = conversion.rendered.into_iter();
+        rendered.for_each(|document| sources.add_document(document, true));
+        let mut diagnostics = manifest.secrets.scrub(conversion.diagnostics, sources);
+        let Ok(objects) = conversion.result else {
+            return Err(diagnostics);
+        };
+        warnings.append(&mut diagnostics);
+        Ok(Done {
+            deployment: owner(&interpolated.deployment),
+            objects,
+            files: conversion.files,
+            manifest: interpolated.document,
+            values: manifest.values,
+            secrets: manifest.secrets,
+            blames: blames?,
+        })
+    }
+
     fn objects(&self, inputs: &Inputs<'_>, progress: &Progress) -> (Conversion, Result<Vec<Blame>, Box<Diagnostic>>) {
         let say = |what: &str| progress.say(what);
         match self.watching {
@@ -365,7 +403,7 @@ pub fn merged(
     sources: &mut Sources,
     warnings: &mut Vec<Diagnostic>,
 ) -> Result<Tree, Vec<Diagnostic>> {
-    let (context, read, configs) = gather(arguments, Watching::Nothing, sources, &Progress::start())?;
+    let Gathered { context, read, configs } = gather(arguments, Watching::Nothing, sources, &Progress::start())?;
     let mut document = read.merge(&context.plugins, &configs, arguments.name.as_deref(), sources, warnings)?;
     convert::resolve_latest(read.name(), &mut document, &context.releases);
     Ok(document)

@@ -173,30 +173,26 @@ fn files(
             Err(some) => reported.extend(some),
         }
     }
-    let mut failed = Vec::new();
-    for (_, Instance { job, filled, .. }) in &filled {
-        reported.extend(filled.diagnostics.iter().cloned());
-        if filled.failed() {
-            let errors = filled.diagnostics.iter().filter(|one| one.is_error()).collect();
-            failed.push(JobErrors { job, errors });
-        }
-    }
-    if !failed.is_empty() {
-        reported.push(collected::note_of_group(&collected::group(pod.group, &failed)));
-    }
+    reported.extend(template_diagnostics(pod, &filled));
     let mut described = Vec::new();
     for (tree, one) in filled.iter().filter(|(_, one)| !one.filled.failed()) {
         match processes::description(&one.job, &one.filled, one.monit.as_deref(), sources) {
-            Ok((name, bpm)) => described.push((*tree, one, name, bpm)),
+            Ok((name, bpm)) => described.push(Described {
+                tree,
+                instance: one,
+                name,
+                bpm,
+            }),
             Err(errors) => reported.extend(errors),
         }
     }
     if let Err(errors) = apply_operations(arguments, plugins, pod, &mut described) {
         reported.extend(errors);
     }
-    for (tree, one, name, bpm) in described {
-        match processes::of_job(tree, &one.job, &name, &bpm, &one.context, &arguments.ip) {
-            Ok(text) => rendered.written.jobs.push((one.job.name.clone(), text)),
+    for one in described {
+        let Instance { job, context, .. } = one.instance;
+        match processes::of_job(one.tree, job, &one.name, &one.bpm, context, &arguments.ip) {
+            Ok(text) => rendered.written.jobs.push((job.name.clone(), text)),
             Err(errors) => reported.extend(errors),
         }
     }
@@ -210,17 +206,33 @@ fn files(
     Ok(Rendered { reported, ..rendered })
 }
 
+/// What the templates have reported, with the errors of all jobs as BOSH prints them.
+fn template_diagnostics(pod: &Pod<'_>, filled: &[(&Tree, Instance)]) -> Vec<Diagnostic> {
+    let (mut reported, mut failed) = (Vec::new(), Vec::new());
+    for (_, Instance { job, filled, .. }) in filled {
+        reported.extend(filled.diagnostics.iter().cloned());
+        if filled.failed() {
+            let errors = filled.diagnostics.iter().filter(|one| one.is_error()).collect();
+            failed.push(JobErrors { job, errors });
+        }
+    }
+    if !failed.is_empty() {
+        reported.push(collected::note_of_group(&collected::group(pod.group, &failed)));
+    }
+    reported
+}
+
 /// Applies the group's operations on bpm.yml, as the conversion did, to what was rendered here.
 fn apply_operations(
     arguments: &TemplateRenderArguments,
     plugins: &Plugins,
     pod: &Pod<'_>,
-    described: &mut [(&Tree, &Instance, String, Tree)],
+    described: &mut [Described<'_>],
 ) -> Result<(), Vec<Diagnostic>> {
     let name = boson_commands::files::name(&arguments.manifest);
-    let with_file = described.iter().filter(|(_, _, name, _)| !name.is_empty());
+    let with_file = described.iter().filter(|one| !one.name.is_empty());
     let configs: Tree = with_file
-        .map(|(_, one, _, bpm)| (one.job.name.clone(), bpm.clone()))
+        .map(|one| (one.instance.job.name.clone(), one.bpm.clone()))
         .collect();
     let changed = pre_render_ops::in_pod(plugins, pod.group, pod.manifest, &configs, &name);
     let changed = changed.map_err(|mut errors| {
@@ -228,12 +240,22 @@ fn apply_operations(
         pre_render_ops::in_manifest(&mut errors, stage::Named { name: &name, tree });
         errors
     })?;
-    for (_, one, _, bpm) in described.iter_mut().filter(|(_, _, name, _)| !name.is_empty()) {
-        if let Some(now) = changed.as_ref().and_then(|configs| configs.get(&one.job.name)) {
-            *bpm = now.clone();
+    for one in described.iter_mut().filter(|one| !one.name.is_empty()) {
+        if let Some(now) = changed.as_ref().and_then(|configs| configs.get(&one.instance.job.name)) {
+            one.bpm = now.clone();
         }
     }
     Ok(())
+}
+
+/// A job on this pod, with the description of its processes.
+struct Described<'a> {
+    /// Of the resolved group.
+    tree: &'a Tree,
+    instance: &'a Instance,
+    /// Of the description; empty without a file.
+    name: String,
+    bpm: Tree,
 }
 
 /// A job on this pod.

@@ -84,8 +84,8 @@ async fn wait(arguments: &WaitArguments, color: Color) -> Result<(), ExitError> 
 
 async fn is_available(arguments: &WaitArguments, name: &str, group: &mut Group) -> bool {
     if let Some(first) = &arguments.first_instance {
-        let answers = Answers::of(name, first, arguments.dns.as_deref().zip(arguments.healthy.as_deref()));
-        let verdict = group.verdict(&answers.await, Instant::now());
+        let answers = Answers::of(name, first, arguments).await;
+        let verdict = group.verdict(&answers, Instant::now());
         if verdict == Verdict::NoInstances {
             output::complain(&format!(
                 "not waiting for '{name}': its instance group has no instances\n"
@@ -122,17 +122,17 @@ struct Answers {
 // === impl Answers ===
 
 impl Answers {
-    async fn of(service: &str, first: &str, dns: Option<(&str, &str)>) -> Self {
+    async fn of(service: &str, first: &str, arguments: &WaitArguments) -> Self {
         let cluster = std::fs::read_to_string(RESOLV_CONF_PATH).unwrap_or_default();
         let cluster = resolv_conf::servers(&cluster)
             .first()
             .map(|ip| SocketAddr::from((*ip, DNS_PORT)));
-        let ready = match dns {
-            None => None,
-            Some((server, query)) => {
+        let ready = match (&arguments.dns, &arguments.healthy) {
+            (Some(server), Some(query)) => {
                 let server = timeout(ATTEMPT_TIMEOUT, resolve(server)).await.ok().flatten();
                 Some(ask(server, query).await)
             }
+            _ => None,
         };
         Self {
             service: ask(cluster, service).await,

@@ -37,7 +37,11 @@ pub struct Layout {
 }
 
 /// An arrow, as positions of nodes.
-pub type Arrow = (usize, usize);
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Arrow {
+    pub from: usize,
+    pub to: usize,
+}
 
 /// Nodes, and places where arrows pass.
 struct Columns {
@@ -62,10 +66,10 @@ impl Layout {
 /// The column of each node: one more than the columns of those before it. In a circle, an arrow leads back.
 fn ranks(count: usize, arrows: &[Arrow]) -> Vec<usize> {
     let (mut rank, mut waits_for, mut after) = (vec![0; count], vec![0_usize; count], vec![Vec::new(); count]);
-    let others: BTreeSet<&Arrow> = arrows.iter().filter(|(from, to)| from != to).collect();
-    for (from, to) in others {
-        waits_for[*to] += 1;
-        after[*from].push(*to);
+    let others: BTreeSet<&Arrow> = arrows.iter().filter(|arrow| arrow.from != arrow.to).collect();
+    for arrow in others {
+        waits_for[arrow.to] += 1;
+        after[arrow.from].push(arrow.to);
     }
     let mut left: BTreeSet<usize> = (0..count).collect();
     while let Some(first) = left.first().copied() {
@@ -101,7 +105,7 @@ impl Columns {
         for (node, column) in rank.iter().enumerate() {
             columns.all[*column].push(node);
         }
-        for (from, to) in arrows {
+        for Arrow { from, to } in arrows {
             let (left, right) = if rank[*from] <= rank[*to] {
                 (*from, *to)
             } else {
@@ -179,7 +183,7 @@ impl Columns {
             x: corners[item].x + if is_right { size(item).width } else { 0 },
             y: corners[item].y + size(item).height / 2,
         };
-        let route = |(chain, (from, _)): (&Vec<usize>, &Arrow)| {
+        let route = |(chain, arrow): (&Vec<usize>, &Arrow)| {
             let (Some(first), Some(last)) = (chain.first(), chain.last()) else {
                 return Vec::new();
             };
@@ -189,7 +193,7 @@ impl Columns {
             let passed = chain[1..chain.len() - 1].iter().map(|item| edge(*item, false));
             let mut points: Vec<Point> = [edge(*first, true)].into_iter().chain(passed).collect();
             points.push(edge(*last, false));
-            if from != first {
+            if arrow.from != *first {
                 points.reverse();
             }
             points
@@ -214,11 +218,15 @@ mod tests {
 
     const NODE: Size = Size { width: 80, height: 40 };
 
+    fn arrows<const N: usize>(ends: [(usize, usize); N]) -> [Arrow; N] {
+        ends.map(|(from, to)| Arrow { from, to })
+    }
+
     #[test]
     fn arrows_lead_to_the_right_but_for_one_of_a_circle() {
-        assert_eq!(ranks(4, &[(0, 1), (1, 2), (0, 2), (3, 2)]), [0, 1, 2, 0]);
-        assert_eq!(ranks(3, &[(0, 1), (1, 2), (2, 0), (1, 1)]), [0, 1, 2]);
-        let layout = Layout::of(&[NODE; 3], &[(0, 1), (1, 2), (2, 0), (1, 1)]);
+        assert_eq!(ranks(4, &arrows([(0, 1), (1, 2), (0, 2), (3, 2)])), [0, 1, 2, 0]);
+        assert_eq!(ranks(3, &arrows([(0, 1), (1, 2), (2, 0), (1, 1)])), [0, 1, 2]);
+        let layout = Layout::of(&[NODE; 3], &arrows([(0, 1), (1, 2), (2, 0), (1, 1)]));
         let back = &layout.arrows[2];
         assert!(back.first().unwrap().x > back.last().unwrap().x, "{back:?}");
         assert_eq!(layout.arrows[3], []);
@@ -226,7 +234,7 @@ mod tests {
 
     #[test]
     fn connected_nodes_are_beside_each_other() {
-        let layout = Layout::of(&[NODE; 4], &[(0, 3), (1, 2)]);
+        let layout = Layout::of(&[NODE; 4], &arrows([(0, 3), (1, 2)]));
         assert!(layout.nodes[3].y < layout.nodes[2].y, "{layout:?}");
     }
 
@@ -239,7 +247,8 @@ mod tests {
         };
         for _ in 0..200 {
             let count = 1 + next(12);
-            let arrows: Vec<Arrow> = (0..next(30)).map(|_| (next(count), next(count))).collect();
+            let ends = (0..next(30)).map(|_| (next(count), next(count)));
+            let arrows: Vec<Arrow> = ends.map(|(from, to)| Arrow { from, to }).collect();
             let layout = Layout::of(&vec![NODE; count], &arrows);
             assert_eq!(layout.arrows.len(), arrows.len());
             for (at, one) in layout.nodes.iter().enumerate() {

@@ -26,9 +26,9 @@ pub fn of(graph: &Graph) -> String {
     let (arrows, lines) = arrows(graph);
     let layout = Layout::of(&sizes, &arrows);
     let mut body = String::new();
-    for ((line, points), (node, _)) in lines.iter().zip(&layout.arrows).zip(&arrows) {
+    for ((line, points), arrow) in lines.iter().zip(&layout.arrows).zip(&arrows) {
         if points.is_empty() {
-            line.draw(&own_loop(layout.nodes[*node], sizes[*node]), &mut body);
+            line.draw(&own_loop(layout.nodes[arrow.from], sizes[arrow.from]), &mut body);
         } else {
             line.draw(points, &mut body);
         }
@@ -70,7 +70,8 @@ fn arrows(graph: &Graph) -> (Vec<Arrow>, Vec<Line>) {
     let mut all: BTreeMap<Arrow, Line> = BTreeMap::new();
     for (edge, change) in &graph.edges {
         if let (Some(from), Some(to)) = (positions.get(&edge.from), positions.get(&edge.to)) {
-            let line = all.entry((*from, *to)).or_default();
+            let arrow = Arrow { from: *from, to: *to };
+            let line = all.entry(arrow).or_default();
             line.labels.push((clean::line(&edge.label), *change));
         }
     }
