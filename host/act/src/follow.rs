@@ -7,7 +7,7 @@ use boson_api::{BoshDeployment, Condition, ConditionStatus, QuarksStatefulSet, i
 use boson_cluster::client::{Error, ErrorKind};
 use boson_commands::exit::ExitError;
 use boson_commands::output;
-use boson_look::access::{Access, forbidden};
+use boson_look::access::{Access, forbidden_message};
 use boson_look::instances::{self, Instance};
 use boson_look::state::State as InstanceState;
 use boson_manifest::labels;
@@ -127,7 +127,7 @@ impl Following<'_> {
                     }
                     last = state.summary;
                 }
-                Err(error) if error.is_lasting() => return Err(self.access.explained(error)),
+                Err(error) if error.is_lasting() => return Err(self.access.explain(error)),
                 // The API server may answer again.
                 Err(error) => display.note("", &error.to_string()),
             }
@@ -153,7 +153,7 @@ impl Following<'_> {
                 Ok(found) => groups = found,
                 Err(error) if error.kind == ErrorKind::Forbidden && self.scope == Scope::Deployment => {
                     *may_list = false;
-                    let why = forbidden(&error, namespace);
+                    let why = forbidden_message(&error, namespace);
                     output::complain(&format!("instance groups are not shown: {why}\n"));
                 }
                 Err(error) => return Err(error),

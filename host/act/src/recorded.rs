@@ -22,6 +22,6 @@ pub async fn write(access: &Access, event: RecordedEvent) -> anyhow::Result<()> 
             ));
             Ok(())
         }
-        Err(error) => Err(access.explained(error)),
+        Err(error) => Err(access.explain(error)),
     }
 }

@@ -47,7 +47,7 @@ pub async fn start(
 /// The error for the user. The container is named, because that is what the message of the server is about.
 pub fn explain(access: &Access, container: Container<'_>, error: Error) -> anyhow::Error {
     match error.kind {
-        ErrorKind::Forbidden => access.explained(error),
+        ErrorKind::Forbidden => access.explain(error),
         kind => anyhow!("container '{}' of pod '{}': {kind}", container.name, container.pod),
     }
 }

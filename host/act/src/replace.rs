@@ -29,7 +29,7 @@ pub async fn replace_now(access: &Access, found: &Found, instances: &[Instance],
         // Whatever it has reported since it was read.
         pod.metadata.resource_version = None;
         match access.cluster.delete(&pod).await {
-            Err(error) if !error.is_race() => return Err(access.explained(error)),
+            Err(error) if !error.is_race() => return Err(access.explain(error)),
             // A race: it has been replaced already.
             _ => {}
         }

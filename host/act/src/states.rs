@@ -116,7 +116,7 @@ pub async fn merge(
         match access.cluster.merge(manager, &found, members).await {
             Ok(written) => return Ok(written),
             Err(error) if error.kind == ErrorKind::Conflict => {}
-            Err(error) => return Err(access.explained(error)),
+            Err(error) => return Err(access.explain(error)),
         }
     }
     bail!("the BOSHDeployment changes all the time: try again")

@@ -153,9 +153,9 @@ impl Access {
     /// A call of the API server, with the error for the user of a command.
     ///
     /// # Errors
-    /// It fails: see [`Access::explained`].
+    /// It fails: see [`Access::explain`].
     pub async fn call<T>(&self, call: impl Future<Output = Result<T, Error>>) -> anyhow::Result<T> {
-        call.await.map_err(|error| self.explained(error))
+        call.await.map_err(|error| self.explain(error))
     }
 
     /// A container of a pod of the namespace.
@@ -174,17 +174,37 @@ impl Access {
         review.ok()?.status?.user_info?.username
     }
 
+    /// What a call has found. Without the permission for it, none, and a note that begins with `what`.
+    ///
+    /// # Errors
+    /// It has failed for another reason.
+    pub fn unless_forbidden<T>(
+        &self,
+        found: Result<T, Error>,
+        notes: &mut Vec<String>,
+        what: impl FnOnce(&Error) -> String,
+    ) -> anyhow::Result<Option<T>> {
+        match found {
+            Err(error) if error.kind == ErrorKind::Forbidden => {
+                let why = forbidden_message(&error, &self.namespace);
+                notes.push(format!("{}: {why}", what(&error)));
+                Ok(None)
+            }
+            found => found.map(Some).map_err(|error| self.explain(error)),
+        }
+    }
+
     /// The error for the user of a command: the text of the client is about the operator and its roles.
-    pub fn explained(&self, error: Error) -> anyhow::Error {
+    pub fn explain(&self, error: Error) -> anyhow::Error {
         if error.kind == ErrorKind::Forbidden {
-            return anyhow!(forbidden(&error, &self.namespace));
+            return anyhow!(forbidden_message(&error, &self.namespace));
         }
         error.into()
     }
 }
 
 /// What to change if a permission is missing. An invalid token is answered in the same way.
-pub fn forbidden(error: &Error, namespace: &str) -> String {
+pub fn forbidden_message(error: &Error, namespace: &str) -> String {
     let Error { verb, resource, .. } = error;
     format!(
         "you may not {verb} {resource} in namespace '{namespace}': this needs a Role with the verb '{verb}' for '{resource}' \
@@ -203,7 +223,7 @@ mod tests {
         error.verb = "list";
         error.kind = ErrorKind::Forbidden;
         assert_eq!(
-            forbidden(&error, "messaging"),
+            forbidden_message(&error, "messaging"),
             "you may not list pods in namespace 'messaging': this needs a Role with the verb 'list' for 'pods' that is \
              bound to you, and a valid login"
         );

@@ -44,7 +44,7 @@ pub async fn usages(access: &Access, selector: &str) -> anyhow::Result<Option<Us
         Ok(found) => Ok(Some(found.iter().flat_map(usages_of_pod).collect())),
         // The API server answers with 503 if the metrics server is registered and does not run.
         Err(error) if matches!(error.kind, ErrorKind::NotFound | ErrorKind::Busy(_)) => Ok(None),
-        Err(error) => Err(access.explained(error)),
+        Err(error) => Err(access.explain(error)),
     }
 }
 

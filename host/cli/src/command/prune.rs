@@ -45,7 +45,7 @@ async fn prune(arguments: &PruneArguments) -> Result<(), ExitError> {
     let access = Access::connect(&arguments.connection, arguments.namespace.as_deref()).await?;
     let found = Pruning::find(&access.cluster, &access.namespace, &arguments.deployment).await;
     let found = found.map_err(|error| match error {
-        PruneError::Api(error) => access.explained(error),
+        PruneError::Api(error) => access.explain(error),
         error => error.into(),
     })?;
     for (leftover, reader) in &found.keep {

@@ -100,7 +100,7 @@ async fn wait(access: &Access, arguments: &WaitArguments) -> anyhow::Result<()> 
     let end = waiting.run(&access.cluster, &mut progress).await;
     let title = format!("boshdeployment.quarks.cloudfoundry.org/{}", arguments.deployment);
     let end = end.map_err(|error| match error {
-        WaitError::Api(error) => access.explained(error),
+        WaitError::Api(error) => access.explain(error),
         error => error.into(),
     })?;
     match end {

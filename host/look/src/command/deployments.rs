@@ -1,11 +1,10 @@
 //! `host deployments`: the deployments of a namespace.
 
-use crate::access::{Access, PlaceArguments, forbidden};
+use crate::access::{Access, PlaceArguments};
 use crate::applied;
 use crate::table::{Cell, Table, TableArguments};
 use boson_api::BoshDeployment;
 use boson_api::stateful_set::PROGRESSING;
-use boson_cluster::client::ErrorKind;
 use boson_commands::exit::ExitError;
 use boson_commands::output::Color;
 use boson_document::{Tree, go};
@@ -115,25 +114,18 @@ async fn read(access: &Access) -> anyhow::Result<Table> {
         .cluster
         .list_in_pages::<Secret>(&access.namespace, &selector)
         .await;
-    let (secrets, note) = match listed {
-        Ok(secrets) => (secrets, None),
-        Err(error) if error.kind == ErrorKind::Forbidden => {
-            let note = format!(
-                "releases and stemcells are not shown: {}",
-                forbidden(&error, &access.namespace)
-            );
-            (Vec::new(), Some(note))
-        }
-        Err(error) => return Err(access.explained(error)),
-    };
+    let mut notes = Vec::new();
+    let secrets = access.unless_forbidden(listed, &mut notes, |_| "releases and stemcells are not shown".into())?;
     let used = |secret: &Secret| {
         let name = secret.name_any();
         let (manifest, _) = applied::read_secret(&name, secret)?;
         Some((name, Used::of(&manifest.tree)))
     };
-    let mut table = table(&deployments, &secrets.iter().filter_map(used).collect());
-    table.notes.extend(note);
-    Ok(table)
+    let used = secrets.iter().flatten().filter_map(used).collect();
+    Ok(Table {
+        notes,
+        ..table(&deployments, &used)
+    })
 }
 
 #[cfg(test)]

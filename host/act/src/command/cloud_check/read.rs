@@ -3,8 +3,8 @@
 use super::scan::{OwnObject, Snapshot};
 use crate::nodes;
 use boson_api::QuarksStatefulSet;
-use boson_cluster::client::{Error, ErrorKind, Kind};
-use boson_look::access::{Access, Found, forbidden};
+use boson_cluster::client::{Error, Kind};
+use boson_look::access::{Access, Found};
 use boson_look::instances::{self, Instance};
 use boson_manifest::labels::API_VERSION;
 use k8s_openapi::api::apps::v1::StatefulSet;
@@ -21,7 +21,7 @@ pub async fn read(access: &Access, found: &Found) -> anyhow::Result<Snapshot> {
     let groups: Vec<QuarksStatefulSet> = access.list(&found.selector).await?;
     let pods = access.list(&instances::pods(&found.selector)).await?;
     let instances = Instance::among(&found.deployment, &groups, pods);
-    let nodes = unless_forbidden(access, nodes::read(access, &instances).await, &mut notes)?;
+    let nodes = access.unless_forbidden(nodes::read(access, &instances).await, &mut notes, not_checked)?;
     let own_object = |api_version, kind| {
         move |metadata: ObjectMeta| OwnObject {
             api_version,
@@ -58,21 +58,9 @@ async fn metadata<K: Kind>(
     notes: &mut Vec<String>,
 ) -> anyhow::Result<Option<Vec<ObjectMeta>>> {
     let listed = access.cluster.list_metadata::<K>(&access.namespace, selector).await;
-    unless_forbidden(access, listed, notes)
+    access.unless_forbidden(listed, notes, not_checked)
 }
 
-fn unless_forbidden<T>(
-    access: &Access,
-    result: Result<T, Error>,
-    notes: &mut Vec<String>,
-) -> anyhow::Result<Option<T>> {
-    match result {
-        Ok(found) => Ok(Some(found)),
-        Err(error) if error.kind == ErrorKind::Forbidden => {
-            let why = forbidden(&error, &access.namespace);
-            notes.push(format!("{} are not checked: {why}", error.resource));
-            Ok(None)
-        }
-        Err(error) => Err(access.explained(error)),
-    }
+fn not_checked(error: &Error) -> String {
+    format!("{} are not checked", error.resource)
 }

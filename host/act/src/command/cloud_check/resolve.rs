@@ -48,7 +48,7 @@ pub async fn resolve(access: &Access, found: &Found, problem: &Problem, resoluti
             output::complain("it has changed since it was checked: nothing was done\n");
             Ok(())
         }
-        Err(error) => Err(access.explained(error)),
+        Err(error) => Err(access.explain(error)),
     }
 }
 

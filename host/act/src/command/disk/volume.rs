@@ -60,7 +60,7 @@ pub async fn move_to(
             }
         };
         match done {
-            Err(error) if !error.is_race() => return Err(access.explained(error)),
+            Err(error) if !error.is_race() => return Err(access.explain(error)),
             // What has changed is read again.
             _ => {}
         }

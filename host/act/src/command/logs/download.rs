@@ -198,7 +198,7 @@ async fn fetch_log(
     };
     let mut stream = match access.cluster.log(container, &query).await {
         Ok(stream) => stream,
-        Err(error) if error.kind == ErrorKind::Forbidden => return Err(access.explained(error)),
+        Err(error) if error.kind == ErrorKind::Forbidden => return Err(access.explain(error)),
         // The node may have deleted the log of the previous run.
         Err(error) => {
             fetched.messages.push(format!("{name}: {}", error.kind));

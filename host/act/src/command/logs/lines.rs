@@ -115,7 +115,7 @@ pub async fn print_last(access: &Access, instances: &[Instance], shown: &Shown) 
                 output::complain(&format!("{} {}: it has no log\n", source.instance, source.container));
                 Ok(())
             }
-            Err(failure) => Err(failure.explained(access, container)),
+            Err(failure) => Err(failure.explain(access, container)),
         }
     });
     let all = futures::stream::iter(each).buffer_unordered(CONCURRENT_LOGS);
@@ -195,7 +195,7 @@ async fn follow_one(
             // The container waits for its start.
             Some(LogError::Opening(error)) if matches!(error.kind, ErrorKind::Refused(_)) => {}
             Some(failure) if attempts == MAX_ATTEMPTS || failure.is_forbidden() => {
-                return Err(failure.explained(access, container));
+                return Err(failure.explain(access, container));
             }
             _ => attempts += 1,
         }
@@ -225,7 +225,7 @@ impl LogError {
         matches!(self, Self::Opening(error) if error.kind == ErrorKind::Forbidden)
     }
 
-    fn explained(self, access: &Access, container: Container<'_>) -> anyhow::Error {
+    fn explain(self, access: &Access, container: Container<'_>) -> anyhow::Error {
         match self {
             Self::Opening(error) => remote::explain(access, container, error),
             Self::Reading(error) => error.into(),

@@ -70,7 +70,7 @@ impl Following {
                         return Ok(());
                     }
                 }
-                Err(error) if error.is_lasting() => return Err(access.explained(error)),
+                Err(error) if error.is_lasting() => return Err(access.explain(error)),
                 // The API server may answer again.
                 Err(error) => display.note("", &error.to_string()),
             }

@@ -158,7 +158,7 @@ async fn request(access: &Access, due: &[&Item<'_>]) -> anyhow::Result<()> {
                     item.variable
                 )
             }
-            Err(error) => return Err(access.explained(error)),
+            Err(error) => return Err(access.explain(error)),
         }
     }
     Ok(())

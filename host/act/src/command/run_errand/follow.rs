@@ -101,7 +101,7 @@ impl Run {
                         say(&format!("the API server does not answer; the errand goes on ({error})"));
                     }
                 }
-                Err(error) => return Err(self.access.explained(error)),
+                Err(error) => return Err(self.access.explain(error)),
             }
             say_errors(&readers.errors());
             tokio::time::sleep(POLL_INTERVAL).await;

@@ -312,7 +312,7 @@ impl Run {
                     return Ok(true);
                 }
                 Err(error) if error.kind == ErrorKind::Conflict => {}
-                Err(error) => return Err(self.access.explained(error)),
+                Err(error) => return Err(self.access.explain(error)),
             }
         }
         bail!("errand '{group}' changes all the time: try again")

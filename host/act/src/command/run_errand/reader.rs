@@ -93,7 +93,7 @@ async fn read(access: Arc<Access>, logs: Arc<Mutex<Logs>>, source: Source) -> an
         let pod = access.cluster.get::<Pod>(&access.namespace, &source.pod).await;
         let progress = match pod {
             Ok(pod) => progress(pod.as_ref(), &source),
-            Err(error) if error.kind == ErrorKind::Forbidden => return Err(access.explained(error)),
+            Err(error) if error.kind == ErrorKind::Forbidden => return Err(access.explain(error)),
             Err(_) => Progress::Runs,
         };
         if progress == Progress::Gone {
@@ -107,7 +107,7 @@ async fn read(access: Arc<Access>, logs: Arc<Mutex<Logs>>, source: Source) -> an
         match stopped {
             Ok(()) if is_last => return Ok(()),
             Err(ReadError::File(error)) => return Err(error),
-            Err(ReadError::Api(error)) if error.kind == ErrorKind::Forbidden => return Err(access.explained(error)),
+            Err(ReadError::Api(error)) if error.kind == ErrorKind::Forbidden => return Err(access.explain(error)),
             Err(ReadError::Api(error)) if is_last && last_attempts >= MAX_LAST_ATTEMPTS => return Err(error.into()),
             Err(_) if is_last && last_attempts >= MAX_LAST_ATTEMPTS => return Ok(()),
             Ok(()) | Err(_) => {}

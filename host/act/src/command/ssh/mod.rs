@@ -183,7 +183,7 @@ async fn run_on_one(
     let process = match access.cluster.exec(container, command, Input::Nothing).await {
         Ok(process) => process,
         // The same for all instances.
-        Err(error) if error.kind == ErrorKind::Forbidden => return Err(access.explained(error)),
+        Err(error) if error.kind == ErrorKind::Forbidden => return Err(access.explain(error)),
         Err(error) => {
             outcome.ended = Ended::Failed(error.kind.to_string());
             return Ok(outcome);
