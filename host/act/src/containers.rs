@@ -43,7 +43,6 @@ pub fn main_and_sidecars(pod: &Pod) -> impl Iterator<Item = &Container> {
     })
 }
 
-/// The job of a container.
 pub fn job(container: &Container) -> Option<&str> {
     argument(container, "--job")
 }

@@ -13,7 +13,6 @@ pub struct Line {
     pub is_done: bool,
 }
 
-/// Shows the changes of lines.
 pub struct Display {
     began: Instant,
     shown: BTreeMap<String, String>,

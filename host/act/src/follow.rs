@@ -22,7 +22,6 @@ const POLL_INTERVAL: Duration = Duration::from_secs(1);
 /// Reasons of the condition Ready that no time resolves.
 const FINAL_REASONS: [&str; 2] = ["GroupsRefused", "ErrandsFailed"];
 
-/// A change of a deployment.
 pub struct Following<'f> {
     pub access: &'f Access,
     /// Name of the BOSHDeployment.
@@ -47,7 +46,6 @@ pub enum Scope {
     },
 }
 
-/// What an instance is to be.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Wanted {
     Stopped,
@@ -55,7 +53,6 @@ pub enum Wanted {
     Running(Option<Time>),
 }
 
-/// How a change ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum End {
     Ready,

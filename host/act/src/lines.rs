@@ -3,7 +3,6 @@
 /// The rest of a longer line is left out.
 pub const MAX_LINE_BYTES: usize = 64 << 10;
 
-/// Cuts a stream into lines.
 #[derive(Debug, Default)]
 pub struct Lines {
     line: Vec<u8>,

@@ -17,7 +17,6 @@ const MANAGER: FieldManager = FieldManager("host-instances");
 /// The status of a BOSHDeployment can change between a read and a write of it.
 const MAX_ATTEMPTS: usize = 10;
 
-/// What to change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Change {
     Stop,

@@ -10,7 +10,6 @@ use boson_registry::codes;
 use futures::future::BoxFuture;
 use tokio::task;
 
-/// Images in registries.
 pub struct RegistryImages(pub Registry);
 
 // === impl RegistryImages ===

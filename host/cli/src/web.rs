@@ -16,9 +16,7 @@ use std::time::Duration;
 
 /// The largest document; manifests and ops files have some hundred KiB, a ConfigMap holds one MiB.
 const MAX_DOCUMENT_BYTES: usize = 4 << 20;
-/// Timeout of the whole request.
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(10);
-/// Redirects that are followed.
 const MAX_REDIRECTS: usize = 5;
 
 /// Which servers are allowed.
@@ -30,7 +28,6 @@ pub struct Hosts {
     pub without_tls: BTreeSet<String>,
 }
 
-/// Documents of web servers.
 pub struct WebDocuments {
     client: Client,
     hosts: Arc<Hosts>,

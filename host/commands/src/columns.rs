@@ -21,7 +21,6 @@ pub fn indented<const N: usize>(rows: &[[String; N]]) -> String {
     columns(rows).lines().map(|line| format!("  {line}\n")).collect()
 }
 
-/// A section with a title.
 pub fn section<const N: usize>(title: &str, rows: &[[String; N]]) -> String {
     match rows {
         [] => format!("\n{title}: none\n"),

@@ -71,7 +71,6 @@ pub fn refused(diagnostics: &[Diagnostic], sources: &Sources, color: Color) -> E
     ExitError::Input
 }
 
-/// The process's exit code.
 pub fn code(result: Result<(), ExitError>) -> ExitCode {
     match result {
         Ok(()) | Err(ExitError::BrokenPipe) => ExitCode::SUCCESS,

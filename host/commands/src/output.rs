@@ -179,7 +179,6 @@ impl Progress {
         !self.0.0.is_hidden()
     }
 
-    /// Sets the text.
     pub fn say(&self, what: &str) {
         self.0.0.set_message(what.to_string());
     }
@@ -208,7 +207,6 @@ impl Bars {
         Self(std::io::stderr().is_terminal().then(MultiProgress::new))
     }
 
-    /// Adds a progress line.
     pub fn bar(&self, title: &str) -> Bar {
         let Some(all) = &self.0 else {
             return Bar(Arc::new(Line(ProgressBar::hidden())));

@@ -43,13 +43,11 @@ pub struct DeploymentTables {
     pub table: TableArguments,
 }
 
-/// A namespace.
 pub struct Access {
     pub cluster: Cluster,
     pub namespace: String,
 }
 
-/// A deployment that exists.
 pub struct Found {
     pub deployment: BoshDeployment,
     pub names: Names,

@@ -19,7 +19,6 @@ pub struct Instance {
     pub pod: Option<Pod>,
 }
 
-/// An instance group.
 pub(crate) struct Group<'o> {
     pub(crate) name: &'o str,
     azs: &'o [String],

@@ -7,7 +7,6 @@ use clap::Args;
 use serde_json::{Map, Value, json};
 use std::io::IsTerminal;
 
-/// Shown for an empty cell.
 const EMPTY_CELL: &str = "-";
 /// Shown on a terminal where the first column has the same value as in the row before.
 const REPEATED_CELL: &str = "~";
@@ -39,7 +38,6 @@ pub struct Cell {
     color: Option<&'static str>,
 }
 
-/// A table.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Table {
     pub title: Option<String>,
@@ -47,7 +45,6 @@ pub struct Table {
     pub content: &'static str,
     /// How many of these.
     pub count: usize,
-    /// Titles of the columns.
     pub header: Vec<&'static str>,
     /// A cell for each column.
     pub rows: Vec<Vec<Cell>>,

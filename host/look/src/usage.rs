@@ -13,7 +13,6 @@ use std::collections::BTreeMap;
 pub const NO_METRICS: &str = "CPU and memory are not known: the cluster has no metrics server (metrics.k8s.io/v1beta1)";
 const BYTES_PER_MEBIBYTE: i128 = 1 << 20;
 
-/// What containers use.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Usage {
     pub cpu_millis: i128,
@@ -26,7 +25,6 @@ pub type Usages = BTreeMap<(String, String), Usage>;
 // === impl Usage ===
 
 impl Usage {
-    /// The sum of both.
     pub fn plus(self, other: Self) -> Self {
         Self {
             cpu_millis: self.cpu_millis + other.cpu_millis,
@@ -71,7 +69,6 @@ fn cpu_millis(text: &str) -> i128 {
     small.or_else(|| quantity(text)).unwrap_or(0)
 }
 
-/// Uptime, CPU and memory.
 pub fn vitals(since: Option<Timestamp>, usage: Option<Usage>, now: Timestamp) -> [Cell; 3] {
     let uptime = since.map(|since| {
         let seconds = now.duration_since(since).as_secs().max(0);

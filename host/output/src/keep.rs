@@ -146,7 +146,6 @@ async fn keep_plain(
     Ok(Some(wanted.name.clone()))
 }
 
-/// Adds the wanted labels and annotations.
 fn with_metadata(found: &Secret, wanted: &Wanted) -> Secret {
     let mut next = found.clone();
     let metadata = &mut next.metadata;

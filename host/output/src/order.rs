@@ -11,7 +11,6 @@ use serde::{Deserialize, Serialize};
 pub struct Order {
     /// Owner of the Secrets: the owner of the QuarksJob, or else the QuarksJob. They outlive the Job.
     pub owner: OwnerReference,
-    /// The output of the QuarksJob.
     pub output: Output,
     /// Whether a failed container is restarted in the same pod.
     #[serde(default)]

@@ -11,12 +11,10 @@ use k8s_openapi::ByteString;
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 
-/// Most bytes of a file.
 pub const MAX_FILE_BYTES: u64 = 32 << 20;
 /// Length of `-v<N>` after the name of a versioned Secret.
 const MAX_VERSION_SUFFIX_LENGTH: usize = "-v4294967295".len();
 
-/// A desired Secret.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Wanted {
     /// Its name; without `-v<N>` if it is versioned.
@@ -60,7 +58,6 @@ pub fn secrets(
     }
 }
 
-/// The name of a member's Secret.
 fn secret_name(place: &str, key: &str, asked: &OutputSecret) -> Result<String, Box<Diagnostic>> {
     let ending = names::subdomain(key);
     if ending.is_empty() {

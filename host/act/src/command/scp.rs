@@ -58,7 +58,6 @@ enum Place {
     Remote { selection: Selection, path: String },
 }
 
-/// What is copied where.
 enum Direction<'a> {
     Up { from: &'a str, to: &'a str },
     Down { from: &'a str, to: &'a str },
@@ -88,7 +87,6 @@ impl std::str::FromStr for Place {
     }
 }
 
-/// A local path for an instance.
 fn local_path(path: &str, instance: &Instance) -> PathBuf {
     let id = instance.to_string().replace('/', "-");
     path.replace(INSTANCE_ID, &id).into()

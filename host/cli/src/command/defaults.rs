@@ -12,7 +12,6 @@ use boson_pipeline::report::Sources;
 use boson_pipeline::yaml::Document;
 use std::path::{Path, PathBuf};
 
-/// Name of the file.
 pub const FILE_NAME: &str = "boson.yaml";
 
 /// Keys, as the options are called, and what they take.
@@ -36,7 +35,6 @@ enum Kind {
     List,
 }
 
-/// The content of a file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Defaults {
     pub cloud_configs: Vec<PathBuf>,

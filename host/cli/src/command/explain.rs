@@ -47,7 +47,6 @@ pub fn run(arguments: &ExplainArguments, color: Color) -> Result<(), ExitError> 
     Err(ExitError::Input)
 }
 
-/// The codes of the host.
 fn host_codes() -> Vec<&'static Code> {
     let tables = [
         crate::codes::ALL,

@@ -15,7 +15,6 @@ use boson_pipeline::yaml::Document;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Most YAML documents in one file.
 const MAX_DOCUMENTS: usize = 256;
 /// Kinds that only belong to a Service.
 const BACKEND_KINDS: [&str; 3] = ["EndpointSlice", "Endpoints", "Pod"];

@@ -219,7 +219,6 @@ fn webhook_url(text: &str) -> Result<String, String> {
     }
 }
 
-/// Name of the leader election lease.
 const LEASE_NAME: &str = "boson-operator";
 /// Keys generated in advance: an authority's and a certificate's.
 const SPARE_KEYS: usize = 2;
@@ -328,7 +327,6 @@ fn namespaces(arguments: &OperatorArguments) -> Namespaces {
     }
 }
 
-/// How deployments are reviewed.
 fn admission(arguments: &OperatorArguments) -> Option<admission::Settings> {
     let listen = arguments.webhook_listen.0?;
     let way = match &arguments.webhook_url {

@@ -59,7 +59,6 @@ pub struct VariableArguments {
     pub given: Option<Given>,
 }
 
-/// Documents that were read before.
 #[derive(Clone, Debug)]
 pub struct Given {
     pub manifest: Document,
@@ -70,7 +69,6 @@ pub struct Given {
     pub values: Option<Table>,
 }
 
-/// Where generated values are kept.
 #[derive(Clone, Debug, Default)]
 pub enum Kept {
     /// In the vars store, if there is one.
@@ -85,7 +83,6 @@ pub enum Kept {
 /// How often to generate values again if another program has changed the store.
 const MAX_ATTEMPTS: usize = 5;
 
-/// The inputs, read.
 pub struct Read {
     manifest: Document,
     ops: Vec<Document>,
@@ -110,11 +107,9 @@ pub struct Asked<'a> {
 pub struct Manifest {
     /// Name of its document.
     pub name: String,
-    /// Content.
     pub document: Tree,
     /// Variables that it defines.
     pub variables: Vec<Variable>,
-    /// The values.
     pub values: Tree,
     /// What messages must not quote.
     pub secrets: Secrets,

@@ -8,9 +8,7 @@ use cap_std::fs::{Dir, OpenOptions, OpenOptionsExt};
 use std::io::{self, Write};
 use std::path::Path;
 
-/// A file for a directory.
 pub struct Below {
-    /// Path in the directory.
     pub path: String,
     pub content: String,
     pub mode: u32,

@@ -1,4 +1,3 @@
 //! Points at which a test ends the process, as a crash would. This program has none.
 
-/// Does nothing.
 pub fn point() {}

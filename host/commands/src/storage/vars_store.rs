@@ -17,7 +17,6 @@ use std::path::{Path, PathBuf};
 /// Most links to follow, as the system does.
 const MAX_LINKS: usize = 40;
 
-/// The store of generated values.
 pub struct VarsStore {
     /// The user's path, for messages.
     name: String,
@@ -86,7 +85,6 @@ impl VarsStore {
         }
     }
 
-    /// Releases the lock.
     pub fn release(&mut self) {
         self.lock = None;
     }
@@ -125,7 +123,6 @@ impl VarsStore {
         }
     }
 
-    /// Path of the recipes.
     fn recipes(&self) -> PathBuf {
         self.sibling("", RECIPES_SUFFIX)
     }

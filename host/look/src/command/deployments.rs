@@ -42,14 +42,12 @@ pub struct DeploymentsArguments {
     table: TableArguments,
 }
 
-/// A deployment of the list.
 struct Listed {
     deployment: BoshDeployment,
     /// Name of the Secret with its manifest.
     secret: String,
 }
 
-/// Releases and stemcells of a deployment.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct Used {
     releases: Vec<String>,

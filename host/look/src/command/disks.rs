@@ -54,7 +54,6 @@ pub struct DisksArguments {
     table: TableArguments,
 }
 
-/// A deployment that exists.
 struct Known {
     name: String,
     /// Value of the label with its name.
@@ -62,7 +61,6 @@ struct Known {
     spread: Spread,
 }
 
-/// What is in a namespace.
 struct Snapshot {
     deployments: Vec<Known>,
     groups: Vec<QuarksStatefulSet>,
@@ -83,12 +81,10 @@ struct Place<'o> {
     stateful_set: &'o str,
 }
 
-/// A disk of a namespace.
 pub struct Disk {
     pub claim: PersistentVolumeClaim,
     /// The name of its deployment, or nothing.
     pub deployment: String,
-    /// The label of its deployment.
     label: String,
     /// None if no instance group is known.
     instance: Option<Instance>,

@@ -63,7 +63,6 @@ struct Shown {
     failing: bool,
 }
 
-/// A deployment.
 struct Listed<'o> {
     deployment: &'o str,
     spec: &'o BoshDeploymentSpec,
@@ -152,7 +151,6 @@ fn details(instance: &Instance, spec: &BoshDeploymentSpec) -> [Cell; 9] {
     ]
 }
 
-/// A row for each container.
 fn processes(instance: &Instance, shown: Shown, usages: &Usages, now: Timestamp) -> Vec<Vec<Cell>> {
     let Some(pod) = &instance.pod else { return Vec::new() };
     let containers = pod.spec.iter().flat_map(|spec| &spec.containers);

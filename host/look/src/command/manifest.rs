@@ -27,7 +27,6 @@ pub struct ManifestArguments {
     json: bool,
 }
 
-/// The stored manifest of a deployment.
 pub(super) async fn applied(access: &Access, found: &Found) -> anyhow::Result<Applied> {
     let name = found.deployment.name_any();
     let applied = Applied::read(access, &name).await?;

@@ -61,7 +61,6 @@ pub struct VariablesArguments {
     table: TableArguments,
 }
 
-/// A variable.
 #[derive(Default)]
 struct Variable {
     name: String,
@@ -146,7 +145,6 @@ pub fn name(meta: &ObjectMeta) -> String {
     annotation.or(label).or(meta.name.as_ref()).cloned().unwrap_or_default()
 }
 
-/// When a certificate expires.
 pub fn expires(object: &QuarksSecret) -> Option<Timestamp> {
     Some(object.status.as_ref()?.not_after.as_ref()?.0)
 }

@@ -8,7 +8,6 @@ use serde_json::{Value, json};
 
 const HEADER: [&str; 3] = ["#", "Type", "Description"];
 
-/// A problem.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Problem {
     pub kind: Kind,
@@ -17,7 +16,6 @@ pub struct Problem {
     pub subject: Subject,
 }
 
-/// What a problem is about.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Subject {
     Pod(Box<Pod>),
@@ -29,7 +27,6 @@ pub enum Subject {
     Nothing,
 }
 
-/// The type of a problem.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Kind {

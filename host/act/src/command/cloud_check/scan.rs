@@ -17,7 +17,6 @@ use std::collections::{BTreeMap, BTreeSet};
 /// After the time at which a pod should be gone.
 const STUCK_TIMEOUT: SignedDuration = SignedDuration::from_secs(60);
 
-/// What was read.
 #[derive(Default)]
 pub struct Snapshot {
     pub instances: Vec<Instance>,
@@ -28,7 +27,6 @@ pub struct Snapshot {
     /// Names of Secrets and of ConfigMaps; none: they may not be listed.
     pub secrets: Option<BTreeSet<String>>,
     pub config_maps: Option<BTreeSet<String>>,
-    /// Objects of the operator.
     pub objects: Vec<OwnObject>,
     /// What was not checked, and why.
     pub notes: Vec<String>,

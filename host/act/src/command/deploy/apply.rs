@@ -72,7 +72,6 @@ impl Stamp {
     }
 }
 
-/// The generation of a BOSHDeployment.
 pub fn generation(deployment: Option<&Value>) -> i64 {
     let generation = deployment.and_then(|one| one.pointer("/metadata/generation"));
     generation.and_then(Value::as_i64).unwrap_or_default()

@@ -181,7 +181,6 @@ impl ChangeArguments {
     }
 }
 
-/// Checks what would be written.
 async fn check(access: &Access, present: &Present, plan: Option<&Plan>) -> Result<(), ExitError> {
     let Some(plan) = plan else {
         return Ok(output::print(&unchanged_text(present))?);

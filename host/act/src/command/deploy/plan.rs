@@ -52,7 +52,6 @@ pub struct Present {
     pub namespace: String,
     /// Name of the BOSHDeployment.
     pub name: String,
-    /// The BOSHDeployment.
     pub deployment: Option<Value>,
     /// The oldest first.
     pub revisions: Vec<Revision>,
@@ -67,7 +66,6 @@ pub struct Stamp {
     pub user: Option<String>,
 }
 
-/// What to write.
 #[derive(Debug)]
 pub struct Plan {
     pub number: u64,
@@ -173,7 +171,6 @@ impl Present {
         })
     }
 
-    /// The cloud configs of the BOSHDeployment.
     fn cloud_configs(&self) -> Vec<ResourceReference> {
         let first = self.spec("cloudConfig").into_iter();
         let more = self
@@ -185,7 +182,6 @@ impl Present {
         first.chain(more).filter_map(read).collect()
     }
 
-    /// The runtime configs of the BOSHDeployment.
     pub fn runtime_configs(&self) -> Vec<ResourceReference> {
         let listed = self.spec("runtimeConfigs").cloned();
         listed

@@ -15,7 +15,6 @@ use std::collections::BTreeSet;
 /// Key of a record in its ConfigMap.
 const RECORD_KEY: &str = "record";
 
-/// How a deploy ended.
 pub mod result {
     /// The BOSHDeployment was applied; what became of it is not known.
     pub const APPLIED: &str = "applied";
@@ -46,7 +45,6 @@ pub struct Document {
     pub file: String,
 }
 
-/// The record of a deploy.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Record {

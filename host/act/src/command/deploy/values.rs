@@ -11,11 +11,9 @@ use std::collections::BTreeMap;
 /// Key of a value that has no parts.
 const PASSWORD_KEY: &str = "password";
 
-/// The content of a Secret.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Content {
     data: BTreeMap<String, String>,
-    /// Whether its texts are JSON.
     is_json: bool,
 }
 

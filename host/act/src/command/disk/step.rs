@@ -10,7 +10,6 @@ const POLICY_ANNOTATION: &str = "quarks.cloudfoundry.org/reclaim-policy";
 /// The volume, and its data, outlive their claim.
 const RETAIN_POLICY: &str = "Retain";
 
-/// The next step.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Step {
     /// Create the new claim, for this volume.

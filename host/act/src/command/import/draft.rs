@@ -55,7 +55,6 @@ pub struct Drafts {
     pub unused: Vec<Variable>,
 }
 
-/// The values of a Secret.
 enum Content<'e> {
     /// Of a variable that the manifest defines, or could define.
     Generated { entry: &'e Entry, kind: String },

@@ -33,7 +33,6 @@ struct Row {
     state: State,
 }
 
-/// What to write.
 #[derive(Default)]
 pub struct Plan {
     rows: Vec<Row>,

@@ -31,7 +31,6 @@ const MAX_ATTEMPTS: usize = 60;
 /// How often to look for new pods.
 const LIST_INTERVAL: Duration = Duration::from_secs(5);
 
-/// What is shown.
 pub struct Shown {
     pub filter: Filter,
     pub quiet: bool,
@@ -39,7 +38,6 @@ pub struct Shown {
     pub num: Option<u32>,
 }
 
-/// The log of a container.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Source {
     pod: String,

@@ -78,7 +78,6 @@ pub struct RotateArguments {
     no_wait: bool,
 }
 
-/// What was read.
 struct Read {
     objects: Vec<QuarksSecret>,
     deployments: Vec<BoshDeployment>,

@@ -12,7 +12,6 @@ use serde_json::Value;
 /// An errand of a deployment.
 #[derive(Clone, Debug)]
 pub struct Errand {
-    /// Its instance group.
     pub group: String,
     /// Name of its QuarksJob.
     pub name: String,
@@ -69,7 +68,6 @@ impl Errand {
         format!("{}/0", self.group)
     }
 
-    /// The Job of a run.
     pub fn job_of<'j>(&self, jobs: &'j [Job], number: i64) -> Option<&'j Job> {
         let ours = jobs.iter().filter(|job| objects::has_owner(*job, &self.uid));
         let mut numbered = ours.filter(|job| run_number(job) == Some(number));

@@ -26,7 +26,6 @@ const EVENTS_INTERVAL: Duration = Duration::from_secs(5);
 /// Label that Kubernetes sets on the pods of a Job.
 const JOB_NAME_LABEL: &str = "batch.kubernetes.io/job-name";
 
-/// A run of an errand.
 #[derive(Clone)]
 pub struct Run {
     pub access: Arc<Access>,
@@ -36,7 +35,6 @@ pub struct Run {
     pub skippable: Option<i64>,
 }
 
-/// How it ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum End {
     Skipped,

@@ -16,7 +16,6 @@ const MAX_TAIL_BYTES: usize = 1 << 20;
 /// Longest part of a line that is held back, so that lines of several containers do not mix.
 const MAX_HELD_BYTES: usize = 64 << 10;
 
-/// The logs of a run.
 #[derive(Debug, Default)]
 pub struct Logs {
     /// Directory for a file of each container.

@@ -21,7 +21,6 @@ const MAX_LAST_ATTEMPTS: usize = 5;
 /// Longest wait for the rest of all logs after the end of a run.
 const LAST_LOGS_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// The readers of all logs of a run.
 pub struct Readers {
     access: Arc<Access>,
     logs: Arc<Mutex<Logs>>,
@@ -69,7 +68,6 @@ impl Readers {
             .collect()
     }
 
-    /// Waits until all logs are read.
     pub async fn finish(&mut self) -> Vec<anyhow::Error> {
         let mut errors = Vec::new();
         let all = async {
@@ -85,7 +83,6 @@ impl Readers {
     }
 }
 
-/// Reads a log to its end.
 async fn read(access: Arc<Access>, logs: Arc<Mutex<Logs>>, source: Source) -> anyhow::Result<()> {
     let mut position = Position::default();
     let mut last_attempts = 0;

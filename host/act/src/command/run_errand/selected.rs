@@ -8,11 +8,9 @@ use std::str::FromStr;
 /// BOSH's word for one instance of a group.
 const FIRST_SUFFIX: &str = "/first";
 
-/// Some instances.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Selected {
     selection: Selection,
-    /// Only the first of them.
     first: bool,
 }
 

@@ -33,7 +33,6 @@ const DEFAULT_NAMESPACE: &str = "default";
 /// The part of the memory of this process that releases may take.
 const RELEASES_DIVISOR: u64 = 8;
 
-/// A finished conversion.
 pub struct Done {
     /// Name of the deployment, as in names of objects.
     pub deployment: String,
@@ -42,7 +41,6 @@ pub struct Done {
     pub files: Vec<GroupFiles>,
     /// The manifest with its ops files, cloud configs and runtime configs, and with its placeholders.
     pub manifest: Tree,
-    /// Values of variables.
     pub values: Tree,
     /// What messages must not quote.
     pub secrets: Secrets,
@@ -54,7 +52,6 @@ pub struct Done {
 #[derive(Clone, Copy)]
 pub enum Watching<'a> {
     Nothing,
-    /// Each call is recorded.
     Calls(&'a Arc<Recording>),
     /// Where fields come from.
     Fields(&'a Question),
@@ -69,7 +66,6 @@ struct Context<'a> {
     natives: Vec<Document>,
 }
 
-/// What was read.
 struct Gathered<'a> {
     context: Context<'a>,
     read: Read,

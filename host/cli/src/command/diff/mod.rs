@@ -95,7 +95,6 @@ enum Format {
     Bosh,
 }
 
-/// All differences.
 struct Differences {
     manifest: Vec<Line>,
     effects: Effects,
@@ -211,7 +210,6 @@ impl Sides {
         Ok(deployment_diff::manifest(old.as_ref(), &new, properties))
     }
 
-    /// Both sides, converted.
     fn converted(&self, color: Color) -> Result<(Option<Done>, Done), ExitError> {
         let convert = |side: &ConvertArguments, kept| {
             let done = convert::dry_run(side, Watching::Nothing, color, |arguments| {
@@ -332,7 +330,6 @@ pub fn run(arguments: &DiffArguments, color: Color) -> Result<(), ExitError> {
     exit_result(differences.is_empty())
 }
 
-/// What to show of properties.
 pub fn properties(no_redact: bool) -> Properties {
     if no_redact {
         Properties::Shown

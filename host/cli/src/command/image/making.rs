@@ -245,7 +245,6 @@ fn assemble(shared: &Shared, read: &Read, base: &Base, bar: &Bar) -> Result<(Ima
     Ok((image, made))
 }
 
-/// Writes or pushes an image.
 async fn deliver(
     shared: &Arc<Shared>,
     image: &Image,

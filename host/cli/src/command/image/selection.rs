@@ -13,11 +13,9 @@ use boson_plugin_tools::plugins;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-/// An image to build.
 pub struct Selected {
     /// Name of the release, for progress.
     pub title: String,
-    /// Source of the release.
     pub from: From,
     /// Place in the manifest, for errors.
     pub place: Option<(String, Pointer)>,
@@ -29,14 +27,12 @@ pub struct Selected {
     pub registry: Option<String>,
 }
 
-/// Source of a release.
 pub enum From {
     Path(PathBuf),
     /// An address, and digests where the manifest has some.
     Web(String, Option<String>),
 }
 
-/// The selected releases.
 pub struct Selection {
     pub all: Vec<Selected>,
     pub warnings: Vec<Diagnostic>,

@@ -10,7 +10,6 @@ use boson_pipeline::report::Sources;
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
-/// Location of the job sources.
 pub enum JobSources {
     /// In `jobs-src/<release>` of this directory.
     Copied(PathBuf),

@@ -19,13 +19,10 @@ use std::time::{Duration, Instant};
 const LOOKUP_TIMEOUT: Duration = Duration::from_secs(60);
 /// How long to wait for the deployment's DNS.
 const UPCHECK_TIMEOUT: Duration = Duration::from_secs(60);
-/// Pause between two lookups.
 const LOOKUP_INTERVAL: Duration = Duration::from_millis(500);
-/// Port of the Service.
 const DNS_PORT: u16 = 53;
 /// The pod's own file.
 const RESOLV_CONF_PATH: &str = "/etc/resolv.conf";
-/// The name of the pod.
 const HOSTNAME_PATH: &str = "/proc/sys/kernel/hostname";
 
 /// This pod's entry in its resolved document.

@@ -110,7 +110,6 @@ fn instance(context: &Tree) -> Tree {
     INSTANCE_FILES.iter().map(|key| (*key, Tree::from(text(key)))).collect()
 }
 
-/// The files for the wrapper.
 #[derive(Debug, Default)]
 pub struct WrapperFiles {
     /// Job, and what [`of_job`] made.

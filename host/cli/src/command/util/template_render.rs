@@ -122,7 +122,6 @@ fn template_render(
     Ok(secrets.scrub(reported, sources))
 }
 
-/// The result of rendering.
 #[derive(Default)]
 struct Rendered {
     files: Vec<Below>,
@@ -263,7 +262,6 @@ struct Instance {
     job: Job,
     /// The context of its templates.
     context: Tree,
-    /// The rendered files.
     filled: Filled,
     /// The monit file, if the job runs by it.
     monit: Option<String>,

@@ -16,14 +16,12 @@ use tokio::time::{sleep, timeout};
 
 /// Timeout of one attempt: a name server that does not run yet does not answer at all.
 const ATTEMPT_TIMEOUT: Duration = Duration::from_secs(5);
-/// Pause between two attempts.
 const ATTEMPT_INTERVAL: Duration = Duration::from_secs(1);
 /// How long a group's first instance must not exist until the group counts as one without instances: Services are made
 /// one after the other, and DNS servers remember for up to 30 seconds that a name did not exist.
 const NO_INSTANCES_TIMEOUT: Duration = Duration::from_secs(60);
 /// How long the deployment's DNS may be silent until the cluster's DNS decides alone.
 const DNS_SILENCE_TIMEOUT: Duration = Duration::from_secs(60);
-/// Port of DNS.
 const DNS_PORT: u16 = 53;
 /// File with the addresses of the cluster's DNS.
 const RESOLV_CONF_PATH: &str = "/etc/resolv.conf";
@@ -157,7 +155,6 @@ struct Group {
     silent: Option<Instant>,
 }
 
-/// Whether to wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Verdict {
     Ready,

@@ -26,7 +26,6 @@ pub struct Point {
     pub y: i32,
 }
 
-/// Where everything is.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Layout {
     /// Upper left corners of the nodes.

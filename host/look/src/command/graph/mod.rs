@@ -57,7 +57,6 @@ pub enum Format {
     Svg,
 }
 
-/// The documents of a deployment.
 #[derive(Default)]
 pub struct Documents {
     /// With ops files applied.
@@ -111,7 +110,6 @@ impl Documents {
         graph.with_ends()
     }
 
-    /// The links that a group consumes.
     fn links(&self, consumer: &str, document: &Tree, graph: &mut Graph) {
         let deployment = document.str("name");
         for job in jobs(document) {
@@ -180,7 +178,6 @@ fn newest(secrets: &[Secret]) -> impl Iterator<Item = &Secret> {
     all.into_values()
 }
 
-/// The document under this key.
 fn document(secret: &Secret, key: &str) -> anyhow::Result<Option<Tree>> {
     let Some(text) = secret.data.as_ref().and_then(|data| data.get(key)) else {
         return Ok(None);

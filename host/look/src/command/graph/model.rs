@@ -17,7 +17,6 @@ pub enum Node {
     Variable(String),
 }
 
-/// An arrow.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Edge {
     pub from: Node,
@@ -26,7 +25,6 @@ pub struct Edge {
     pub label: String,
 }
 
-/// What a change does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Change {
     Added,
@@ -34,7 +32,6 @@ pub enum Change {
     Changed,
 }
 
-/// How a change is shown.
 pub struct Style {
     /// So that it is seen without colors, too.
     pub sign: char,
@@ -42,7 +39,6 @@ pub struct Style {
     pub color: &'static str,
 }
 
-/// A node as it is drawn.
 #[derive(Clone, Debug)]
 pub struct Shown {
     pub node: Node,
