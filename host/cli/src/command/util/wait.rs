@@ -113,8 +113,9 @@ struct Answers {
     service: Option<Found>,
     /// The cluster's, of the Service of its first instance, which exists as long as the instance.
     first: Option<Found>,
-    /// The deployment's, of its ready instances; the outer option: whether it has servers.
-    ready: Option<Option<Found>>,
+    has_dns: bool,
+    /// Those of the deployment, if it has DNS servers, of its ready instances.
+    ready: Option<Found>,
 }
 
 // === impl Answers ===
@@ -128,13 +129,14 @@ impl Answers {
         let ready = match (&arguments.dns, &arguments.healthy) {
             (Some(server), Some(query)) => {
                 let server = timeout(ATTEMPT_TIMEOUT, resolve(server)).await.ok().flatten();
-                Some(ask(server, query).await)
+                ask(server, query).await
             }
             _ => None,
         };
         Self {
             service: ask(cluster, service).await,
             first: ask(cluster, first).await,
+            has_dns: arguments.dns.is_some(),
             ready,
         }
     }
@@ -150,9 +152,9 @@ async fn ask(server: Option<SocketAddr>, name: &str) -> Option<Found> {
 #[derive(Clone, Copy, Debug, Default)]
 struct Group {
     /// Since when its first instance does not exist.
-    absent: Option<Instant>,
+    absent_since: Option<Instant>,
     /// Since when the deployment's DNS is silent.
-    silent: Option<Instant>,
+    silent_since: Option<Instant>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -174,12 +176,12 @@ impl Group {
                 Duration::ZERO
             }
         };
-        let absent = since(&mut self.absent, answers.first == Some(Found::NoSuchName));
-        let silent = since(&mut self.silent, answers.ready == Some(None));
+        let absent = since(&mut self.absent_since, answers.first == Some(Found::NoSuchName));
+        let silent = since(&mut self.silent_since, answers.has_dns && answers.ready.is_none());
         let ready = match answers.ready {
-            Some(Some(found)) => Some(found),
-            Some(None) if silent < DNS_SILENCE_TIMEOUT => None,
-            Some(None) | None => answers.service,
+            Some(found) => Some(found),
+            None if answers.has_dns && silent < DNS_SILENCE_TIMEOUT => None,
+            None => answers.service,
         };
         if ready == Some(Found::Addresses) {
             Verdict::Ready
@@ -214,6 +216,7 @@ mod tests {
         Answers {
             service: Some(service),
             first: Some(first),
+            has_dns: false,
             ready: None,
         }
     }
@@ -233,6 +236,7 @@ mod tests {
         let silent = Answers {
             service: None,
             first: None,
+            has_dns: false,
             ready: None,
         };
         assert_eq!(verdicts(&[silent; 9]), ".........", "a silent DNS says nothing");
@@ -241,7 +245,8 @@ mod tests {
     #[test]
     fn the_deployments_servers_tell_ready_instances_from_others() {
         let with = |ready| Answers {
-            ready: Some(ready),
+            has_dns: true,
+            ready,
             ..answers(Addresses, Addresses)
         };
         let [starting, ready, silent] = [with(Some(Nothing)), with(Some(Addresses)), with(None)];
