@@ -1,8 +1,8 @@
 //! The command line. The options of a command are in the command's module.
 
+use super::cluster::{deploy, import, prune, rollback, wait};
 use super::{
-    blame, completions, convert, deploy, diff, dns, explain, image, import, interpolate, operator, plugin, prune,
-    render, rollback, run_plugin, util, wait,
+    blame, completions, convert, diff, dns, explain, image, interpolate, operator, plugin, render, run_plugin, util,
 };
 use crate::log::LogArguments;
 use boson_act::command::{cancel, cloud_check, disk, history, ignore, logs, rotate, run_errand, scp, ssh, states};

@@ -1,7 +1,7 @@
 //! `host blame`: shows where a field of an object comes from.
 
 use crate::command::convert::{ConvertArguments, Watching, dry_run};
-use crate::command::variables::Kept;
+use crate::command::inputs::variables::Kept;
 use boson_commands::exit::ExitError;
 use boson_commands::output::{self, Color};
 use boson_document::Tree;

@@ -4,11 +4,11 @@ mod steps;
 mod dry_run;
 
 use crate::codes;
-use crate::command::configs::ConfigArguments;
-use crate::command::defaults::{self, Defaults};
-use crate::command::instances::InstancesArgument;
-use crate::command::names::{domain, namespace};
-use crate::command::variables::VariableArguments;
+use crate::command::inputs::configs::ConfigArguments;
+use crate::command::inputs::defaults::{self, Defaults};
+use crate::command::inputs::instances::InstancesArgument;
+use crate::command::inputs::names::{domain, namespace};
+use crate::command::inputs::variables::VariableArguments;
 use crate::summary;
 use boson_commands::exit::{self, ExitError};
 use boson_commands::files;

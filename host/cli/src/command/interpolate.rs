@@ -1,6 +1,6 @@
 //! `host interpolate`: flags, behaviour and messages of `bosh interpolate`.
 
-use crate::command::variables::{self, Asked, VariableArguments};
+use crate::command::inputs::variables::{self, Asked, VariableArguments};
 use crate::printf::format_without_values;
 use boson_commands::exit::ExitError;
 use boson_commands::memory;

@@ -1,34 +1,24 @@
-//! The commands, one file each.
+//! The commands, one file or folder each.
 
 pub mod arguments;
 pub mod blame;
 pub mod called;
+pub mod cluster;
 pub mod complete;
 pub mod completions;
-pub mod configs;
 pub mod convert;
-pub mod defaults;
-pub mod deploy;
 pub mod diff;
 pub mod dns;
 pub mod explain;
 pub mod image;
-pub mod import;
-pub mod instances;
+pub mod inputs;
 pub mod interpolate;
-pub mod names;
-mod native;
 pub mod operator;
 pub mod plugin;
 pub mod plugin_diff;
-pub mod prune;
-pub mod releases;
 pub mod render;
-pub mod rollback;
 mod signals;
 pub mod util;
-pub mod variables;
-pub mod wait;
 
 use crate::log;
 use arguments::Command;
@@ -38,6 +28,7 @@ use boson_commands::output::Color;
 use boson_look::command as look;
 use boson_plugin_tools::command::{check_settings, compile_plugin, make_component, run_plugin};
 use called::Invocation;
+use cluster::{deploy, import, prune, rollback, wait};
 
 /// Parses the command line and runs the command.
 ///

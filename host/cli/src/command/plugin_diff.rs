@@ -2,7 +2,7 @@
 
 use crate::codes;
 use crate::command::convert::{self, ConvertArguments, Done, Watching};
-use crate::command::variables::Kept;
+use crate::command::inputs::variables::Kept;
 use boson_commands::exit::{self, ExitError};
 use boson_commands::output::{self, Color};
 use boson_document::Tree;

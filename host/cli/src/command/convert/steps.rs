@@ -3,10 +3,10 @@
 
 use super::ConvertArguments;
 use crate::codes;
-use crate::command::configs::Configs;
-use crate::command::native;
-use crate::command::releases;
-use crate::command::variables::{self, Asked, Manifest, Read};
+use crate::command::inputs::configs::Configs;
+use crate::command::inputs::native;
+use crate::command::inputs::releases;
+use crate::command::inputs::variables::{self, Asked, Manifest, Read};
 use boson_commands::memory;
 use boson_commands::output::Progress;
 use boson_document::{Tree, go};

@@ -3,9 +3,9 @@
 mod text;
 mod tree;
 
-use crate::command::configs::AppliedConfigs;
+use crate::command::inputs::configs::AppliedConfigs;
 use crate::command::convert::{self, ConvertArguments, Done, TargetArgument, Watching};
-use crate::command::variables::{Given, Kept};
+use crate::command::inputs::variables::{Given, Kept};
 use boson_commands::connection::ConnectionArguments;
 use boson_commands::exit::ExitError;
 use boson_commands::output::{self, Color};

@@ -7,7 +7,7 @@ mod making;
 mod progress;
 mod selection;
 
-use crate::command::variables::VariableArguments;
+use crate::command::inputs::variables::VariableArguments;
 use boson_commands::exit::{self, ExitError};
 use boson_commands::output::{self, Bars, Color};
 use boson_commands::registries::{self, AuthorityArguments, WithoutTlsArguments};

@@ -1,8 +1,8 @@
 //! Which images to build, and where their releases are.
 
 use super::ImageArguments;
-use crate::command::releases;
-use crate::command::variables::{self, Asked};
+use crate::command::inputs::releases;
+use crate::command::inputs::variables::{self, Asked};
 use boson_document::Pointer;
 use boson_images::codes;
 use boson_images::{Stemcell, Wanted, wanted};

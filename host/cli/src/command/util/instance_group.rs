@@ -3,7 +3,7 @@
 
 use super::results::{self, ResultArguments};
 use super::mounted;
-use crate::command::instances::InstancesArgument;
+use crate::command::inputs::instances::InstancesArgument;
 use boson_commands::exit::ExitError;
 use boson_commands::output::Color;
 use boson_pipeline::convert::codes;

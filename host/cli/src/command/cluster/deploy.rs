@@ -1,10 +1,10 @@
 //! `host deploy`: reads the inputs, shows what they change, and has [`boson_act`] apply them and follow the rollout.
 
-use crate::command::configs::AppliedConfigs;
+use crate::command::inputs::configs::AppliedConfigs;
 use crate::command::convert::{self, ConvertArguments};
 use crate::command::diff::{self, Before};
-use crate::command::instances::InstancesArgument;
-use crate::command::variables;
+use crate::command::inputs::instances::InstancesArgument;
+use crate::command::inputs::variables;
 use anyhow::Context;
 use boson_act::command::deploy::{DeployOptions, File, Inputs, Present, RUNTIME_CONFIG_KEY, Stamp, overrides};
 use boson_act::command::rollback;

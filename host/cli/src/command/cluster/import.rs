@@ -1,6 +1,6 @@
 //! `host import`: reads the manifest, and has [`boson_act`] import the values of its variables.
 
-use crate::command::variables::{self, VariableArguments};
+use crate::command::inputs::variables::{self, VariableArguments};
 use boson_act::command::import::{Drafts, ImportOptions, Wanted};
 use boson_commands::exit::ExitError;
 use boson_commands::memory;

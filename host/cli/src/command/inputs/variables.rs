@@ -2,7 +2,7 @@
 //! read, apply, interpolate.
 
 use crate::codes;
-use crate::command::configs::Configs;
+use crate::command::inputs::configs::Configs;
 use crate::generator::Credentials;
 use boson_commands::files;
 use boson_commands::inputs;

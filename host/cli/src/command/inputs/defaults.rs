@@ -2,8 +2,8 @@
 //! values and adds to lists.
 
 use crate::codes;
-use crate::command::names::{domain, namespace};
-use crate::command::releases;
+use crate::command::inputs::names::{domain, namespace};
+use crate::command::inputs::releases;
 use boson_commands::inputs;
 use boson_document::Code;
 use boson_document::{Tree, go};
