@@ -88,9 +88,13 @@ impl WebDocuments {
     }
 
     async fn read(&self, address: &str) -> Result<Vec<u8>, Diagnostic> {
-        let url = Url::parse(address).map_err(|_| denied_error(format!("'{}' is not a URL", without_query(address))))?;
+        let url =
+            Url::parse(address).map_err(|_| denied_error(format!("'{}' is not a URL", without_query(address))))?;
         if let Some(why) = self.hosts.denial_reason(&url) {
-            return Err(denied_error(format!("'{}' may not be read: {why}", without_query(address))));
+            return Err(denied_error(format!(
+                "'{}' may not be read: {why}",
+                without_query(address)
+            )));
         }
         let cached = self.cached.lock().get(address);
         let mut request = self.client.get(url);

@@ -13,9 +13,9 @@ const REPEATED_CELL: &str = "~";
 const TERMINAL_BORDER: &str = "  ";
 /// The default delimiter of `cut`.
 const PIPE_BORDER: &str = "\t";
-const BOLD_CODE: &str = "1";
-const GREEN_CODE: &str = "32";
-const RED_CODE: &str = "31";
+const BOLD: &str = "1";
+const GREEN: &str = "32";
+const RED: &str = "31";
 
 /// How tables are printed.
 #[derive(Args, Clone, Debug, Default)]
@@ -90,7 +90,7 @@ impl Cell {
     pub fn state(text: impl Into<String>, is_good: bool) -> Self {
         Self {
             text: text.into(),
-            color: Some(if is_good { GREEN_CODE } else { RED_CODE }),
+            color: Some(if is_good { GREEN } else { RED }),
         }
     }
 
@@ -251,7 +251,7 @@ fn lines(header: &[Vec<Cell>], rows: &[Vec<Cell>], border: &str, colored: bool) 
             for (column, (cell, width)) in row.iter().zip(&widths).enumerate() {
                 let part = cells.get(column).and_then(|lines| lines.get(line));
                 let part = part.map_or("", String::as_str);
-                let color = if number < header.len() { Some(BOLD_CODE) } else { cell.color };
+                let color = if number < header.len() { Some(BOLD) } else { cell.color };
                 match color.filter(|_| colored && !part.is_empty()) {
                     Some(color) => text.push_str(&format!("\u{1b}[{color}m{part}\u{1b}[0m")),
                     None => text.push_str(part),

@@ -23,7 +23,11 @@ pub fn parse(text: &str) -> Result<Timestamp, String> {
         let time = DateTime::strptime(format, text).ok()?;
         Some(time.to_zoned(TimeZone::UTC).ok()?.timestamp())
     };
-    let found = text.parse().ok().or_else(|| in_utc(PLAIN_FORMAT)).or_else(|| in_utc(PRINTED_FORMAT));
+    let found = text
+        .parse()
+        .ok()
+        .or_else(|| in_utc(PLAIN_FORMAT))
+        .or_else(|| in_utc(PRINTED_FORMAT));
     found.ok_or_else(|| format!("'{text}' is no time, such as '2026-11-28 10:00:00' or 2026-11-28T10:00:00Z"))
 }
 

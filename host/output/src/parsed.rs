@@ -86,7 +86,10 @@ fn wanted(
             let what = format!("{place}: a Secret cannot have the key '{}'", key.escape_debug());
             return Err(error(codes::OUTPUT_NAME, what));
         }
-        data.insert(key.clone(), ByteString(string_value(place, key, value)?.as_bytes().to_vec()));
+        data.insert(
+            key.clone(),
+            ByteString(string_value(place, key, value)?.as_bytes().to_vec()),
+        );
     }
     let mut annotations = asked.secret_annotations.clone();
     let packed = encoding::pack(data.values_mut().map(|bytes| &mut bytes.0));

@@ -205,6 +205,9 @@ mod tests {
             az: String::new(),
             pod: None,
         };
-        assert_eq!(local_path("/tmp/((instance_id))/a", &instance), Path::new("/tmp/web-1/a"));
+        assert_eq!(
+            local_path("/tmp/((instance_id))/a", &instance),
+            Path::new("/tmp/web-1/a")
+        );
     }
 }

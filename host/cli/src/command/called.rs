@@ -89,7 +89,9 @@ fn without_value(mut error: clap::Error) -> clap::Error {
 
 /// The command and all below it, with other examples.
 fn rename(command: Command, names: &[String]) -> Command {
-    let examples = command.get_after_help().map(|text| rename_example(&text.to_string(), names));
+    let examples = command
+        .get_after_help()
+        .map(|text| rename_example(&text.to_string(), names));
     let command = match examples {
         Some(text) => command.after_help(text),
         None => command,

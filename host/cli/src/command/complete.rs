@@ -8,9 +8,9 @@ use clap::builder::StyledStr;
 use clap::{Arg, Command};
 
 /// The shell completes names of files where there are no candidates.
-const FILES_DIRECTIVE: u8 = 0;
+const FILE_NAMES: u8 = 0;
 /// It does not.
-const NO_FILES_DIRECTIVE: u8 = 4;
+const NO_FILE_NAMES: u8 = 4;
 
 pub fn run() -> Result<(), ExitError> {
     let words: Vec<String> = std::env::args_os()
@@ -29,9 +29,12 @@ fn completions(mut command: Command, words: &[String]) -> String {
     let (command, option) = position(&command, before);
     let (candidates, directive) = match option {
         Some(option) => values(option),
-        None if partial.starts_with('-') => (options(command), NO_FILES_DIRECTIVE),
-        None if command.has_subcommands() => (subcommands(command), NO_FILES_DIRECTIVE),
-        None => command.get_positionals().next().map_or((Vec::new(), NO_FILES_DIRECTIVE), values),
+        None if partial.starts_with('-') => (options(command), NO_FILE_NAMES),
+        None if command.has_subcommands() => (subcommands(command), NO_FILE_NAMES),
+        None => command
+            .get_positionals()
+            .next()
+            .map_or((Vec::new(), NO_FILE_NAMES), values),
     };
     let mut answer: String = candidates
         .into_iter()
@@ -70,7 +73,7 @@ fn is_option(option: &Arg, word: &str) -> bool {
 
 fn values(arg: &Arg) -> (Vec<String>, u8) {
     let values = arg.get_possible_values();
-    let directive = if values.is_empty() { FILES_DIRECTIVE } else { NO_FILES_DIRECTIVE };
+    let directive = if values.is_empty() { FILE_NAMES } else { NO_FILE_NAMES };
     let shown = values.iter().filter(|value| !value.is_hide_set());
     let lines = shown.map(|value| line(value.get_name(), value.get_help()));
     (lines.collect(), directive)

@@ -1,7 +1,7 @@
 //! `host convert`: its arguments, and what becomes of the result. [`steps`] converts.
 
-mod steps;
 mod dry_run;
+mod steps;
 
 use crate::codes;
 use crate::command::inputs::configs::ConfigArguments;
@@ -23,11 +23,11 @@ use boson_plugin_tools::command::wit::stage;
 use boson_plugin_tools::plugin_arguments::{PermissionArguments, PluginArguments};
 use boson_plugin_tools::printed::Printed;
 use clap::{Args, FromArgMatches, ValueEnum};
+pub use dry_run::{dry_run, merged};
 use std::path::PathBuf;
 use std::sync::Arc;
 use steps::convert;
 pub use steps::{Done, Watching};
-pub use dry_run::{dry_run, merged};
 
 const EXAMPLES: &str = "\
 A boson.yaml beside the manifest contains options of every run: registry, name, namespace, cluster-domain, vars-store, and the lists \

@@ -35,7 +35,12 @@ pub fn run(arguments: &ExplainArguments, color: Color) -> Result<(), ExitError> 
         return Ok(output::print(&entries.iter().map(line).collect::<String>())?);
     };
     let wanted = code.trim_start_matches(|c: char| !c.is_alphanumeric());
-    if let Some(Entry { name, title, explanation }) = entries.iter().find(|entry| entry.name == wanted) {
+    if let Some(Entry {
+        name,
+        title,
+        explanation,
+    }) = entries.iter().find(|entry| entry.name == wanted)
+    {
         let text = wrap(explanation);
         return Ok(output::print(&format!("{name}: {title}\n\n{text}\n"))?);
     }

@@ -17,7 +17,9 @@ const DIRECTORY_VARIABLE: &str = "BOSON_TEST_CRASH_DIRECTORY";
 /// Kills the process at the point that the test chose. The signal cannot be caught: no destructor runs.
 pub fn point() {
     static PASSED: AtomicU32 = AtomicU32::new(0);
-    let wanted: Option<u32> = std::env::var(POINT_VARIABLE).ok().and_then(|number| number.parse().ok());
+    let wanted: Option<u32> = std::env::var(POINT_VARIABLE)
+        .ok()
+        .and_then(|number| number.parse().ok());
     if wanted == Some(PASSED.fetch_add(1, Ordering::SeqCst)) {
         kill_process(getpid(), Signal::KILL).unwrap();
     }

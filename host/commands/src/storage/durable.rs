@@ -201,7 +201,10 @@ mod tests {
         remove_leftovers(scratch.path(), |name| ["a.yaml", "b.yaml"].contains(&name)).unwrap();
         assert!(left.iter().all(|name| !scratch.path().join(name).exists()));
         assert!(kept.iter().all(|name| scratch.path().join(name).exists()));
-        assert_eq!(original_name(&scratch_name(OsStr::new("a.b-c.yaml"))), Some("a.b-c.yaml"));
+        assert_eq!(
+            original_name(&scratch_name(OsStr::new("a.b-c.yaml"))),
+            Some("a.b-c.yaml")
+        );
     }
 
     #[test]

@@ -43,7 +43,10 @@ fn tables(deployment: &BoshDeployment, groups: &[QuarksStatefulSet]) -> Vec<Tabl
     groups.sort_by_key(|one| instance_group(*one));
     let rows = groups.iter().map(|one| group(one)).collect();
     let problems: Vec<Vec<Cell>> = groups.iter().flat_map(|one| problems(one)).collect();
-    let mut tables = vec![conditions(deployment), Table::new("instance groups", &GROUP_HEADER, rows)];
+    let mut tables = vec![
+        conditions(deployment),
+        Table::new("instance groups", &GROUP_HEADER, rows),
+    ];
     let states: Vec<Vec<Cell>> = states(deployment).collect();
     if !states.is_empty() {
         tables.push(Table::new("states", &STATE_HEADER, states));

@@ -144,7 +144,11 @@ impl Present {
     /// The number of the next deploy. A number is never used twice, even if its record was deleted.
     fn next_number(&self) -> u64 {
         let numbers = self.revisions.iter().map(|one| one.number);
-        numbers.chain(self.revision_number()).max().unwrap_or(0).saturating_add(1)
+        numbers
+            .chain(self.revision_number())
+            .max()
+            .unwrap_or(0)
+            .saturating_add(1)
     }
 
     /// The number that the BOSHDeployment has. Its revision may have been deleted.
@@ -216,7 +220,11 @@ impl Present {
         let ops = inputs.ops.iter().map(|file| store(file, OPS_KEY)).collect();
         let mut configs = |files: &Option<Vec<File>>, key| {
             let stored = files.as_ref()?.iter().map(|file| store(file, key));
-            Some(stored.map(|document| config_map_reference(&document)).collect::<Vec<_>>())
+            Some(
+                stored
+                    .map(|document| config_map_reference(&document))
+                    .collect::<Vec<_>>(),
+            )
         };
         let cloud = configs(&inputs.cloud_configs, CLOUD_CONFIG_KEY);
         let runtime = configs(&inputs.runtime_configs, RUNTIME_CONFIG_KEY);

@@ -72,9 +72,8 @@ fn storage_request(size: &Quantity) -> VolumeResourceRequirements {
 
 /// A claim with the labels and the specification of another one.
 fn copy_claim(claim: &PersistentVolumeClaim, name: &str) -> PersistentVolumeClaim {
-    let is_kept = |key: &String| {
-        BINDING_ANNOTATIONS.iter().all(|start| !key.starts_with(start)) && key != labels::ORPHANED_FROM
-    };
+    let is_kept =
+        |key: &String| BINDING_ANNOTATIONS.iter().all(|start| !key.starts_with(start)) && key != labels::ORPHANED_FROM;
     let annotations = claim.metadata.annotations.clone().unwrap_or_default();
     PersistentVolumeClaim {
         metadata: ObjectMeta {

@@ -210,7 +210,10 @@ mod tests {
     fn a_claim_that_its_stateful_set_has_created_gets_the_volume() {
         let mut world = World::new("Delete");
         world.to = Some(json!({"metadata": {"name": "new", "namespace": "n", "uid": "2"}, "spec": {}}));
-        assert_eq!(world.next_step(), Step::ChangeClaim(json!({"spec": {"volumeName": "pv"}})));
+        assert_eq!(
+            world.next_step(),
+            Step::ChangeClaim(json!({"spec": {"volumeName": "pv"}}))
+        );
         assert_eq!(world.run().last(), Some(&Step::Done));
         world.to.as_mut().unwrap()["spec"]["volumeName"] = "other".into();
         assert!(matches!(world.next_step(), Step::Refuse(_)));

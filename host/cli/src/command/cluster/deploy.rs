@@ -1,8 +1,8 @@
 //! `host deploy`: reads the inputs, shows what they change, and has [`boson_act`] apply them and follow the rollout.
 
-use crate::command::inputs::configs::AppliedConfigs;
 use crate::command::convert::{self, ConvertArguments};
 use crate::command::diff::{self, Before};
+use crate::command::inputs::configs::AppliedConfigs;
 use crate::command::inputs::instances::InstancesArgument;
 use crate::command::inputs::variables;
 use anyhow::Context;

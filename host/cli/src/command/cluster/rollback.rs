@@ -1,9 +1,9 @@
 //! `host rollback`: shows what an earlier deploy changes, and has [`boson_act`] apply it again.
 
-use crate::command::inputs::configs::AppliedConfigs;
-use crate::command::convert::ConvertArguments;
 use crate::command::cluster::deploy::{Found, convert_as, documents, trees};
+use crate::command::convert::ConvertArguments;
 use crate::command::diff;
+use crate::command::inputs::configs::AppliedConfigs;
 use crate::command::inputs::variables::Given;
 use boson_act::command::deploy::PodOptions;
 use boson_act::command::rollback::{Contents, RollbackOptions};

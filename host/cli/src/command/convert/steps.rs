@@ -271,11 +271,7 @@ impl Context<'_> {
     }
 
     /// The links from outside of the deployment.
-    fn links(
-        &self,
-        deployment: &Deployment,
-        manifest: &Tree,
-    ) -> Result<(External, Vec<Diagnostic>), Vec<Diagnostic>> {
+    fn links(&self, deployment: &Deployment, manifest: &Tree) -> Result<(External, Vec<Diagnostic>), Vec<Diagnostic>> {
         let found = native::links(&self.natives, deployment, manifest)?;
         if let Watching::Calls(recording) = self.watching {
             recording.hide(external::secrets(&found.0));

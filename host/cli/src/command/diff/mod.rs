@@ -3,8 +3,8 @@
 mod text;
 mod tree;
 
-use crate::command::inputs::configs::AppliedConfigs;
 use crate::command::convert::{self, ConvertArguments, Done, TargetArgument, Watching};
+use crate::command::inputs::configs::AppliedConfigs;
 use crate::command::inputs::variables::{Given, Kept};
 use boson_commands::connection::ConnectionArguments;
 use boson_commands::exit::ExitError;

@@ -347,11 +347,13 @@ impl Read {
             check: asked.check.is_some().then_some(&check),
             ..*asked
         };
-        let (done, reported) = self.interpolate_stored(stages, document, options, &asked).map_err(|errors| {
-            let mut known = self.secrets();
-            known.except_names(&refused.borrow());
-            known.scrub(errors, shown)
-        })?;
+        let (done, reported) = self
+            .interpolate_stored(stages, document, options, &asked)
+            .map_err(|errors| {
+                let mut known = self.secrets();
+                known.except_names(&refused.borrow());
+                known.scrub(errors, shown)
+            })?;
         let passwords = done.variables.iter().filter(|one| one.kind == PASSWORD_TYPE);
         let passwords = passwords.filter_map(|one| Some((one.name.clone(), done.values.get(&one.name)?.clone())));
         let mut secrets = self.without_plain(Secrets::of(&done.values));

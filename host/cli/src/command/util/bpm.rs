@@ -1,9 +1,9 @@
 //! `host util bpm`: renders the templates of an instance group, and outputs the files that shape its pods; the job
 //! bpm-configs runs it.
 
-use super::results::ResultArguments;
 use super::mounted;
 use super::own_deployment::OwnDeployment;
+use super::results::ResultArguments;
 use boson_commands::exit::ExitError;
 use boson_commands::output::Color;
 use boson_pipeline::convert::stored_documents::{self, Texts};

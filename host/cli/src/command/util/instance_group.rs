@@ -1,8 +1,8 @@
 //! `host util instance-group`: binds properties and resolves links of an instance group; the job data-gathering runs
 //! it.
 
-use super::results::{self, ResultArguments};
 use super::mounted;
+use super::results::{self, ResultArguments};
 use crate::command::inputs::instances::InstancesArgument;
 use boson_commands::exit::ExitError;
 use boson_commands::output::Color;

@@ -1,8 +1,8 @@
 //! `host util interpolate`: puts the values of variables into the manifest; the job var-interpolation runs it.
 
-use super::results::ResultArguments;
 use super::mounted;
 use super::own_deployment::OwnDeployment;
+use super::results::ResultArguments;
 use boson_commands::exit::ExitError;
 use boson_commands::output::{self, Color};
 use boson_pipeline::convert::stored_documents::{self, Texts};

@@ -7,13 +7,13 @@ mod extract_jobs;
 mod instance_group;
 mod interpolate;
 mod job_sources;
-mod results;
 mod mounted;
 mod own_deployment;
 mod persist_output;
 mod pod_names;
 mod pre_render_scripts;
 mod processes;
+mod results;
 mod template_render;
 mod wait;
 

@@ -143,7 +143,9 @@ fn find_server(manifest: &Tree, zone: &Zone) -> Result<SocketAddr, Box<Diagnosti
     let began = Instant::now();
     loop {
         // The dot at the end avoids the search domains.
-        let found = format!("{address}.:{DNS_PORT}").to_socket_addrs().map(|mut all| all.next());
+        let found = format!("{address}.:{DNS_PORT}")
+            .to_socket_addrs()
+            .map(|mut all| all.next());
         let why = match found {
             Ok(Some(server)) => return Ok(server),
             Ok(None) => "it has no address".to_string(),

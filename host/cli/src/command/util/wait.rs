@@ -102,7 +102,10 @@ async fn is_available(arguments: &WaitArguments, name: &str, group: &mut Group) 
 
 /// The first address of a name.
 async fn resolve(name: &str) -> Option<SocketAddr> {
-    lookup_host((name, DNS_PORT)).await.ok().and_then(|mut found| found.next())
+    lookup_host((name, DNS_PORT))
+        .await
+        .ok()
+        .and_then(|mut found| found.next())
 }
 
 /// What the servers say of an instance group at one time; none: they do not answer.

@@ -134,7 +134,9 @@ impl Columns {
     /// Sorts each column by the mean position of the neighbors, from the left and from the right in turn.
     fn sort_columns(&mut self) {
         let mut position = vec![0; self.before.len()];
-        self.all.iter().for_each(|column| record_positions(column, &mut position));
+        self.all
+            .iter()
+            .for_each(|column| record_positions(column, &mut position));
         for pass in 0..ORDER_PASSES {
             let from_left = pass % 2 == 0;
             let neighbors = if from_left { &self.before } else { &self.after };

@@ -10,7 +10,7 @@ use std::fmt::Write;
 const CHARACTER_WIDTH: i32 = 8;
 const LINE_HEIGHT: i32 = 16;
 const NODE_PADDING: i32 = 10;
-const IMAGE_MARGIN: i32 = 20;
+const MARGIN: i32 = 20;
 /// Of what did not change.
 const PLAIN_COLOR: &str = "#57606a";
 
@@ -36,16 +36,16 @@ pub fn of(graph: &Graph) -> String {
     for ((shown, text), (corner, size)) in graph.nodes.iter().zip(&texts).zip(layout.nodes.iter().zip(&sizes)) {
         draw(shown, text, *corner, *size, &mut body);
     }
-    let (width, height) = (layout.size.width + 4 * IMAGE_MARGIN, layout.size.height + 2 * IMAGE_MARGIN);
+    let (width, height) = (layout.size.width + 4 * MARGIN, layout.size.height + 2 * MARGIN);
     format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{width}\" height=\"{height}\" viewBox=\"{} {} {width} {height}\" \
          font-family=\"monospace\" font-size=\"12\">\n<defs>\n{}</defs>\n<rect x=\"{}\" y=\"{}\" width=\"100%\" \
          height=\"100%\" fill=\"white\"/>\n{body}</svg>\n",
-        -IMAGE_MARGIN,
-        -IMAGE_MARGIN,
+        -MARGIN,
+        -MARGIN,
         arrow_heads(),
-        -IMAGE_MARGIN,
-        -IMAGE_MARGIN
+        -MARGIN,
+        -MARGIN
     )
 }
 
