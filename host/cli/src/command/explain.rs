@@ -7,6 +7,7 @@ use boson_pipeline::codes::{self, Code};
 use boson_pipeline::report::Sources;
 use boson_plugin_tools::plugin_arguments::PluginArguments;
 use boson_plugin_tools::plugins;
+use boson_sandbox::Code as Entry;
 use clap::Args;
 
 /// Explain a diagnostic code
@@ -17,14 +18,6 @@ pub struct ExplainArguments {
     code: Option<String>,
     #[command(flatten)]
     plugins: PluginArguments,
-}
-
-/// A code, as it is listed and explained.
-#[derive(PartialEq, Eq, PartialOrd, Ord)]
-struct Entry {
-    name: String,
-    title: String,
-    explanation: String,
 }
 
 pub fn run(arguments: &ExplainArguments, color: Color) -> Result<(), ExitError> {
@@ -85,21 +78,14 @@ fn entries(arguments: &PluginArguments, color: Color) -> Vec<Entry> {
         Ok(plugins) => {
             for plugin in plugins.iter() {
                 match plugin.describe(plugins.sandbox()) {
-                    Ok(description) => {
-                        let codes = description.codes.iter().cloned();
-                        entries.extend(codes.map(|code| Entry {
-                            name: code.name,
-                            title: code.title,
-                            explanation: code.explanation,
-                        }));
-                    }
+                    Ok(description) => entries.extend(description.codes.iter().cloned()),
                     Err(failure) => output::show(&[failure.diagnostic()], &Sources::default(), color),
                 }
             }
         }
         Err(diagnostics) => output::show(&diagnostics, &Sources::default(), color),
     }
-    entries.sort();
+    entries.sort_by(|a, b| (&a.name, &a.title, &a.explanation).cmp(&(&b.name, &b.title, &b.explanation)));
     entries.dedup_by(|a, b| a.name == b.name);
     entries
 }

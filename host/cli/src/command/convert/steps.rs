@@ -64,11 +64,6 @@ struct Context<'a> {
     plugins: Plugins,
     releases: Vec<Release>,
     natives: Vec<Document>,
-}
-
-struct Gathered<'a> {
-    context: Context<'a>,
-    read: Read,
     configs: Configs,
 }
 
@@ -112,16 +107,12 @@ fn run_steps(
 ) -> Result<Done, Vec<Diagnostic>> {
     let permissions = arguments.allowed.permissions()?;
     progress.say("reading releases");
-    let Gathered {
-        mut context,
-        read,
-        configs,
-    } = gather(arguments, watching, sources, progress)?;
+    let (mut context, read) = gather(arguments, watching, sources, progress)?;
     warnings.extend(context.releases.iter().flat_map(|release| release.warnings.clone()));
     warnings.extend(render_warning(arguments));
     context.plugins = prepare_plugins(context.plugins, arguments, &read, watching);
     progress.say("applying ops files and variables");
-    let document = context.merge(&read, &configs, sources, warnings)?;
+    let document = context.merge(&read, sources, warnings)?;
     let unknown = plugin_groups::unknown(&arguments.plugins.groups, &document);
     if !unknown.is_empty() {
         return Err(unknown);
@@ -152,7 +143,7 @@ fn gather<'a>(
     watching: Watching<'a>,
     sources: &mut Sources,
     progress: &Progress,
-) -> Result<Gathered<'a>, Vec<Diagnostic>> {
+) -> Result<(Context<'a>, Read), Vec<Diagnostic>> {
     let plugins = plugins::prepare(&arguments.plugins, &Stage::ALL, sources);
     let most = memory::or_found(arguments.plugins.max_memory) / RELEASES_DIVISOR;
     let releases = releases::read(
@@ -173,8 +164,9 @@ fn gather<'a>(
         plugins,
         releases,
         natives,
+        configs,
     };
-    Ok(Gathered { context, read, configs })
+    Ok((context, read))
 }
 
 /// The plugins, with who calls them, and what records the calls.
@@ -216,13 +208,12 @@ impl Context<'_> {
     fn merge(
         &self,
         read: &Read,
-        configs: &Configs,
         sources: &mut Sources,
         warnings: &mut Vec<Diagnostic>,
     ) -> Result<Tree, Vec<Diagnostic>> {
         let mut document = read.merge(
             &self.plugins,
-            configs,
+            &self.configs,
             self.arguments.name.as_deref(),
             sources,
             warnings,
@@ -395,8 +386,9 @@ pub fn merged(
     sources: &mut Sources,
     warnings: &mut Vec<Diagnostic>,
 ) -> Result<Tree, Vec<Diagnostic>> {
-    let Gathered { context, read, configs } = gather(arguments, Watching::Nothing, sources, &Progress::start())?;
-    let mut document = read.merge(&context.plugins, &configs, arguments.name.as_deref(), sources, warnings)?;
+    let (context, read) = gather(arguments, Watching::Nothing, sources, &Progress::start())?;
+    let name = arguments.name.as_deref();
+    let mut document = read.merge(&context.plugins, &context.configs, name, sources, warnings)?;
     convert::resolve_latest(read.name(), &mut document, &context.releases);
     Ok(document)
 }
