@@ -6,9 +6,8 @@ use crate::plugins::Plugins;
 use crate::stages::answer;
 use boson_document::Tree;
 use boson_pipeline::stage::{
-    Answer, BpmCopy, Deployment, External, ExternalLink, GroupRequest, GroupSummary, Hook, JobFiles, JobSpec,
-    JobSummary, LinksRequest, MANIFEST, Named, OtherDeployment, ReleasePackage, Reply, Spread, Template, Variable,
-    VariableRules, View,
+    Answer, ConsumedLink, Deployment, External, ExternalLink, GroupRequest, GroupSummary, Hook, JobFiles, JobSpec,
+    JobSummary, LinksRequest, MANIFEST, Named, OtherDeployment, Reply, Spread, Template, Variable, VariableRules, View,
 };
 use boson_pipeline::{Stage, Stages};
 
@@ -32,7 +31,6 @@ pub fn deployment(arguments: &Tree) -> Result<Deployment, String> {
             Some("per-zone") => Spread::PerZone,
             Some(_) => return Err("`spread` is neither total nor per-zone".into()),
         },
-        monit: false,
     })
 }
 
@@ -158,12 +156,12 @@ fn bpm(
         return Ok(answer(reply));
     }
     let request = GroupRequest {
-        deployment,
-        group: request.member("group")?,
-        document_name: request.text("document-name")?,
-        pointer: request.text("pointer")?,
+        deployment: deployment.clone(),
+        group: request.member("group")?.clone(),
+        document_name: request.text("document-name")?.into(),
+        pointer: request.text("pointer")?.into(),
         jobs: request.list("jobs", Members::job_files)?,
-        resolved_secret: request.text("resolved-secret")?,
+        resolved_secret: request.text("resolved-secret")?.into(),
     };
     Ok(answer(plugins.convert_group(&request)))
 }
@@ -213,11 +211,6 @@ impl<'t> Members<'t> {
         self.0.items(name).iter().map(|item| one(Members(item))).collect()
     }
 
-    fn texts(self, name: &str) -> Vec<String> {
-        let items = self.0.items(name).iter();
-        items.filter_map(Tree::as_str).map(str::to_string).collect()
-    }
-
     fn document(self) -> Result<Named<'t>, String> {
         Ok(Named::new(self.text("document-name")?, self.member("document")?))
     }
@@ -241,36 +234,29 @@ impl<'t> Members<'t> {
         })
     }
 
+    /// The job with the documents of its copies, which are read for themselves: a number keeps its text.
     fn job_files(self) -> Result<JobFiles, String> {
-        let number = |tree: &Tree| tree.as_i64().and_then(|number| u32::try_from(number).ok());
-        let copy = |copy: Self| {
-            Ok(BpmCopy {
-                document_name: copy.text("document-name")?.into(),
-                instances: copy.0.items("instances").iter().filter_map(number).collect(),
-                bpm: copy.member("bpm")?.clone(),
-                text: "".into(),
-            })
-        };
-        let package = |package: Self| {
-            Ok(ReleasePackage {
-                name: package.text("name")?.into(),
-                release: package.text("release")?.into(),
-            })
-        };
-        Ok(JobFiles {
-            job: self.text("job")?.into(),
-            release: self.text("release")?.into(),
-            templates: self.texts("templates"),
-            monitored: self.0.get("monitored") == Some(&Tree::Bool(true)),
-            start_program: self.optional("start-program"),
-            aliases: self.0.get("dns-aliases").filter(|tree| **tree != Tree::Null).cloned(),
-            bpm: self.list("bpm", copy)?,
-            packages: self.list("packages", package)?,
-        })
+        let members = self.0.as_object().into_iter().flatten();
+        // Null is an empty list, too.
+        let given: Tree = members
+            .filter(|(_, value)| !value.is_null())
+            .map(|(name, value)| (name.as_str(), value.clone()))
+            .collect();
+        let files = serde_json::to_value(given).and_then(serde_json::from_value);
+        let mut files: JobFiles = files.map_err(|error| error.to_string())?;
+        for (copy, given) in files.bpm.iter_mut().zip(self.0.items("bpm")) {
+            copy.bpm = Members(given).member("bpm")?.clone();
+        }
+        Ok(files)
     }
 
     fn group(self) -> Result<GroupSummary, String> {
-        let link = |link: Self| Ok((link.text("name")?.to_string(), link.optional("provider-group")));
+        let link = |link: Self| {
+            Ok(ConsumedLink {
+                name: link.text("name")?.into(),
+                provider_group: link.optional("provider-group"),
+            })
+        };
         let job = |job: Self| {
             Ok(JobSummary {
                 name: job.text("name")?.into(),

@@ -10,8 +10,8 @@ use crate::plugin::Plugin;
 use crate::reply::Reading;
 use boson_document::json;
 use boson_pipeline::stage::{
-    Deployment, Edit, ExternalLink, GroupRequest, GroupSummary, JobFiles, JobSpec, JobSummary, LinksRequest,
-    ObjectReference, OtherDeployment, Reference, Spread, StageError, Variable, VariableRules, View,
+    ConsumedLink, Deployment, Edit, ExternalLink, GroupRequest, GroupSummary, JobFiles, JobSpec, JobSummary,
+    LinksRequest, ObjectReference, OtherDeployment, Reference, Spread, StageError, Variable, VariableRules, View,
 };
 
 /// What this host supports beyond version 1.0.0 of the contract.
@@ -90,7 +90,7 @@ impl From<&JobFiles> for wit_bpm::JobFiles {
             templates: job.templates.clone(),
             monitored: job.monitored,
             start_program: job.start_program.clone(),
-            dns_aliases: job.aliases.as_ref().map(json::to_text),
+            dns_aliases: job.dns_aliases.as_ref().map(json::to_text),
             bpm: copies.collect(),
             packages: packages.collect(),
             more: Vec::new(),
@@ -98,15 +98,15 @@ impl From<&JobFiles> for wit_bpm::JobFiles {
     }
 }
 
-impl From<&GroupRequest<'_>> for wit_bpm::GroupRequest {
-    fn from(request: &GroupRequest<'_>) -> Self {
+impl From<&GroupRequest> for wit_bpm::GroupRequest {
+    fn from(request: &GroupRequest) -> Self {
         Self {
-            options: request.deployment.into(),
-            group: json::to_text(request.group),
-            document_name: request.document_name.into(),
-            pointer: request.pointer.into(),
+            options: (&request.deployment).into(),
+            group: json::to_text(&request.group),
+            document_name: request.document_name.clone(),
+            pointer: request.pointer.clone(),
             jobs: request.jobs.iter().map(Into::into).collect(),
-            resolved_secret: request.resolved_secret.into(),
+            resolved_secret: request.resolved_secret.clone(),
             more: Vec::new(),
         }
     }
@@ -186,9 +186,9 @@ impl From<&GroupSummary> for wit_objects::Group {
 
 impl From<&JobSummary> for wit_objects::Job {
     fn from(job: &JobSummary) -> Self {
-        let link = |(name, group): &(String, Option<String>)| wit_objects::ConsumedLink {
-            name: name.clone(),
-            provider_group: group.clone(),
+        let link = |link: &ConsumedLink| wit_objects::ConsumedLink {
+            name: link.name.clone(),
+            provider_group: link.provider_group.clone(),
             more: Vec::new(),
         };
         Self {

@@ -347,7 +347,7 @@ impl Pending<'_> {
         self.reading.reply(objects, reply.diagnostics, &reply.more)
     }
 
-    fn convert_group(&self, request: &GroupRequest<'_>) -> Reply<Vec<Tree>> {
+    fn convert_group(&self, request: &GroupRequest) -> Reply<Vec<Tree>> {
         let request: bpm::shapes::GroupRequest = request.into();
         let reply = call!(self, exports::bpm::conversion, call_convert_group, &request);
         let objects = self.reading.documents("objects", &reply.objects)?;

@@ -2,7 +2,7 @@
 
 use crate::codes;
 use crate::group::{Group, Lifecycle};
-use crate::request::{DeploymentRequest, GroupRequest, Reply};
+use crate::request::{DeploymentRequest, GroupRequest, JobFiles, Reply};
 use crate::volumes::{self, Volumes};
 use crate::{
     active_passive, container_probe, deployment, dns, fields, init, kubernetes_rules, lifecycle_scripts, pre_start,
@@ -29,7 +29,9 @@ pub fn group(request: &GroupRequest, settings: &Tree) -> Reply {
 /// Aliases from templates, for the deployment's DNS servers if it has some.
 fn alias_files(request: &GroupRequest, group: &Group) -> Option<Tree> {
     request.group.get(RESOLVED_KEY)?;
-    dns::alias_files(&group.names, &group.name, &group.metadata, &request.alias_files)
+    let of_job = |job: &JobFiles| Some((job.job.clone(), job.dns_aliases.clone()?));
+    let files = request.jobs.iter().filter_map(of_job).collect();
+    dns::alias_files(&group.names, &group.name, &group.metadata, &files)
 }
 
 fn objects(group: &Group, report: &mut Report) -> Vec<Tree> {

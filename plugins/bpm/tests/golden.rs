@@ -29,7 +29,6 @@ fn request(case: &Path) -> GroupRequest {
     };
     GroupRequest {
         deployment,
-        alias_files: Tree::object(),
         resolved_secret: format!("{name}.ig-resolved.{slug}-v1"),
         group,
         document_name: "manifest.yml".into(),
@@ -54,13 +53,13 @@ fn files(tree: &Tree) -> JobFiles {
         release: package.str("release").unwrap().into(),
     };
     JobFiles {
-        start_program: None,
         job: tree.str("job").unwrap().into(),
         release: tree.str("release").unwrap().into(),
         templates: tree.items("templates").iter().map(text).collect(),
         monitored: tree.get("monitored").and_then(Tree::as_bool).unwrap_or(true),
         bpm: tree.items("bpm").iter().map(copy).collect(),
         packages: tree.items("packages").iter().map(package).collect(),
+        ..JobFiles::default()
     }
 }
 

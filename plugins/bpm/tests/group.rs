@@ -49,9 +49,8 @@ fn convert(case: Case<'_>) -> Reply {
         release: "r".into(),
         templates: case.templates.iter().map(ToString::to_string).collect(),
         monitored: true,
-        start_program: None,
         bpm: copies.collect(),
-        packages: Vec::new(),
+        ..JobFiles::default()
     };
     let request = GroupRequest {
         deployment: Deployment {
@@ -66,7 +65,6 @@ fn convert(case: Case<'_>) -> Reply {
         document_name: "m".into(),
         pointer: "/instance_groups/0".into(),
         jobs: vec![files],
-        alias_files: Tree::object(),
         resolved_secret: "s".into(),
     };
     convert::group(

@@ -33,9 +33,8 @@ fn request(group: &str, bpm: &str) -> GroupRequest {
         release: "r".into(),
         templates: vec!["config/bpm.yml".into()],
         monitored: true,
-        start_program: None,
         bpm: vec![copy],
-        packages: Vec::new(),
+        ..JobFiles::default()
     };
     GroupRequest {
         deployment: deployment(),
@@ -43,7 +42,6 @@ fn request(group: &str, bpm: &str) -> GroupRequest {
         document_name: "m".into(),
         pointer: "/instance_groups/0".into(),
         jobs: vec![files],
-        alias_files: Tree::object(),
         resolved_secret: "s".into(),
     }
 }

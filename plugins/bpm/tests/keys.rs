@@ -55,9 +55,8 @@ fn of_bpm(document: &Tree, bpm: Tree) -> Vec<Diagnostic> {
         release: "r".into(),
         templates: vec!["config/bpm.yml".into()],
         monitored: true,
-        start_program: None,
         bpm: vec![copy],
-        packages: Vec::new(),
+        ..JobFiles::default()
     };
     let request = GroupRequest {
         deployment: deployment(),
@@ -65,7 +64,6 @@ fn of_bpm(document: &Tree, bpm: Tree) -> Vec<Diagnostic> {
         document_name: "m".into(),
         pointer: "/instance_groups/0".into(),
         jobs: vec![files],
-        alias_files: Tree::object(),
         resolved_secret: "s".into(),
     };
     match convert::group(&request, &Tree::object()) {

@@ -4,8 +4,8 @@ use crate::codes;
 use crate::declaration::{self, name_or_type, unused};
 use crate::group::Group;
 use crate::job::Job;
-use crate::request::Request;
 use crate::value::{class, plain};
+use boson_contract::links::LinksRequest;
 use boson_document::{Map, Place, Report, Tree};
 use boson_manifest::members::Members;
 use boson_manifest::spec::{Consumes, Specs};
@@ -78,7 +78,7 @@ pub fn consumed<'a>(
     number: usize,
     group: &Group<'a>,
     specs: &Specs<'a>,
-    request: Request<'_>,
+    request: LinksRequest<'_>,
     report: &mut Report,
 ) -> Vec<Consumer> {
     let mut consumers = Vec::new();
@@ -103,7 +103,7 @@ struct Reader<'r, 'a> {
     job: &'r Job<'a>,
     number: usize,
     index: usize,
-    request: Request<'r>,
+    request: LinksRequest<'r>,
     report: &'r mut Report,
 }
 
@@ -238,7 +238,7 @@ impl<'r> Reader<'r, '_> {
         };
         let other = crate::value::text(value).unwrap_or_else(|| class(value).into());
         // The manifest may have another name than the deployment.
-        if other == self.request.deployment.name || Some(other.as_str()) == self.request.document.str("name") {
+        if other == self.request.deployment.name || Some(other.as_str()) == self.request.manifest.tree.str("name") {
             return Some(());
         }
         if self.request.external.of_deployment(&other).is_some() {

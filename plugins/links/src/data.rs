@@ -8,10 +8,10 @@ use crate::job::Job;
 use crate::manifest::Manifest;
 use crate::properties::{Known, bind};
 use crate::provide::Provider;
-use crate::request::Request;
 use crate::resolve::{Found, Providers};
 use crate::resolved::JobData;
 use crate::value::{plain, weight};
+use boson_contract::links::LinksRequest;
 use boson_document::{Map, Place, Report, Tree};
 use boson_manifest::job::QUARKS;
 use boson_manifest::spec::Specs;
@@ -22,7 +22,7 @@ pub struct Gathering<'r, 'a> {
     pub specs: &'r Specs<'a>,
     /// All links provided.
     pub providers: &'r [Provider],
-    pub request: Request<'r>,
+    pub request: LinksRequest<'r>,
     /// What is the same for all.
     pub content: Content<'r>,
     /// Where to tell.

@@ -19,17 +19,17 @@ pub mod manifest;
 pub mod properties;
 pub mod provide;
 pub mod quarks;
-pub mod request;
 pub mod resolve;
 pub mod resolved;
 mod stage;
 pub mod value;
 pub mod variables;
 
-pub use boson_contract::links::{Addresses, Consumed, External, ExternalLink, JobSpec, OtherDeployment, Resolved};
-pub use boson_contract::types::Deployment;
+pub use boson_contract::links::{
+    Addresses, Consumed, External, ExternalLink, JobSpec, LinksRequest, OtherDeployment, Resolved,
+};
+pub use boson_contract::types::{Deployment, Named};
 pub use content::Ids;
-pub use request::Request;
 pub use stage::{addresses, resolve};
 
 /// JSON Schema of the stage's settings.

@@ -5,8 +5,7 @@ use crate::consume::{Asker, Consumer, Way};
 use crate::group::Group;
 use crate::manifest::Manifest;
 use crate::provide::{Provider, Source};
-use crate::request::Request;
-use boson_contract::links::ExternalLink;
+use boson_contract::links::{ExternalLink, LinksRequest};
 use boson_document::{Diagnostic, Pointer, Report};
 use boson_manifest::names::Names;
 use boson_manifest::redacted::plain;
@@ -37,7 +36,7 @@ const MAX_NAMED_PROVIDERS: usize = 30;
 #[derive(Debug)]
 pub struct Providers<'p> {
     groups: &'p [Group<'p>],
-    request: Request<'p>,
+    request: LinksRequest<'p>,
     by_kind: HashMap<&'p str, Vec<&'p Provider>>,
     by_name: HashMap<(&'p str, &'p str), Vec<&'p Provider>>,
 }
@@ -46,7 +45,7 @@ pub struct Providers<'p> {
 
 impl<'p> Providers<'p> {
     /// Sorts providers by type and name; those that cannot be consumed are left out.
-    pub fn new(all: &'p [Provider], groups: &'p [Group<'p>], request: Request<'p>) -> Self {
+    pub fn new(all: &'p [Provider], groups: &'p [Group<'p>], request: LinksRequest<'p>) -> Self {
         let mut providers = Self {
             groups,
             request,

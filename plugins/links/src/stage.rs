@@ -5,13 +5,12 @@ use crate::content::{Content, Ids};
 use crate::data::Gathering;
 use crate::manifest::Manifest;
 use crate::provide::{Provider, Source, provided};
-use crate::request::Request;
 use crate::resolve::{Plan, collected};
 use crate::resolved::Documents;
 use crate::value::plain;
 use crate::{addons, codes, limit, quarks, variables};
 use boson_contract::Reply;
-use boson_contract::links::{self, Addresses, Resolved};
+use boson_contract::links::{self, Addresses, LinksRequest, Resolved};
 use boson_document::{Pointer, Report};
 use boson_manifest::dns;
 use boson_manifest::instances::{Layout, Spread};
@@ -23,7 +22,7 @@ use std::collections::HashSet;
 ///
 /// # Errors
 /// All errors in the input, with the warnings. Links are resolved only if manifest and specs are valid.
-pub fn resolve(request: Request<'_>, ids: Ids) -> Reply<Resolved> {
+pub fn resolve(request: LinksRequest<'_>, ids: Ids) -> Reply<Resolved> {
     let mut report = limit::report();
     let resolved = run(request, ids, &mut report);
     match resolved {
@@ -38,7 +37,7 @@ pub fn resolve(request: Request<'_>, ids: Ids) -> Reply<Resolved> {
 ///
 /// # Errors
 /// Links of variables with no provider or several providers.
-pub fn addresses(request: Request<'_>) -> Reply<Addresses> {
+pub fn addresses(request: LinksRequest<'_>) -> Reply<Addresses> {
     let mut unchecked = limit::report();
     let mut report = limit::report();
     let specs = Specs::read(request.jobs, codes::JOB_SPEC, &mut unchecked);
@@ -56,9 +55,9 @@ pub fn addresses(request: Request<'_>) -> Reply<Addresses> {
     }
 }
 
-fn plan<'a>(request: Request<'a>, specs: &Specs<'a>, report: &mut Report) -> Option<Plan<'a>> {
+fn plan<'a>(request: LinksRequest<'a>, specs: &Specs<'a>, report: &mut Report) -> Option<Plan<'a>> {
     let deployment = request.deployment;
-    let mut manifest = Manifest::read(request.document, specs, report);
+    let mut manifest = Manifest::read(request.manifest.tree, specs, report);
     addons::place(&mut manifest, &deployment.name, specs, report);
     let names = match Names::new(&deployment.name, &deployment.namespace, &deployment.cluster_domain) {
         Ok(names) => names,
@@ -77,7 +76,7 @@ fn plan<'a>(request: Request<'a>, specs: &Specs<'a>, report: &mut Report) -> Opt
     })
 }
 
-fn run(request: Request<'_>, ids: Ids, report: &mut Report) -> Option<Resolved> {
+fn run(request: LinksRequest<'_>, ids: Ids, report: &mut Report) -> Option<Resolved> {
     let specs = Specs::read(request.jobs, codes::JOB_SPEC, report);
     let plan = plan(request, &specs, report)?;
     if report.failed() {
@@ -106,7 +105,7 @@ fn run(request: Request<'_>, ids: Ids, report: &mut Report) -> Option<Resolved> 
         return None;
     }
     // The bpm stage, which makes the DNS objects, reports errors in aliases.
-    let zone = dns::zone(request.document, request.deployment);
+    let zone = dns::zone(request.manifest.tree, request.deployment);
     Some(Resolved {
         groups: Documents::new(&manifest, &request.deployment.name, &names, zone).all(data, report),
         providers: offered,
@@ -156,7 +155,7 @@ fn lay_out(manifest: &mut Manifest<'_>, names: &Names, spread: Spread, report: &
 fn declared(
     manifest: &Manifest<'_>,
     specs: &Specs<'_>,
-    request: Request<'_>,
+    request: LinksRequest<'_>,
     report: &mut Report,
 ) -> (Vec<Provider>, Vec<Vec<Consumer>>) {
     let (mut providers, mut consumers) = (Vec::new(), Vec::new());

@@ -2,10 +2,9 @@
 
 use crate::consume::{Asker, Consumer, Way};
 use crate::provide::Source;
-use crate::request::Request;
 use crate::resolve::{Found, Plan, Providers};
 use crate::value::text;
-use boson_contract::links::Addresses;
+use boson_contract::links::{Addresses, LinksRequest};
 use boson_document::{Place, Pointer, Report, Tree};
 
 /// Links that a certificate may consume.
@@ -62,11 +61,11 @@ fn link(variable: &str, original: &str, entry: &Tree, place: Place) -> VariableL
 
 /// The addresses of the providers of the links that variables consume, for each variable; `None` if one was not found,
 /// which is reported.
-pub fn addresses(plan: &Plan<'_>, request: Request<'_>, report: &mut Report) -> Option<Addresses> {
+pub fn addresses(plan: &Plan<'_>, request: LinksRequest<'_>, report: &mut Report) -> Option<Addresses> {
     let groups = &plan.manifest.groups;
     let index = Providers::new(&plan.providers, groups, request);
     let (mut addresses, mut complete) = (Addresses::new(), true);
-    for link in consumed(request.document) {
+    for link in consumed(request.manifest.tree) {
         let (address, instances): (_, Vec<String>) = match index.find(&link.consumer, report) {
             Some(Found::Provider(provider)) => {
                 let group = &groups[provider.group];

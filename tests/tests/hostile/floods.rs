@@ -31,7 +31,6 @@ fn deployment() -> Deployment {
         operator_image: String::new(),
         registry: None,
         spread: Spread::Total,
-        monit: false,
     }
 }
 

@@ -27,6 +27,8 @@ pub struct Reconcile<'a> {
     pub object: &'a BoshDeployment,
     pub namespace: &'a str,
     pub deployment: Deployment,
+    /// Jobs without bpm information run by their monit files.
+    pub by_monit: bool,
     pub mode: ConversionMode,
     pub names: Names,
     pub owner: OwnerReference,
@@ -87,8 +89,8 @@ impl<'a> Reconcile<'a> {
                 operator_image: settings.operator_image.clone(),
                 registry: conversion.registry,
                 spread: conversion.instances.into(),
-                monit: conversion.monit,
             },
+            by_monit: conversion.monit,
             mode: conversion.mode,
             copies: boson_plugins::copies(&active.picks, in_pods, namespace, &names.deployment(), &owner),
             names,

@@ -294,11 +294,11 @@ impl Tracing<'_> {
         let groups = self.calls.groups.iter();
         match groups.clone().find(|call| has(&call.objects)) {
             Some(call) if value_in(&call.objects, object, field).is_some() => {
-                let group = resolved_document::name(&call.group);
-                let made = |stages: &dyn Stages| Some(stages.convert_group(&call.request(self.inputs)).ok()?.0);
+                let group = resolved_document::name(&call.request.group);
+                let made = |stages: &dyn Stages| Some(stages.convert_group(&call.request).ok()?.0);
                 layer(self.stages, Some(group), object, field, &made, &|stages| Step {
                     by: stages.author(PluginRef::Rule(Stage::Bpm, Some(group))).called,
-                    ..origins::of_group(stages, self.inputs, call, object, field)
+                    ..origins::of_group(stages, self.inputs, &call.request, object, field)
                 })
             }
             None if value_in(&self.calls.of_deployment, object, field).is_some() => {

@@ -1,9 +1,8 @@
 //! Stages that remember what the plugins of `bpm` and `resources` got and returned.
 
 use crate::author::Author;
-use crate::convert::Inputs;
 use crate::schema::SettingsError;
-use crate::stage::{Answer, Call, GroupRequest, GroupSummary, JobFiles, PluginInfo, PluginRef, Reply, Stage, Stages};
+use crate::stage::{Answer, Call, GroupRequest, GroupSummary, PluginInfo, PluginRef, Reply, Stage, Stages};
 use boson_document::Tree;
 use parking_lot::Mutex;
 
@@ -31,28 +30,8 @@ pub struct Calls {
 /// A call of bpm.convert-group.
 #[derive(Clone, Debug)]
 pub struct GroupCall {
-    /// The resolved document.
-    pub group: Tree,
-    /// Pointer of the group in the manifest.
-    pub pointer: String,
-    pub jobs: Vec<JobFiles>,
-    pub resolved_secret: String,
+    pub request: GroupRequest,
     pub objects: Vec<Tree>,
-}
-
-// === impl GroupCall ===
-
-impl GroupCall {
-    pub fn request<'c>(&'c self, inputs: &Inputs<'c>) -> GroupRequest<'c> {
-        GroupRequest {
-            deployment: inputs.deployment,
-            group: &self.group,
-            document_name: inputs.manifest.name,
-            pointer: &self.pointer,
-            jobs: self.jobs.clone(),
-            resolved_secret: &self.resolved_secret,
-        }
-    }
 }
 
 // === impl Observed ===
@@ -90,10 +69,7 @@ impl Stages for Observed<'_> {
         if let Ok((Answer::Objects(objects), _)) = &reply {
             match call {
                 Call::ConvertGroup(request) => self.calls.lock().groups.push(GroupCall {
-                    group: request.group.clone(),
-                    pointer: request.pointer.to_string(),
-                    jobs: request.jobs.clone(),
-                    resolved_secret: request.resolved_secret.to_string(),
+                    request: request.clone(),
                     objects: objects.clone(),
                 }),
                 _ => self.calls.lock().of_deployment.clone_from(objects),

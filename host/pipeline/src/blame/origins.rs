@@ -2,7 +2,7 @@
 //! rendered bpm.yml files, and of the command's options.
 
 use super::influence::{Influences, MAX_CALLS, influences};
-use super::observed::{Calls, GroupCall};
+use super::observed::Calls;
 use super::{Input, MAX_FIELDS, Step, value_in};
 use crate::bundle::{Bundle, Writer};
 use crate::changes::identity;
@@ -14,22 +14,28 @@ use crate::{Stage, Stages};
 use boson_document::{Pointer, Tree};
 
 /// The step that made a field of an object of an instance group.
-pub fn of_group(stages: &dyn Stages, inputs: &Inputs<'_>, call: &GroupCall, object: &Tree, field: &Pointer) -> Step {
+pub fn of_group(
+    stages: &dyn Stages,
+    inputs: &Inputs<'_>,
+    request: &GroupRequest,
+    object: &Tree,
+    field: &Pointer,
+) -> Step {
     let bpm = |job: &JobFiles| Tree::Array(job.bpm.iter().map(|copy| copy.bpm.clone()).collect());
     let input = Tree::object()
-        .with("group", call.group.clone())
-        .with("bpm", Tree::Array(call.jobs.iter().map(bpm).collect()))
+        .with("group", request.group.clone())
+        .with("bpm", Tree::Array(request.jobs.iter().map(bpm).collect()))
         .with("options", options(inputs.deployment));
-    let group = resolved_document::name(&call.group);
+    let group = resolved_document::name(&request.group);
     let plugin = PluginRef::Rule(Stage::Bpm, Some(group));
     let (input, settings) = with_settings(input, stages, plugin);
     let found = influences(&input, &|input| {
         let deployment = with_options(inputs.deployment, input.get("options")?);
         let request = GroupRequest {
-            deployment: &deployment,
-            group: input.get("group")?,
-            jobs: with_bpm(&call.jobs, input.items("bpm")),
-            ..call.request(inputs)
+            deployment,
+            group: input.get("group")?.clone(),
+            jobs: with_bpm(&request.jobs, input.items("bpm")),
+            ..request.clone()
         };
         let changed = changed_settings(stages, plugin, &settings, input);
         let stages = changed.as_deref().unwrap_or(stages);
@@ -40,7 +46,7 @@ pub fn of_group(stages: &dyn Stages, inputs: &Inputs<'_>, call: &GroupCall, obje
     step(
         format!("made {}{container} from the instance group '{group}'", identity(object)),
         &found,
-        &|place| of_settings(&settings, place.tokens()).or_else(|| input_of_group(inputs, call, place)),
+        &|place| of_settings(&settings, place.tokens()).or_else(|| input_of_group(inputs, request, place)),
     )
 }
 
@@ -205,12 +211,12 @@ fn step(what: String, found: &Influences, input: &dyn Fn(&Pointer) -> Option<Inp
     }
 }
 
-fn input_of_group(inputs: &Inputs<'_>, call: &GroupCall, place: &Pointer) -> Option<Input> {
+fn input_of_group(inputs: &Inputs<'_>, request: &GroupRequest, place: &Pointer) -> Option<Input> {
     let (first, rest) = place.tokens().split_first()?;
     match first.as_str() {
         "bpm" => {
             let [job, copy, rest @ ..] = rest else { return None };
-            let job = call.jobs.get(job.parse::<usize>().ok()?)?;
+            let job = request.jobs.get(job.parse::<usize>().ok()?)?;
             let copy = job.bpm.get(copy.parse::<usize>().ok()?)?;
             let pointer = Pointer::from(rest.to_vec());
             Some(Input {
@@ -222,23 +228,23 @@ fn input_of_group(inputs: &Inputs<'_>, call: &GroupCall, place: &Pointer) -> Opt
                 pointer: Some(pointer),
             })
         }
-        "group" => Some(in_resolved(inputs, call, rest)),
+        "group" => Some(in_resolved(inputs, request, rest)),
         _ => Some(option(rest)),
     }
 }
 
 /// A part of a resolved document: of the manifest, if it is there.
-fn in_resolved(inputs: &Inputs<'_>, call: &GroupCall, tokens: &[String]) -> Input {
+fn in_resolved(inputs: &Inputs<'_>, request: &GroupRequest, tokens: &[String]) -> Input {
     let manifest = inputs.manifest;
     let pointer = match tokens {
         [list, nth, rest @ ..] if list == "instance_groups" && nth == "0" => {
-            Pointer::parse(&call.pointer).map(|group| as_written(inputs, call, &group.join(rest)))
+            Pointer::parse(&request.pointer).map(|group| as_written(inputs, request, &group.join(rest)))
         }
         [list, nth, rest @ ..] => {
             let named = nth
                 .parse::<usize>()
                 .ok()
-                .and_then(|nth| call.group.items(list).get(nth));
+                .and_then(|nth| request.group.items(list).get(nth));
             let name = named.and_then(|named| named.str("name").or_else(|| named.str("alias")));
             let is_it = |one: &Tree| name.is_some() && one.str("name").or_else(|| one.str("alias")) == name;
             let index = manifest.tree.items(list).iter().position(is_it);
@@ -259,13 +265,13 @@ fn in_resolved(inputs: &Inputs<'_>, call: &GroupCall, tokens: &[String]) -> Inpu
 }
 
 /// As diagnostics about the resolved document are moved to the manifest.
-fn as_written(inputs: &Inputs<'_>, call: &GroupCall, pointer: &Pointer) -> Pointer {
+fn as_written(inputs: &Inputs<'_>, request: &GroupRequest, pointer: &Pointer) -> Pointer {
     let manifest = inputs.manifest;
-    let entry = resolved_document::group(&call.group);
+    let entry = resolved_document::group(&request.group);
     let mut one = [Diagnostic::reported_warning("blame", "")
         .in_document(manifest.name)
         .at(pointer.to_string())];
-    places::of_jobs(&mut one, manifest, entry, &call.pointer, &call.jobs);
+    places::of_jobs(&mut one, manifest, entry, &request.pointer, &request.jobs);
     places::as_written(&mut one, manifest.name, manifest.tree);
     let [one] = one;
     let moved = one.place.pointer.as_deref().and_then(Pointer::parse);

@@ -6,9 +6,13 @@
 use super::foreign;
 use super::instance_files::InstanceDigests;
 use crate::diagnostic::Diagnostic;
-use crate::stage::{BpmCopy, JobFiles, ReleasePackage};
+use crate::stage::JobFiles;
 use crate::yaml::{self, Dialect, Document};
 use boson_document::Tree;
+use std::collections::BTreeMap;
+
+/// The texts of rendered files, by their names.
+pub type FileTexts<'a> = BTreeMap<&'a str, &'a str>;
 
 /// What a document holds.
 #[derive(Debug)]
@@ -21,15 +25,15 @@ pub struct BpmDocument {
     pub instances: Option<InstanceDigests>,
 }
 
-/// The document of these jobs and instances.
-pub fn write(jobs: &[JobFiles], instances: &InstanceDigests) -> Tree {
+/// The document of these jobs and instances. `texts`: the rendered files of the jobs, and maybe others.
+pub fn write(jobs: &[JobFiles], texts: &FileTexts<'_>, instances: &InstanceDigests) -> Tree {
     let zone = |(zone, digests): (&String, &Vec<String>)| {
         Tree::object()
             .with("zone", zone.as_str())
             .with("digests", digests.clone())
     };
     Tree::object()
-        .with("jobs", jobs.iter().map(job).collect::<Vec<_>>())
+        .with("jobs", jobs.iter().map(|one| job(one, texts)).collect::<Vec<_>>())
         .with("instances", instances.iter().map(zone).collect::<Vec<_>>())
 }
 
@@ -59,78 +63,27 @@ fn read_zone(tree: &Tree) -> Option<(String, Vec<String>)> {
     Some((tree.str("zone")?.to_string(), digests.collect::<Option<_>>()?))
 }
 
-fn job(job: &JobFiles) -> Tree {
-    let tree = Tree::object()
-        .with("name", job.job.as_str())
-        .with("release", job.release.as_str())
-        .with("templates", job.templates.clone())
-        .with("monitored", job.monitored)
-        .with("bpm", job.bpm.iter().map(copy).collect::<Vec<_>>())
-        .with_some("start_program", job.start_program.as_deref())
-        .with_some("aliases", job.aliases.clone());
-    let package = |package: &ReleasePackage| {
-        Tree::object()
-            .with("name", package.name.as_str())
-            .with("release", package.release.as_str())
-    };
-    let packages: Vec<Tree> = job.packages.iter().map(package).collect();
-    // Documents of deployments without them stay as they are.
-    tree.with_some("packages", Some(packages).filter(|packages| !packages.is_empty()))
-}
-
-fn copy(copy: &BpmCopy) -> Tree {
-    Tree::object()
-        .with("document", copy.document_name.as_str())
-        .with("instances", copy.instances.clone())
-        .with("content", &*copy.text)
+fn job(job: &JobFiles, texts: &FileTexts<'_>) -> Tree {
+    let tree = serde_json::to_value(job).and_then(serde_json::from_value::<Tree>);
+    // Records of texts and numbers are always JSON.
+    let mut tree = tree.unwrap_or_default();
+    for (stored, copy) in tree.items_mut("bpm").iter_mut().zip(&job.bpm) {
+        let text = texts.get(copy.document_name.as_str()).copied();
+        stored.set("content", text.unwrap_or_default());
+    }
+    tree
 }
 
 fn read_job(tree: &Tree, document: &Document, files: &mut Vec<Document>) -> Result<JobFiles, Diagnostic> {
-    let bpm = tree.items("bpm").iter().map(|copy| read_copy(copy, document, files));
-    let bpm = bpm.collect::<Result<_, _>>()?;
-    let package = |package: &Tree| {
-        Some(ReleasePackage {
-            name: package.str("name")?.to_string(),
-            release: package.str("release")?.to_string(),
-        })
-    };
-    let whole = || {
-        let templates = tree.items("templates").iter();
-        Some(JobFiles {
-            job: tree.str("name")?.to_string(),
-            release: tree.str("release")?.to_string(),
-            templates: templates
-                .map(|path| path.as_str().map(str::to_string))
-                .collect::<Option<_>>()?,
-            monitored: tree.get("monitored")?.as_bool()?,
-            start_program: tree.str("start_program").map(str::to_string),
-            aliases: tree.get("aliases").cloned(),
-            bpm,
-            packages: tree.items("packages").iter().map(package).collect::<Option<_>>()?,
-        })
-    };
-    whole().ok_or_else(|| foreign(document))
-}
-
-fn read_copy(tree: &Tree, document: &Document, files: &mut Vec<Document>) -> Result<BpmCopy, Diagnostic> {
-    let instances = tree.items("instances").iter();
-    let instances = instances.map(|index| u32::try_from(index.as_i64()?).ok());
-    let (Some(instances), Some(name), Some(text)) = (
-        instances.collect::<Option<_>>(),
-        tree.str("document"),
-        tree.str("content"),
-    ) else {
-        return Err(foreign(document));
-    };
-    let file = yaml::read_as(Dialect::Bpm, name, text)?;
-    let copy = BpmCopy {
-        document_name: name.to_string(),
-        instances,
-        bpm: file.tree.clone(),
-        text: file.text.clone(),
-    };
-    files.push(file);
-    Ok(copy)
+    let job = serde_json::to_value(tree).and_then(serde_json::from_value);
+    let mut job: JobFiles = job.map_err(|_| foreign(document))?;
+    for (copy, stored) in job.bpm.iter_mut().zip(tree.items("bpm")) {
+        let text = stored.str("content").ok_or_else(|| foreign(document))?;
+        let file = yaml::read_as(Dialect::Bpm, &copy.document_name, text)?;
+        copy.bpm = file.tree.clone();
+        files.push(file);
+    }
+    Ok(job)
 }
 
 fn foreign(document: &Document) -> Diagnostic {
@@ -141,6 +94,7 @@ fn foreign(document: &Document) -> Diagnostic {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::stage::{BpmCopy, ReleasePackage};
 
     #[test]
     fn a_written_document_is_read_back_from_yaml() {
@@ -152,7 +106,6 @@ mod tests {
             document_name: name.into(),
             instances: vec![0, 3],
             bpm: file.tree.clone(),
-            text: file.text.clone(),
         };
         let jobs = [JobFiles {
             job: "j".into(),
@@ -160,7 +113,7 @@ mod tests {
             templates: vec!["config/bpm.yml".into()],
             monitored: true,
             start_program: Some("/bin/ctl start".into()),
-            aliases: Some(Tree::object().with("a.b", vec!["q-s0.g.n.d.bosh"])),
+            dns_aliases: Some(Tree::object().with("a.b", vec!["q-s0.g.n.d.bosh"])),
             bpm: vec![copy],
             packages: vec![ReleasePackage {
                 name: "p".into(),
@@ -171,14 +124,15 @@ mod tests {
             (String::new(), vec!["00".to_string(), "1e3".into()]),
             ("z1".into(), Vec::new()),
         ]);
-        let kept = yaml::write_manifest(&[write(&jobs, &instances)]);
+        let texts = FileTexts::from([(name, &*file.text)]);
+        let kept = yaml::write_manifest(&[write(&jobs, &texts, &instances)]);
         let found = read(&yaml::read("s", &kept).unwrap()).unwrap();
         assert_eq!(format!("{:?}", found.jobs), format!("{jobs:?}"));
         assert_eq!(format!("{:?}", found.files[0]), format!("{file:?}"));
         assert_eq!(found.instances, Some(instances));
         let of_earlier = read(&yaml::read("s", "jobs: []").unwrap()).unwrap();
         assert_eq!(of_earlier.instances, None);
-        let none = yaml::write_manifest(&[write(&jobs, &InstanceDigests::new())]);
+        let none = yaml::write_manifest(&[write(&jobs, &texts, &InstanceDigests::new())]);
         let none = read(&yaml::read("s", &none).unwrap()).unwrap();
         assert_eq!(none.instances, Some(InstanceDigests::new()));
         assert_eq!(

@@ -33,7 +33,7 @@ pub(super) fn collect(
             release: job.str("release").unwrap_or_default().to_string(),
             templates: destinations.into_iter().map(str::to_string).collect(),
             monitored: found.is_some_and(Job::is_monitored),
-            aliases: alias_files::read(&output.aliases, diagnostics),
+            dns_aliases: alias_files::read(&output.aliases, diagnostics),
             start_program: found.filter(|_| copies.is_empty()).and_then(Job::start_program),
             bpm: copies,
             packages: found.and_then(|_| packages.next()).unwrap_or_default(),
@@ -82,7 +82,6 @@ fn copies(
                     document_name: name,
                     instances,
                     bpm: document.tree.clone(),
-                    text: document.text.clone(),
                 });
                 documents.push(document);
             }

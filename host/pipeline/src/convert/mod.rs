@@ -53,7 +53,7 @@ pub mod stored_documents;
 mod target;
 mod transform;
 
-pub use gather::gather;
+pub use gather::{GatherInputs, gather};
 pub use merge::{Documents, apply, merge};
 pub use needed::{missing, releases, resolve_latest, specs};
 pub use objects::{Group, Making, objects, together};
@@ -77,6 +77,8 @@ use boson_manifest::names::{NameError, Names};
 pub struct Inputs<'a> {
     /// Name and place of the deployment.
     pub deployment: &'a Deployment,
+    /// Jobs without bpm information run by their monit files.
+    pub by_monit: bool,
     /// The manifest, ops applied, variables replaced.
     pub manifest: Named<'a>,
     /// The manifest, ops applied, with its placeholders: plugins that change or check objects see it without values.
@@ -97,6 +99,20 @@ pub struct Inputs<'a> {
     pub threads: usize,
     /// What an administrator allows plugins.
     pub permissions: &'a Permissions,
+}
+
+// === impl Inputs ===
+
+impl<'a> Inputs<'a> {
+    fn gather_inputs(&self) -> GatherInputs<'a> {
+        GatherInputs {
+            deployment: self.deployment,
+            by_monit: self.by_monit,
+            manifest: self.manifest,
+            releases: self.releases,
+            external: self.external,
+        }
+    }
 }
 
 /// Result of a conversion: objects, or the diagnostics that say why there are none.
@@ -137,15 +153,11 @@ pub fn convert(stages: &dyn Stages, inputs: &Inputs<'_>, progress: &dyn Fn(&str)
 ///
 /// # Errors
 /// Errors of the stages that would also end the conversion.
-pub fn check(
-    stages: &dyn Stages,
-    deployment: &Deployment,
-    manifest: Named<'_>,
-    releases: &[Release],
-    external: &External,
-) -> Result<(), StageError> {
-    let first = stages.convert_deployment(deployment, manifest, &[]).map(drop);
-    let resolved = gather(stages, deployment, manifest, releases, external).map(drop);
+pub fn check(stages: &dyn Stages, inputs: GatherInputs<'_>) -> Result<(), StageError> {
+    let first = stages
+        .convert_deployment(inputs.deployment, inputs.manifest, &[])
+        .map(drop);
+    let resolved = gather(stages, inputs).map(drop);
     match (first, resolved) {
         (Ok(()), Ok(())) => Ok(()),
         (Err(error), Ok(())) | (Ok(()), Err(error)) => Err(error),
@@ -224,14 +236,7 @@ impl Run<'_> {
     /// The resolved groups, and the Secrets that are made from them.
     fn resolve(&mut self, names: &Names) -> Outcome<Gathered> {
         let inputs = self.inputs;
-        let gathered = gather(
-            self.stages,
-            inputs.deployment,
-            inputs.manifest,
-            inputs.releases,
-            inputs.external,
-        );
-        let (resolved, reported) = gathered?;
+        let (resolved, reported) = gather(self.stages, inputs.gather_inputs())?;
         self.done.diagnostics.extend(reported);
         // Refuses what is too large now: rendering it would take minutes.
         let secret = |group| plain::resolved::resolved_secret(names, group);

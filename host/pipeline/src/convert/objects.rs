@@ -3,7 +3,7 @@
 
 use super::pod_plugins::{self, PodPlugin};
 use super::target::Target;
-use super::transform::{has_hooks, transform};
+use super::transform::{group_summary, has_hooks, transform};
 use super::{parallel, places};
 use crate::bundle::privileges::{self, GrantedPrivileges};
 use crate::bundle::{Bundle, Permissions};
@@ -101,7 +101,7 @@ pub fn objects(
         };
     }
     let summaries: Vec<GroupSummary> = if has_hooks(stages) {
-        groups.iter().map(|group| group.resolved.into()).collect()
+        groups.iter().map(|group| group_summary(group.resolved)).collect()
     } else {
         Vec::new()
     };
@@ -137,17 +137,17 @@ fn of_group(stages: &dyn Stages, making: &Making<'_>, group: &Group<'_>) -> Repl
     let pointer = places::of_group(manifest.tree, &group.resolved.name);
     let document = &group.resolved.document;
     let request = GroupRequest {
-        deployment: making.deployment,
-        group: document,
-        document_name: manifest.name,
-        pointer: &pointer,
+        deployment: making.deployment.clone(),
+        group: document.clone(),
+        document_name: manifest.name.to_string(),
+        pointer,
         jobs: group.jobs.to_vec(),
-        resolved_secret: &group.secret,
+        resolved_secret: group.secret.clone(),
     };
     let mut reply = stages.convert_group(&request);
     if let Ok((_, reported)) | Err(StageError::Input(reported)) = &mut reply {
         let entry = resolved_document::group(document);
-        places::of_jobs(reported, manifest, entry, &pointer, &request.jobs);
+        places::of_jobs(reported, manifest, entry, &request.pointer, &request.jobs);
         places::as_written(reported, manifest.name, manifest.tree);
     }
     reply

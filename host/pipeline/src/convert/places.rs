@@ -127,17 +127,12 @@ mod tests {
             document_name: document.into(),
             instances: vec![0],
             bpm: Tree::Null,
-            text: "".into(),
         };
         JobFiles {
             job: job.into(),
             release: "r".into(),
-            templates: Vec::new(),
-            monitored: true,
-            start_program: None,
-            aliases: None,
             bpm: vec![copy],
-            packages: Vec::new(),
+            ..JobFiles::default()
         }
     }
 

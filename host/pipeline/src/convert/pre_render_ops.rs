@@ -104,7 +104,7 @@ pub fn to_bpm(
             }
             let text = yaml::write_manifest(slice::from_ref(now));
             let file = yaml::read_as(Dialect::Bpm, &copy.document_name, &text)?;
-            (copy.bpm, copy.text) = (file.tree.clone(), file.text.clone());
+            copy.bpm = file.tree.clone();
             documents.retain(|one| one.name != file.name);
             documents.push(file);
         }

@@ -57,8 +57,13 @@ pub fn external(external: &External) -> Texts {
 }
 
 /// A group's rendered bpm with the digests of its instances, and its job sources if they fit into the same Secret.
-fn bpm(jobs: &[JobFiles], instances: &InstanceDigests, sources: Option<String>) -> Texts {
-    let bpm = text(&bpm_document::write(jobs, instances));
+fn bpm(
+    jobs: &[JobFiles],
+    files: &bpm_document::FileTexts<'_>,
+    instances: &InstanceDigests,
+    sources: Option<String>,
+) -> Texts {
+    let bpm = text(&bpm_document::write(jobs, files, instances));
     let sources = sources.filter(|sources| {
         let mut values = [bpm.clone().into_bytes(), sources.clone().into_bytes()];
         encoding::pack(&mut values).is_ok()
@@ -81,12 +86,13 @@ pub fn rendered(
     reported: &mut Vec<Diagnostic>,
 ) -> Result<Vec<Result<Texts, Vec<Diagnostic>>>, Vec<Diagnostic>> {
     let rendering = render(stages, manifest, groups, releases, filter, threads, reported)?;
+    let files = rendering.documents.iter().map(|file| (&*file.name, &*file.text)).collect();
     let mut remaining = Remaining::default();
     let each = groups.iter().zip(rendering.groups);
     let texts = each.map(|(group, rendered)| {
         let rendered = rendered.map_err(RenderError::into_diagnostics)?;
         let sources = job_sources::text(&group.document, releases, &mut remaining);
-        Ok(bpm(&rendered.jobs, &digests(&rendered.instances), sources))
+        Ok(bpm(&rendered.jobs, &files, &digests(&rendered.instances), sources))
     });
     let texts: Vec<Result<Texts, Vec<Diagnostic>>> = texts.collect();
     if !texts.is_empty() && texts.iter().all(Result::is_err) {
@@ -174,12 +180,10 @@ mod tests {
 
     #[test]
     fn job_sources_that_do_not_fit_beside_the_bpm_are_left_out() {
-        assert_eq!(
-            bpm(&[], &InstanceDigests::new(), Some("{}".into()))[job_sources::KEY],
-            "{}"
-        );
+        let stored = |sources| bpm(&[], &BTreeMap::new(), &InstanceDigests::new(), Some(sources));
+        assert_eq!(stored("{}".to_string())[job_sources::KEY], "{}");
         let large = "x".repeat(encoding::MAX_UNPACKED_BYTES + 1);
-        assert!(!bpm(&[], &InstanceDigests::new(), Some(large)).contains_key(job_sources::KEY));
+        assert!(!stored(large).contains_key(job_sources::KEY));
     }
 
     #[test]

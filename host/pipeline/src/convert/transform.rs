@@ -7,7 +7,9 @@ use crate::bundle::{Bundle, Writer};
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::plain::places;
 use crate::resolved_document::{self, quarks};
-use crate::stage::{Deployment, GroupSummary, Hook, JobSummary, PluginRef, ResolvedGroup, StageError, Stages, View};
+use crate::stage::{
+    ConsumedLink, Deployment, GroupSummary, Hook, JobSummary, PluginRef, ResolvedGroup, StageError, Stages, View,
+};
 use boson_document::Tree;
 
 /// Whether there are plugins of these stages: they see the manifest with its placeholders.
@@ -98,25 +100,22 @@ pub fn is_skipped_check(one: &Diagnostic) -> bool {
     one.severity == Severity::Warning && one.plugin.is_none() && one.message.ends_with(SKIPPED)
 }
 
-// === impl GroupSummary ===
-
-impl From<&ResolvedGroup> for GroupSummary {
-    fn from(group: &ResolvedGroup) -> Self {
-        let jobs = resolved_document::jobs(&group.document);
-        let instances = jobs.first().map_or(0, context::instances);
-        Self {
-            name: group.name.clone(),
-            instances: u32::try_from(instances).unwrap_or(u32::MAX),
-            jobs: jobs
-                .iter()
-                .map(|job| summary(job, group.document.str("name")))
-                .collect(),
-        }
+/// What plugins see of a group.
+pub fn group_summary(group: &ResolvedGroup) -> GroupSummary {
+    let jobs = resolved_document::jobs(&group.document);
+    let instances = jobs.first().map_or(0, context::instances);
+    GroupSummary {
+        name: group.name.clone(),
+        instances: u32::try_from(instances).unwrap_or(u32::MAX),
+        jobs: jobs
+            .iter()
+            .map(|job| job_summary(job, group.document.str("name")))
+            .collect(),
     }
 }
 
 /// A job of a resolved document of this deployment.
-fn summary(job: &Tree, deployment: Option<&str>) -> JobSummary {
+fn job_summary(job: &Tree, deployment: Option<&str>) -> JobSummary {
     let text = |name: &str| job.str(name).unwrap_or_default().to_string();
     let links = quarks(job).and_then(|quarks| quarks.get("consumes"));
     let provider = |link: &Tree| {
@@ -129,9 +128,13 @@ fn summary(job: &Tree, deployment: Option<&str>) -> JobSummary {
         group.map(str::to_string)
     };
     let links = links.and_then(Tree::as_object).into_iter().flatten();
+    let consumes = links.map(|(name, link)| ConsumedLink {
+        name: name.clone(),
+        provider_group: provider(link),
+    });
     JobSummary {
         name: text("name"),
         release: text("release"),
-        consumes: links.map(|(name, link)| (name.clone(), provider(link))).collect(),
+        consumes: consumes.collect(),
     }
 }

@@ -44,7 +44,7 @@ pub enum Call<'a> {
         document: Named<'a>,
         variables: &'a [Variable],
     },
-    ConvertGroup(&'a GroupRequest<'a>),
+    ConvertGroup(&'a GroupRequest),
     Transform(Hook<'a>),
     Check(Hook<'a>),
 }
@@ -212,7 +212,7 @@ impl<'a> Call<'a> {
             Self::Resolve(_) | Self::Addresses(_) => PluginRef::Rule(Stage::Links, None),
             Self::Render { group, .. } => PluginRef::Rule(Stage::Render, group),
             Self::ConvertDeployment { .. } => PluginRef::Rule(Stage::Bpm, None),
-            Self::ConvertGroup(request) => PluginRef::Rule(Stage::Bpm, Some(resolved_document::name(request.group))),
+            Self::ConvertGroup(request) => PluginRef::Rule(Stage::Bpm, Some(resolved_document::name(&request.group))),
             Self::Transform(hook) => PluginRef::Resources(hook.nth),
             Self::Check(hook) => PluginRef::Check(hook.nth),
         }
@@ -223,7 +223,7 @@ impl<'a> Call<'a> {
         match self {
             Self::Resolve(request) | Self::Addresses(request) => Some(request.deployment),
             Self::ConvertDeployment { deployment, .. } => Some(deployment),
-            Self::ConvertGroup(request) => Some(request.deployment),
+            Self::ConvertGroup(request) => Some(&request.deployment),
             Self::Transform(hook) | Self::Check(hook) => Some(hook.deployment),
             _ => None,
         }
@@ -256,7 +256,7 @@ impl<'a> Call<'a> {
             Self::ConvertGroup(request) => {
                 let copies = request.jobs.iter().flat_map(|job| &job.bpm);
                 let copies = copies.map(|copy| copy.document_name.as_str());
-                iter::once(request.document_name).chain(copies).collect()
+                iter::once(request.document_name.as_str()).chain(copies).collect()
             }
             Self::Transform(_) | Self::Check(_) => vec![MANIFEST],
         }

@@ -1,5 +1,5 @@
-//! The stages as the pipeline calls them: the nouns of `boson_contract`, and requests and replies in the pipeline's own
-//! types (the contract of `wit/`, without its bindings).
+//! The stages as the pipeline calls them, with requests and replies of `boson_contract` (the contract of `wit/`, without
+//! its bindings).
 //!
 //! `Stages` is implemented by the code that runs plugins; the pipeline does not depend on it.
 
@@ -10,14 +10,17 @@ pub use call::{Answer, Call, CheckPolicy, Hook, PluginInfo, PluginRef};
 use crate::author::Author;
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::schema::SettingsError;
-pub use boson_contract::bpm::{ReleasePackage, Variable};
+pub use boson_contract::bpm::{BpmCopy, GroupRequest, JobFiles, ReleasePackage, Variable};
 pub use boson_contract::links::{
-    Addresses, Consumed, External, ExternalLink, JobSpec, OtherDeployment, Provider, Resolved, ResolvedGroup,
+    Addresses, Consumed, External, ExternalLink, JobSpec, LinksRequest, OtherDeployment, Provider, Resolved,
+    ResolvedGroup,
 };
+pub use boson_contract::objects::{ConsumedLink, Edit, GroupSummary, JobSummary, MANIFEST, ObjectReference, View};
 pub use boson_contract::ops::{Applied, Origin};
+pub use boson_contract::render::{Rendered, Template};
+pub use boson_contract::types::{Deployment, Named, Spread};
 pub use boson_contract::variables::{Definition, Interpolated, Reference, Rules as VariableRules, VariablesPlan};
 use boson_document::Tree;
-pub use boson_manifest::instances::Spread;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::sync::Arc;
@@ -135,183 +138,6 @@ impl From<StageError> for Vec<Diagnostic> {
 /// Reply of a call.
 pub type Reply<T> = Result<(T, Vec<Diagnostic>), StageError>;
 
-/// A named document.
-#[derive(Clone, Copy, Debug)]
-pub struct Named<'a> {
-    /// Name, for diagnostics.
-    pub name: &'a str,
-    pub tree: &'a Tree,
-}
-
-// === impl Named ===
-
-impl<'a> Named<'a> {
-    /// `name`: for diagnostics.
-    pub fn new(name: &'a str, tree: &'a Tree) -> Self {
-        Self { name, tree }
-    }
-}
-
-/// The deployment and its target.
-#[derive(Clone, Debug)]
-pub struct Deployment {
-    pub name: String,
-    /// Kubernetes namespace.
-    pub namespace: String,
-    /// `cluster.local`.
-    pub cluster_domain: String,
-    /// Image with the `host` binary.
-    pub operator_image: String,
-    /// Replaces the `url` of every release.
-    pub registry: Option<String>,
-    /// Meaning of `instances` of a group.
-    pub spread: Spread,
-    /// Jobs without bpm information run by their monit files.
-    pub monit: bool,
-}
-
-/// Request of both functions of the links stage.
-#[derive(Clone, Copy, Debug)]
-pub struct LinksRequest<'a> {
-    pub manifest: Named<'a>,
-    pub deployment: &'a Deployment,
-    /// The jobs of all releases.
-    pub jobs: &'a [JobSpec<'a>],
-    /// The links from outside of the deployment.
-    pub external: &'a External,
-}
-
-/// A template to render.
-#[derive(Clone, Debug)]
-pub struct Template<'a> {
-    /// `<job>/<source>`.
-    pub name: &'a str,
-    pub text: &'a str,
-}
-
-/// A rendered file.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Rendered {
-    /// Name of the template.
-    pub name: String,
-    pub content: String,
-}
-
-/// A rendered bpm.yml and the instances that it applies to.
-#[derive(Clone, Debug)]
-pub struct BpmCopy {
-    /// Name, for diagnostics.
-    pub document_name: String,
-    /// `spec.index` of each.
-    pub instances: Vec<u32>,
-    pub bpm: Tree,
-    /// The rendered file, of which the text is stored so that places in it stay known.
-    pub text: Arc<str>,
-}
-
-/// What the bpm stage needs of a job's files.
-#[derive(Clone, Debug)]
-pub struct JobFiles {
-    pub job: String,
-    pub release: String,
-    /// Destinations, relative to the job's directory.
-    pub templates: Vec<String>,
-    /// `monit` names a process.
-    pub monitored: bool,
-    /// For a job without bpm information, the first `start program` of `monit`, as written in the template.
-    pub start_program: Option<String>,
-    /// Names of BOSH DNS that its file `dns/aliases.json` defines, on any of the instances: domain -> targets.
-    pub aliases: Option<Tree>,
-    /// One for each different rendering.
-    pub bpm: Vec<BpmCopy>,
-    /// Packages that `sharePackages` selects, by name. Those of other releases are copied into the pods.
-    pub packages: Vec<ReleasePackage>,
-}
-
-/// Request of bpm.convert-group.
-#[derive(Clone, Debug)]
-pub struct GroupRequest<'a> {
-    pub deployment: &'a Deployment,
-    /// The ig-resolved document.
-    pub group: &'a Tree,
-    /// Manifest's document name and pointer of the group in it.
-    pub document_name: &'a str,
-    /// See `document_name`.
-    pub pointer: &'a str,
-    /// In the order of the group's jobs.
-    pub jobs: Vec<JobFiles>,
-    /// Name of the Secret with the ig-resolved document.
-    pub resolved_secret: &'a str,
-}
-
-/// Names one object.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ObjectReference {
-    /// `apps/v1`
-    pub api_version: String,
-    /// `StatefulSet`
-    pub kind: String,
-    pub name: String,
-}
-
-/// Name of the document of a [`View`] in places of diagnostics (`wit/types`).
-pub const MANIFEST: &str = "manifest";
-
-/// What plugins of the stages `resources` and `checks` see of a conversion (`wit/types`, interface `objects`).
-#[derive(Clone, Copy, Debug)]
-pub struct View<'a> {
-    /// `quarks` or `kubernetes`.
-    pub target: &'a str,
-    /// The manifest with its ops files; placeholders are not replaced. Plugins know it as [`MANIFEST`].
-    pub manifest: Named<'a>,
-    /// The converted groups.
-    pub groups: &'a [GroupSummary],
-    /// All objects.
-    pub objects: &'a [Tree],
-}
-
-// === impl View ===
-
-impl<'a> View<'a> {
-    /// The same view, with these objects.
-    #[must_use]
-    pub fn with_objects(self, objects: &'a [Tree]) -> Self {
-        Self { objects, ..self }
-    }
-}
-
-/// An instance group, without values.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct GroupSummary {
-    pub name: String,
-    /// Number of instances over all AZs.
-    pub instances: u32,
-    /// In the order of the resolved document.
-    pub jobs: Vec<JobSummary>,
-}
-
-/// A job of an instance group, without values.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct JobSummary {
-    pub name: String,
-    pub release: String,
-    /// The links that it consumes: name, and the group that provides it, if it is of this deployment.
-    pub consumes: Vec<(String, Option<String>)>,
-}
-
-/// One change of the objects.
-#[derive(Clone, Debug)]
-pub enum Edit {
-    /// RFC 6902 operations on an object.
-    JsonPatch(ObjectReference, Tree),
-    /// RFC 7386: merged into an object.
-    MergePatch(ObjectReference, Tree),
-    /// A new object.
-    Add(Tree),
-    /// To remove.
-    Remove(ObjectReference),
-}
-
 /// The settings of a plugin.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Settings {
@@ -393,7 +219,7 @@ pub trait Stages: Sync {
             variables,
         }))
     }
-    fn convert_group(&self, request: &GroupRequest<'_>) -> Reply<Vec<Tree>> {
+    fn convert_group(&self, request: &GroupRequest) -> Reply<Vec<Tree>> {
         call::typed(self.call(Call::ConvertGroup(request)))
     }
     fn transform(&self, hook: Hook<'_>) -> Reply<Vec<Edit>> {

@@ -21,7 +21,6 @@ fn bundle() -> Bundle {
         operator_image: text("host"),
         registry: None,
         spread: Spread::Total,
-        monit: false,
     })
 }
 

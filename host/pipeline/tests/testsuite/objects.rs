@@ -56,7 +56,6 @@ fn made(fails: &[&str], earlier: &[&str], is_partial: bool) -> (Result<String, S
         operator_image: text("host"),
         registry: None,
         spread: Spread::Total,
-        monit: false,
     };
     let names = Names::new("d", "ns", "cluster.local").unwrap();
     let manifest = Tree::object().with("name", "d");

@@ -43,7 +43,6 @@ fn bundle(permissions: &Permissions, manifest: &str) -> Bundle {
         operator_image: "host".into(),
         registry: None,
         spread: Spread::Total,
-        monit: false,
     };
     Bundle::with_rules(&deployment, GrantedPrivileges::default(), permissions, &tree(manifest))
 }

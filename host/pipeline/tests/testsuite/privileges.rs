@@ -19,7 +19,6 @@ fn deployment() -> Deployment {
         operator_image: "host".into(),
         registry: None,
         spread: Spread::Total,
-        monit: false,
     }
 }
 
@@ -189,16 +188,12 @@ fn files_with(templates: &[&str], bpm: &str) -> Vec<JobFiles> {
         job: "j".into(),
         release: "r".into(),
         templates: templates.iter().map(|path| (*path).to_string()).collect(),
-        monitored: true,
-        start_program: None,
-        aliases: None,
         bpm: vec![BpmCopy {
             document_name: "bpm.yml".into(),
             instances: vec![0],
             bpm: tree(bpm),
-            text: "".into(),
         }],
-        packages: Vec::new(),
+        ..JobFiles::default()
     }]
 }
 

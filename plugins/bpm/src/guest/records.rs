@@ -49,21 +49,17 @@ pub fn group_request(
         instances: copy.instances,
         bpm: tree(&copy.bpm),
     };
-    let alias_files = wit
-        .jobs
-        .iter()
-        .filter_map(|files| Some((files.job.as_str(), tree(files.dns_aliases.as_ref()?))))
-        .collect();
     let package = |package: wit::ReleasePackage| request::ReleasePackage {
         name: package.name,
         release: package.release,
     };
     let job = |files: wit::JobFiles| request::JobFiles {
-        start_program: files.start_program,
         job: files.job,
         release: files.release,
         templates: files.templates,
         monitored: files.monitored,
+        start_program: files.start_program,
+        dns_aliases: files.dns_aliases.as_deref().map(tree),
         bpm: files.bpm.into_iter().map(copy).collect(),
         packages: files.packages.into_iter().map(package).collect(),
     };
@@ -73,7 +69,6 @@ pub fn group_request(
         document_name: wit.document_name,
         pointer: wit.pointer,
         jobs: wit.jobs.into_iter().map(job).collect(),
-        alias_files,
         resolved_secret: wit.resolved_secret,
     })
 }

@@ -1,12 +1,72 @@
 //! `wit/bpm`.
 
+use crate::types::Deployment;
 use boson_document::Tree;
+use serde::{Deserialize, Serialize};
 
 /// A package that one of a group's releases has.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ReleasePackage {
     pub name: String,
     pub release: String,
+}
+
+/// A rendered `bpm.yml`, the same for all the instances named.
+///
+/// serde: as [`JobFiles`], without `bpm`.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct BpmCopy {
+    /// Name of the document, for diagnostics.
+    #[serde(rename = "document", alias = "document-name")]
+    pub document_name: String,
+    /// `spec.index` of each instance that it holds for.
+    #[serde(default)]
+    pub instances: Vec<u32>,
+    #[serde(skip)]
+    pub bpm: Tree,
+}
+
+/// A job of the group, beyond what the resolved document says.
+///
+/// serde: as the operator stores it. The other names are those of a call as JSON.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct JobFiles {
+    #[serde(rename = "name", alias = "job")]
+    pub job: String,
+    pub release: String,
+    /// Destinations of the templates, relative to the job's directory.
+    #[serde(default)]
+    pub templates: Vec<String>,
+    /// `monit` names a process.
+    pub monitored: bool,
+    /// One for each different rendering.
+    #[serde(default)]
+    pub bpm: Vec<BpmCopy>,
+    /// The program that `monit` starts, as written in the template, if nothing else describes the job's processes.
+    #[serde(alias = "start-program", skip_serializing_if = "Option::is_none")]
+    pub start_program: Option<String>,
+    /// Names of BOSH DNS that its file `dns/aliases.json` defines, on any of the instances: domain -> targets.
+    #[serde(rename = "aliases", alias = "dns-aliases", skip_serializing_if = "Option::is_none")]
+    pub dns_aliases: Option<Tree>,
+    /// Packages that `sharePackages` selects, by name. Those of other releases are copied into the pods.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub packages: Vec<ReleasePackage>,
+}
+
+/// Request of bpm.convert-group.
+#[derive(Clone, Debug)]
+pub struct GroupRequest {
+    pub deployment: Deployment,
+    /// The resolved document.
+    pub group: Tree,
+    /// Name of the manifest's document, for diagnostics.
+    pub document_name: String,
+    /// Pointer of the group in it.
+    pub pointer: String,
+    /// In the order of the group's jobs.
+    pub jobs: Vec<JobFiles>,
+    /// Name of the Secret that holds `group`.
+    pub resolved_secret: String,
 }
 
 /// A variable that the deployment defines. Each needs one object.
@@ -20,4 +80,13 @@ pub struct Variable {
     pub update_mode: Option<String>,
     /// Place of its definition in the manifest: RFC 6901 pointer.
     pub pointer: String,
+}
+
+// === impl JobFiles ===
+
+impl JobFiles {
+    /// Whether a template has this destination.
+    pub fn has(&self, path: &str) -> bool {
+        self.templates.iter().any(|template| template == path)
+    }
 }

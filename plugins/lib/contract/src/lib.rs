@@ -1,11 +1,13 @@
-//! The nouns of the plugin interface: records of `wit/` with documents as trees, without bindings. The rules reply with
-//! them, and the host reads the replies into them.
+//! The nouns of the plugin interface: records of `wit/` with documents as trees, without bindings. The host and the rules
+//! have no others: each field is here once, and where bindings become these types.
 //!
 //! Pure. A record has no `more`; diagnostics are beside a reply, because the rules and the host have two forms of them.
 
 pub mod bpm;
 pub mod links;
+pub mod objects;
 pub mod ops;
+pub mod render;
 pub mod types;
 pub mod variables;
 

@@ -1,5 +1,6 @@
 //! `wit/links`.
 
+use crate::types::{Deployment, Named};
 use boson_document::Tree;
 use std::collections::BTreeMap;
 
@@ -42,6 +43,17 @@ pub struct External {
     pub native: Vec<ExternalLink>,
     /// The existing deployments that its links may name.
     pub deployments: Vec<OtherDeployment>,
+}
+
+/// Request of both functions.
+#[derive(Clone, Copy, Debug)]
+pub struct LinksRequest<'a> {
+    pub manifest: Named<'a>,
+    pub deployment: &'a Deployment,
+    /// The jobs of all releases.
+    pub jobs: &'a [JobSpec<'a>],
+    /// The links from outside of the deployment.
+    pub external: &'a External,
 }
 
 /// A group with all that rendering and conversion need.

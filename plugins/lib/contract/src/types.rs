@@ -1,5 +1,15 @@
 //! `wit/types`.
 
+use boson_document::Tree;
+
+/// A named document.
+#[derive(Clone, Copy, Debug)]
+pub struct Named<'a> {
+    /// Name, for diagnostics.
+    pub name: &'a str,
+    pub tree: &'a Tree,
+}
+
 /// The deployment and its target.
 #[derive(Clone, Debug, Default)]
 pub struct Deployment {
@@ -24,6 +34,15 @@ pub enum Spread {
     Total,
     /// The instances in each AZ.
     PerZone,
+}
+
+// === impl Named ===
+
+impl<'a> Named<'a> {
+    /// `name`: for diagnostics.
+    pub fn new(name: &'a str, tree: &'a Tree) -> Self {
+        Self { name, tree }
+    }
 }
 
 // === impl Spread ===

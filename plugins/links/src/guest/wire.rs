@@ -1,12 +1,14 @@
 //! Converts this stage's types to those of the contract, and back.
 
 use super::{shapes, wit};
-use crate::{Deployment, Ids, Request, codes};
+use crate::{Ids, codes};
 use boson_contract::Reply;
-use boson_contract::links::{Consumed, External, ExternalLink, JobSpec, OtherDeployment, Provider, ResolvedGroup};
+use boson_contract::links::{
+    Consumed, External, ExternalLink, JobSpec, LinksRequest, OtherDeployment, Provider, ResolvedGroup,
+};
+use boson_contract::types::{Deployment, Named, Spread};
 use boson_document::contract::reject_required;
 use boson_document::{Diagnostic, Pointer, Tree, contract_types, json};
-use boson_manifest::instances::Spread;
 
 /// A document that came as text.
 pub fn parse(text: &str, name: &str) -> Result<Tree, Vec<wit::Diagnostic>> {
@@ -19,7 +21,7 @@ pub fn parse(text: &str, name: &str) -> Result<Tree, Vec<wit::Diagnostic>> {
 pub fn call<T>(
     request: &shapes::LinksRequest,
     context: wit::Context,
-    function: impl FnOnce(Request<'_>) -> Reply<T>,
+    function: impl FnOnce(LinksRequest<'_>) -> Reply<T>,
 ) -> Result<(T, Vec<wit::Diagnostic>), Vec<wit::Diagnostic>> {
     let failed = |error| to_wire(vec![error], &request.document_name);
     let members = request.jobs.iter().flat_map(|job| names(&job.more));
@@ -40,8 +42,8 @@ pub fn call<T>(
         native: links(&request.native)?,
         deployments: request.deployments.iter().map(other).collect::<Result<_, _>>()?,
     };
-    let called = Request {
-        document: &document,
+    let called = LinksRequest {
+        manifest: Named::new(&request.document_name, &document),
         deployment: &self::deployment(deployment, &request.options),
         jobs: &jobs(&request.jobs, &specs),
         external: &external,

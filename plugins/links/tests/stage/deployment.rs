@@ -2,7 +2,9 @@
 
 use boson_contract::Reply;
 use boson_document::{Diagnostic, Pointer, Severity, Tree, json};
-use boson_links::{Addresses, Deployment, External, Ids, JobSpec, Request, Resolved, addresses, resolve};
+use boson_links::{
+    Addresses, Deployment, External, Ids, JobSpec, LinksRequest, Named, Resolved, addresses, resolve,
+};
 use boson_manifest::instances::Spread;
 use serde_json::{Value, json as value};
 
@@ -78,7 +80,7 @@ impl Case {
         jobs.collect()
     }
 
-    fn call<T>(&self, function: impl FnOnce(Request<'_>) -> T) -> T {
+    fn call<T>(&self, function: impl FnOnce(LinksRequest<'_>) -> T) -> T {
         let deployment = Deployment {
             name: "dep".into(),
             namespace: "ns".into(),
@@ -86,8 +88,8 @@ impl Case {
             spread: self.spread,
             ..Deployment::default()
         };
-        function(Request {
-            document: &tree(&self.manifest),
+        function(LinksRequest {
+            manifest: Named::new("manifest", &tree(&self.manifest)),
             deployment: &deployment,
             jobs: &self.jobs(),
             external: &self.external,

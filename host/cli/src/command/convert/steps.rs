@@ -14,7 +14,7 @@ use boson_pipeline::blame::{self, Blame, Question};
 use boson_pipeline::bundle::{Permissions, owner};
 use boson_pipeline::convert::codes as convert_codes;
 use boson_pipeline::convert::instance_files::GroupFiles;
-use boson_pipeline::convert::{self, Conversion, Inputs};
+use boson_pipeline::convert::{self, Conversion, GatherInputs, Inputs};
 use boson_pipeline::release::Release;
 use boson_pipeline::report::Sources;
 use boson_pipeline::scrub::{Filter, Secrets};
@@ -258,7 +258,14 @@ impl Context<'_> {
     fn check(&self, manifest: Named<'_>) -> Result<(), StageError> {
         let deployment = self.deployment(manifest).map_err(StageError::Input)?;
         let (external, _) = self.links(&deployment, manifest.tree).map_err(StageError::Input)?;
-        convert::check(&self.plugins, &deployment, manifest, &self.releases, &external)
+        let inputs = GatherInputs {
+            deployment: &deployment,
+            by_monit: self.arguments.monit,
+            manifest,
+            releases: &self.releases,
+            external: &external,
+        };
+        convert::check(&self.plugins, inputs)
     }
 
     /// The links from outside of the deployment.
@@ -303,7 +310,6 @@ impl Context<'_> {
             operator_image: arguments.operator_image.clone(),
             registry: arguments.registry.clone(),
             spread: arguments.instances.into(),
-            monit: arguments.monit,
         })
     }
 
@@ -318,6 +324,7 @@ impl Context<'_> {
         let manifest = interpolated.manifest;
         let inputs = Inputs {
             deployment: &interpolated.deployment,
+            by_monit: self.arguments.monit,
             manifest: manifest.named(),
             without_values: &interpolated.document,
             variables: &manifest.variables,

@@ -8,7 +8,7 @@ use boson_commands::exit::ExitError;
 use boson_commands::output::Color;
 use boson_pipeline::convert::codes;
 use boson_pipeline::convert::stored_documents::Texts;
-use boson_pipeline::convert::{self, pre_render_ops, stored_documents};
+use boson_pipeline::convert::{self, GatherInputs, pre_render_ops, stored_documents};
 use boson_pipeline::report::Sources;
 use boson_pipeline::stage::{Deployment, Named};
 use boson_pipeline::{Diagnostic, Stage, StageError, external};
@@ -113,7 +113,14 @@ fn gather(
     let named = Named::new(&manifest.name, &manifest.tree);
     let deployment = arguments.deployment.named();
     let plugins = plugins.with_deployment(&deployment.name, &deployment.namespace);
-    let gathered = convert::gather(&plugins, &deployment, named, &releases, &external);
+    let inputs = GatherInputs {
+        deployment: &deployment,
+        by_monit: arguments.deployment.monit,
+        manifest: named,
+        releases: &releases,
+        external: &external,
+    };
+    let gathered = convert::gather(&plugins, inputs);
     let scrubbed = |reported| secrets.scrub(reported, sources);
     let (resolved, reported) = gathered.map_err(StageError::into_diagnostics).map_err(scrubbed)?;
     warnings.extend(scrubbed(reported));
@@ -141,7 +148,6 @@ impl DeploymentArguments {
             operator_image: self.operator_image.clone(),
             registry: self.registry.clone(),
             spread: self.instances.into(),
-            monit: self.monit,
         }
     }
 }

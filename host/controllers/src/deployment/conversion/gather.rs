@@ -12,7 +12,7 @@ use boson_api::deployment::ConversionMode;
 use boson_cluster::objects::versioned::Series;
 use boson_manifest::group::InstanceGroup;
 use boson_pipeline::Stage;
-use boson_pipeline::convert::{self, providers_document, stored_documents};
+use boson_pipeline::convert::{self, GatherInputs, providers_document, stored_documents};
 use boson_pipeline::stage::{External, Provider, ResolvedGroup};
 use std::iter;
 
@@ -56,9 +56,17 @@ async fn here(
 ) -> Result<Vec<Stored>, DeployError> {
     let releases = inputs::releases(run, &work.manifest).await?;
     work.manifest.sources_mut().add_releases(&releases);
-    let deployment = run.deployment.clone();
-    let resolved =
-        work.call(move |stages, manifest| convert::gather(stages, &deployment, manifest.named(), &releases, &external));
+    let (deployment, by_monit) = (run.deployment.clone(), run.by_monit);
+    let resolved = work.call(move |stages, manifest| {
+        let inputs = GatherInputs {
+            deployment: &deployment,
+            by_monit,
+            manifest: manifest.named(),
+            releases: &releases,
+            external: &external,
+        };
+        convert::gather(stages, inputs)
+    });
     let resolved = resolved.await?;
     let both = series.iter().zip(&resolved.groups);
     let groups = both.map(|(series, group)| Document {

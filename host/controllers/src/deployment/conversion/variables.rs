@@ -8,6 +8,7 @@ use crate::deployment::manifest::Manifest;
 use crate::deployment::reconcile::Reconcile;
 use boson_api::deployment::ConversionMode;
 use boson_document::Tree;
+use boson_pipeline::convert::GatherInputs;
 use boson_pipeline::scrub::Secrets;
 use boson_pipeline::stage::{External, Named, SharedStages, Variable};
 use boson_pipeline::variables::{self, Table};
@@ -93,9 +94,16 @@ async fn all_errors(
         Err(DeployError::Wrong(_)) => External::default(),
         Err(error) => return error,
     };
-    let deployment = run.deployment.clone();
+    let (deployment, by_monit) = (run.deployment.clone(), run.by_monit);
     let all = manifest.blocking(move |manifest| {
-        let gathered = convert::gather(&*stages, &deployment, manifest.named(), &releases, &external);
+        let inputs = GatherInputs {
+            deployment: &deployment,
+            by_monit,
+            manifest: manifest.named(),
+            releases: &releases,
+            external: &external,
+        };
+        let gathered = convert::gather(&*stages, inputs);
         let more = gathered.err().map(StageError::into_diagnostics).unwrap_or_default();
         manifest.errors(convert::together(errors, more))
     });

@@ -124,6 +124,7 @@ impl Work {
         Ok(Site {
             whose: run.whose(),
             deployment: &run.deployment,
+            by_monit: run.by_monit,
             manifest: &self.manifest.name,
             values: &self.held,
             external: self.external.as_deref(),

@@ -42,6 +42,8 @@ const PROVIDERS_FILE: &str = "providers.json";
 pub struct Site<'a> {
     pub whose: Whose<'a>,
     pub deployment: &'a Deployment,
+    /// Jobs without bpm information run by their monit files.
+    pub by_monit: bool,
     /// The name of the manifest in diagnostics.
     pub manifest: &'a str,
     pub values: &'a [Held],
@@ -233,7 +235,7 @@ impl Site<'_> {
         if let Some(registry) = &deployment.registry {
             arguments.push(format!("--registry={registry}"));
         }
-        if deployment.monit {
+        if self.by_monit {
             arguments.push("--monit".into());
         }
         if deployment.spread != Spread::default() {

@@ -21,7 +21,6 @@ fn with(change: impl FnOnce(&mut Deployment, &mut Vec<Held>, &mut Vec<ReleaseIma
         operator_image: "boson:1".into(),
         registry: None,
         spread: Spread::Total,
-        monit: false,
     };
     let mut held = vec![Held {
         origin: Origin::Generated,
@@ -47,6 +46,7 @@ fn with(change: impl FnOnce(&mut Deployment, &mut Vec<Held>, &mut Vec<ReleaseIma
             owner: &owner,
         },
         deployment: &deployment,
+        by_monit: false,
         manifest: "configmap/m/manifest",
         values: &held,
         pull: vec!["nats.release-messaging".into()],

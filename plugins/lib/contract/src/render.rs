@@ -1,0 +1,17 @@
+//! `wit/render`.
+
+/// A template to render.
+#[derive(Clone, Debug)]
+pub struct Template<'a> {
+    /// `<job>/<source>`.
+    pub name: &'a str,
+    pub text: &'a str,
+}
+
+/// A rendered file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Rendered {
+    /// Name of the template.
+    pub name: String,
+    pub content: String,
+}
