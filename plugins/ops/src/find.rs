@@ -34,7 +34,7 @@ fn step<'t>(
         Token::Index { .. } | Token::Matching { .. } => {
             match locate::item(token, locate::array(&current, at)?, at, scan)? {
                 Some(number) => Ok(item(current, number, place)),
-                None => Ok(Cow::Owned(imagined_item(token))),
+                None => Ok(Cow::Owned(default_item(token))),
             }
         }
         Token::Key { key, optional } => {
@@ -44,7 +44,7 @@ fn step<'t>(
                 return Ok(member(current, &name, place));
             }
             if *optional {
-                imagined(path, position)
+                default_value(path, position)
             } else {
                 Err(Error::missing_key(key, at, map))
             }
@@ -75,7 +75,7 @@ fn member<'t>(current: Cow<'t, Tree>, name: &str, place: &mut Pointer) -> Cow<'t
 
 /// The default of a missing optional key: null at the end of the path, else an empty value that the next token can step
 /// into.
-fn imagined<'t>(path: &Path, position: usize) -> Attempt<Cow<'t, Tree>> {
+fn default_value<'t>(path: &Path, position: usize) -> Attempt<Cow<'t, Tree>> {
     match path.tokens().get(position + 1) {
         None => Ok(Cow::Owned(Tree::Null)),
         Some(Token::Matching { .. }) => Ok(Cow::Owned(Tree::Array(Vec::new()))),
@@ -89,7 +89,7 @@ fn imagined<'t>(path: &Path, position: usize) -> Attempt<Cow<'t, Tree>> {
 }
 
 /// The default of an optional matcher without a match.
-pub fn imagined_item(token: &Token) -> Tree {
+pub fn default_item(token: &Token) -> Tree {
     match token {
         Token::Matching { key, value, .. } => Tree::object().with(go::member(key), value.as_str()),
         _ => Tree::Null,

@@ -30,7 +30,7 @@ use boson_contract::Reply;
 use boson_document::{Diagnostic, Pointer, Tree, did_you_mean};
 use error::{Attempt, Error};
 use operation::{Action, Operation};
-use origins::{Step, Trace};
+use origins::{Step, Trace, Traced};
 use path::Path;
 use scan::Scan;
 use std::borrow::Cow;
@@ -97,8 +97,8 @@ pub fn find(document: &Tree, document_name: &str, path: &str) -> Result<Tree, Di
 fn perform(document: &mut Tree, trace: &mut Trace, operation: Operation, step: Step, scan: &Scan) -> Attempt<()> {
     let path = &operation.path;
     match operation.action {
-        Action::Replace(value) => replace::replace((document, trace), path, value, step, scan),
-        Action::Remove => remove::remove(document, trace, path, scan),
+        Action::Replace(value) => replace::replace(Traced { tree: document, trace }, path, value, step, scan),
+        Action::Remove => remove::remove(Traced { tree: document, trace }, path, scan),
         Action::Test(value) => test::value(document, path, &value, scan),
         Action::TestAbsent => test::absent(document, path, scan),
     }

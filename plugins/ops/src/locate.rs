@@ -43,15 +43,15 @@ pub fn map_mut<'t>(value: &'t mut Tree, at: Prefix<'_>) -> Attempt<&'t mut Map> 
 
 /// Number of the item that an index or a matcher means. None: an optional matcher that nothing matches.
 pub fn item(token: &Token, items: &[Tree], at: Prefix<'_>, scan: &Scan) -> Attempt<Option<usize>> {
-    let Some((index, modifiers)) = hit(token, items, at, scan)? else {
+    let Some((index, modifiers)) = matched_index(token, items, at, scan)? else {
         return Ok(None);
     };
-    concrete(index, modifiers, items.len(), at).map(Some)
+    shifted_index(index, modifiers, items.len(), at).map(Some)
 }
 
 /// Where the last token of a replace puts its value. None: an optional matcher that nothing matches.
 pub fn slot(token: &Token, items: &[Tree], at: Prefix<'_>, scan: &Scan) -> Attempt<Option<Slot>> {
-    let Some((index, modifiers)) = hit(token, items, at, scan)? else {
+    let Some((index, modifiers)) = matched_index(token, items, at, scan)? else {
         return Ok(None);
     };
     let insertion = modifiers
@@ -61,7 +61,7 @@ pub fn slot(token: &Token, items: &[Tree], at: Prefix<'_>, scan: &Scan) -> Attem
     if let [insertion, surplus, ..] = rest {
         return Err(Error::modifier_after(insertion.name(), *surplus));
     }
-    let number = concrete(index, shifts, items.len(), at)?;
+    let number = shifted_index(index, shifts, items.len(), at)?;
     Ok(Some(match rest.first() {
         None => Slot::Item(number),
         Some(Modifier::After) => Slot::New(number + 1),
@@ -70,7 +70,12 @@ pub fn slot(token: &Token, items: &[Tree], at: Prefix<'_>, scan: &Scan) -> Attem
 }
 
 /// The index that a token means before its modifiers are applied.
-fn hit<'p>(token: &'p Token, items: &[Tree], at: Prefix<'_>, scan: &Scan) -> Attempt<Option<(i64, &'p [Modifier])>> {
+fn matched_index<'p>(
+    token: &'p Token,
+    items: &[Tree],
+    at: Prefix<'_>,
+    scan: &Scan,
+) -> Attempt<Option<(i64, &'p [Modifier])>> {
     match token {
         Token::Index { index, modifiers } => Ok(Some((*index, modifiers))),
         Token::Matching {
@@ -93,7 +98,7 @@ fn hit<'p>(token: &'p Token, items: &[Tree], at: Prefix<'_>, scan: &Scan) -> Att
 
 /// Shifts an index and checks it. Shifts come before the check and negative numbers count from the end, so `/0:prev` is
 /// the last item: as go-patch has it.
-fn concrete(index: i64, shifts: &[Modifier], length: usize, at: Prefix<'_>) -> Attempt<usize> {
+fn shifted_index(index: i64, shifts: &[Modifier], length: usize, at: Prefix<'_>) -> Attempt<usize> {
     let mut shifted = index;
     for shift in shifts {
         shifted = match shift {

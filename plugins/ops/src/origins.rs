@@ -1,7 +1,7 @@
 //! Where the parts of the result come from: a shadow of the document that grows only where operations reach.
 
 use boson_contract::ops::Origin;
-use boson_document::Pointer;
+use boson_document::{Pointer, Tree};
 use std::collections::BTreeMap;
 
 /// Which operation of which file.
@@ -22,16 +22,22 @@ pub enum Part {
     Value,
 }
 
+/// A value of the document, with its trace.
+pub struct Traced<'t> {
+    pub tree: &'t mut Tree,
+    pub trace: &'t mut Trace,
+}
+
 /// Where one value of the document comes from, and what below it comes from elsewhere.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Trace {
-    whence: Whence,
+    provenance: Provenance,
     /// Boxed, because an array that is touched has a trace for each of its items, and most have nothing below.
     below: Option<Box<Below>>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Whence {
+enum Provenance {
     /// The place of the same name below the parent's source.
     Parent,
     /// The item of this number below the parent's source.
@@ -54,7 +60,7 @@ impl Trace {
     /// The trace of the unchanged document.
     pub fn untouched() -> Self {
         Self {
-            whence: Whence::Parent,
+            provenance: Provenance::Parent,
             below: None,
         }
     }
@@ -62,7 +68,7 @@ impl Trace {
     /// The trace of a value from an operation.
     pub fn operation(step: Step, part: Part) -> Self {
         Self {
-            whence: Whence::Operation(step, part),
+            provenance: Provenance::Operation(step, part),
             below: None,
         }
     }
@@ -86,7 +92,7 @@ impl Trace {
     /// The traces of the items of this array. `length` is its current length.
     pub fn items(&mut self, length: usize) -> &mut Vec<Self> {
         let item = |number| Self {
-            whence: Whence::Item(number),
+            provenance: Provenance::Item(number),
             below: None,
         };
         self.below
@@ -141,7 +147,7 @@ impl Walk<'_> {
     /// `source`: where the value at `self.place` comes from if its trace does not say otherwise. `implied`: the origins
     /// listed so far say the same.
     fn value(&mut self, trace: &Trace, mut source: Source, mut implied: bool) {
-        if let Whence::Operation(step, part) = trace.whence {
+        if let Provenance::Operation(step, part) = trace.provenance {
             let part = if part == Part::Path { "path" } else { "value" };
             source = Source {
                 file: Some(step.file),
@@ -157,9 +163,9 @@ impl Walk<'_> {
             self.below(name, member, &source, name);
         }
         for (number, item) in below.items.iter().flatten().enumerate() {
-            match item.whence {
-                Whence::Item(old) if old == number && item.below.is_none() => {}
-                Whence::Item(old) => self.below(&number.to_string(), item, &source, &old.to_string()),
+            match item.provenance {
+                Provenance::Item(old) if old == number && item.below.is_none() => {}
+                Provenance::Item(old) => self.below(&number.to_string(), item, &source, &old.to_string()),
                 _ => self.below(&number.to_string(), item, &source, &number.to_string()),
             }
         }

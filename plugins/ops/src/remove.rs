@@ -2,52 +2,57 @@
 
 use crate::codes;
 use crate::error::{Attempt, Error};
-use crate::origins::Trace;
+use crate::origins::Traced;
 use crate::path::{Path, Token};
 use crate::scan::Scan;
 use crate::{go, locate};
-use boson_document::Tree;
 
 /// Takes out what is at the path. What is optional and missing is no failure.
-pub fn remove(document: &mut Tree, trace: &mut Trace, path: &Path, scan: &Scan) -> Attempt<()> {
+pub fn remove(document: Traced<'_>, path: &Path, scan: &Scan) -> Attempt<()> {
     let Some(last) = path.tokens().len().checked_sub(1) else {
         return Err(Error::new(codes::REMOVE_DOCUMENT, "Cannot remove entire document"));
     };
-    let (mut tree, mut trace) = (document, trace);
+    let mut current = document;
     for position in 0..last {
-        match step((tree, trace), path, position, scan)? {
-            Some(next) => (tree, trace) = next,
+        match step(current, path, position, scan)? {
+            Some(next) => current = next,
             None => return Ok(()),
         }
     }
-    take((tree, trace), path, last, scan)
+    take(current, path, last, scan)
 }
 
-type Place<'t> = (&'t mut Tree, &'t mut Trace);
-
-fn step<'t>((tree, trace): Place<'t>, path: &Path, position: usize, scan: &Scan) -> Attempt<Option<Place<'t>>> {
+fn step<'t>(current: Traced<'t>, path: &Path, position: usize, scan: &Scan) -> Attempt<Option<Traced<'t>>> {
+    let Traced { tree, trace } = current;
     let at = path.upto(position);
     match &path.tokens()[position] {
         Token::Key { key, optional } => {
             let map = locate::map_mut(tree, at)?;
             let name = go::member(key);
-            match map.contains_key(&*name) {
-                true => Ok(map.get_mut(&*name).map(|value| (value, trace.member(&name)))),
-                false if *optional => Ok(None),
-                false => Err(Error::missing_key(key, at, map)),
+            if !map.contains_key(&*name) && !optional {
+                return Err(Error::missing_key(key, at, map));
             }
+            let found = map.get_mut(&*name);
+            Ok(found.map(|tree| Traced {
+                tree,
+                trace: trace.member(&name),
+            }))
         }
         Token::AfterLast => Err(Error::after_last(at)),
         token => {
             let items = locate::array_mut(tree, at)?;
             let number = locate::item(token, items, at, scan)?;
             let length = items.len();
-            Ok(number.map(|number| (&mut items[number], &mut trace.items(length)[number])))
+            Ok(number.map(|number| Traced {
+                tree: &mut items[number],
+                trace: &mut trace.items(length)[number],
+            }))
         }
     }
 }
 
-fn take((tree, trace): Place<'_>, path: &Path, last: usize, scan: &Scan) -> Attempt<()> {
+fn take(parent: Traced<'_>, path: &Path, last: usize, scan: &Scan) -> Attempt<()> {
+    let Traced { tree, trace } = parent;
     let at = path.upto(last);
     match &path.tokens()[last] {
         Token::Key { key, optional } => {

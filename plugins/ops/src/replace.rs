@@ -2,16 +2,16 @@
 
 use crate::codes;
 use crate::error::{Attempt, Error};
-use crate::find::imagined_item;
+use crate::find::default_item;
 use crate::locate::Slot;
-use crate::origins::{Part, Step, Trace};
+use crate::origins::{Part, Step, Trace, Traced};
 use crate::path::{Path, Token};
 use crate::scan::Scan;
 use crate::{go, locate};
 use boson_document::{MAX_DEPTH, Tree};
 
 /// Puts `value` at the path. `step` is the number of the operation, for the trace.
-pub fn replace((document, trace): Place<'_>, path: &Path, value: Tree, step: Step, scan: &Scan) -> Attempt<()> {
+pub fn replace(document: Traced<'_>, path: &Path, value: Tree, step: Step, scan: &Scan) -> Attempt<()> {
     let value = go::copied(value);
     // Each token is a level, existing or created. Without the check a chain of operations could nest the document until
     // its readers overflow their stacks.
@@ -22,21 +22,19 @@ pub fn replace((document, trace): Place<'_>, path: &Path, value: Tree, step: Ste
         ));
     }
     let Some(last) = path.tokens().len().checked_sub(1) else {
-        *document = value;
-        *trace = Trace::operation(step, Part::Value);
+        *document.tree = value;
+        *document.trace = Trace::operation(step, Part::Value);
         return Ok(());
     };
-    let (mut tree, mut trace) = (document, trace);
+    let mut current = document;
     for position in 0..last {
-        (tree, trace) = descend((tree, trace), path, position, step, scan)?;
+        current = descend(current, path, position, step, scan)?;
     }
-    put((tree, trace), path, value, step, scan)
+    put(current, path, value, step, scan)
 }
 
-/// A value of the document, and its trace.
-type Place<'t> = (&'t mut Tree, &'t mut Trace);
-
-fn descend<'t>((tree, trace): Place<'t>, path: &Path, position: usize, step: Step, scan: &Scan) -> Attempt<Place<'t>> {
+fn descend<'t>(current: Traced<'t>, path: &Path, position: usize, step: Step, scan: &Scan) -> Attempt<Traced<'t>> {
+    let Traced { tree, trace } = current;
     let at = path.upto(position);
     match &path.tokens()[position] {
         Token::Key { key, optional } => {
@@ -49,17 +47,22 @@ fn descend<'t>((tree, trace): Place<'t>, path: &Path, position: usize, step: Ste
                 map.insert(name.to_string(), created(path, position)?);
                 *trace.member(&name) = Trace::operation(step, Part::Path);
             }
-            let child = trace.member(&name);
-            Ok((map.entry(name.into_owned()).or_default(), child))
+            Ok(Traced {
+                trace: trace.member(&name),
+                tree: map.entry(name.into_owned()).or_default(),
+            })
         }
         token => {
             let items = locate::array_mut(tree, at)?;
             let number = match locate::item(token, items, at, scan)? {
                 Some(number) => number,
-                None => append(items, trace, imagined_item(token), imagined_trace(token, step)),
+                None => append(items, trace, default_item(token), trace_of_default(token, step)),
             };
             let length = items.len();
-            Ok((&mut items[number], &mut trace.items(length)[number]))
+            Ok(Traced {
+                tree: &mut items[number],
+                trace: &mut trace.items(length)[number],
+            })
         }
     }
 }
@@ -77,7 +80,7 @@ fn created(path: &Path, position: usize) -> Attempt<Tree> {
     }
 }
 
-fn imagined_trace(token: &Token, step: Step) -> Trace {
+fn trace_of_default(token: &Token, step: Step) -> Trace {
     let mut trace = Trace::operation(step, Part::Path);
     if let Token::Matching { key, .. } = token {
         *trace.member(&go::member(key)) = Trace::operation(step, Part::Path);
@@ -91,7 +94,8 @@ fn append(items: &mut Vec<Tree>, trace: &mut Trace, value: Tree, from: Trace) ->
     items.len() - 1
 }
 
-fn put((tree, trace): Place<'_>, path: &Path, value: Tree, step: Step, scan: &Scan) -> Attempt<()> {
+fn put(parent: Traced<'_>, path: &Path, value: Tree, step: Step, scan: &Scan) -> Attempt<()> {
+    let Traced { tree, trace } = parent;
     let last = path.tokens().len() - 1;
     let at = path.upto(last);
     let from = Trace::operation(step, Part::Value);

@@ -42,7 +42,7 @@ fn values_are_found() {
 }
 
 #[test]
-fn what_is_optional_is_imagined() {
+fn what_is_optional_and_missing_has_a_default() {
     let cases = [
         ("/z?", "null"),
         ("/z?/y/x", "null"),
