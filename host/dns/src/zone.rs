@@ -1,6 +1,6 @@
 //! The names that a deployment has: read from its zone document.
 
-use boson_manifest::dns::{Aliases, Handler, Recursion, Source};
+use boson_manifest::dns::{AliasError, Aliases, Handler, Source};
 use boson_manifest::instances::{Layout, Spread};
 use boson_manifest::names::{NameError, Names, label};
 use serde::Deserialize;
@@ -269,7 +269,7 @@ impl Zone {
             all.define(domain, targets.clone());
         }
         self.aliases = all.flattened().map_err(|error| match error {
-            Recursion::Cycle(domain) | Recursion::TooMany(domain) => ZoneError::Recursion(domain),
+            AliasError::Cycle(domain) | AliasError::TooMany(domain) => ZoneError::Recursion(domain),
         })?;
         for (domain, targets) in self.aliases.iter().filter(|(domain, _)| !domain.starts_with("_.")) {
             for target in targets {

@@ -30,7 +30,7 @@ pub fn check(affinity: &Tree, place: &Place, report: &mut Report) {
         for (index, one) in preferred.enumerate() {
             let place = preferred_place.at(index);
             if !one.i64("weight").is_some_and(|weight| (1..=100).contains(&weight)) {
-                walk.wrong(place.at("weight"), "'weight' must be from 1 to 100");
+                walk.report_error(place.at("weight"), "'weight' must be from 1 to 100");
             }
             match (one.get("preference"), one.get("podAffinityTerm")) {
                 (Some(term), _) => walk.node_term(term, &place.at("preference")),
@@ -48,14 +48,14 @@ struct Walk<'r> {
 // === impl Walk ===
 
 impl Walk<'_> {
-    fn wrong(&mut self, place: Place, why: &str) {
+    fn report_error(&mut self, place: Place, why: &str) {
         self.report.error(codes::FIELD, place, why);
     }
 
     fn node_selector(&mut self, selector: &Tree, place: &Place) {
         let (terms, place) = (selector.items("nodeSelectorTerms"), place.at("nodeSelectorTerms"));
         if terms.is_empty() && !selector.is_null() {
-            self.wrong(place.clone(), "Kubernetes requires at least one term here");
+            self.report_error(place.clone(), "Kubernetes requires at least one term here");
         }
         for (index, term) in terms.iter().enumerate() {
             self.node_term(term, &place.at(index));
@@ -70,21 +70,21 @@ impl Walk<'_> {
         for (index, one) in term.items("matchFields").iter().enumerate() {
             let place = place.at("matchFields").at(index);
             if one.str("key") != Some(NODE_FIELD) {
-                self.wrong(place.at("key"), "'key' must be metadata.name");
+                self.report_error(place.at("key"), "'key' must be metadata.name");
             }
             if !matches!(one.str("operator"), Some("In" | "NotIn")) {
-                self.wrong(place.at("operator"), "'operator' must be In or NotIn");
+                self.report_error(place.at("operator"), "'operator' must be In or NotIn");
             }
             match one.items("values") {
                 [Tree::String(name)] if is_subdomain(name) => {}
-                _ => self.wrong(place.at("values"), "'values' must have the name of one node"),
+                _ => self.report_error(place.at("values"), "'values' must have the name of one node"),
             }
         }
     }
 
     fn pod_term(&mut self, term: &Tree, place: &Place) {
         if !term.str("topologyKey").is_some_and(is_qualified) {
-            self.wrong(
+            self.report_error(
                 place.at("topologyKey"),
                 "'topologyKey' must be the key of a label of nodes",
             );
@@ -96,7 +96,7 @@ impl Walk<'_> {
         }
         for (index, name) in term.items("namespaces").iter().enumerate() {
             if !name.as_str().is_some_and(is_label) {
-                self.wrong(place.at("namespaces").at(index), "It cannot be the name of a namespace");
+                self.report_error(place.at("namespaces").at(index), "It cannot be the name of a namespace");
             }
         }
     }
@@ -104,7 +104,7 @@ impl Walk<'_> {
     fn label_selector(&mut self, selector: &Tree, place: &Place) {
         for (key, value) in selector.members("matchLabels").into_iter().flatten() {
             if !is_qualified(key) || !value.as_str().is_some_and(is_label_value) {
-                self.wrong(
+                self.report_error(
                     place.at("matchLabels").at(key),
                     "It cannot be the key and value of a label",
                 );
@@ -119,11 +119,11 @@ impl Walk<'_> {
     fn requirement(&mut self, one: &Tree, place: &Place, operators: &[&str]) {
         let (operator, values) = (one.str("operator").unwrap_or_default(), one.items("values"));
         if !one.str("key").is_some_and(is_qualified) {
-            self.wrong(place.at("key"), "'key' must be the key of a label");
+            self.report_error(place.at("key"), "'key' must be the key of a label");
         }
         if !operators.contains(&operator) {
             let why = format!("'operator' must be one of {}", operators.join(", "));
-            self.wrong(place.at("operator"), &why);
+            self.report_error(place.at("operator"), &why);
         }
         let why = match operator {
             "In" | "NotIn" if values.is_empty() => "'values' must have at least one value",
@@ -134,7 +134,7 @@ impl Walk<'_> {
             }
             _ => return,
         };
-        self.wrong(place.at("values"), why);
+        self.report_error(place.at("values"), why);
     }
 }
 

@@ -1,6 +1,6 @@
 //! The container of a process: the process wrapper, which reads the description of the process in the pod.
 
-use crate::environment::{environment, passed};
+use crate::environment::{environment, passed_variables};
 use crate::group::{Group, Lifecycle};
 use crate::job::Job;
 use crate::lifecycle_scripts::{Members, after_pre_starts};
@@ -16,10 +16,10 @@ use boson_manifest::names;
 /// The container of a process; `first` of its job.
 pub fn of_process(group: &Group, volumes: &Volumes, job: &Job, process: &Process, first: bool) -> Tree {
     let command = if job.is_errand {
-        command_of_job("errand", job).passing(&passed(job))
+        command_of_job("errand", job).with_variables(&passed_variables(job))
     } else {
-        let command = command_of_process("process", job, process).passing(&passed(job));
-        Members::of(group).stopping(command, group)
+        let command = command_of_process("process", job, process).with_variables(&passed_variables(job));
+        Members::of(group).wait_before_stop(command, group)
     };
     let command = after_pre_starts(command, group, job);
     let mut container = object! {

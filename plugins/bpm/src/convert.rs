@@ -57,13 +57,13 @@ fn objects(group: &Group, report: &mut Report) -> Vec<Tree> {
     }
     check_ports(group, report);
     // No object if one has a name that Kubernetes cannot have.
-    made(group, &volumes).unwrap_or_else(|error| {
+    build_objects(group, &volumes).unwrap_or_else(|error| {
         report.error(codes::NAME, group.place.at("name"), error.to_string());
         Vec::new()
     })
 }
 
-fn made(group: &Group, volumes: &Volumes) -> Result<Vec<Tree>, NameError> {
+fn build_objects(group: &Group, volumes: &Volumes) -> Result<Vec<Tree>, NameError> {
     let mut objects = services::of_group(group)?;
     objects.extend(services::disruption_budget(group)?);
     objects.extend(volumes::claims(group));

@@ -157,14 +157,14 @@ fn has_image(release: &Release<'_>) -> bool {
 fn urls(request: &DeploymentRequest, place: &Place, report: &mut Report) {
     let registry = request.deployment.registry.as_deref();
     let all: Vec<Release<'_>> = Release::all(&request.document).filter(has_image).collect();
-    let is_lacking = |release: &&Release<'_>| images::url(release.tree, registry).is_none();
-    let lacking: Vec<&Release<'_>> = all.iter().filter(is_lacking).collect();
-    let Some(first) = lacking.first() else {
+    let lacks_image = |release: &&Release<'_>| images::url(release.tree, registry).is_none();
+    let without_image: Vec<&Release<'_>> = all.iter().filter(lacks_image).collect();
+    let Some(first) = without_image.first() else {
         return;
     };
     let is_download = |release: &Release<'_>| release.tree.str("url").is_some_and(|url| !url.is_empty());
     let (name, all) = (&first.name, all.len());
-    let (count, downloads) = (lacking.len(), lacking.iter().all(|release| is_download(release)));
+    let (count, downloads) = (without_image.len(), without_image.iter().all(|release| is_download(release)));
     let what = match (count, downloads) {
         (1, true) => {
             format!("Release '{name}' has a download 'url', but needs a registry and organization")

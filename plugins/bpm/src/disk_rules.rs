@@ -9,75 +9,75 @@ const ACCESS_MODES: [&str; 4] = ["ReadWriteOnce", "ReadOnlyMany", "ReadWriteMany
 
 /// Checks a part of a disk: `pvc`, `volume` or `volumeMount`.
 pub fn check(part: &str, value: &Tree, place: &Place, report: &mut Report) {
-    let mut wrong = |place: Place, why: &str| {
+    let mut report_error = |place: Place, why: &str| {
         report.error(codes::FIELD, place, why);
     };
     match part {
-        "pvc" => claim(value, place, &mut wrong),
-        "volume" => volume(value, place, &mut wrong),
-        _ => mount(value, place, &mut wrong),
+        "pvc" => claim(value, place, &mut report_error),
+        "volume" => volume(value, place, &mut report_error),
+        _ => mount(value, place, &mut report_error),
     }
 }
 
-fn claim(claim: &Tree, place: &Place, wrong: &mut impl FnMut(Place, &str)) {
+fn claim(claim: &Tree, place: &Place, report_error: &mut impl FnMut(Place, &str)) {
     if let Some(metadata) = claim.get("metadata") {
-        name(metadata, &place.at("metadata"), wrong);
+        name(metadata, &place.at("metadata"), report_error);
     }
     let (spec, place) = (claim.get("spec").unwrap_or(&Tree::Null), place.at("spec"));
     let (modes, mode_place) = (spec.items("accessModes"), place.at("accessModes"));
     if modes.is_empty() {
-        wrong(mode_place.clone(), "A claim needs at least one access mode");
+        report_error(mode_place.clone(), "A claim needs at least one access mode");
     }
     for (index, mode) in modes.iter().enumerate() {
         if !mode.as_str().is_some_and(|mode| ACCESS_MODES.contains(&mode)) {
             let why = format!("An access mode must be one of {}", ACCESS_MODES.join(", "));
-            wrong(mode_place.at(index), &why);
+            report_error(mode_place.at(index), &why);
         }
     }
     let storage = spec.find(&["resources", "requests", "storage"]);
     if !storage.and_then(size).is_some_and(|size| size > 0.0) {
         let place = place.at("resources").at("requests").at("storage");
-        wrong(place, "A claim needs a size greater than 0, such as 1Gi");
+        report_error(place, "A claim needs a size greater than 0, such as 1Gi");
     }
     if !matches!(spec.str("volumeMode"), None | Some("Filesystem" | "Block")) {
-        wrong(place.at("volumeMode"), "'volumeMode' must be Filesystem or Block");
+        report_error(place.at("volumeMode"), "'volumeMode' must be Filesystem or Block");
     }
 }
 
-fn volume(volume: &Tree, place: &Place, wrong: &mut impl FnMut(Place, &str)) {
-    name(volume, place, wrong);
+fn volume(volume: &Tree, place: &Place, report_error: &mut impl FnMut(Place, &str)) {
+    name(volume, place, report_error);
     let sources = volume.as_object().into_iter().flatten();
     let given = sources
         .filter(|(key, value)| *key != "name" && !value.is_null())
         .count();
     if given > 1 {
-        wrong(place.clone(), "A volume has one source");
+        report_error(place.clone(), "A volume has one source");
     }
     if let Some(empty) = volume.get("emptyDir") {
         let place = place.at("emptyDir");
         let limit = empty.get("sizeLimit").filter(|limit| !limit.is_null());
         if limit.is_some_and(|limit| size(limit).is_none()) {
-            wrong(place.at("sizeLimit"), "'sizeLimit' must be a quantity, such as 64Mi");
+            report_error(place.at("sizeLimit"), "'sizeLimit' must be a quantity, such as 64Mi");
         }
         let medium = empty.str("medium").unwrap_or_default();
         if !matches!(medium, "" | "Memory") && !medium.starts_with("HugePages") {
-            wrong(place.at("medium"), "'medium' must be empty, Memory or HugePages");
+            report_error(place.at("medium"), "'medium' must be empty, Memory or HugePages");
         }
     }
 }
 
-fn mount(mount: &Tree, place: &Place, wrong: &mut impl FnMut(Place, &str)) {
+fn mount(mount: &Tree, place: &Place, report_error: &mut impl FnMut(Place, &str)) {
     let text = |key: &str| mount.str(key).unwrap_or_default();
     if text("mountPath").is_empty() || text("mountPath").contains(':') {
-        wrong(place.at("mountPath"), "'mountPath' must be a path without ':'");
+        report_error(place.at("mountPath"), "'mountPath' must be a path without ':'");
     }
     for key in ["subPath", "subPathExpr"] {
         if text(key).starts_with('/') || text(key).split('/').any(|part| part == "..") {
-            wrong(place.at(key), &format!("'{key}' must be a relative path without '..'"));
+            report_error(place.at(key), &format!("'{key}' must be a relative path without '..'"));
         }
     }
     if !text("subPath").is_empty() && !text("subPathExpr").is_empty() {
-        wrong(
+        report_error(
             place.at("subPathExpr"),
             "'subPath' and 'subPathExpr' exclude each other",
         );
@@ -87,14 +87,14 @@ fn mount(mount: &Tree, place: &Place, wrong: &mut impl FnMut(Place, &str)) {
         "" | "None" | "HostToContainer" | "Bidirectional"
     ) {
         let why = "'mountPropagation' must be None, HostToContainer or Bidirectional";
-        wrong(place.at("mountPropagation"), why);
+        report_error(place.at("mountPropagation"), why);
     }
 }
 
-fn name(tree: &Tree, place: &Place, wrong: &mut impl FnMut(Place, &str)) {
+fn name(tree: &Tree, place: &Place, report_error: &mut impl FnMut(Place, &str)) {
     if tree.str("name").is_some_and(|name| !is_label(name)) {
         let why = "'name' must have at most 63 lower-case letters, digits and `-`, with no `-` at the ends";
-        wrong(place.at("name"), why);
+        report_error(place.at("name"), why);
     }
 }
 

@@ -53,7 +53,7 @@ const OF_ZONE: [&str; 3] = ["KUBE_AZ", "BOSH_AZ", "CF_OPERATOR_AZ"];
 
 /// Variables of the container that are passed to processes and scripts of the job. The wrapper sets all others, as
 /// under BPM.
-pub fn passed(job: &Job) -> Vec<String> {
+pub fn passed_variables(job: &Job) -> Vec<String> {
     let common = ["POD_IP", "POD_ORDINAL", "AZ_INDEX", "REPLICAS"]
         .into_iter()
         .chain(OF_ZONE);

@@ -117,6 +117,6 @@ impl Group {
         let service = self.lifecycle == Lifecycle::Service;
         self.jobs
             .iter()
-            .filter(move |job| service && job.scripts.beside_processes())
+            .filter(move |job| service && job.scripts.run_beside_processes())
     }
 }

@@ -21,7 +21,7 @@ const POD_FIELDS: [&str; 9] = [
     "status.podIPs",
 ];
 
-fn wrong(report: &mut Report, place: Place, text: &str) {
+fn report_error(report: &mut Report, place: Place, text: &str) {
     report.error(codes::FIELD, place, text);
 }
 
@@ -31,23 +31,23 @@ pub fn tolerations(list: &Tree, place: &Place, report: &mut Report) {
         let (place, text) = (place.at(index), |key: &str| one.str(key).unwrap_or_default());
         let (key, operator, value) = (text("key"), text("operator"), text("value"));
         if !matches!(operator, "" | "Equal" | "Exists" | "Lt" | "Gt") {
-            wrong(report, place.at("operator"), "'operator' must be Equal or Exists");
+            report_error(report, place.at("operator"), "'operator' must be Equal or Exists");
         }
         if !matches!(text("effect"), "" | "NoSchedule" | "PreferNoSchedule" | "NoExecute") {
             let why = "'effect' must be NoSchedule, PreferNoSchedule or NoExecute";
-            wrong(report, place.at("effect"), why);
+            report_error(report, place.at("effect"), why);
         }
         if key.is_empty() && operator != "Exists" {
-            wrong(
+            report_error(
                 report,
                 place.clone(),
                 "A toleration without 'key' needs the 'operator' Exists",
             );
         } else if !key.is_empty() && !is_qualified(key) {
-            wrong(report, place.at("key"), "'key' cannot be the key of a taint");
+            report_error(report, place.at("key"), "'key' cannot be the key of a taint");
         }
         if operator == "Exists" && !value.is_empty() || !is_label_value(value) {
-            wrong(
+            report_error(
                 report,
                 place.at("value"),
                 "'value' must be a valid label value, and empty with Exists",
@@ -55,7 +55,7 @@ pub fn tolerations(list: &Tree, place: &Place, report: &mut Report) {
         }
         if one.get("tolerationSeconds").is_some_and(|seconds| !seconds.is_null()) && text("effect") != "NoExecute" {
             let why = "'tolerationSeconds' needs the 'effect' NoExecute";
-            wrong(report, place.at("tolerationSeconds"), why);
+            report_error(report, place.at("tolerationSeconds"), why);
         }
     }
 }
@@ -64,11 +64,11 @@ pub fn tolerations(list: &Tree, place: &Place, report: &mut Report) {
 pub fn security_context(context: &Tree, place: &Place, report: &mut Report) {
     for key in ["runAsUser", "runAsGroup"] {
         if context.i64(key).is_some_and(|id| !(0..=MAX_ID).contains(&id)) {
-            wrong(report, place.at(key), &format!("'{key}' must be from 0 to {MAX_ID}"));
+            report_error(report, place.at(key), &format!("'{key}' must be from 0 to {MAX_ID}"));
         }
     }
     if !matches!(context.str("procMount"), None | Some("Default" | "Unmasked")) {
-        wrong(report, place.at("procMount"), "'procMount' must be Default or Unmasked");
+        report_error(report, place.at("procMount"), "'procMount' must be Default or Unmasked");
     }
     for key in ["seccompProfile", "appArmorProfile"] {
         let Some(profile) = context.get(key).filter(|profile| profile.as_object().is_some()) else {
@@ -77,9 +77,9 @@ pub fn security_context(context: &Tree, place: &Place, report: &mut Report) {
         let (kind, is_named) = (profile.str("type"), profile.str("localhostProfile").is_some());
         if !matches!(kind, Some("RuntimeDefault" | "Unconfined" | "Localhost")) {
             let why = "'type' must be RuntimeDefault, Unconfined or Localhost";
-            wrong(report, place.at(key).at("type"), why);
+            report_error(report, place.at(key).at("type"), why);
         } else if (kind == Some("Localhost")) != is_named {
-            wrong(
+            report_error(
                 report,
                 place.at(key),
                 "'localhostProfile' belongs to the type Localhost",
@@ -96,7 +96,7 @@ pub fn variable(entry: &Tree, place: &Place, report: &mut Report) {
     let place = place.at("valueFrom");
     let given = source.values().filter(|value| !value.is_null()).count();
     if given != 1 || entry.str("value").is_some_and(|value| !value.is_empty()) {
-        wrong(
+        report_error(
             report,
             place.clone(),
             "A variable has either a 'value' or one source in 'valueFrom'",
@@ -109,7 +109,7 @@ pub fn variable(entry: &Tree, place: &Place, report: &mut Report) {
             .iter()
             .find_map(|start| path.strip_prefix(start)?.strip_suffix("']"));
         if !POD_FIELDS.contains(&path) && !of_map.is_some_and(is_qualified) {
-            wrong(
+            report_error(
                 report,
                 place.at("fieldRef").at("fieldPath"),
                 "'fieldPath' is no field that a variable can have",
@@ -120,7 +120,7 @@ pub fn variable(entry: &Tree, place: &Place, report: &mut Report) {
         let Some(reference) = named(key) else { continue };
         let text = |member: &str| reference.get(member).and_then(Tree::as_str).unwrap_or_default();
         if text("name").is_empty() || !is_data_key(text("key")) {
-            wrong(
+            report_error(
                 report,
                 place.at(key),
                 "It needs the 'name' of an object and one of its keys as 'key'",
@@ -141,13 +141,13 @@ pub fn requests(requests: &Map, limits: &Tree, place: &Place, report: &mut Repor
     for (key, request) in requests.iter().filter(|(_, request)| !request.is_null()) {
         let limit = limits.get("limits").and_then(|limits| limits.get(key));
         match amount(Some(request), key) {
-            None => wrong(
+            None => report_error(
                 report,
                 place.at(key),
                 &format!("'{key}' must be a quantity, such as 100m or 64Mi"),
             ),
             Some(amount_of_request) if amount(limit, key).is_some_and(|most| amount_of_request > most) => {
-                wrong(
+                report_error(
                     report,
                     place.at(key),
                     &format!("'{key}' must not exceed the limit of the container"),

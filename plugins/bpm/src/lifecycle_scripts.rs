@@ -4,7 +4,7 @@
 //! scripts`.
 
 use crate::codes;
-use crate::environment::{environment, passed};
+use crate::environment::{environment, passed_variables};
 use crate::group::{Group, Lifecycle};
 use crate::job::Job;
 use crate::object::{compact, object};
@@ -51,7 +51,7 @@ pub struct Members {
 impl Members {
     /// Of a group's pods.
     pub fn of(group: &Group) -> Self {
-        let stopping = group.jobs_with_sidecar().filter(|job| job.scripts.stopping());
+        let stopping = group.jobs_with_sidecar().filter(|job| job.scripts.run_at_stop());
         // Every container lists them: without a script that needs them, a group of many processes would take quadratic
         // time.
         let is_needed = group.jobs_with_sidecar().next().is_some();
@@ -62,7 +62,7 @@ impl Members {
     }
 
     /// The command of a process, which waits for the scripts before it stops.
-    pub fn stopping(&self, command: Command, group: &Group) -> Command {
+    pub fn wait_before_stop(&self, command: Command, group: &Group) -> Command {
         let command = command.with("--grace", grace(group).unwrap_or(DEFAULT_GRACE_SECONDS));
         if self.scripts.is_empty() {
             return command;
@@ -129,7 +129,7 @@ pub fn sidecar(group: &Group, volumes: &Volumes, job: &Job) -> Tree {
         command = command.with("--post-deploy", format!("{}/{}", podinfo::DIRECTORY, podinfo::FILE));
         mounts.push(mount(podinfo::VOLUME, podinfo::DIRECTORY, None, true));
     }
-    let command = command.passing(&passed(job));
+    let command = command.with_variables(&passed_variables(job));
     let ready = object! { "exec" => object! { "command" => vec![PROGRAM, "ready", "--job", &job.name] }, "periodSeconds" => 2_i64 };
     compact(object! {
         "name" => names::container(&["bosh-scripts", &job.name]),
@@ -147,7 +147,7 @@ pub fn sidecar(group: &Group, volumes: &Volumes, job: &Job) -> Tree {
 /// The command of the init container of a pre-start script.
 pub fn pre_start(job: &Job) -> Vec<String> {
     let command = command_of_job("script", job).with("--name", "pre-start");
-    lingering(command, job).passing(&passed(job)).list()
+    wait_after_failure(command, job).with_variables(&passed_variables(job)).list()
 }
 
 /// `<job>/<process>` of all containers that run a pre-start script inline.
@@ -164,14 +164,14 @@ pub fn after_pre_starts(command: Command, group: &Group, job: &Job) -> Command {
     }
     let command = command.with("--pre-starts", containers.join(","));
     if job.runs_pre_start_inline() {
-        lingering(command, job)
+        wait_after_failure(command, job)
     } else {
         command
     }
 }
 
 /// With `debug`, a pre-start script that failed waits for an hour, so that it can be inspected.
-fn lingering(command: Command, job: &Job) -> Command {
+fn wait_after_failure(command: Command, job: &Job) -> Command {
     if job.quarks.debug {
         return command.with("--wait-after-failure", 3600);
     }

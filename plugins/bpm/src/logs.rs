@@ -19,7 +19,7 @@ pub fn sidecar(group: &Group) -> Option<Tree> {
 }
 
 /// As a container, if only processes log.
-pub fn beside_processes(group: &Group) -> Option<Tree> {
+pub fn last_container(group: &Group) -> Option<Tree> {
     // It ends when none of these processes runs any more.
     let command = || command_in_image("logs").with("--members", processes(group).join(","));
     (!group.settings.no_logs && !has_scripts(group)).then(|| container(group, None, &command()))

@@ -14,7 +14,7 @@ pub fn template(group: &Group, volumes: &Volumes, restart_policy: Option<&str>) 
     });
     let mut spec = object! {
         "initContainers" => init::containers(group, volumes),
-        "containers" => containers.chain(logs::beside_processes(group)).collect::<Vec<_>>(),
+        "containers" => containers.chain(logs::last_container(group)).collect::<Vec<_>>(),
         "volumes" => volumes.list(group),
         "securityContext" => security::of_pod(group.sysctls.clone()),
         "terminationGracePeriodSeconds" => lifecycle_scripts::grace(group),

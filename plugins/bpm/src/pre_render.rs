@@ -4,7 +4,7 @@
 //! conversion itself has read.
 
 use crate::codes;
-use crate::environment::{environment, passed, text};
+use crate::environment::{environment, passed_variables, text};
 use crate::group::Group;
 use crate::job::Job;
 use crate::object::{compact, object};
@@ -96,7 +96,7 @@ fn runner(group: &Group, job: &Job) -> Tree {
     compact(object! {
         "name" => names::container(&[PREFIX, &job.name]),
         "image" => job.image.as_str(),
-        "command" => command.passing(&passed(job)).list(),
+        "command" => command.with_variables(&passed_variables(job)).list(),
         "env" => environment(group, job),
         "resources" => resources::of_copier(),
         "volumeMounts" => vec![mount(VOLUME, HOME, None, true), mount("rendering-data", RELEASES, None, false)],

@@ -85,7 +85,7 @@ fn check_fields(probe: &Tree, place: &Place, report: &mut Report) {
 /// Values that Kubernetes would refuse only when the objects are applied.
 fn check_values(probe: &Map, kind: &str, place: &Place, report: &mut Report) {
     let number = |key: &str| probe.get(key).and_then(Tree::as_i64);
-    let mut wrong = |key: &str, why: &str| {
+    let mut report_error = |key: &str, why: &str| {
         report.error(codes::PROBE, place.at(key), format!("'{key}' {why}"));
     };
     for key in [
@@ -96,12 +96,12 @@ fn check_values(probe: &Map, kind: &str, place: &Place, report: &mut Report) {
         "failureThreshold",
     ] {
         if number(key).is_some_and(|number| number < 0) {
-            wrong(key, "should be greater than -1");
+            report_error(key, "should be greater than -1");
         }
     }
     let is_of_health = !["readiness", ACTIVE_PASSIVE].contains(&kind);
     if is_of_health && number("successThreshold").is_some_and(|number| number > 1) {
-        wrong("successThreshold", "must be 1, except for a readiness probe");
+        report_error("successThreshold", "must be 1, except for a readiness probe");
     }
     let grace = number("terminationGracePeriodSeconds");
     if grace.is_some_and(|_| !is_of_health) {
@@ -109,9 +109,9 @@ fn check_values(probe: &Map, kind: &str, place: &Place, report: &mut Report) {
             ACTIVE_PASSIVE => "has no meaning for an active/passive probe",
             _ => "has no meaning for a readiness probe",
         };
-        wrong("terminationGracePeriodSeconds", why);
+        report_error("terminationGracePeriodSeconds", why);
     } else if grace.is_some_and(|grace| grace <= 0) {
-        wrong("terminationGracePeriodSeconds", "should be greater than 0");
+        report_error("terminationGracePeriodSeconds", "should be greater than 0");
     }
     if let Some(command) = probe.get("exec")
         && command.items("command").is_empty()

@@ -35,12 +35,12 @@ impl Scripts {
     }
 
     /// Whether a script runs while the processes run.
-    pub fn beside_processes(self) -> bool {
-        self.post_start || self.post_deploy || self.stopping()
+    pub fn run_beside_processes(self) -> bool {
+        self.post_start || self.post_deploy || self.run_at_stop()
     }
 
     /// Whether a script runs when the pod stops.
-    pub fn stopping(self) -> bool {
+    pub fn run_at_stop(self) -> bool {
         self.pre_stop || self.drain || self.post_stop
     }
 }

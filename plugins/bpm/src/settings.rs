@@ -98,22 +98,22 @@ impl Settings {
 
 /// Checks values that Kubernetes would refuse when the objects are applied.
 fn check(tree: &Tree, place: &Place, report: &mut Report) {
-    let mut wrong = |key: &str, why: &str| {
+    let mut report_error = |key: &str, why: &str| {
         report.error(codes::SETTINGS, place.at(key), format!("'{key}' {why}"));
     };
     for key in ["terminationGracePeriodSeconds", "jobBackoffLimit"] {
         if tree.i64(key).is_some_and(|value| value < 0) {
-            wrong(key, "should be greater than -1");
+            report_error(key, "should be greater than -1");
         }
     }
     if tree.str("serviceAccountName").is_some_and(|name| !is_subdomain(name)) {
-        wrong("serviceAccountName", "cannot be the name of a ServiceAccount");
+        report_error("serviceAccountName", "cannot be the name of a ServiceAccount");
     }
     if tree
         .str("dns")
         .is_some_and(|address| !address.is_empty() && address.parse::<IpAddr>().is_err())
     {
-        wrong("dns", "is not an IP address of a name server");
+        report_error("dns", "is not an IP address of a name server");
     }
 }
 

@@ -56,7 +56,7 @@ impl Command {
 
     /// Passes these variables of the container on.
     #[must_use]
-    pub fn passing(self, names: &[String]) -> Self {
+    pub fn with_variables(self, names: &[String]) -> Self {
         names.iter().fold(self, |command, name| command.with("--env", name))
     }
 

@@ -23,7 +23,7 @@ pub fn place<'a>(manifest: &mut Manifest<'a>, deployment: &str, specs: &Specs<'a
     let place = Place::from(Pointer::root().at("addons"));
     let Some(addons) = listed.as_array() else {
         if let Some(members) = Members::of(manifest.tree, Pointer::root(), codes::MEMBERS, report) {
-            members.wrong("addons", listed, Type::Array, report);
+            members.report_mismatch("addons", listed, Type::Array, report);
         }
         return;
     };

@@ -137,7 +137,7 @@ impl<'r> Reader<'r, '_> {
             consumer.place = self.job.place.at("consumes").at(&link.name);
             self.given(given, &mut consumer)?;
         }
-        if let Some((data, at)) = self.stand_in(&link.name) {
+        if let Some((data, at)) = self.link_in_quarks(&link.name) {
             consumer.place = at.clone();
             let members = Members::of(data, at, codes::MEMBERS, self.report)?;
             consumer.way = Way::Manual(self.manual(&members)?);
@@ -146,7 +146,7 @@ impl<'r> Reader<'r, '_> {
     }
 
     /// Data of the link that the user gives in the property `quarks`.
-    fn stand_in(&self, link: &str) -> Option<(&'r Tree, Place)> {
+    fn link_in_quarks(&self, link: &str) -> Option<(&'r Tree, Place)> {
         let job: &'r Job<'_> = self.job;
         let (links, at) = job.quarks("consumes")?;
         Some((links.get(link)?, at.at(link)))

@@ -54,7 +54,7 @@ impl<'c> Content<'c> {
 
     /// Counts objects for instances, and bytes, before they are created; `None` if they are too many, which is reported
     /// at the group.
-    pub fn spend(&mut self, instances: u64, bytes: usize, group: &Group<'_>, report: &mut Report) -> Option<()> {
+    pub fn count(&mut self, instances: u64, bytes: usize, group: &Group<'_>, report: &mut Report) -> Option<()> {
         self.instances = self.instances.saturating_add(instances);
         self.bytes = self.bytes.saturating_add(bytes);
         let message = if self.instances > MAX_INSTANCES {
@@ -83,12 +83,12 @@ impl<'c> Content<'c> {
 
     /// A link as its consumers' templates get it, after its size was counted; `None` if the deployment is too large, or
     /// no Service can have the name of the provider's group, which is reported at `group`.
-    pub fn spent_link(&mut self, provider: &Provider, group: &Group<'_>, report: &mut Report) -> Option<Tree> {
+    pub fn counted_link(&mut self, provider: &Provider, group: &Group<'_>, report: &mut Report) -> Option<Tree> {
         let instances = match provider.source {
             Source::Job(_) => self.groups[provider.group].instances.len(),
             Source::Disk => 0,
         };
-        self.spend(instances as u64, weight(&provider.properties), group, report)?;
+        self.count(instances as u64, weight(&provider.properties), group, report)?;
         let link = self.link(provider).inspect_err(|error| {
             report.error(codes::LIMIT, &group.entry.place, error.to_string());
         });

@@ -48,7 +48,7 @@ impl<'a> Gathering<'_, 'a> {
                 let link = match &consumer.way {
                     Way::Manual(content) => self.given(content, 0, group)?,
                     _ => match providers.find(consumer, self.report) {
-                        Some(Found::Provider(provider)) => self.content.spent_link(provider, group, self.report)?,
+                        Some(Found::Provider(provider)) => self.content.counted_link(provider, group, self.report)?,
                         Some(Found::External(link)) => self.given(&link.content, link.instances() as u64, group)?,
                         None => continue,
                     },
@@ -64,13 +64,12 @@ impl<'a> Gathering<'_, 'a> {
 
     /// The content of a link, with this many instances, that a group consumes.
     fn given(&mut self, content: &Tree, instances: u64, group: &Group<'a>) -> Option<Tree> {
-        self.content.spend(instances, weight(content), group, self.report)?;
+        self.content.count(instances, weight(content), group, self.report)?;
         Some(content.clone())
     }
 
     fn job(&mut self, group: &Group<'a>, job: &Job<'a>) -> Option<JobData> {
-        self.content
-            .spend(group.instances.len() as u64, 0, group, self.report)?;
+        self.content.count(group.instances.len() as u64, 0, group, self.report)?;
         let instances = group
             .instances
             .iter()
@@ -80,14 +79,14 @@ impl<'a> Gathering<'_, 'a> {
         let hypothetical = hypothetical.map(|instance| self.content.spec(group, &job.name, instance));
         self.unused(job);
         Some(JobData {
-            properties: self.bound(job),
+            properties: self.bound_properties(job),
             instances,
             hypothetical,
             consumes: Map::new(),
         })
     }
 
-    fn bound(&mut self, job: &Job<'a>) -> Map {
+    fn bound_properties(&mut self, job: &Job<'a>) -> Map {
         let spec = self.specs.get(job.spec);
         let mismatches = match bind(&job.properties, spec) {
             Ok(bound) => return bound,

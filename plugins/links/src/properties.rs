@@ -119,7 +119,7 @@ pub fn sorted(value: &Tree) -> Tree {
 }
 
 fn by_key(one: &str, other: &str) -> Ordering {
-    match (escape::unkey(one), escape::unkey(other)) {
+    match (escape::decode_key(one), escape::decode_key(other)) {
         (Tree::Number(one), Tree::Number(other)) => one.as_f64().total_cmp(&other.as_f64()),
         _ => one.cmp(other),
     }

@@ -217,7 +217,7 @@ impl<'a> Reader<'_, 'a> {
             }
             let (properties, wrong) = property_names(members.get("properties"));
             if let (Some(_), Some(value)) = (wrong, members.get("properties")) {
-                members.wrong("properties", value, Type::Array, self.report);
+                members.report_mismatch("properties", value, Type::Array, self.report);
             }
             unused(
                 &members,

@@ -100,7 +100,7 @@ fn run(request: LinksRequest<'_>, ids: Ids, report: &mut Report) -> Option<Resol
     };
     let data = gathering.data(&consumers)?;
     let content = Content::new(request.deployment, &manifest.groups, &names, ids);
-    let offered = offered(&providers, &manifest, content, report);
+    let offered = offered_links(&providers, &manifest, content, report);
     if report.failed() {
         return None;
     }
@@ -125,12 +125,12 @@ fn lay_out(manifest: &mut Manifest<'_>, names: &Names, spread: Spread, report: &
             spread,
         };
         total += layout.count();
-        let excess = layout.excess().or_else(|| {
+        let error = layout.limit_error().or_else(|| {
             let name = plain(group.name());
             (total > MAX_INSTANCES)
                 .then(|| format!("The instance groups up to '{name}' have more than {MAX_INSTANCES} instances"))
         });
-        if let Some(message) = excess {
+        if let Some(message) = error {
             report.error(codes::LIMIT, group.entry.place.at("instances"), message);
             return;
         }
@@ -170,7 +170,7 @@ fn declared(
 }
 
 /// The links that jobs provide; those that are shared with their content.
-fn offered(
+fn offered_links(
     providers: &[Provider],
     manifest: &Manifest<'_>,
     mut content: Content<'_>,
@@ -180,7 +180,7 @@ fn offered(
     for provider in providers.iter().filter(|provider| provider.consumable) {
         let group = &manifest.groups[provider.group];
         let Source::Job(job) = provider.source else { continue };
-        let shared = provider.shared.then(|| content.spent_link(provider, group, report));
+        let shared = provider.shared.then(|| content.counted_link(provider, group, report));
         all.push(links::Provider {
             name: provider.name.clone(),
             kind: provider.kind.clone(),

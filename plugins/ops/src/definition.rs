@@ -112,7 +112,7 @@ pub fn unused(name: &str, position: usize, definition: &Definition) -> Vec<Diagn
     let mut out: Vec<_> = definition
         .unused
         .iter()
-        .map(|key| match escape::unkey(key) {
+        .map(|key| match escape::decode_key(key) {
             Tree::String(shown) => warning(key, format!("The key '{shown}' of the operation is not used")),
             _ => warning(
                 key,

@@ -50,7 +50,7 @@ fn equal_members(a: &Map, b: &Map) -> bool {
 
 /// The map with each key that is a number spelled in one way, so that 1.0 finds 1.00.
 fn canonical(map: &Map) -> Map {
-    let spell = |name: &str| match escape::unkey(name) {
+    let spell = |name: &str| match escape::decode_key(name) {
         Tree::Number(number) => match go_number(&number) {
             GoNumber::Float(value) => format!("\0{value:e}"),
             _ => name.to_string(),

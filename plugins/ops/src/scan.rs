@@ -30,12 +30,12 @@ impl Scan {
         let name = go::member(key);
         let (mut first, mut count) = (None, 0);
         for (number, item) in (0_i64..).zip(items) {
-            self.spend(1)?;
+            self.charge(1)?;
             let Some(map) = item.as_map() else { continue };
             let found = match map.get_index(0) {
                 Some((own, found)) if *own == *name => Some(found),
                 _ => {
-                    self.spend(SEARCH_COST)?;
+                    self.charge(SEARCH_COST)?;
                     map.get(&*name)
                 }
             };
@@ -47,7 +47,7 @@ impl Scan {
         Ok((first, count))
     }
 
-    fn spend(&self, cost: u64) -> Attempt<()> {
+    fn charge(&self, cost: u64) -> Attempt<()> {
         let left = self.0.get().checked_sub(cost).ok_or_else(|| {
             Error::new(
                 codes::TOO_MUCH_MATCHING,

@@ -46,7 +46,7 @@ pub fn check_sealed(component: &[u8]) -> Result<()> {
         match import {
             WorldItem::Function(_) => bail!("the component imports the function `{name}`"),
             WorldItem::Interface { id, .. } => {
-                if let Some(what) = beyond_types(&resolve, *id) {
+                if let Some(what) = import_besides_types(&resolve, *id) {
                     bail!("the component imports `{what}` of `{name}`");
                 }
             }
@@ -57,7 +57,7 @@ pub fn check_sealed(component: &[u8]) -> Result<()> {
 }
 
 /// A function or resource of an interface.
-fn beyond_types(resolve: &Resolve, interface: InterfaceId) -> Option<&str> {
+fn import_besides_types(resolve: &Resolve, interface: InterfaceId) -> Option<&str> {
     let interface = &resolve.interfaces[interface];
     let resource = |name: &str| {
         let id = interface.types.get(name)?;

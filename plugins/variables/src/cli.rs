@@ -37,7 +37,7 @@ pub fn interpolate(mut document: Tree, values: &Map) -> Reply<Interpolated> {
     for definition in &defined {
         match variables.found(&definition.name) {
             Ok(true) => found.push(definition.name.as_str()),
-            Ok(false) => variables.miss(&definition.name, &place(definition)),
+            Ok(false) => variables.record_missing(&definition.name, &place(definition)),
             Err(failure) => return Err(failed(definition, failure)),
         }
     }
@@ -94,7 +94,7 @@ impl<'v> Variables<'v> {
     }
 
     /// Notes that a variable has no value; one that its options block is not noted.
-    fn miss(&mut self, name: &str, place: &Pointer) {
+    fn record_missing(&mut self, name: &str, place: &Pointer) {
         if !self.missing.contains_key(name) && matches!(self.states.get(name), Some(State::Missing)) {
             self.missing.insert(name.to_string(), place.clone());
         }
@@ -183,7 +183,7 @@ impl<'v> Variables<'v> {
 
     fn find(&mut self, found: &Placeholder<'_>, place: &Pointer) -> Result<Option<&'v Tree>, Error> {
         if !self.found(found.root())? {
-            self.miss(found.root(), place);
+            self.record_missing(found.root(), place);
             return Ok(None);
         }
         let keys: Vec<&str> = found.sub_keys().collect();

@@ -79,7 +79,7 @@ impl Walk<'_> {
 
     /// The member's new name, if its key is a string with a placeholder.
     fn key(&mut self, name: &str) -> Option<String> {
-        let Tree::String(text) = escape::unkey(name) else {
+        let Tree::String(text) = escape::decode_key(name) else {
             return None;
         };
         let key = self.evaluator.key(&text, &self.place, self.report)?;

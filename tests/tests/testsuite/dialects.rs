@@ -67,7 +67,7 @@ fn shown(tree: &Tree) -> String {
             Some(text) => text.to_string(),
             None => {
                 let member =
-                    |(name, value): (&String, &Tree)| format!("{}: {}", shown(&escape::unkey(name)), shown(value));
+                    |(name, value): (&String, &Tree)| format!("{}: {}", shown(&escape::decode_key(name)), shown(value));
                 format!("{{{}}}", map.iter().map(member).collect::<Vec<_>>().join(", "))
             }
         },

@@ -2,7 +2,7 @@
 
 use super::State;
 use crate::zone::{AliasFiles, Zone, ZoneError};
-use boson_manifest::dns::{ZONE_KEY, alias_fault};
+use boson_manifest::dns::{ZONE_KEY, alias_error};
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -51,7 +51,7 @@ pub fn read(directory: &Path) -> Result<(Zone, u64), ConfigError> {
 }
 
 fn sound(aliases: BTreeMap<String, Vec<String>>) -> BTreeMap<String, Vec<String>> {
-    let is_sound = |name: &String| alias_fault(name).is_none();
+    let is_sound = |name: &String| alias_error(name).is_none();
     let good = aliases
         .into_iter()
         .filter(|(domain, targets)| is_sound(domain) && targets.iter().all(is_sound));

@@ -4,7 +4,7 @@ use crate::Diagnostic;
 use crate::bundle::codes;
 use crate::object::fault;
 use boson_document::{Pointer, Tree};
-use boson_fields::{Flaw, Required};
+use boson_fields::{FieldError, Required};
 
 /// Flaws that one message names.
 const MAX_NAMED_FLAWS: usize = 3;
@@ -27,7 +27,7 @@ pub(crate) fn check(object: &Tree) -> Result<(), Box<Diagnostic>> {
     if flaws.is_empty() {
         return Ok(());
     }
-    let one = |flaw: &Flaw| format!("{} (at {})", flaw.why, below.join(flaw.pointer.tokens()));
+    let one = |flaw: &FieldError| format!("{} (at {})", flaw.why, below.join(flaw.pointer.tokens()));
     let mut named: Vec<String> = flaws.iter().take(MAX_NAMED_FLAWS).map(one).collect();
     if flaws.len() > MAX_NAMED_FLAWS {
         named.push(format!("and {} more", flaws.len() - MAX_NAMED_FLAWS));

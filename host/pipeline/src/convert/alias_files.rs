@@ -6,7 +6,7 @@ use crate::diagnostic::Diagnostic;
 use crate::release::Job;
 use crate::stage::Rendered;
 use boson_document::{Map, Tree, json};
-use boson_manifest::dns::{ALIAS_FILE, alias_fault};
+use boson_manifest::dns::{ALIAS_FILE, alias_error};
 
 /// Limit on the aliases of a job.
 const MAX_ALIASES: usize = 5_000;
@@ -55,7 +55,7 @@ fn one(text: &str) -> Result<Map, String> {
         if let Some((name, fault)) = [domain.as_str()]
             .into_iter()
             .chain(texts)
-            .find_map(|name| Some((name, alias_fault(name)?)))
+            .find_map(|name| Some((name, alias_error(name)?)))
         {
             return Err(format!("the name '{name}' {fault}"));
         }

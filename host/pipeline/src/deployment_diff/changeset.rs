@@ -70,7 +70,7 @@ fn of_key(key: &str, old: Option<Shown<'_>>, new: Option<Shown<'_>>, level: usiz
 
 /// The key alone, as Ruby's `to_s` has it.
 fn title(key: &str, level: usize) -> Line {
-    let key = match escape::unkey(key) {
+    let key = match escape::decode_key(key) {
         Tree::String(text) => text,
         Tree::Null => String::new(),
         other => json::to_text(&other),

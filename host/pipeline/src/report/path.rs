@@ -38,7 +38,7 @@ fn is_short(name: &str) -> bool {
 
 /// A member's name; for a key that is not a string, its kind.
 fn readable(token: &str) -> String {
-    match escape::unkey(token) {
+    match escape::decode_key(token) {
         Tree::String(text) => text,
         other => json::to_text(&other),
     }

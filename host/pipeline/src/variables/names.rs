@@ -36,7 +36,7 @@ fn text(document: &Document, name: &str) -> String {
     if !name.starts_with('\0') {
         return name.to_string();
     }
-    match escape::unkey(name) {
+    match escape::decode_key(name) {
         Tree::String(key) => key,
         Tree::Null => String::new(),
         other => written(&document.text, document.key_place(&Pointer::root().at(name)))

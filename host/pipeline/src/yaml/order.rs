@@ -19,7 +19,7 @@ impl<'t> Key<'t> {
         if !name.starts_with('\0') {
             return Self::Text(name);
         }
-        Self::Other(escape::unkey(name))
+        Self::Other(escape::decode_key(name))
     }
 }
 

@@ -25,7 +25,7 @@ pub fn as_sent(tree: Tree) -> Tree {
 }
 
 fn key(name: String) -> String {
-    let key = match escape::unkey(&name) {
+    let key = match escape::decode_key(&name) {
         Tree::String(text) => string(text, true),
         Tree::Number(number) if !number.is_integer() => float(number.as_f64()),
         _ => return name,

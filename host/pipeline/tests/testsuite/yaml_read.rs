@@ -401,5 +401,5 @@ fn escapes_of_the_tree_are_not_confused_with_text() {
     // U+0000 can be written as an escape.
     let document = read("doc.yml", "\"\\0x\": \"\\0y\"\n").unwrap();
     let name = document.tree.as_object().unwrap().keys().next().unwrap().clone();
-    assert_eq!(boson_document::escape::unkey(&name), Tree::from("\0x"));
+    assert_eq!(boson_document::escape::decode_key(&name), Tree::from("\0x"));
 }

@@ -80,12 +80,19 @@ fn compare(job: &str, first: &Reading<'_>, others: &[Reading<'_>], report: &mut 
             }
         }
         for (field, others) in fields {
-            tell(job, first, &others, index, field, report);
+            report_difference(job, first, &others, index, field, report);
         }
     }
 }
 
-fn tell(job: &str, first: &Reading<'_>, others: &[&Reading<'_>], index: usize, field: &str, report: &mut Report) {
+fn report_difference(
+    job: &str,
+    first: &Reading<'_>,
+    others: &[&Reading<'_>],
+    index: usize,
+    field: &str,
+    report: &mut Report,
+) {
     let Some(other) = others.first() else { return };
     let tokens: Vec<&str> = field.split('.').collect();
     let place = other.processes[index].place.join(&tokens);

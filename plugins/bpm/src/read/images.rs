@@ -13,12 +13,12 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 /// by the checks of the manifest; the group's error refers to them.
 pub fn check(group: &Group, request: &GroupRequest, report: &mut Report) {
     let mut seen = HashSet::new();
-    let lacking: Vec<&Job> = group
+    let without_image: Vec<&Job> = group
         .jobs
         .iter()
         .filter(|job| job.image_error.is_some() && seen.insert(job.release.as_str()))
         .collect();
-    if lacking.is_empty() {
+    if without_image.is_empty() {
         return;
     }
     if let Some(alias) = unknown_stemcell(&request.group) {
@@ -32,12 +32,12 @@ pub fn check(group: &Group, request: &GroupRequest, report: &mut Report) {
             .suggest(alias, aliases);
         return;
     }
-    let mut causes: BTreeMap<Cause, Vec<&str>> = BTreeMap::new();
-    for job in lacking {
-        let cause = cause(job, request);
-        causes.entry(cause).or_default().push(&job.release);
+    let mut errors: BTreeMap<ImageError, Vec<&str>> = BTreeMap::new();
+    for job in without_image {
+        let error = image_error(job, request);
+        errors.entry(error).or_default().push(&job.release);
     }
-    for (cause, releases) in causes {
+    for (cause, releases) in errors {
         let text = format!(
             "Instance group '{}' has no images of the releases {}: {}",
             group.name,
@@ -53,16 +53,16 @@ pub fn check(group: &Group, request: &GroupRequest, report: &mut Report) {
 
 /// Why a release has no image.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Cause<'a> {
+enum ImageError<'a> {
     NoUrl,
     LatestVersion,
     /// The group's own error, with its text.
     Own(&'a str),
 }
 
-// === impl Cause ===
+// === impl ImageError ===
 
-impl Cause<'_> {
+impl ImageError<'_> {
     fn why(self) -> String {
         match self {
             Self::NoUrl => "they have no 'url' that names a registry".into(),
@@ -81,7 +81,7 @@ impl Cause<'_> {
     }
 }
 
-fn cause<'a>(job: &'a Job, request: &GroupRequest) -> Cause<'a> {
+fn image_error<'a>(job: &'a Job, request: &GroupRequest) -> ImageError<'a> {
     let listed: HashMap<&str, &Tree> = request
         .group
         .items("releases")
@@ -91,10 +91,10 @@ fn cause<'a>(job: &'a Job, request: &GroupRequest) -> Cause<'a> {
     let registry = request.deployment.registry.as_deref();
     let release = listed.get(job.release.as_str());
     match release {
-        Some(release) if images::url(release, registry).is_none() => Cause::NoUrl,
-        Some(release) if !images::has_exact_image(release, registry) => Cause::LatestVersion,
-        Some(release) if release.get("stemcell").is_none() && is_latest(&request.group) => Cause::LatestVersion,
-        _ => Cause::Own(job.image_error.as_deref().unwrap_or_default()),
+        Some(release) if images::url(release, registry).is_none() => ImageError::NoUrl,
+        Some(release) if !images::has_exact_image(release, registry) => ImageError::LatestVersion,
+        Some(release) if release.get("stemcell").is_none() && is_latest(&request.group) => ImageError::LatestVersion,
+        _ => ImageError::Own(job.image_error.as_deref().unwrap_or_default()),
     }
 }
 

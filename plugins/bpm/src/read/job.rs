@@ -44,7 +44,7 @@ pub fn read(
         packages::check_job(quarks, &group.name, files, &property, report);
     }
     let scripts = Scripts::read(files);
-    let has_containers = !processes.is_empty() || scripts.pre_start || scripts.beside_processes();
+    let has_containers = !processes.is_empty() || scripts.pre_start || scripts.run_beside_processes();
     let quarks = quarks.map(|quarks| quarks_of(quarks, files, &processes, &property, report));
     let mut quarks = quarks.unwrap_or_default();
     if !has_containers {

@@ -41,7 +41,7 @@ pub fn instances(layout: &Layout<'_>, lifecycle: Lifecycle, place: &Place, repor
         return 0;
     }
     // Operations on the resolved document can change the number that the links stage has checked.
-    if let Some(text) = layout.excess() {
+    if let Some(text) = layout.limit_error() {
         report.error(codes::BAD_VALUE, &place, text);
         return 0;
     }

@@ -12,7 +12,7 @@ pub fn key(value: &Tree) -> String {
 }
 
 /// The mapping key that a member name represents.
-pub fn unkey(name: &str) -> Tree {
+pub fn decode_key(name: &str) -> Tree {
     match name.strip_prefix(MARK) {
         None => name.into(),
         Some(text) => json::parse(text).unwrap_or_else(|_| name.into()),
@@ -21,7 +21,7 @@ pub fn unkey(name: &str) -> Tree {
 
 /// The keys of a map that are strings, sorted by bytes.
 pub fn text_keys(map: &Map) -> Vec<String> {
-    let texts = map.keys().filter_map(|name| match unkey(name) {
+    let texts = map.keys().filter_map(|name| match decode_key(name) {
         Tree::String(key) => Some(key),
         _ => None,
     });
@@ -48,7 +48,7 @@ mod tests {
     fn keys_of_every_kind_come_back() {
         for text in ["\"plain\"", "\"\\u0000x\"", "false", "7", "1.50", "null", "[1]", "\"\""] {
             let value = json::parse(text).unwrap();
-            assert_eq!(unkey(&key(&value)), value, "{text}");
+            assert_eq!(decode_key(&key(&value)), value, "{text}");
         }
         assert_eq!(key(&Tree::Bool(false)), "\0false");
     }

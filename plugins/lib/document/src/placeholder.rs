@@ -96,7 +96,7 @@ pub fn each_string(tree: &Tree, place: &mut Pointer, visit: &mut dyn FnMut(&str,
 fn each_member(map: &Map, place: &mut Pointer, visit: &mut dyn FnMut(&str, &Pointer, Part)) {
     for (name, value) in map {
         place.push(name);
-        if let Tree::String(key) = escape::unkey(name) {
+        if let Tree::String(key) = escape::decode_key(name) {
             visit(&key, place, Part::Key);
         }
         each_string(value, place, visit);

@@ -13,29 +13,29 @@ use std::sync::LazyLock;
 
 const TABLE: &str = include_str!("fields.txt");
 
-/// Flaws of one value that are reported: a value of the wrong shape has one for each of its members.
-const MAX_FLAWS: usize = 20;
+/// Errors of one value that are reported: a value of the wrong shape has one for each of its members.
+const MAX_ERRORS: usize = 20;
 
 /// A part of a value that Kubernetes does not accept.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Flaw {
+pub struct FieldError {
     /// Where, below the checked value.
     pub pointer: Pointer,
     /// Why. Contains names of fields, no values.
     pub why: String,
     /// A field that does not exist, and those that do.
-    pub unknown: Option<Unknown>,
+    pub unknown: Option<UnknownField>,
 }
 
 /// A field that its type does not have.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Unknown {
+pub struct UnknownField {
     pub name: String,
     /// The fields that the type has.
     pub known: Vec<&'static str>,
 }
 
-/// Whether absent fields are flaws.
+/// Whether absent fields are errors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Required {
     /// A field that Kubernetes requires must be there.
@@ -45,17 +45,17 @@ pub enum Required {
 }
 
 /// Checks a value of a type: `core.v1.Probe`, `[core.v1.Toleration]`.
-pub fn check(kind: &str, value: &Tree, required: Required) -> Vec<Flaw> {
+pub fn check(kind: &str, value: &Tree, required: Required) -> Vec<FieldError> {
     let mut walk = Walk {
         required,
-        flaws: Vec::new(),
+        errors: Vec::new(),
     };
     walk.value(kind, value, &Pointer::root());
-    walk.flaws
+    walk.errors
 }
 
-/// Checks an object by its apiVersion and kind; an object of an unknown kind has no flaws.
-pub fn check_object(object: &Tree) -> Vec<Flaw> {
+/// Checks an object by its apiVersion and kind; an object of an unknown kind has no errors.
+pub fn check_object(object: &Tree) -> Vec<FieldError> {
     let kind = |key: &str| object.str(key).unwrap_or_default();
     let key = format!("kind {}/{} ", kind("apiVersion"), kind("kind"));
     match find(&key) {
@@ -73,7 +73,7 @@ fn find(key: &str) -> Option<&'static str> {
 
 struct Walk {
     required: Required,
-    flaws: Vec<Flaw>,
+    errors: Vec<FieldError>,
 }
 
 /// A field of a type.
@@ -99,9 +99,9 @@ impl Field {
 // === impl Walk ===
 
 impl Walk {
-    fn flaw(&mut self, pointer: &Pointer, why: String, unknown: Option<Unknown>) {
-        if self.flaws.len() < MAX_FLAWS {
-            self.flaws.push(Flaw {
+    fn error(&mut self, pointer: &Pointer, why: String, unknown: Option<UnknownField>) {
+        if self.errors.len() < MAX_ERRORS {
+            self.errors.push(FieldError {
                 pointer: pointer.clone(),
                 why,
                 unknown,
@@ -111,10 +111,10 @@ impl Walk {
 
     /// Null is as good as absent.
     fn value(&mut self, kind: &str, value: &Tree, at: &Pointer) {
-        if value.is_null() || self.flaws.len() >= MAX_FLAWS {
+        if value.is_null() || self.errors.len() >= MAX_ERRORS {
             return;
         }
-        if let Some(items) = within(kind, ('[', ']')) {
+        if let Some(items) = within(kind, '[', ']') {
             match value {
                 Tree::Array(list) => {
                     for (index, item) in list.iter().enumerate() {
@@ -123,7 +123,7 @@ impl Walk {
                 }
                 other => self.mismatch(at, "a list", other),
             }
-        } else if let Some(members) = within(kind, ('{', '}')) {
+        } else if let Some(members) = within(kind, '{', '}') {
             match value {
                 Tree::Object(map) if value.as_map().is_some() => {
                     for (key, member) in map {
@@ -150,12 +150,12 @@ impl Walk {
             match fields().find(|field| field.name == name) {
                 Some(field) => self.value(field.kind, member, &at.at(name)),
                 None => {
-                    let unknown = Unknown {
+                    let unknown = UnknownField {
                         name: name.clone(),
                         known: fields().map(|field| field.name).collect(),
                     };
                     let why = format!("Kubernetes has no field '{name}' here");
-                    self.flaw(&at.at(name), why, Some(unknown));
+                    self.error(&at.at(name), why, Some(unknown));
                 }
             }
         }
@@ -163,7 +163,7 @@ impl Walk {
             let is_absent = |field: &Field| field.required && map.get(field.name).is_none_or(Tree::is_null);
             for field in fields().filter(is_absent) {
                 let why = format!("Kubernetes requires a field '{}' here", field.name);
-                self.flaw(at, why, None);
+                self.error(at, why, None);
             }
         }
     }
@@ -175,11 +175,11 @@ impl Walk {
             None => "the value".into(),
         };
         let why = format!("{subject} must be {wanted}, not {}", described(found));
-        self.flaw(at, why, None);
+        self.error(at, why, None);
     }
 }
 
-fn within(kind: &str, (open, close): (char, char)) -> Option<&str> {
+fn within(kind: &str, open: char, close: char) -> Option<&str> {
     kind.strip_prefix(open)?.strip_suffix(close)
 }
 
@@ -225,11 +225,11 @@ mod tests {
     use super::*;
     use boson_document::json;
 
-    fn flaws(kind: &str, text: &str) -> Vec<String> {
-        let flaws = check(kind, &json::parse(text).unwrap(), Required::Checked);
-        flaws
+    fn errors(kind: &str, text: &str) -> Vec<String> {
+        let errors = check(kind, &json::parse(text).unwrap(), Required::Checked);
+        errors
             .iter()
-            .map(|flaw| format!("{}: {}", flaw.pointer, flaw.why))
+            .map(|error| format!("{}: {}", error.pointer, error.why))
             .collect()
     }
 
@@ -242,7 +242,7 @@ mod tests {
             "/runAsUser: 'runAsUser' must be an integer, not a string",
             "/capabilities/add/1: 'add' must be a string, not an integer",
         ];
-        assert_eq!(flaws("core.v1.SecurityContext", context), expected);
+        assert_eq!(errors("core.v1.SecurityContext", context), expected);
     }
 
     #[test]
@@ -255,9 +255,9 @@ mod tests {
             "/periodSeconds: 'periodSeconds' must be an integer of 32 bits, not an integer",
             "/exec: 'exec' must be a map, not an integer",
         ];
-        assert_eq!(flaws("core.v1.Probe", probe), expected);
+        assert_eq!(errors("core.v1.Probe", probe), expected);
         assert_eq!(
-            flaws("[core.v1.Toleration]", "{}"),
+            errors("[core.v1.Toleration]", "{}"),
             [": the value must be a list, not a map"]
         );
     }
@@ -266,10 +266,10 @@ mod tests {
     fn an_object_is_checked_by_its_kind_and_may_leave_fields_out() {
         let object = r#"{"apiVersion": "apps/v1", "kind": "StatefulSet", "metadata": {"name": "a", "labels": {"b": 1}},
             "spec": {"template": {"spec": {"containers": [{"resources": {"limits": {"cpu": 0.5}}, "imag": ""}]}}}}"#;
-        let flaws = check_object(&json::parse(object).unwrap());
-        let places: Vec<String> = flaws.iter().map(|flaw| flaw.pointer.to_string()).collect();
+        let errors = check_object(&json::parse(object).unwrap());
+        let places: Vec<String> = errors.iter().map(|error| error.pointer.to_string()).collect();
         assert_eq!(places, ["/metadata/labels/b", "/spec/template/spec/containers/0/imag"]);
-        assert_eq!(flaws[1].unknown.as_ref().unwrap().name, "imag");
+        assert_eq!(errors[1].unknown.as_ref().unwrap().name, "imag");
         assert!(check_object(&json::parse(r#"{"apiVersion": "a.io/v1", "kind": "X", "y": 1}"#).unwrap()).is_empty());
     }
 

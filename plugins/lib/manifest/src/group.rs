@@ -120,7 +120,7 @@ impl<'a> InstanceGroup<'a> {
             return Vec::new();
         };
         let Some(items) = value.as_array() else {
-            self.members.wrong("azs", value, Type::Array, report);
+            self.members.report_mismatch("azs", value, Type::Array, report);
             return Vec::new();
         };
         let (place, name) = (self.place.at("azs"), &self.name);

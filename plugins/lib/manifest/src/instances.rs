@@ -63,7 +63,7 @@ impl Layout<'_> {
     }
 
     /// The error if they are more than a group may have.
-    pub fn excess(&self) -> Option<String> {
+    pub fn limit_error(&self) -> Option<String> {
         let name = redacted::plain(self.group);
         (self.count() > MAX_INSTANCES_PER_GROUP)
             .then(|| format!("Instance group '{name}' has more than {MAX_INSTANCES_PER_GROUP} instances over its AZs"))

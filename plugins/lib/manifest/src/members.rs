@@ -60,7 +60,7 @@ impl<'m> Members<'m> {
         let value = self.get(key)?;
         let text = ruby::string(value);
         if text.is_none() {
-            self.wrong(key, value, Type::String, report);
+            self.report_mismatch(key, value, Type::String, report);
         }
         text
     }
@@ -85,7 +85,7 @@ impl<'m> Members<'m> {
                     i64::MAX
                 }));
             }
-            Some(value) => self.wrong(key, value, Type::Integer, report),
+            Some(value) => self.report_mismatch(key, value, Type::Integer, report),
         }
         None
     }
@@ -96,7 +96,7 @@ impl<'m> Members<'m> {
             None => &[],
             Some(Tree::Array(items)) => items,
             Some(value) => {
-                self.wrong(key, value, Type::Array, report);
+                self.report_mismatch(key, value, Type::Array, report);
                 &[]
             }
         }
@@ -113,7 +113,7 @@ impl<'m> Members<'m> {
     pub fn object(&self, key: &str, report: &mut Report) -> Option<&'m Map> {
         let value = self.get(key)?;
         if value.as_map().is_none() {
-            self.wrong(key, value, Type::Hash, report);
+            self.report_mismatch(key, value, Type::Hash, report);
         }
         value.as_map()
     }
@@ -124,7 +124,7 @@ impl<'m> Members<'m> {
     }
 
     /// Reports a value of the wrong type.
-    pub fn wrong(&self, key: &str, value: &Tree, wanted: Type, report: &mut Report) {
+    pub fn report_mismatch(&self, key: &str, value: &Tree, wanted: Type, report: &mut Report) {
         report.error(self.codes.wrong_type, self.place.at(key), wanted.mismatch(key, value));
     }
 }

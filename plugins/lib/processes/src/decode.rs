@@ -99,7 +99,7 @@ struct Reader<'r> {
 
 impl Reader<'_> {
     /// Go's tag of the value's kind. The value itself is not reported: it may come from a property.
-    fn wrong(&mut self, value: &Tree, wanted: &str, place: &Place) {
+    fn report_mismatch(&mut self, value: &Tree, wanted: &str, place: &Place) {
         let tag = go::tag(value);
         let text =
             format!("failed to parse job configuration: yaml: unmarshal errors: cannot unmarshal {tag} into {wanted}");
@@ -109,7 +109,7 @@ impl Reader<'_> {
     fn map<'t>(&mut self, tree: &'t Tree, wanted: &str, place: &Place) -> Option<&'t Map> {
         let map = tree.as_map();
         if map.is_none() && !tree.is_null() {
-            self.wrong(tree, wanted, place);
+            self.report_mismatch(tree, wanted, place);
         }
         map
     }
@@ -131,7 +131,7 @@ impl Reader<'_> {
             }
             None | Some(Tree::Null) => Vec::new(),
             Some(other) => {
-                self.wrong(other, wanted, &place);
+                self.report_mismatch(other, wanted, &place);
                 Vec::new()
             }
         }
@@ -139,7 +139,7 @@ impl Reader<'_> {
 
     fn known(&mut self, map: &Map, names: &[&'static str], place: &Place) {
         for name in map.keys().filter(|name| !names.contains(&name.as_str())) {
-            let shown = go::text(&escape::unkey(name)).unwrap_or_else(|| "...".into());
+            let shown = go::text(&escape::decode_key(name)).unwrap_or_else(|| "...".into());
             let text = format!("Key '{shown}' is not known to BPM and has no effect");
             self.findings.unknown(Kind::Ignored, &place.at(name), text, name, names);
         }
@@ -148,7 +148,7 @@ impl Reader<'_> {
     fn string(&mut self, value: &Tree, place: &Place) -> String {
         let text = go::text(value);
         if text.is_none() {
-            self.wrong(value, "string", place);
+            self.report_mismatch(value, "string", place);
         }
         text.unwrap_or_default()
     }
@@ -174,7 +174,7 @@ impl Reader<'_> {
             Some(Tree::String(text)) if TRUE.contains(&text.as_str()) => true,
             Some(Tree::String(text)) if FALSE.contains(&text.as_str()) => false,
             Some(other) => {
-                self.wrong(other, "bool", &place.at(key));
+                self.report_mismatch(other, "bool", &place.at(key));
                 false
             }
         }
@@ -185,7 +185,7 @@ impl Reader<'_> {
             Tree::Null => None,
             Tree::Number(number) if fits(number, wanted) => Some(whole(number)),
             other => {
-                self.wrong(other, wanted, &place.at(key));
+                self.report_mismatch(other, wanted, &place.at(key));
                 None
             }
         }
@@ -228,7 +228,7 @@ impl Reader<'_> {
             return Vec::new();
         };
         // A name that is null is left out, as by BPM.
-        let name = |key: &String| Some(escape::unkey(key)).filter(|name| !name.is_null());
+        let name = |key: &String| Some(escape::decode_key(key)).filter(|name| !name.is_null());
         env.iter()
             .filter_map(|(key, value)| Some((go::text(&name(key)?)?, self.string(value, &place.at(key)))))
             .collect()

@@ -32,12 +32,12 @@ pub fn document(text: &str, document: &str, findings: &mut Findings) -> Tree {
     while let Some(check) = reader.next_check() {
         match check.kind.as_str() {
             "process" if processes.len() < MAX_PROCESSES => processes.push(check),
-            "process" => reader.wrong(&format!("More than {MAX_PROCESSES} processes")),
+            "process" => reader.report_error(&format!("More than {MAX_PROCESSES} processes")),
             kind => reader.ignored(&format!("'check {kind} {}'", check.name)),
         }
     }
     for check in circular(&processes) {
-        reader.wrong(&format!("'depends on' of '{check}' leads back to '{check}'"));
+        reader.report_error(&format!("'depends on' of '{check}' leads back to '{check}'"));
     }
     let trees: Vec<Tree> = processes
         .into_iter()
@@ -100,7 +100,7 @@ struct Reader<'r> {
 // === impl Reader ===
 
 impl Reader<'_> {
-    fn wrong(&mut self, text: &str) {
+    fn report_error(&mut self, text: &str) {
         let place = self.place.clone();
         self.findings.add(Kind::Monit, &place, text);
     }
@@ -243,7 +243,7 @@ impl Reader<'_> {
     fn process(&mut self, check: Check) -> Option<Tree> {
         let name = check.name;
         let (Some(pidfile), Some(start)) = (check.pidfile, check.start.filter(|start| !start.words.is_empty())) else {
-            self.wrong(&format!("'check process {name}' has no pidfile, or no start program"));
+            self.report_error(&format!("'check process {name}' has no pidfile, or no start program"));
             return None;
         };
         let stop = check.stop.unwrap_or_else(|| Program {

@@ -7,10 +7,12 @@ use boson_document::Place;
 /// BPM's checks. All errors of a process are reported; BPM stops at the first.
 pub fn check(process: &Process, job: &str, place: &Place, findings: &mut Findings) {
     let limits = place.at("limits");
-    let mut wrong = |place: &Place, text: &str| {
+    let mut report_error = |place: &Place, text: &str| {
         findings.add(Kind::Schema, place, text);
     };
-    let mut refused = |place: &Place, text: &str| wrong(place, &format!("failed to parse job configuration: {text}"));
+    let mut refused = |place: &Place, text: &str| {
+        report_error(place, &format!("failed to parse job configuration: {text}"));
+    };
     if process.name.is_empty() {
         refused(place, "invalid config: name");
     }
@@ -35,19 +37,19 @@ pub fn check(process: &Process, job: &str, place: &Place, findings: &mut Finding
         .as_deref()
         .is_some_and(|memory| bytes::parse(memory).is_none())
     {
-        wrong(&limits.at("memory"), bytes::BAD_AMOUNT);
+        report_error(&limits.at("memory"), bytes::BAD_AMOUNT);
     }
     if process.pre_start.as_deref() == Some("") {
-        wrong(&place.at("hooks"), "prestart hook failed: exec: no command");
+        report_error(&place.at("hooks"), "prestart hook failed: exec: no command");
     }
     if process.limits.cpu.as_deref().is_some_and(|cpu| !cpu::is_cpu(cpu)) {
-        wrong(
+        report_error(
             &limits.at("cpu"),
             "'limits.cpu' is a number of CPUs, or thousandths of them: 500m",
         );
     }
     for (name, _) in process.env.iter().filter(|(name, _)| !is_env_name(name)) {
-        wrong(
+        report_error(
             &place.at("env").at(name),
             "This cannot be the name of an environment variable",
         );

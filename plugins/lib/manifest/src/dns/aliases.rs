@@ -18,7 +18,7 @@ pub struct Aliases {
 
 /// Why aliases of aliases cannot be expanded.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Recursion {
+pub enum AliasError {
     /// They form a cycle, of which this is one.
     Cycle(String),
     /// One alias would have too many targets.
@@ -69,7 +69,7 @@ impl Aliases {
     ///
     /// # Errors
     /// A cycle: BOSH's server does not start with one.
-    pub fn flattened(&self) -> Result<Self, Recursion> {
+    pub fn flattened(&self) -> Result<Self, AliasError> {
         let mut flat = Self::default();
         let mut known: HashMap<&str, Vec<String>> = HashMap::new();
         for (domain, targets) in self.iter() {
@@ -88,13 +88,13 @@ impl Aliases {
         domain: &'a str,
         known: &mut HashMap<&'a str, Vec<String>>,
         open: &mut HashSet<&'a str>,
-    ) -> Result<Vec<String>, Recursion> {
+    ) -> Result<Vec<String>, AliasError> {
         if let Some(done) = known.get(domain) {
             return Ok(done.clone());
         }
         // The depth of a chain is bounded, and with it that of this recursion.
         if !open.insert(domain) || open.len() > MAX_CHAIN {
-            return Err(Recursion::Cycle(domain.to_string()));
+            return Err(AliasError::Cycle(domain.to_string()));
         }
         let mut all = Vec::new();
         for target in self.get(domain).unwrap_or_default() {
@@ -103,7 +103,7 @@ impl Aliases {
                 None => all.push(target.clone()),
             }
             if all.len() > MAX_TARGETS {
-                return Err(Recursion::TooMany(domain.to_string()));
+                return Err(AliasError::TooMany(domain.to_string()));
             }
         }
         open.remove(domain);
@@ -160,7 +160,7 @@ fn normal(name: &str) -> String {
 }
 
 /// Why this cannot be the name of an alias or of a target.
-pub fn alias_fault(name: &str) -> Option<&'static str> {
+pub fn alias_error(name: &str) -> Option<&'static str> {
     let name = name.strip_suffix('.').unwrap_or(name);
     if name.is_empty() || name.len() > MAX_NAME_BYTES {
         return Some("is empty or longer than 253 characters");
@@ -201,18 +201,18 @@ mod tests {
     #[test]
     fn a_circle_is_an_error_and_so_is_an_explosion() {
         let circle = aliases(&[("a", &["b"]), ("b", &["c"]), ("c", &["a"])]);
-        assert!(matches!(circle.flattened(), Err(Recursion::Cycle(_))));
+        assert!(matches!(circle.flattened(), Err(AliasError::Cycle(_))));
         let mut doubling = aliases(&[("d0", &["q-s0.a.b.c.bosh"])]);
         for level in 1..30 {
             let before = format!("d{}", level - 1);
             doubling.define(&format!("d{level}"), vec![before.clone(), before]);
         }
-        assert!(matches!(doubling.flattened(), Err(Recursion::TooMany(_))));
+        assert!(matches!(doubling.flattened(), Err(AliasError::TooMany(_))));
         let mut long = Aliases::default();
         for level in 0..100_000 {
             long.define(&format!("d{level}"), vec![format!("d{}", level + 1)]);
         }
-        assert!(matches!(long.flattened(), Err(Recursion::Cycle(_))));
+        assert!(matches!(long.flattened(), Err(AliasError::Cycle(_))));
     }
 
     #[test]
@@ -232,10 +232,10 @@ mod tests {
     #[test]
     fn names_that_dns_cannot_have_are_reported() {
         for bad in ["", "a..b", ".a", "a b", "\u{e9}", &"x".repeat(64), &"x.".repeat(200)] {
-            assert!(alias_fault(bad).is_some(), "{bad}");
+            assert!(alias_error(bad).is_some(), "{bad}");
         }
         for good in ["a", "_.cell.service.internal", "q-s4.a-b.c.d.bosh.", "*.a.b.c.bosh"] {
-            assert_eq!(alias_fault(good), None, "{good}");
+            assert_eq!(alias_error(good), None, "{good}");
         }
     }
 

@@ -1,6 +1,6 @@
 //! Reads the names of a deployment from its manifest.
 
-use super::aliases::{Recursion, alias_fault};
+use super::aliases::{AliasError, alias_error};
 use super::handlers::{HANDLER_FILE, Handler, RECURSOR, servers};
 use super::server::Server;
 use super::{Aliases, GroupNames, ROOT, Zone, is_release};
@@ -230,8 +230,8 @@ fn define(aliases: Vec<(String, Vec<String>, Pointer)>, place: &Pointer, reader:
         if reader.zone.aliases.len() >= MAX_ALIASES {
             return reader.error(place, format!("The deployment has more than {MAX_ALIASES} aliases"));
         }
-        let faulty = targets.iter().find_map(|target| alias_fault(target));
-        match alias_fault(&domain)
+        let faulty = targets.iter().find_map(|target| alias_error(target));
+        match alias_error(&domain)
             .map(|fault| (domain.as_str(), fault))
             .or(faulty.map(|fault| ("its target", fault)))
         {
@@ -270,7 +270,7 @@ fn link_alias(group: &InstanceGroup<'_>, alias: &Tree, files: &Aliases, place: &
     let Some(domain) = alias.str("domain") else {
         return reader.error(place, "An alias of a link has no 'domain'".into());
     };
-    if let Some(fault) = alias_fault(domain) {
+    if let Some(fault) = alias_error(domain) {
         return reader.error(place, format!("The alias '{domain}' {fault}"));
     }
     let health = match alias.str("health_filter") {
@@ -346,7 +346,7 @@ fn server(properties: &Tree, place: &Pointer, reader: &mut Reader<'_>) {
     zone.recursors.extend(recursors);
     zone.excluded.extend(excluded);
     zone.upcheck
-        .extend(upcheck.filter(|name| alias_fault(name).is_none()).map(String::from));
+        .extend(upcheck.filter(|name| alias_error(name).is_none()).map(String::from));
     zone.no_recursion |= properties.get("disable_recursors") == Some(&Tree::Bool(true));
     zone.handlers.extend(handlers);
     once(zone);
@@ -387,8 +387,8 @@ fn handlers(items: &[Tree], place: &Pointer, reader: &mut Reader<'_>) -> Vec<Han
 fn checked(reader: &mut Reader<'_>) {
     let message = match reader.zone.aliases.flattened() {
         Ok(_) => return,
-        Err(Recursion::Cycle(domain)) => format!("The alias '{domain}' refers to itself"),
-        Err(Recursion::TooMany(domain)) => format!("The alias '{domain}' has too many targets"),
+        Err(AliasError::Cycle(domain)) => format!("The alias '{domain}' refers to itself"),
+        Err(AliasError::TooMany(domain)) => format!("The alias '{domain}' has too many targets"),
     };
     reader.error(&Pointer::root(), message);
 }

@@ -1,7 +1,7 @@
 //! Handlers of BOSH DNS: what answers for the names below a domain. The job `bosh-dns` has a list of them as a
 //! property, and other jobs have files with such lists.
 
-use super::aliases::alias_fault;
+use super::aliases::alias_error;
 use boson_document::{Pointer, Tree, json};
 use std::net::{IpAddr, SocketAddr};
 
@@ -32,7 +32,7 @@ pub enum Source {
 
 /// Why a list cannot be used, and where.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct HandlerFault {
+pub struct HandlerError {
     /// Within the list.
     pub at: Pointer,
     pub message: String,
@@ -42,29 +42,29 @@ pub struct HandlerFault {
 
 impl Handler {
     /// Reads a list. BOSH's server does not start with a faulty one.
-    pub fn list(items: &[Tree]) -> (Vec<Self>, Vec<HandlerFault>) {
-        let (mut all, mut faults) = (Vec::new(), Vec::new());
+    pub fn list(items: &[Tree]) -> (Vec<Self>, Vec<HandlerError>) {
+        let (mut all, mut errors) = (Vec::new(), Vec::new());
         if items.len() > MAX_HANDLERS {
             let message = format!("There are more than {MAX_HANDLERS} handlers");
-            faults.push(HandlerFault {
+            errors.push(HandlerError {
                 at: Pointer::root(),
                 message,
             });
         }
         for (index, item) in items.iter().take(MAX_HANDLERS).enumerate() {
             let at = Pointer::root().at(index);
-            let Some(domain) = item.str("domain").filter(|domain| alias_fault(domain).is_none()) else {
+            let Some(domain) = item.str("domain").filter(|domain| alias_error(domain).is_none()) else {
                 let message = "A handler has no 'domain', or none that DNS can have".into();
-                faults.push(HandlerFault { at, message });
+                errors.push(HandlerError { at, message });
                 continue;
             };
             let source = item.get("source").cloned().unwrap_or_default();
-            if let Some(source) = Source::read(&source, &at.at("source"), &mut faults) {
+            if let Some(source) = Source::read(&source, &at.at("source"), &mut errors) {
                 let domain = domain.trim_end_matches('.').to_ascii_lowercase();
                 all.push(Self { domain, source });
             }
         }
-        (all, faults)
+        (all, errors)
     }
 
     /// Reads the file of a job.
@@ -74,9 +74,9 @@ impl Handler {
     pub fn file(text: &str) -> Result<Vec<Self>, String> {
         let tree = json::parse(text).map_err(|_| "it is no JSON".to_string())?;
         let items = tree.as_array().ok_or("it is no list of handlers")?;
-        let (all, faults) = Self::list(items);
-        match faults.first() {
-            Some(fault) => Err(format!("{} ({})", fault.message, fault.at)),
+        let (all, errors) = Self::list(items);
+        match errors.first() {
+            Some(error) => Err(format!("{} ({})", error.message, error.at)),
             None => Ok(all),
         }
     }
@@ -102,13 +102,13 @@ impl Handler {
 // === impl Source ===
 
 impl Source {
-    fn read(tree: &Tree, at: &Pointer, faults: &mut Vec<HandlerFault>) -> Option<Self> {
-        let mut fault = |at: Pointer, message: String| faults.push(HandlerFault { at, message });
+    fn read(tree: &Tree, at: &Pointer, errors: &mut Vec<HandlerError>) -> Option<Self> {
+        let mut error = |at: Pointer, message: String| errors.push(HandlerError { at, message });
         match tree.str("type") {
             Some("dns") => {
                 let (servers, bad) = servers(tree.items("recursors"));
                 for index in bad {
-                    fault(at.at("recursors").at(index), RECURSOR.into());
+                    error(at.at("recursors").at(index), RECURSOR.into());
                 }
                 Some(Self::Servers(servers))
             }
@@ -116,7 +116,7 @@ impl Source {
                 let url = tree.str("url").filter(|url| authority(url).is_some());
                 if url.is_none() {
                     let message = "The source of a handler has no URL of the form 'http://<host>[:<port>]'";
-                    fault(at.at("url"), message.into());
+                    error(at.at("url"), message.into());
                 }
                 url.map(|url| Self::Http(url.trim_end_matches('/').into()))
             }
@@ -125,7 +125,7 @@ impl Source {
             other => {
                 let kind = other.unwrap_or_default();
                 let message = format!("The source of a handler has the type '{kind}' instead of dns, http or deny");
-                fault(at.at("type"), message);
+                error(at.at("type"), message);
                 None
             }
         }
@@ -178,13 +178,13 @@ mod tests {
 
     fn read(text: &str) -> (Vec<String>, Vec<String>) {
         let tree = json::parse(text).unwrap();
-        let (all, faults) = Handler::list(tree.as_array().unwrap());
-        let faults = faults
+        let (all, errors) = Handler::list(tree.as_array().unwrap());
+        let errors = errors
             .into_iter()
-            .map(|fault| format!("{} {}", fault.at, fault.message));
+            .map(|error| format!("{} {}", error.at, error.message));
         (
             all.iter().map(|one| json::to_text(&one.tree())).collect(),
-            faults.collect(),
+            errors.collect(),
         )
     }
 

@@ -10,9 +10,9 @@ mod handlers;
 mod pod_server;
 mod server;
 
-pub use aliases::{Aliases, Recursion, alias_fault, fits};
+pub use aliases::{AliasError, Aliases, alias_error, fits};
 pub use collect::{Codes, Collected, collect, zone};
-pub use handlers::{HANDLER_FILE, Handler, HandlerFault, MAX_HANDLERS, Source};
+pub use handlers::{HANDLER_FILE, Handler, HandlerError, MAX_HANDLERS, Source};
 pub use pod_server::needs_pod_server;
 pub use server::Server;
 

@@ -133,5 +133,5 @@ fn find(table: &'static [Key], prefix: &str, name: &str) -> Option<&'static Key>
 
 /// A key as in YAML: the text of a key that is not a string.
 fn plain(name: &str) -> String {
-    go::text(&escape::unkey(name)).unwrap_or_else(|| "...".into())
+    go::text(&escape::decode_key(name)).unwrap_or_else(|| "...".into())
 }
