@@ -98,19 +98,10 @@ impl Sandbox {
         function: &str,
         arguments: &Tree,
     ) -> Result<JsonReply, JsonCallError> {
-        let unknown = || {
+        let index = exported(plugin, function).ok_or_else(|| {
             let names = self.functions(plugin).join(", ");
             JsonCallError::Arguments(format!("the plugin has no function '{function}'; it has: {names}"))
-        };
-        let component = plugin.pre.component();
-        let find = |interface: &str| {
-            let (_, interface) = component.get_export(None, interface)?;
-            component.get_export(Some(&interface), function)
-        };
-        let (_, index): (_, ComponentExportIndex) = [ABOUT, interface(plugin.stage).0]
-            .into_iter()
-            .find_map(find)
-            .ok_or_else(unknown)?;
+        })?;
         let mut wrong = None;
         let (result, measures) = self.call(plugin, account, |store, instance| {
             let func = instance
@@ -148,6 +139,16 @@ impl Sandbox {
             measures,
         })
     }
+}
+
+/// The function of this name.
+fn exported(plugin: &Plugin, function: &str) -> Option<ComponentExportIndex> {
+    let component = plugin.pre.component();
+    [ABOUT, interface(plugin.stage).0].into_iter().find_map(|interface| {
+        let (_, interface) = component.get_export(None, interface)?;
+        let (_, index) = component.get_export(Some(&interface), function)?;
+        Some(index)
+    })
 }
 
 /// What a reply says about an exception.

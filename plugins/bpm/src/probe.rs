@@ -122,6 +122,11 @@ fn check_values(probe: &Map, kind: &str, place: &Place, report: &mut Report) {
             "'exec' needs a 'command' with at least one word",
         );
     }
+    check_ports(probe, place, report);
+    check_request(probe.get("httpGet"), place, report);
+}
+
+fn check_ports(probe: &Map, place: &Place, report: &mut Report) {
     for (handler, is_name_allowed) in [("httpGet", true), ("tcpSocket", true), ("grpc", false)] {
         let port = probe.get(handler).and_then(|handler| handler.get("port"));
         let is_port = |port: &Tree| match port {
@@ -137,7 +142,6 @@ fn check_values(probe: &Map, kind: &str, place: &Place, report: &mut Report) {
             );
         }
     }
-    check_request(probe.get("httpGet"), place, report);
 }
 
 fn check_request(request: Option<&Tree>, place: &Place, report: &mut Report) {

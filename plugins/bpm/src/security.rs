@@ -71,10 +71,12 @@ pub fn warn(job: &Job, report: &mut Report) {
             privileged,
             capabilities,
         } = Requested::by(job, slice::from_ref(process));
-        let what = match (privileged, capabilities.is_empty()) {
-            (true, _) => "'unsafe.privileged'",
-            (false, false) => "'capabilities'",
-            (false, true) => continue,
+        let what = if privileged {
+            "'unsafe.privileged'"
+        } else if capabilities.is_empty() {
+            continue;
+        } else {
+            "'capabilities'"
         };
         let text = format!(
             "{what} of process '{}' has no effect: job '{}' has runAsNonRoot, and Kubernetes gives privileges to root only",

@@ -31,7 +31,7 @@ pub fn place<'a>(manifest: &mut Manifest<'a>, deployment: &str, specs: &Specs<'a
     let mut total: usize = manifest.groups.iter().map(|group| group.jobs.len()).sum();
     for (index, tree) in addons.iter().enumerate() {
         let level = Level::of(manifest.tree, index);
-        let Some(placed) = Placed::read((tree, level), place.at(index), manifest, specs, report) else {
+        let Some(placed) = Placed::read(tree, level, place.at(index), manifest, specs, report) else {
             continue;
         };
         let applies: Vec<usize> = (0..sites.len())
@@ -90,7 +90,8 @@ struct Placed<'a> {
 
 impl<'a> Placed<'a> {
     fn read(
-        (tree, level): (&'a Tree, Level),
+        tree: &'a Tree,
+        level: Level,
         place: Place,
         manifest: &Manifest<'a>,
         specs: &Specs<'a>,

@@ -6,7 +6,7 @@
 
 use anyhow::{Context, Result, bail};
 use walrus::ir::{LoadKind, StoreKind};
-use walrus::{ExportItem, FunctionBuilder, FunctionId, LocalId, Module, ValType};
+use walrus::{ExportItem, FunctionBuilder, FunctionId, InstrSeqBuilder, LocalId, Module, ValType};
 
 use crate::imports::{State, arg};
 
@@ -104,18 +104,9 @@ fn call(module: &mut Module, state: &State, parts: &Parts, code: &str, parameter
     let mut function = FunctionBuilder::new(&mut module.types, &vec![ValType::I32; parameters], &[ValType::I32]);
     function.name(code.to_owned());
     let mut body = function.func_body();
-    let room = |body: &mut walrus::InstrSeqBuilder<'_>, bytes: usize| -> Result<()> {
-        let bytes = i32::try_from(bytes)?;
-        body.i32_const(0)
-            .i32_const(0)
-            .i32_const(8)
-            .i32_const(bytes)
-            .call(parts.realloc)
-            .local_set(address);
-        Ok(())
-    };
 
-    room(&mut body, 4 * parameters.max(1))?;
+    let bytes = i32::try_from(4 * parameters.max(1))?;
+    allocate(&mut body, parts, bytes).local_set(address);
     for (index, argument) in arguments.iter().enumerate() {
         let place = arg(4, 4 * index as u64);
         body.local_get(address)
@@ -126,7 +117,7 @@ fn call(module: &mut Module, state: &State, parts: &Parts, code: &str, parameter
 
     // The code as immediate words, with the zero byte at its end that CRuby relies on.
     let words = words(code);
-    room(&mut body, 8 * words.len())?;
+    allocate(&mut body, parts, i32::try_from(8 * words.len())?).local_set(address);
     for (index, word) in words.iter().enumerate() {
         let place = arg(8, 8 * index as u64);
         body.local_get(address)
@@ -152,6 +143,15 @@ fn call(module: &mut Module, state: &State, parts: &Parts, code: &str, parameter
         .call(parts.text)
         .load(memory, whole, arg(4, 0));
     Ok(function.finish(arguments, &mut module.funcs))
+}
+
+/// Leaves the address of new memory on the stack.
+fn allocate<'b, 'f>(body: &'b mut InstrSeqBuilder<'f>, parts: &Parts, bytes: i32) -> &'b mut InstrSeqBuilder<'f> {
+    body.i32_const(0)
+        .i32_const(0)
+        .i32_const(8)
+        .i32_const(bytes)
+        .call(parts.realloc)
 }
 
 fn words(code: &str) -> Vec<i64> {

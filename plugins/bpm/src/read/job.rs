@@ -25,19 +25,7 @@ pub fn read(
     let quarks = job_settings::of_job(tree).filter(|settings| settings.as_object().is_some());
     let processes = processes(group, files, quarks, place, report);
     let image = image_of(request, files, place, report);
-    if group.lifecycle == Lifecycle::Service && files.has("bin/run") {
-        let text = format!(
-            "Script 'bin/run' of job '{}' is not run: '{}' is not an errand",
-            files.job, group.name
-        );
-        report.warning(codes::SCRIPT, place, text);
-    }
-    if files.has(dns::ALIAS_FILE) && request.group.get(dns::RESOLVED_KEY).is_none() {
-        let text = format!("Aliases in '{}' of job '{}' do not resolve", dns::ALIAS_FILE, files.job);
-        let help =
-            "add a job of the release bosh-dns-aliases, an addon for example, or set features.use_dns_addresses: true";
-        report.warning(codes::DNS_FILES, place, text).help(help);
-    }
+    check_files(group, request, files, place, report);
     let needs_pod_dns = dns::needs_pod_server(tree, &files.templates);
     let uid = settings.find(&["uids", &files.release]).and_then(Tree::as_i64);
     if let Some(quarks) = quarks {
@@ -68,6 +56,23 @@ pub fn read(
             Vec::new()
         },
         processes,
+    }
+}
+
+/// Warns of files that have no effect.
+fn check_files(group: &Group, request: &GroupRequest, files: &JobFiles, place: &Place, report: &mut Report) {
+    if group.lifecycle == Lifecycle::Service && files.has("bin/run") {
+        let text = format!(
+            "Script 'bin/run' of job '{}' is not run: '{}' is not an errand",
+            files.job, group.name
+        );
+        report.warning(codes::SCRIPT, place, text);
+    }
+    if files.has(dns::ALIAS_FILE) && request.group.get(dns::RESOLVED_KEY).is_none() {
+        let text = format!("Aliases in '{}' of job '{}' do not resolve", dns::ALIAS_FILE, files.job);
+        let help =
+            "add a job of the release bosh-dns-aliases, an addon for example, or set features.use_dns_addresses: true";
+        report.warning(codes::DNS_FILES, place, text).help(help);
     }
 }
 

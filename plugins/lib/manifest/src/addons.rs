@@ -184,7 +184,7 @@ impl<'a> Addon<'a> {
         let members = Members::of(tree, place, codes.members, report)?;
         let name = members.required_string("name", report);
         let [include, exclude] =
-            [Kind::Include, Kind::Exclude].map(|kind| Filter::read(&members, (kind, level), codes, report));
+            [Kind::Include, Kind::Exclude].map(|kind| Filter::read(&members, kind, level, codes, report));
         Some(Self {
             name: name.unwrap_or_default(),
             include,
@@ -218,7 +218,7 @@ impl<'a> Addon<'a> {
 
 impl Filter {
     /// Reads the addon's `include` or `exclude`, absent or not; unreadable parts are reported and require nothing.
-    fn read(addon: &Members<'_>, (kind, level): (Kind, Level), codes: &'static Codes, report: &mut Report) -> Self {
+    fn read(addon: &Members<'_>, kind: Kind, level: Level, codes: &'static Codes, report: &mut Report) -> Self {
         let mut reader = Reader {
             filter: addon.get(kind.name()),
             place: addon.place.at(kind.name()),
