@@ -5,6 +5,7 @@ use crate::types::{Context, Diagnostic};
 
 /// Generated.
 #[doc(hidden)]
+#[allow(missing_docs, reason = "documented in `wit/`, where a name does not say all")]
 pub mod bindings {
     wit_bindgen::generate!({
         path: ["../../wit/types/1.0.0", "../../wit/checks/1.0.0"],

@@ -29,6 +29,8 @@
 //!
 //! All functions can be called in native tests, without WebAssembly, except those of the rule below.
 
+#![warn(missing_docs)]
+
 #[macro_use]
 mod wrapper;
 

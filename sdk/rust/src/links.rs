@@ -2,6 +2,7 @@
 
 /// Generated.
 #[doc(hidden)]
+#[allow(missing_docs, reason = "documented in `wit/`, where a name does not say all")]
 pub mod bindings {
     wit_bindgen::generate!({
         path: ["../../wit/types/1.0.0", "../../wit/links/1.0.0"],

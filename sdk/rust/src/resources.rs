@@ -6,6 +6,7 @@ use serde_json::Value;
 
 /// Generated.
 #[doc(hidden)]
+#[allow(missing_docs, reason = "documented in `wit/`, where a name does not say all")]
 pub mod bindings {
     wit_bindgen::generate!({
         path: ["../../wit/types/1.0.0", "../../wit/resources/1.0.0"],

@@ -4,6 +4,7 @@ use serde_json::Value;
 
 /// Generated.
 #[doc(hidden)]
+#[allow(missing_docs, reason = "documented in `wit/`, where a name does not say all")]
 pub mod bindings {
     wit_bindgen::generate!({
         inline: "

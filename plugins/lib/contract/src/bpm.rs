@@ -7,7 +7,9 @@ use serde::{Deserialize, Serialize};
 /// A package that one of a group's releases has.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ReleasePackage {
+    /// Name of the package.
     pub name: String,
+    /// The release that has it.
     pub release: String,
 }
 
@@ -22,6 +24,7 @@ pub struct BpmCopy {
     /// `spec.index` of each instance that it holds for.
     #[serde(default)]
     pub instances: Vec<u32>,
+    /// The content of the document.
     #[serde(skip)]
     pub bpm: Tree,
 }
@@ -31,8 +34,10 @@ pub struct BpmCopy {
 /// serde: as the operator stores it. The other names are those of a call as JSON.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct JobFiles {
+    /// Name of the job.
     #[serde(rename = "name", alias = "job")]
     pub job: String,
+    /// The release that has it.
     pub release: String,
     /// Destinations of the templates, relative to the job's directory.
     #[serde(default)]
@@ -56,6 +61,7 @@ pub struct JobFiles {
 /// Request of bpm.convert-group.
 #[derive(Clone, Debug)]
 pub struct GroupRequest {
+    /// The deployment and its target.
     pub deployment: Deployment,
     /// The resolved document.
     pub group: Tree,
@@ -72,7 +78,9 @@ pub struct GroupRequest {
 /// A variable that the deployment defines. Each needs one object.
 #[derive(Clone, Debug)]
 pub struct Variable {
+    /// Name of the variable.
     pub name: String,
+    /// Its type: `password`, `certificate`, ..
     pub kind: String,
     /// Options, placeholders replaced.
     pub options: Tree,

@@ -3,6 +3,8 @@
 //!
 //! Pure. A record has no `more`; diagnostics are beside a reply, because the rules and the host have two forms of them.
 
+#![warn(missing_docs)]
+
 pub mod bpm;
 pub mod links;
 pub mod objects;

@@ -20,7 +20,9 @@ pub struct JobSpec<'a> {
 /// A link from outside of the deployment.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ExternalLink {
+    /// Name under which consumers find it.
     pub name: String,
+    /// Its type.
     pub kind: String,
     /// What provides it, for messages: `Secret 'db' and Service 'postgres'`.
     pub origin: String,
@@ -31,6 +33,7 @@ pub struct ExternalLink {
 /// Another deployment of the namespace.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct OtherDeployment {
+    /// Name of the deployment.
     pub name: String,
     /// The links that it shares.
     pub links: Vec<ExternalLink>,
@@ -48,7 +51,9 @@ pub struct External {
 /// Request of both functions.
 #[derive(Clone, Copy, Debug)]
 pub struct LinksRequest<'a> {
+    /// The manifest. `resolve` gets it with its values, `addresses` with its placeholders.
     pub manifest: Named<'a>,
+    /// The deployment and its target.
     pub deployment: &'a Deployment,
     /// The jobs of all releases.
     pub jobs: &'a [JobSpec<'a>],
@@ -59,6 +64,7 @@ pub struct LinksRequest<'a> {
 /// A group with all that rendering and conversion need.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ResolvedGroup {
+    /// Name of the group.
     pub name: String,
     /// The ig-resolved document.
     pub document: Tree,
@@ -69,9 +75,11 @@ pub struct ResolvedGroup {
 pub struct Provider {
     /// Name, `as` considered.
     pub name: String,
+    /// Its type.
     pub kind: String,
     /// Instance group.
     pub group: String,
+    /// Job of the group.
     pub job: String,
     /// The exposed properties.
     pub properties: Tree,

@@ -23,6 +23,7 @@ pub struct View<'a> {
 /// An instance group, without values.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct GroupSummary {
+    /// Name of the group.
     pub name: String,
     /// Number of instances over all AZs.
     pub instances: u32,
@@ -33,7 +34,9 @@ pub struct GroupSummary {
 /// A job of an instance group, without values.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct JobSummary {
+    /// Name of the job.
     pub name: String,
+    /// The release that has it.
     pub release: String,
     /// In the order of the job's spec.
     pub consumes: Vec<ConsumedLink>,
@@ -55,6 +58,7 @@ pub struct ObjectReference {
     pub api_version: String,
     /// `StatefulSet`
     pub kind: String,
+    /// `metadata.name`
     pub name: String,
 }
 

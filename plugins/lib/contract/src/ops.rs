@@ -16,6 +16,7 @@ pub struct Origin {
 /// Reply of ops.apply.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Applied {
+    /// The document with all operations applied.
     pub document: Tree,
     /// Parts that do not come from the same pointer of the input document.
     pub origins: Vec<Origin>,

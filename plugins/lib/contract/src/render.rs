@@ -5,6 +5,7 @@
 pub struct Template<'a> {
     /// `<job>/<source>`.
     pub name: &'a str,
+    /// Its ERB source.
     pub text: &'a str,
 }
 
@@ -13,5 +14,6 @@ pub struct Template<'a> {
 pub struct Rendered {
     /// Name of the template.
     pub name: String,
+    /// The text that the template gives.
     pub content: String,
 }

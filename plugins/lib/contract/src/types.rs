@@ -7,12 +7,14 @@ use boson_document::Tree;
 pub struct Named<'a> {
     /// Name, for diagnostics.
     pub name: &'a str,
+    /// Its content.
     pub tree: &'a Tree,
 }
 
 /// The deployment and its target.
 #[derive(Clone, Debug, Default)]
 pub struct Deployment {
+    /// Name of the BOSHDeployment resource, not the manifest's `name`.
     pub name: String,
     /// Kubernetes namespace.
     pub namespace: String,

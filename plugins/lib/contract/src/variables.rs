@@ -14,6 +14,7 @@ pub enum Rules {
 /// One entry of the manifest's `variables` section.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Definition {
+    /// Name of the variable.
     pub name: String,
     /// Type; `None`: the value must be given.
     pub kind: Option<String>,
@@ -48,6 +49,7 @@ pub struct VariablesPlan {
 /// Reply of variables.interpolate.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Interpolated {
+    /// The document with the values in place of their placeholders.
     pub document: Tree,
     /// Names that had no value, sorted.
     pub missing: Vec<Reference>,
