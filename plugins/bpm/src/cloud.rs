@@ -28,7 +28,6 @@ pub struct Cloud {
     pub ephemeral: Option<u64>,
     /// What its containers request of these sizes.
     pub requests: Requests,
-    /// Persistent disk.
     pub disk: Option<Disk>,
     labels: Map,
     tolerations: Vec<Tree>,

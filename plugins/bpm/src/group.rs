@@ -18,15 +18,12 @@ use boson_manifest::names::Names;
 /// Disks of a group, sizes in MiB.
 #[derive(Clone, Debug, Default)]
 pub struct Disks {
-    /// The persistent disk.
     pub persistent: Option<u64>,
     /// Its StorageClass; none: the cluster's default.
     pub class: Option<String>,
-    /// The ephemeral disk.
     pub ephemeral: Option<u64>,
 }
 
-/// An instance group.
 #[derive(Clone, Debug)]
 pub struct Group {
     pub deployment: Deployment,

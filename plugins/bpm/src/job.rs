@@ -21,7 +21,6 @@ pub struct Job {
     pub uid: Option<i64>,
     /// Where it is in the manifest.
     pub place: Place,
-    /// Its lifecycle scripts.
     pub scripts: Scripts,
     /// Its only process is `bin/run`, as in BOSH's errands.
     pub is_errand: bool,
@@ -53,7 +52,6 @@ pub struct Quarks {
     pub memory: Option<u64>,
     /// CPUs of each container.
     pub cpus: Option<String>,
-    /// More capabilities.
     pub capabilities: Vec<String>,
     /// Members of the containers' securityContext.
     pub security_context: Map,

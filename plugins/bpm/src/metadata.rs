@@ -27,14 +27,12 @@ impl Metadata {
         compact(object! { "labels" => self.labels.clone(), "annotations" => self.annotations.clone() })
     }
 
-    /// Adds a label.
     #[must_use]
     pub fn label(mut self, key: &str, value: impl Into<Tree>) -> Self {
         self.labels.insert(key.into(), value.into());
         self
     }
 
-    /// Adds an annotation.
     #[must_use]
     pub fn annotate(mut self, key: &str, value: impl Into<Tree>) -> Self {
         self.annotations.insert(key.into(), value.into());

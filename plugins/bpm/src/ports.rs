@@ -16,7 +16,6 @@ pub struct Port {
     /// Number, in the container and of the Service.
     pub number: u16,
     pub job: String,
-    /// Where it is given.
     pub place: Place,
 }
 

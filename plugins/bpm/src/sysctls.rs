@@ -12,7 +12,6 @@ pub struct Sysctl {
     name: String,
     value: String,
     job: String,
-    /// Where it is given.
     place: Place,
 }
 

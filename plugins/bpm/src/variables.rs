@@ -61,7 +61,6 @@ const NO_OVERWRITE: &str = "no-overwrite";
 /// Member that means the default if it is not positive; the custom resource takes no negative one.
 const KEY_LENGTH: &str = "keyLength";
 
-/// The longest password.
 const MAX_PASSWORD_LENGTH: i64 = 65_536;
 
 /// Options of all types that go beside the request.

@@ -6,7 +6,6 @@ use crate::process::Process;
 use boson_manifest::packages::PACKAGES;
 pub use boson_manifest::wrapper::{COPIER, HOME, IN_IMAGE, JOBS, LOGS, LOGS_CONTAINER, PROGRAM, VOLUME, install};
 
-/// A command line.
 #[derive(Clone, Debug)]
 pub struct Command {
     words: Vec<String>,

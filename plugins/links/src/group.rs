@@ -14,12 +14,10 @@ use boson_manifest::release::Release;
 use boson_manifest::spec::Specs;
 use std::collections::{HashMap, HashSet};
 
-/// An instance group.
 #[derive(Debug)]
 pub struct Group<'a> {
     /// The entry of the manifest.
     pub entry: InstanceGroup<'a>,
-    /// Names of the AZs.
     pub azs: Vec<String>,
     /// `instances`, as the manifest has it.
     pub stated: u32,

@@ -10,7 +10,6 @@ use std::rc::Rc;
 #[derive(Debug)]
 pub struct Job<'a> {
     pub name: String,
-    /// Name of the release.
     pub release: String,
     /// Where it is: in the group, or in an addon.
     pub place: Place,

@@ -13,7 +13,6 @@ use std::collections::{HashMap, HashSet};
 pub struct Manifest<'a> {
     /// All of it.
     pub tree: &'a Tree,
-    /// By name.
     pub releases: HashMap<String, Release<'a>>,
     /// In order.
     pub groups: Vec<Group<'a>>,

@@ -7,7 +7,6 @@ use boson_document::{Code, Map, Tree, closest, escape, go};
 /// A failure, without its operation and file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Error {
-    /// Which kind.
     pub code: &'static Code,
     /// Go-patch's words.
     pub message: String,

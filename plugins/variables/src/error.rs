@@ -8,7 +8,6 @@ const MAX_MESSAGE_BYTES: usize = 8192;
 /// An error of a variable, without its place, which the caller adds.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Error {
-    /// Which kind.
     pub code: &'static Code,
     /// In BOSH's words.
     pub message: String,

@@ -62,7 +62,6 @@ pub enum Stage {
 // === impl Stage ===
 
 impl Stage {
-    /// All stages, in order.
     pub const ALL: [Self; 7] = [
         Self::Ops,
         Self::Variables,

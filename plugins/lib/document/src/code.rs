@@ -29,7 +29,6 @@ impl Code {
         }
     }
 
-    /// Sets the help text.
     #[must_use]
     pub const fn with_help(self, help: &'static str) -> Self {
         Self {
@@ -62,7 +61,6 @@ macro_rules! codes {
             #[doc = $title]
             pub const $constant: &$crate::Code = &$crate::Code::new($name, $title, $explanation)$(.with_help($help))?;
         )*
-        /// All codes.
         pub const ALL: &[&$crate::Code] = &[$($constant),*];
     };
 }

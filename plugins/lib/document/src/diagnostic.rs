@@ -6,9 +6,7 @@ use std::borrow::Cow;
 /// A message to the user about the input. Never contains the value of a variable or a property.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Diagnostic {
-    /// How severe.
     pub severity: Severity,
-    /// Which kind.
     pub code: &'static Code,
     /// One sentence in BOSH's own words where BOSH has some, without the place.
     pub message: String,
@@ -52,7 +50,6 @@ impl Diagnostic {
         }
     }
 
-    /// Sets the document.
     #[must_use]
     pub fn in_document(mut self, name: &str) -> Self {
         self.document = Some(name.into());

@@ -10,7 +10,6 @@ use std::fmt;
 /// Why a text is not a document.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Error {
-    /// What was wrong.
     pub message: &'static str,
     /// Where: byte offset into the text.
     pub offset: usize,

@@ -17,7 +17,6 @@ impl Number {
         Self(text.into())
     }
 
-    /// The literal text.
     pub fn text(&self) -> &str {
         &self.0
     }

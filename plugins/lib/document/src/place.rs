@@ -22,7 +22,6 @@ impl Place {
         }
     }
 
-    /// The place below.
     #[must_use]
     pub fn at(&self, token: impl ToString) -> Self {
         self.with(self.pointer.at(token))

@@ -36,7 +36,6 @@ impl Pointer {
         Self(tokens)
     }
 
-    /// Appends a token.
     pub fn push(&mut self, token: impl ToString) {
         self.0.push(token.to_string());
     }

@@ -12,10 +12,8 @@ pub type Map = IndexMap<String, Tree>;
 /// A JSON document.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub enum Tree {
-    /// `null`
     #[default]
     Null,
-    /// `true`, `false`
     Bool(bool),
     /// A number, by its text.
     Number(Number),
@@ -27,7 +25,6 @@ pub enum Tree {
 // === impl Tree ===
 
 impl Tree {
-    /// An empty object.
     pub fn object() -> Self {
         Self::Object(Map::new())
     }
@@ -168,7 +165,6 @@ impl Tree {
         }
     }
 
-    /// `null`?
     pub fn is_null(&self) -> bool {
         matches!(self, Self::Null)
     }

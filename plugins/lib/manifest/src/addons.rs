@@ -53,14 +53,11 @@ pub struct Addon<'a> {
 /// The properties of an instance group that filters match.
 #[derive(Clone, Debug, Default)]
 pub struct Candidate {
-    /// Name of the deployment.
     pub deployment: String,
     pub name: String,
     /// `service` or `errand`.
     pub lifecycle: String,
-    /// Names of the AZs.
     pub azs: Vec<String>,
-    /// Names of the networks.
     pub networks: Vec<String>,
     /// Operating systems: of the group's stemcell, or of its releases'.
     pub systems: Vec<String>,
@@ -71,9 +68,7 @@ pub struct Candidate {
 /// Which of an addon's two filters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// `include`
     Include,
-    /// `exclude`
     Exclude,
 }
 

@@ -33,11 +33,9 @@ pub enum Lifecycle {
     AutoErrand,
 }
 
-/// An instance group.
 #[derive(Clone, Debug)]
 pub struct InstanceGroup<'a> {
     pub tree: &'a Tree,
-    /// Where it is.
     pub place: Place,
     pub name: String,
     /// `service` by default.
@@ -114,7 +112,6 @@ impl<'a> InstanceGroup<'a> {
         Some(u32::try_from(stated).unwrap_or(u32::MAX))
     }
 
-    /// Names of its AZs.
     pub fn azs(&self, report: &mut Report) -> Vec<String> {
         let Some(value) = self.members.get("azs") else {
             return Vec::new();

@@ -13,7 +13,6 @@ pub const MAX_INSTANCES_PER_GROUP: u64 = 1_000;
 /// The number of instances of a group, and their AZs.
 #[derive(Clone, Copy, Debug)]
 pub struct Layout<'a> {
-    /// The instance group.
     pub group: &'a str,
     /// Names of its AZs, in the order of the manifest; none: one zone without a name.
     pub azs: &'a [String],
@@ -54,7 +53,6 @@ impl Layout<'_> {
         self.azs.len().max(1)
     }
 
-    /// How many instances.
     pub fn count(&self) -> u64 {
         match self.spread {
             Spread::Total => u64::from(self.instances),

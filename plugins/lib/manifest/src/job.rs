@@ -13,7 +13,6 @@ pub const QUARKS: [&str; 2] = ["quarks", "bosh_containerization"];
 #[derive(Clone, Debug)]
 pub struct Job<'a> {
     pub name: String,
-    /// Name of the release.
     pub release: String,
     /// Its other keys.
     pub members: Members<'a>,
@@ -34,7 +33,6 @@ impl<'a> Job<'a> {
         })
     }
 
-    /// Where it is.
     pub fn place(&self) -> &Place {
         &self.members.place
     }

@@ -50,7 +50,6 @@ impl<'m> Members<'m> {
         self.map.get(key)
     }
 
-    /// All members.
     pub fn all(&self) -> &'m Map {
         self.map
     }

@@ -18,7 +18,6 @@ pub struct Codes {
 #[derive(Clone, Debug)]
 pub struct Release<'a> {
     pub tree: &'a Tree,
-    /// Where it is.
     pub place: Place,
     pub name: String,
     /// Its `version`; empty where that is missing.

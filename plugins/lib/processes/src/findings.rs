@@ -44,7 +44,6 @@ impl Kind {
 // === impl Findings ===
 
 impl Findings {
-    /// Adds one.
     pub fn add(&mut self, kind: Kind, place: &Place, message: impl Into<String>) {
         self.0.push(Finding {
             kind,

@@ -35,7 +35,6 @@ pub const OF_DISK: [&str; 1] = ["storage_class"];
 #[derive(Clone, Copy, Debug)]
 pub struct CloudConfig<'a>(&'a Tree);
 
-/// A disk type.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Disk {
     /// MiB; 0 is no disk.

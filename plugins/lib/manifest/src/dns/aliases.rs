@@ -55,12 +55,10 @@ impl Aliases {
         self.targets.get(domain).map(Vec::as_slice)
     }
 
-    /// How many.
     pub fn len(&self) -> usize {
         self.targets.len()
     }
 
-    /// Whether there are none.
     pub fn is_empty(&self) -> bool {
         self.targets.is_empty()
     }

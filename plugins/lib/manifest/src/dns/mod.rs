@@ -42,7 +42,6 @@ const VERSION: i64 = 1;
 pub struct GroupNames {
     /// As in the manifest.
     pub name: String,
-    /// Names of its AZs.
     pub azs: Vec<String>,
     /// Its `instances`.
     pub instances: u32,

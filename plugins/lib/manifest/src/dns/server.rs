@@ -3,7 +3,6 @@
 use super::handlers::Handler;
 use boson_document::Tree;
 
-/// Settings of the server.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Server {
     /// Servers that other names are asked of, `ip[:port]`, instead of the cluster's.
