@@ -13,7 +13,7 @@ use boson_manifest::names::{NameClaims, Names};
 /// Label of the servers' pods.
 const COMPONENT: (&str, &str) = ("app.kubernetes.io/component", "dns");
 /// Port of the servers. Ports below 1024 would need more permissions.
-const PORT: i64 = 5353;
+const DNS_PORT: i64 = 5353;
 /// Port of their probes and metrics.
 const PROBE_PORT: i64 = 8080;
 /// Directory of their configuration.
@@ -67,7 +67,9 @@ fn selector(names: &Names) -> Tree {
 }
 
 fn service(name: &str, names: &Names, metadata: &Metadata) -> Tree {
-    let port = |name: &str, protocol: &str| object! { "name" => name, "protocol" => protocol, "port" => 53_i64, "targetPort" => PORT };
+    let port = |name: &str, protocol: &str| {
+        object! { "name" => name, "protocol" => protocol, "port" => 53_i64, "targetPort" => DNS_PORT }
+    };
     let spec = object! { "selector" => selector(names), "ports" => vec![port("dns", "UDP"), port("dns-tcp", "TCP")] };
     object! { "apiVersion" => "v1", "kind" => "Service", "metadata" => metadata.named(name), "spec" => spec }
 }
@@ -116,7 +118,9 @@ fn container(request: &DeploymentRequest) -> Tree {
         "name" => "dns",
         "image" => request.deployment.operator_image.as_str(),
         "command" => vec!["host", "dns", "serve"],
-        "ports" => vec![port("dns", "UDP", PORT), port("dns-tcp", "TCP", PORT), port("probe", "TCP", PROBE_PORT)],
+        "ports" => vec![
+            port("dns", "UDP", DNS_PORT), port("dns-tcp", "TCP", DNS_PORT), port("probe", "TCP", PROBE_PORT),
+        ],
         "resources" => object! {
             "requests" => object! { "cpu" => "10m", "memory" => "32Mi" },
             "limits" => object! { "memory" => "128Mi" },

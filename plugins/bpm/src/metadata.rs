@@ -49,7 +49,7 @@ pub enum Use {
 }
 
 /// Labels in selectors of Services, StatefulSets and controllers.
-const OWN: [&str; 10] = [
+const SELECTOR_LABELS: [&str; 10] = [
     labels::DEPLOYMENT_NAME,
     labels::INSTANCE_GROUP_NAME,
     labels::AZ_INDEX,
@@ -87,7 +87,7 @@ fn entry(key: &str, value: &Tree, kind: Use) -> Result<String, String> {
     if !is_qualified(key) {
         return Err(format!("'{key}' is not a valid name of a {what} in Kubernetes"));
     }
-    if kind == Use::Labels && OWN.contains(&key) {
+    if kind == Use::Labels && SELECTOR_LABELS.contains(&key) {
         return Err(format!("The label '{key}' is reserved for the operator"));
     }
     let Some(text) = go::text(value) else {

@@ -10,14 +10,14 @@ use indexmap::IndexSet;
 use std::slice;
 
 /// User and group of BOSH's `vcap`.
-pub const VCAP: i64 = 1000;
+pub const VCAP_ID: i64 = 1000;
 
 /// `securityContext` of a pod with these kernel parameters.
 pub fn of_pod(sysctls: Vec<Tree>) -> Tree {
     compact(object! {
-        "runAsUser" => VCAP,
-        "runAsGroup" => VCAP,
-        "fsGroup" => VCAP,
+        "runAsUser" => VCAP_ID,
+        "runAsGroup" => VCAP_ID,
+        "fsGroup" => VCAP_ID,
         "seccompProfile" => object! { "type" => "RuntimeDefault" },
         "sysctls" => sysctls,
     })

@@ -9,8 +9,8 @@ use std::cell::Cell;
 
 /// Most comparisons of one run, in those of a first member.
 const MAX_COMPARISONS: u64 = 100_000_000;
-/// The additional cost of searching a member that is not the first.
-const SEARCH_COST: u64 = 4;
+/// What searching a member that is not the first costs in addition.
+const COMPARISONS_PER_SEARCH: u64 = 4;
 
 /// Comparisons that are left.
 #[derive(Debug)]
@@ -35,7 +35,7 @@ impl Scan {
             let found = match map.get_index(0) {
                 Some((own, found)) if *own == *name => Some(found),
                 _ => {
-                    self.charge(SEARCH_COST)?;
+                    self.charge(COMPARISONS_PER_SEARCH)?;
                     map.get(&*name)
                 }
             };

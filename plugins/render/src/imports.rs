@@ -11,7 +11,7 @@ use walrus::{ConstExpr, FunctionId, GlobalId, ImportKind, InstrSeqBuilder, Local
 const SUCCESS: i32 = 0;
 const EBADF: i32 = 8;
 /// The fixed time: 2000-01-01T00:00:00Z, in nanoseconds. With a real clock, files would differ every time.
-const NOW: i64 = 946_684_800_000_000_000;
+const NOW_NANOSECONDS: i64 = 946_684_800_000_000_000;
 /// `__wasi_filetype_t` of a terminal: then Ruby expects no file behind its standard streams.
 const CHARACTER_DEVICE: i32 = 2;
 
@@ -109,7 +109,7 @@ fn wasi(name: &str, body: &mut InstrSeqBuilder<'_>, args: &[LocalId], state: &St
         }
         "clock_time_get" => {
             body.local_get(args[2])
-                .i64_const(NOW)
+                .i64_const(NOW_NANOSECONDS)
                 .store(state.memory, StoreKind::I64 { atomic: false }, arg(8, 0));
             body.i32_const(SUCCESS);
         }

@@ -15,7 +15,7 @@ use crate::{Limits, Monit, POD_IP, Process, Volume, probe};
 use boson_document::{Map, Number, Tree, go};
 
 /// The format that [`of_job`] writes.
-pub const VERSION: u32 = 1;
+pub const FORMAT_VERSION: u32 = 1;
 
 /// A job on an instance.
 #[derive(Clone, Debug)]
@@ -33,7 +33,7 @@ pub fn of_job(job: &Job<'_>, ip: &str) -> Tree {
     let envs = envs(job.quarks);
     let processes: Vec<Tree> = job.processes.iter().map(|process| of_process(process, &envs)).collect();
     let mut tree: Tree = [
-        ("version", Tree::from(VERSION)),
+        ("version", Tree::from(FORMAT_VERSION)),
         ("job", job.name.into()),
         ("instance", job.instance.clone()),
         ("envs", pairs(&envs)),

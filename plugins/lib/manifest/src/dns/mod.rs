@@ -35,7 +35,7 @@ pub const ALIAS_FILE: &str = "dns/aliases.json";
 /// Where BOSH DNS listens on a VM: `bosh-dns` itself, and the resolver of newer stemcells in front of it.
 pub const LINK_LOCAL: [&str; 2] = ["169.254.0.2", "169.254.0.53"];
 /// Version of the zone document.
-const VERSION: i64 = 1;
+const ZONE_VERSION: i64 = 1;
 
 /// An instance group, as far as names go.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -110,7 +110,7 @@ impl Zone {
                 .with("instances", i64::from(group.instances))
         };
         Tree::object()
-            .with("version", VERSION)
+            .with("version", ZONE_VERSION)
             .with("deployment", self.deployment.name.as_str())
             .with("namespace", self.deployment.namespace.as_str())
             .with("clusterDomain", self.deployment.cluster_domain.as_str())
