@@ -6,10 +6,11 @@ use crate::plugins::Plugins;
 use crate::stages::answer;
 use boson_document::Tree;
 use boson_pipeline::stage::{
-    Answer, ConsumedLink, Deployment, External, ExternalLink, GroupRequest, GroupSummary, Hook, JobFiles, JobSpec,
-    JobSummary, LinksRequest, MANIFEST, Named, OtherDeployment, Reply, Spread, Template, Variable, VariableRules, View,
+    Answer, Deployment, External, ExternalLink, GroupRequest, GroupSummary, Hook, JobFiles, JobSpec, LinksRequest,
+    MANIFEST, Named, OtherDeployment, Reply, Spread, Template, Variable, VariableRules, View,
 };
 use boson_pipeline::{Stage, Stages};
+use serde::de::DeserializeOwned;
 
 /// The deployment of a call: of its options and its context.
 ///
@@ -172,7 +173,7 @@ fn hook(
     request: Members<'_>,
     deployment: &Deployment,
 ) -> Result<Reply<Answer>, String> {
-    let groups: Vec<GroupSummary> = request.list("groups", Members::group)?;
+    let groups: Vec<GroupSummary> = request.list("groups", Members::record)?;
     let view = View {
         target: request.text("target")?,
         manifest: Named::new(MANIFEST, request.member("manifest")?),
@@ -234,41 +235,30 @@ impl<'t> Members<'t> {
         })
     }
 
-    /// The job with the documents of its copies, which are read for themselves: a number keeps its text.
+    /// A record without documents.
+    fn record<T: DeserializeOwned>(self) -> Result<T, String> {
+        let record = serde_json::to_value(without_nulls(self.0)).and_then(serde_json::from_value);
+        record.map_err(|error| error.to_string())
+    }
+
+    /// The documents of its copies are read for themselves: so a number keeps its text.
     fn job_files(self) -> Result<JobFiles, String> {
-        let members = self.0.as_object().into_iter().flatten();
-        // Null is an empty list, too.
-        let given: Tree = members
-            .filter(|(_, value)| !value.is_null())
-            .map(|(name, value)| (name.as_str(), value.clone()))
-            .collect();
-        let files = serde_json::to_value(given).and_then(serde_json::from_value);
-        let mut files: JobFiles = files.map_err(|error| error.to_string())?;
+        let mut files: JobFiles = self.record()?;
         for (copy, given) in files.bpm.iter_mut().zip(self.0.items("bpm")) {
             copy.bpm = Members(given).member("bpm")?.clone();
         }
         Ok(files)
     }
+}
 
-    fn group(self) -> Result<GroupSummary, String> {
-        let link = |link: Self| {
-            Ok(ConsumedLink {
-                name: link.text("name")?.into(),
-                provider_group: link.optional("provider-group"),
-            })
-        };
-        let job = |job: Self| {
-            Ok(JobSummary {
-                name: job.text("name")?.into(),
-                release: job.text("release")?.into(),
-                consumes: job.list("consumes", link)?,
-            })
-        };
-        let instances = self.member("instances")?.as_i64();
-        Ok(GroupSummary {
-            name: self.text("name")?.into(),
-            instances: instances.and_then(|number| u32::try_from(number).ok()).unwrap_or(0),
-            jobs: self.list("jobs", job)?,
-        })
+/// A record without its members that are null: a list that is null is empty.
+fn without_nulls(record: &Tree) -> Tree {
+    match record {
+        Tree::Object(members) => {
+            let given = members.iter().filter(|(_, value)| !value.is_null());
+            given.map(|(name, value)| (name.as_str(), without_nulls(value))).collect()
+        }
+        Tree::Array(items) => Tree::Array(items.iter().map(without_nulls).collect()),
+        other => other.clone(),
     }
 }

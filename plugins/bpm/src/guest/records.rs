@@ -2,11 +2,12 @@
 
 use super::{tree, types, wit};
 use crate::{codes, request};
+use boson_contract::deployment_type;
 use boson_document::contract::reject_required;
 use boson_document::{Diagnostic, contract_types};
-use boson_manifest::instances::Spread;
 
 contract_types!(types);
+deployment_type!(types);
 
 /// Rejects a call with a member that this plugin must know, and one without a deployment.
 fn checked<'a>(
@@ -21,17 +22,7 @@ fn checked<'a>(
         let missing = "The call names no deployment";
         vec![Diagnostic::error(codes::NO_DEPLOYMENT, missing).into()]
     })?;
-    Ok(request::Deployment {
-        name: deployment.name,
-        namespace: deployment.namespace,
-        cluster_domain: options.cluster_domain.clone(),
-        operator_image: options.operator_image.clone(),
-        registry: options.registry.clone(),
-        spread: match options.spread {
-            types::Spread::Total => Spread::Total,
-            types::Spread::PerZone => Spread::PerZone,
-        },
-    })
+    Ok(self::deployment(deployment, options))
 }
 
 /// A request of `convert-group`.

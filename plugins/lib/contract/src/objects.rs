@@ -3,6 +3,7 @@
 
 use crate::types::Named;
 use boson_document::Tree;
+use serde::Deserialize;
 
 /// Name of the document of a [`View`] in places of diagnostics.
 pub const MANIFEST: &str = "manifest";
@@ -21,29 +22,32 @@ pub struct View<'a> {
 }
 
 /// An instance group, without values.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 pub struct GroupSummary {
     /// Name of the group.
     pub name: String,
     /// Number of instances over all AZs.
     pub instances: u32,
     /// In the order of the resolved document.
+    #[serde(default)]
     pub jobs: Vec<JobSummary>,
 }
 
 /// A job of an instance group, without values.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 pub struct JobSummary {
     /// Name of the job.
     pub name: String,
     /// The release that has it.
     pub release: String,
     /// In the order of the job's spec.
+    #[serde(default)]
     pub consumes: Vec<ConsumedLink>,
 }
 
 /// A link that a job consumes.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub struct ConsumedLink {
     /// Name under which the job consumes it.
     pub name: String,

@@ -65,3 +65,25 @@ impl Spread {
             .find(|spread| spread.name() == name)
     }
 }
+
+/// Defines `deployment`, which makes a [`Deployment`](crate::types::Deployment) of the types in this module, which
+/// `wit_bindgen` has generated.
+#[macro_export]
+macro_rules! deployment_type {
+    ($wit:ident) => {
+        /// The deployment of a call with these options.
+        fn deployment(deployment: $wit::Deployment, options: &$wit::ConversionOptions) -> $crate::types::Deployment {
+            $crate::types::Deployment {
+                name: deployment.name,
+                namespace: deployment.namespace,
+                cluster_domain: options.cluster_domain.clone(),
+                operator_image: options.operator_image.clone(),
+                registry: options.registry.clone(),
+                spread: match options.spread {
+                    $wit::Spread::Total => $crate::types::Spread::Total,
+                    $wit::Spread::PerZone => $crate::types::Spread::PerZone,
+                },
+            }
+        }
+    };
+}

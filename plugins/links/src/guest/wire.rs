@@ -2,11 +2,11 @@
 
 use super::{shapes, wit};
 use crate::{Ids, codes};
-use boson_contract::Reply;
 use boson_contract::links::{
     Consumed, External, ExternalLink, JobSpec, LinksRequest, OtherDeployment, Provider, ResolvedGroup,
 };
-use boson_contract::types::{Deployment, Named, Spread};
+use boson_contract::types::Named;
+use boson_contract::{Reply, deployment_type};
 use boson_document::contract::reject_required;
 use boson_document::{Diagnostic, Pointer, Tree, contract_types, json};
 
@@ -72,20 +72,6 @@ fn links(links: &[shapes::ExternalLink]) -> Result<Vec<ExternalLink>, Vec<wit::D
     links.iter().map(link).collect()
 }
 
-fn deployment(deployment: wit::Deployment, options: &wit::ConversionOptions) -> Deployment {
-    Deployment {
-        name: deployment.name,
-        namespace: deployment.namespace,
-        cluster_domain: options.cluster_domain.clone(),
-        operator_image: options.operator_image.clone(),
-        registry: options.registry.clone(),
-        spread: match options.spread {
-            wit::Spread::Total => Spread::Total,
-            wit::Spread::PerZone => Spread::PerZone,
-        },
-    }
-}
-
 /// The jobs of a call, with their specs.
 fn jobs<'r>(jobs: &'r [shapes::JobSpec], specs: &'r [Tree]) -> Vec<JobSpec<'r>> {
     let job = |(job, spec): (&'r shapes::JobSpec, &'r Tree)| JobSpec {
@@ -106,6 +92,7 @@ pub fn ids(settings: &Tree) -> Ids {
 }
 
 contract_types!(wit);
+deployment_type!(wit);
 
 impl From<ResolvedGroup> for shapes::ResolvedGroup {
     fn from(group: ResolvedGroup) -> Self {
