@@ -1,13 +1,14 @@
 //! The two functions of the stage.
 
 use crate::codes;
+use crate::containers::{active_passive, container_probe, init, lifecycle_scripts, pre_start, resources, security};
+use crate::deployment::dns;
 use crate::group::{Group, Lifecycle};
 use crate::request::{DeploymentRequest, GroupRequest, JobFiles, Reply};
+use crate::rules::{fields, kubernetes_rules};
 use crate::volumes::{self, Volumes};
-use crate::{
-    active_passive, container_probe, deployment, dns, fields, init, kubernetes_rules, lifecycle_scripts, pre_start,
-    read, resources, security, services, workload,
-};
+use crate::workload::services;
+use crate::{deployment, read, workload};
 use boson_document::{Report, Tree};
 use boson_manifest::dns::RESOLVED_KEY;
 use boson_manifest::names::{NameClaims, NameError};

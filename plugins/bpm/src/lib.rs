@@ -28,55 +28,21 @@
 //!
 //! Services, Secrets and PersistentVolumeClaims are plain already. Namespace and owner references are the host's.
 
-mod active_passive;
-mod affinity;
-mod cloud;
 pub mod codes;
-mod container;
-mod container_probe;
+mod containers;
 pub mod convert;
 mod deployment;
-mod disk_rules;
-mod dns;
-mod environment;
-mod features;
-mod fields;
 mod group;
-mod image;
-mod init;
-mod job;
-mod kubernetes_rules;
-mod lifecycle_scripts;
 mod literal;
-mod logs;
 mod metadata;
-mod monit_http;
 mod object;
-mod packages;
-mod pod;
-mod pod_dns;
-mod ports;
-mod pre_render;
-mod pre_start;
-mod probe;
 mod process;
 mod read;
 pub mod request;
-mod resources;
-mod rollout;
-mod scripts;
-mod security;
-mod services;
-mod settings;
-mod sysctls;
-mod variables;
+mod rules;
 mod volumes;
-mod wait_containers;
-mod waits;
 mod workload;
 mod wrapper;
-mod writable_packages;
-mod zone;
 
 #[cfg(target_family = "wasm")]
 mod guest;

@@ -1,6 +1,6 @@
 //! Commands of the process wrapper, `container-run`, which every container of a job runs.
 
-use crate::job::Job;
+use crate::group::job::Job;
 use crate::literal::literal;
 use crate::process::Process;
 use boson_manifest::packages::PACKAGES;

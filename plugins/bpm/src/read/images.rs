@@ -2,7 +2,7 @@
 
 use crate::codes;
 use crate::group::Group;
-use crate::job::Job;
+use crate::group::job::Job;
 use crate::request::GroupRequest;
 use boson_document::{Code, Report, Tree};
 use boson_manifest::images;

@@ -1,12 +1,14 @@
 //! Reads a job of the resolved document, and its job property `quarks`.
 
 use crate::codes;
+use crate::containers::{packages, pre_render, pre_start, writable_packages};
+use crate::group::job::{Job, Quarks};
+use crate::group::scripts::Scripts;
 use crate::group::{Group, Lifecycle};
-use crate::job::{Job, Quarks};
+use crate::group::{ports, probe, sysctls};
 use crate::process::{self, Process};
 use crate::request::{GroupRequest, JobFiles};
-use crate::scripts::Scripts;
-use crate::{fields, kubernetes_rules, packages, ports, pre_render, pre_start, probe, sysctls, writable_packages};
+use crate::rules::{fields, kubernetes_rules};
 use boson_document::{Place, Report, Tree, go};
 use boson_manifest::{dns, images, settings as job_settings};
 use boson_processes::{document, is_env_name};

@@ -4,13 +4,14 @@ mod images;
 mod job;
 mod values;
 
-use crate::cloud::Cloud;
 use crate::codes;
+use crate::containers::packages;
+use crate::group::cloud::Cloud;
+use crate::group::settings::Settings;
 use crate::group::{Group, Lifecycle};
+use crate::group::{ports, rollout, sysctls, waits};
 use crate::metadata::{Metadata, Use, user_map};
 use crate::request::GroupRequest;
-use crate::settings::Settings;
-use crate::{packages, ports, rollout, sysctls, waits};
 use boson_document::{Place, Report, Tree};
 use boson_manifest::cloud::CloudConfig;
 use boson_manifest::dns::is_release;

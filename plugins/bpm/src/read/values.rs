@@ -1,7 +1,7 @@
 //! Values of a group's keys, and which of them Kubernetes does not take.
 
-use crate::cloud::Cloud;
 use crate::codes;
+use crate::group::cloud::Cloud;
 use crate::group::{Disks, Lifecycle};
 use boson_document::{Place, Report, Tree, ruby};
 use boson_manifest::group::InstanceGroup;

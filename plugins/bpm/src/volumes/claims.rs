@@ -1,9 +1,9 @@
 //! Claims: the persistent disk, an ephemeral disk that is one, extra disks.
 
 use super::{ephemeral_name, persistent_name};
+use crate::group::settings::ExtraDisk;
 use crate::group::{Group, Lifecycle};
 use crate::object::{compact, object};
-use crate::settings::ExtraDisk;
 use boson_document::Tree;
 use boson_processes::bytes::{mebibytes, quantity};
 use indexmap::IndexMap;

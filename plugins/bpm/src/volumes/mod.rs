@@ -26,11 +26,11 @@ pub use shared_packages::VOLUME as SHARED_PACKAGES;
 pub use writable_packages::VOLUME as WRITABLE_PACKAGES;
 
 use crate::codes;
+use crate::group::job::Job;
+use crate::group::settings::ExtraDisk;
 use crate::group::{Group, Lifecycle};
-use crate::job::Job;
 use crate::object::object;
 use crate::process::{Process, Volume, clean};
-use crate::settings::ExtraDisk;
 use crate::wrapper::{HOME, LOGS, VOLUME};
 use boson_document::{Report, Tree, json};
 use boson_manifest::names::container;

@@ -2,7 +2,7 @@
 
 use super::{ephemeral_name, persistent_name};
 use crate::group::Group;
-use crate::job::Job;
+use crate::group::job::Job;
 use crate::process::{Process, Volume, clean};
 use boson_manifest::packages::PACKAGES;
 

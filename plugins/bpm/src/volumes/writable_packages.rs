@@ -2,7 +2,7 @@
 
 use super::mount;
 use crate::group::Group;
-use crate::job::Job;
+use crate::group::job::Job;
 use crate::object::object;
 use boson_document::Tree;
 use boson_manifest::packages::PACKAGES;

@@ -1,15 +1,15 @@
 //! The container of a process: the process wrapper, which reads the description of the process in the pod.
 
-use crate::environment::{environment, passed_variables};
+use crate::containers::environment::{environment, passed_variables};
+use crate::containers::lifecycle_scripts::{Members, after_pre_starts};
+use crate::containers::{container_probe, resources, security};
+use crate::group::job::Job;
+use crate::group::ports::{Port, is_container_port_name};
 use crate::group::{Group, Lifecycle};
-use crate::job::Job;
-use crate::lifecycle_scripts::{Members, after_pre_starts};
 use crate::object::{compact, object};
-use crate::ports::{Port, is_container_port_name};
 use crate::process::Process;
 use crate::volumes::Volumes;
 use crate::wrapper::{command_of_job, command_of_process};
-use crate::{container_probe, resources, security};
 use boson_document::Tree;
 use boson_manifest::names;
 

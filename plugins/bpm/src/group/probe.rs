@@ -1,10 +1,10 @@
 //! Health checks: Kubernetes probes by process, as the user wrote them.
 
 use crate::codes;
-use crate::fields;
-use crate::ports::is_container_port_name;
+use crate::group::ports::is_container_port_name;
 use crate::process::Process;
 use crate::request::JobFiles;
+use crate::rules::fields;
 use boson_document::{Map, Place, Report, Tree};
 use boson_processes::probe::{self, HANDLERS, KINDS};
 use std::collections::HashMap;

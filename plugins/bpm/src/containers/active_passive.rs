@@ -2,16 +2,16 @@
 //! the operator whether the pod is active: see `container-run active`.
 
 use crate::codes;
-use crate::container;
-use crate::environment::environment;
+use crate::containers::container;
+use crate::containers::environment::environment;
+use crate::containers::{resources, security};
+use crate::group::job::Job;
+use crate::group::probe;
 use crate::group::{Group, Lifecycle};
-use crate::job::Job;
 use crate::object::{compact, object};
-use crate::probe;
 use crate::process::Process;
 use crate::volumes::Volumes;
 use crate::wrapper;
-use crate::{resources, security};
 use boson_document::{Report, Tree};
 use boson_manifest::labels::{ACTIVE_PASSIVE_PORT, FIRST_ACTIVE_PASSIVE_PORT, MAX_ACTIVE_PASSIVE_PORTS};
 use boson_manifest::names;

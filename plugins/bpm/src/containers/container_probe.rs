@@ -3,9 +3,9 @@
 
 use crate::codes;
 use crate::group::Group;
-use crate::job::Job;
+use crate::group::job::Job;
+use crate::group::ports::Port;
 use crate::object::object;
-use crate::ports::Port;
 use crate::process::Process;
 use crate::wrapper::command_of_process;
 use boson_document::{Report, Tree};

@@ -2,8 +2,8 @@
 //! processes, with a file system of its own. `inline` runs it in the containers of the job's processes.
 
 use crate::codes;
-use crate::job::Job;
-use crate::security;
+use crate::containers::security;
+use crate::group::job::Job;
 use boson_document::{Diagnostic, Place, Report, Tree};
 
 /// Whether the script runs in the containers of processes. `place`: of `run`, whose types are checked with the

@@ -1,16 +1,17 @@
 //! Objects and checks outside the instance groups: checks of the manifest, pull Secrets of releases, QuarksSecrets of
 //! variables.
 
-use crate::cloud;
+pub mod dns;
+pub mod features;
+pub mod image;
+pub mod variables;
+
 use crate::codes;
-use crate::dns;
-use crate::features;
-use crate::image;
+use crate::group::cloud;
+use crate::group::rollout;
 use crate::metadata::{Metadata, Use, user_map};
 use crate::request::DeploymentRequest;
-use crate::rollout;
-use crate::variables;
-use crate::zone::NODE_LABEL;
+use crate::workload::zone::NODE_LABEL;
 use boson_document::{Place, Report, Tree, ruby};
 use boson_manifest::cloud::CloudConfig;
 use boson_manifest::dns::is_release;

@@ -2,7 +2,7 @@
 
 use crate::codes;
 use crate::group::Group;
-use crate::job::Job;
+use crate::group::job::Job;
 use crate::object::{compact, object};
 use crate::process::Process;
 use boson_document::{Map, Report, Tree};

@@ -1,7 +1,7 @@
 //! Services of a group: one headless for all, or for the active one, and one for each instance; and the disruption
 //! budget.
 
-use crate::active_passive;
+use crate::containers::active_passive;
 use crate::group::{Group, Lifecycle};
 use crate::object::{compact, object};
 use boson_document::Tree;
@@ -70,7 +70,7 @@ fn service(group: &Group, name: &str, selector: Tree, headless: bool) -> Tree {
     object! { "apiVersion" => "v1", "kind" => "Service", "metadata" => group.metadata.named(name), "spec" => compact(spec) }
 }
 
-fn port(port: &crate::ports::Port) -> Tree {
+fn port(port: &crate::group::ports::Port) -> Tree {
     let number = u32::from(port.number);
     object! { "name" => port.name.as_str(), "protocol" => port.protocol.as_str(), "port" => number, "targetPort" => number }
 }

@@ -1,7 +1,7 @@
 //! Kubernetes' rules beyond types for the `disks` of a group: claims, volumes and mounts.
 
 use crate::codes;
-use crate::kubernetes_rules::quantity;
+use crate::rules::kubernetes_rules::quantity;
 use boson_document::{Place, Report, Tree, go};
 use boson_manifest::syntax::is_label;
 

@@ -1,10 +1,10 @@
 //! The deployment's own DNS: two servers for BOSH's names, if the manifest uses BOSH DNS.
 
 use crate::codes;
+use crate::containers::security;
 use crate::metadata::Metadata;
 use crate::object::{compact, object};
 use crate::request::DeploymentRequest;
-use crate::security;
 use boson_document::{Place, Report, Tree, json};
 use boson_manifest::dns::{self, ACCOUNT, ZONE_KEY};
 use boson_manifest::labels;

@@ -1,11 +1,11 @@
 //! A job of a group: its image, its processes, and what the job property `quarks` adds.
 
-use crate::ports::Port;
-use crate::probe::Probes;
+use crate::group::ports::Port;
+use crate::group::probe::Probes;
+use crate::group::scripts::Scripts;
+use crate::group::sysctls::Sysctl;
 use crate::process::Process;
 use crate::request::ReleasePackage;
-use crate::scripts::Scripts;
-use crate::sysctls::Sysctl;
 use boson_document::{Map, Place, Tree};
 use indexmap::IndexSet;
 

@@ -2,10 +2,10 @@
 //! cannot reach the loopback addresses of the pod, but these; and files `dns/handlers.json` of jobs name servers on the
 //! same VM.
 
+use crate::containers::{resources, security};
 use crate::group::Group;
 use crate::object::{compact, object};
 use crate::volumes;
-use crate::{resources, security};
 use boson_document::Tree;
 use boson_manifest::dns::LINK_LOCAL;
 

@@ -4,14 +4,14 @@
 //! scripts`.
 
 use crate::codes;
-use crate::environment::{environment, passed_variables};
+use crate::containers::environment::{environment, passed_variables};
+use crate::containers::{resources, security};
+use crate::group::job::Job;
+use crate::group::scripts::Scripts;
 use crate::group::{Group, Lifecycle};
-use crate::job::Job;
 use crate::object::{compact, object};
-use crate::scripts::Scripts;
 use crate::volumes::{Volumes, mount, podinfo};
 use crate::wrapper::{Command, PROGRAM, command_of_job};
-use crate::{resources, security};
 use boson_document::{Report, Tree};
 use boson_manifest::names;
 

@@ -4,13 +4,13 @@
 //! conversion itself has read.
 
 use crate::codes;
-use crate::environment::{environment, passed_variables, text};
+use crate::containers::environment::{environment, passed_variables, text};
+use crate::containers::{resources, security};
 use crate::group::Group;
-use crate::job::Job;
+use crate::group::job::Job;
 use crate::object::{compact, object};
 use crate::volumes::mount;
 use crate::wrapper::{HOME, VOLUME, command_of_job};
-use crate::{resources, security};
 use boson_document::{Place, Report, Tree};
 use boson_manifest::copier::RELEASES;
 use boson_manifest::pre_render::{KINDS, Kind};

@@ -1,10 +1,10 @@
 //! The init containers that wait for Services.
 
-use crate::environment::text;
+use crate::containers::environment::text;
+use crate::containers::{resources, security};
 use crate::group::Group;
+use crate::group::waits::Wait;
 use crate::object::{compact, object};
-use crate::waits::Wait;
-use crate::{resources, security};
 use boson_document::Tree;
 use boson_manifest::{contract, names};
 

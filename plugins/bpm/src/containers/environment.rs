@@ -1,7 +1,7 @@
 //! Environment variables of containers.
 
+use crate::group::job::Job;
 use crate::group::{Group, Lifecycle};
-use crate::job::Job;
 use crate::object::object;
 use boson_document::Tree;
 use boson_manifest::labels;

@@ -1,5 +1,5 @@
 //! Kubernetes' rules beyond types for maps that are copied into pods. An API server would report them only when the
-//! objects are applied, without a line of the manifest. Types are checked in [`crate::fields`].
+//! objects are applied, without a line of the manifest. Types are checked in [`crate::rules::fields`].
 
 use crate::codes;
 use boson_document::{Map, Place, Report, Tree, go};

@@ -1,10 +1,12 @@
 //! What runs a group: a QuarksStatefulSet or a QuarksJob.
 
+pub mod pod;
+pub mod services;
+pub mod zone;
+
 use crate::group::{Group, Lifecycle};
 use crate::object::{compact, object};
-use crate::pod;
 use crate::volumes::{self, Volumes};
-use crate::zone;
 use boson_document::{Map, Tree};
 use boson_manifest::labels;
 use boson_manifest::names::NameError;

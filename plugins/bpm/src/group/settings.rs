@@ -1,11 +1,11 @@
 //! `env.bosh.agent.settings`: settings that are copied to the pod.
 
-use crate::affinity;
 use crate::codes;
-use crate::disk_rules;
-use crate::fields;
-use crate::kubernetes_rules;
 use crate::metadata::{Use, user_map};
+use crate::rules::affinity;
+use crate::rules::disk_rules;
+use crate::rules::fields;
+use crate::rules::kubernetes_rules;
 use boson_document::{Map, Place, Report, Tree, ruby};
 use boson_manifest::group::{SETTINGS, settings};
 use boson_manifest::syntax::is_subdomain;

@@ -1,9 +1,10 @@
 //! The template of a group's pods.
 
+use crate::containers::{container, init, lifecycle_scripts, logs, security};
 use crate::group::{Group, Lifecycle};
 use crate::object::{compact, object};
 use crate::volumes::Volumes;
-use crate::{container, init, lifecycle_scripts, logs, security, zone};
+use crate::workload::zone;
 use boson_document::Tree;
 
 /// `template` of a StatefulSet or Job; `restart_policy` if the workload does not set it.

@@ -2,17 +2,17 @@
 //! copy the releases' templates, change and render them; the DNS server of the pod; then those that copy packages, wait
 //! for other groups, and run pre-start scripts; then the other sidecars.
 
-use crate::environment::{environment, field, ordinal, replicas, text};
+use crate::containers::environment::{environment, field, ordinal, replicas, text};
+use crate::containers::{
+    active_passive, container, lifecycle_scripts, logs, monit_http, packages, pod_dns, pre_render, resources, security,
+    wait_containers, writable_packages,
+};
+use crate::group::job::Job;
 use crate::group::{Group, Lifecycle};
-use crate::job::Job;
 use crate::literal::literal;
 use crate::object::{compact, object};
 use crate::volumes::{self, Volumes, mount};
 use crate::wrapper::{COPIER, HOME, JOBS, LOGS_CONTAINER, VOLUME, install};
-use crate::{
-    active_passive, container, lifecycle_scripts, logs, monit_http, packages, pod_dns, pre_render, resources, security,
-    wait_containers, writable_packages,
-};
 use boson_document::Tree;
 use boson_manifest::copier::{self, RELEASES};
 use boson_manifest::instances::Spread;

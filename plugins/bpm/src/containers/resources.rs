@@ -5,9 +5,9 @@
 //! containers run before all others, so a quota counts the larger of the two: requests of init containers up to the
 //! pod's total add nothing.
 
-use crate::cloud::Requests;
 use crate::group::Group;
-use crate::job::Job;
+use crate::group::cloud::Requests;
+use crate::group::job::Job;
 use crate::object::{compact, object};
 use crate::process::Process;
 use boson_document::Tree;

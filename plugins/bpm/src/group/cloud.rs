@@ -1,10 +1,10 @@
 //! An instance group's settings from the cloud config: zones of nodes, sizes, disks, and which nodes its pods run on.
 
 use crate::codes;
-use crate::fields;
-use crate::kubernetes_rules;
+use crate::group::settings::Settings;
 use crate::metadata::{Use, user_map};
-use crate::settings::Settings;
+use crate::rules::fields;
+use crate::rules::kubernetes_rules;
 use boson_document::{Map, Place, Pointer, Report, Tree};
 use boson_manifest::cloud::{self, CloudConfig, Disk};
 use boson_manifest::syntax::{is_label_value, is_qualified, is_subdomain};

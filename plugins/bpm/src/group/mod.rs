@@ -1,14 +1,24 @@
 //! An instance group, as its objects are made of it.
 
-use crate::cloud::Cloud;
-use crate::job::Job;
+pub mod cloud;
+pub mod job;
+pub mod ports;
+pub mod probe;
+pub mod rollout;
+pub mod scripts;
+pub mod settings;
+pub mod sysctls;
+pub mod waits;
+
+use crate::group::cloud::Cloud;
+use crate::group::job::Job;
+use crate::group::ports::Port;
+use crate::group::settings::Settings;
+use crate::group::waits::Wait;
 use crate::metadata::Metadata;
 use crate::object::object;
-use crate::ports::Port;
 use crate::process::Process;
 use crate::request::{Deployment, ReleasePackage};
-use crate::settings::Settings;
-use crate::waits::Wait;
 use boson_document::{Map, Place, Tree};
 pub use boson_manifest::group::Lifecycle;
 use boson_manifest::instances::Layout;
