@@ -102,7 +102,7 @@ impl Sandbox {
             let names = self.functions(plugin).join(", ");
             JsonCallError::Arguments(format!("the plugin has no function '{function}'; it has: {names}"))
         })?;
-        let mut wrong = None;
+        let mut argument_error = None;
         let (result, measures) = self.call(plugin, account, |store, instance| {
             let func = instance
                 .get_func(&mut *store, index)
@@ -111,7 +111,7 @@ impl Sandbox {
             let params = match lower_all(kind.params(), arguments, plugin) {
                 Ok(params) => params,
                 Err(message) => {
-                    wrong = Some(message);
+                    argument_error = Some(message);
                     return Ok(None);
                 }
             };
@@ -119,7 +119,7 @@ impl Sandbox {
             func.call(&mut *store, &params, &mut results)?;
             Ok(results.into_iter().next())
         });
-        if let Some(message) = wrong {
+        if let Some(message) = argument_error {
             return Err(JsonCallError::Arguments(message));
         }
         let value = result.map_err(|failure| JsonCallError::Plugin(Box::new(failure), measures))?;
@@ -202,16 +202,16 @@ fn with_defaults(given: Option<&Tree>, plugin: &Plugin) -> Tree {
 
 /// A value of the component model from JSON. `name` is the member or parameter that it is for.
 fn lower(value: &Tree, kind: &Type, name: &str) -> Result<Val, String> {
-    let wrong = |wanted: &str| Err(format!("'{name}' should be {wanted}"));
+    let mismatch = |wanted: &str| Err(format!("'{name}' should be {wanted}"));
     match (kind, value) {
         (Type::String, _) if JSON_MEMBERS.contains(&name) => Ok(Val::String(json::to_text(value))),
         (Type::String, Tree::String(text)) => Ok(Val::String(text.clone())),
-        (Type::String, _) => wrong("a string"),
+        (Type::String, _) => mismatch("a string"),
         (Type::Bool, Tree::Bool(value)) => Ok(Val::Bool(*value)),
-        (Type::Bool, _) => wrong("true or false"),
+        (Type::Bool, _) => mismatch("true or false"),
         (Type::U32, _) => match value.as_i64().and_then(|value| u32::try_from(value).ok()) {
             Some(value) => Ok(Val::U32(value)),
-            None => wrong("a whole number from 0"),
+            None => mismatch("a whole number from 0"),
         },
         (Type::Option(_), Tree::Null) => Ok(Val::Option(None)),
         (Type::Option(option), value) => Ok(Val::Option(Some(Box::new(lower(value, &option.ty(), name)?)))),
@@ -221,7 +221,7 @@ fn lower(value: &Tree, kind: &Type, name: &str) -> Result<Val, String> {
             .collect::<Result<_, _>>()
             .map(Val::List),
         (Type::List(_), Tree::Null) => Ok(Val::List(Vec::new())),
-        (Type::List(_), _) => wrong("a list"),
+        (Type::List(_), _) => mismatch("a list"),
         (Type::Tuple(tuple), Tree::Array(items)) if items.len() == tuple.types().len() => items
             .iter()
             .zip(tuple.types())
@@ -236,11 +236,11 @@ fn lower(value: &Tree, kind: &Type, name: &str) -> Result<Val, String> {
             }
             Ok(Val::Record(fields))
         }
-        (Type::Record(_), _) => wrong("an object"),
+        (Type::Record(_), _) => mismatch("an object"),
         (Type::Enum(cases), Tree::String(case)) if cases.names().any(|name| name == case) => {
             Ok(Val::Enum(case.clone()))
         }
-        _ => wrong("of another type"),
+        _ => mismatch("of another type"),
     }
 }
 
