@@ -1,5 +1,5 @@
-//! The stages as the pipeline calls them, with requests and replies of `boson_contract` (the contract of `wit/`, without
-//! its bindings).
+//! The stages as the pipeline calls them, with requests and replies of `boson_contract` (the contract of `wit/`,
+//! without its bindings).
 //!
 //! `Stages` is implemented by the code that runs plugins; the pipeline does not depend on it.
 

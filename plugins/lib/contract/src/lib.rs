@@ -1,5 +1,5 @@
-//! The nouns of the plugin interface: records of `wit/` with documents as trees, without bindings. The host and the rules
-//! have no others: each field is here once, and where bindings become these types.
+//! The nouns of the plugin interface: records of `wit/` with documents as trees, without bindings. The host and the
+//! rules have no others: each field is here once, and where bindings become these types.
 //!
 //! Pure. A record has no `more`; diagnostics are beside a reply, because the rules and the host have two forms of them.
 
