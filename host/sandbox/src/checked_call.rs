@@ -6,8 +6,8 @@ use crate::plugins::Plugins;
 use crate::stages::answer;
 use boson_document::Tree;
 use boson_pipeline::stage::{
-    Answer, Deployment, External, ExternalLink, GroupRequest, GroupSummary, Hook, JobFiles, JobSpec, LinksRequest,
-    MANIFEST, Named, OtherDeployment, Reply, Spread, Template, Variable, VariableRules, View,
+    Answer, Deployment, DeploymentRequest, External, ExternalLink, GroupRequest, GroupSummary, Hook, JobFiles,
+    JobSpec, LinksRequest, MANIFEST, Named, OtherDeployment, Reply, Spread, Template, Variable, VariableRules, View,
 };
 use boson_pipeline::{Stage, Stages};
 use serde::de::DeserializeOwned;
@@ -153,7 +153,11 @@ fn bpm(
 ) -> Result<Reply<Answer>, String> {
     if function == "convert-deployment" {
         let variables: Vec<Variable> = request.list("variables", Members::variable)?;
-        let reply = plugins.convert_deployment(deployment, request.document()?, &variables);
+        let reply = plugins.convert_deployment(DeploymentRequest {
+            deployment,
+            manifest: request.document()?,
+            variables: &variables,
+        });
         return Ok(answer(reply));
     }
     let request = GroupRequest {

@@ -10,8 +10,9 @@ use crate::plugin::Plugin;
 use crate::reply::Reading;
 use boson_document::json;
 use boson_pipeline::stage::{
-    ConsumedLink, Deployment, Edit, ExternalLink, GroupRequest, GroupSummary, JobFiles, JobSpec, JobSummary,
-    LinksRequest, ObjectReference, OtherDeployment, Reference, Spread, StageError, Variable, VariableRules, View,
+    ConsumedLink, Deployment, DeploymentRequest, Edit, ExternalLink, GroupRequest, GroupSummary, JobFiles, JobSpec,
+    JobSummary, LinksRequest, ObjectReference, OtherDeployment, Reference, Spread, StageError, Variable, VariableRules,
+    View,
 };
 
 /// What this host supports beyond version 1.0.0 of the contract.
@@ -93,6 +94,18 @@ impl From<&JobFiles> for wit_bpm::JobFiles {
             dns_aliases: job.dns_aliases.as_ref().map(json::to_text),
             bpm: copies.collect(),
             packages: packages.collect(),
+            more: Vec::new(),
+        }
+    }
+}
+
+impl From<DeploymentRequest<'_>> for wit_bpm::DeploymentRequest {
+    fn from(request: DeploymentRequest<'_>) -> Self {
+        Self {
+            options: request.deployment.into(),
+            document: json::to_text(request.manifest.tree),
+            document_name: request.manifest.name.into(),
+            variables: request.variables.iter().map(Into::into).collect(),
             more: Vec::new(),
         }
     }

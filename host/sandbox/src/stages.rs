@@ -14,9 +14,9 @@ use boson_document::{Tree, json};
 use boson_pipeline::Stages;
 use boson_pipeline::schema::SettingsError;
 use boson_pipeline::stage::{
-    Addresses, Answer, Applied, Call, Consumed, Definition, Deployment, Edit, GroupRequest, Interpolated, LinksRequest,
-    Named, Origin, PluginInfo, PluginRef, Provider, Rendered, Reply, Resolved, ResolvedGroup, Settings, StageError,
-    Template, Variable, VariableRules, VariablesPlan, View,
+    Addresses, Answer, Applied, Call, Consumed, Definition, DeploymentRequest, Edit, GroupRequest, Interpolated,
+    LinksRequest, Named, Origin, PluginInfo, PluginRef, Provider, Rendered, Reply, Resolved, ResolvedGroup, Settings,
+    StageError, Template, VariableRules, VariablesPlan, View,
 };
 use std::collections::HashSet;
 
@@ -87,11 +87,7 @@ impl Stages for Plugins {
             Call::Resolve(request) => answer(pending.resolve(request)),
             Call::Addresses(request) => answer(pending.addresses(request)),
             Call::Render { templates, context, .. } => answer(pending.render(templates, context)),
-            Call::ConvertDeployment {
-                deployment,
-                document,
-                variables,
-            } => answer(pending.convert_deployment(deployment, document, variables)),
+            Call::ConvertDeployment(request) => answer(pending.convert_deployment(request)),
             Call::ConvertGroup(request) => answer(pending.convert_group(request)),
             Call::Transform(hook) => answer(pending.transform(hook.view)),
             Call::Check(hook) => answer(pending.check(hook.view)),
@@ -334,14 +330,8 @@ impl Pending<'_> {
         self.reading.reply(files, reply.diagnostics, &reply.more)
     }
 
-    fn convert_deployment(&self, deployment: &Deployment, doc: Named<'_>, variables: &[Variable]) -> Reply<Vec<Tree>> {
-        let request = bpm::shapes::DeploymentRequest {
-            options: deployment.into(),
-            document: json::to_text(doc.tree),
-            document_name: doc.name.into(),
-            variables: variables.iter().map(Into::into).collect(),
-            more: Vec::new(),
-        };
+    fn convert_deployment(&self, request: DeploymentRequest<'_>) -> Reply<Vec<Tree>> {
+        let request: bpm::shapes::DeploymentRequest = request.into();
         let reply = call!(self, exports::bpm::conversion, call_convert_deployment, &request);
         let objects = self.reading.documents("objects", &reply.objects)?;
         self.reading.reply(objects, reply.diagnostics, &reply.more)

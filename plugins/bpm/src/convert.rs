@@ -114,7 +114,7 @@ fn check_requests(group: &Group, report: &mut Report) {
 ///
 /// # Errors
 /// All errors in the input that can be found in one run.
-pub fn deployment(request: &DeploymentRequest) -> Reply {
+pub fn deployment(request: &DeploymentRequest<'_>) -> Reply {
     let mut report = Report::default();
     let objects = deployment::objects(request, &mut report);
     reply(objects, report)

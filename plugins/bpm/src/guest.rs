@@ -29,8 +29,7 @@ impl world::Guest for Plugin {
         context: types::Context,
     ) -> Result<wit::Converted, Vec<types::Diagnostic>> {
         let name = request.document_name.clone();
-        let request = records::deployment_request(request, context)?;
-        reply(convert::deployment(&request), &name)
+        reply(records::convert_deployment(request, context)?, &name)
     }
 
     fn convert_group(

@@ -2,7 +2,7 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 use boson_bpm::convert;
-use boson_bpm::request::{Deployment, DeploymentRequest, Reply, Variable};
+use boson_bpm::request::{Deployment, DeploymentRequest, Named, Reply, Variable};
 use boson_document::{Diagnostic, Severity, Tree, json};
 use boson_manifest::instances::Spread;
 
@@ -14,20 +14,20 @@ fn convert(name: &str, registry: Option<&str>, document: &str, variables: &[(&st
         update_mode: (index == 0).then(|| "converge".to_string()),
         pointer: format!("/variables/{index}"),
     };
-    let request = DeploymentRequest {
-        deployment: Deployment {
-            name: name.into(),
-            namespace: "default".into(),
-            cluster_domain: "cluster.local".into(),
-            operator_image: "boson:1".into(),
-            registry: registry.map(String::from),
-            spread: Spread::Total,
-        },
-        document: json::parse(document).unwrap(),
-        document_name: "m.yml".into(),
-        variables: variables.iter().enumerate().map(variable).collect(),
+    let deployment = Deployment {
+        name: name.into(),
+        namespace: "default".into(),
+        cluster_domain: "cluster.local".into(),
+        operator_image: "boson:1".into(),
+        registry: registry.map(String::from),
+        spread: Spread::Total,
     };
-    convert::deployment(&request)
+    let variables: Vec<Variable> = variables.iter().enumerate().map(variable).collect();
+    convert::deployment(&DeploymentRequest {
+        deployment: &deployment,
+        manifest: Named::new("m.yml", &json::parse(document).unwrap()),
+        variables: &variables,
+    })
 }
 
 fn errors(reply: Reply) -> Vec<String> {

@@ -2,7 +2,7 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 use boson_bpm::convert;
-use boson_bpm::request::{BpmCopy, Deployment, DeploymentRequest, GroupRequest, JobFiles};
+use boson_bpm::request::{BpmCopy, Deployment, DeploymentRequest, GroupRequest, JobFiles, Named};
 use boson_document::{Tree, json};
 use boson_manifest::instances::Spread;
 use rustix::time::{ClockId, clock_gettime};
@@ -118,13 +118,12 @@ fn counts_are_bounded() {
         format!(r#"{{"name": "g{n}", "instances": 4000000000, "azs": ["a", "b"]}}"#)
     });
     let document = format!(r#"{{"name": "demo", "releases": [], "instance_groups": [{groups}]}}"#);
-    let request = DeploymentRequest {
-        deployment: deployment(),
-        document: json::parse(&document).unwrap(),
-        document_name: "m".into(),
-        variables: Vec::new(),
-    };
-    assert!(convert::deployment(&request).is_ok());
+    let reply = convert::deployment(&DeploymentRequest {
+        deployment: &deployment(),
+        manifest: Named::new("m", &json::parse(&document).unwrap()),
+        variables: &[],
+    });
+    assert!(reply.is_ok());
 }
 
 #[test]
@@ -186,14 +185,11 @@ fn no_shape_panics() {
             r#"{{"name": "demo", "releases": {shape}, "stemcells": {shape}, "features": {shape}, "update": {shape}, "tags": {shape}, "instance_groups": {shape}, "addons": {shape}}}"#
         );
         for document in [shape, manifest.as_str()] {
-            let document = json::parse(document).unwrap();
-            let request = DeploymentRequest {
-                deployment: deployment(),
-                document,
-                document_name: "m".into(),
-                variables: Vec::new(),
-            };
-            let _ = convert::deployment(&request);
+            let _ = convert::deployment(&DeploymentRequest {
+                deployment: &deployment(),
+                manifest: Named::new("m", &json::parse(document).unwrap()),
+                variables: &[],
+            });
         }
     }
 }

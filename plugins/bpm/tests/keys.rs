@@ -2,7 +2,7 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 use boson_bpm::convert;
-use boson_bpm::request::{Deployment, DeploymentRequest, GroupRequest, JobFiles};
+use boson_bpm::request::{Deployment, DeploymentRequest, GroupRequest, JobFiles, Named};
 use boson_document::{Diagnostic, Pointer, Severity, Tree, json};
 use boson_manifest::instances::Spread;
 use boson_manifest::schema::{Fate, GROUP, JOB, Key, MANIFEST, QUARKS};
@@ -29,10 +29,9 @@ const MINIMAL: &str = r#"{
 
 fn of_manifest(document: &Tree) -> Vec<Diagnostic> {
     let request = DeploymentRequest {
-        deployment: deployment(),
-        document: document.clone(),
-        document_name: "m".into(),
-        variables: Vec::new(),
+        deployment: &deployment(),
+        manifest: Named::new("m", document),
+        variables: &[],
     };
     match convert::deployment(&request) {
         Ok((_, diagnostics)) | Err(diagnostics) => diagnostics,

@@ -19,7 +19,7 @@ use crate::convert::{self, Conversion, Inputs};
 use crate::diagnostic::{Diagnostic, Place};
 use crate::listing::first_of;
 use crate::plain;
-use crate::stage::PluginRef;
+use crate::stage::{DeploymentRequest, PluginRef};
 use crate::{Stage, Stages, object, resolved_document};
 use boson_document::{Pointer, Tree};
 use boson_manifest::labels;
@@ -302,14 +302,12 @@ impl Tracing<'_> {
                 })
             }
             None if value_in(&self.calls.of_deployment, object, field).is_some() => {
-                let Inputs {
-                    deployment,
-                    manifest,
-                    variables,
-                    ..
-                } = self.inputs;
-                let made =
-                    |stages: &dyn Stages| Some(stages.convert_deployment(deployment, *manifest, variables).ok()?.0);
+                let request = DeploymentRequest {
+                    deployment: self.inputs.deployment,
+                    manifest: self.inputs.manifest,
+                    variables: self.inputs.variables,
+                };
+                let made = |stages: &dyn Stages| Some(stages.convert_deployment(request).ok()?.0);
                 layer(self.stages, None, object, field, &made, &|stages| Step {
                     by: stages.author(PluginRef::Rule(Stage::Bpm, None)).called,
                     ..origins::of_deployment(stages, self.inputs, object, field)

@@ -9,7 +9,7 @@ use crate::changes::identity;
 use crate::convert::{Inputs, places};
 use crate::diagnostic::{Diagnostic, Place};
 use crate::resolved_document;
-use crate::stage::{Deployment, GroupRequest, Hook, JobFiles, Named, PluginRef, Settings, View};
+use crate::stage::{Deployment, DeploymentRequest, GroupRequest, Hook, JobFiles, Named, PluginRef, Settings, View};
 use crate::{Stage, Stages};
 use boson_document::{Pointer, Tree};
 
@@ -89,8 +89,12 @@ pub fn of_deployment(stages: &dyn Stages, inputs: &Inputs<'_>, object: &Tree, fi
         let manifest = Named::new(inputs.manifest.name, input.get("manifest")?);
         let changed = changed_settings(stages, plugin, &settings, input);
         let stages = changed.as_deref().unwrap_or(stages);
-        let made = stages.convert_deployment(&deployment, manifest, &variables).ok()?.0;
-        value_in(&made, object, field)
+        let request = DeploymentRequest {
+            deployment: &deployment,
+            manifest,
+            variables: &variables,
+        };
+        value_in(&stages.convert_deployment(request).ok()?.0, object, field)
     });
     step(
         format!("made {} for the deployment", identity(object)),

@@ -68,7 +68,7 @@ use crate::diagnostic::{Diagnostic, all};
 use crate::plain;
 use crate::release::Release;
 use crate::scrub::Filter;
-use crate::stage::{Deployment, External, Named, ResolvedGroup, StageError, Stages, Variable};
+use crate::stage::{Deployment, DeploymentRequest, External, Named, ResolvedGroup, StageError, Stages, Variable};
 use crate::yaml;
 use boson_document::Tree;
 use boson_manifest::names::{NameError, Names};
@@ -154,9 +154,12 @@ pub fn convert(stages: &dyn Stages, inputs: &Inputs<'_>, progress: &dyn Fn(&str)
 /// # Errors
 /// Errors of the stages that would also end the conversion.
 pub fn check(stages: &dyn Stages, inputs: GatherInputs<'_>) -> Result<(), StageError> {
-    let first = stages
-        .convert_deployment(inputs.deployment, inputs.manifest, &[])
-        .map(drop);
+    let request = DeploymentRequest {
+        deployment: inputs.deployment,
+        manifest: inputs.manifest,
+        variables: &[],
+    };
+    let first = stages.convert_deployment(request).map(drop);
     let resolved = gather(stages, inputs).map(drop);
     match (first, resolved) {
         (Ok(()), Ok(())) => Ok(()),

@@ -10,8 +10,8 @@ use crate::bundle::{Bundle, Permissions};
 use crate::diagnostic::{Diagnostic, causes};
 use crate::resolved_document;
 use crate::stage::{
-    Deployment, GroupRequest, GroupSummary, JobFiles, Named, PluginRef, Reply, ResolvedGroup, Stage, StageError,
-    Stages, Variable, View,
+    Deployment, DeploymentRequest, GroupRequest, GroupSummary, JobFiles, Named, PluginRef, Reply, ResolvedGroup, Stage,
+    StageError, Stages, Variable, View,
 };
 use boson_document::Tree;
 use boson_manifest::dns;
@@ -80,7 +80,12 @@ pub fn objects(
         faults.extend(bundle.add(objects, author).err().into_iter().flatten());
         reported.extend(notes);
     };
-    match stages.convert_deployment(deployment, manifest, making.variables) {
+    let request = DeploymentRequest {
+        deployment,
+        manifest,
+        variables: making.variables,
+    };
+    match stages.convert_deployment(request) {
         Ok((objects, notes)) => add(None, objects, notes),
         Err(error) => of_deployment = error.into_diagnostics(),
     }

@@ -1,8 +1,8 @@
 //! A call of a plugin and its answer as values, so that a wrapper of the stages is written once for all functions.
 
 use super::{
-    Addresses, Applied, Deployment, Edit, GroupRequest, Interpolated, LinksRequest, MANIFEST, Named, Rendered, Reply,
-    Resolved, Stage, StageError, Template, Variable, VariableRules, VariablesPlan, View,
+    Addresses, Applied, Deployment, DeploymentRequest, Edit, GroupRequest, Interpolated, LinksRequest, MANIFEST, Named,
+    Rendered, Reply, Resolved, Stage, StageError, Template, VariableRules, VariablesPlan, View,
 };
 use crate::author::Author;
 use crate::diagnostic::Diagnostic;
@@ -39,11 +39,7 @@ pub enum Call<'a> {
         templates: &'a [Template<'a>],
         context: &'a Tree,
     },
-    ConvertDeployment {
-        deployment: &'a Deployment,
-        document: Named<'a>,
-        variables: &'a [Variable],
-    },
+    ConvertDeployment(DeploymentRequest<'a>),
     ConvertGroup(&'a GroupRequest),
     Transform(Hook<'a>),
     Check(Hook<'a>),
@@ -197,7 +193,7 @@ impl<'a> Call<'a> {
             Self::Resolve(_) => "resolve",
             Self::Addresses(_) => "addresses",
             Self::Render { .. } => "render",
-            Self::ConvertDeployment { .. } => "convert-deployment",
+            Self::ConvertDeployment(_) => "convert-deployment",
             Self::ConvertGroup(_) => "convert-group",
             Self::Transform(_) => "transform",
             Self::Check(_) => "check",
@@ -211,7 +207,7 @@ impl<'a> Call<'a> {
             Self::Plan { .. } | Self::Interpolate { .. } => PluginRef::Rule(Stage::Variables, None),
             Self::Resolve(_) | Self::Addresses(_) => PluginRef::Rule(Stage::Links, None),
             Self::Render { group, .. } => PluginRef::Rule(Stage::Render, group),
-            Self::ConvertDeployment { .. } => PluginRef::Rule(Stage::Bpm, None),
+            Self::ConvertDeployment(_) => PluginRef::Rule(Stage::Bpm, None),
             Self::ConvertGroup(request) => PluginRef::Rule(Stage::Bpm, Some(resolved_document::name(&request.group))),
             Self::Transform(hook) => PluginRef::Resources(hook.nth),
             Self::Check(hook) => PluginRef::Check(hook.nth),
@@ -222,7 +218,7 @@ impl<'a> Call<'a> {
     pub fn deployment(self) -> Option<&'a Deployment> {
         match self {
             Self::Resolve(request) | Self::Addresses(request) => Some(request.deployment),
-            Self::ConvertDeployment { deployment, .. } => Some(deployment),
+            Self::ConvertDeployment(request) => Some(request.deployment),
             Self::ConvertGroup(request) => Some(&request.deployment),
             Self::Transform(hook) | Self::Check(hook) => Some(hook.deployment),
             _ => None,
@@ -246,8 +242,8 @@ impl<'a> Call<'a> {
             }
             Self::Find { document, .. }
             | Self::Plan { document, .. }
-            | Self::Interpolate { document, .. }
-            | Self::ConvertDeployment { document, .. } => vec![document.name],
+            | Self::Interpolate { document, .. } => vec![document.name],
+            Self::ConvertDeployment(request) => vec![request.manifest.name],
             Self::Resolve(request) | Self::Addresses(request) => {
                 let specs = request.jobs.iter().map(|job| job.document_name);
                 iter::once(request.manifest.name).chain(specs).collect()

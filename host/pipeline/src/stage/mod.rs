@@ -10,7 +10,7 @@ pub use call::{Answer, Call, CheckPolicy, Hook, PluginInfo, PluginRef};
 use crate::author::Author;
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::schema::SettingsError;
-pub use boson_contract::bpm::{BpmCopy, GroupRequest, JobFiles, ReleasePackage, Variable};
+pub use boson_contract::bpm::{BpmCopy, DeploymentRequest, GroupRequest, JobFiles, ReleasePackage, Variable};
 pub use boson_contract::links::{
     Addresses, Consumed, External, ExternalLink, JobSpec, LinksRequest, OtherDeployment, Provider, Resolved,
     ResolvedGroup,
@@ -206,17 +206,8 @@ pub trait Stages: Sync {
             context,
         }))
     }
-    fn convert_deployment(
-        &self,
-        deployment: &Deployment,
-        document: Named<'_>,
-        variables: &[Variable],
-    ) -> Reply<Vec<Tree>> {
-        call::typed(self.call(Call::ConvertDeployment {
-            deployment,
-            document,
-            variables,
-        }))
+    fn convert_deployment(&self, request: DeploymentRequest<'_>) -> Reply<Vec<Tree>> {
+        call::typed(self.call(Call::ConvertDeployment(request)))
     }
     fn convert_group(&self, request: &GroupRequest) -> Reply<Vec<Tree>> {
         call::typed(self.call(Call::ConvertGroup(request)))

@@ -19,7 +19,7 @@ fn error(message: &str) -> Diagnostic {
 impl Stages for Bpm<'_> {
     fn call(&self, call: Call<'_>) -> Reply<Answer> {
         let name = match call {
-            Call::ConvertDeployment { .. } => "d",
+            Call::ConvertDeployment(_) => "d",
             Call::ConvertGroup(request) => request.group.str("name").unwrap(),
             other => panic!("{} is not called", other.function()),
         };

@@ -28,21 +28,21 @@ const CODES: &dns::Codes = &dns::Codes {
 
 /// ConfigMap, Service, Deployment and PodDisruptionBudget, or nothing.
 pub fn objects(
-    request: &DeploymentRequest,
+    request: &DeploymentRequest<'_>,
     names: &Names,
     metadata: &Metadata,
     claims: &mut NameClaims,
     report: &mut Report,
 ) -> Vec<Tree> {
-    let place = Place::new(&request.document_name, "");
-    let collected = dns::collect(&request.document, &request.deployment, CODES, &place, report);
+    let place = Place::new(request.manifest.name, "");
+    let collected = dns::collect(request.manifest.tree, request.deployment, CODES, &place, report);
     if !collected.wanted {
         return Vec::new();
     }
     let name = dns::object_name(names);
     if let Err(error) = claims.claim("Service", &name, "the DNS of the deployment") {
         let help = "rename the instance group: its Service would have the name of the deployment's DNS";
-        let place = Place::new(&request.document_name, "/instance_groups");
+        let place = Place::new(request.manifest.name, "/instance_groups");
         report.error(codes::NAME_CONFLICT, &place, error.to_string()).help(help);
         return Vec::new();
     }
@@ -74,7 +74,13 @@ fn service(name: &str, names: &Names, metadata: &Metadata) -> Tree {
     object! { "apiVersion" => "v1", "kind" => "Service", "metadata" => metadata.named(name), "spec" => spec }
 }
 
-fn deployment(request: &DeploymentRequest, name: &str, names: &Names, metadata: &Metadata, files: &[String]) -> Tree {
+fn deployment(
+    request: &DeploymentRequest<'_>,
+    name: &str,
+    names: &Names,
+    metadata: &Metadata,
+    files: &[String],
+) -> Tree {
     let spec = object! {
         "replicas" => SERVER_COUNT,
         "selector" => object! { "matchLabels" => selector(names) },
@@ -85,7 +91,7 @@ fn deployment(request: &DeploymentRequest, name: &str, names: &Names, metadata: 
     object! { "apiVersion" => "apps/v1", "kind" => "Deployment", "metadata" => metadata.named(name), "spec" => spec }
 }
 
-fn pod(request: &DeploymentRequest, name: &str, names: &Names, files: &[String]) -> Tree {
+fn pod(request: &DeploymentRequest<'_>, name: &str, names: &Names, files: &[String]) -> Tree {
     let optional = |name: &String| object! { "configMap" => object! { "name" => name.as_str(), "optional" => true } };
     let mut sources = vec![object! { "configMap" => object! { "name" => name } }];
     sources.extend(files.iter().map(optional));
@@ -107,7 +113,7 @@ fn pod(request: &DeploymentRequest, name: &str, names: &Names, files: &[String])
     }
 }
 
-fn container(request: &DeploymentRequest) -> Tree {
+fn container(request: &DeploymentRequest<'_>) -> Tree {
     let probe = |path: &str| object! { "httpGet" => object! { "path" => path, "port" => PROBE_PORT } };
     let mut context = security::of_plain();
     context.set("readOnlyRootFilesystem", true);

@@ -26,9 +26,9 @@ use boson_manifest::{images, job, labels, redacted};
 use std::collections::HashSet;
 
 /// Checks the manifest, and makes the objects.
-pub fn objects(request: &DeploymentRequest, report: &mut Report) -> Vec<Tree> {
-    let place = Place::new(&request.document_name, "");
-    let document = &request.document;
+pub fn objects(request: &DeploymentRequest<'_>, report: &mut Report) -> Vec<Tree> {
+    let place = Place::new(request.manifest.name, "");
+    let document = request.manifest.tree;
     check(request, &place, report);
     let names = match Names::new(
         &request.deployment.name,
@@ -53,8 +53,8 @@ pub fn objects(request: &DeploymentRequest, report: &mut Report) -> Vec<Tree> {
     objects.extend(dns::objects(request, &names, &metadata, &mut claims, report));
     let feature = document.get("features").and_then(|all| all.get("converge_variables"));
     let converges = feature.and_then(Tree::as_bool);
-    for variable in &request.variables {
-        let place = Place::new(&request.document_name, &variable.pointer);
+    for variable in request.variables {
+        let place = Place::new(request.manifest.name, &variable.pointer);
         objects.extend(variables::object(
             variable,
             variables::update_mode(variable, converges),
@@ -68,8 +68,8 @@ pub fn objects(request: &DeploymentRequest, report: &mut Report) -> Vec<Tree> {
     objects
 }
 
-fn check(request: &DeploymentRequest, place: &Place, report: &mut Report) {
-    let document = &request.document;
+fn check(request: &DeploymentRequest<'_>, place: &Place, report: &mut Report) {
+    let document = request.manifest.tree;
     Schema::new(schema::MANIFEST, codes::KEYS).check(document, place, report);
     if let Some(given) = document.get("features") {
         features::check(given, &place.at("features"), report);
@@ -131,9 +131,9 @@ fn groups(document: &Tree, place: &Place, report: &mut Report) {
     }
 }
 
-fn releases(request: &DeploymentRequest, place: &Place, report: &mut Report) {
+fn releases(request: &DeploymentRequest<'_>, place: &Place, report: &mut Report) {
     urls(request, place, report);
-    for release in Release::all(&request.document).filter(has_image) {
+    for release in Release::all(request.manifest.tree).filter(has_image) {
         let place = place.with(release.place.pointer.clone());
         let stemcell = release.stemcell().map(|stemcell| {
             let version = ruby::member(stemcell, "version").unwrap_or_default();
@@ -141,7 +141,7 @@ fn releases(request: &DeploymentRequest, place: &Place, report: &mut Report) {
         });
         let name = release.name.as_str();
         let is_of = |job: &Tree| job.str("release") == Some(name);
-        let affected = affected(&request.document, |group| group.items("jobs").iter().any(is_of));
+        let affected = affected(request.manifest.tree, |group| group.items("jobs").iter().any(is_of));
         for (version, place) in [Some((release.version.clone(), place)), stemcell].into_iter().flatten() {
             let of = format!("release '{name}'");
             version_checks(&of, &version, &affected, &place.at("version"), report);
@@ -155,9 +155,9 @@ fn has_image(release: &Release<'_>) -> bool {
 }
 
 /// Releases that name no registry. Several of them are reported as one error, with one cause.
-fn urls(request: &DeploymentRequest, place: &Place, report: &mut Report) {
+fn urls(request: &DeploymentRequest<'_>, place: &Place, report: &mut Report) {
     let registry = request.deployment.registry.as_deref();
-    let all: Vec<Release<'_>> = Release::all(&request.document).filter(has_image).collect();
+    let all: Vec<Release<'_>> = Release::all(request.manifest.tree).filter(has_image).collect();
     let lacks_image = |release: &&Release<'_>| images::url(release.tree, registry).is_none();
     let without_image: Vec<&Release<'_>> = all.iter().filter(lacks_image).collect();
     let Some(first) = without_image.first() else {
@@ -284,13 +284,13 @@ const MAX_CHECKED_SERVICES: usize = 20_000;
 /// Names of all groups' objects: two groups, or a group and another's instance, must not share one.
 fn claim_groups(
     names: &Names,
-    request: &DeploymentRequest,
+    request: &DeploymentRequest<'_>,
     place: &Place,
     claims: &mut NameClaims,
     report: &mut Report,
 ) {
     let (mut left, mut seen) = (MAX_CHECKED_SERVICES, HashSet::new());
-    for group in InstanceGroup::all(&request.document) {
+    for group in InstanceGroup::all(request.manifest.tree) {
         // The links stage reports groups with the same canonical name, and names that no Service can have.
         if !seen.insert(label(&group.name)) {
             continue;
@@ -347,14 +347,14 @@ fn claim_stateful_sets(names: &Names, group: &InstanceGroup<'_>, claims: &mut Na
 }
 
 fn pull_secrets(
-    request: &DeploymentRequest,
+    request: &DeploymentRequest<'_>,
     names: &Names,
     metadata: &Metadata,
     claims: &mut NameClaims,
     report: &mut Report,
 ) -> Vec<Tree> {
     let mut objects = Vec::new();
-    for release in Release::all(&request.document) {
+    for release in Release::all(request.manifest.tree) {
         let Some((username, password)) = release.credentials() else {
             continue;
         };
@@ -366,7 +366,7 @@ fn pull_secrets(
         match name.and_then(|name| claims.claim("Secret", &name, &by).map(|()| name)) {
             Ok(name) => objects.push(image::pull_secret(&name, metadata, &url, &username, &password)),
             Err(error) => {
-                let place = release.place.at("name").in_document(&request.document_name);
+                let place = release.place.at("name").in_document(request.manifest.name);
                 report.error(codes::NAME_CONFLICT, place, error.to_string());
             }
         }

@@ -1,7 +1,7 @@
 //! Converts records of the contract to our types and back.
 
 use super::{tree, types, wit};
-use crate::{codes, request};
+use crate::{codes, convert, request};
 use boson_contract::deployment_type;
 use boson_document::contract::reject_required;
 use boson_document::{Diagnostic, contract_types};
@@ -64,14 +64,14 @@ pub fn group_request(
     })
 }
 
-/// A request of `convert-deployment`.
+/// Makes a call of `convert-deployment`.
 ///
 /// # Errors
 /// As [`group_request`].
-pub fn deployment_request(
+pub fn convert_deployment(
     wit: wit::DeploymentRequest,
     context: types::Context,
-) -> Result<request::DeploymentRequest, Vec<types::Diagnostic>> {
+) -> Result<request::Reply, Vec<types::Diagnostic>> {
     let members = wit.variables.iter().flat_map(|variable| &variable.more);
     let deployment = checked(members.chain(&wit.more), &wit.options, context)?;
     let variable = |variable: wit::Variable| request::Variable {
@@ -81,10 +81,10 @@ pub fn deployment_request(
         update_mode: variable.update_mode,
         pointer: variable.pointer,
     };
-    Ok(request::DeploymentRequest {
-        deployment,
-        document: tree(&wit.document),
-        document_name: wit.document_name,
-        variables: wit.variables.into_iter().map(variable).collect(),
-    })
+    let variables: Vec<request::Variable> = wit.variables.into_iter().map(variable).collect();
+    Ok(convert::deployment(&request::DeploymentRequest {
+        deployment: &deployment,
+        manifest: request::Named::new(&wit.document_name, &tree(&wit.document)),
+        variables: &variables,
+    }))
 }

@@ -1,6 +1,6 @@
 //! `wit/bpm`.
 
-use crate::types::Deployment;
+use crate::types::{Deployment, Named};
 use boson_document::Tree;
 use serde::{Deserialize, Serialize};
 
@@ -73,6 +73,17 @@ pub struct GroupRequest {
     pub jobs: Vec<JobFiles>,
     /// Name of the Secret that holds `group`.
     pub resolved_secret: String,
+}
+
+/// Request of bpm.convert-deployment.
+#[derive(Clone, Copy, Debug)]
+pub struct DeploymentRequest<'a> {
+    /// The deployment and its target.
+    pub deployment: &'a Deployment,
+    /// The manifest, variables replaced.
+    pub manifest: Named<'a>,
+    /// The variables that it defines.
+    pub variables: &'a [Variable],
 }
 
 /// A variable that the deployment defines. Each needs one object.

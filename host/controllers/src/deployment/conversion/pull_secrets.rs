@@ -7,6 +7,7 @@ use crate::deployment::error::DeployError;
 use crate::deployment::inputs;
 use crate::deployment::observe;
 use crate::deployment::reconcile::Reconcile;
+use boson_pipeline::stage::DeploymentRequest;
 
 /// Applies the pull Secrets early: pods of the conversion need them before the objects of the deployment exist.
 pub async fn apply(run: &Reconcile<'_>, work: &Work) -> Result<(), DeployError> {
@@ -15,7 +16,13 @@ pub async fn apply(run: &Reconcile<'_>, work: &Work) -> Result<(), DeployError> 
         return Ok(());
     }
     let (stages, deployment) = (work.stages.clone(), run.deployment.clone());
-    let made = manifest.blocking(move |manifest| stages.convert_deployment(&deployment, manifest.named(), &[]));
+    let made = manifest.blocking(move |manifest| {
+        stages.convert_deployment(DeploymentRequest {
+            deployment: &deployment,
+            manifest: manifest.named(),
+            variables: &[],
+        })
+    });
     let (objects, _) = made.await?.map_err(|error| manifest.stage_error(error))?;
     let wanted = owned::of_kind(run, &*work.stages, objects, "Secret", manifest)?;
     let mut live = observe::of_kind(run, "v1", "Secret").await?;

@@ -10,7 +10,7 @@ use boson_api::deployment::ConversionMode;
 use boson_document::Tree;
 use boson_pipeline::convert::GatherInputs;
 use boson_pipeline::scrub::Secrets;
-use boson_pipeline::stage::{External, Named, SharedStages, Variable};
+use boson_pipeline::stage::{DeploymentRequest, External, Named, SharedStages, Variable};
 use boson_pipeline::variables::{self, Table};
 use boson_pipeline::{Diagnostic, StageError, convert};
 use serde_json::Value;
@@ -48,8 +48,11 @@ pub async fn request_values(
     let (deployment, given, own) = (run.deployment.clone(), given.clone(), stages.clone());
     let checked = manifest.blocking(move |manifest| {
         let (wanted, warnings) = variables::wanted(&*own, manifest.named(), &given)?;
-        let named = Named::new(&manifest.name, &wanted.document);
-        let converted = own.convert_deployment(&deployment, named, &wanted.variables);
+        let converted = own.convert_deployment(DeploymentRequest {
+            deployment: &deployment,
+            manifest: Named::new(&manifest.name, &wanted.document),
+            variables: &wanted.variables,
+        });
         Ok((wanted, warnings, converted))
     });
     let checked: Result<_, StageError> = checked.await?;
