@@ -1,12 +1,12 @@
 //! What each function of WASI 0.2 and 0.3 answers to a component: the same as preview 1 answers to a module.
 
 use crate::console;
-use crate::wasi::{FILL, NOW, RESOLUTION};
+use crate::wasi::{CLOCK_NANOSECONDS, CLOCK_RESOLUTION_NANOSECONDS, RANDOM_BYTE};
 
 /// Bytes that a stream accepts at once.
-const ROOM: i64 = 1 << 20;
+const STREAM_ROOM_BYTES: i64 = 1 << 20;
 /// Eight of the fixed bytes.
-const FILLED: i64 = 0x2a2a_2a2a_2a2a_2a2a;
+const RANDOM_NUMBER: i64 = 0x2a2a_2a2a_2a2a_2a2a;
 const NANOSECONDS_PER_SECOND: i64 = 1_000_000_000;
 
 /// What a function does.
@@ -71,16 +71,16 @@ fn of_cli(interface: &str) -> Answer {
 
 fn of_clocks(interface: &str, function: &str) -> Answer {
     match (interface, function) {
-        ("monotonic-clock", "now") => Answer::Number(NOW),
+        ("monotonic-clock", "now") => Answer::Number(CLOCK_NANOSECONDS),
         ("wall-clock" | "system-clock", "now") => Answer::Time {
-            seconds: NOW / NANOSECONDS_PER_SECOND,
+            seconds: CLOCK_NANOSECONDS / NANOSECONDS_PER_SECOND,
             nanoseconds: 0,
         },
         ("wall-clock", "resolution") => Answer::Time {
             seconds: 0,
             nanoseconds: 1,
         },
-        (_, "resolution" | "get-resolution") => Answer::Number(RESOLUTION),
+        (_, "resolution" | "get-resolution") => Answer::Number(CLOCK_RESOLUTION_NANOSECONDS),
         // Sleeping takes no time.
         (_, "subscribe-instant" | "subscribe-duration") => Answer::Resource,
         _ => Answer::Trap,
@@ -94,7 +94,7 @@ fn of_io(function: &str) -> Answer {
         "[method]pollable.block" | "[method]output-stream.flush" | "[method]output-stream.blocking-flush" => {
             Answer::Empty
         }
-        "[method]output-stream.check-write" => Answer::Room(ROOM),
+        "[method]output-stream.check-write" => Answer::Room(STREAM_ROOM_BYTES),
         "[method]output-stream.write" | "[method]output-stream.blocking-write-and-flush" => Answer::Print,
         "[method]output-stream.subscribe" => Answer::Resource,
         _ => Answer::Trap,
@@ -104,9 +104,9 @@ fn of_io(function: &str) -> Answer {
 fn of_random(function: &str) -> Answer {
     match function {
         // For hash maps only: Rust takes it when the first one is made, also after the start.
-        "insecure-seed" | "get-insecure-seed" => Answer::Seed(FILLED),
-        "get-random-bytes" | "get-insecure-random-bytes" => Answer::RandomBytes(FILL),
-        "get-random-u64" | "get-insecure-random-u64" => Answer::RandomNumber(FILLED),
+        "insecure-seed" | "get-insecure-seed" => Answer::Seed(RANDOM_NUMBER),
+        "get-random-bytes" | "get-insecure-random-bytes" => Answer::RandomBytes(RANDOM_BYTE),
+        "get-random-u64" | "get-insecure-random-u64" => Answer::RandomNumber(RANDOM_NUMBER),
         _ => Answer::Trap,
     }
 }
@@ -121,7 +121,7 @@ mod tests {
             let answer = |interface: &str, function: &str| answer(&format!("{interface}@{version}"), function);
             assert_eq!(answer("wasi:cli/environment", "get-environment"), Answer::Empty);
             assert_eq!(answer("wasi:filesystem/preopens", "get-directories"), Answer::Empty);
-            assert_eq!(answer("wasi:clocks/monotonic-clock", "now"), Answer::Number(NOW));
+            assert_eq!(answer("wasi:clocks/monotonic-clock", "now"), Answer::Number(CLOCK_NANOSECONDS));
             for (interface, function) in [
                 ("wasi:cli/exit", "exit"),
                 ("wasi:filesystem/types", "[method]descriptor.open-at"),

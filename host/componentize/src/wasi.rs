@@ -11,23 +11,23 @@ pub(crate) const MODULE: &str = "wasi_snapshot_preview1";
 /// The function that writes output.
 pub(crate) const WRITE: &str = "fd_write";
 
-const SUCCESS: i32 = 0;
+const ERRNO_SUCCESS: i32 = 0;
 /// `EBADF`: there is no such descriptor.
-const NO_DESCRIPTOR: i32 = 8;
+const ERRNO_BADF: i32 = 8;
 /// `ENOSYS`: there is no such function.
-const NO_FUNCTION: i32 = 52;
+const ERRNO_NOSYS: i32 = 52;
 /// 2000-01-01T00:00:00Z, in nanoseconds.
-pub(crate) const NOW: i64 = 946_684_800_000_000_000;
+pub(crate) const CLOCK_NANOSECONDS: i64 = 946_684_800_000_000_000;
 /// In nanoseconds.
-pub(crate) const RESOLUTION: i64 = 1;
+pub(crate) const CLOCK_RESOLUTION_NANOSECONDS: i64 = 1;
 /// `filetype` of a terminal, so that no runtime expects a file behind its standard streams.
-const CHARACTER_DEVICE: i64 = 2;
+const CHARACTER_DEVICE_FILETYPE: i64 = 2;
 /// `fd_read` and `fd_write`. With the right to seek, it would not be a terminal for libc.
-const RIGHTS: i64 = 1 << 1 | 1 << 6;
+const STREAM_RIGHTS: i64 = 1 << 1 | 1 << 6;
 /// What `random_get` fills buffers with.
-pub(crate) const FILL: i32 = 0x2a;
+pub(crate) const RANDOM_BYTE: i32 = 0x2a;
 /// Size of an `iovec`: address and length.
-const VECTOR: i32 = 8;
+const IOVEC_BYTES: i32 = 8;
 
 /// What the answers share.
 pub(crate) struct State {
@@ -72,20 +72,20 @@ pub(crate) fn answer(name: &str, params: &[ValType], results: &[ValType]) -> Res
     let (expected, answer): (&[ValType], Answer) = match name {
         // Not of WASI but of its adapter: Go stops the clock while it allocates. Ours never moves.
         "adapter_monotonic_clock_set_paused" => (&[I32], Answer::Nothing),
-        "args_get" | "environ_get" => (&[I32, I32], Answer::Errno(SUCCESS)),
+        "args_get" | "environ_get" => (&[I32, I32], Answer::Errno(ERRNO_SUCCESS)),
         "args_sizes_get" | "environ_sizes_get" => (&[I32, I32], Answer::NoStrings),
-        "clock_res_get" => (&[I32, I32], Answer::Time(RESOLUTION)),
-        "clock_time_get" => (&[I32, I64, I32], Answer::Time(NOW)),
+        "clock_res_get" => (&[I32, I32], Answer::Time(CLOCK_RESOLUTION_NANOSECONDS)),
+        "clock_time_get" => (&[I32, I64, I32], Answer::Time(CLOCK_NANOSECONDS)),
         "fd_fdstat_get" => (&[I32, I32], Answer::Status),
         WRITE => (&[I32, I32, I32, I32], Answer::Write),
         "poll_oneoff" => (&[I32, I32, I32, I32], Answer::Poll),
         "proc_exit" => (&[I32], Answer::Exit),
-        "proc_raise" => (&[I32], Answer::Errno(NO_FUNCTION)),
+        "proc_raise" => (&[I32], Answer::Errno(ERRNO_NOSYS)),
         "random_get" => (&[I32, I32], Answer::Fill),
-        "sched_yield" => (&[], Answer::Errno(SUCCESS)),
+        "sched_yield" => (&[], Answer::Errno(ERRNO_SUCCESS)),
         // They use none of their arguments.
         _ if ["fd_", "path_", "sock_"].iter().any(|prefix| name.starts_with(prefix)) => {
-            (params, Answer::Errno(NO_DESCRIPTOR))
+            (params, Answer::Errno(ERRNO_BADF))
         }
         _ => {
             return Err(Error::Import {
@@ -116,11 +116,11 @@ impl Answer {
             (Self::NoStrings, [count, size]) => {
                 store_i32(body, state, *count, 0, 0);
                 store_i32(body, state, *size, 0, 0);
-                body.i32_const(SUCCESS);
+                body.i32_const(ERRNO_SUCCESS);
             }
             (Self::Time(time), [.., result]) => {
                 store_i64(body, state, *result, 0, time);
-                body.i32_const(SUCCESS);
+                body.i32_const(ERRNO_SUCCESS);
             }
             (Self::Fill, [buffer, length]) => fill(body, state, *buffer, *length),
             (Self::Write, [descriptor, vectors, count, result]) => {
@@ -132,12 +132,12 @@ impl Answer {
                 sum(body, state, scratch, *vectors, *count);
                 body.local_get(*result).local_get(scratch.total);
                 body.store(state.memory, StoreKind::I32 { atomic: false }, at(4, 0));
-                body.i32_const(SUCCESS);
+                body.i32_const(ERRNO_SUCCESS);
             }
             (Self::Poll, [subscriptions, events, _, count]) => {
                 poll(body, state, *subscriptions, *events);
                 store_i32(body, state, *count, 0, 1);
-                body.i32_const(SUCCESS);
+                body.i32_const(ERRNO_SUCCESS);
             }
             (Self::Status, [descriptor, status]) => write_status(body, state, *descriptor, *status),
             (Self::Nothing, _) => {}
@@ -153,7 +153,7 @@ impl Answer {
 fn refuse_unless(body: &mut InstrSeqBuilder<'_>, condition: impl FnOnce(&mut InstrSeqBuilder<'_>)) {
     condition(body);
     let refuse = |body: &mut InstrSeqBuilder<'_>| {
-        body.i32_const(NO_DESCRIPTOR).return_();
+        body.i32_const(ERRNO_BADF).return_();
     };
     body.if_else(None, |_| {}, refuse);
 }
@@ -169,7 +169,7 @@ fn poll(body: &mut InstrSeqBuilder<'_>, state: &State, subscription: LocalId, ev
     body.local_get(event).local_get(subscription);
     body.load(state.memory, LoadKind::I64 { atomic: false }, at(8, 0));
     body.store(state.memory, StoreKind::I64 { atomic: false }, at(8, 0));
-    body.local_get(event).i32_const(NO_DESCRIPTOR).i32_const(SUCCESS);
+    body.local_get(event).i32_const(ERRNO_BADF).i32_const(ERRNO_SUCCESS);
     kind(body);
     body.select(None);
     body.store(state.memory, StoreKind::I32_16 { atomic: false }, at(2, 8));
@@ -182,11 +182,11 @@ fn fill(body: &mut InstrSeqBuilder<'_>, state: &State, buffer: LocalId, length: 
     body.global_get(state.started).if_else(
         I32,
         |then| {
-            then.i32_const(NO_FUNCTION);
+            then.i32_const(ERRNO_NOSYS);
         },
         |otherwise| {
-            otherwise.local_get(buffer).i32_const(FILL).local_get(length);
-            otherwise.memory_fill(state.memory).i32_const(SUCCESS);
+            otherwise.local_get(buffer).i32_const(RANDOM_BYTE).local_get(length);
+            otherwise.memory_fill(state.memory).i32_const(ERRNO_SUCCESS);
         },
     );
 }
@@ -196,10 +196,10 @@ fn write_status(body: &mut InstrSeqBuilder<'_>, state: &State, descriptor: Local
     refuse_unless(body, |body| {
         body.local_get(descriptor).i32_const(3).binop(BinaryOp::I32LtU);
     });
-    store_i64(body, state, status, 0, CHARACTER_DEVICE);
-    store_i64(body, state, status, 8, RIGHTS);
+    store_i64(body, state, status, 0, CHARACTER_DEVICE_FILETYPE);
+    store_i64(body, state, status, 8, STREAM_RIGHTS);
     store_i64(body, state, status, 16, 0);
-    body.i32_const(SUCCESS);
+    body.i32_const(ERRNO_SUCCESS);
 }
 
 /// Adds up the lengths of `count` vectors in `scratch.total`, and prints the bytes of each.
@@ -224,7 +224,7 @@ fn sum(body: &mut InstrSeqBuilder<'_>, state: &State, scratch: &Scratch, vectors
             again.local_get(total).local_get(vectors);
             again.load(state.memory, LoadKind::I32 { atomic: false }, at(4, 4));
             again.binop(BinaryOp::I32Add).local_set(total);
-            add(again, vectors, VECTOR);
+            add(again, vectors, IOVEC_BYTES);
             add(again, index, 1);
             again.br(again_id);
         });

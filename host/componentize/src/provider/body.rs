@@ -1,13 +1,13 @@
 //! The instructions of a function of the provider.
 
-use super::memory::{Memory, RESULT, ZERO, trap_if};
+use super::memory::{Memory, RESULT_ADDRESS, ZEROS_ADDRESS, trap_if};
 use crate::answers::Answer;
 use walrus::ValType::{self, I32, I64};
 use walrus::ir::{BinaryOp, MemArg, StoreKind, UnaryOp};
 use walrus::{FunctionId, GlobalId, InstrSeqBuilder, LocalId};
 
 /// Any number but 0: all resources of a type behave in the same way.
-const REPRESENTATION: i32 = 1;
+const RESOURCE_REPRESENTATION: i32 = 1;
 
 /// What a function is made of.
 pub(super) struct Body<'m> {
@@ -33,7 +33,7 @@ impl Body<'_> {
         let (args, in_memory) = (self.args, self.in_memory);
         match (answer, self.result, self.params) {
             (Answer::Empty, None, _) => {}
-            (Answer::Empty, Some(I32), _) => number(body, ZERO),
+            (Answer::Empty, Some(I32), _) => number(body, ZEROS_ADDRESS),
             (Answer::True, Some(I32), _) if !in_memory => number(body, 1),
             (Answer::Resource, Some(I32), _) if !in_memory => self.resource(body),
             (Answer::SomeResource, ..) if in_memory => self.some_resource(body),
@@ -56,30 +56,30 @@ impl Body<'_> {
 
     fn time(&self, body: &mut InstrSeqBuilder<'_>, seconds: i64, nanoseconds: i32) {
         self.store_i64(body, 0, seconds);
-        body.i32_const(RESULT).i32_const(nanoseconds);
+        body.i32_const(RESULT_ADDRESS).i32_const(nanoseconds);
         self.store_i32(body, 8);
-        body.i32_const(RESULT);
+        body.i32_const(RESULT_ADDRESS);
     }
 
     /// Two numbers of 64 bits, or success with one.
     fn two(&self, body: &mut InstrSeqBuilder<'_>, first: i64, second: i64) {
         self.store_i64(body, 0, first);
         self.store_i64(body, 8, second);
-        body.i32_const(RESULT);
+        body.i32_const(RESULT_ADDRESS);
     }
 
     fn resource(&self, body: &mut InstrSeqBuilder<'_>) {
         let Some(new) = self.new else { return trap(body) };
-        body.i32_const(REPRESENTATION).call(new);
+        body.i32_const(RESOURCE_REPRESENTATION).call(new);
     }
 
     fn some_resource(&self, body: &mut InstrSeqBuilder<'_>) {
-        body.i32_const(RESULT).i32_const(1);
+        body.i32_const(RESULT_ADDRESS).i32_const(1);
         self.store_i32(body, 0);
-        body.i32_const(RESULT);
+        body.i32_const(RESULT_ADDRESS);
         self.resource(body);
         self.store_i32(body, 4);
-        body.i32_const(RESULT);
+        body.i32_const(RESULT_ADDRESS);
     }
 
     fn print(&self, body: &mut InstrSeqBuilder<'_>, args: &[LocalId]) {
@@ -88,7 +88,7 @@ impl Body<'_> {
         };
         body.local_get(*address).local_get(*length).call(print);
         if self.in_memory {
-            body.i32_const(ZERO);
+            body.i32_const(ZEROS_ADDRESS);
         }
     }
 
@@ -97,11 +97,11 @@ impl Body<'_> {
         let [_, count] = args else { return trap(body) };
         body.local_get(*count).unop(UnaryOp::I32Eqz);
         trap_if(body);
-        body.i32_const(RESULT).i32_const(ZERO);
+        body.i32_const(RESULT_ADDRESS).i32_const(ZEROS_ADDRESS);
         self.store_i32(body, 0);
-        body.i32_const(RESULT).i32_const(1);
+        body.i32_const(RESULT_ADDRESS).i32_const(1);
         self.store_i32(body, 4);
-        body.i32_const(RESULT);
+        body.i32_const(RESULT_ADDRESS);
     }
 
     fn random_bytes(&self, body: &mut InstrSeqBuilder<'_>, args: &[LocalId], byte: i32) {
@@ -119,12 +119,12 @@ impl Body<'_> {
         body.call(self.memory.allocate).local_tee(self.list).i32_const(byte);
         size(body);
         body.memory_fill(self.memory.id);
-        body.i32_const(RESULT).local_get(self.list);
+        body.i32_const(RESULT_ADDRESS).local_get(self.list);
         self.store_i32(body, 0);
-        body.i32_const(RESULT);
+        body.i32_const(RESULT_ADDRESS);
         size(body);
         self.store_i32(body, 4);
-        body.i32_const(RESULT);
+        body.i32_const(RESULT_ADDRESS);
     }
 
     fn trap_after_start(&self, body: &mut InstrSeqBuilder<'_>) {
@@ -142,7 +142,7 @@ impl Body<'_> {
 
     fn store_i64(&self, body: &mut InstrSeqBuilder<'_>, offset: u64, number: i64) {
         let place = MemArg { align: 8, offset };
-        body.i32_const(RESULT).i64_const(number);
+        body.i32_const(RESULT_ADDRESS).i64_const(number);
         body.store(self.memory.id, StoreKind::I64 { atomic: false }, place);
     }
 }

@@ -6,13 +6,13 @@ use walrus::ir::{BinaryOp, UnaryOp, Value};
 use walrus::{ConstExpr, FunctionBuilder, FunctionId, GlobalId, InstrSeqBuilder, LocalId, MemoryId, Module};
 
 /// These bytes are always zero: an empty list, none, or success.
-pub(super) const ZERO: i32 = 0;
+pub(super) const ZEROS_ADDRESS: i32 = 0;
 /// Where results are written that are not one number.
-pub(super) const RESULT: i32 = 64;
-const HEAP: i32 = 1024;
+pub(super) const RESULT_ADDRESS: i32 = 64;
+const HEAP_ADDRESS: i32 = 1024;
 /// Bytes of lists of one call, well above what a stream accepts.
-const MAX_BYTES: i64 = 64 << 20;
-const PAGE_BITS: i64 = 16;
+const MAX_LIST_BYTES: i64 = 64 << 20;
+const PAGE_SIZE_BITS: i64 = 16;
 
 /// Memory, and its allocator.
 pub(super) struct Memory {
@@ -26,7 +26,7 @@ pub(super) struct Memory {
 impl Memory {
     pub(super) fn add(module: &mut Module) -> Self {
         let id = module.memories.add_local(false, false, 1, None, None);
-        let first = ConstExpr::Value(Value::I32(HEAP));
+        let first = ConstExpr::Value(Value::I32(HEAP_ADDRESS));
         let heap = module.globals.add_local(I32, true, false, first);
         module.exports.add("memory", id);
         let allocate = allocator(module, id, heap);
@@ -36,7 +36,7 @@ impl Memory {
 
     /// Forgets the lists of the call before.
     pub(super) fn begin(&self, body: &mut InstrSeqBuilder<'_>) {
-        body.i32_const(HEAP).global_set(self.heap);
+        body.i32_const(HEAP_ADDRESS).global_set(self.heap);
     }
 }
 
@@ -54,7 +54,7 @@ fn allocator(module: &mut Module, memory: MemoryId, heap: GlobalId) -> FunctionI
     body.binop(BinaryOp::I32Sub).binop(BinaryOp::I32And).local_set(new);
     body.local_get(new).unop(UnaryOp::I64ExtendUI32).local_get(size);
     body.unop(UnaryOp::I64ExtendUI32).binop(BinaryOp::I64Add).local_tee(end);
-    body.i64_const(MAX_BYTES).binop(BinaryOp::I64GtU);
+    body.i64_const(MAX_LIST_BYTES).binop(BinaryOp::I64GtU);
     trap_if(&mut body);
     grow(&mut body, memory, end);
     body.local_get(end).unop(UnaryOp::I32WrapI64).global_set(heap);
@@ -72,9 +72,9 @@ fn grow(body: &mut InstrSeqBuilder<'_>, memory: MemoryId, end: LocalId) {
     let pages = |body: &mut InstrSeqBuilder<'_>| {
         // Rounded up; minus those that are there.
         body.local_get(end)
-            .i64_const((1 << PAGE_BITS) - 1)
+            .i64_const((1 << PAGE_SIZE_BITS) - 1)
             .binop(BinaryOp::I64Add);
-        body.i64_const(PAGE_BITS)
+        body.i64_const(PAGE_SIZE_BITS)
             .binop(BinaryOp::I64ShrU)
             .unop(UnaryOp::I32WrapI64);
         body.memory_size(memory).binop(BinaryOp::I32Sub);

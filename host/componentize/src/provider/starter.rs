@@ -4,7 +4,7 @@
 //! Runtimes such as CPython take a seed when a function is called first. So the description, which has no input, is
 //! asked for before: what the first call prepares is the same for each call of each instance.
 
-use super::memory::{Memory, RESULT};
+use super::memory::{Memory, RESULT_ADDRESS};
 use super::{STARTED, encoded};
 use crate::{Error, embed};
 use walrus::{FunctionBuilder, FunctionId, Module, ValType};
@@ -82,7 +82,7 @@ fn module(about: Option<&str>) -> Module {
     let mut builder = FunctionBuilder::new(&mut module.types, &[], &[]);
     let mut body = builder.func_body();
     if let Some(describe) = describe {
-        body.i32_const(RESULT).call(describe);
+        body.i32_const(RESULT_ADDRESS).call(describe);
     }
     body.call(started);
     let start = builder.finish(Vec::new(), &mut module.funcs);
