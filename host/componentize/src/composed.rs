@@ -17,7 +17,7 @@ type Item = (String, ComponentExportKind, u32);
 /// The component that contains both, with the other imports and the exports of `component`.
 ///
 /// The two are beside each other, because a component may not call what it contains.
-pub(crate) fn composed(component: &[u8], provider: &Provider, exports: &[String]) -> Result<Vec<u8>, Error> {
+pub(crate) fn compose(component: &[u8], provider: &Provider, exports: &[String]) -> Result<Vec<u8>, Error> {
     let mut outer = ComponentBuilder::default();
     let console = provider.prints.then(|| import_console(&mut outer));
     let inner = outer.component_raw(None, &provider.component);

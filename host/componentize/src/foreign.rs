@@ -1,6 +1,6 @@
 //! Components that other tools have made.
 
-use crate::composed::{composed, exports};
+use crate::composed::{compose, exports};
 use crate::{Error, provider};
 use wasmparser::{CanonicalFunction, CanonicalOption, Parser, Payload};
 
@@ -12,14 +12,14 @@ use wasmparser::{CanonicalFunction, CanonicalOption, Parser, Payload};
 /// [`Error::Async`]: it uses functions that are async. Or its world cannot be read.
 pub fn without_wasi(component: &[u8]) -> Result<Option<Vec<u8>>, Error> {
     // The crates that read worlds panic for some that no compiler makes.
-    let answered = std::panic::catch_unwind(|| answered(component)).unwrap_or(Err(Error::Unexpected));
+    let answered = std::panic::catch_unwind(|| answer_wasi(component)).unwrap_or(Err(Error::Unexpected));
     answered.map_err(|error| match error {
         Error::Async => error,
         other => Error::Wasi(other.to_string()),
     })
 }
 
-fn answered(component: &[u8]) -> Result<Option<Vec<u8>>, Error> {
+fn answer_wasi(component: &[u8]) -> Result<Option<Vec<u8>>, Error> {
     // Whoever compiles the component says why it is not valid.
     let Ok(uses) = Uses::of(component) else {
         return Ok(None);
@@ -33,7 +33,7 @@ fn answered(component: &[u8]) -> Result<Option<Vec<u8>>, Error> {
     let (resolve, world) = provider::world(component)?;
     let exports = exports(&resolve, world);
     let provider = provider::provider(resolve, world)?;
-    composed(component, &provider, &exports).map(Some)
+    compose(component, &provider, &exports).map(Some)
 }
 
 /// What a component uses.

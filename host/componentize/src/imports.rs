@@ -19,7 +19,7 @@ pub(crate) fn seal(module: &mut Module, declared: &Declared) -> Result<bool, Err
             }
             ImportKind::Function(id) if import.module == wasi::MODULE => of_wasi.push((import.name.clone(), id)),
             ImportKind::Function(_) if declared.is_below(&import.module) => {}
-            _ => return Err(unknown(import)),
+            _ => return Err(import_error(import)),
         }
     }
     if of_wasi.is_empty() {
@@ -48,7 +48,7 @@ fn check_print(module: &Module, function: FunctionId) -> Result<(), Error> {
     }
 }
 
-fn unknown(import: &Import) -> Error {
+fn import_error(import: &Import) -> Error {
     Error::Import {
         interface: import.module.clone(),
         name: import.name.clone(),

@@ -63,10 +63,10 @@ pub fn is_core_module(bytes: &[u8]) -> bool {
 /// It is not a core module, has no world or not the exports of its world, or imports what no plugin has.
 pub fn component(core: &[u8]) -> Result<Vec<u8>, Error> {
     // The crates that read worlds and modules expect those of compilers, and panic for some others.
-    std::panic::catch_unwind(|| made(core)).unwrap_or(Err(Error::Unexpected))
+    std::panic::catch_unwind(|| make_component(core)).unwrap_or(Err(Error::Unexpected))
 }
 
-fn made(core: &[u8]) -> Result<Vec<u8>, Error> {
+fn make_component(core: &[u8]) -> Result<Vec<u8>, Error> {
     if !is_core_module(core) {
         return Err(Error::NotCore);
     }
@@ -82,7 +82,7 @@ fn made(core: &[u8]) -> Result<Vec<u8>, Error> {
     if prints {
         embed(&mut sealed, &console::WORLD)?;
     }
-    provider::encoded(&sealed)
+    provider::encode(&sealed)
 }
 
 /// Adds the world of the last of these packages to that of a module.

@@ -46,10 +46,10 @@ pub(crate) fn provider(mut resolve: Resolve, world: WorldId) -> Result<Provider,
     let given = resolve.clone();
     let mut exports = resolve.worlds[world].imports.clone();
     exports.retain(|key, _| provides(&resolve.name_world_key(key)));
-    let turned = &mut resolve.worlds[world];
-    turned.imports.clear();
-    turned.exports = exports;
-    let made = module::made(&resolve, world)?;
+    let exporting = &mut resolve.worlds[world];
+    exporting.imports.clear();
+    exporting.exports = exports;
+    let made = module::build(&resolve, world)?;
     let mut wasm = made.wasm;
     embed_component_metadata(&mut wasm, &resolve, world, StringEncoding::UTF8).map_err(Error::unfit)?;
     if made.prints {
@@ -59,14 +59,14 @@ pub(crate) fn provider(mut resolve: Resolve, world: WorldId) -> Result<Provider,
         embed(&mut wasm, &[EXPORTS_STARTED])?;
     }
     Ok(Provider {
-        component: encoded(&wasm)?,
+        component: encode(&wasm)?,
         prints: made.prints,
         starter: made.starts.then(|| Starter::of(given, world)).transpose()?,
     })
 }
 
 /// The component of a module that holds its world.
-pub(crate) fn encoded(module: &[u8]) -> Result<Vec<u8>, Error> {
+pub(crate) fn encode(module: &[u8]) -> Result<Vec<u8>, Error> {
     let encoder = ComponentEncoder::default().validate(true).module(module);
     encoder.and_then(|mut encoder| encoder.encode()).map_err(Error::unfit)
 }

@@ -19,7 +19,7 @@ use wit_parser::{
 const ABI: ManglingAndAbi = ManglingAndAbi::Legacy(LiftLowerAbi::Sync);
 
 /// The module.
-pub(super) struct Made {
+pub(super) struct ProviderModule {
     pub(super) wasm: Vec<u8>,
     pub(super) prints: bool,
     pub(super) starts: bool,
@@ -45,8 +45,8 @@ struct Shared {
 }
 
 /// The module that exports what the world does.
-pub(super) fn made(resolve: &Resolve, world: WorldId) -> Result<Made, Error> {
-    let wanted = wanted(resolve, world)?;
+pub(super) fn build(resolve: &Resolve, world: WorldId) -> Result<ProviderModule, Error> {
+    let wanted = functions(resolve, world)?;
     let mut module = Module::default();
     let has = |answers: fn(&Answer) -> bool| wanted.iter().any(|wanted| answers(&wanted.answer));
     let prints = has(|answer| matches!(answer, Answer::Print));
@@ -56,7 +56,7 @@ pub(super) fn made(resolve: &Resolve, world: WorldId) -> Result<Made, Error> {
     let new = constructors(&mut module, resolve, &wanted);
     let shared = Shared {
         memory: Memory::add(&mut module),
-        started: starts.then(|| started(&mut module)),
+        started: starts.then(|| add_started_flag(&mut module)),
         print,
         new,
     };
@@ -64,10 +64,10 @@ pub(super) fn made(resolve: &Resolve, world: WorldId) -> Result<Made, Error> {
         write(&mut module, resolve, wanted, &shared);
     }
     let wasm = module.emit_wasm();
-    Ok(Made { wasm, prints, starts })
+    Ok(ProviderModule { wasm, prints, starts })
 }
 
-fn wanted(resolve: &Resolve, world: WorldId) -> Result<Vec<Wanted<'_>>, Error> {
+fn functions(resolve: &Resolve, world: WorldId) -> Result<Vec<Wanted<'_>>, Error> {
     let mut wanted = Vec::new();
     for (key, item) in &resolve.worlds[world].exports {
         let interface = resolve.name_world_key(key);
@@ -131,7 +131,7 @@ fn resource(resolve: &Resolve, result: Option<Type>) -> Option<TypeId> {
 }
 
 /// Adds the flag, and the function that sets it.
-fn started(module: &mut Module) -> GlobalId {
+fn add_started_flag(module: &mut Module) -> GlobalId {
     let started = module
         .globals
         .add_local(I32, true, false, ConstExpr::Value(Value::I32(0)));

@@ -5,7 +5,7 @@
 //! asked for before: what the first call prepares is the same for each call of each instance.
 
 use super::memory::{Memory, RESULT_ADDRESS};
-use super::{STARTED, encoded};
+use super::{STARTED, encode};
 use crate::{Error, embed};
 use walrus::{FunctionBuilder, FunctionId, Module, ValType};
 use wit_component::{StringEncoding, embed_component_metadata};
@@ -40,14 +40,14 @@ impl Starter {
                 WorldItem::Interface { id, .. } => interfaces[*id].functions.is_empty(),
                 _ => false,
             };
-            let turned = &mut resolve.worlds[world];
-            turned.exports.clear();
-            turned.imports.retain(|_, item| has_only_types(item));
-            turned.imports.insert(key, item);
+            let importing = &mut resolve.worlds[world];
+            importing.exports.clear();
+            importing.imports.retain(|_, item| has_only_types(item));
+            importing.imports.insert(key, item);
             embed_component_metadata(&mut wasm, &resolve, world, StringEncoding::UTF8).map_err(Error::unfit)?;
         }
         embed(&mut wasm, &[WORLD])?;
-        let component = encoded(&wasm)?;
+        let component = encode(&wasm)?;
         Ok(Self { component, about })
     }
 }
