@@ -6,7 +6,7 @@ use boson_commands::user_cache;
 use boson_componentize::Error;
 use boson_pipeline::Diagnostic;
 use boson_pipeline::packed::MAX_COMPONENT_BYTES;
-use boson_sandbox::{Cache, Digest, Task};
+use boson_sandbox::{Cache, ComponentDigest, Task};
 use std::fs::File;
 use std::io::Read;
 use std::path::Path;
@@ -92,11 +92,11 @@ fn made(module: &[u8]) -> Reply {
 }
 
 /// All that determines the component: the module, and this program. `None` if its file is unknown.
-fn key(module: &[u8]) -> Option<Digest> {
+fn key(module: &[u8]) -> Option<ComponentDigest> {
     let program = std::env::current_exe().and_then(std::fs::metadata).ok()?;
     let (version, size, time) = (env!("CARGO_PKG_VERSION"), program.len(), program.modified().ok()?);
-    let module = Digest::of(module);
-    Some(Digest::of(format!("{module} {version} {size} {time:?}").as_bytes()))
+    let module = ComponentDigest::of(module);
+    Some(ComponentDigest::of(format!("{module} {version} {size} {time:?}").as_bytes()))
 }
 
 fn newly_made(module: &[u8]) -> Reply {

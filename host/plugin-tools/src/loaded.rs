@@ -16,7 +16,7 @@ use boson_pipeline::stage::CheckPolicy;
 use boson_pipeline::{Diagnostic, Stage, Stages};
 use boson_plugins::NO_MEMORY;
 use boson_plugins::host::{Chosen, Content, LoadedPlugin, Package, PluginHost, ResolvedPlugins, Settings};
-use boson_sandbox::{Digest, Plugin, Plugins, Sandbox, Source};
+use boson_sandbox::{ComponentDigest, Plugin, Plugins, Sandbox, Source};
 use futures::future::BoxFuture;
 use parking_lot::Mutex;
 use std::borrow::Cow;
@@ -154,7 +154,7 @@ impl Shared {
             Content::Whole(bytes) => Cow::Borrowed(bytes.as_slice()),
         };
         let bytes: &[u8] = &unpacked;
-        let digest = Digest::of(bytes).hex();
+        let digest = ComponentDigest::of(bytes).hex();
         if let Some(wanted) = package.digest.as_ref().filter(|wanted| **wanted != digest) {
             let what =
                 format!("the component has the digest sha256:{digest}, but its description contains sha256:{wanted}");
@@ -176,7 +176,7 @@ impl Shared {
             .and_then(|known| self.passes(known, package));
         // Not used: its machine code would only take space in the cache.
         if checked.is_err() && is_new {
-            self.sandbox.forget(&Digest::of(bytes));
+            self.sandbox.forget(&ComponentDigest::of(bytes));
         }
         let known = checked?;
         let mut loaded = self.loaded.lock();

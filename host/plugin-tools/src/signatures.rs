@@ -5,7 +5,7 @@ use crate::evidence;
 use crate::refusal::{Lack, lack};
 use boson_pipeline::Diagnostic;
 use boson_plugins::codes;
-use boson_sandbox::Digest;
+use boson_sandbox::ComponentDigest;
 use boson_signatures::{Attached, IdentityRule, Refusal, Signed, Trust};
 use clap::{Args, ValueEnum};
 use std::path::PathBuf;
@@ -137,7 +137,7 @@ impl Signatures {
     /// # Errors
     /// It is not signed, or its build is not attested, and has to be.
     pub fn check(&self, component: &[u8], signed: &Signed) -> Result<Vec<Diagnostic>, Box<Diagnostic>> {
-        let digest = Digest::of(component).to_string();
+        let digest = ComponentDigest::of(component).to_string();
         let Self { trust, builders, .. } = self;
         let refusal = (self.mode != Mode::Off).then(|| signed.signer(component, trust).err());
         let unsigned = refusal.flatten().map(|refusal| unsigned(signed, &refusal));

@@ -6,11 +6,11 @@ use std::fmt;
 
 /// sha256 of a component.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
-pub struct Digest(pub(crate) [u8; 32]);
+pub struct ComponentDigest(pub(crate) [u8; 32]);
 
-// === impl Digest ===
+// === impl ComponentDigest ===
 
-impl Digest {
+impl ComponentDigest {
     /// Of these bytes.
     pub fn of(bytes: &[u8]) -> Self {
         Self(Sha256::digest(bytes).into())
@@ -34,13 +34,13 @@ impl Digest {
     }
 }
 
-impl fmt::Display for Digest {
+impl fmt::Display for ComponentDigest {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "sha256:{}", self.hex())
     }
 }
 
-impl fmt::Debug for Digest {
+impl fmt::Debug for ComponentDigest {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(self, f)
     }

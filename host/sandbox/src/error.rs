@@ -1,7 +1,7 @@
 //! Why a plugin gave no reply, classified so that each class has its own help text.
 
 use crate::codes;
-use crate::digest::Digest;
+use crate::digest::ComponentDigest;
 use boson_pipeline::Diagnostic;
 use boson_pipeline::codes::Code;
 use boson_pipeline::stage::StageError;
@@ -50,7 +50,7 @@ pub struct Error {
     /// Plugin: `ops` or a file's name.
     pub plugin: String,
     /// Its digest, if it does not ship with the host: names do not identify versions.
-    pub digest: Option<Digest>,
+    pub digest: Option<ComponentDigest>,
     /// What happened, one sentence.
     pub message: String,
     /// Function names from the innermost outwards, for a trap.

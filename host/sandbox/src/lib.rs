@@ -49,7 +49,7 @@ pub use checked_call::deployment;
 pub use codes::ALL as CODES;
 pub use console::Console;
 pub use description::{Code, Description, MAX_NAME_CHARS, is_name};
-pub use digest::Digest;
+pub use digest::ComponentDigest;
 pub use engine::Sandbox;
 pub use error::{ASYNC_MARK, Error, ErrorKind};
 pub use interfaces::{Interfaces, Requirements};

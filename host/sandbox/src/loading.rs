@@ -4,7 +4,7 @@ use crate::cache::{self, Loaded, Uncompiled};
 use crate::call_state::CallState;
 use crate::component::{self, Kind};
 use crate::console;
-use crate::digest::Digest;
+use crate::digest::ComponentDigest;
 use crate::engine::Sandbox;
 use crate::error::{CANNOT_BE_READ, Error, ErrorKind};
 use crate::plugin::{Plugin, Source};
@@ -32,7 +32,7 @@ impl Sandbox {
         if newer(&code, path)
             && let Some(loaded) = cache::load(&self.engine, &code)
         {
-            let digest = digest_beside(path).map_or_else(|| read(path).map(|bytes| Digest::of(&bytes)), Ok)?;
+            let digest = digest_beside(path).map_or_else(|| read(path).map(|bytes| ComponentDigest::of(&bytes)), Ok)?;
             return self.prepare(stage.name().to_string(), loaded, digest, source);
         }
         self.load(stage.name(), &read(path)?, source)
@@ -52,7 +52,7 @@ impl Sandbox {
     /// # Errors
     /// [`ErrorKind::Refused`], with the reason.
     pub fn load(&self, name: &str, bytes: &[u8], source: Source) -> Result<Plugin, Error> {
-        let digest = Digest::of(bytes);
+        let digest = ComponentDigest::of(bytes);
         let is_foreign = !matches!(source, Source::BuiltIn(_));
         self.load_as(name, bytes, digest, source).map_err(|failure| Error {
             digest: is_foreign.then_some(digest),
@@ -60,7 +60,7 @@ impl Sandbox {
         })
     }
 
-    fn load_as(&self, name: &str, bytes: &[u8], digest: Digest, source: Source) -> Result<Plugin, Error> {
+    fn load_as(&self, name: &str, bytes: &[u8], digest: ComponentDigest, source: Source) -> Result<Plugin, Error> {
         let refused = |message: &str| Err(Error::new(ErrorKind::Refused, name, message));
         if Engine::detect_precompiled(bytes).is_some() {
             return refused("is machine code; use the WebAssembly component that it was compiled from");
@@ -93,7 +93,7 @@ impl Sandbox {
     }
 
     /// Removes the machine code of a component from the cache: it was refused, or is no longer used.
-    pub fn forget(&self, digest: &Digest) {
+    pub fn forget(&self, digest: &ComponentDigest) {
         self.cache.forget(&self.engine, digest);
     }
 
@@ -106,7 +106,7 @@ impl Sandbox {
         let name = path.display().to_string();
         let bytes = read(path)?;
         let (code_file, digest_file) = (cache::beside(&self.engine, path), path.with_extension("sha256"));
-        let digest = Digest::of(&bytes).hex();
+        let digest = ComponentDigest::of(&bytes).hex();
         if newer(&code_file, path) && std::fs::read_to_string(&digest_file).is_ok_and(|kept| kept.trim() == digest) {
             return Ok(false);
         }
@@ -119,7 +119,7 @@ impl Sandbox {
         Ok(true)
     }
 
-    fn prepare(&self, name: String, loaded: Loaded, digest: Digest, source: Source) -> Result<Plugin, Error> {
+    fn prepare(&self, name: String, loaded: Loaded, digest: ComponentDigest, source: Source) -> Result<Plugin, Error> {
         let Loaded { component, answered } = loaded;
         let kind = component::check(&self.engine, &name, &component)?;
         let pre = connected(&self.engine, kind, &component).map_err(|error| {
@@ -181,9 +181,9 @@ fn newer(code: &Path, component: &Path) -> bool {
         .is_some_and(|(code, component)| code >= component)
 }
 
-fn digest_beside(path: &Path) -> Option<Digest> {
+fn digest_beside(path: &Path) -> Option<ComponentDigest> {
     let text = std::fs::read_to_string(path.with_extension("sha256")).ok()?;
-    Digest::parse(text.trim())
+    ComponentDigest::parse(text.trim())
 }
 
 /// Code of other engine versions or older builds of the plugin.

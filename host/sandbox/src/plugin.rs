@@ -2,7 +2,7 @@
 
 use crate::call_state::CallState;
 use crate::description::Description;
-use crate::digest::Digest;
+use crate::digest::ComponentDigest;
 use crate::error::{Error, ErrorKind};
 use crate::limits::MAX_WRAPPERS;
 use boson_document::{Tree, json};
@@ -31,9 +31,9 @@ pub enum Source {
 pub struct Plugin {
     pub stage: Stage,
     /// Digest of the component.
-    pub digest: Digest,
+    pub digest: ComponentDigest,
     /// Digest of the component with the answers to WASI, if it imports WASI: what runs.
-    pub answered: Option<Digest>,
+    pub answered: Option<ComponentDigest>,
     pub source: Source,
     /// It calls the rule below it.
     pub wraps: bool,

@@ -1,7 +1,7 @@
 //! The limit on the parts of a component: enough for those of Python and for composed ones, and the same for both
 //! allocators of the engine.
 
-use boson_sandbox::Digest;
+use boson_sandbox::ComponentDigest;
 use boson_tests::Ran;
 use boson_tests::component::component;
 use std::path::Path;
@@ -128,7 +128,7 @@ fn answers(ran: &Ran) -> bool {
 
 /// Checks that both allocators give exactly the same error.
 fn both_refuse(component: &[u8], words: &str) {
-    let digest = Digest::of(component).short();
+    let digest = ComponentDigest::of(component).short();
     let error = format!("error[plugin-refused]: plugin 'plugin.wasm' {words} ({digest})\n");
     both(component, |ran| {
         ran.code == 1 && ran.stderr.contains(&error) && !ran.stderr.contains("RUST_BACKTRACE")

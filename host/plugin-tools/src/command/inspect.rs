@@ -10,7 +10,7 @@ use boson_commands::output::{self, Color, Form};
 use boson_document::{Tree, json};
 use boson_pipeline::Diagnostic;
 use boson_pipeline::report::{Sources, clean};
-use boson_sandbox::{Code, Description, Digest, Limits, Plugin, Requirements, Sandbox};
+use boson_sandbox::{Code, ComponentDigest, Description, Limits, Plugin, Requirements, Sandbox};
 use clap::Args;
 use std::path::PathBuf;
 
@@ -88,7 +88,7 @@ pub fn run(arguments: &InspectArguments, color: Color) -> Result<(), ExitError> 
 }
 
 fn check_digest(arguments: &InspectArguments, found: &Found) -> Result<(), Box<Diagnostic>> {
-    let digest = Digest::of(&found.bytes).to_string();
+    let digest = ComponentDigest::of(&found.bytes).to_string();
     let Some(expected) = arguments.expect_digest.as_ref().filter(|expected| **expected != digest) else {
         return Ok(());
     };

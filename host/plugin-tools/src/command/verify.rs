@@ -13,7 +13,7 @@ use boson_pipeline::Diagnostic;
 use boson_pipeline::report::{Sources, clean};
 use boson_plugins::codes;
 use boson_registry::Attachments;
-use boson_sandbox::Digest;
+use boson_sandbox::ComponentDigest;
 use boson_signatures::{Provenance, Refusal, Signed, Signer, Subject};
 use clap::{ArgGroup, Args};
 use std::path::{Path, PathBuf};
@@ -119,7 +119,7 @@ pub fn run(arguments: &VerifyArguments, color: Color) -> Result<(), ExitError> {
         Some(image) => image.clone(),
         None => arguments.component.display().to_string(),
     });
-    let component = Digest::of(&found.bytes).to_string();
+    let component = ComponentDigest::of(&found.bytes).to_string();
     let subject = format!("'{name}', component {component},");
     let signer = signed.signer(&found.bytes, &trust);
     let signer = signer.map_err(|refusal| fail(unsigned(&subject, &signed, &names, &refusal)))?;

@@ -6,7 +6,7 @@ use boson_pipeline::shadow::{Shadow, Shadowed};
 use boson_pipeline::stage::SharedStages;
 use boson_plugins::codes;
 use boson_plugins::host::{Chosen, ResolvedPlugins};
-use boson_sandbox::{Account, Digest, Plugins, Sandbox};
+use boson_sandbox::{Account, ComponentDigest, Plugins, Sandbox};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -137,7 +137,7 @@ fn shadowed(
         },
         uses: all.into_iter().map(|one| one.used).collect(),
         shadows,
-        digest: Digest::of(texts.as_bytes()).hex(),
+        digest: ComponentDigest::of(texts.as_bytes()).hex(),
         warnings,
     }
 }

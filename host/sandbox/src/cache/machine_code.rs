@@ -1,6 +1,6 @@
 //! Loads machine code, and finds it beside the components of an installation.
 
-use crate::digest::Digest;
+use crate::digest::ComponentDigest;
 use crate::error::{Error, ErrorKind};
 use crate::sealed;
 use std::fs::{self, File};
@@ -20,22 +20,22 @@ const DIGEST_BYTES: usize = 32;
 pub(crate) struct Loaded {
     pub component: Component,
     /// Digest of the component that it was compiled from, if that is the given one with answers to WASI.
-    pub answered: Option<Digest>,
+    pub answered: Option<ComponentDigest>,
 }
 
 /// Notes in machine code that it was compiled from this component, not from the given one.
 pub fn note_answered(code: &mut Vec<u8>, component: &[u8]) {
     code.extend_from_slice(ANSWERED);
-    code.extend_from_slice(&Digest::of(component).0);
+    code.extend_from_slice(&ComponentDigest::of(component).0);
 }
 
 /// What [`note_answered`] has noted at the end of the file.
-fn answered(file: &File) -> Option<Digest> {
+fn answered(file: &File) -> Option<ComponentDigest> {
     let mut end = [0; ANSWERED.len() + DIGEST_BYTES];
     let begin = file.metadata().ok()?.len().checked_sub(end.len() as u64)?;
     file.read_exact_at(&mut end, begin).ok()?;
     let digest = end.strip_prefix(ANSWERED)?;
-    digest.try_into().ok().map(Digest)
+    digest.try_into().ok().map(ComponentDigest)
 }
 
 /// Compiles a component to machine code.
@@ -149,7 +149,7 @@ mod tests {
         assert_eq!(answered(&file(&code)), None);
         note_answered(&mut code, b"component");
         assert!(code.starts_with(b"code"));
-        assert_eq!(answered(&file(&code)), Some(Digest::of(b"component")));
+        assert_eq!(answered(&file(&code)), Some(ComponentDigest::of(b"component")));
         assert_eq!(answered(&file(&code[..code.len() - 1])), None);
     }
 }

@@ -13,7 +13,7 @@ pub use compiler::{MAX_MACHINE_CODE_BYTES, Task};
 pub use machine_code::note_answered;
 pub(crate) use machine_code::{Loaded, beside, compile, load, write_whole};
 
-use crate::digest::Digest;
+use crate::digest::ComponentDigest;
 use crate::error::{Error, ErrorKind};
 use crate::limits::{self, Limits};
 use boson_budget::{Budget, Class};
@@ -47,7 +47,7 @@ pub struct Cache {
 pub(crate) struct Uncompiled<'a> {
     /// Name for messages.
     pub name: &'a str,
-    pub digest: Digest,
+    pub digest: ComponentDigest,
     pub bytes: &'a [u8],
 }
 
@@ -105,7 +105,7 @@ impl Cache {
     }
 
     /// The component's machine code, if it is cached.
-    pub(crate) fn cached(&self, engine: &Engine, digest: &Digest) -> Option<Loaded> {
+    pub(crate) fn cached(&self, engine: &Engine, digest: &ComponentDigest) -> Option<Loaded> {
         let file = self.store.as_ref()?.get(&self.file_name(engine, digest))?;
         let loaded = machine_code::map(engine, &file);
         loaded
@@ -165,7 +165,7 @@ impl Cache {
     }
 
     /// A component that was kept under this key.
-    pub fn component(&self, key: &Digest) -> Option<Vec<u8>> {
+    pub fn component(&self, key: &ComponentDigest) -> Option<Vec<u8>> {
         let mut component = Vec::new();
         let mut file = self.store.as_ref()?.get(&component_name(key))?;
         file.read_to_end(&mut component).ok()?;
@@ -173,7 +173,7 @@ impl Cache {
     }
 
     /// Keeps a component that was made of something else. `key`: of all that determines its bytes.
-    pub fn keep_component(&self, key: &Digest, component: &[u8]) {
+    pub fn keep_component(&self, key: &ComponentDigest, component: &[u8]) {
         let Some(store) = &self.store else { return };
         let kept = store.draft().and_then(|draft| {
             draft.file().write_all(component)?;
@@ -185,13 +185,13 @@ impl Cache {
     }
 
     /// Removes the cached code of a component.
-    pub(crate) fn forget(&self, engine: &Engine, digest: &Digest) {
+    pub(crate) fn forget(&self, engine: &Engine, digest: &ComponentDigest) {
         if let Some(store) = &self.store {
             store.remove(&self.file_name(engine, digest));
         }
     }
 
-    fn file_name(&self, engine: &Engine, digest: &Digest) -> String {
+    fn file_name(&self, engine: &Engine, digest: &ComponentDigest) -> String {
         let version = machine_code::compiler_hash(engine, self.answers);
         format!("{}-{version:016x}.cwasm", digest.hex())
     }
@@ -209,7 +209,7 @@ fn unfit(limits: &Limits, name: &str, error: &wasmtime::Error) -> Error {
     Error::new(ErrorKind::Refused, name, message)
 }
 
-fn component_name(key: &Digest) -> String {
+fn component_name(key: &ComponentDigest) -> String {
     format!("{}.wasm", key.hex())
 }
 
@@ -219,7 +219,7 @@ mod tests {
 
     #[test]
     fn machine_code_with_other_answers_has_another_name() {
-        let (engine, digest) = (Engine::default(), Digest::of(b"component"));
+        let (engine, digest) = (Engine::default(), ComponentDigest::of(b"component"));
         let name = |answers| Cache::none().with_answers(answers).file_name(&engine, &digest);
         assert_eq!(name("1"), name("1"));
         assert_ne!(name("1"), name("2"));
