@@ -5,6 +5,8 @@ use oci_spec::image::{Descriptor, Digest, DigestAlgorithm};
 use sha2::{Digest as _, Sha256};
 use std::io::{self, Read, Write};
 
+const SHORT_DIGEST_CHARS: usize = "sha256:".len() + 12;
+
 /// A reader or writer that digests and counts what passes through it.
 #[derive(Debug)]
 pub struct Digesting<T> {
@@ -65,6 +67,16 @@ pub fn digest(bytes: &[u8]) -> Digest {
 pub fn parse_digest(text: &str) -> Option<Digest> {
     let digest = Digest::try_from(text).ok()?;
     (*digest.algorithm() == DigestAlgorithm::Sha256).then_some(digest)
+}
+
+/// A digest of sha256 from its 64 hexadecimal digits.
+pub fn parse_hex_digest(digits: &str) -> Option<Digest> {
+    parse_digest(&format!("sha256:{digits}"))
+}
+
+/// The beginning of a digest, for messages: its algorithm and twelve digits.
+pub fn short_digest(digest: &str) -> &str {
+    digest.get(..SHORT_DIGEST_CHARS).unwrap_or(digest)
 }
 
 /// Whether its content can be checked. Digests of other algorithms are refused.

@@ -2,6 +2,7 @@
 
 use crate::signatures::{Mode, Signatures};
 use boson_cluster::pull_secret::PullSecret;
+use boson_oci::{Digest, parse_digest};
 use boson_pipeline::Diagnostic;
 use boson_plugins::host::{ComponentImage, Components, StoredComponent};
 use boson_registry::{Credentials, Owned, Registry, docker_config};
@@ -23,11 +24,11 @@ impl RegistryComponents {
         Self { registry, signatures }
     }
 
-    async fn pulled(&self, image: &ComponentImage) -> Result<String, Diagnostic> {
+    async fn pull_signed(&self, image: &ComponentImage) -> Result<Digest, Diagnostic> {
         let credentials = credentials(&image.pull, &image.image);
         let pulled = self.registry.pull_component(owned(image), credentials.as_ref()).await?;
         let mode = self.signatures.mode();
-        if mode != Mode::Off && !self.is_enough(image, pulled.as_ref()).await? {
+        if mode != Mode::Off && !self.is_enough(image, &pulled).await? {
             let found = self.registry.pull_attached(owned(image), credentials.as_ref()).await;
             match (found, mode) {
                 (Err(error), Mode::Enforce) => return Err(error),
@@ -35,27 +36,27 @@ impl RegistryComponents {
                 (Ok(_), _) => {}
             }
         }
-        Ok(pulled.digest().to_owned())
+        Ok(pulled)
     }
 
     /// The digest of a component on the disk. If it must be signed or attested and what is there is not enough, it does
     /// not count: the registry is asked for more.
-    async fn found(&self, image: &ComponentImage) -> Result<Option<String>, Diagnostic> {
+    async fn find(&self, image: &ComponentImage) -> Result<Option<Digest>, Diagnostic> {
         let Some(digest) = self.registry.component_digest(owned(image)).await? else {
             return Ok(None);
         };
-        let must_ask = self.signatures.mode() == Mode::Enforce && !self.is_enough(image, digest.as_ref()).await?;
-        Ok((!must_ask).then(|| digest.digest().to_owned()))
+        let must_ask = self.signatures.mode() == Mode::Enforce && !self.is_enough(image, &digest).await?;
+        Ok((!must_ask).then_some(digest))
     }
 
     /// Whether the signatures and attestations on the disk are enough.
-    async fn is_enough(&self, image: &ComponentImage, component: &str) -> Result<bool, Diagnostic> {
+    async fn is_enough(&self, image: &ComponentImage, component: &Digest) -> Result<bool, Diagnostic> {
         let attached = self.registry.attached(owned(image)).await?;
-        let digest = image.image.split_once('@').map_or("", |(_, digest)| digest);
+        let digest = image.image.split_once('@').and_then(|(_, digest)| parse_digest(digest));
         Ok(self.signatures.are_satisfied_by(attached, digest, component))
     }
 
-    async fn stored(&self, image: &ComponentImage) -> Result<Option<StoredComponent>, Diagnostic> {
+    async fn read_stored(&self, image: &ComponentImage) -> Result<Option<StoredComponent>, Diagnostic> {
         let Some(bytes) = self.registry.component(owned(image)).await? else {
             return Ok(None);
         };
@@ -68,24 +69,23 @@ impl RegistryComponents {
 }
 
 impl Components for RegistryComponents {
-    fn pin<'a>(&'a self, image: &'a ComponentImage) -> BoxFuture<'a, Result<String, Diagnostic>> {
+    fn pin<'a>(&'a self, image: &'a ComponentImage) -> BoxFuture<'a, Result<Digest, Diagnostic>> {
         Box::pin(async {
             let credentials = credentials(&image.pull, &image.image);
-            let digest = self.registry.pin(&image.image, credentials.as_ref()).await?;
-            Ok(digest.to_string())
+            self.registry.pin(&image.image, credentials.as_ref()).await
         })
     }
 
-    fn pull<'a>(&'a self, image: &'a ComponentImage) -> BoxFuture<'a, Result<String, Diagnostic>> {
-        Box::pin(self.pulled(image))
+    fn pull<'a>(&'a self, image: &'a ComponentImage) -> BoxFuture<'a, Result<Digest, Diagnostic>> {
+        Box::pin(self.pull_signed(image))
     }
 
-    fn present<'a>(&'a self, image: &'a ComponentImage) -> BoxFuture<'a, Result<Option<String>, Diagnostic>> {
-        Box::pin(self.found(image))
+    fn present<'a>(&'a self, image: &'a ComponentImage) -> BoxFuture<'a, Result<Option<Digest>, Diagnostic>> {
+        Box::pin(self.find(image))
     }
 
     fn read<'a>(&'a self, image: &'a ComponentImage) -> BoxFuture<'a, Result<Option<StoredComponent>, Diagnostic>> {
-        Box::pin(self.stored(image))
+        Box::pin(self.read_stored(image))
     }
 }
 

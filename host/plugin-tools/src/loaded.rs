@@ -12,6 +12,7 @@ use crate::unpack;
 use boson_api::PluginUse;
 use boson_budget::{Class, Share};
 use boson_cluster::metrics::{Metrics, Version};
+use boson_oci::Digest;
 use boson_pipeline::stage::CheckPolicy;
 use boson_pipeline::{Diagnostic, Stage, Stages};
 use boson_plugins::NO_MEMORY;
@@ -20,7 +21,7 @@ use boson_sandbox::{ComponentDigest, Plugin, Plugins, Sandbox, Source};
 use futures::future::BoxFuture;
 use parking_lot::Mutex;
 use std::borrow::Cow;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use verdicts::Verdicts;
 
@@ -38,8 +39,8 @@ struct Shared {
     /// Built-in plugins in the order of the stages.
     built_in: Vec<Known>,
     signatures: Arc<Signatures>,
-    /// Loaded plugins by digest, 64 hexadecimal digits.
-    loaded: Mutex<BTreeMap<String, Known>>,
+    /// Loaded plugins by digest.
+    loaded: Mutex<HashMap<Digest, Known>>,
 }
 
 /// A plugin with its description.
@@ -120,7 +121,7 @@ impl PluginHost for Loaded {
         })
     }
 
-    fn keep(&self, digests: &BTreeSet<String>) {
+    fn keep(&self, digests: &HashSet<Digest>) {
         let mut loaded = self.shared.loaded.lock();
         loaded.retain(|digest, known| {
             let kept = digests.contains(digest);
@@ -131,7 +132,7 @@ impl PluginHost for Loaded {
         });
         let is_built_in = |digest: &str| self.shared.built_in.iter().any(|one| one.used.digest == digest);
         let metrics = &self.shared.metrics.plugins;
-        metrics.retain(|digest| is_built_in(digest) || loaded.contains_key(digest));
+        metrics.retain(|digest| is_built_in(digest) || loaded.keys().any(|one| one.digest() == digest));
     }
 
     fn with(
@@ -154,10 +155,9 @@ impl Shared {
             Content::Whole(bytes) => Cow::Borrowed(bytes.as_slice()),
         };
         let bytes: &[u8] = &unpacked;
-        let digest = ComponentDigest::of(bytes).hex();
+        let digest = boson_oci::digest(bytes);
         if let Some(wanted) = package.digest.as_ref().filter(|wanted| **wanted != digest) {
-            let what =
-                format!("the component has the digest sha256:{digest}, but its description contains sha256:{wanted}");
+            let what = format!("the component has the digest {digest}, but its description contains {wanted}");
             return Err(vec![Diagnostic::error(codes::PLUGIN_DIGEST, what)]);
         }
         // Before anything else is done with it.

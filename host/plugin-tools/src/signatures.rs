@@ -3,9 +3,9 @@
 
 use crate::evidence;
 use crate::refusal::{Lack, lack};
+use boson_oci::Digest;
 use boson_pipeline::Diagnostic;
 use boson_plugins::codes;
-use boson_sandbox::ComponentDigest;
 use boson_signatures::{Attached, IdentityRule, Refusal, Signed, Trust};
 use clap::{Args, ValueEnum};
 use std::path::PathBuf;
@@ -137,7 +137,7 @@ impl Signatures {
     /// # Errors
     /// It is not signed, or its build is not attested, and has to be.
     pub fn check(&self, component: &[u8], signed: &Signed) -> Result<Vec<Diagnostic>, Box<Diagnostic>> {
-        let digest = ComponentDigest::of(component).to_string();
+        let digest = boson_oci::digest(component);
         let Self { trust, builders, .. } = self;
         let refusal = (self.mode != Mode::Off).then(|| signed.signer(component, trust).err());
         let unsigned = refusal.flatten().map(|refusal| unsigned(signed, &refusal));
@@ -157,9 +157,9 @@ impl Signatures {
     }
 
     /// Whether nothing but what is attached to an image is needed: its registry need not be asked again.
-    pub fn are_satisfied_by(&self, attached: Attached, image: &str, component: &str) -> bool {
+    pub fn are_satisfied_by(&self, attached: Attached, image: Option<Digest>, component: &Digest) -> bool {
         let signed = Signed {
-            image: Some(image.to_string()),
+            image,
             attached,
             ..Signed::default()
         };

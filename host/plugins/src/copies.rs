@@ -7,6 +7,7 @@ use super::selection::Pick;
 use boson_cluster::objects;
 use boson_document::json;
 use boson_manifest::labels;
+use boson_oci::Digest;
 use boson_pipeline::Stage;
 use boson_pipeline::convert::pod_plugins::{PodPlugin, SETTINGS};
 use k8s_openapi::ByteString;
@@ -29,7 +30,8 @@ pub fn copies(picks: &[Pick], stages: &[Stage], namespace: &str, deployment: &st
     for pick in picks.iter().filter(|pick| stages.contains(&pick.chosen.stage)) {
         let chosen = &pick.chosen;
         let settings = json::to_text(&chosen.settings.tree);
-        let digest = objects::digest(&serde_json::json!([chosen.digest, settings]));
+        let component = chosen.digest.as_ref().map(Digest::digest);
+        let digest = objects::digest(&serde_json::json!([component, settings]));
         let suffix = |nth: usize| format!(".plugin-{}-{}-{nth}", chosen.stage, &digest[..16]);
         let map = |nth: usize| ConfigMap {
             metadata: ObjectMeta {

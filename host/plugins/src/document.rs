@@ -7,6 +7,7 @@ use super::image::ImageSource;
 use super::marks;
 use crate::codes;
 use boson_document::{Pointer, Tree};
+use boson_oci::Digest;
 use boson_pipeline::stage::CheckPolicy;
 use boson_pipeline::yaml::Document;
 use boson_pipeline::{Diagnostic, Stage, packed};
@@ -34,8 +35,8 @@ pub struct PluginDocument {
     pub settings: Tree,
     /// Which deployments it is for.
     pub selector: Selector,
-    /// sha256 of the component, 64 hexadecimal digits; none: not known before the image with the component was read.
-    pub digest: Option<String>,
+    /// Digest of the component; none: not known before the image with the component was read.
+    pub digest: Option<Digest>,
     /// Number of parts of the component; none: any number.
     pub parts: Option<usize>,
     /// The image with the component; none: it is in ConfigMaps.
@@ -254,20 +255,20 @@ impl Reader<'_> {
     }
 
     /// The digest of the component, which only an image makes unnecessary.
-    fn digest(&mut self, tree: &Tree) -> Option<String> {
+    fn digest(&mut self, tree: &Tree) -> Option<Digest> {
         if tree.get("digest").is_none() && tree.get("image").is_some() {
             return None;
         }
         let digest = tree.str("digest").unwrap_or_default();
         let digits = digest.strip_prefix("sha256:").unwrap_or(digest);
-        let is_digest = digits.len() == 64 && digits.bytes().all(|byte| byte.is_ascii_hexdigit());
-        if !is_digest {
+        let digest = boson_oci::parse_hex_digest(&digits.to_ascii_lowercase());
+        if digest.is_none() {
             self.wrong_member(
                 "digest",
                 "'digest' is required: sha256: and the 64 hexadecimal digits of the component's checksum",
             );
         }
-        is_digest.then(|| digits.to_ascii_lowercase())
+        digest
     }
 
     /// Reads `image` and `imagePullSecrets`.
@@ -396,7 +397,7 @@ mod tests {
     fn a_document_selects_namespaces_and_deployments() {
         let text = format!("name: p\norder: 3\ndigest: {DIGEST}\nselector: {{deployments: [a]}}\nsettings: {{x: 1}}\n");
         let read = parse(&text, Stage::Resources).unwrap();
-        assert_eq!((read.order, read.digest.unwrap().len()), (Some(3), 64));
+        assert_eq!((read.order, read.digest.unwrap().as_ref()), (Some(3), DIGEST));
         assert!(read.selector.holds("any", "a") && !read.selector.holds("any", "b"));
         assert!(
             !parse(&format!("name: p\nreplaces: ops\ndigest: {DIGEST}\n"), Stage::Ops)

@@ -4,12 +4,13 @@
 use boson_api::PluginUse;
 use boson_cluster::pull_secret::PullSecret;
 use boson_document::Tree;
+pub use boson_oci::Digest;
 use boson_pipeline::shadow::Shadow;
 use boson_pipeline::stage::{CheckPolicy, SharedStages};
 use boson_pipeline::{Diagnostic, Installer, Stage};
 use boson_signatures::{Attached, Signed};
 use futures::future::BoxFuture;
-use std::collections::BTreeSet;
+use std::collections::HashSet;
 use std::sync::Arc;
 
 /// Loads and runs plugins: the built-in ones, and those that are loaded at runtime.
@@ -23,7 +24,7 @@ pub trait PluginHost: Send + Sync + 'static {
     /// Why it is refused. Codes begin with `plugin-`.
     fn load(&self, package: Package) -> BoxFuture<'_, Result<LoadedPlugin, Vec<Diagnostic>>>;
     /// Unloads all components but these, by digest.
-    fn keep(&self, digests: &BTreeSet<String>);
+    fn keep(&self, digests: &HashSet<Digest>);
     /// The plugins for one conversion of this deployment, with the chosen ones in place of the built-in ones, around
     /// them, or after them. Their calls share the fuel of one conversion, and the memory and the places of the
     /// namespace.
@@ -67,8 +68,8 @@ pub struct Package {
     pub stage: Stage,
     /// Whether it must be a wrapper of that stage.
     pub wraps: bool,
-    /// Its expected sha256, 64 hexadecimal digits; `None` if the digest of its image was checked instead.
-    pub digest: Option<String>,
+    /// Its expected digest; `None` if the digest of its image was checked instead.
+    pub digest: Option<Digest>,
     pub content: Content,
     /// Its signatures and attestations, which are not verified yet.
     pub signed: Signed,
@@ -84,8 +85,8 @@ pub struct Package {
 /// A plugin that was loaded.
 #[derive(Clone, Debug)]
 pub struct LoadedPlugin {
-    /// sha256 of the component: 64 hexadecimal digits.
-    pub digest: String,
+    /// Digest of the component.
+    pub digest: Digest,
     /// What is to be reported where it is used.
     pub warnings: Vec<Diagnostic>,
 }
@@ -107,8 +108,8 @@ pub struct Chosen {
     pub name: String,
     /// Who installed it: permissions may depend on that.
     pub installer: Installer,
-    /// sha256 of a loaded component; none: the built-in plugin, with these settings.
-    pub digest: Option<String>,
+    /// Digest of a loaded component; none: the built-in plugin, with these settings.
+    pub digest: Option<Digest>,
     /// `resources`: its place among the others was set explicitly.
     pub is_ordered: bool,
     /// Only of `checks`.
@@ -136,23 +137,23 @@ pub struct ResolvedPlugins {
 
 /// Pulls components of plugins from registries.
 pub trait Components: Send + Sync + 'static {
-    /// The digest of the image that a tag refers to now: `sha256:` and 64 digits.
+    /// The digest of the image that a tag refers to now.
     ///
     /// # Errors
     /// Codes `plugin-image-*`.
-    fn pin<'a>(&'a self, image: &'a ComponentImage) -> BoxFuture<'a, Result<String, Diagnostic>>;
+    fn pin<'a>(&'a self, image: &'a ComponentImage) -> BoxFuture<'a, Result<Digest, Diagnostic>>;
     /// Pulls the component of an image with a digest to the disk, in bounded time and size. Returns the component's
-    /// sha256: 64 digits.
+    /// digest.
     ///
     /// # Errors
     /// Codes `plugin-image-*`, or `image-cache` for the disk.
-    fn pull<'a>(&'a self, image: &'a ComponentImage) -> BoxFuture<'a, Result<String, Diagnostic>>;
-    /// The sha256 of the component of an image with a digest, if it is on the disk: this namespace has pulled it, and
+    fn pull<'a>(&'a self, image: &'a ComponentImage) -> BoxFuture<'a, Result<Digest, Diagnostic>>;
+    /// The digest of the component of an image with a digest, if it is on the disk: this namespace has pulled it, and
     /// it was not evicted. No Secret is necessary.
     ///
     /// # Errors
     /// The registry is not allowed; the disk.
-    fn present<'a>(&'a self, image: &'a ComponentImage) -> BoxFuture<'a, Result<Option<String>, Diagnostic>>;
+    fn present<'a>(&'a self, image: &'a ComponentImage) -> BoxFuture<'a, Result<Option<Digest>, Diagnostic>>;
     /// The component itself, as [`Self::present`], with the signatures and attestations of its image.
     ///
     /// # Errors

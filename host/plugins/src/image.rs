@@ -4,7 +4,7 @@
 //! of the ConfigMap: the same ConfigMap never gets another component, whichever process of the operator loads it, and
 //! whenever. A change of `image` in `plugin.yaml` makes the record void.
 
-use boson_oci::parse_digest;
+use boson_oci::{Digest, parse_digest};
 
 /// Where the component of a plugin is.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -44,11 +44,11 @@ impl ImageSource {
             return Some(self.reference.clone());
         }
         let digest = record?.strip_prefix(&self.reference)?.strip_prefix('@')?;
-        parse_digest(digest).map(|_| self.with(digest))
+        parse_digest(digest).map(|digest| self.with(&digest))
     }
 
     /// The reference with this digest, which is also the text of a record.
-    pub fn with(&self, digest: &str) -> String {
+    pub fn with(&self, digest: &Digest) -> String {
         format!("{}@{digest}", self.reference)
     }
 }
@@ -59,7 +59,7 @@ mod tests {
 
     #[test]
     fn a_record_counts_for_the_reference_that_was_resolved() {
-        let digest = format!("sha256:{}", "a".repeat(64));
+        let digest = boson_oci::parse_hex_digest(&"a".repeat(64)).unwrap();
         let image = |reference: &str| ImageSource::new(reference, Vec::new()).unwrap();
         let tagged = image("r.example/team/p:1");
         let record = tagged.with(&digest);

@@ -47,11 +47,12 @@ pub use sources::{PluginPolicy, PluginSources};
 use boson_cluster::changes::Changes;
 use boson_cluster::namespaces::{Namespaces, Scope};
 use boson_cluster::serving::Health;
+use boson_oci::Digest;
 use boson_pipeline::bundle::Permissions;
 use futures::StreamExt;
 use parking_lot::RwLock;
 use registry::Registry;
-use std::collections::BTreeSet;
+use std::collections::HashSet;
 use std::sync::Arc;
 use watches::Followed;
 
@@ -101,7 +102,7 @@ impl Plugins {
 
     /// Replaces them, and then unloads the components that are not among these digests. In this order: who still
     /// selects from the earlier plugins, and does not find a component any more, can see that they were replaced.
-    fn publish(&self, registry: Registry, keep: impl FnOnce(&BTreeSet<String>)) {
+    fn publish(&self, registry: Registry, keep: impl FnOnce(&HashSet<Digest>)) {
         let digests = registry.digests();
         self.replace(registry);
         keep(&digests);

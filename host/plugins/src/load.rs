@@ -3,13 +3,14 @@
 use super::approval;
 use super::document::PluginDocument;
 use super::gather::{self, Gathered};
-use super::marks::{DIGEST_DIGITS, DOCUMENT, IN_PODS};
+use super::marks::{DOCUMENT, IN_PODS};
 use super::pack;
 use super::problem::PluginProblem;
 use super::queue::Queued;
 use super::registry::{Good, Key, Packed};
 use crate::host::{ComponentImage, Components, Content, Package, PluginHost, Settings, StoredComponent};
 use boson_cluster::client::{Cluster, Error};
+use boson_oci::{parse_digest, short_digest};
 use boson_pipeline::{Diagnostic, Stage};
 use boson_signatures::Signed;
 use std::sync::Arc;
@@ -54,11 +55,9 @@ impl Loader<'_> {
             return Ok(Outcome::Outdated);
         };
         let sources = described.sources.clone();
-        let digest = document
-            .digest
-            .as_deref()
-            .and_then(|digest| digest.get(..DIGEST_DIGITS));
-        let digest = digest.map(|digest| format!(", sha256:{digest}")).unwrap_or_default();
+        let digest = document.digest.as_ref();
+        let digest = digest.map(|digest| format!(", {}", short_digest(digest.as_ref())));
+        let digest = digest.unwrap_or_default();
         let name = format!("plugin '{}'{digest} (ConfigMap '{key}')", document.name);
         let (mut signed, cases) = (described.signed(), described.cases());
         let image = document.image.as_ref();
@@ -129,7 +128,7 @@ impl Loader<'_> {
         let Some(StoredComponent { bytes, attached }) = self.components.read(&image).await? else {
             return Ok(None);
         };
-        signed.image = image.image.split_once('@').map(|(_, digest)| digest.to_string());
+        signed.image = image.image.split_once('@').and_then(|(_, digest)| parse_digest(digest));
         signed.attached = attached;
         let work = tokio::task::spawn_blocking(move || {
             let packed = if IN_PODS.contains(&stage) {

@@ -29,8 +29,6 @@ pub const SIGNATURE: &str = "plugin.wasm.sig";
 pub const ATTESTATION: &str = "plugin.wasm.att";
 /// Diagnostic code of a plugin without enough memory for its machine code.
 pub const NO_MEMORY: &Code = codes::PLUGIN_NO_MEMORY;
-/// Digits of a component's digest in messages.
-pub const DIGEST_DIGITS: usize = 12;
 /// Most plugins of one namespace: limits what one team makes the operator compile and hold.
 pub const MAX_PLUGINS_PER_NAMESPACE: usize = 16;
 /// Most plugins of all namespaces.

@@ -14,6 +14,7 @@ use crate::codes;
 use crate::host::ComponentImage;
 use boson_cluster::client::{Error, ErrorKind};
 use boson_cluster::pull_secret::PullSecret;
+use boson_oci::Digest;
 use boson_pipeline::Diagnostic;
 use k8s_openapi::api::core::v1::Secret;
 
@@ -22,8 +23,8 @@ pub(super) const MAX_CONCURRENT_PULLS: usize = 4;
 
 /// The result of a pull.
 pub(super) enum Pulled {
-    /// The component is on the disk; its sha256.
-    Done(String),
+    /// The component is on the disk; its digest.
+    Done(Digest),
     /// The plugin was deleted or has changed, for example because the digest of its tag was recorded: an event follows.
     Outdated,
     /// It cannot be pulled.
@@ -81,7 +82,7 @@ impl Loader<'_> {
         document: &PluginDocument,
         source: &ImageSource,
         pinned: bool,
-    ) -> Result<String, Stop> {
+    ) -> Result<Digest, Stop> {
         let mut image = ComponentImage {
             namespace: key.namespace.clone(),
             image: source.reference.clone(),
@@ -104,7 +105,7 @@ impl Loader<'_> {
     }
 
     /// Records the digest of a tag. The event of this change starts the pull.
-    async fn record(&self, described: &Described, source: &ImageSource, digest: &str) -> Result<String, Stop> {
+    async fn record(&self, described: &Described, source: &ImageSource, digest: &Digest) -> Result<Digest, Stop> {
         match described.write_record(self.cluster, &source.with(digest)).await {
             // Another process of the operator may have been faster.
             Ok(()) => Err(Stop::Outdated),
@@ -145,13 +146,12 @@ impl Loader<'_> {
 }
 
 /// The digest of a component, if it is the one that `plugin.yaml` names.
-fn expected(document: &PluginDocument, digest: String) -> Result<String, Stop> {
+fn expected(document: &PluginDocument, digest: Digest) -> Result<Digest, Stop> {
     match document.digest.as_ref().filter(|wanted| **wanted != digest) {
         None => Ok(digest),
         Some(wanted) => {
-            let what = format!(
-                "the component in the image has the digest sha256:{digest}, but plugin.yaml contains sha256:{wanted}"
-            );
+            let what =
+                format!("the component in the image has the digest {digest}, but plugin.yaml contains {wanted}");
             let error = Diagnostic::error(codes::PLUGIN_IMAGE_DIGEST, what);
             Err(Stop::Wrong(error.help(
                 "correct `digest` or `image`; with an image that has a digest, `digest` is not necessary",
@@ -161,7 +161,7 @@ fn expected(document: &PluginDocument, digest: String) -> Result<String, Stop> {
 }
 
 /// `digest`: what the tag refers to now.
-fn not_pinned(source: &ImageSource, why: &str, digest: Option<&str>) -> Diagnostic {
+fn not_pinned(source: &ImageSource, why: &str, digest: Option<&Digest>) -> Diagnostic {
     let image = &source.reference;
     let error = Diagnostic::error(
         codes::PLUGIN_NOT_PINNED,

@@ -5,8 +5,9 @@ use super::document::PluginDocument;
 use super::problem::PluginProblem;
 use boson_api::{ApprovedVersion, conditions};
 use boson_document::Code;
+use boson_oci::Digest;
 use boson_pipeline::Diagnostic;
-use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -103,7 +104,7 @@ impl Registry {
     /// Digests of the components that are in use or may be being loaded, because a component is loaded before its entry
     /// is updated: also after a failure, when the pull of an image was tried again. What waits for an approval is
     /// loaded again afterwards.
-    pub fn digests(&self) -> BTreeSet<String> {
+    pub fn digests(&self) -> HashSet<Digest> {
         let used = self.entries.values().filter_map(|entry| entry.good.as_ref());
         let loading = self
             .entries

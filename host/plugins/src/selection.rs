@@ -9,7 +9,6 @@
 
 use super::canary::Trial;
 use super::document::PluginDocument;
-use super::marks::DIGEST_DIGITS;
 use super::problem::PluginProblem;
 use super::registry::{Entry, Good, Key, Packed, Registry, State};
 use crate::codes;
@@ -17,6 +16,7 @@ use crate::host::{Chosen, Settings};
 use boson_api::PluginUse;
 use boson_api::deployment::PluginChoice;
 use boson_document::{Tree, json};
+use boson_oci::{Digest, short_digest};
 use boson_pipeline::stage::CheckPolicy;
 use boson_pipeline::{Diagnostic, Installer, Stage};
 use std::mem;
@@ -82,9 +82,8 @@ pub struct Pick {
 impl Pick {
     /// Whether a message is about it: messages have the beginning of the digest.
     pub(super) fn is_named_in(&self, message: &str) -> bool {
-        let digest = self.chosen.digest.as_deref();
-        let digits = digest.and_then(|digest| digest.get(..DIGEST_DIGITS));
-        digits.is_some_and(|digits| message.contains(&format!("sha256:{digits}")))
+        let digest = self.chosen.digest.as_ref();
+        digest.is_some_and(|digest| message.contains(short_digest(digest.as_ref())))
     }
 }
 
@@ -259,11 +258,13 @@ impl<'a> Selecting<'a> {
             let Some(first) = self.first(key, present).map(|at| self.candidates[at].good) else {
                 continue;
             };
-            let digest = first.document.digest.as_ref();
+            let first = first.document.digest.as_ref();
             let mut used = self.asking.used.iter();
             let used = used.find(|used| used.name == present.name && used.stage == present.stage);
             // Two versions may differ only in their settings, which the status does not have.
-            let may_be_used = |used: &PluginUse| Some(&used.digest) != digest || present.digest.as_ref() == digest;
+            let may_be_used = |used: &PluginUse| {
+                Some(used.digest.as_str()) != first.map(Digest::digest) || present.digest.as_ref() == first
+            };
             if used.is_some_and(may_be_used) {
                 let name = present.name.clone();
                 self.selection.waiting.push(Waiting { name, since });

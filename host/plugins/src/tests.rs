@@ -12,10 +12,16 @@ use crate::codes;
 use boson_api::PluginUse;
 use boson_api::deployment::PluginChoice;
 use boson_document::{Tree, json};
+use boson_oci::{Digest, short_digest};
 use boson_pipeline::Stage;
 use boson_pipeline::stage::CheckPolicy;
 use std::sync::Arc;
 use std::time::Instant;
+
+/// Digests of components are those of these texts.
+fn digest_of(name: &str) -> Digest {
+    boson_oci::digest(name.as_bytes())
+}
 
 fn document(name: &str, stage: Stage, order: i64) -> PluginDocument {
     PluginDocument {
@@ -28,7 +34,7 @@ fn document(name: &str, stage: Stage, order: i64) -> PluginDocument {
         canary: None,
         settings: Tree::object().with("a", "plugin").with("b", "plugin"),
         selector: Selector::default(),
-        digest: Some(format!("digest-of-{name}")),
+        digest: Some(digest_of(name)),
         parts: None,
         image: None,
     }
@@ -125,7 +131,7 @@ fn a_component_is_unloaded_only_after_its_plugin_was_replaced() {
     plugins.publish(one("first"), |_| {});
     let before = plugins.now();
     plugins.publish(one("second"), |digests| {
-        assert_eq!(digests, &["digest-of-second".to_string()].into());
+        assert_eq!(digests, &[digest_of("second")].into());
         // A deployment that is resolved now is known to be resolved again.
         assert_eq!(plugins.now().digests(), *digests);
         assert!(!Arc::ptr_eq(&before, &plugins.now()));
@@ -336,7 +342,7 @@ fn a_deployment_waits_for_a_new_plugin_but_not_for_an_update() {
 }
 
 /// A version for the deployments `nats`, of the same component with other settings, or of another one.
-fn canary(name: &str, digest: &str) -> PluginDocument {
+fn canary(name: &str, component: &str) -> PluginDocument {
     PluginDocument {
         canary: Some(Canary {
             percent: 0,
@@ -344,14 +350,18 @@ fn canary(name: &str, digest: &str) -> PluginDocument {
             max_failed_percent: 0,
             min_deployments: 1,
         }),
-        digest: Some(digest.into()),
+        digest: Some(digest_of(component)),
         ..document(name, Stage::Resources, 0)
     }
 }
 
-fn digests(selection: &Selection) -> Vec<&str> {
-    let digests = selection.chosen.iter().map(|pick| pick.chosen.digest.as_deref());
-    digests.map(Option::unwrap_or_default).collect()
+fn digests(selection: &Selection) -> Vec<Digest> {
+    let digests = selection.chosen.iter().map(|pick| pick.chosen.digest.clone());
+    digests.map(Option::unwrap).collect()
+}
+
+fn digests_of<const N: usize>(names: [&str; N]) -> [Digest; N] {
+    names.map(digest_of)
 }
 
 #[test]
@@ -365,22 +375,22 @@ fn a_canary_takes_the_place_of_the_first_version_which_runs_beside_it() {
         ])
     };
     let selection = selected(&entries(canary("p", "new")), &[], &used(Stage::Resources, "p"));
-    assert_eq!(digests(&selection), ["new", "digest-of-q"], "in the same order");
+    assert_eq!(digests(&selection), digests_of(["new", "q"]), "in the same order");
     let has_trial: Vec<bool> = selection.chosen.iter().map(|pick| pick.trial.is_some()).collect();
     assert_eq!(has_trial, [true, false]);
-    let shadows: Vec<Option<&str>> = selection.shadows.iter().map(|one| one.digest.as_deref()).collect();
-    assert_eq!(shadows, [Some("digest-of-p")]);
+    let shadows: Vec<Option<Digest>> = selection.shadows.iter().map(|one| one.digest.clone()).collect();
+    assert_eq!(shadows, [Some(digest_of("p"))]);
     assert!(selection.plugin_problems.is_empty() && selection.errors.is_empty());
 
     let mut other = canary("p", "new");
     other.canary.as_mut().unwrap().deployments = vec!["cf".into()];
     let selection = selected(&entries(other), &[], &[]);
-    assert_eq!(digests(&selection), ["digest-of-p", "digest-of-q"]);
+    assert_eq!(digests(&selection), digests_of(["p", "q"]));
     assert!(selection.shadows.is_empty() && selection.plugin_problems.is_empty());
 
     let choices = [choice(Stage::Resources, "p", r#"{"b": 1}"#)];
     let selection = selected(&entries(canary("p", "new")), &choices, &[]);
-    assert_eq!(digests(&selection), ["digest-of-q", "new"]);
+    assert_eq!(digests(&selection), digests_of(["q", "new"]));
     assert_eq!(
         selection.shadows[0].settings, selection.chosen[1].chosen.settings,
         "both have the settings of the deployment"
@@ -397,7 +407,7 @@ fn a_canary_without_a_first_version_in_its_namespace_is_refused() {
             ("here", "b", fine(canary("p", "new"), 5)),
         ]);
         let selection = selected(&registry, &[], &[]);
-        assert!(!digests(&selection).contains(&"new"));
+        assert!(!digests(&selection).contains(&digest_of("new")));
         assert_eq!(selection.plugin_problems[0].reason, "PluginCanaryAlone");
     }
     let two = registry(vec![
@@ -406,30 +416,27 @@ fn a_canary_without_a_first_version_in_its_namespace_is_refused() {
         ("here", "c", fine(canary("p", "old"), 5)),
     ]);
     let selection = selected(&two, &[], &[]);
-    assert_eq!(digests(&selection), ["old"], "a conversion uses one version");
+    assert_eq!(digests(&selection), digests_of(["old"]), "a conversion uses one version");
     assert_eq!(selection.plugin_problems.len(), 1);
 }
 
 #[test]
 fn a_deployment_waits_for_the_canary_that_it_has_used_but_not_for_a_new_one() {
-    let waits = |digest: &str, used_digest: &str| {
-        let mut entry = fine(canary("p", digest), 5);
+    let waits = |component: &str, used_component: &str| {
+        let mut entry = fine(canary("p", component), 5);
         entry.good = None;
         entry.state = State::Loading { since: Instant::now() };
         let first = fine(document("p", Stage::Resources, 0), 1);
         let registry = registry(vec![("here", "a", first), ("here", "b", entry)]);
         let mut used = used(Stage::Resources, "p");
-        used[0].digest = used_digest.into();
+        used[0].digest = digest_of(used_component).digest().to_string();
         let selection = selected(&registry, &[], &used);
-        assert_eq!(digests(&selection), ["digest-of-p"]);
+        assert_eq!(digests(&selection), digests_of(["p"]));
         !selection.waiting.is_empty()
     };
     assert!(waits("new", "new"), "after a restart");
-    assert!(!waits("new", "digest-of-p"), "a new one");
-    assert!(
-        waits("digest-of-p", "digest-of-p"),
-        "other settings of the same component"
-    );
+    assert!(!waits("new", "p"), "a new one");
+    assert!(waits("p", "p"), "other settings of the same component");
 }
 
 #[test]
@@ -441,7 +448,7 @@ fn a_canary_that_was_stopped_is_reported_where_it_was_used_and_the_first_version
         registry(vec![("here", "a", first), ("here", "b", stopped)])
     };
     let selection = selected(&entries(stopped.clone()), &[], &used(Stage::Resources, "p"));
-    assert_eq!(digests(&selection), ["digest-of-p"]);
+    assert_eq!(digests(&selection), digests_of(["p"]));
     assert!(selection.errors.is_empty() && selection.shadows.is_empty());
     assert_eq!(selection.plugin_problems.len(), 1);
     let of_others = stopped.present.as_mut().and_then(|present| present.canary.as_mut());
@@ -483,7 +490,7 @@ fn a_canary_that_fails_is_stopped_but_not_another_version_in_its_config_map() {
 #[test]
 fn the_result_of_a_conversion_counts_for_the_canary_that_failed_in_it() {
     let first = document("p", Stage::Resources, 0);
-    let mut second = canary("p", "0123456789abcdef");
+    let mut second = canary("p", "second");
     second.canary.as_mut().unwrap().min_deployments = 2;
     let registry = registry(vec![("here", "a", fine(first, 1)), ("here", "b", fine(second, 5))]);
     let selection = selected(&registry, &[], &[]);
@@ -496,7 +503,7 @@ fn the_result_of_a_conversion_counts_for_the_canary_that_failed_in_it() {
     let plugins = Plugins::new("boson", PluginPolicy::default());
     let failure = |digest: &str| PluginProblem {
         reason: "PluginTrapped".into(),
-        message: format!("plugin 'p' stopped with a trap (sha256:{digest})"),
+        message: format!("plugin 'p' stopped with a trap ({digest})"),
     };
     let tried = |name: &str, failures: &[PluginProblem], is_complete: bool| {
         let deployment = ("here".to_string(), name.to_string());
@@ -504,12 +511,12 @@ fn the_result_of_a_conversion_counts_for_the_canary_that_failed_in_it() {
         good.verdict()
     };
     assert_eq!(
-        tried("a", &[failure("0123456789ab")], false),
+        tried("a", &[failure(short_digest(digest_of("second").as_ref()))], false),
         None,
         "one of two deployments"
     );
     assert_eq!(
-        tried("b", &[failure("fedcba987654")], false),
+        tried("b", &[failure("sha256:fedcba987654")], false),
         None,
         "it may not have been called"
     );

@@ -20,6 +20,7 @@ use boson_api::conditions;
 use boson_cluster::client::{Cluster, Error};
 use boson_cluster::namespaces::Scope;
 use boson_document::Code;
+use boson_oci::Digest;
 use boson_pipeline::Diagnostic;
 use futures::future::{BoxFuture, OptionFuture};
 use futures::stream::FuturesUnordered;
@@ -300,7 +301,7 @@ impl Worker<'_> {
 
     /// Uses a loaded version, or lets it wait for an approval while the last good one stays.
     fn admit(&self, key: &Key, entry: &mut Entry, good: Good) {
-        let (name, digest) = (&good.document.name, &good.document.digest);
+        let (name, digest) = (&good.document.name, good.document.digest.as_ref().map(Digest::digest));
         match self.reviewer.pending(key, &good) {
             None => {
                 tracing::info!(plugin = %key, name, digest, "loaded");

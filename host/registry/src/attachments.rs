@@ -11,7 +11,7 @@ use crate::component::component_reference;
 use crate::credentials::Credentials;
 use crate::error::Error;
 use crate::registry::Registry;
-use boson_oci::{Descriptor, Document, ImageManifest, is_sha256};
+use boson_oci::{Descriptor, Digest, Document, ImageManifest, is_sha256, parse_digest};
 use boson_pipeline::Diagnostic;
 use boson_signatures::{Attached, Envelope, ImageSignature};
 
@@ -98,7 +98,10 @@ impl Registry {
             let reference = component_reference(self, image)?;
             let found = async {
                 let repository = self.client.repository(&reference, credentials).await?;
-                read(&repository, reference.digest().unwrap_or_default(), largest).await
+                match reference.digest().and_then(parse_digest) {
+                    Some(digest) => read(&repository, &digest, largest).await,
+                    None => Ok(Attachments::default()),
+                }
             };
             found.await.map_err(|failure| failure.explain_component(image))
         })
@@ -135,9 +138,9 @@ impl Attachment {
 }
 
 /// The documents of the image with this digest, without the content of those with more than `largest` bytes.
-async fn read(repository: &Repository<'_>, digest: &str, largest: u64) -> Result<Attachments, Error> {
+async fn read(repository: &Repository<'_>, digest: &Digest, largest: u64) -> Result<Attachments, Error> {
     let mut found = Attachments::default();
-    let tag = digest.replace(':', "-");
+    let tag = digest.to_string().replace(':', "-");
     for suffix in ["sig", "att", "sbom"] {
         let place = format!("{tag}.{suffix}");
         let body = present(repository.manifest(&place).await)?;
@@ -165,7 +168,7 @@ async fn read(repository: &Repository<'_>, digest: &str, largest: u64) -> Result
         };
         // The index is what the registry says; the manifest is what its author has written.
         let subject = manifest.subject().as_ref();
-        if subject.is_some_and(|subject| subject.digest().as_ref() == digest) {
+        if subject.is_some_and(|subject| subject.digest() == digest) {
             found.add(repository, place, &manifest, largest).await?;
         }
     }

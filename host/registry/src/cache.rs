@@ -41,7 +41,7 @@ struct Kept {
 // === impl Key ===
 
 impl Key {
-    pub(crate) fn new(registry: &str, repository: &str, digest: &str) -> Self {
+    pub(crate) fn new(registry: &str, repository: &str, digest: &Digest) -> Self {
         Self::of(&format!("{registry}\n{repository}\n{digest}"))
     }
 

@@ -222,7 +222,7 @@ impl Repository<'_> {
     }
 
     /// The index of the manifests that refer to the one with this digest; `None` if the registry does not keep it.
-    pub(crate) async fn referrers(&self, digest: &str) -> Result<Option<Vec<u8>>, Error> {
+    pub(crate) async fn referrers(&self, digest: &Digest) -> Result<Option<Vec<u8>>, Error> {
         const UNKNOWN: [StatusCode; 4] = [
             StatusCode::BAD_REQUEST,
             StatusCode::METHOD_NOT_ALLOWED,

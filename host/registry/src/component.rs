@@ -136,7 +136,7 @@ impl Registry {
 
     /// The layer with the component, if the manifests that lead to it are cached and undamaged.
     async fn cached(&self, wanted: Owned<'_>, reference: &Reference) -> Result<Option<Descriptor>, Diagnostic> {
-        let Some(pinned) = reference.digest().map(str::to_owned) else {
+        let Some(pinned) = reference.digest().and_then(parse_digest) else {
             return Ok(None);
         };
         let keys = Keys::new(wanted.namespace, reference);
@@ -145,11 +145,11 @@ impl Registry {
             // An index, and the manifest that it leads to.
             for _ in 0..2 {
                 match cache
-                    .read(&keys.of(&next), MAX_MANIFEST_BYTES)?
-                    .filter(|body| digest(body).as_ref() == next)
+                    .read(&keys.of(next.as_ref()), MAX_MANIFEST_BYTES)?
+                    .filter(|body| digest(body) == next)
                     .map(|body| Artifact::read(&body))
                 {
-                    Some(Ok(Artifact::Index(entry))) => next = entry.digest().to_string(),
+                    Some(Ok(Artifact::Index(entry))) => next = entry.digest().clone(),
                     Some(Ok(Artifact::Component(layer))) => return Ok(Some(layer)),
                     Some(Err(_)) | None => return Ok(None),
                 }

@@ -91,11 +91,7 @@ impl Registry {
         let (cache, name) = (self.cache.clone(), image.to_owned());
         let mut draft = layer::blocking(move || Draft::open(cache, name)).await?;
         for layer in manifest.layers() {
-            let key = Key::new(
-                reference.resolve_registry(),
-                reference.repository(),
-                layer.digest().as_ref(),
-            );
+            let key = Key::new(reference.resolve_registry(), reference.repository(), layer.digest());
             draft = add(&repository, draft, key, layer).await?;
         }
         layer::blocking(|| draft.finish()).await

@@ -5,6 +5,7 @@ use crate::trust::Trust;
 use crate::verdict::{Author, Reason, Refusal};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
+use oci_spec::image::Digest;
 use serde::de::IgnoredAny;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -52,7 +53,7 @@ struct Material {
 /// What an envelope says.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Statement {
-    /// The digests that it is about: `sha256:` and 64 digits.
+    /// The digests that it is about, as its author has written them behind `sha256:`.
     pub subjects: Vec<String>,
     /// What it says, as an address: `https://slsa.dev/provenance/v1`, `https://spdx.dev/Document`.
     pub predicate_type: String,
@@ -146,8 +147,8 @@ impl Envelope {
 
 impl Statement {
     /// Whether it is about what has this digest.
-    pub fn is_about(&self, digest: &str) -> bool {
-        self.subjects.iter().any(|subject| subject == digest)
+    pub fn is_about(&self, digest: &Digest) -> bool {
+        self.subjects.iter().any(|subject| subject == digest.as_ref())
     }
 }
 
@@ -173,7 +174,7 @@ mod tests {
         assert_eq!(bytes, b"DSSEv1 29 http://example.com/HelloWorld 11 hello world");
         let statement = json!({
             "_type": "https://in-toto.io/Statement/v1", "predicateType": "https://slsa.dev/provenance/v1",
-            "subject": [{"name": "p", "digest": {"sha256": "ab"}}, {"digest": {"sha512": "cd"}}], "predicate": {"a": 1},
+            "subject": [{"name": "p", "digest": {"sha256": "ab".repeat(32)}}, {"digest": {"sha512": "cd"}}], "predicate": {"a": 1},
         });
         let payload = statement.to_string().into_bytes();
         let envelope = |kind: &str, signed: &[u8]| {
@@ -192,7 +193,8 @@ mod tests {
                 "there is no key"
             );
             let statement = read.statement().unwrap();
-            assert!(statement.is_about("sha256:ab") && !statement.is_about("sha256:cd"));
+            let is_about = |digits: &str| statement.is_about(&format!("sha256:{}", digits.repeat(32)).parse().unwrap());
+            assert!(is_about("ab") && !is_about("cd"));
             assert_eq!(statement.predicate, json!({"a": 1}));
         }
         let of_payload_only = envelope(STATEMENT, &payload);

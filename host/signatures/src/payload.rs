@@ -6,6 +6,7 @@ use crate::verdict::{Author, Refusal};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use data_encoding::HEXLOWER;
+use oci_spec::image::Digest;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
@@ -79,9 +80,9 @@ impl ImageSignature {
         self
     }
 
-    /// Who has signed the image with this digest, `sha256:` and 64 digits. The name of the image in the payload does
-    /// not count: images are copied to other registries.
-    pub fn author(&self, digest: &str, trust: &Trust) -> Result<Author, Refusal> {
+    /// Who has signed the image with this digest. The name of the image in the payload does not count: images are
+    /// copied to other registries.
+    pub fn author(&self, digest: &Digest, trust: &Trust) -> Result<Author, Refusal> {
         // The signature first: nothing of an unsigned text is parsed.
         let author = match (
             trust.keys.signer(self.payload.as_bytes(), &self.signature),
@@ -96,7 +97,7 @@ impl ImageSignature {
         };
         let payload = serde_json::from_str(&self.payload);
         let Payload { critical } = payload.map_err(|_| Refusal::default())?;
-        let is_of_image = critical.kind == KIND && critical.image.digest == digest;
+        let is_of_image = critical.kind == KIND && critical.image.digest == digest.as_ref();
         if is_of_image {
             Ok(author)
         } else {
@@ -142,7 +143,7 @@ mod tests {
     fn a_signature_is_of_the_image_that_its_payload_names() {
         let (text, sign) = ecdsa();
         let trust = trusted(&text);
-        let digest = |letter: &str| format!("sha256:{}", letter.repeat(64));
+        let digest = |letter: &str| -> Digest { format!("sha256:{}", letter.repeat(64)).parse().unwrap() };
         let signed = |kind: &str| {
             let payload = format!(
                 r#"{{"critical":{{"identity":{{"docker-reference":"r.example/p"}},"image":{{"docker-manifest-digest":"{}"}},"type":"{kind}"}},"optional":null}}"#,
@@ -151,7 +152,7 @@ mod tests {
             let signature = STANDARD.encode(sign(payload.as_bytes()));
             ImageSignature::new(payload, signature)
         };
-        let is_of = |one: &ImageSignature, digest: &str| one.author(digest, &trust).is_ok();
+        let is_of = |one: &ImageSignature, digest: &Digest| one.author(digest, &trust).is_ok();
         let good = signed(KIND);
         let key = trust.keys.fingerprints().next().unwrap().to_string();
         assert_eq!(good.author(&digest("a"), &trust), Ok(Author::Key(key)));
@@ -159,7 +160,7 @@ mod tests {
         assert!(good.author(&digest("a"), &Trust::default()).is_err(), "there is no key");
         assert!(!is_of(&signed("atomic container signature"), &digest("a")));
         let changed = ImageSignature {
-            payload: good.payload.replace(&digest("a"), &digest("b")),
+            payload: good.payload.replace(&digest("a").to_string(), &digest("b").to_string()),
             ..good.clone()
         };
         assert!(!is_of(&changed, &digest("b")), "the signature is of another text");

@@ -5,6 +5,7 @@ use crate::envelope::{Envelope, Statement};
 use crate::payload::ImageSignature;
 use crate::trust::Trust;
 use crate::verdict::{Author, Refusal, first};
+use oci_spec::image::Digest;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -29,8 +30,8 @@ pub struct Signed {
     pub component: Option<String>,
     /// A signed statement about the component: an envelope or a bundle.
     pub statement: Option<String>,
-    /// The digest of its image: `sha256:` and 64 digits.
-    pub image: Option<String>,
+    /// The digest of its image.
+    pub image: Option<Digest>,
     /// What is attached to its image.
     pub attached: Attached,
 }
@@ -83,10 +84,18 @@ impl Signed {
             let subject = Subject::Component;
             Ok(Signer { subject, author })
         });
-        let image = self.image.as_deref().unwrap_or_default();
+        let of_image = self.image.iter().flat_map(|image| self.authors_of_image(image, trust));
+        first(own.chain(of_image.map(|author| {
+            let (subject, author) = (Subject::Image, author?);
+            Ok(Signer { subject, author })
+        })))
+    }
+
+    /// Who has signed the image with this digest, by each of its signatures.
+    fn authors_of_image(&self, image: &Digest, trust: &Trust) -> impl Iterator<Item = Result<Author, Refusal>> {
         let Attached { signatures, statements } = &self.attached;
-        let of_payloads = signatures.iter().map(|one| one.author(image, trust));
-        let of_bundles = statements.iter().map(|one| {
+        let of_payloads = signatures.iter().map(move |one| one.author(image, trust));
+        let of_bundles = statements.iter().map(move |one| {
             let (author, statement) = one.verified(trust)?;
             if statement.is_signature() && statement.is_about(image) {
                 Ok(author)
@@ -94,11 +103,7 @@ impl Signed {
                 Err(Refusal::default())
             }
         });
-        let of_image = of_payloads.chain(of_bundles).map(|author| {
-            let (subject, author) = (Subject::Image, author?);
-            Ok(Signer { subject, author })
-        });
-        first(own.chain(of_image))
+        of_payloads.chain(of_bundles)
     }
 
     /// How many signatures there are, of whichever key.
@@ -109,14 +114,14 @@ impl Signed {
         usize::from(self.component.is_some()) + signatures.len() + bundles
     }
 
-    /// The statement of one of the trusted about the build of the component with this digest, `sha256:` and 64 digits,
-    /// or of its image. `builders`: what may have built it; none: anything.
+    /// The statement of one of the trusted about the build of the component with this digest, or of its image.
+    /// `builders`: what may have built it; none: anything.
     ///
     /// # Errors
     /// There is none: why the statement does not count that is closest to it.
-    pub fn provenance(&self, component: &str, trust: &Trust, builders: &[String]) -> Result<Provenance, Refusal> {
+    pub fn provenance(&self, component: &Digest, trust: &Trust, builders: &[String]) -> Result<Provenance, Refusal> {
         let own = self.statement.as_ref().and_then(|text| Envelope::read(text.as_bytes()));
-        let image = self.image.as_deref();
+        let image = self.image.as_ref();
         first(own.iter().chain(&self.attached.statements).map(|one| {
             let (author, statement) = one.verified(trust)?;
             let subject = if image.is_some_and(|image| statement.is_about(image)) {
@@ -167,15 +172,14 @@ mod tests {
     use base64::engine::general_purpose::STANDARD;
     use serde_json::json;
 
-    fn digest(letter: &str) -> String {
-        format!("sha256:{}", letter.repeat(64))
+    fn digest(letter: &str) -> Digest {
+        format!("sha256:{}", letter.repeat(64)).parse().unwrap()
     }
 
     /// A signed statement about this digest.
-    fn envelope(sign: &Sign, predicate_type: &str, about: &str, predicate: &Value) -> String {
-        let digits = about.trim_start_matches("sha256:");
+    fn envelope(sign: &Sign, predicate_type: &str, about: &Digest, predicate: &Value) -> String {
         let statement = json!({"_type": "https://in-toto.io/Statement/v1", "predicateType": predicate_type,
-            "subject": [{"digest": {"sha256": digits}}], "predicate": predicate})
+            "subject": [{"digest": {"sha256": about.digest()}}], "predicate": predicate})
         .to_string();
         let kind = "application/vnd.in-toto+json";
         let signed = format!("DSSEv1 {} {kind} {} {statement}", kind.len(), statement.len());
@@ -200,7 +204,7 @@ mod tests {
     fn a_statement_of_cosign_is_a_signature_of_the_image_that_it_names() {
         let (text, sign) = ecdsa();
         let trust = trusted(&text);
-        let signed = |kind: &str, about: &str| attached(&envelope(&sign, kind, about, &json!({})));
+        let signed = |kind: &str, about: &Digest| attached(&envelope(&sign, kind, about, &json!({})));
         let good = signed(SIGNATURE, &digest("a"));
         let signer = good.signer(b"component", &trust).unwrap();
         let key = trust.keys.fingerprints().next().unwrap().to_string();

@@ -13,6 +13,7 @@ mod sigstore;
 use boson_signatures::{
     Attached, Envelope, Identities, ImageSignature, Provenance, Reason, Refusal, Signed, Subject, Trust,
 };
+use oci_spec::image::Digest;
 use serde_json::{Value, json};
 use sigstore::{Author, Sigstore};
 
@@ -25,8 +26,12 @@ const SIGNATURE: &str = "https://sigstore.dev/cosign/sign/v1";
 const PROVENANCE: &str = "https://slsa.dev/provenance/v1";
 const ENTRY: &str = "/verificationMaterial/tlogEntries/0";
 
-fn image() -> String {
-    format!("sha256:{}", "a".repeat(64))
+fn digest(letter: &str) -> Digest {
+    format!("sha256:{}", letter.repeat(64)).parse().unwrap()
+}
+
+fn image() -> Digest {
+    digest("a")
 }
 
 fn author() -> Author {
@@ -99,8 +104,8 @@ fn an_image_is_signed_by_bundles_of_cosign_3_and_annotations_of_cosign_2() {
         attached,
         ..Signed::default()
     };
-    let statement = |about: &str, kind: &str, predicate: &Value| {
-        let bundle = sigstore.statement(&author(), about, kind, predicate).unwrap();
+    let statement = |about: &Digest, kind: &str, predicate: &Value| {
+        let bundle = sigstore.statement(&author(), about.as_ref(), kind, predicate).unwrap();
         let statements = vec![Envelope::read(bundle.to_string().as_bytes()).unwrap()];
         // As the cache of the operator keeps it.
         let attached = Attached {
@@ -111,7 +116,7 @@ fn an_image_is_signed_by_bundles_of_cosign_3_and_annotations_of_cosign_2() {
     };
     let subject = |signed: &Signed| signed.signer(b"", &trust).map(|signer| signer.subject);
     assert_eq!(subject(&statement(&image(), SIGNATURE, &json!({}))), Ok(Subject::Image));
-    let other = format!("sha256:{}", "b".repeat(64));
+    let other = digest("b");
     for no_signature in [
         statement(&other, SIGNATURE, &json!({})),
         statement(&image(), PROVENANCE, &json!({})),
@@ -128,12 +133,12 @@ fn an_image_is_signed_by_bundles_of_cosign_3_and_annotations_of_cosign_2() {
     );
     assert!(provenance("https://other.example").is_err());
 
-    let payload = |about: &str| {
+    let payload = |about: &Digest| {
         json!({"critical": {"identity": {"docker-reference": "r.example/p"}, "image": {"docker-manifest-digest": about},
             "type": "cosign container image signature"}, "optional": null})
         .to_string()
     };
-    let annotated = |about: &str, change: &dyn Fn(&mut String)| {
+    let annotated = |about: &Digest, change: &dyn Fn(&mut String)| {
         let mut payload = payload(about);
         let [signature, certificate, entry] = sigstore.annotations(&author(), payload.as_bytes()).unwrap();
         change(&mut payload);
@@ -145,7 +150,7 @@ fn an_image_is_signed_by_bundles_of_cosign_3_and_annotations_of_cosign_2() {
     };
     assert_eq!(subject(&annotated(&image(), &|_| {})), Ok(Subject::Image));
     assert_eq!(subject(&annotated(&other, &|_| {})), Err(Refusal::default()));
-    let changed = annotated(&other, &|payload| *payload = payload.replace(&other, &image()));
+    let changed = annotated(&other, &|payload| *payload = payload.replace(&other.to_string(), &image().to_string()));
     assert_eq!(subject(&changed).unwrap_err().reason, Reason::Invalid);
 }
 
@@ -314,7 +319,7 @@ fn refusals() -> Vec<(&'static str, Change, Reason, &'static str)> {
         (
             "a statement",
             bundle(|sigstore, bundle| {
-                *bundle = sigstore.statement(&author(), &image(), SIGNATURE, &json!({})).unwrap();
+                *bundle = sigstore.statement(&author(), image().as_ref(), SIGNATURE, &json!({})).unwrap();
                 bundle["messageSignature"] = json!({"signature": "AAAA"});
             }),
             Reason::Invalid,

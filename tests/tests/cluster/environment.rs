@@ -10,7 +10,7 @@ use boson_controllers::{Config, Conversion, OWN_SIGNER, admission, run};
 use boson_pipeline::Diagnostic;
 use boson_plugins::PluginPolicy;
 use boson_plugins::host::{
-    Chosen, ComponentImage, Components, LoadedPlugin, Package, PluginHost, ResolvedPlugins, StoredComponent,
+    Chosen, ComponentImage, Components, Digest, LoadedPlugin, Package, PluginHost, ResolvedPlugins, StoredComponent,
 };
 use boson_tests::wait_for_value;
 use futures::future::BoxFuture;
@@ -19,7 +19,7 @@ use k8s_openapi::api::events::v1::Event;
 use kube::api::{Api, ListParams, ObjectMeta, Patch, PatchParams, PostParams};
 use kube::{Client, ResourceExt};
 use serde::de::DeserializeOwned;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, HashSet};
 use std::fmt::Debug;
 use std::sync::Arc;
 use tokio::sync::oneshot;
@@ -43,7 +43,7 @@ impl PluginHost for Nothing {
         unreachable!("there is no plugin")
     }
 
-    fn keep(&self, _: &BTreeSet<String>) {}
+    fn keep(&self, _: &HashSet<Digest>) {}
 
     fn with(&self, _: &[Chosen], _: &[Chosen], _: &str, _: &str) -> Result<ResolvedPlugins, Vec<Diagnostic>> {
         unreachable!("there is no deployment")
@@ -60,15 +60,15 @@ impl Images for Nothing {
 }
 
 impl Components for Nothing {
-    fn pin<'a>(&'a self, _: &'a ComponentImage) -> BoxFuture<'a, Result<String, Diagnostic>> {
+    fn pin<'a>(&'a self, _: &'a ComponentImage) -> BoxFuture<'a, Result<Digest, Diagnostic>> {
         unreachable!("there is no plugin")
     }
 
-    fn pull<'a>(&'a self, _: &'a ComponentImage) -> BoxFuture<'a, Result<String, Diagnostic>> {
+    fn pull<'a>(&'a self, _: &'a ComponentImage) -> BoxFuture<'a, Result<Digest, Diagnostic>> {
         unreachable!("there is no plugin")
     }
 
-    fn present<'a>(&'a self, _: &'a ComponentImage) -> BoxFuture<'a, Result<Option<String>, Diagnostic>> {
+    fn present<'a>(&'a self, _: &'a ComponentImage) -> BoxFuture<'a, Result<Option<Digest>, Diagnostic>> {
         unreachable!("there is no plugin")
     }
 

@@ -13,14 +13,14 @@ use boson_controllers::conversion::{Images, ReleaseImage};
 use boson_pipeline::Diagnostic;
 use boson_pipeline::release::Release;
 use boson_pipeline::stage::CheckPolicy;
-use boson_plugins::host::{Chosen, LoadedPlugin, Package, PluginHost, ResolvedPlugins};
+use boson_plugins::host::{Chosen, Digest, LoadedPlugin, Package, PluginHost, ResolvedPlugins};
 use boson_sandbox::{Cache, Limits, Plugins, Sandbox};
 use boson_tests::{binary, root, wait_for_value};
 use futures::future::BoxFuture;
 use kube::api::{Api, DeleteParams, DynamicObject, ListParams, Patch, PatchParams};
 use kube::{Client, ResourceExt};
 use serde_json::{Value, json};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, HashSet};
 use std::fs;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -93,7 +93,7 @@ impl PluginHost for BuiltIn {
         unreachable!("there is no plugin")
     }
 
-    fn keep(&self, _: &BTreeSet<String>) {}
+    fn keep(&self, _: &HashSet<Digest>) {}
 
     fn with(&self, _: &[Chosen], _: &[Chosen], _: &str, _: &str) -> Result<ResolvedPlugins, Vec<Diagnostic>> {
         Ok(ResolvedPlugins {

@@ -3,7 +3,7 @@
 
 use crate::gzip::Pool;
 use crate::layer::compress;
-use boson_oci::{Digest, Layer, MediaType, Section, parse_digest};
+use boson_oci::{Digest, Layer, MediaType, Section, parse_hex_digest};
 use std::io;
 use std::path::Path;
 use tempfile::NamedTempFile;
@@ -33,7 +33,7 @@ fn kept(place: &Path, beginning: &str, diff_id: &Digest) -> Option<Layer> {
     let names = place.read_dir().ok()?.flatten().map(|entry| entry.file_name());
     names.into_iter().find_map(|name| {
         let digest = name.to_str()?.strip_prefix(beginning)?.strip_suffix(SUFFIX)?;
-        let digest = parse_digest(&format!("sha256:{digest}"))?;
+        let digest = parse_hex_digest(digest)?;
         let content = Section::open(&place.join(&name)).ok()?;
         (content.digest().ok()? == digest).then(|| Layer {
             media_type: MediaType::ImageLayerGzip,

@@ -9,7 +9,6 @@ use boson_commands::output::{self, Color};
 use boson_commands::storage::durable;
 use boson_pipeline::Diagnostic;
 use boson_pipeline::report::Sources;
-use boson_sandbox::ComponentDigest;
 use clap::Args;
 use std::path::PathBuf;
 
@@ -41,5 +40,5 @@ pub fn run(arguments: &ComponentArguments, color: Color) -> Result<(), ExitError
     })?;
     durable::write(&arguments.out, &component, 0o644)
         .with_context(|| format!("cannot write '{}'", arguments.out.display()))?;
-    Ok(output::print(&format!("{}\n", ComponentDigest::of(&component)))?)
+    Ok(output::print(&format!("{}\n", boson_oci::digest(&component)))?)
 }

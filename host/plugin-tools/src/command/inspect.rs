@@ -8,9 +8,10 @@ use boson_commands::columns::{indented, section};
 use boson_commands::exit::{self, ExitError};
 use boson_commands::output::{self, Color, Form};
 use boson_document::{Tree, json};
+use boson_oci::{Digest, parse_digest};
 use boson_pipeline::Diagnostic;
 use boson_pipeline::report::{Sources, clean};
-use boson_sandbox::{Code, ComponentDigest, Description, Limits, Plugin, Requirements, Sandbox};
+use boson_sandbox::{Code, Description, Limits, Plugin, Requirements, Sandbox};
 use clap::Args;
 use std::path::PathBuf;
 
@@ -33,7 +34,7 @@ pub struct InspectArguments {
     trust: TrustArguments,
     /// Fail if the component has another digest
     #[arg(long, value_name = "DIGEST", value_parser = digest)]
-    expect_digest: Option<String>,
+    expect_digest: Option<Digest>,
     /// Form of the result
     #[arg(long, short, value_enum, default_value_t, value_name = "FORM")]
     output: Form,
@@ -50,10 +51,8 @@ struct Inspection<'i> {
 }
 
 /// A digest, as other commands show it.
-fn digest(text: &str) -> Result<String, String> {
-    let digest = boson_oci::parse_digest(text);
-    let digest = digest.ok_or("expected sha256: and 64 hexadecimal digits in lower case")?;
-    Ok(digest.to_string())
+fn digest(text: &str) -> Result<Digest, &'static str> {
+    parse_digest(text).ok_or("expected sha256: and 64 hexadecimal digits in lower case")
 }
 
 pub fn run(arguments: &InspectArguments, color: Color) -> Result<(), ExitError> {
@@ -66,12 +65,11 @@ pub fn run(arguments: &InspectArguments, color: Color) -> Result<(), ExitError> 
     let sandbox = plugins::sandbox(Limits::default()).map_err(fail)?;
     let plugin = plugins::of_content(&sandbox, &arguments.component, &found.bytes).map_err(fail)?;
     let description = plugin.describe(&sandbox).map_err(fail)?;
-    let component = plugin.digest.to_string();
-    let subjects = Subjects {
-        image: found.image_digest().unwrap_or_default(),
-        component: &component,
-    };
-    let items = evidence::items(&found.attachments, subjects, &trust);
+    let component = boson_oci::digest(&found.bytes);
+    let items = found.image_digest().map_or(Vec::new(), |image| {
+        let (image, component) = (&image, &component);
+        evidence::items(&found.attachments, Subjects { image, component }, &trust)
+    });
     let inspection = Inspection {
         sandbox: &sandbox,
         plugin: &plugin,
@@ -88,14 +86,14 @@ pub fn run(arguments: &InspectArguments, color: Color) -> Result<(), ExitError> 
 }
 
 fn check_digest(arguments: &InspectArguments, found: &Found) -> Result<(), Box<Diagnostic>> {
-    let digest = ComponentDigest::of(&found.bytes).to_string();
+    let digest = boson_oci::digest(&found.bytes);
     let Some(expected) = arguments.expect_digest.as_ref().filter(|expected| **expected != digest) else {
         return Ok(());
     };
     let name = clean::line(&arguments.component.display().to_string());
     let what = format!("'{name}' has the digest {digest}, but {expected} was expected");
     let mut error = Diagnostic::error(codes::PLUGIN_DIGEST, what);
-    if found.image_digest() == Some(expected.as_str()) {
+    if found.image_digest().as_ref() == Some(expected) {
         error = error.help("this is the digest of the image; expect that of the component");
     }
     Err(Box::new(error))

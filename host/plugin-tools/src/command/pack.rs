@@ -15,7 +15,7 @@ use boson_document::{Tree, json};
 use boson_pipeline::report::Sources;
 use boson_pipeline::{Diagnostic, Stage, packed, yaml};
 use boson_plugins::{Packing, pack, parts};
-use boson_sandbox::{ComponentDigest, Interfaces, Limits, Plugin, Sandbox};
+use boson_sandbox::{Interfaces, Limits, Plugin, Sandbox};
 use clap::Args;
 use ruzstd::encoding::{CompressionLevel, compress_to_vec};
 use std::path::{Path, PathBuf};
@@ -137,7 +137,7 @@ pub fn run(arguments: &PackArguments, color: Color) -> Result<(), ExitError> {
     if let Some(error) = too_large(bytes.len(), is_inline.then_some(packed.len())) {
         return Err(fail(vec![error], &sources));
     }
-    let digest = ComponentDigest::of(&bytes).to_string();
+    let digest = boson_oci::digest(&bytes).to_string();
     let document = document(
         arguments,
         &name,

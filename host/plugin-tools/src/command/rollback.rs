@@ -6,13 +6,12 @@ use boson_commands::columns::columns;
 use boson_commands::connection::ConnectionArguments;
 use boson_commands::exit::ExitError;
 use boson_commands::output;
+use boson_oci::short_digest;
 use boson_pipeline::report::clean;
 use boson_plugins::history::{History, Revision, RevisionState, histories, rollback};
 use clap::Args;
 use std::collections::BTreeMap;
 
-/// Digits of a digest that are shown.
-const DIGEST_DIGITS: usize = 12;
 const HISTORY: &str = "\
 The operator records the last ten versions of each plugin, and keeps the content of the last three that were active, up to 8 MiB when \
 packed. They are ConfigMaps beside those of the plugin, and are deleted with it. KEPT says whether `host plugin rollback` can use a \
@@ -146,9 +145,7 @@ fn row(plugin: &str, one: &Revision) -> [String; 7] {
 }
 
 fn short(digest: Option<&str>) -> String {
-    digest.map_or("unknown".to_string(), |digest| {
-        format!("sha256:{}", clean::line(digest.get(..DIGEST_DIGITS).unwrap_or(digest)))
-    })
+    digest.map_or("unknown".to_string(), |digest| clean::line(short_digest(&format!("sha256:{digest}"))))
 }
 
 #[cfg(test)]

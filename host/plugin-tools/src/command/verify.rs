@@ -9,11 +9,11 @@ use boson_commands::columns::indented;
 use boson_commands::exit::{self, ExitError};
 use boson_commands::output::{self, Color, Form};
 use boson_document::{Tree, json};
+use boson_oci::{Digest, parse_digest};
 use boson_pipeline::Diagnostic;
 use boson_pipeline::report::{Sources, clean};
 use boson_plugins::codes;
 use boson_registry::Attachments;
-use boson_sandbox::ComponentDigest;
 use boson_signatures::{Provenance, Refusal, Signed, Signer, Subject};
 use clap::{ArgGroup, Args};
 use std::path::{Path, PathBuf};
@@ -67,7 +67,7 @@ pub struct Found {
 
 /// A verified plugin.
 struct Verified<'v> {
-    component: String,
+    component: Digest,
     image: Option<&'v str>,
     signer: Signer,
     provenance: Option<Provenance>,
@@ -95,9 +95,8 @@ impl Found {
         })
     }
 
-    /// The digest of the image: `sha256:` and 64 digits.
-    pub fn image_digest(&self) -> Option<&str> {
-        self.image.as_deref()?.split_once('@').map(|(_, digest)| digest)
+    pub fn image_digest(&self) -> Option<Digest> {
+        parse_digest(self.image.as_deref()?.split_once('@')?.1)
     }
 }
 
@@ -112,14 +111,14 @@ pub fn run(arguments: &VerifyArguments, color: Color) -> Result<(), ExitError> {
     let signed = Signed {
         component: pack::text_of(arguments.signature.as_deref())?,
         statement: pack::text_of(arguments.attestation.as_deref())?,
-        image: found.image_digest().map(str::to_string),
+        image: found.image_digest(),
         attached: found.attachments.attached(),
     };
     let name = clean::line(&match &found.image {
         Some(image) => image.clone(),
         None => arguments.component.display().to_string(),
     });
-    let component = ComponentDigest::of(&found.bytes).to_string();
+    let component = boson_oci::digest(&found.bytes);
     let subject = format!("'{name}', component {component},");
     let signer = signed.signer(&found.bytes, &trust);
     let signer = signer.map_err(|refusal| fail(unsigned(&subject, &signed, &names, &refusal)))?;
@@ -182,7 +181,7 @@ fn of(subject: Subject) -> &'static str {
 fn text(verified: &Verified<'_>, names: &Names) -> String {
     let row = |name: &str, value: String| [name.to_string(), value];
     let by = |signer: &Signer| format!("the {}, by {}", of(signer.subject), names.name(&signer.author));
-    let mut rows = vec![row("component", verified.component.clone())];
+    let mut rows = vec![row("component", verified.component.to_string())];
     rows.extend(verified.image.map(|image| row("image", image.to_string())));
     rows.push(row("signed", by(&verified.signer)));
     if let Some(Provenance { signer, builder }) = &verified.provenance {
@@ -198,7 +197,7 @@ fn tree(verified: &Verified<'_>, names: &Names) -> Tree {
     let provenance = provenance.map(|one| by(&one.signer).with_some("builder", one.builder.as_deref()));
     Tree::object()
         .with("verified", true)
-        .with("component", verified.component.as_str())
+        .with("component", verified.component.to_string())
         .with_some("image", verified.image)
         .with("signature", by(&verified.signer))
         .with_some("provenance", provenance)

@@ -8,6 +8,7 @@ pub use sbom::Sbom;
 pub use shown::{text, tree};
 pub use trusted::{Names, TrustArguments, read};
 
+use boson_oci::Digest;
 use boson_registry::{Attachment, Attachments};
 use boson_signatures::{Author, Envelope, Refusal, Statement, Trust};
 
@@ -59,9 +60,9 @@ pub enum State {
 #[derive(Clone, Copy, Debug)]
 pub struct Subjects<'s> {
     /// The digest of the image.
-    pub image: &'s str,
+    pub image: &'s Digest,
     /// The digest of the component.
-    pub component: &'s str,
+    pub component: &'s Digest,
 }
 
 /// The items among attachments.

@@ -9,6 +9,7 @@ use super::version::{digest, version};
 use boson_api::plugin_approval::MAX_VERSIONS;
 use boson_api::{ApprovedVersion, PluginApproval, PluginApprovalSpec};
 use boson_cluster::client::{Cluster, Created, Error, FieldManager};
+use boson_oci::Digest;
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube::ResourceExt;
 
@@ -19,7 +20,7 @@ const MANAGER: FieldManager = FieldManager("host-plugin-approve");
 pub struct Approval {
     pub version: ApprovedVersion,
     /// The digest of everything that is approved about it.
-    pub digest: String,
+    pub digest: Digest,
     /// What it gains; empty if it was approved before.
     pub gains: Vec<String>,
 }
@@ -49,7 +50,7 @@ pub enum ApprovalError {
     Unresolved(Key),
     /// It is not the version that the user has read.
     #[error("plugin '{0}' has changed: its digest is {1} now")]
-    Changed(Key, String),
+    Changed(Key, Digest),
     /// There is no room for another version.
     #[error(
         "{MAX_VERSIONS} versions of plugin '{0}' are approved: remove old ones from its PluginApproval, or approve only this one"
@@ -87,7 +88,7 @@ pub async fn approve(
     };
     let version = present(cluster, &key).await?;
     let found = digest(&version);
-    if how.expected.is_some_and(|expected| expected != found) {
+    if how.expected.is_some_and(|expected| expected != found.as_ref()) {
         return Err(ApprovalError::Changed(key, found));
     }
     let approval: Option<PluginApproval> = cluster.get(namespace, plugin).await?;

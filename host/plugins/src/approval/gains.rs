@@ -4,11 +4,10 @@
 //! cases, signatures, pull Secrets.
 
 use boson_api::{ApprovedVersion, OnFailure};
+use boson_oci::short_digest;
 use boson_pipeline::listing::first_of;
 use std::collections::BTreeMap;
 
-/// The beginning of a digest in messages: its algorithm and twelve digits.
-const DIGEST_LENGTH: usize = "sha256:".len() + 12;
 /// Names that a message lists.
 const MAX_LISTED_NAMES: usize = 10;
 
@@ -37,8 +36,8 @@ fn gains(approved: Option<&ApprovedVersion>, version: &ApprovedVersion) -> Vec<S
         gains.push(format!("the stage '{}'{old}", version.stage));
     }
     if approved.is_none_or(|old| old.component != version.component) {
-        let old = instead(approved.map(|old| short(&old.component).to_string()));
-        gains.push(format!("the component {}{old}", short(&version.component)));
+        let old = instead(approved.map(|old| short_digest(&old.component).to_string()));
+        gains.push(format!("the component {}{old}", short_digest(&version.component)));
     }
     if approved.map_or(version.stage.has_rule(), |old| old.wraps != version.wraps) {
         gains.push(rule(version).to_string());
@@ -123,11 +122,6 @@ fn wider(what: &str, old: &Option<Vec<String>>, new: &Option<Vec<String>>) -> Op
 fn names(names: &[&String]) -> String {
     let quoted: Vec<String> = names.iter().map(|name| format!("'{name}'")).collect();
     first_of(&quoted, MAX_LISTED_NAMES, " and ")
-}
-
-/// The beginning of a digest.
-pub fn short(digest: &str) -> &str {
-    digest.get(..DIGEST_LENGTH).unwrap_or(digest)
 }
 
 #[cfg(test)]

@@ -110,7 +110,7 @@ impl Reviewer<'_> {
             digest(version)
         );
         let error = Diagnostic::error(codes::PLUGIN_NOT_APPROVED, what).help(approve);
-        let component = gains::short(&version.component);
+        let component = boson_oci::short_digest(&version.component);
         let name = format!("plugin '{}', {component} (ConfigMap '{key}')", version.name);
         Pending {
             problem: PluginProblem::one(&name, &error),

@@ -3,6 +3,7 @@
 use super::super::document::PluginDocument;
 use boson_api::{ApprovedVersion, OnFailure};
 use boson_document::{Tree, json};
+use boson_oci::Digest;
 use boson_pipeline::Stage;
 
 /// The version that this `plugin.yaml` describes; `record`: the image that its tag was resolved to. None if it names an
@@ -11,7 +12,7 @@ pub fn version(document: &PluginDocument, record: Option<&str>) -> Option<Approv
     let component = match &document.image {
         // The digest of the image fixes every byte of the component, and is known before the image is pulled.
         Some(source) => source.pinned(record)?.split_once('@')?.1.to_string(),
-        None => format!("sha256:{}", document.digest.as_deref()?),
+        None => document.digest.as_ref()?.to_string(),
     };
     let settings = document.settings.as_object().into_iter().flatten();
     Some(ApprovedVersion {
@@ -35,9 +36,9 @@ pub fn version(document: &PluginDocument, record: Option<&str>) -> Option<Approv
 }
 
 /// The digest of everything that is approved: a user confirms with it what they have read.
-pub fn digest(version: &ApprovedVersion) -> String {
+pub fn digest(version: &ApprovedVersion) -> Digest {
     // Never fails: it has only texts and numbers.
-    boson_oci::digest(&serde_json::to_vec(version).unwrap_or_default()).to_string()
+    boson_oci::digest(&serde_json::to_vec(version).unwrap_or_default())
 }
 
 /// The value of a setting, only as a digest: more users may read approvals than plugins.

@@ -75,7 +75,7 @@ fn version(entry: &Entry) -> Option<Version<'_>> {
     let document = good.map(|good| &good.document).or(entry.present.as_ref());
     Some(Version {
         identity: entry.identity.as_deref()?,
-        digest: document.and_then(|document| document.digest.as_deref()),
+        digest: document.and_then(|document| document.digest.as_ref()),
         problem,
         is_pending: matches!(entry.state, State::Pending(_)),
         is_unused: entry.good.is_none(),

@@ -1,6 +1,7 @@
 //! The record of a plugin's versions, and which of them are kept. Pure.
 
 use super::super::marks::with_suffix;
+use boson_oci::Digest;
 use serde::{Deserialize, Serialize};
 
 /// Versions in a record; older ones are removed.
@@ -28,7 +29,7 @@ pub struct Revision {
     pub state: RevisionState,
     /// Since when it has the state, or when it was rejected: RFC 3339.
     pub since: String,
-    /// sha256 of its component, if its `plugin.yaml` can be read.
+    /// sha256 of its component, 64 hexadecimal digits, if its `plugin.yaml` can be read.
     #[serde(default)]
     pub digest: Option<String>,
     /// Digest of its content.
@@ -64,7 +65,7 @@ pub enum RevisionState {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Version<'a> {
     pub identity: &'a str,
-    pub digest: Option<&'a str>,
+    pub digest: Option<&'a Digest>,
     /// Reason and message, if it is not used.
     pub problem: Option<(&'a str, &'a str)>,
     /// It is not rejected, but waits for an approval.
@@ -125,7 +126,7 @@ impl History {
             revision: next,
             state,
             since: now.to_string(),
-            digest: version.digest.map(str::to_string),
+            digest: version.digest.map(|digest| digest.digest().to_string()),
             identity: version.identity.to_string(),
             copies,
             bytes,
@@ -219,7 +220,7 @@ mod tests {
     fn good(identity: &str) -> Version<'_> {
         Version {
             identity,
-            digest: Some("d"),
+            digest: None,
             problem: None,
             is_pending: false,
             is_unused: false,
