@@ -1,6 +1,7 @@
 //! Reads a plugin from its ConfigMaps. Pure except for the calls that fetch them.
 
 use super::document::{self, PluginDocument};
+use super::error::LoadError;
 use super::marks::{ATTESTATION, DOCUMENT, IMAGE, PLUGIN, SIGNATURE, STOPPED};
 use super::registry::{Key, Packed, Plugin};
 use crate::codes;
@@ -150,7 +151,7 @@ pub(super) async fn gather(
     plugin: &Plugin,
     described: Described,
     parts: Option<usize>,
-) -> Result<Result<Gathered, Diagnostic>, Error> {
+) -> Result<Gathered, LoadError> {
     let mut maps = vec![files(described.map)];
     for name in &plugin.more {
         let map: Option<ConfigMap> = cluster.get(&key.namespace, name).await?;
@@ -161,12 +162,11 @@ pub(super) async fn gather(
                 "its parts have more than {} MiB together",
                 packed::MAX_PACKED_BYTES >> 20
             );
-            return Ok(Err(
-                Diagnostic::error(codes::PLUGIN_TOO_LARGE, what).help("compress it with zstd")
-            ));
+            let error = Diagnostic::error(codes::PLUGIN_TOO_LARGE, what);
+            return Err(error.help("compress it with zstd").into());
         }
     }
-    Ok(put_together(maps, parts))
+    Ok(put_together(maps, parts)?)
 }
 
 /// The files of the component in a ConfigMap.

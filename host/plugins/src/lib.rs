@@ -9,6 +9,7 @@ mod canary;
 pub mod codes;
 mod copies;
 mod document;
+mod error;
 mod follow;
 mod gather;
 pub mod history;

@@ -2,7 +2,8 @@
 
 use super::approval;
 use super::document::PluginDocument;
-use super::gather::{self, Gathered};
+use super::error::LoadError;
+use super::gather::{self, Described, Gathered};
 use super::marks::{DOCUMENT, IN_PODS};
 use super::pack;
 use super::problem::PluginProblem;
@@ -39,40 +40,59 @@ pub(super) enum Outcome {
 
 impl Loader<'_> {
     /// Loads a plugin. `in_use`: its version in use.
-    pub(super) async fn load(
-        &self,
-        Queued { key, plugin }: &Queued,
-        in_use: Option<&PluginDocument>,
-    ) -> Result<Outcome, Error> {
+    pub(super) async fn load(&self, queued: &Queued, in_use: Option<&PluginDocument>) -> Result<Outcome, Error> {
+        let Queued { key, plugin } = queued;
         // Read again: queued ConfigMaps are not held in memory.
         let Some(described) = gather::describe(self.cluster, key, plugin).await? else {
             return Ok(Outcome::Outdated);
         };
-        let Ok(mut document) = described.document.clone() else {
+        let Ok(document) = described.document.clone() else {
             return Ok(Outcome::Outdated);
         };
         let Some(version) = approval::version(&document, described.record()) else {
             return Ok(Outcome::Outdated);
         };
-        let sources = described.sources.clone();
-        let digest = document.digest.as_ref();
-        let digest = digest.map(|digest| format!(", {}", short_digest(digest.as_ref())));
-        let digest = digest.unwrap_or_default();
-        let name = format!("plugin '{}'{digest} (ConfigMap '{key}')", document.name);
+        let (name, sources) = (name_in_messages(key, &document), described.sources.clone());
+        let refused = |errors: &[Diagnostic]| Ok(Outcome::Refused(PluginProblem::of(&name, errors, &sources)));
+        let (package, packed) = match self.package(queued, &document, described, in_use).await {
+            Ok(package) => package,
+            Err(LoadError::Outdated) => return Ok(Outcome::Outdated),
+            Err(LoadError::Evicted) => return Ok(Outcome::Evicted),
+            Err(LoadError::Refused(error)) => return refused(&[error]),
+            Err(LoadError::Api(error)) => return Err(error),
+        };
+        let loaded = match self.host.load(package).await {
+            Ok(loaded) => loaded,
+            Err(errors) => return refused(&below_settings(errors, key)),
+        };
+        // Pods run the plugins of these stages, too: keep the bytes for them.
+        let packed = IN_PODS.contains(&document.stage).then(|| Arc::new(packed));
+        Ok(Outcome::Good(Box::new(Good {
+            document: PluginDocument {
+                digest: Some(loaded.digest),
+                ..document
+            },
+            version,
+            packed,
+            warnings: loaded.warnings,
+            trial: Arc::default(),
+        })))
+    }
+
+    /// What the host loads, and the component in the form of ConfigMaps.
+    async fn package(
+        &self,
+        Queued { key, plugin }: &Queued,
+        document: &PluginDocument,
+        described: Described,
+        in_use: Option<&PluginDocument>,
+    ) -> Result<(Package, Packed), LoadError> {
         let (mut signed, cases) = (described.signed(), described.cases());
         let image = document.image.as_ref();
-        let gathered = match image.and_then(|source| source.pinned(described.record())) {
-            Some(image) => self.of_image(key, image, document.stage, &mut signed).await,
-            // Without an image: one that is not resolved has no version, see above.
-            None => {
-                let gathered = gather::gather(self.cluster, key, plugin, described, document.parts).await?;
-                gathered.map(Some)
-            }
-        };
-        let Gathered { content, packed } = match gathered {
-            Ok(Some(gathered)) => gathered,
-            Ok(None) => return Ok(Outcome::Evicted),
-            Err(error) => return Ok(Outcome::Refused(PluginProblem::of(&name, &[error], &sources))),
+        let Gathered { content, packed } = match image.and_then(|source| source.pinned(described.record())) {
+            Some(image) => self.gather_image(key, image, document.stage, &mut signed).await?,
+            // Without an image: one that is not resolved has no version.
+            None => gather::gather(self.cluster, key, plugin, described, document.parts).await?,
         };
         // Another selector changes no call. That all calls of a shadow plugin fail is for its report, and takes nothing
         // from a deployment.
@@ -93,41 +113,24 @@ impl Loader<'_> {
             cases,
             is_update,
         };
-        let loaded = match self.host.load(package).await {
-            Ok(loaded) => loaded,
-            Err(errors) => {
-                let errors = below_settings(errors, key);
-                return Ok(Outcome::Refused(PluginProblem::of(&name, &errors, &sources)));
-            }
-        };
-        document.digest = Some(loaded.digest);
-        // Pods run the plugins of these stages, too: keep the bytes for them.
-        let packed = IN_PODS.contains(&document.stage).then(|| Arc::new(packed));
-        Ok(Outcome::Good(Box::new(Good {
-            document,
-            version,
-            packed,
-            warnings: loaded.warnings,
-            trial: Arc::default(),
-        })))
+        Ok((package, packed))
     }
 
-    /// The component of an image, from the disk; none if it was evicted. `signed`: gets what is attached to the image.
-    async fn of_image(
+    /// The component of an image, from the disk. `signed`: gets what is attached to the image.
+    async fn gather_image(
         &self,
         key: &Key,
         image: String,
         stage: Stage,
         signed: &mut Signed,
-    ) -> Result<Option<Gathered>, Diagnostic> {
+    ) -> Result<Gathered, LoadError> {
         let image = ComponentImage {
             namespace: key.namespace.clone(),
             image,
             pull: Vec::new(),
         };
-        let Some(StoredComponent { bytes, attached }) = self.components.read(&image).await? else {
-            return Ok(None);
-        };
+        let stored = self.components.read(&image).await?;
+        let StoredComponent { bytes, attached } = stored.ok_or(LoadError::Evicted)?;
         signed.image = image.image.split_once('@').and_then(|(_, digest)| parse_digest(digest));
         signed.attached = attached;
         let work = tokio::task::spawn_blocking(move || {
@@ -137,11 +140,18 @@ impl Loader<'_> {
                 Packed::default()
             };
             let content = Content::Whole(bytes);
-            Ok(Some(Gathered { content, packed }))
+            Ok::<_, Diagnostic>(Gathered { content, packed })
         });
-        // None as well if the process ends.
-        work.await.unwrap_or(Ok(None))
+        // It is not finished only if the process ends.
+        Ok(work.await.map_err(|_| LoadError::Evicted)??)
     }
+}
+
+/// The plugin with the beginning of its digest.
+fn name_in_messages(key: &Key, document: &PluginDocument) -> String {
+    let digest = document.digest.as_ref();
+    let digest = digest.map(|digest| format!(", {}", short_digest(digest.as_ref())));
+    format!("plugin '{}'{} (ConfigMap '{key}')", document.name, digest.unwrap_or_default())
 }
 
 /// Errors in settings with their places in `plugin.yaml`.

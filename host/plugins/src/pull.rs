@@ -4,6 +4,7 @@
 //! Pull Secrets are read from the namespace of the plugin only, and only if the image is not on the disk.
 
 use super::document::PluginDocument;
+use super::error::LoadError;
 use super::gather::{self, Described};
 use super::image::ImageSource;
 use super::load::Loader;
@@ -25,29 +26,10 @@ pub(super) const MAX_CONCURRENT_PULLS: usize = 4;
 pub(super) enum Pulled {
     /// The component is on the disk; its digest.
     Done(Digest),
-    /// The plugin was deleted or has changed, for example because the digest of its tag was recorded: an event follows.
+    /// See [`LoadError::Outdated`].
     Outdated,
     /// It cannot be pulled.
     Refused(PluginProblem),
-}
-
-/// Why a pull did not succeed.
-enum Stop {
-    Outdated,
-    Wrong(Diagnostic),
-    Call(Error),
-}
-
-impl From<Diagnostic> for Stop {
-    fn from(error: Diagnostic) -> Self {
-        Self::Wrong(error)
-    }
-}
-
-impl From<Error> for Stop {
-    fn from(error: Error) -> Self {
-        Self::Call(error)
-    }
 }
 
 // === impl Loader ===
@@ -66,9 +48,9 @@ impl Loader<'_> {
         };
         match self.component(key, &described, &document, source, pinned).await {
             Ok(digest) => Ok(Pulled::Done(digest)),
-            Err(Stop::Outdated) => Ok(Pulled::Outdated),
-            Err(Stop::Call(error)) => Err(error),
-            Err(Stop::Wrong(error)) => {
+            Err(LoadError::Outdated | LoadError::Evicted) => Ok(Pulled::Outdated),
+            Err(LoadError::Api(error)) => Err(error),
+            Err(LoadError::Refused(error)) => {
                 let name = format!("plugin '{}' (ConfigMap '{key}')", document.name);
                 Ok(Pulled::Refused(PluginProblem::of(&name, &[error], &described.sources)))
             }
@@ -82,14 +64,14 @@ impl Loader<'_> {
         document: &PluginDocument,
         source: &ImageSource,
         pinned: bool,
-    ) -> Result<Digest, Stop> {
+    ) -> Result<Digest, LoadError> {
         let mut image = ComponentImage {
             namespace: key.namespace.clone(),
             image: source.reference.clone(),
             pull: Vec::new(),
         };
         if pinned && source.pinned(None).is_none() {
-            return Err(Stop::Wrong(not_pinned(source, "the operator requires a digest", None)));
+            return Err(LoadError::Refused(not_pinned(source, "the operator requires a digest", None)));
         }
         if let Some(pinned) = source.pinned(described.record()) {
             image.image = pinned;
@@ -105,27 +87,27 @@ impl Loader<'_> {
     }
 
     /// Records the digest of a tag. The event of this change starts the pull.
-    async fn record(&self, described: &Described, source: &ImageSource, digest: &Digest) -> Result<Digest, Stop> {
+    async fn record(&self, described: &Described, source: &ImageSource, digest: &Digest) -> Result<Digest, LoadError> {
         match described.write_record(self.cluster, &source.with(digest)).await {
             // Another process of the operator may have been faster.
-            Ok(()) => Err(Stop::Outdated),
+            Ok(()) => Err(LoadError::Outdated),
             Err(error) => match error.kind {
-                ErrorKind::Conflict | ErrorKind::NotFound => Err(Stop::Outdated),
+                ErrorKind::Conflict | ErrorKind::NotFound => Err(LoadError::Outdated),
                 ErrorKind::Forbidden => {
                     let why = "the operator may not record the digest of its tag in this namespace";
-                    Err(Stop::Wrong(not_pinned(source, why, Some(digest))))
+                    Err(LoadError::Refused(not_pinned(source, why, Some(digest))))
                 }
-                _ => Err(Stop::Call(error)),
+                _ => Err(LoadError::Api(error)),
             },
         }
     }
 
-    async fn secrets(&self, key: &Key, source: &ImageSource) -> Result<Vec<PullSecret>, Stop> {
+    async fn secrets(&self, key: &Key, source: &ImageSource) -> Result<Vec<PullSecret>, LoadError> {
         let mut contents = Vec::new();
         for name in &source.secrets {
             let wrong = |what: &str, help: &str| {
                 let message = format!("pull Secret '{name}' {what}");
-                Stop::Wrong(Diagnostic::error(codes::PLUGIN_PULL_SECRET, message).help(help))
+                LoadError::Refused(Diagnostic::error(codes::PLUGIN_PULL_SECRET, message).help(help))
             };
             let secret: Option<Secret> = match self.cluster.get(&key.namespace, name).await {
                 Ok(secret) => secret,
@@ -133,7 +115,7 @@ impl Loader<'_> {
                     let help = "in the operator's own namespace, name it 'boson-plugin-pull'";
                     return Err(wrong("cannot be read: the operator lacks the permission", help));
                 }
-                Err(error) => return Err(Stop::Call(error)),
+                Err(error) => return Err(LoadError::Api(error)),
             };
             let help = "create it with `kubectl create secret docker-registry`";
             let secret =
@@ -146,14 +128,14 @@ impl Loader<'_> {
 }
 
 /// The digest of a component, if it is the one that `plugin.yaml` names.
-fn expected(document: &PluginDocument, digest: Digest) -> Result<Digest, Stop> {
+fn expected(document: &PluginDocument, digest: Digest) -> Result<Digest, LoadError> {
     match document.digest.as_ref().filter(|wanted| **wanted != digest) {
         None => Ok(digest),
         Some(wanted) => {
             let what =
                 format!("the component in the image has the digest {digest}, but plugin.yaml contains {wanted}");
             let error = Diagnostic::error(codes::PLUGIN_IMAGE_DIGEST, what);
-            Err(Stop::Wrong(error.help(
+            Err(LoadError::Refused(error.help(
                 "correct `digest` or `image`; with an image that has a digest, `digest` is not necessary",
             )))
         }

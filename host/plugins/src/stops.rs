@@ -14,18 +14,18 @@ use std::collections::BTreeMap;
 
 /// Canaries that were stopped, until their ConfigMaps say so.
 #[derive(Default)]
-pub(super) struct Stops(BTreeMap<Key, Stop>);
+pub(super) struct StoppedCanaries(BTreeMap<Key, StoppedCanary>);
 
 #[derive(Debug, PartialEq)]
-struct Stop {
+struct StoppedCanary {
     /// Digest of the content of the ConfigMap.
     identity: String,
     why: String,
 }
 
-// === impl Stops ===
+// === impl StoppedCanaries ===
 
-impl Stops {
+impl StoppedCanaries {
     /// Stops the canaries that fail too often. True if there is one.
     pub(super) fn apply(&mut self, registry: &mut Registry) -> bool {
         let mut is_changed = false;
@@ -39,7 +39,7 @@ impl Stops {
             if matches!(entry.state, State::Fine) {
                 entry.state = State::Refused(problem(key, document, &why));
                 let identity = entry.identity.clone().unwrap_or_default();
-                self.0.insert(key.clone(), Stop { identity, why });
+                self.0.insert(key.clone(), StoppedCanary { identity, why });
             }
             entry.good = None;
             is_changed = true;
@@ -62,7 +62,8 @@ impl Stops {
 }
 
 /// A version that replaced the stopped one meanwhile may be used.
-async fn annotate(cluster: &Cluster, key: &Key, Stop { identity, why }: &Stop) -> Result<(), Error> {
+async fn annotate(cluster: &Cluster, key: &Key, stopped: &StoppedCanary) -> Result<(), Error> {
+    let StoppedCanary { identity, why } = stopped;
     let map: Option<ConfigMap> = cluster.get(&key.namespace, &key.name).await?;
     match map.filter(|map| gather::identity(map) == *identity) {
         Some(map) => gather::annotate(cluster, &map, STOPPED, &format!("{identity} {why}")).await,

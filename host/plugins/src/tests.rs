@@ -6,7 +6,7 @@ use super::document::{PluginDocument, Selector};
 use super::problem::PluginProblem;
 use super::registry::{Entry, Good, Key, Plugin, Registry, State};
 use super::selection::{Asking, Selection, select};
-use super::stops::Stops;
+use super::stops::StoppedCanaries;
 use super::{PluginPolicy, Plugins};
 use crate::codes;
 use boson_api::PluginUse;
@@ -473,7 +473,7 @@ fn a_canary_that_fails_is_stopped_but_not_another_version_in_its_config_map() {
         ("here", "b", failing()),
         ("here", "c", newer),
     ]);
-    let mut stops = Stops::default();
+    let mut stops = StoppedCanaries::default();
     assert!(stops.apply(&mut registry));
     let states: Vec<&Entry> = registry.entries.values().collect();
     assert!(

@@ -13,7 +13,7 @@ use super::queue::{Queue, Queued};
 use super::registry::{Entry, Good, Key, Plugin, Registry, State};
 use super::retries::Retries;
 use super::sources::{self, PluginPolicy};
-use super::stops::{self, Stops};
+use super::stops::{self, StoppedCanaries};
 use super::watches::Followed;
 use crate::codes;
 use boson_api::conditions;
@@ -57,7 +57,7 @@ struct Progress {
     retries: Retries,
     /// To be loaded.
     queue: Queue,
-    stops: Stops,
+    stops: StoppedCanaries,
 }
 
 /// The result of work on a plugin.
