@@ -2,11 +2,11 @@
 //! verifies in the same way.
 
 use crate::evidence;
-use crate::refusal::{Lack, lack};
+use crate::signature_error::{Explanation, explain};
 use boson_oci::Digest;
 use boson_pipeline::Diagnostic;
 use boson_plugins::codes;
-use boson_signatures::{Attached, IdentityRule, Refusal, Signed, Trust};
+use boson_signatures::{Attached, IdentityRule, SignatureError, Signed, Trust};
 use clap::{Args, ValueEnum};
 use std::path::PathBuf;
 
@@ -139,13 +139,13 @@ impl Signatures {
     pub fn check(&self, component: &[u8], signed: &Signed) -> Result<Vec<Diagnostic>, Box<Diagnostic>> {
         let digest = boson_oci::digest(component);
         let Self { trust, builders, .. } = self;
-        let refusal = (self.mode != Mode::Off).then(|| signed.signer(component, trust).err());
-        let unsigned = refusal.flatten().map(|refusal| unsigned(signed, &refusal));
-        let refusal = (self.provenance != Mode::Off).then(|| signed.provenance(&digest, trust, builders).err());
-        let unattested = refusal.flatten().map(|refusal| self.unattested(&refusal));
+        let error = (self.mode != Mode::Off).then(|| signed.signer(component, trust).err());
+        let unsigned = error.flatten().map(|error| explain_unsigned(signed, &error));
+        let error = (self.provenance != Mode::Off).then(|| signed.provenance(&digest, trust, builders).err());
+        let unattested = error.flatten().map(|error| self.explain_unattested(&error));
         let mut warnings = Vec::new();
-        for (mode, lack) in [(self.mode, unsigned), (self.provenance, unattested)] {
-            let Some(Lack { code, what, help }) = lack else {
+        for (mode, explanation) in [(self.mode, unsigned), (self.provenance, unattested)] {
+            let Some(Explanation { code, what, help }) = explanation else {
                 continue;
             };
             match mode {
@@ -169,14 +169,14 @@ impl Signatures {
         is_signed && (self.provenance == Mode::Off || signed.provenance(component, trust, builders).is_ok())
     }
 
-    fn unattested(&self, refusal: &Refusal) -> Lack {
+    fn explain_unattested(&self, error: &SignatureError) -> Explanation {
         let of_builder = match self.builders.as_slice() {
             [] => String::new(),
             builders => format!(" by {}", builders.join(" or ")),
         };
-        let closest = lack(refusal).map(|lack| format!("; one attestation {}", lack.what));
+        let closest = explain(error).map(|closest| format!("; one attestation {}", closest.what));
         let closest = closest.unwrap_or_default();
-        Lack {
+        Explanation {
             code: codes::PLUGIN_NO_PROVENANCE,
             what: format!("nobody whom the operator trusts attests that the plugin was built{of_builder}{closest}"),
             help: "attest its build with a trusted key; `host explain plugin-no-provenance` describes how",
@@ -184,17 +184,17 @@ impl Signatures {
     }
 }
 
-fn unsigned(signed: &Signed, refusal: &Refusal) -> Lack {
-    if let Some(lack) = lack(refusal) {
-        let what = format!("the plugin {}", lack.what);
-        return Lack { what, ..lack };
+fn explain_unsigned(signed: &Signed, error: &SignatureError) -> Explanation {
+    if let Some(closest) = explain(error) {
+        let what = format!("the plugin {}", closest.what);
+        return Explanation { what, ..closest };
     }
     let what = match signed.count() {
         0 => "the plugin is not signed".to_string(),
         1 => "the plugin has a signature, but not of a key or identity that the operator trusts".to_string(),
         found => format!("the plugin has {found} signatures, but none of a key or identity that the operator trusts"),
     };
-    Lack {
+    Explanation {
         code: codes::PLUGIN_NOT_SIGNED,
         what,
         help: "sign the component or its image with a trusted key; `host explain plugin-not-signed` describes how",

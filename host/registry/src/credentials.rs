@@ -42,7 +42,7 @@ struct Entry {
 
 /// The text is not a docker config. It may contain passwords, so nothing of it is shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Malformed;
+pub struct CredentialsError;
 
 // === impl Credentials ===
 
@@ -59,8 +59,8 @@ impl fmt::Debug for Credentials {
 ///
 /// # Errors
 /// The text is not a docker config.
-pub fn docker_config(text: &[u8], image: &str) -> Result<Option<Credentials>, Malformed> {
-    let config: Config = serde_json::from_slice(text).map_err(|_| Malformed)?;
+pub fn docker_config(text: &[u8], image: &str) -> Result<Option<Credentials>, CredentialsError> {
+    let config: Config = serde_json::from_slice(text).map_err(|_| CredentialsError)?;
     let Ok(image) = image.parse::<Reference>() else {
         // The reference is invalid, so no registry will be contacted.
         return Ok(None);
@@ -72,7 +72,7 @@ pub fn docker_config(text: &[u8], image: &str) -> Result<Option<Credentials>, Ma
         .flatten()
         .filter_map(|(key, entry)| Some((fit(key, &image)?, entry)));
     match fitting.max_by_key(|(length, _)| *length) {
-        Some((_, entry)) => credentials(entry).map(Some).ok_or(Malformed),
+        Some((_, entry)) => credentials(entry).map(Some).ok_or(CredentialsError),
         None => Ok(None),
     }
 }
@@ -112,7 +112,7 @@ fn credentials(entry: &Value) -> Option<Credentials> {
 mod tests {
     use super::*;
 
-    fn user(config: &str, image: &str) -> Result<Option<String>, Malformed> {
+    fn user(config: &str, image: &str) -> Result<Option<String>, CredentialsError> {
         docker_config(config.as_bytes(), image)
             .map(|found| found.map(|found| format!("{}:{}", found.username, found.password)))
     }
@@ -148,7 +148,7 @@ mod tests {
             r#"{"auths":{"a.io":{"auth":"!"}}}"#,
             r#"{"auths":{"a.io":{}}}"#,
         ] {
-            assert_eq!(user(broken, "a.io/b"), Err(Malformed), "{broken}");
+            assert_eq!(user(broken, "a.io/b"), Err(CredentialsError), "{broken}");
         }
         let debug = format!(
             "{:?}",

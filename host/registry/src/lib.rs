@@ -40,7 +40,7 @@ pub use attachments::{Attachment, Attachments};
 pub use client::Settings;
 pub use codes::ALL as CODES;
 pub use component::Owned;
-pub use credentials::{Credentials, Malformed, docker_config};
+pub use credentials::{Credentials, CredentialsError, docker_config};
 pub use keychain::docker_credentials;
 pub use layout::Layout;
 pub use registry::Registry;

@@ -1,7 +1,7 @@
 //! Signatures of components: the text that `cosign sign-blob` and `openssl dgst -sign` write.
 
 use crate::trust::Trust;
-use crate::verdict::{Author, Refusal};
+use crate::verdict::{Author, SignatureError};
 use serde::Deserialize;
 
 /// A bundle of Sigstore for the bytes of a file, as far as keys verify it.
@@ -25,7 +25,7 @@ struct OldBundle {
 }
 
 /// Who has signed a component. `text`: a signature in base64, or a bundle with one.
-pub fn author(component: &[u8], text: &str, trust: &Trust) -> Result<Author, Refusal> {
+pub fn author(component: &[u8], text: &str, trust: &Trust) -> Result<Author, SignatureError> {
     let bundle: Option<Bundle> = serde_json::from_str(text).ok();
     let of_old = || serde_json::from_str(text).map(|bundle: OldBundle| bundle.base64_signature);
     let is_bundle = bundle.is_some();
@@ -36,7 +36,7 @@ pub fn author(component: &[u8], text: &str, trust: &Trust) -> Result<Author, Ref
     }
     match &trust.identities {
         Some(identities) if is_bundle => identities.of_bytes(component, text),
-        _ => Err(Refusal::default()),
+        _ => Err(SignatureError::default()),
     }
 }
 
@@ -61,7 +61,7 @@ mod tests {
         for text in [signature.clone(), bundle.to_string(), old.to_string()] {
             let key = trust.keys.fingerprints().next().unwrap().to_string();
             assert_eq!(author(b"component", &text, &trust), Ok(Author::Key(key)), "{text}");
-            assert_eq!(author(b"other", &text, &trust), Err(Refusal::default()), "{text}");
+            assert_eq!(author(b"other", &text, &trust), Err(SignatureError::default()), "{text}");
         }
         let of_statement =
             json!({"dsseEnvelope": {"payload": "", "payloadType": "", "signatures": [{"sig": signature}]}});

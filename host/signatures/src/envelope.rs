@@ -2,7 +2,7 @@
 //! (DSSE) has the statement (in-toto) and its signatures; a bundle of Sigstore has an envelope.
 
 use crate::trust::Trust;
-use crate::verdict::{Author, Reason, Refusal};
+use crate::verdict::{Author, Reason, SignatureError};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use oci_spec::image::Digest;
@@ -98,8 +98,8 @@ impl Envelope {
     }
 
     /// Who has signed it.
-    pub fn author(&self, trust: &Trust) -> Result<Author, Refusal> {
-        let invalid = || Refusal::new(Reason::Invalid, "the payload is malformed");
+    pub fn author(&self, trust: &Trust) -> Result<Author, SignatureError> {
+        let invalid = || SignatureError::new(Reason::Invalid, "the payload is malformed");
         let payload = STANDARD.decode(&self.payload).map_err(|_| invalid())?;
         let signed = encoded(&self.payload_type, &payload);
         let mut signatures = self.signatures.iter().take(MAX_SIGNATURES);
@@ -107,7 +107,7 @@ impl Envelope {
             return Ok(Author::Key(key.to_string()));
         }
         let (Some(identities), Some(bundle)) = (&trust.identities, &self.bundle) else {
-            return Err(Refusal::default());
+            return Err(SignatureError::default());
         };
         let statement = self.statement().ok_or_else(invalid)?;
         let (author, verified) = identities.of_statement(bundle, &statement.subjects)?;
@@ -120,10 +120,10 @@ impl Envelope {
     }
 
     /// Its statement, and who has signed it.
-    pub fn verified(&self, trust: &Trust) -> Result<(Author, Statement), Refusal> {
+    pub fn verified(&self, trust: &Trust) -> Result<(Author, Statement), SignatureError> {
         let author = self.author(trust)?;
         let statement = self.statement();
-        let statement = statement.ok_or_else(|| Refusal::new(Reason::Invalid, "it is no statement"))?;
+        let statement = statement.ok_or_else(|| SignatureError::new(Reason::Invalid, "it is no statement"))?;
         Ok((author, statement))
     }
 
@@ -189,7 +189,7 @@ mod tests {
             assert_eq!(read.author(&trust), Ok(Author::Key(key)));
             assert_eq!(
                 read.author(&Trust::default()),
-                Err(Refusal::default()),
+                Err(SignatureError::default()),
                 "there is no key"
             );
             let statement = read.statement().unwrap();
@@ -201,7 +201,7 @@ mod tests {
         let of_other_type = envelope("text/plain", &encoded(STATEMENT, &payload));
         for text in [of_payload_only, of_other_type] {
             let read = Envelope::read(text.to_string().as_bytes()).unwrap();
-            assert_eq!(read.author(&trust), Err(Refusal::default()), "{text}");
+            assert_eq!(read.author(&trust), Err(SignatureError::default()), "{text}");
         }
         for nonsense in ["", "{}", r#"{"payloadType":"a","payload":"!","signatures":{}}"#] {
             assert_eq!(Envelope::read(nonsense.as_bytes()), None, "{nonsense}");

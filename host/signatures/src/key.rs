@@ -26,7 +26,7 @@ struct Key {
 
 /// The text has no public key, or one of a kind that is not supported.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Malformed;
+pub struct KeyError;
 
 // === impl Keys ===
 
@@ -35,15 +35,15 @@ impl Keys {
     ///
     /// # Errors
     /// It has none, or another kind of key or other PEM.
-    pub fn add(&mut self, text: &[u8]) -> Result<(), Malformed> {
-        let blocks = pem::parse_many(text).map_err(|_| Malformed)?;
+    pub fn add(&mut self, text: &[u8]) -> Result<(), KeyError> {
+        let blocks = pem::parse_many(text).map_err(|_| KeyError)?;
         if blocks.is_empty() {
-            return Err(Malformed);
+            return Err(KeyError);
         }
         for block in blocks {
             let parsed = (block.tag() == LABEL).then(|| parsed(block.contents())).flatten();
             self.0.push(Key {
-                parsed: parsed.ok_or(Malformed)?,
+                parsed: parsed.ok_or(KeyError)?,
                 fingerprint: fingerprint(block.contents()),
             });
         }
@@ -194,7 +194,7 @@ pub(crate) mod tests {
         let certificate = pem::encode(&pem::Pem::new("CERTIFICATE", b"x".as_slice()));
         let several = format!("{}{certificate}", ecdsa().0);
         for text in ["", "no PEM", &p384, &certificate, &several, &pem_of(b"nonsense")] {
-            assert_eq!(Keys::default().add(text.as_bytes()), Err(Malformed), "{text}");
+            assert_eq!(Keys::default().add(text.as_bytes()), Err(KeyError), "{text}");
         }
     }
 }

@@ -3,7 +3,7 @@
 //! that of `sigstore-verify`; what is accepted is decided here.
 
 use crate::identity::{Identity, IdentityRule};
-use crate::verdict::{Author, Reason, Refusal};
+use crate::verdict::{Author, Reason, SignatureError};
 use sigstore_verify::bundle::Error as Structure;
 use sigstore_verify::trust_root::TrustedRoot;
 use sigstore_verify::types::bundle::{SignatureContent, VerificationMaterialContent};
@@ -65,11 +65,11 @@ impl Identities {
     }
 
     /// Who has signed these bytes, by a bundle with a signature of them.
-    pub(crate) fn of_bytes(&self, bytes: &[u8], text: &str) -> Result<Author, Refusal> {
+    pub(crate) fn of_bytes(&self, bytes: &[u8], text: &str) -> Result<Author, SignatureError> {
         let bundle = read(text)?;
         match &bundle.content {
             SignatureContent::MessageSignature(_) => self.verified(&bundle, Artifact::from_blob(bytes)),
-            _ => Err(Refusal::new(
+            _ => Err(SignatureError::new(
                 Reason::Invalid,
                 "the bundle has a statement, not a signature",
             )),
@@ -77,23 +77,23 @@ impl Identities {
     }
 
     /// Who has made the statement about what has one of these digests in a bundle, and its text.
-    pub(crate) fn of_statement(&self, text: &str, digests: &[String]) -> Result<(Author, Vec<u8>), Refusal> {
+    pub(crate) fn of_statement(&self, text: &str, digests: &[String]) -> Result<(Author, Vec<u8>), SignatureError> {
         let bundle = read(text)?;
         let SignatureContent::DsseEnvelope(envelope) = &bundle.content else {
-            return Err(Refusal::new(Reason::Invalid, "the bundle has no statement"));
+            return Err(SignatureError::new(Reason::Invalid, "the bundle has no statement"));
         };
         let mut digests = digests.iter();
         let digest = digests.find_map(|digest| Sha256Hash::from_hex(digest.strip_prefix("sha256:")?).ok());
-        let digest = digest.ok_or_else(|| Refusal::new(Reason::Invalid, "the statement has no digest"))?;
+        let digest = digest.ok_or_else(|| SignatureError::new(Reason::Invalid, "the statement has no digest"))?;
         let author = self.verified(&bundle, Artifact::from(digest))?;
         Ok((author, envelope.payload.as_bytes().to_vec()))
     }
 
-    fn verified(&self, bundle: &Bundle, what: Artifact<'_>) -> Result<Author, Refusal> {
+    fn verified(&self, bundle: &Bundle, what: Artifact<'_>) -> Result<Author, SignatureError> {
         let result = self.verifier.verify(what, bundle, &self.policy);
-        let result = result.map_err(|error| Refusal::new(reason(&error), shown(&error)))?;
+        let result = result.map_err(|error| SignatureError::new(reason(&error), shown(&error)))?;
         let (Some(name), Some(issuer)) = (result.identity(), result.issuer()) else {
-            return Err(Refusal::new(
+            return Err(SignatureError::new(
                 Reason::Certificate,
                 "the certificate names no identity and issuer",
             ));
@@ -106,9 +106,9 @@ impl Identities {
             return Ok(Author::Identity(identity));
         }
         Err(if self.rules.iter().any(|rule| rule.is_of(&identity.issuer)) {
-            Refusal::new(Reason::Identity, shown(&identity.name))
+            SignatureError::new(Reason::Identity, shown(&identity.name))
         } else {
-            Refusal::new(Reason::Issuer, shown(&identity.issuer))
+            SignatureError::new(Reason::Issuer, shown(&identity.issuer))
         })
     }
 }
@@ -122,8 +122,8 @@ impl fmt::Debug for Identities {
 }
 
 /// A bundle with a certificate, within the limits.
-fn read(text: &str) -> Result<Bundle, Refusal> {
-    let invalid = |what: String| Refusal::new(Reason::Invalid, what);
+fn read(text: &str) -> Result<Bundle, SignatureError> {
+    let invalid = |what: String| SignatureError::new(Reason::Invalid, what);
     if text.len() > MAX_BUNDLE_BYTES {
         return Err(invalid(format!(
             "the bundle has more than {} KiB",
@@ -135,7 +135,7 @@ fn read(text: &str) -> Result<Bundle, Refusal> {
     let certificates = match &material.content {
         VerificationMaterialContent::Certificate(_) => 1,
         VerificationMaterialContent::X509CertificateChain { certificates } => certificates.len(),
-        _ => return Err(Refusal::default()),
+        _ => return Err(SignatureError::default()),
     };
     let entries = &material.tlog_entries;
     let timestamps = material.timestamp_verification_data.rfc3161_timestamps.len();

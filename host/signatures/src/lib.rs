@@ -18,9 +18,9 @@ mod verdict;
 
 pub use envelope::{Envelope, Statement};
 pub use identity::{Identity, IdentityRule};
-pub use key::{Keys, Malformed};
+pub use key::{KeyError, Keys};
 pub use keyless::Identities;
 pub use payload::ImageSignature;
 pub use signed::{Attached, Provenance, Signed, Signer, Subject};
 pub use trust::Trust;
-pub use verdict::{Author, Reason, Refusal};
+pub use verdict::{Author, Reason, SignatureError};

@@ -2,7 +2,7 @@
 //! digest of the image, the signature of the payload, and for keyless ones a certificate and the entry of a log.
 
 use crate::trust::Trust;
-use crate::verdict::{Author, Refusal};
+use crate::verdict::{Author, SignatureError};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use data_encoding::HEXLOWER;
@@ -82,7 +82,7 @@ impl ImageSignature {
 
     /// Who has signed the image with this digest. The name of the image in the payload does not count: images are
     /// copied to other registries.
-    pub fn author(&self, digest: &Digest, trust: &Trust) -> Result<Author, Refusal> {
+    pub fn author(&self, digest: &Digest, trust: &Trust) -> Result<Author, SignatureError> {
         // The signature first: nothing of an unsigned text is parsed.
         let author = match (
             trust.keys.signer(self.payload.as_bytes(), &self.signature),
@@ -90,18 +90,18 @@ impl ImageSignature {
         ) {
             (Some(key), _) => Author::Key(key.to_string()),
             (None, Some(identities)) => {
-                let bundle = self.bundle.as_ref().ok_or_else(Refusal::default)?;
+                let bundle = self.bundle.as_ref().ok_or_else(SignatureError::default)?;
                 identities.of_bytes(self.payload.as_bytes(), bundle)?
             }
-            (None, None) => return Err(Refusal::default()),
+            (None, None) => return Err(SignatureError::default()),
         };
         let payload = serde_json::from_str(&self.payload);
-        let Payload { critical } = payload.map_err(|_| Refusal::default())?;
+        let Payload { critical } = payload.map_err(|_| SignatureError::default())?;
         let is_of_image = critical.kind == KIND && critical.image.digest == digest.as_ref();
         if is_of_image {
             Ok(author)
         } else {
-            Err(Refusal::default())
+            Err(SignatureError::default())
         }
     }
 }

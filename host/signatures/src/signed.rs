@@ -4,7 +4,7 @@ use crate::blob;
 use crate::envelope::{Envelope, Statement};
 use crate::payload::ImageSignature;
 use crate::trust::Trust;
-use crate::verdict::{Author, Refusal, first};
+use crate::verdict::{Author, SignatureError, first};
 use oci_spec::image::Digest;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -78,7 +78,7 @@ impl Signed {
     ///
     /// # Errors
     /// Nobody: why the signature does not count that is closest to it.
-    pub fn signer(&self, component: &[u8], trust: &Trust) -> Result<Signer, Refusal> {
+    pub fn signer(&self, component: &[u8], trust: &Trust) -> Result<Signer, SignatureError> {
         let own = self.component.iter().map(|text| {
             let author = blob::author(component, text, trust)?;
             let subject = Subject::Component;
@@ -92,7 +92,7 @@ impl Signed {
     }
 
     /// Who has signed the image with this digest, by each of its signatures.
-    fn authors_of_image(&self, image: &Digest, trust: &Trust) -> impl Iterator<Item = Result<Author, Refusal>> {
+    fn authors_of_image(&self, image: &Digest, trust: &Trust) -> impl Iterator<Item = Result<Author, SignatureError>> {
         let Attached { signatures, statements } = &self.attached;
         let of_payloads = signatures.iter().map(move |one| one.author(image, trust));
         let of_bundles = statements.iter().map(move |one| {
@@ -100,7 +100,7 @@ impl Signed {
             if statement.is_signature() && statement.is_about(image) {
                 Ok(author)
             } else {
-                Err(Refusal::default())
+                Err(SignatureError::default())
             }
         });
         of_payloads.chain(of_bundles)
@@ -119,7 +119,7 @@ impl Signed {
     ///
     /// # Errors
     /// There is none: why the statement does not count that is closest to it.
-    pub fn provenance(&self, component: &Digest, trust: &Trust, builders: &[String]) -> Result<Provenance, Refusal> {
+    pub fn provenance(&self, component: &Digest, trust: &Trust, builders: &[String]) -> Result<Provenance, SignatureError> {
         let own = self.statement.as_ref().and_then(|text| Envelope::read(text.as_bytes()));
         let image = self.image.as_ref();
         first(own.iter().chain(&self.attached.statements).map(|one| {
@@ -133,7 +133,7 @@ impl Signed {
             let builder = statement.builder();
             let is_built = builders.is_empty() || builder.is_some_and(|id| builders.iter().any(|one| one == id));
             if !statement.is_provenance() || !is_about || !is_built {
-                return Err(Refusal::default());
+                return Err(SignatureError::default());
             }
             Ok(Provenance {
                 signer: Signer { subject, author },
@@ -213,7 +213,7 @@ mod tests {
         assert!(good.signer(b"component", &Trust::default()).is_err());
         // Of another image; and about the build, which says nothing about its use.
         for other in [signed(SIGNATURE, &digest("b")), signed(PROVENANCE[0], &digest("a"))] {
-            assert_eq!(other.signer(b"component", &trust), Err(Refusal::default()));
+            assert_eq!(other.signer(b"component", &trust), Err(SignatureError::default()));
         }
     }
 

@@ -31,15 +31,15 @@ pub enum Reason {
 
 /// A signature that does not count.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Refusal {
+pub struct SignatureError {
     pub reason: Reason,
     /// What was found, for a message.
     pub detail: String,
 }
 
-// === impl Refusal ===
+// === impl SignatureError ===
 
-impl Refusal {
+impl SignatureError {
     pub(crate) fn new(reason: Reason, detail: impl Into<String>) -> Self {
         let detail = detail.into();
         Self { reason, detail }
@@ -47,12 +47,12 @@ impl Refusal {
 }
 
 /// The first that counts. If there is none: why the one does not that passed most checks.
-pub(crate) fn first<T>(all: impl IntoIterator<Item = Result<T, Refusal>>) -> Result<T, Refusal> {
-    let mut closest = Refusal::default();
+pub(crate) fn first<T>(all: impl IntoIterator<Item = Result<T, SignatureError>>) -> Result<T, SignatureError> {
+    let mut closest = SignatureError::default();
     for one in all {
         match one {
             Ok(found) => return Ok(found),
-            Err(refusal) if refusal.reason > closest.reason => closest = refusal,
+            Err(error) if error.reason > closest.reason => closest = error,
             Err(_) => {}
         }
     }

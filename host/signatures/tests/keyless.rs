@@ -11,7 +11,7 @@
 mod sigstore;
 
 use boson_signatures::{
-    Attached, Envelope, Identities, ImageSignature, Provenance, Reason, Refusal, Signed, Subject, Trust,
+    Attached, Envelope, Identities, ImageSignature, Provenance, Reason, SignatureError, Signed, Subject, Trust,
 };
 use oci_spec::image::Digest;
 use serde_json::{Value, json};
@@ -47,11 +47,11 @@ fn trust(root: &Value, rules: &[&str]) -> Trust {
 }
 
 /// Why the bundle is no signature of the component; `None`: it is one.
-fn refusal(bundle: &Value, trust: &Trust) -> Option<Refusal> {
-    refused(&bundle.to_string(), trust)
+fn signature_error(bundle: &Value, trust: &Trust) -> Option<SignatureError> {
+    error_of_text(&bundle.to_string(), trust)
 }
 
-fn refused(bundle: &str, trust: &Trust) -> Option<Refusal> {
+fn error_of_text(bundle: &str, trust: &Trust) -> Option<SignatureError> {
     let signed = Signed {
         component: Some(bundle.to_owned()),
         ..Signed::default()
@@ -92,7 +92,7 @@ fn a_component_is_signed_by_an_identity_that_a_rule_accepts() {
     remove(&mut bundle, "/verificationMaterial", "certificate");
     bundle["mediaType"] = "application/vnd.dev.sigstore.bundle+json;version=0.2".into();
     let rule = ["https://mail.example=*@example.com"];
-    assert_eq!(refusal(&bundle, &trust(&root, &rule)), None);
+    assert_eq!(signature_error(&bundle, &trust(&root, &rule)), None);
 }
 
 #[test]
@@ -121,7 +121,7 @@ fn an_image_is_signed_by_bundles_of_cosign_3_and_annotations_of_cosign_2() {
         statement(&other, SIGNATURE, &json!({})),
         statement(&image(), PROVENANCE, &json!({})),
     ] {
-        assert_eq!(subject(&no_signature), Err(Refusal::default()));
+        assert_eq!(subject(&no_signature), Err(SignatureError::default()));
     }
     let build = json!({"runDetails": {"builder": {"id": "https://ci.example"}}});
     let built = statement(&image(), PROVENANCE, &build);
@@ -149,7 +149,7 @@ fn an_image_is_signed_by_bundles_of_cosign_3_and_annotations_of_cosign_2() {
         })
     };
     assert_eq!(subject(&annotated(&image(), &|_| {})), Ok(Subject::Image));
-    assert_eq!(subject(&annotated(&other, &|_| {})), Err(Refusal::default()));
+    assert_eq!(subject(&annotated(&other, &|_| {})), Err(SignatureError::default()));
     let changed = annotated(&other, &|payload| *payload = payload.replace(&other.to_string(), &image().to_string()));
     assert_eq!(subject(&changed).unwrap_err().reason, Reason::Invalid);
 }
@@ -372,8 +372,8 @@ fn everything_that_is_wrong_is_refused_for_its_own_reason() {
             sigstore.root().unwrap(),
         );
         change(&sigstore, &mut bundle, &mut root);
-        match refusal(&bundle, &trust(&root, &[RULE])) {
-            Some(refusal) if refusal.reason == reason && refusal.detail.contains(part) => {}
+        match signature_error(&bundle, &trust(&root, &[RULE])) {
+            Some(error) if error.reason == reason && error.detail.contains(part) => {}
             other => wrong.push(format!("{name}: {other:?}")),
         }
     }
@@ -383,8 +383,8 @@ fn everything_that_is_wrong_is_refused_for_its_own_reason() {
     remove(&mut bundle, "/verificationMaterial", "certificate");
     bundle["verificationMaterial"]["publicKey"] = json!({"hint": ""});
     assert_eq!(
-        refusal(&bundle, &trust(&sigstore.root().unwrap(), &[RULE])),
-        Some(Refusal::default())
+        signature_error(&bundle, &trust(&sigstore.root().unwrap(), &[RULE])),
+        Some(SignatureError::default())
     );
 }
 
@@ -395,16 +395,16 @@ fn the_trusted_root_decides_what_a_signature_needs() {
     let mut bundle = sigstore.signature(&author(), COMPONENT).unwrap();
     // Beside the entry of the log, which stays necessary.
     sigstore.add_timestamp(&mut bundle).unwrap();
-    assert_eq!(refusal(&bundle, &trust(&root, &[RULE])), None);
+    assert_eq!(signature_error(&bundle, &trust(&root, &[RULE])), None);
     remove(&mut bundle, "/verificationMaterial", "tlogEntries");
-    let without = refusal(&bundle, &trust(&root, &[RULE])).unwrap();
+    let without = signature_error(&bundle, &trust(&root, &[RULE])).unwrap();
     assert_eq!(without.reason, Reason::Log, "{without:?}");
     // Without a log, a timestamp is enough, but not one of another authority.
     root["tlogs"] = json!([]);
-    assert_eq!(refusal(&bundle, &trust(&root, &[RULE])), None);
+    assert_eq!(signature_error(&bundle, &trust(&root, &[RULE])), None);
     let other = Sigstore::new().unwrap();
     other.add_timestamp(&mut bundle).unwrap();
-    let of_other = refusal(&bundle, &trust(&root, &[RULE])).unwrap();
+    let of_other = signature_error(&bundle, &trust(&root, &[RULE])).unwrap();
     assert_eq!(of_other.reason, Reason::Log, "{of_other:?}");
     // Without a log of certificates, a certificate needs no timestamp of one.
     let mut root = sigstore.root().unwrap();
@@ -414,7 +414,7 @@ fn the_trusted_root_decides_what_a_signature_needs() {
     };
     let bundle = sigstore.signature(&author, COMPONENT).unwrap();
     root["ctlogs"] = json!([]);
-    assert_eq!(refusal(&bundle, &trust(&root, &[RULE])), None);
+    assert_eq!(signature_error(&bundle, &trust(&root, &[RULE])), None);
     for (name, value) in [("certificateAuthorities", json!([])), ("tlogs", json!([7]))] {
         let mut wrong = root.clone();
         wrong[name] = value;
@@ -443,7 +443,7 @@ fn no_byte_of_a_bundle_can_be_changed() {
     let sigstore = Sigstore::new().unwrap();
     let trust = trust(&sigstore.root().unwrap(), &[RULE]);
     let text = sigstore.signature(&author(), COMPONENT).unwrap().to_string();
-    assert_eq!(refused(&text, &trust), None);
+    assert_eq!(error_of_text(&text, &trust), None);
     let without_effect = WITHOUT_EFFECT.map(|part| {
         let start = text.find(part).unwrap();
         start..start + part.len()
@@ -453,7 +453,7 @@ fn no_byte_of_a_bundle_can_be_changed() {
         let mut bytes = text.clone().into_bytes();
         bytes[*at] ^= 1 << bit;
         let is_without_effect = without_effect.iter().any(|part| part.contains(at));
-        !is_without_effect && String::from_utf8(bytes).is_ok_and(|text| refused(&text, &trust).is_none())
+        !is_without_effect && String::from_utf8(bytes).is_ok_and(|text| error_of_text(&text, &trust).is_none())
     });
     let around = |at: usize| at.saturating_sub(20)..text.len().min(at + 20);
     let accepted = accepted.map(|(at, bit)| (bit, String::from_utf8_lossy(&text.as_bytes()[around(at)]).into_owned()));

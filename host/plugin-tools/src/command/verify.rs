@@ -4,7 +4,7 @@ use crate::artifacts;
 use crate::command::pack;
 use crate::core_module;
 use crate::evidence::{Names, TrustArguments};
-use crate::refusal::{Lack, lack};
+use crate::signature_error::{Explanation, explain};
 use boson_commands::columns::indented;
 use boson_commands::exit::{self, ExitError};
 use boson_commands::output::{self, Color, Form};
@@ -14,7 +14,7 @@ use boson_pipeline::Diagnostic;
 use boson_pipeline::report::{Sources, clean};
 use boson_plugins::codes;
 use boson_registry::Attachments;
-use boson_signatures::{Provenance, Refusal, Signed, Signer, Subject};
+use boson_signatures::{Provenance, SignatureError, Signed, Signer, Subject};
 use clap::{ArgGroup, Args};
 use std::path::{Path, PathBuf};
 
@@ -121,10 +121,10 @@ pub fn run(arguments: &VerifyArguments, color: Color) -> Result<(), ExitError> {
     let component = boson_oci::digest(&found.bytes);
     let subject = format!("'{name}', component {component},");
     let signer = signed.signer(&found.bytes, &trust);
-    let signer = signer.map_err(|refusal| fail(unsigned(&subject, &signed, &names, &refusal)))?;
+    let signer = signer.map_err(|error| fail(unsigned_error(&subject, &signed, &names, &error)))?;
     let attested = || signed.provenance(&component, &trust, &arguments.builders);
     let provenance = arguments.provenance.then(attested).transpose();
-    let provenance = provenance.map_err(|refusal| fail(unattested(arguments, &subject, &names, &refusal)))?;
+    let provenance = provenance.map_err(|error| fail(unattested_error(arguments, &subject, &names, &error)))?;
     let verified = Verified {
         component,
         image: found.image.as_deref(),
@@ -138,8 +138,8 @@ pub fn run(arguments: &VerifyArguments, color: Color) -> Result<(), ExitError> {
     Ok(output::print(&text)?)
 }
 
-fn unsigned(subject: &str, signed: &Signed, names: &Names, refusal: &Refusal) -> Diagnostic {
-    if let Some(Lack { code, what, help }) = lack(refusal) {
+fn unsigned_error(subject: &str, signed: &Signed, names: &Names, error: &SignatureError) -> Diagnostic {
+    if let Some(Explanation { code, what, help }) = explain(error) {
         let help = format!("{help}; expected a signature by {}", names.all());
         return Diagnostic::error(code, format!("{subject} {what}")).help(help);
     }
@@ -158,13 +158,13 @@ fn unsigned(subject: &str, signed: &Signed, names: &Names, refusal: &Refusal) ->
     Diagnostic::error(codes::PLUGIN_NOT_SIGNED, format!("{subject} {what}")).help(help)
 }
 
-fn unattested(arguments: &VerifyArguments, subject: &str, names: &Names, refusal: &Refusal) -> Diagnostic {
+fn unattested_error(arguments: &VerifyArguments, subject: &str, names: &Names, error: &SignatureError) -> Diagnostic {
     let builder = match arguments.builders.as_slice() {
         [] => String::new(),
         builders => format!(" by {}", builders.join(" or ")),
     };
     let trusted = names.all();
-    let closest = lack(refusal).map(|lack| format!("; one attestation {}", lack.what));
+    let closest = explain(error).map(|closest| format!("; one attestation {}", closest.what));
     let closest = closest.unwrap_or_default();
     let what = format!("{subject} has no attestation of a build{builder} that {trusted} has signed{closest}");
     Diagnostic::error(codes::PLUGIN_NO_PROVENANCE, what)

@@ -10,7 +10,7 @@ pub use trusted::{Names, TrustArguments, read};
 
 use boson_oci::Digest;
 use boson_registry::{Attachment, Attachments};
-use boson_signatures::{Author, Envelope, Refusal, Statement, Trust};
+use boson_signatures::{Author, Envelope, SignatureError, Statement, Trust};
 
 /// Subjects of a statement that are shown.
 const MAX_SHOWN_SUBJECTS: usize = 8;
@@ -123,7 +123,7 @@ fn state_of(envelope: &Envelope, statement: &Statement, subjects: Subjects<'_>, 
     }
 }
 
-fn of_author(author: Result<Author, Refusal>, trust: &Trust) -> State {
+fn of_author(author: Result<Author, SignatureError>, trust: &Trust) -> State {
     match author {
         Ok(author) => State::Verified(author),
         Err(_) if trust.is_empty() => State::Present,

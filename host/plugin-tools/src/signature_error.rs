@@ -2,10 +2,10 @@
 
 use boson_document::Code;
 use boson_plugins::codes;
-use boson_signatures::{Reason, Refusal};
+use boson_signatures::{Reason, SignatureError};
 
-/// What a plugin lacks.
-pub struct Lack {
+/// Why a plugin does not count as signed or attested.
+pub struct Explanation {
     pub code: &'static Code,
     /// The words after the name of what is signed.
     pub what: String,
@@ -13,7 +13,7 @@ pub struct Lack {
 }
 
 /// What is wrong with a keyless signature; `None` if there is none, and no other of a trusted key.
-pub fn lack(Refusal { reason, detail }: &Refusal) -> Option<Lack> {
+pub fn explain(SignatureError { reason, detail }: &SignatureError) -> Option<Explanation> {
     let (code, what, help) = match reason {
         Reason::Unsigned => return None,
         Reason::Invalid => (
@@ -42,5 +42,5 @@ pub fn lack(Refusal { reason, detail }: &Refusal) -> Option<Lack> {
             "if this identity is to be trusted, add a rule with its issuer and it",
         ),
     };
-    Some(Lack { code, what, help })
+    Some(Explanation { code, what, help })
 }
