@@ -12,7 +12,7 @@
 //! only fuel is counted for each.
 
 use crate::account::Account;
-use crate::call_state::{CallState, Crowded, TooMuch};
+use crate::call_state::{CallState, MemoryHeldError, OverLimitError};
 use crate::engine::Sandbox;
 use crate::error::{Error, ErrorKind};
 use crate::frames;
@@ -49,7 +49,7 @@ impl Sandbox {
         let most = self.memory_limit() as u64;
         let first = initial_memory(plugin).unwrap_or(most).min(most);
         let (mut result, mut measures) = self.attempt(plugin, account, first, &mut body);
-        if first < most && result.as_ref().is_err_and(wasmtime::Error::is::<Crowded>) {
+        if first < most && result.as_ref().is_err_and(wasmtime::Error::is::<MemoryHeldError>) {
             tracing::debug!("memory is short: the call runs again, with all that it may have");
             (result, measures) = self.attempt(plugin, account, most, &mut body);
         }
@@ -86,10 +86,10 @@ impl Sandbox {
     ) -> (wasmtime::Result<T>, Measures) {
         let share: wasmtime::Result<_> = if self.waits {
             let share = self.budget.hold(Class::Call, &account.holder, memory);
-            share.map_err(|_| TooMuch("memory").into())
+            share.map_err(|_| OverLimitError("memory").into())
         } else {
             let share = self.budget.try_hold(Class::Call, &account.holder, memory);
-            share.ok_or_else(|| Crowded.into())
+            share.ok_or_else(|| MemoryHeldError.into())
         };
         let share = match share {
             Ok(share) => share,
@@ -143,7 +143,7 @@ impl Sandbox {
             Err(error) => (Err(error), None),
         };
         let fuel = limits.fuel - store.get_fuel().unwrap_or(0);
-        let is_repeated = result.as_ref().is_err_and(wasmtime::Error::is::<Crowded>);
+        let is_repeated = result.as_ref().is_err_and(wasmtime::Error::is::<MemoryHeldError>);
         if let Some(console) = self.console.as_ref().filter(|_| !is_repeated) {
             // An instance that has trapped cannot be called again.
             let returned = instance.filter(|_| result.is_ok());
@@ -172,7 +172,7 @@ impl Sandbox {
     pub(crate) fn classify(&self, plugin: &Plugin, error: &wasmtime::Error) -> Error {
         let limits = &self.limits;
         let mebibytes = |bytes: usize| bytes >> 20;
-        let (kind, message) = if let Some(TooMuch(what)) = error.downcast_ref() {
+        let (kind, message) = if let Some(OverLimitError(what)) = error.downcast_ref() {
             let of = if *what == "memory" {
                 format!("{} MiB", mebibytes(self.memory_limit()))
             } else {
@@ -182,7 +182,7 @@ impl Sandbox {
                 ErrorKind::OverMemory,
                 format!("asked for more {what} than the {of} it may have"),
             )
-        } else if error.is::<Crowded>() {
+        } else if error.is::<MemoryHeldError>() {
             let message = "was not called, because other calls hold the memory";
             (ErrorKind::OverBudget, message.to_string())
         } else if let Some(message) = limits::exceeded(limits, error) {

@@ -43,12 +43,12 @@ pub(crate) trait Below: Send + Sync {
 /// itself.
 #[derive(Debug, thiserror::Error)]
 #[error("asked for more {0} than it may have")]
-pub(crate) struct TooMuch(pub &'static str);
+pub(crate) struct OverLimitError(pub &'static str);
 
 /// Raised from the limiter if other calls hold the memory that this call needs.
 #[derive(Debug, thiserror::Error)]
 #[error("others hold the memory")]
-pub(crate) struct Crowded;
+pub(crate) struct MemoryHeldError;
 
 // === impl CallState ===
 
@@ -72,10 +72,10 @@ impl ResourceLimiter for CallState {
     fn memory_growing(&mut self, current: usize, desired: usize, _maximum: Option<usize>) -> wasmtime::Result<bool> {
         let total = self.memory.saturating_add(desired.saturating_sub(current));
         if total > self.memory_limit {
-            return Err(TooMuch("memory").into());
+            return Err(OverLimitError("memory").into());
         }
         if !self.cover(total) {
-            return Err(Crowded.into());
+            return Err(MemoryHeldError.into());
         }
         self.memory = total;
         self.peak = self.peak.max(total);
@@ -84,7 +84,7 @@ impl ResourceLimiter for CallState {
 
     fn table_growing(&mut self, _current: usize, desired: usize, _maximum: Option<usize>) -> wasmtime::Result<bool> {
         if desired > self.limits.table_elements {
-            Err(TooMuch("table elements").into())
+            Err(OverLimitError("table elements").into())
         } else {
             Ok(true)
         }

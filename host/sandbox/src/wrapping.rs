@@ -5,7 +5,7 @@
 //! another call holds: chains cannot deadlock. If the rule below fails, the whole call fails with the failure of that
 //! rule, whatever the wrapper would do with it.
 
-use crate::call_state::{Below, CallState, Crowded};
+use crate::call_state::{Below, CallState, MemoryHeldError};
 use crate::component::interface;
 use crate::engine::Sandbox;
 use crate::error::{Error, ErrorKind};
@@ -114,8 +114,8 @@ impl Below for Rule {
             }
         });
         result.map_err(|error| {
-            // Crowded: the whole call runs again, with all the memory that it may have.
-            if error.is::<Crowded>() || error.is::<BelowError>() {
+            // MemoryHeldError: the whole call runs again, with all the memory that it may have.
+            if error.is::<MemoryHeldError>() || error.is::<BelowError>() {
                 return error;
             }
             let failure = self.sandbox.classify(&self.plugin, &error);
