@@ -33,13 +33,13 @@ pub fn read(path: &Path) -> Result<Vec<u8>, Diagnostic> {
         layout::Error::Unreadable(file, error) if error.kind() == ErrorKind::NotFound && file == INDEX => explain(
             Error::Format("is not an image layout", "write it with `host plugin push --archive`"),
         ),
-        layout::Error::Unreadable(_, error) if error.kind() != ErrorKind::NotFound => unreadable(path, &error),
+        layout::Error::Unreadable(_, error) if error.kind() != ErrorKind::NotFound => archive_error(path, &error),
         _ => explain(Error::Format("is incomplete or damaged", "write it again")),
     };
     let files = if path.is_dir() {
         BTreeMap::new()
     } else {
-        files(path).map_err(|error| unreadable(path, &error))?
+        files(path).map_err(|error| archive_error(path, &error))?
     };
     let find = |name: &str| match files.get(Path::new(name)) {
         Some(section) => Ok(section.clone()),
@@ -74,7 +74,7 @@ fn files(path: &Path) -> io::Result<BTreeMap<PathBuf, Section>> {
     Ok(files)
 }
 
-fn unreadable(path: &Path, error: &io::Error) -> Diagnostic {
+fn archive_error(path: &Path, error: &io::Error) -> Diagnostic {
     let message = format!("'{}' cannot be read as an archive of a plugin: {error}", path.display());
     Diagnostic::error(codes::PLUGIN_IMAGE_ARCHIVE, message).help("write it with `host plugin push --archive`")
 }

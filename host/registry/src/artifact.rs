@@ -26,7 +26,7 @@ pub(crate) enum Artifact {
 impl Artifact {
     /// Reads a manifest or an index.
     pub(crate) fn read(body: &[u8]) -> Result<Self, Error> {
-        Self::of(&Document::read(body).map_err(|_| unreadable())?)
+        Self::of(&Document::read(body).map_err(|_| format_error())?)
     }
 
     /// What a manifest or an index refers to.
@@ -36,7 +36,7 @@ impl Artifact {
                 component(manifest.layers()).map(Self::Component)
             }
             Document::Index(index) if index.manifests().len() <= MAX_PARTS => entry(index.manifests()).map(Self::Index),
-            _ => Err(unreadable()),
+            _ => Err(format_error()),
         }
     }
 }
@@ -62,7 +62,7 @@ fn component(layers: &[Descriptor]) -> Result<Descriptor, Error> {
     let mut found = layers.iter().filter(is_component);
     match (found.next(), found.next()) {
         (Some(layer), None) if is_sha256(layer) => Ok(layer.clone()),
-        (Some(_), None) => Err(unreadable()),
+        (Some(_), None) => Err(format_error()),
         (Some(_), Some(_)) => Err(Error::Format(
             "has several layers with WebAssembly",
             "push each component as an image of its own",
@@ -89,7 +89,7 @@ fn entry(entries: &[Descriptor]) -> Result<Descriptor, Error> {
     }
     match candidates.as_slice() {
         [one] if is_sha256(one) => Ok((*one).clone()),
-        [_] => Err(unreadable()),
+        [_] => Err(format_error()),
         _ => Err(Error::Format(
             "is an index without exactly one image for the architecture 'wasm'",
             "name the digest of the image itself",
@@ -97,7 +97,7 @@ fn entry(entries: &[Descriptor]) -> Result<Descriptor, Error> {
     }
 }
 
-fn unreadable() -> Error {
+fn format_error() -> Error {
     Error::Format(
         "has an unsupported format",
         "push the component with `host plugin push`",

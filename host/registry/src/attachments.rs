@@ -94,7 +94,7 @@ impl Registry {
         credentials: Option<&Credentials>,
         largest: u64,
     ) -> Result<Attachments, Diagnostic> {
-        self.bounded(image, async {
+        self.within_pull_timeout(image, async {
             let reference = component_reference(self, image)?;
             let found = async {
                 let repository = self.client.repository(&reference, credentials).await?;
@@ -143,14 +143,14 @@ async fn read(repository: &Repository<'_>, digest: &Digest, largest: u64) -> Res
     let tag = digest.to_string().replace(':', "-");
     for suffix in ["sig", "att", "sbom"] {
         let place = format!("{tag}.{suffix}");
-        let body = present(repository.manifest(&place).await)?;
+        let body = unless_missing(repository.manifest(&place).await)?;
         if let Some(manifest) = body.as_deref().and_then(manifest) {
             found.add(repository, &place, &manifest, largest).await?;
         }
     }
     let index = match repository.referrers(digest).await? {
         Some(index) => Some(index),
-        None => present(repository.manifest(&tag).await)?,
+        None => unless_missing(repository.manifest(&tag).await)?,
     };
     let Some(Ok(Document::Index(index))) = index.map(|index| Document::read(&index)) else {
         return Ok(found);
@@ -162,7 +162,7 @@ async fn read(repository: &Repository<'_>, digest: &Digest, largest: u64) -> Res
             continue;
         }
         let place = entry.digest().as_ref();
-        let body = present(repository.manifest(place).await)?;
+        let body = unless_missing(repository.manifest(place).await)?;
         let Some(manifest) = body.as_deref().and_then(manifest) else {
             continue;
         };
@@ -228,7 +228,7 @@ impl Attachments {
                 return Ok(());
             }
             let content = if is_sha256(layer) && layer.size() <= largest {
-                present(repository.document(layer.digest()).await)?
+                unless_missing(repository.document(layer.digest()).await)?
             } else {
                 None
             };
@@ -246,7 +246,7 @@ impl Attachments {
 }
 
 /// What the registry has; `None` if it has nothing there.
-fn present(answer: Result<Vec<u8>, Error>) -> Result<Option<Vec<u8>>, Error> {
+fn unless_missing(answer: Result<Vec<u8>, Error>) -> Result<Option<Vec<u8>>, Error> {
     match answer {
         Err(Error::Missing) => Ok(None),
         answer => answer.map(Some),

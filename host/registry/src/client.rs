@@ -90,7 +90,7 @@ impl Client {
             .user_agent(concat!("boson/", env!("CARGO_PKG_VERSION")))
             .connect_timeout(CONNECT_TIMEOUT)
             .read_timeout(READ_TIMEOUT)
-            .redirect(Policy::custom(move |attempt| followed(attempt, &plain)))
+            .redirect(Policy::custom(move |attempt| redirect_action(attempt, &plain)))
             .tls_certs_merge(certificates)
             .build()
             .map_err(no_certificate)?;
@@ -113,7 +113,7 @@ impl Client {
         credentials: Option<&Credentials>,
         access: Access<'_>,
     ) -> Result<Repository<'_>, Error> {
-        answered(async {
+        within_timeout(async {
             let registry = image.resolve_registry();
             let plain = self.without_tls.contains(registry);
             let scheme = if plain { "http" } else { "https" };
@@ -157,8 +157,8 @@ impl Client {
         if let Some(credentials) = credentials {
             request = request.header(AUTHORIZATION, token::basic(credentials).ok_or(Error::Refused)?);
         }
-        let answer = good(request.send().await?)?;
-        let body = bounded(answer, MAX_TOKEN_BYTES, UNUSABLE).await?;
+        let answer = check_status(request.send().await?)?;
+        let body = read_body(answer, MAX_TOKEN_BYTES, UNUSABLE).await?;
         token::bearer(&body).ok_or(UNUSABLE)
     }
 }
@@ -179,12 +179,12 @@ fn scopes(repository: &str, access: Access<'_>) -> Vec<String> {
 
 impl Repository<'_> {
     /// The manifest of this tag or digest.
-    pub(crate) async fn manifest(&self, which: &str) -> Result<Vec<u8>, Error> {
-        let answer = self.get(&format!("manifests/{which}")).await?;
+    pub(crate) async fn manifest(&self, tag_or_digest: &str) -> Result<Vec<u8>, Error> {
+        let answer = self.get(&format!("manifests/{tag_or_digest}")).await?;
         let too_large = Error::Format("has a manifest of more than 4 MiB", "push it again");
-        let body = bounded(answer, MAX_MANIFEST_BYTES, too_large).await?;
+        let body = read_body(answer, MAX_MANIFEST_BYTES, too_large).await?;
         // A tag has no colon.
-        if which.contains(':') && boson_oci::digest(&body).as_ref() != which {
+        if tag_or_digest.contains(':') && boson_oci::digest(&body).as_ref() != tag_or_digest {
             return Err(Error::Odd("returned a manifest that does not match its digest"));
         }
         Ok(body)
@@ -205,7 +205,7 @@ impl Repository<'_> {
         match answer.status() {
             StatusCode::PARTIAL_CONTENT if begins_at(&answer, from) => Ok((answer, from)),
             StatusCode::UNAUTHORIZED => Err(Error::Expired),
-            _ => good(answer).map(|answer| (answer, 0)),
+            _ => check_status(answer).map(|answer| (answer, 0)),
         }
     }
 
@@ -213,7 +213,7 @@ impl Repository<'_> {
     pub(crate) async fn document(&self, digest: &Digest) -> Result<Vec<u8>, Error> {
         let answer = self.get(&format!("blobs/{digest}")).await?;
         let too_large = Error::Format("has a document of more than 4 MiB", "push it again");
-        let body = bounded(answer, MAX_MANIFEST_BYTES, too_large).await?;
+        let body = read_body(answer, MAX_MANIFEST_BYTES, too_large).await?;
         if boson_oci::digest(&body) == *digest {
             Ok(body)
         } else {
@@ -239,9 +239,9 @@ impl Repository<'_> {
     }
 
     /// The digest of the manifest under this tag, if there is one.
-    pub(crate) async fn has_manifest(&self, tag: &str) -> Result<Option<String>, Error> {
+    pub(crate) async fn manifest_digest(&self, tag: &str) -> Result<Option<String>, Error> {
         let request = self.request(Method::HEAD, &format!("manifests/{tag}"));
-        let answer = match good(request.header(ACCEPT, MANIFESTS).send().await?) {
+        let answer = match check_status(request.header(ACCEPT, MANIFESTS).send().await?) {
             Err(Error::Missing) => return Ok(None),
             answer => answer?,
         };
@@ -272,23 +272,23 @@ impl Repository<'_> {
 
     async fn get(&self, path: &str) -> Result<Response, Error> {
         let request = self.request(Method::GET, path).header(ACCEPT, MANIFESTS);
-        good(request.send().await?)
+        check_status(request.send().await?)
     }
 }
 
 /// The result of a small request, if it ends in time.
-pub(crate) async fn answered<T>(request: impl Future<Output = Result<T, Error>>) -> Result<T, Error> {
+pub(crate) async fn within_timeout<T>(request: impl Future<Output = Result<T, Error>>) -> Result<T, Error> {
     let asked = timeout(SMALL_REQUEST_TIMEOUT, request).await;
     asked.unwrap_or(Err(Error::Odd("does not answer")))
 }
 
 /// The tag or digest by which the manifest is requested.
-pub(crate) fn which(image: &Reference) -> &str {
+pub(crate) fn tag_or_digest(image: &Reference) -> &str {
     image.digest().or(image.tag()).unwrap_or_default()
 }
 
 /// The answer, if its status is a success. The body of an error is not read.
-fn good(answer: Response) -> Result<Response, Error> {
+fn check_status(answer: Response) -> Result<Response, Error> {
     match answer.status() {
         StatusCode::OK => Ok(answer),
         status => Err(Error::of(status)),
@@ -307,7 +307,7 @@ pub(crate) fn header(answer: &Response, name: impl AsHeaderName) -> Option<&str>
 }
 
 /// The whole body, or the error `too_large`.
-async fn bounded(mut answer: Response, largest: usize, too_large: Error) -> Result<Vec<u8>, Error> {
+async fn read_body(mut answer: Response, largest: usize, too_large: Error) -> Result<Vec<u8>, Error> {
     let mut body = Vec::new();
     while let Some(part) = answer.chunk().await? {
         if body.len() + part.len() > largest {
@@ -319,7 +319,7 @@ async fn bounded(mut answer: Response, largest: usize, too_large: Error) -> Resu
 }
 
 /// Redirects are followed to hosts with TLS, and to registries that are listed as hosts without TLS.
-fn followed(attempt: Attempt<'_>, without_tls: &BTreeSet<String>) -> Action {
+fn redirect_action(attempt: Attempt<'_>, without_tls: &BTreeSet<String>) -> Action {
     if attempt.previous().len() > MAX_REDIRECTS {
         attempt.error("too many redirects")
     } else if token::may_ask(attempt.url(), without_tls) {

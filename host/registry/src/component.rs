@@ -3,13 +3,13 @@
 
 use crate::artifact::Artifact;
 use crate::cache::{Cache, Key};
-use crate::client::{Repository, answered, which};
+use crate::client::{Repository, tag_or_digest, within_timeout};
 use crate::codes;
 use crate::credentials::Credentials;
 use crate::error::Error;
 use crate::place::Place;
 use crate::registry::Registry;
-use crate::space::{Reservation, Reserving, unwritable};
+use crate::space::{Reservation, Reserving, cache_error};
 use boson_oci::{Descriptor, Digest, Digesting, digest, parse_digest};
 use boson_pipeline::Diagnostic;
 use boson_pipeline::packed::MAX_COMPONENT_BYTES;
@@ -46,11 +46,11 @@ impl Registry {
     /// # Errors
     /// Codes `plugin-image-*`: there is no such image, no access, no answer; or it does not contain a component.
     pub async fn pin(&self, image: &str, credentials: Option<&Credentials>) -> Result<Digest, Diagnostic> {
-        self.bounded(image, async {
+        self.within_pull_timeout(image, async {
             let reference = component_reference(self, image)?;
-            let asked = answered(async {
+            let asked = within_timeout(async {
                 let repository = self.client.repository(&reference, credentials).await?;
-                let body = repository.manifest(which(&reference)).await?;
+                let body = repository.manifest(tag_or_digest(&reference)).await?;
                 // A tag of something else is not recorded.
                 Artifact::read(&body).map(|_| digest(&body))
             });
@@ -73,9 +73,9 @@ impl Registry {
         wanted: Owned<'_>,
         credentials: Option<&Credentials>,
     ) -> Result<Digest, Diagnostic> {
-        self.bounded(wanted.image, async {
+        self.within_pull_timeout(wanted.image, async {
             let reference = component_reference(self, wanted.image)?;
-            match self.present(wanted, &reference).await? {
+            match self.cached_digest(wanted, &reference).await? {
                 Some(digest) => Ok(digest),
                 None => self.pull(wanted, &reference, credentials).await,
             }
@@ -89,7 +89,7 @@ impl Registry {
     /// The reference is invalid or its registry not allowed; the disk.
     pub async fn component_digest(&self, wanted: Owned<'_>) -> Result<Option<Digest>, Diagnostic> {
         let reference = component_reference(self, wanted.image)?;
-        self.present(wanted, &reference).await
+        self.cached_digest(wanted, &reference).await
     }
 
     /// The component of an image with a digest; `None` as [`Self::component_digest`].
@@ -98,7 +98,7 @@ impl Registry {
     /// As [`Self::component_digest`].
     pub async fn component(&self, wanted: Owned<'_>) -> Result<Option<Vec<u8>>, Diagnostic> {
         let reference = component_reference(self, wanted.image)?;
-        let Some(layer) = self.cached(wanted, &reference).await? else {
+        let Some(layer) = self.cached_layer(wanted, &reference).await? else {
             return Ok(None);
         };
         let key = Keys::new(wanted.namespace, &reference).of(layer.digest().as_ref());
@@ -110,8 +110,8 @@ impl Registry {
     }
 
     /// The digest of the component, if all of it is cached and undamaged.
-    async fn present(&self, wanted: Owned<'_>, reference: &Reference) -> Result<Option<Digest>, Diagnostic> {
-        let Some(layer) = self.cached(wanted, reference).await? else {
+    async fn cached_digest(&self, wanted: Owned<'_>, reference: &Reference) -> Result<Option<Digest>, Diagnostic> {
+        let Some(layer) = self.cached_layer(wanted, reference).await? else {
             return Ok(None);
         };
         let key = Keys::new(wanted.namespace, reference).of(layer.digest().as_ref());
@@ -120,14 +120,14 @@ impl Registry {
     }
 
     /// The result of requests, which end in time.
-    pub(crate) async fn bounded<T>(
+    pub(crate) async fn within_pull_timeout<T>(
         &self,
         image: &str,
         work: impl Future<Output = Result<T, Diagnostic>>,
     ) -> Result<T, Diagnostic> {
         // Libraries parse the registry's answers, and a panic there must not end the operator.
-        let patience = PULL_TIMEOUT.min(self.patience);
-        match timeout(patience, AssertUnwindSafe(work).catch_unwind()).await {
+        let limit = PULL_TIMEOUT.min(self.image_timeout);
+        match timeout(limit, AssertUnwindSafe(work).catch_unwind()).await {
             Ok(Ok(result)) => result,
             Ok(Err(_)) => Err(Error::Odd("returned a response that cannot be read").explain_component(image)),
             Err(_) => Err(Error::Odd("did not send all of it in time").explain_component(image)),
@@ -135,7 +135,7 @@ impl Registry {
     }
 
     /// The layer with the component, if the manifests that lead to it are cached and undamaged.
-    async fn cached(&self, wanted: Owned<'_>, reference: &Reference) -> Result<Option<Descriptor>, Diagnostic> {
+    async fn cached_layer(&self, wanted: Owned<'_>, reference: &Reference) -> Result<Option<Descriptor>, Diagnostic> {
         let Some(pinned) = reference.digest().and_then(parse_digest) else {
             return Ok(None);
         };
@@ -166,14 +166,14 @@ impl Registry {
         credentials: Option<&Credentials>,
     ) -> Result<Digest, Diagnostic> {
         let explain = |failure: Error| failure.explain_component(wanted.image);
-        let asked = answered(async {
+        let asked = within_timeout(async {
             let repository = self.client.repository(reference, credentials).await?;
-            let (manifests, layer) = manifests(&repository, which(reference)).await?;
+            let (manifests, layer) = manifests(&repository, tag_or_digest(reference)).await?;
             Ok((repository, manifests, layer))
         });
         let (repository, manifests, layer) = asked.await.map_err(explain)?;
         let (place, reservation) = self.in_cache(|cache| Ok((cache.place()?, cache.reserve()))).await?;
-        let answer = answered(repository.blob(layer.digest())).await.map_err(explain)?;
+        let answer = within_timeout(repository.blob(layer.digest())).await.map_err(explain)?;
         let mut draft = Draft {
             place,
             reservation,
@@ -190,7 +190,7 @@ impl Registry {
 }
 
 /// File of a component that is being received.
-const COMPONENT: &str = "component";
+const COMPONENT_FILE: &str = "component";
 
 /// The keys of the parts of a component that a namespace has pulled. They are used without asking the registry again,
 /// so that an operator can restart while the registry is away; therefore each namespace has its own.
@@ -227,7 +227,7 @@ impl Draft {
             cache.forget(&key);
             cache.keep(&key, file, bytes)
         };
-        keep(component, &self.place.path().join(COMPONENT), self.written)?;
+        keep(component, &self.place.path().join(COMPONENT_FILE), self.written)?;
         let file = self.place.path().join("manifest");
         for body in manifests {
             fs::write(&file, body)?;
@@ -239,31 +239,31 @@ impl Draft {
 
     /// Writes the component to its file, and checks size and digest.
     async fn receive(&mut self, image: &str, mut answer: Response, layer: &Descriptor) -> Result<(), Diagnostic> {
-        const WRONG: Error = Error::Odd("returned a component that does not match its digest");
+        const WRONG_DIGEST: Error = Error::Odd("returned a component that does not match its digest");
         let explain = |failure: Error| failure.explain_component(image);
-        let file = File::create(self.place.path().join(COMPONENT)).map_err(|error| unwritable(&error))?;
+        let file = File::create(self.place.path().join(COMPONENT_FILE)).map_err(|error| cache_error(&error))?;
         let mut out = Digesting::new(BufWriter::new(Reserving::new(file, &mut self.reservation)));
         loop {
             let part = answer.chunk().await.map_err(|error| explain(error.into()))?;
             let Some(part) = part else { break };
             self.written += part.len() as u64;
             if self.written > layer.size() {
-                return Err(explain(WRONG));
+                return Err(explain(WRONG_DIGEST));
             }
-            out.write_all(&part).map_err(|error| unwritable(&error))?;
+            out.write_all(&part).map_err(|error| cache_error(&error))?;
         }
-        out.flush().map_err(|error| unwritable(&error))?;
+        out.flush().map_err(|error| cache_error(&error))?;
         if out.finish().1 == *layer.digest() {
             Ok(())
         } else {
-            Err(explain(WRONG))
+            Err(explain(WRONG_DIGEST))
         }
     }
 }
 
 /// The manifests that lead to the component, that of the image last, and the component's layer.
-async fn manifests(repository: &Repository<'_>, which: &str) -> Result<(Vec<Vec<u8>>, Descriptor), Error> {
-    let mut bodies = vec![repository.manifest(which).await?];
+async fn manifests(repository: &Repository<'_>, tag_or_digest: &str) -> Result<(Vec<Vec<u8>>, Descriptor), Error> {
+    let mut bodies = vec![repository.manifest(tag_or_digest).await?];
     let mut read = Artifact::read(bodies.last().map(Vec::as_slice).unwrap_or_default())?;
     if let Artifact::Index(entry) = &read {
         let body = repository.manifest(entry.digest().as_ref()).await?;

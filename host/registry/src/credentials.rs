@@ -66,19 +66,19 @@ pub fn docker_config(text: &[u8], image: &str) -> Result<Option<Credentials>, Cr
         return Ok(None);
     };
     let image = format!("{}/{}", image.registry(), image.repository());
-    let fitting = config
+    let matching = config
         .auths
         .iter()
         .flatten()
-        .filter_map(|(key, entry)| Some((fit(key, &image)?, entry)));
-    match fitting.max_by_key(|(length, _)| *length) {
+        .filter_map(|(key, entry)| Some((matched_bytes(key, &image)?, entry)));
+    match matching.max_by_key(|(length, _)| *length) {
         Some((_, entry)) => credentials(entry).map(Some).ok_or(CredentialsError),
         None => Ok(None),
     }
 }
 
 /// How many bytes of registry and repository a key matches: whole components of the path; `None` without a match.
-pub(crate) fn fit(key: &str, image: &str) -> Option<usize> {
+pub(crate) fn matched_bytes(key: &str, image: &str) -> Option<usize> {
     let key = key
         .split_once("://")
         .map_or(key, |(_, rest)| rest)

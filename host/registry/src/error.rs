@@ -40,7 +40,7 @@ impl Error {
     }
 
     /// Whether a retry may succeed.
-    pub(crate) fn may_pass(&self) -> bool {
+    pub(crate) fn is_transient(&self) -> bool {
         match self {
             Self::Odd(_) => true,
             Self::Status(status) => {
@@ -113,12 +113,12 @@ impl Error {
                 let message = "a file of the cache cannot be read";
                 Diagnostic::error(boson_releases::codes::IMAGE_CACHE, message).help("try again")
             }
-            Self::Status(status) => unreachable(image, &format!("responds with status {}", status.as_u16())),
-            Self::Odd(what) => unreachable(image, what),
+            Self::Status(status) => registry_error(image, &format!("responds with status {}", status.as_u16())),
+            Self::Odd(what) => registry_error(image, what),
             Self::Format(what, help) => {
                 Diagnostic::error(codes::IMAGE_FORMAT, format!("image '{image}' {what}")).help(*help)
             }
-            Self::Realm => unreachable(image, "names a token server without TLS")
+            Self::Realm => registry_error(image, "names a token server without TLS")
                 .help("list the token server in --registry-without-tls, too, or give it a certificate"),
         }
     }
@@ -145,7 +145,7 @@ impl From<reqwest::Error> for Error {
 }
 
 /// A diagnostic for errors that may be temporary.
-pub(crate) fn unreachable(image: &str, what: &str) -> Diagnostic {
+pub(crate) fn registry_error(image: &str, what: &str) -> Diagnostic {
     Diagnostic::error(codes::IMAGE_REGISTRY, format!("the registry of image '{image}' {what}"))
         .help("check the host name and the network connection")
 }

@@ -45,9 +45,9 @@ pub fn docker_credentials(image: &str) -> Result<Option<Credentials>, Diagnostic
     let text = match read(&path) {
         Ok(text) => text,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-        Err(error) => return Err(bad(format!("'{}' cannot be read: {error}", path.display()))),
+        Err(error) => return Err(credentials_error(format!("'{}' cannot be read: {error}", path.display()))),
     };
-    let malformed = || bad(format!("'{}' is not a configuration of docker", path.display()));
+    let malformed = || credentials_error(format!("'{}' is not a configuration of docker", path.display()));
     let helpers: Helpers = serde_json::from_slice(&text).map_err(|_| malformed())?;
     match helper(&helpers, image) {
         Some((helper, server)) => ask(&helper, &server),
@@ -93,7 +93,7 @@ fn helper(helpers: &Helpers, image: &str) -> Option<(String, String)> {
 /// Asks a helper, by docker's protocol: the server on standard input, JSON on standard output.
 fn ask(helper: &str, server: &str) -> Result<Option<Credentials>, Diagnostic> {
     let program = format!("docker-credential-{helper}");
-    let failed = |why: &str| bad(format!("'{program}', which docker's configuration names, {why}"));
+    let failed = |why: &str| credentials_error(format!("'{program}', which docker's configuration names, {why}"));
     let started = Command::new(&program)
         .arg("get")
         .stdin(Stdio::piped())
@@ -126,7 +126,7 @@ fn ask(helper: &str, server: &str) -> Result<Option<Credentials>, Diagnostic> {
     Ok(Some(Credentials { username, password }))
 }
 
-fn bad(message: String) -> Diagnostic {
+fn credentials_error(message: String) -> Diagnostic {
     Diagnostic::error(codes::IMAGE_CREDENTIALS, message).help("run `docker login` again")
 }
 

@@ -2,7 +2,7 @@
 
 use crate::cache::Key;
 use crate::codes;
-use crate::error::{Error, unreachable};
+use crate::error::{Error, registry_error};
 use crate::layout::Draft;
 use crate::pipe::{Inlet, pipe};
 use boson_oci::{Descriptor, finished};
@@ -12,11 +12,11 @@ use sha2::{Digest, Sha256};
 use tokio::task;
 
 /// Fills the pipe, and ends it only if the layer matches its digest.
-async fn pour(mut answer: Response, layer: &Descriptor, inlet: Inlet) -> Result<(), Error> {
-    const WRONG: Error = Error::Odd("returned a layer that does not match its digest");
+async fn copy_verified(mut answer: Response, layer: &Descriptor, inlet: Inlet) -> Result<(), Error> {
+    const WRONG_DIGEST: Error = Error::Odd("returned a layer that does not match its digest");
     let (mut hash, mut left) = (Sha256::new(), layer.size());
     while let Some(part) = answer.chunk().await? {
-        left = left.checked_sub(part.len() as u64).ok_or(WRONG)?;
+        left = left.checked_sub(part.len() as u64).ok_or(WRONG_DIGEST)?;
         hash.update(&part);
         if !inlet.send(&part).await {
             // The reader reports why it stopped.
@@ -34,20 +34,20 @@ async fn pour(mut answer: Response, layer: &Descriptor, inlet: Inlet) -> Result<
 ///
 /// # Guarantees
 /// If the caller stops waiting, the thread that unpacks ends, too.
-pub(crate) async fn add(mut draft: Draft, key: Key, layer: &Descriptor, answer: Response) -> Result<Draft, Diagnostic> {
+pub(crate) async fn receive(mut draft: Draft, key: Key, layer: &Descriptor, answer: Response) -> Result<Draft, Diagnostic> {
     let (inlet, outlet) = pipe();
     let image = draft.image.clone();
     let name = format!("{image}:{}", layer.digest());
     let added = task::spawn_blocking(move || draft.add(&key, &name, outlet).map(|()| draft));
-    let poured = pour(answer, layer, inlet).await;
+    let copied = copy_verified(answer, layer, inlet).await;
     // First, because then the thread has ended and removed its files.
     let added = added.await;
-    poured.map_err(|failure| failure.explain(&image))?;
-    added.map_err(|_| unreachable(&image, "returned a layer that cannot be read"))?
+    copied.map_err(|failure| failure.explain(&image))?;
+    added.map_err(|_| registry_error(&image, "returned a layer that cannot be read"))?
 }
 
 /// Work for the disk or a processor: on the runtime's threads it would block other tasks.
-pub(crate) async fn blocking<T: Send + 'static>(
+pub(crate) async fn run_blocking<T: Send + 'static>(
     work: impl FnOnce() -> Result<T, Diagnostic> + Send + 'static,
 ) -> Result<T, Diagnostic> {
     let done = task::spawn_blocking(work).await;

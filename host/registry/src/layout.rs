@@ -2,7 +2,7 @@
 
 use crate::cache::{Cache, Key};
 use crate::place::Place;
-use crate::space::{Reservation, Reserving, unwritable};
+use crate::space::{Reservation, Reserving, cache_error};
 use boson_oci::layout::{BLOBS, INDEX, MARK, MARK_CONTENT};
 use boson_oci::{Descriptor, MediaType, Section, digest, index, manifest};
 use boson_pipeline::Diagnostic;
@@ -43,7 +43,7 @@ impl Layout {
 impl Draft {
     /// Begins a layout of `image` from layers of this cache.
     pub(crate) fn open(cache: Cache, image: String) -> Result<Self, Diagnostic> {
-        let place = cache.place().map_err(|error| unwritable(&error))?;
+        let place = cache.place().map_err(|error| cache_error(&error))?;
         Ok(Self {
             place,
             image,
@@ -57,9 +57,9 @@ impl Draft {
     /// Adds the layer on top; false if it is not cached.
     pub(crate) fn take(&mut self, key: &Key) -> Result<bool, Diagnostic> {
         let path = self.next();
-        let taken = self.cache.take(key, &path).map_err(|error| unwritable(&error))?;
+        let taken = self.cache.take(key, &path).map_err(|error| cache_error(&error))?;
         if taken {
-            let bytes = fs::metadata(&path).map_err(|error| unwritable(&error))?.len();
+            let bytes = fs::metadata(&path).map_err(|error| cache_error(&error))?.len();
             let reserved = self.reservation.take(bytes);
             reserved.map_err(|failure| self.reservation.explain(&self.image, &failure))?;
             self.layers.push(path);
@@ -73,7 +73,7 @@ impl Draft {
     /// Those of [`reduce`]; the image is too large; the disk.
     pub(crate) fn add(&mut self, key: &Key, name: &str, reader: impl Read) -> Result<(), Diagnostic> {
         let path = self.next();
-        let file = File::create(&path).map_err(|error| unwritable(&error))?;
+        let file = File::create(&path).map_err(|error| cache_error(&error))?;
         let mut out = BufWriter::new(Reserving::new(file, &mut self.reservation));
         let reduced = reduce(name, reader, &self.budget, &mut out);
         if let Some(failure) = out.get_mut().failure() {
@@ -83,16 +83,16 @@ impl Draft {
         }
         drop(out);
         reduced?;
-        let bytes = fs::metadata(&path).map_err(|error| unwritable(&error))?.len();
+        let bytes = fs::metadata(&path).map_err(|error| cache_error(&error))?.len();
         let kept = self.cache.keep(key, &path, bytes);
-        kept.map_err(|error| unwritable(&error))?;
+        kept.map_err(|error| cache_error(&error))?;
         self.layers.push(path);
         Ok(())
     }
 
     /// Makes a layout of the layers.
     pub(crate) fn finish(self) -> Result<Layout, Diagnostic> {
-        self.write().map_err(|error| unwritable(&error))?;
+        self.write().map_err(|error| cache_error(&error))?;
         Ok(Layout {
             place: self.place,
             _reservation: self.reservation,

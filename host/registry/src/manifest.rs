@@ -20,13 +20,13 @@ pub(crate) enum Manifest {
 impl Manifest {
     /// Reads one.
     pub(crate) fn read(body: &[u8]) -> Result<Self, Error> {
-        match Document::read(body).map_err(|_| unreadable())? {
-            Document::Image(manifest) if !is_sha256(manifest.config()) => Err(unreadable()),
+        match Document::read(body).map_err(|_| format_error())? {
+            Document::Image(manifest) if !is_sha256(manifest.config()) => Err(format_error()),
             Document::Image(manifest) => check(manifest.layers()).map(|()| Self::Image(manifest)),
             // The image of this platform, or the only one: jobs are text, they are the same on all.
             Document::Index(index) => match images(&index).as_slice() {
-                [one] => checkable(one),
-                [first, ..] if is_for_this_platform(first) => checkable(first),
+                [one] => checked_index(one),
+                [first, ..] if is_for_this_platform(first) => checked_index(first),
                 _ => Err(Error::Format(
                     "does not exist for Linux on this architecture",
                     "push it for this platform, too; its jobs are the same on all",
@@ -36,11 +36,11 @@ impl Manifest {
     }
 }
 
-fn checkable(entry: &Descriptor) -> Result<Manifest, Error> {
+fn checked_index(entry: &Descriptor) -> Result<Manifest, Error> {
     if is_sha256(entry) {
         Ok(Manifest::Index(entry.digest().clone()))
     } else {
-        Err(unreadable())
+        Err(format_error())
     }
 }
 
@@ -57,11 +57,11 @@ fn check(layers: &[Descriptor]) -> Result<(), Error> {
     if layers.iter().all(is_sha256) {
         Ok(())
     } else {
-        Err(unreadable())
+        Err(format_error())
     }
 }
 
-fn unreadable() -> Error {
+fn format_error() -> Error {
     Error::Format(
         "has an unsupported format",
         "push it as an OCI or Docker image for Linux, with gzip layers",

@@ -1,14 +1,14 @@
 //! Fetches images from a registry: first the manifest with the given credentials, then the layers that are not cached.
 
 use crate::cache::{Cache, Key};
-use crate::client::{Client, Repository, Settings, answered, which};
+use crate::client::{Client, Repository, Settings, tag_or_digest, within_timeout};
 use crate::codes;
-use crate::credentials::{Credentials, fit};
-use crate::error::{Error, unreachable};
+use crate::credentials::{Credentials, matched_bytes};
+use crate::error::{Error, registry_error};
 use crate::layer;
 use crate::layout::{Draft, Layout};
 use crate::manifest::Manifest;
-use crate::space::{Sizes, unwritable};
+use crate::space::{Sizes, cache_error};
 use boson_oci::{Descriptor, ImageManifest};
 use boson_pipeline::Diagnostic;
 use futures::FutureExt;
@@ -30,7 +30,7 @@ pub struct Registry {
     pub(crate) cache: Cache,
     pub(crate) client: Client,
     allowed: Arc<Vec<String>>,
-    pub(crate) patience: Duration,
+    pub(crate) image_timeout: Duration,
 }
 
 // === impl Registry ===
@@ -51,13 +51,16 @@ impl Registry {
             cache: Cache::new(cache, sizes),
             client,
             allowed: Arc::new(settings.allowed.clone()),
-            patience: IMAGE_TIMEOUT,
+            image_timeout: IMAGE_TIMEOUT,
         })
     }
 
     #[cfg(test)]
-    pub(crate) fn within(self, patience: Duration) -> Self {
-        Self { patience, ..self }
+    pub(crate) fn with_timeout(self, timeout: Duration) -> Self {
+        Self {
+            image_timeout: timeout,
+            ..self
+        }
     }
 
     /// Fetches what a conversion needs of `image`.
@@ -68,12 +71,12 @@ impl Registry {
     pub async fn fetch(&self, image: &str, credentials: Option<&Credentials>) -> Result<Layout, Diagnostic> {
         // Libraries parse the registry's answers, and a panic there must fail this image only, not end the operator.
         let fetched = AssertUnwindSafe(self.read(image, credentials)).catch_unwind();
-        match timeout(self.patience, fetched).await {
+        match timeout(self.image_timeout, fetched).await {
             Ok(Ok(result)) => result,
-            Ok(Err(_)) => Err(unreachable(image, "returned a response that cannot be read")),
-            Err(_) => Err(unreachable(
+            Ok(Err(_)) => Err(registry_error(image, "returned a response that cannot be read")),
+            Err(_) => Err(registry_error(
                 image,
-                &format!("did not send all of it within {} s", self.patience.as_secs()),
+                &format!("did not send all of it within {} s", self.image_timeout.as_secs()),
             )),
         }
     }
@@ -86,20 +89,20 @@ impl Registry {
         if !self.allows(&reference) {
             return Err(not_allowed(&reference, image));
         }
-        let asked = answered(self.manifest(&reference, credentials)).await;
+        let asked = within_timeout(self.manifest(&reference, credentials)).await;
         let (repository, manifest) = asked.map_err(|failure| failure.explain(image))?;
         let (cache, name) = (self.cache.clone(), image.to_owned());
-        let mut draft = layer::blocking(move || Draft::open(cache, name)).await?;
+        let mut draft = layer::run_blocking(move || Draft::open(cache, name)).await?;
         for layer in manifest.layers() {
             let key = Key::new(reference.resolve_registry(), reference.repository(), layer.digest());
-            draft = add(&repository, draft, key, layer).await?;
+            draft = add_layer(&repository, draft, key, layer).await?;
         }
-        layer::blocking(|| draft.finish()).await
+        layer::run_blocking(|| draft.finish()).await
     }
 
     pub(crate) fn allows(&self, image: &Reference) -> bool {
         let place = format!("{}/{}", image.registry(), image.repository());
-        self.allowed.is_empty() || self.allowed.iter().any(|key| fit(key, &place).is_some())
+        self.allowed.is_empty() || self.allowed.iter().any(|key| matched_bytes(key, &place).is_some())
     }
 
     /// Work in the cache, on a thread that may wait for the disk.
@@ -108,7 +111,7 @@ impl Registry {
         work: impl FnOnce(&Cache) -> io::Result<T> + Send + 'static,
     ) -> Result<T, Diagnostic> {
         let cache = self.cache.clone();
-        layer::blocking(move || work(&cache).map_err(|error| unwritable(&error))).await
+        layer::run_blocking(move || work(&cache).map_err(|error| cache_error(&error))).await
     }
 
     /// The manifest of an image, and its repository.
@@ -118,7 +121,7 @@ impl Registry {
         credentials: Option<&Credentials>,
     ) -> Result<(Repository<'_>, Box<ImageManifest>), Error> {
         let repository = self.client.repository(image, credentials).await?;
-        let mut manifest = Manifest::read(&repository.manifest(which(image)).await?)?;
+        let mut manifest = Manifest::read(&repository.manifest(tag_or_digest(image)).await?)?;
         if let Manifest::Index(digest) = &manifest {
             manifest = Manifest::read(&repository.manifest(digest.as_ref()).await?)?;
         }
@@ -137,13 +140,13 @@ fn not_allowed(reference: &Reference, image: &str) -> Diagnostic {
 }
 
 /// Adds a layer on top of `draft`, from the cache or from the registry.
-async fn add(repository: &Repository<'_>, mut draft: Draft, key: Key, layer: &Descriptor) -> Result<Draft, Diagnostic> {
+async fn add_layer(repository: &Repository<'_>, mut draft: Draft, key: Key, layer: &Descriptor) -> Result<Draft, Diagnostic> {
     let wanted = key.clone();
-    let (draft, kept) = layer::blocking(move || draft.take(&wanted).map(|kept| (draft, kept))).await?;
+    let (draft, kept) = layer::run_blocking(move || draft.take(&wanted).map(|kept| (draft, kept))).await?;
     if kept {
         return Ok(draft);
     }
-    let asked = answered(repository.blob(layer.digest())).await;
+    let asked = within_timeout(repository.blob(layer.digest())).await;
     let answer = asked.map_err(|failure| failure.explain(&draft.image))?;
-    layer::add(draft, key, layer, answer).await
+    layer::receive(draft, key, layer, answer).await
 }

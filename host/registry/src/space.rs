@@ -86,18 +86,18 @@ impl Reservation {
     pub(crate) fn explain(&self, image: &str, failure: &SpaceError) -> Diagnostic {
         match failure {
             SpaceError::Image => {
-                let message = format!("the jobs of image '{image}' have more than {}", shown(self.sizes.image));
+                let message = format!("the jobs of image '{image}' have more than {}", size_text(self.sizes.image));
                 Diagnostic::error(codes::IMAGE_SIZE, message)
                     .help("move large files from jobs into packages, which are not read")
             }
             SpaceError::Open => {
                 let message = format!(
                     "the images that are read at the same time have more than {}",
-                    shown(self.sizes.open)
+                    size_text(self.sizes.open)
                 );
                 Diagnostic::error(boson_releases::codes::IMAGE_CACHE, message).help("it will be retried")
             }
-            SpaceError::Disk(error) => unwritable(error),
+            SpaceError::Disk(error) => cache_error(error),
         }
     }
 }
@@ -142,7 +142,7 @@ impl<W: Write> Write for Reserving<'_, W> {
 }
 
 /// An error of the cache directory.
-pub(crate) fn unwritable(error: &io::Error) -> Diagnostic {
+pub(crate) fn cache_error(error: &io::Error) -> Diagnostic {
     Diagnostic::error(
         boson_releases::codes::IMAGE_CACHE,
         format!("the image cache cannot be written: {error}"),
@@ -150,7 +150,7 @@ pub(crate) fn unwritable(error: &io::Error) -> Diagnostic {
     .help("check whether the volume is full or read-only")
 }
 
-fn shown(bytes: u64) -> String {
+fn size_text(bytes: u64) -> String {
     match bytes / MIB {
         0 => format!("{bytes} bytes"),
         mib => format!("{mib} MiB"),

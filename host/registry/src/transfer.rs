@@ -1,7 +1,7 @@
 //! Whole images: from a registry to files, and from files to a registry. Blobs that a registry already has are not sent
 //! again, and interrupted transfers are resumed.
 
-use crate::client::{Access, Client, Repository, Settings, answered, which};
+use crate::client::{Access, Client, Repository, Settings, tag_or_digest, within_timeout};
 use crate::codes;
 use crate::credentials::Credentials;
 use crate::error::Error;
@@ -36,11 +36,11 @@ const MAX_NEW_TOKENS_PER_LAYER: u32 = 3;
 pub struct Transfer {
     client: Client,
     /// Repositories that have a blob, by registry and digest.
-    sent: Arc<Mutex<HashMap<(String, Digest), Whereabouts>>>,
+    sent: Arc<Mutex<HashMap<(String, Digest), BlobSource>>>,
 }
 
 /// A repository to mount a blob from. The lock is held while the blob is sent, so that it is sent once.
-type Whereabouts = Arc<tokio::sync::Mutex<Option<String>>>;
+type BlobSource = Arc<tokio::sync::Mutex<Option<String>>>;
 
 // === impl Transfer ===
 
@@ -61,9 +61,9 @@ impl Transfer {
     /// Codes `image-*`: no access, no answer.
     pub async fn present(&self, image: &str, credentials: Option<&Credentials>) -> Result<Option<String>, Diagnostic> {
         let reference = reference(image)?;
-        let asked = answered(async {
+        let asked = within_timeout(async {
             let repository = self.client.repository(&reference, credentials).await?;
-            repository.has_manifest(reference.tag().unwrap_or_default()).await
+            repository.manifest_digest(reference.tag().unwrap_or_default()).await
         });
         match asked.await {
             Ok(found) => Ok(found),
@@ -87,10 +87,10 @@ impl Transfer {
     ) -> Result<Parts, Diagnostic> {
         let reference = reference(image)?;
         let made = fs::DirBuilder::new().recursive(true).mode(0o700).create(place);
-        made.map_err(|error| uncached(place, &error))?;
-        let asked = answered(async {
+        made.map_err(|error| cache_error(place, &error))?;
+        let asked = within_timeout(async {
             let repository = self.client.repository(&reference, credentials).await?;
-            let mut body = repository.manifest(which(&reference)).await?;
+            let mut body = repository.manifest(tag_or_digest(&reference)).await?;
             if let Manifest::Index(digest) = Manifest::read(&body)? {
                 body = repository.manifest(digest.as_ref()).await?;
             }
@@ -105,13 +105,13 @@ impl Transfer {
         for layer in manifest.layers() {
             let mut tokens = 0;
             let content = loop {
-                match self.layer(&repository, layer, place, tell).await {
+                match self.receive_layer(&repository, layer, place, tell).await {
                     Err(Error::Expired) if tokens < MAX_NEW_TOKENS_PER_LAYER => {
                         tokens += 1;
                         let again = self.client.repository(&reference, credentials).await;
                         repository = again.map_err(|failure| failure.explain(image))?;
                     }
-                    Err(Error::Disk(error)) => return Err(uncached(place, &error)),
+                    Err(Error::Disk(error)) => return Err(cache_error(place, &error)),
                     Err(failure) => return Err(failure.explain(image)),
                     Ok(content) => break content,
                 }
@@ -125,7 +125,7 @@ impl Transfer {
         Ok(Parts { digest, config, layers })
     }
 
-    async fn layer(
+    async fn receive_layer(
         &self,
         repository: &Repository<'_>,
         layer: &Descriptor,
@@ -136,7 +136,7 @@ impl Transfer {
             return Err(Error::Format("has a layer of more than 8 GiB", "take another"));
         }
         let path = place.join(layer.digest().digest());
-        let file = locked(path.clone()).await?;
+        let file = open_locked(path.clone()).await?;
         for attempt in 0..MAX_ATTEMPTS {
             let mut have = file.metadata()?.len();
             if have > layer.size() {
@@ -147,10 +147,10 @@ impl Transfer {
                 break;
             }
             match receive(repository, layer, &file, have, tell).await {
-                Err(failure) if failure.may_pass() && attempt + 1 < MAX_ATTEMPTS => {
+                Err(failure) if failure.is_transient() && attempt + 1 < MAX_ATTEMPTS => {
                     tokio::time::sleep(Duration::from_millis(250 << attempt)).await;
                 }
-                Err(stop) => return Err(stop),
+                Err(error) => return Err(error),
                 Ok(()) => break,
             }
         }
@@ -161,7 +161,7 @@ impl Transfer {
         let found = tokio::task::spawn_blocking(move || copy.digest()).await;
         if found.map_err(io::Error::from)?? != *layer.digest() {
             let _ = fs::remove_file(path);
-            return Err(WRONG);
+            return Err(WRONG_DIGEST);
         }
         Ok(section)
     }
@@ -183,12 +183,12 @@ impl Transfer {
         let sent = async {
             let access = Access::Push { from: from.as_deref() };
             let upload = Upload::new(&self.client, reference, credentials, access).await?;
-            let config = section(&image.config.bytes)?;
+            let config = temporary_section(&image.config.bytes)?;
             let layers = image.layers.iter().map(|layer| (&layer.digest, &layer.content));
             let blobs = layers.chain([(&image.config.digest, &config)]);
             stream::iter(blobs.map(Ok::<_, Error>))
                 .try_for_each_concurrent(MAX_CONCURRENT_LAYERS, |(digest, content)| {
-                    self.blob(&upload, reference, digest, content, from.as_deref(), tell)
+                    self.send_blob(&upload, reference, digest, content, from.as_deref(), tell)
                 })
                 .await?;
             upload
@@ -199,7 +199,7 @@ impl Transfer {
     }
 
     /// Sends one blob, unless the registry has it.
-    async fn blob(
+    async fn send_blob(
         &self,
         upload: &Upload<'_>,
         reference: &Reference,
@@ -218,7 +218,7 @@ impl Transfer {
     }
 }
 
-const WRONG: Error = Error::Odd("returned a layer that does not match its digest");
+const WRONG_DIGEST: Error = Error::Odd("returned a layer that does not match its digest");
 
 async fn receive(
     repository: &Repository<'_>,
@@ -233,7 +233,7 @@ async fn receive(
     while let Some(part) = answer.chunk().await? {
         have += part.len() as u64;
         if have > layer.size() {
-            return Err(WRONG);
+            return Err(WRONG_DIGEST);
         }
         io::Write::write_all(&mut out, &part)?;
         tell(part.len() as u64);
@@ -246,7 +246,7 @@ async fn receive(
 }
 
 /// Opens the file of a layer, and waits for another process that receives it.
-async fn locked(path: PathBuf) -> io::Result<File> {
+async fn open_locked(path: PathBuf) -> io::Result<File> {
     let opened = tokio::task::spawn_blocking(move || {
         let mut options = OpenOptions::new();
         let file = options.read(true).append(true).create(true).mode(0o600).open(path)?;
@@ -276,7 +276,7 @@ fn reference(image: &str) -> Result<Reference, Diagnostic> {
     })
 }
 
-fn uncached(place: &Path, error: &io::Error) -> Diagnostic {
+fn cache_error(place: &Path, error: &io::Error) -> Diagnostic {
     let message = format!("'{}' cannot be used for layers: {error}", place.display());
     Diagnostic::error(boson_releases::codes::IMAGE_CACHE, message)
         .help("check whether its disk is full or read-only, or choose another directory with --cache")

@@ -23,7 +23,7 @@ const MAX_PART_BYTES: usize = 32 << 20;
 /// Most failures of one blob that are retried.
 const MAX_FAILURES: u32 = 5;
 /// A registry's header with its minimum size of a part.
-const LEAST: &str = "oci-chunk-min-length";
+const MIN_PART_BYTES_HEADER: &str = "oci-chunk-min-length";
 
 /// A repository that is written to.
 pub(crate) struct Upload<'u> {
@@ -74,11 +74,11 @@ impl<'u> Upload<'u> {
         let mut failures = 0;
         let mut session = None;
         loop {
-            match self.go_on(&mut session, digest, content, from, tell).await {
-                Err(failure) if failure.may_pass() && failures < MAX_FAILURES => {
+            match self.continue_upload(&mut session, digest, content, from, tell).await {
+                Err(failure) if failure.is_transient() && failures < MAX_FAILURES => {
                     failures += 1;
                     sleep(Duration::from_millis(100 << failures)).await;
-                    session = self.found_again(session).await;
+                    session = self.query_progress(session).await;
                 }
                 ended => return ended,
             }
@@ -86,7 +86,7 @@ impl<'u> Upload<'u> {
     }
 
     /// Continues an upload to its end.
-    async fn go_on(
+    async fn continue_upload(
         &self,
         session: &mut Option<Session>,
         digest: &Digest,
@@ -94,32 +94,32 @@ impl<'u> Upload<'u> {
         from: Option<&str>,
         tell: &Tell<'_>,
     ) -> Result<(), Error> {
-        if session.is_none() && !self.has(digest).await? {
-            *session = self.begin(digest, from).await?;
+        if session.is_none() && !self.has_blob(digest).await? {
+            *session = self.start_upload(digest, from).await?;
         }
         let Some(open) = session else {
             tell(content.size());
             return Ok(());
         };
         if content.size() <= PART_BYTES as u64 && open.sent == 0 {
-            let bytes = part(content, 0, PART_BYTES).await?;
-            self.end(open, digest, bytes).await?;
+            let bytes = read_part(content, 0, PART_BYTES).await?;
+            self.finish_upload(open, digest, bytes).await?;
             tell(content.size());
             return Ok(());
         }
         while open.sent < content.size() {
-            let bytes = part(content, open.sent, open.part).await?;
+            let bytes = read_part(content, open.sent, open.part).await?;
             let before = open.sent;
-            let kept = self.part(open, bytes).await;
+            let kept = self.send_part(open, bytes).await;
             tell(open.sent.saturating_sub(before));
             kept?;
         }
-        self.end(open, digest, Vec::new()).await
+        self.finish_upload(open, digest, Vec::new()).await
     }
 
-    async fn has(&self, digest: &Digest) -> Result<bool, Error> {
+    async fn has_blob(&self, digest: &Digest) -> Result<bool, Error> {
         let path = format!("blobs/{digest}");
-        let answer = self.ask(Method::HEAD, &Address::Path(&path)).await?;
+        let answer = self.send_empty(Method::HEAD, &Address::Path(&path)).await?;
         match answer.status() {
             StatusCode::OK => Ok(true),
             StatusCode::NOT_FOUND => Ok(false),
@@ -128,23 +128,23 @@ impl<'u> Upload<'u> {
     }
 
     /// Begins an upload; `None` if the registry mounted the blob from another repository.
-    async fn begin(&self, digest: &Digest, from: Option<&str>) -> Result<Option<Session>, Error> {
+    async fn start_upload(&self, digest: &Digest, from: Option<&str>) -> Result<Option<Session>, Error> {
         let path = match from {
             Some(from) => format!("blobs/uploads/?mount={digest}&from={from}"),
             None => "blobs/uploads/".to_owned(),
         };
-        let mut answer = self.ask(Method::POST, &Address::Path(&path)).await?;
+        let mut answer = self.send_empty(Method::POST, &Address::Path(&path)).await?;
         // Some registries refuse to mount what they do not have, instead of beginning an upload.
         if from.is_some() && !matches!(answer.status(), StatusCode::CREATED | StatusCode::ACCEPTED) {
-            answer = self.ask(Method::POST, &Address::Path("blobs/uploads/")).await?;
+            answer = self.send_empty(Method::POST, &Address::Path("blobs/uploads/")).await?;
         }
         match answer.status() {
             StatusCode::CREATED if from.is_some() => Ok(None),
             StatusCode::ACCEPTED => {
-                let least = header(&answer, LEAST).and_then(|least| least.parse().ok());
+                let least = header(&answer, MIN_PART_BYTES_HEADER).and_then(|least| least.parse().ok());
                 let part = least.unwrap_or(PART_BYTES).clamp(PART_BYTES, MAX_PART_BYTES);
                 Ok(Some(Session {
-                    place: self.place(&answer).await?,
+                    place: self.next_address(&answer).await?,
                     sent: 0,
                     part,
                 }))
@@ -153,7 +153,7 @@ impl<'u> Upload<'u> {
         }
     }
 
-    async fn part(&self, session: &mut Session, bytes: Vec<u8>) -> Result<(), Error> {
+    async fn send_part(&self, session: &mut Session, bytes: Vec<u8>) -> Result<(), Error> {
         let end = session.sent + bytes.len() as u64;
         let mut headers = HeaderMap::new();
         let range = format!("{}-{}", session.sent, end.saturating_sub(1));
@@ -162,8 +162,8 @@ impl<'u> Upload<'u> {
         let answer = self.send(Method::PATCH, &address, headers, bytes).await?;
         match answer.status() {
             StatusCode::ACCEPTED | StatusCode::CREATED | StatusCode::NO_CONTENT => {
-                session.place = self.place(&answer).await?;
-                let kept = received(&answer).filter(|have| *have > session.sent && *have <= end);
+                session.place = self.next_address(&answer).await?;
+                let kept = received_bytes(&answer).filter(|have| *have > session.sent && *have <= end);
                 session.sent = kept.unwrap_or(end);
                 // A failure, and therefore counted: otherwise a layer could take a request for each byte.
                 if session.sent == end {
@@ -177,7 +177,7 @@ impl<'u> Upload<'u> {
     }
 
     /// Sends the last part, with the digest of the whole blob.
-    async fn end(&self, session: &Session, digest: &Digest, bytes: Vec<u8>) -> Result<(), Error> {
+    async fn finish_upload(&self, session: &Session, digest: &Digest, bytes: Vec<u8>) -> Result<(), Error> {
         let mut place = session.place.clone();
         place.query_pairs_mut().append_pair("digest", digest.as_ref());
         let answer = self
@@ -192,17 +192,17 @@ impl<'u> Upload<'u> {
     }
 
     /// The state of an upload at the registry; `None` if the upload must begin again.
-    async fn found_again(&self, session: Option<Session>) -> Option<Session> {
+    async fn query_progress(&self, session: Option<Session>) -> Option<Session> {
         let session = session.filter(|session| session.sent > 0)?;
         let address = Address::Place(session.place.clone());
-        let answer = self.ask(Method::GET, &address).await.ok()?;
+        let answer = self.send_empty(Method::GET, &address).await.ok()?;
         let is_there = matches!(
             answer.status(),
             StatusCode::NO_CONTENT | StatusCode::ACCEPTED | StatusCode::OK
         );
         Some(Session {
-            sent: received(&answer).filter(|_| is_there)?,
-            place: self.place(&answer).await.unwrap_or(session.place),
+            sent: received_bytes(&answer).filter(|_| is_there)?,
+            place: self.next_address(&answer).await.unwrap_or(session.place),
             part: session.part,
         })
     }
@@ -222,7 +222,7 @@ impl<'u> Upload<'u> {
                 Ok(status) => Error::of(status),
                 Err(failure) => failure,
             };
-            if !failure.may_pass() || failures == MAX_FAILURES {
+            if !failure.is_transient() || failures == MAX_FAILURES {
                 return Err(failure);
             }
             failures += 1;
@@ -231,7 +231,7 @@ impl<'u> Upload<'u> {
     }
 
     /// One request without content.
-    async fn ask(&self, method: Method, address: &Address<'_>) -> Result<Response, Error> {
+    async fn send_empty(&self, method: Method, address: &Address<'_>) -> Result<Response, Error> {
         self.send(method, address, HeaderMap::new(), Vec::new()).await
     }
 
@@ -245,15 +245,15 @@ impl<'u> Upload<'u> {
     ) -> Result<Response, Error> {
         let repository = self.repository.lock().await.clone();
         let body: bytes::Bytes = body.into();
-        let answer = once(&repository, &method, address, &headers, body.clone()).await?;
+        let answer = send_once(&repository, &method, address, &headers, body.clone()).await?;
         if answer.status() != StatusCode::UNAUTHORIZED {
             return Ok(answer);
         }
-        let fresh = self.renewed(&repository).await?;
-        once(&fresh, &method, address, &headers, body).await
+        let fresh = self.renew_token(&repository).await?;
+        send_once(&fresh, &method, address, &headers, body).await
     }
 
-    async fn renewed(&self, old: &Arc<Repository<'u>>) -> Result<Arc<Repository<'u>>, Error> {
+    async fn renew_token(&self, old: &Arc<Repository<'u>>) -> Result<Arc<Repository<'u>>, Error> {
         let mut current = self.repository.lock().await;
         if Arc::ptr_eq(old, &current) {
             let fresh = self
@@ -266,7 +266,7 @@ impl<'u> Upload<'u> {
     }
 
     /// The address of the next request, from an answer.
-    async fn place(&self, answer: &Response) -> Result<Url, Error> {
+    async fn next_address(&self, answer: &Response) -> Result<Url, Error> {
         const NOWHERE: Error = Error::Odd("does not return an address for uploads");
         let place = header(answer, LOCATION).ok_or(NOWHERE)?;
         let place = answer.url().join(place).map_err(|_| NOWHERE)?;
@@ -286,7 +286,7 @@ enum Address<'a> {
     Place(Url),
 }
 
-async fn once(
+async fn send_once(
     repository: &Repository<'_>,
     method: &Method,
     address: &Address<'_>,
@@ -309,14 +309,14 @@ async fn once(
 }
 
 /// Reads a part of a file, which may have to come from the disk.
-async fn part(content: &Section, at: u64, most: usize) -> Result<Vec<u8>, Error> {
+async fn read_part(content: &Section, at: u64, most: usize) -> Result<Vec<u8>, Error> {
     let content = content.clone();
     let read = tokio::task::spawn_blocking(move || content.part(at, most));
     Ok(read.await.map_err(io::Error::from)??)
 }
 
 /// Bytes that the registry has received, from `Range: 0-<last>`. `0-0` means none, because no part has one byte.
-fn received(answer: &Response) -> Option<u64> {
+fn received_bytes(answer: &Response) -> Option<u64> {
     let (_, last) = header(answer, RANGE)?.trim_start_matches("bytes=").split_once('-')?;
     match last.parse::<u64>().ok()? {
         0 => Some(0),

@@ -149,7 +149,7 @@ async fn a_huge_component_is_not_requested_and_an_endless_one_is_given_up() {
     });
     let cache = tempfile::tempdir().unwrap();
     let image = format!("{address}/p@{}", digest(manifest.as_bytes()));
-    let impatient = registry(address, cache.path()).within(Duration::from_millis(500));
+    let impatient = registry(address, cache.path()).with_timeout(Duration::from_millis(500));
     let error = pull(&impatient, "a", &image).await.unwrap_err();
     assert!(error.message.contains("did not send all of it"), "{error:?}");
     assert_eq!(kept(cache.path()), 0);
