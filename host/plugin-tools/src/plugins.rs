@@ -171,7 +171,7 @@ pub fn names(plugin: &Plugin, sandbox: &Sandbox) -> Result<Vec<String>, boson_sa
 
 fn loaded(budget: &Budget, arguments: &PluginArguments, stages: &[Stage]) -> Result<Loaded, Vec<Diagnostic>> {
     let sandbox = sandbox(Limits::default()).map_err(|failure| failure.diagnostic())?;
-    let sandbox = sandbox.within(budget.clone());
+    let sandbox = sandbox.with_budget(budget.clone());
     let sandbox = match &arguments.printed {
         Some(printed) => sandbox.with_console(printed.console()),
         None => sandbox,

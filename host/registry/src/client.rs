@@ -235,7 +235,7 @@ impl Repository<'_> {
             answer => answer?,
         };
         let too_many = Error::Format("has more than 4 MiB of referrers", "delete those that are not needed");
-        bounded(answer, MAX_MANIFEST_BYTES, too_many).await.map(Some)
+        read_body(answer, MAX_MANIFEST_BYTES, too_many).await.map(Some)
     }
 
     /// The digest of the manifest under this tag, if there is one.

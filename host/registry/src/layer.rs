@@ -24,7 +24,7 @@ async fn copy_verified(mut answer: Response, layer: &Descriptor, inlet: Inlet) -
         }
     }
     if finished(hash) != *layer.digest() {
-        return Err(WRONG);
+        return Err(WRONG_DIGEST);
     }
     inlet.end().await;
     Ok(())

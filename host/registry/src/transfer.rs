@@ -257,7 +257,7 @@ async fn open_locked(path: PathBuf) -> io::Result<File> {
 }
 
 /// A document as a section, so that it is sent as layers are.
-fn section(bytes: &[u8]) -> io::Result<Section> {
+fn temporary_section(bytes: &[u8]) -> io::Result<Section> {
     let mut file = tempfile::tempfile()?;
     io::Write::write_all(&mut file, bytes)?;
     Ok(Section::new(Arc::new(file), 0, bytes.len() as u64))

@@ -19,7 +19,7 @@ pub struct Account {
 
 thread_local! {
     /// Fuel of all calls that this thread has made.
-    static HERE: Cell<u64> = const { Cell::new(0) };
+    static THREAD_FUEL: Cell<u64> = const { Cell::new(0) };
 }
 
 // === impl Account ===
@@ -38,7 +38,7 @@ impl Account {
 
     /// Lets no call begin after the calls before have taken this time together.
     #[must_use]
-    pub fn within(mut self, time: Duration) -> Self {
+    pub fn with_timeout(mut self, time: Duration) -> Self {
         self.time = time;
         self
     }
@@ -63,7 +63,7 @@ impl Account {
     /// Records the fuel of a call; false if the account is exceeded. So a conversion fails if and only if its calls use
     /// more than the limit, in whatever order they run.
     pub(crate) fn spend(&self, fuel: u64) -> bool {
-        HERE.set(HERE.get().saturating_add(fuel));
+        THREAD_FUEL.set(THREAD_FUEL.get().saturating_add(fuel));
         let before = self.spent.fetch_add(fuel, Ordering::Relaxed);
         before.saturating_add(fuel) <= self.fuel
     }
@@ -71,7 +71,7 @@ impl Account {
 
 /// Fuel of all calls that this thread has made: the difference is the cost of a part of a conversion.
 pub(crate) fn spent_here() -> u64 {
-    HERE.get()
+    THREAD_FUEL.get()
 }
 
 #[cfg(test)]
@@ -86,10 +86,10 @@ mod tests {
         assert!(!account.spend(1) && account.is_spent());
         assert_eq!(spent_here() - before, 11);
         assert!(Account::unbounded().spend(u64::MAX - 1));
-        let hurried = Account::new("n", 10).within(Duration::from_secs(1));
-        hurried.take(Duration::from_secs(1));
-        assert!(!hurried.is_spent());
-        hurried.take(Duration::from_millis(1));
-        assert!(hurried.is_spent());
+        let limited = Account::new("n", 10).with_timeout(Duration::from_secs(1));
+        limited.take(Duration::from_secs(1));
+        assert!(!limited.is_spent());
+        limited.take(Duration::from_millis(1));
+        assert!(limited.is_spent());
     }
 }

@@ -59,9 +59,9 @@ impl Sandbox {
     /// # Errors
     /// A CPU or an operating system that wasmtime does not support.
     pub fn new(limits: Limits, cache: Cache) -> Result<Self, Error> {
-        let engine = pooled(&limits).or_else(|error| {
+        let engine = pooled_engine(&limits).or_else(|error| {
             tracing::debug!(%error, "no instance pool; creating instances on demand");
-            on_demand(&limits)
+            on_demand_engine(&limits)
         });
         let engine = engine.map_err(|error| {
             Error::new(
@@ -85,7 +85,7 @@ impl Sandbox {
 
     /// Uses a shared budget.
     #[must_use]
-    pub fn within(mut self, budget: Budget) -> Self {
+    pub fn with_budget(mut self, budget: Budget) -> Self {
         self.budget = budget;
         self
     }
@@ -114,7 +114,7 @@ impl Sandbox {
     /// With less fuel and time for each call, which fails instead of waiting if others hold the memory that it needs:
     /// for calls that nothing may wait for.
     #[must_use]
-    pub fn hurried(mut self, fuel: u64, deadline: Duration) -> Self {
+    pub fn with_limits(mut self, fuel: u64, deadline: Duration) -> Self {
         let limits = Limits::clone(&self.limits);
         self.limits = Arc::new(Limits {
             fuel: limits.fuel.min(fuel),
@@ -154,7 +154,7 @@ impl Sandbox {
     }
 }
 
-fn pooled(limits: &Limits) -> wasmtime::Result<Engine> {
+fn pooled_engine(limits: &Limits) -> wasmtime::Result<Engine> {
     let mut pool = PoolingAllocationConfig::new();
     // Address space and entries of tables, not memory: what a call uses is bounded by its own limits.
     pool.total_component_instances(MAX_INSTANCES)
@@ -175,7 +175,7 @@ fn pooled(limits: &Limits) -> wasmtime::Result<Engine> {
         .total_stacks(0)
         .max_unused_warm_slots(2);
     keep_pages(&mut pool);
-    let mut config = config(limits)?;
+    let mut config = engine_config(limits)?;
     config.allocation_strategy(InstanceAllocationStrategy::Pooling(pool));
     Engine::new(&config)
 }
@@ -195,11 +195,11 @@ fn keep_pages(pool: &mut PoolingAllocationConfig) {
 
 /// If address space is limited (a container with a virtual memory limit), the pool cannot be reserved. Slower, but with
 /// the same results.
-fn on_demand(limits: &Limits) -> wasmtime::Result<Engine> {
-    Engine::new(&config(limits)?)
+fn on_demand_engine(limits: &Limits) -> wasmtime::Result<Engine> {
+    Engine::new(&engine_config(limits)?)
 }
 
-fn config(limits: &Limits) -> wasmtime::Result<Config> {
+fn engine_config(limits: &Limits) -> wasmtime::Result<Config> {
     let mut config = Config::new();
     config
         .strategy(Strategy::Cranelift)

@@ -47,7 +47,7 @@ pub fn crowd() -> Result<Vec<Row>> {
         fuel: 1_000_000_000,
         ..Limits::default()
     };
-    let sandbox = Sandbox::new(limits, Cache::none())?.within(Budget::of_many(CONTAINER_BYTES, 2));
+    let sandbox = Sandbox::new(limits, Cache::none())?.with_budget(Budget::of_many(CONTAINER_BYTES, 2));
     let seven =
         "(i32.store (i32.const 4100) (i32.const 3000)) (i32.store (i32.const 4104) (i32.const 1)) (i32.const 4096)";
     let (normal, hostile) = (plugin(&sandbox, seven)?, plugin(&sandbox, "(loop (br 0)) unreachable")?);

@@ -109,7 +109,7 @@ fn calls_that_outgrow_the_memory_take_turns_and_all_reply() {
     let budget = Budget::of_many(3 << 29, 8);
     let sandbox = Sandbox::new(Limits::default(), Cache::none())
         .unwrap()
-        .within(budget.clone());
+        .with_budget(budget.clone());
     let context = json::parse(r#"{"properties":{},"links":{},"release":{},"index":0}"#).unwrap();
     let text = "<% kept = 'x' * 200_000_000 %><%= kept.size %>";
     thread::scope(|scope| {

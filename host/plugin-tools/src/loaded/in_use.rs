@@ -79,8 +79,8 @@ impl Shared {
             Some(place) => *place = shadow,
             None => candidates.push(shadow),
         }
-        let account = Account::new(place.0, MAX_SHADOW_FUEL).within(SHADOW_TIMEOUT);
-        let sandbox = self.sandbox.clone().hurried(MAX_SHADOW_FUEL, SHADOW_TIMEOUT);
+        let account = Account::new(place.0, MAX_SHADOW_FUEL).with_timeout(SHADOW_TIMEOUT);
+        let sandbox = self.sandbox.clone().with_limits(MAX_SHADOW_FUEL, SHADOW_TIMEOUT);
         let stages = stages(&sandbox, account, &candidates, place);
         let stages =
             stages.inspect_err(|failure| tracing::warn!(plugin = one.name, %failure, "a shadow plugin is not run"));
