@@ -12,7 +12,7 @@
 //! only fuel is counted for each.
 
 use crate::account::Account;
-use crate::call_state::{CallState, MemoryHeldError, OverLimitError};
+use crate::call_state::{CallState, EndedCall, MemoryHeldError, OverLimitError};
 use crate::engine::Sandbox;
 use crate::error::{Error, ErrorKind};
 use crate::frames;
@@ -44,7 +44,7 @@ impl Sandbox {
     ) -> (Result<T, Error>, Measures) {
         let _span = plugin.span().entered();
         if account.is_spent() {
-            return (Err(self.failed(plugin, spent(plugin, account))), Measures::default());
+            return (Err(self.failed(plugin, fuel_spent_error(plugin, account))), Measures::default());
         }
         let most = self.memory_limit() as u64;
         let first = initial_memory(plugin).unwrap_or(most).min(most);
@@ -58,7 +58,7 @@ impl Sandbox {
         }
         account.take(measures.elapsed);
         if !account.spend(measures.fuel) {
-            return (Err(self.failed(plugin, spent(plugin, account))), measures);
+            return (Err(self.failed(plugin, fuel_spent_error(plugin, account))), measures);
         }
         let result = result.map_err(|error| match error.downcast_ref() {
             // Counted for the rule that failed.
@@ -108,7 +108,7 @@ impl Sandbox {
             fuel_below: 0,
             printed: Vec::new(),
         };
-        let (result, fuel, state) = self.run(plugin, state, body);
+        let EndedCall { result, fuel, state } = self.run(plugin, state, body);
         let measures = Measures {
             fuel: fuel.saturating_add(state.fuel_below),
             memory: state.peak,
@@ -119,13 +119,13 @@ impl Sandbox {
         (result, measures)
     }
 
-    /// Runs `body` on a fresh instance with this state. Returns the fuel that the instance itself has used.
+    /// Runs `body` on a fresh instance with this state.
     pub(crate) fn run<T>(
         &self,
         plugin: &Plugin,
         state: CallState,
         body: &mut impl FnMut(&mut Store<CallState>, &Instance) -> wasmtime::Result<T>,
-    ) -> (wasmtime::Result<T>, u64, CallState) {
+    ) -> EndedCall<T> {
         let limits = &self.limits;
         let ticks = self.ticks_until(state.ends);
         let mut store = Store::new(&self.engine, state);
@@ -149,7 +149,8 @@ impl Sandbox {
             let returned = instance.filter(|_| result.is_ok());
             console.show(plugin, &mut store, returned);
         }
-        (result, fuel, store.into_data())
+        let state = store.into_data();
+        EndedCall { result, fuel, state }
     }
 
     /// Bytes that a call may have: its own limit, or less in a small container.
@@ -185,7 +186,7 @@ impl Sandbox {
         } else if error.is::<MemoryHeldError>() {
             let message = "was not called, because other calls hold the memory";
             (ErrorKind::OverBudget, message.to_string())
-        } else if let Some(message) = limits::exceeded(limits, error) {
+        } else if let Some(message) = limits::exceeded_limit(limits, error) {
             (ErrorKind::Refused, message)
         } else if let Some(trap) = error.downcast_ref::<Trap>() {
             self.classify_trap(*trap, error)
@@ -227,7 +228,7 @@ impl Sandbox {
     }
 }
 
-fn spent(plugin: &Plugin, account: &Account) -> Error {
+fn fuel_spent_error(plugin: &Plugin, account: &Account) -> Error {
     let message = format!(
         "was interrupted: the conversion used up its {} units of fuel",
         account.fuel

@@ -33,6 +33,14 @@ pub(crate) struct CallState {
     pub printed: Vec<u8>,
 }
 
+/// A call of an instance that has ended.
+pub(crate) struct EndedCall<T> {
+    pub result: wasmtime::Result<T>,
+    /// Units of fuel that the instance itself has used.
+    pub fuel: u64,
+    pub state: CallState,
+}
+
 /// The rule that a wrapper calls.
 pub(crate) trait Below: Send + Sync {
     /// Calls a function of the rule, within the call of the wrapper that has this state.
@@ -54,7 +62,7 @@ pub(crate) struct MemoryHeldError;
 
 impl CallState {
     /// Reserves so many bytes in the budget.
-    fn cover(&mut self, total: usize) -> bool {
+    fn reserve(&mut self, total: usize) -> bool {
         let total = total as u64;
         let Some(share) = &mut self.share else { return false };
         match total.checked_sub(share.bytes()) {
@@ -74,7 +82,7 @@ impl ResourceLimiter for CallState {
         if total > self.memory_limit {
             return Err(OverLimitError("memory").into());
         }
-        if !self.cover(total) {
+        if !self.reserve(total) {
             return Err(MemoryHeldError.into());
         }
         self.memory = total;

@@ -8,7 +8,7 @@ use wasmtime::component::Component;
 use wasmtime::component::types::ComponentItem;
 
 /// The version of the contract that this host offers.
-const VERSION: &str = "1.0.0";
+const CONTRACT_VERSION: &str = "1.0.0";
 
 /// The interface that every plugin exports.
 pub(crate) const ABOUT: &str = "boson:types/about@1.0.0";
@@ -45,15 +45,15 @@ pub(crate) struct Kind {
 /// Checks imports and exports of compiled code; what the component is.
 ///
 /// # Errors
-/// As [`judge`].
+/// As [`kind_of`].
 pub(crate) fn check(engine: &Engine, name: &str, component: &Component) -> Result<Kind, Error> {
     let kind = component.component_type();
     let mut imports = Imports::default();
     for (import, item) in kind.imports(engine) {
-        imports.add(import, |path, found| forbidden(engine, path, &item.ty, found));
+        imports.add(import, |path, found| collect_items(engine, path, &item.ty, found));
     }
     let exports: Vec<&str> = kind.exports(engine).map(|(export, _)| export).collect();
-    judge(&imports, &exports).map_err(|message| Error::new(ErrorKind::Refused, name, message))
+    kind_of(&imports, &exports).map_err(|message| Error::new(ErrorKind::Refused, name, message))
 }
 
 /// What a component with these imports and exports is.
@@ -61,7 +61,7 @@ pub(crate) fn check(engine: &Engine, name: &str, component: &Component) -> Resul
 /// # Errors
 /// Names the functions and resources that it imports; lists the stages if it exports none of them; names both versions
 /// if it was built for another version of the contract; or it has no description.
-pub(crate) fn judge(imports: &Imports, exports: &[&str]) -> Result<Kind, String> {
+pub(crate) fn kind_of(imports: &Imports, exports: &[&str]) -> Result<Kind, String> {
     if let Some(fault) = &imports.fault {
         return Err(fault.clone());
     }
@@ -77,7 +77,7 @@ pub(crate) fn judge(imports: &Imports, exports: &[&str]) -> Result<Kind, String>
     let is_console = |import: &&Import| provides(&import.interface, CONSOLE);
     let (console, others): (Vec<&Import>, Vec<&Import>) = others.into_iter().partition(is_console);
     if !others.is_empty() {
-        if let Some(message) = later_version("imports", others.iter().map(|import| import.interface.as_str())) {
+        if let Some(message) = later_version_error("imports", others.iter().map(|import| import.interface.as_str())) {
             return Err(message);
         }
         let shown: Vec<&String> = others.iter().flat_map(|import| &import.shown).collect();
@@ -94,13 +94,14 @@ pub(crate) fn judge(imports: &Imports, exports: &[&str]) -> Result<Kind, String>
             prints: !console.is_empty(),
         }),
         [_] => {
-            Err(other_version(exports, &[ABOUT]).unwrap_or(format!("exports no {ABOUT}, which describes the plugin")))
+            let version = other_version_error(exports, &[ABOUT]);
+            Err(version.unwrap_or(format!("exports no {ABOUT}, which describes the plugin")))
         }
         [] => {
             let all = Stage::ALL.map(|stage| interface(stage).0);
             let found: Vec<String> = exports.iter().map(|export| cut(export)).collect();
             let unknown = exports.iter().filter(|export| !is_of_every_stage(export)).copied();
-            let version = other_version(exports, &all).or_else(|| later_version("exports", unknown));
+            let version = other_version_error(exports, &all).or_else(|| later_version_error("exports", unknown));
             Err(version.unwrap_or_else(|| {
                 format!(
                     "exports no stage; expected one of {}, found {}",
@@ -132,7 +133,7 @@ fn is_version(text: &str) -> bool {
 }
 
 /// The error for a component that has one of these interfaces in another version.
-fn other_version(exports: &[&str], interfaces: &[&str]) -> Option<String> {
+fn other_version_error(exports: &[&str], interfaces: &[&str]) -> Option<String> {
     let names = interfaces.iter().filter_map(|name| name.split_once('@'));
     let names: Vec<&str> = names.map(|(name, _)| name).collect();
     let (name, version) = exports
@@ -140,8 +141,8 @@ fn other_version(exports: &[&str], interfaces: &[&str]) -> Option<String> {
         .filter_map(|export| export.split_once('@'))
         .find(|(name, _)| names.contains(name))?;
     Some(format!(
-        "exports {name} in version {}, and this host offers version {VERSION} (any 1.x is compatible): build the plugin \
-         against wit/, or use a host for that version",
+        "exports {name} in version {}, and this host offers version {CONTRACT_VERSION} (any 1.x is compatible): build \
+         the plugin against wit/, or use a host for that version",
         cut(version)
     ))
 }
@@ -155,25 +156,25 @@ fn is_of_every_stage(export: &str) -> bool {
 fn later_version<'n>(what: &str, mut interfaces: impl Iterator<Item = &'n str>) -> Option<String> {
     let (name, version) = interfaces.find_map(|interface| {
         let (name, version) = interface.split_once('@')?;
-        let is_compatible = provides(interface, &format!("{name}@{VERSION}"));
-        let is_later = name.starts_with("boson:") && version != VERSION && is_compatible;
+        let is_compatible = provides(interface, &format!("{name}@{CONTRACT_VERSION}"));
+        let is_later = name.starts_with("boson:") && version != CONTRACT_VERSION && is_compatible;
         is_later.then_some((name, version))
     })?;
     Some(format!(
-        "{what} {} of version {}, and this host offers version {VERSION}: use a later host, or build the plugin without \
-         this interface",
+        "{what} {} of version {}, and this host offers version {CONTRACT_VERSION}: use a later host, or build the \
+         plugin without this interface",
         cut(name),
         cut(version)
     ))
 }
 
 /// Adds what is not a type.
-fn forbidden(engine: &Engine, path: &Path<'_>, item: &ComponentItem, found: &mut Import) {
+fn collect_items(engine: &Engine, path: &Path<'_>, item: &ComponentItem, found: &mut Import) {
     match item {
         ComponentItem::Type(_) => {}
         ComponentItem::ComponentInstance(instance) => {
             for (member, item) in instance.exports(engine) {
-                forbidden(engine, &path.below(member), &item.ty, found);
+                collect_items(engine, &path.below(member), &item.ty, found);
             }
         }
         ComponentItem::ComponentFunc(_) | ComponentItem::CoreFunc(_) => found.add("function", path),
@@ -201,7 +202,7 @@ mod tests {
     fn every_1_x_version_is_accepted_and_others_name_both_versions() {
         let exports = |version: &str| {
             let interface = format!("boson:ops/operations@{version}");
-            judge(
+            kind_of(
                 &Imports::default(),
                 &[&format!("boson:types/about@{version}"), &interface],
             )
@@ -214,7 +215,7 @@ mod tests {
             assert!(error.contains(&format!("in version {version}")), "{error}");
             assert!(error.contains("offers version 1.0.0"), "{error}");
         }
-        let error = judge(&Imports::default(), &["boson:types/about@2.0.0", OPS]).unwrap_err();
+        let error = kind_of(&Imports::default(), &["boson:types/about@2.0.0", OPS]).unwrap_err();
         assert!(error.contains("about in version 2.0.0"), "{error}");
     }
 
@@ -222,37 +223,37 @@ mod tests {
     fn an_interface_of_a_later_version_is_named_with_both_versions() {
         let later = "boson:ops/history@1.2.0";
         let [imported, exported] = [
-            judge(&imports(&[OPS, later]), &[ABOUT, OPS]),
-            judge(&Imports::default(), &["boson:types/about@1.2.0", later]),
+            kind_of(&imports(&[OPS, later]), &[ABOUT, OPS]),
+            kind_of(&Imports::default(), &["boson:types/about@1.2.0", later]),
         ]
         .map(Result::unwrap_err);
         let words = "boson:ops/history of version 1.2.0, and this host offers version 1.0.0: use a later host";
         assert!(imported.starts_with(&format!("imports {words}")), "{imported}");
         assert!(exported.starts_with(&format!("exports {words}")), "{exported}");
         assert!(
-            judge(&Imports::default(), &[later, ABOUT, OPS]).is_ok(),
+            kind_of(&Imports::default(), &[later, ABOUT, OPS]).is_ok(),
             "it is not needed"
         );
     }
 
     #[test]
     fn a_wrapper_imports_the_interface_of_its_own_stage_and_nothing_else() {
-        let judge = |interfaces: &[&str], stage: &str| judge(&imports(interfaces), &[ABOUT, stage]);
-        assert!(!judge(&[], OPS).unwrap().wraps);
-        assert!(judge(&[OPS], OPS).unwrap().wraps);
-        assert!(judge(&["boson:ops/operations@1.3.0"], OPS).unwrap().wraps);
+        let kind_of = |interfaces: &[&str], stage: &str| kind_of(&imports(interfaces), &[ABOUT, stage]);
+        assert!(!kind_of(&[], OPS).unwrap().wraps);
+        assert!(kind_of(&[OPS], OPS).unwrap().wraps);
+        assert!(kind_of(&["boson:ops/operations@1.3.0"], OPS).unwrap().wraps);
         for other in [
             "boson:ops/operations@2.0.0",
             "boson:bpm/conversion@1.0.0",
             ABOUT,
             "wasi:cli/run@0.2.0",
         ] {
-            let error = judge(&[OPS, other], OPS).unwrap_err();
+            let error = kind_of(&[OPS, other], OPS).unwrap_err();
             assert!(error.contains(&format!("imports function '{other}#f'")), "{error}");
         }
         for hook in [Stage::Resources, Stage::Checks] {
             let name = interface(hook).0;
-            assert!(judge(&[name], name).is_err(), "{hook} has no rule below it");
+            assert!(kind_of(&[name], name).is_err(), "{hook} has no rule below it");
         }
     }
 }

@@ -27,7 +27,7 @@ impl Console {
 
     /// Shows what a call has printed. `returned`: the instance, if it can be asked for what it keeps.
     pub(crate) fn show(&self, plugin: &Plugin, store: &mut Store<CallState>, returned: Option<Instance>) {
-        if let Some(kept) = returned.and_then(|instance| kept(store, &instance)) {
+        if let Some(kept) = returned.and_then(|instance| take_output(store, &instance)) {
             store.data_mut().print(kept.as_bytes());
         }
         let printed = std::mem::take(&mut store.data_mut().printed);
@@ -38,7 +38,7 @@ impl Console {
 }
 
 /// What an instance has kept. Its reply is there already, so a failure of this call has no other effect.
-fn kept(store: &mut Store<CallState>, instance: &Instance) -> Option<String> {
+fn take_output(store: &mut Store<CallState>, instance: &Instance) -> Option<String> {
     let output = instance.get_export_index(&mut *store, None, OUTPUT)?;
     let take = instance.get_export_index(&mut *store, Some(&output), "take")?;
     let take = instance.get_typed_func::<(), (String,)>(&mut *store, take);

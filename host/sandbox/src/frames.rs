@@ -10,7 +10,7 @@ const MAX_READ_FRAMES: usize = 64;
 const MAX_NAME_CHARS: usize = 120;
 
 /// How the names of functions begin that a runtime has between the mistake and the trap.
-const RUNTIMES: [&str; 17] = [
+const RUNTIME_PREFIXES: [&str; 17] = [
     // Rust
     "__rust",
     "alloc::alloc::handle_alloc_error",
@@ -34,13 +34,13 @@ const RUNTIMES: [&str; 17] = [
 ];
 
 /// Such functions of C.
-const OF_C: [&str; 2] = ["__assert_fail", "abort"];
+const C_RUNTIME_FUNCTIONS: [&str; 2] = ["__assert_fail", "abort"];
 
 /// Names of the functions that were active at a trap, innermost first, from the first that is not of a runtime. Data of
 /// the plugin: bounded and cleaned of control characters.
 pub(crate) fn functions(error: &wasmtime::Error) -> Vec<String> {
     let trace = error.downcast_ref::<WasmBacktrace>();
-    trace.map(|trace| shown(names(trace))).unwrap_or_default()
+    trace.map(|trace| without_runtime(names(trace))).unwrap_or_default()
 }
 
 /// Names of all functions in a stack, innermost first.
@@ -57,20 +57,21 @@ pub(crate) fn is_active(error: &wasmtime::Error, is_wanted: impl Fn(&str) -> boo
 
 fn name(frame: &FrameInfo) -> String {
     match frame.func_name() {
-        Some(name) => readable(name),
+        Some(name) => demangled(name),
         None => format!("function {}", frame.func_index()),
     }
 }
 
 /// Without the hash that compilers of Rust add.
-fn readable(name: &str) -> String {
+fn demangled(name: &str) -> String {
     let name = format!("{:#}", rustc_demangle::demangle(name));
     name.chars().filter(|c| !c.is_control()).take(MAX_NAME_CHARS).collect()
 }
 
-fn shown(mut names: Vec<String>) -> Vec<String> {
-    let is_of_runtime =
-        |name: &String| OF_C.contains(&name.as_str()) || RUNTIMES.iter().any(|begin| name.starts_with(begin));
+fn without_runtime(mut names: Vec<String>) -> Vec<String> {
+    let is_of_runtime = |name: &String| {
+        C_RUNTIME_FUNCTIONS.contains(&name.as_str()) || RUNTIME_PREFIXES.iter().any(|begin| name.starts_with(begin))
+    };
     let first = names.iter().position(|name| !is_of_runtime(name)).unwrap_or(0);
     names.drain(..first);
     names.truncate(MAX_SHOWN_FRAMES);
@@ -83,7 +84,7 @@ mod tests {
 
     #[test]
     fn frames_begin_where_the_author_can_do_something() {
-        let shown_of = |names: &[&str]| shown(names.iter().map(|name| readable(name)).collect());
+        let shown_of = |names: &[&str]| without_runtime(names.iter().map(|name| demangled(name)).collect());
         let rust = [
             "__rustc[5224e6b81cd82a8f]::rust_panic",
             "_ZN4core9panicking9panic_fmt17h0123456789abcdefE",

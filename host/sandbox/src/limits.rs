@@ -54,7 +54,7 @@ impl Default for Limits {
 /// The limit on a component's parts that an error of the engine is about, as a sentence. The engine has no type for
 /// these errors, and each allocator has its own texts; with this, the same component fails with the same message in
 /// both.
-pub(crate) fn exceeded(limits: &Limits, error: &wasmtime::Error) -> Option<String> {
+pub(crate) fn exceeded_limit(limits: &Limits, error: &wasmtime::Error) -> Option<String> {
     let text = format!("{error:#}");
     let counts = [
         (

@@ -29,10 +29,10 @@ impl Sandbox {
     pub fn load_built_in(&self, stage: Stage, path: &Path) -> Result<Plugin, Error> {
         let source = Source::BuiltIn(path.to_path_buf());
         let code = cache::beside(&self.engine, path);
-        if newer(&code, path)
+        if is_newer(&code, path)
             && let Some(loaded) = cache::load(&self.engine, &code)
         {
-            let digest = digest_beside(path).map_or_else(|| read(path).map(|bytes| ComponentDigest::of(&bytes)), Ok)?;
+            let digest = read_digest(path).map_or_else(|| read(path).map(|bytes| ComponentDigest::of(&bytes)), Ok)?;
             return self.prepare(stage.name().to_string(), loaded, digest, source);
         }
         self.load(stage.name(), &read(path)?, source)
@@ -107,7 +107,7 @@ impl Sandbox {
         let bytes = read(path)?;
         let (code_file, digest_file) = (cache::beside(&self.engine, path), path.with_extension("sha256"));
         let digest = ComponentDigest::of(&bytes).hex();
-        if newer(&code_file, path) && std::fs::read_to_string(&digest_file).is_ok_and(|kept| kept.trim() == digest) {
+        if is_newer(&code_file, path) && std::fs::read_to_string(&digest_file).is_ok_and(|kept| kept.trim() == digest) {
             return Ok(false);
         }
         let code = self.compile(&name, &bytes)?;
@@ -122,7 +122,7 @@ impl Sandbox {
     fn prepare(&self, name: String, loaded: Loaded, digest: ComponentDigest, source: Source) -> Result<Plugin, Error> {
         let Loaded { component, answered } = loaded;
         let kind = component::check(&self.engine, &name, &component)?;
-        let pre = connected(&self.engine, kind, &component).map_err(|error| {
+        let pre = link(&self.engine, kind, &component).map_err(|error| {
             let message = format!("does not fit the sandbox: {error:#}");
             Error::new(ErrorKind::Refused, &name, message)
         })?;
@@ -147,7 +147,7 @@ impl Sandbox {
 }
 
 /// A component with its imports.
-fn connected(engine: &Engine, kind: Kind, component: &Component) -> wasmtime::Result<InstancePre<CallState>> {
+fn link(engine: &Engine, kind: Kind, component: &Component) -> wasmtime::Result<InstancePre<CallState>> {
     let mut linker = Linker::new(engine);
     if kind.wraps {
         wrapping::connect(&mut linker, kind.stage)?;
@@ -174,14 +174,14 @@ fn read(path: &Path) -> Result<Vec<u8>, Error> {
 }
 
 /// Code that is older than its component is of an earlier one.
-fn newer(code: &Path, component: &Path) -> bool {
+fn is_newer(code: &Path, component: &Path) -> bool {
     let time = |path: &Path| std::fs::metadata(path).and_then(|metadata| metadata.modified()).ok();
     time(code)
         .zip(time(component))
         .is_some_and(|(code, component)| code >= component)
 }
 
-fn digest_beside(path: &Path) -> Option<ComponentDigest> {
+fn read_digest(path: &Path) -> Option<ComponentDigest> {
     let text = std::fs::read_to_string(path.with_extension("sha256")).ok()?;
     ComponentDigest::parse(text.trim())
 }

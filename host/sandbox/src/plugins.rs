@@ -162,7 +162,7 @@ impl Plugins {
     ///
     /// # Errors
     /// There is no rule of the stage.
-    pub(crate) fn called(&self, plugin: PluginRef<'_>) -> Result<Option<Cow<'_, Plugin>>, StageError> {
+    pub(crate) fn plugin_of(&self, plugin: PluginRef<'_>) -> Result<Option<Cow<'_, Plugin>>, StageError> {
         Ok(match plugin {
             // A job of any group.
             PluginRef::Rule(Stage::Render, None) => Some(Cow::Borrowed(self.rule(Stage::Render)?)),

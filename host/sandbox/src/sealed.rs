@@ -1,6 +1,6 @@
 //! Checks that a component is sealed, from its bytes: before it is compiled, and without reading its code.
 
-use crate::component::judge;
+use crate::component::kind_of;
 use crate::error::{Error, ErrorKind};
 use crate::imports::{Import, Imports, Path};
 use wasmparser::component_types::{ComponentAnyTypeId, ComponentEntityType};
@@ -22,7 +22,7 @@ pub(crate) fn check(name: &str, bytes: &[u8]) -> Result<(), Error> {
         return Err(refused(excess));
     }
     let (imports, exports) = outside(bytes).map_err(invalid)?;
-    judge(&imports, &exports).map_err(refused)?;
+    kind_of(&imports, &exports).map_err(refused)?;
     Ok(())
 }
 
@@ -85,7 +85,7 @@ fn outside(bytes: &[u8]) -> wasmparser::Result<(Imports, Vec<&str>)> {
                 let types = types.as_ref();
                 for name in &imports {
                     if let Some(item) = types.component_item_for_import(name) {
-                        found.add(name, |path, found| forbidden(types, path, &item.ty, found));
+                        found.add(name, |path, found| collect_items(types, path, &item.ty, found));
                     }
                 }
             }
@@ -96,7 +96,7 @@ fn outside(bytes: &[u8]) -> wasmparser::Result<(Imports, Vec<&str>)> {
 }
 
 /// Adds what is not a type.
-fn forbidden(types: TypesRef<'_>, path: &Path<'_>, item: &ComponentEntityType, found: &mut Import) {
+fn collect_items(types: TypesRef<'_>, path: &Path<'_>, item: &ComponentEntityType, found: &mut Import) {
     match item {
         ComponentEntityType::Type {
             created: ComponentAnyTypeId::Resource(_),
@@ -105,7 +105,7 @@ fn forbidden(types: TypesRef<'_>, path: &Path<'_>, item: &ComponentEntityType, f
         ComponentEntityType::Type { .. } => {}
         ComponentEntityType::Instance(instance) => {
             for (member, item) in &types[*instance].exports {
-                forbidden(types, &path.below(member), &item.ty, found);
+                collect_items(types, &path.below(member), &item.ty, found);
             }
         }
         ComponentEntityType::Func(_) => found.add("function", path),

@@ -17,7 +17,7 @@ use std::path::Path;
 const NOT_READABLE: &str = "fails: it is not readable";
 
 /// Of the process: places and what is wrong there, or why nothing was checked.
-type Answer = Result<Vec<(String, Fault)>, String>;
+type AnswerJson = Result<Vec<(String, Fault)>, String>;
 
 // === impl Sandbox ===
 
@@ -70,20 +70,20 @@ impl Sandbox {
 fn ask(program: Option<&Path>, question: &Tree) -> Result<Vec<SettingsError>, String> {
     match program {
         Some(program) => read(&Task::CheckSettings.run(program, json::to_text(question).as_bytes())?),
-        None => checked(question),
+        None => check(question),
     }
 }
 
 /// The answer of the process to a question on its standard input.
-pub fn answered(question: &[u8]) -> String {
-    let faults = checked(&parsed(question).unwrap_or_default());
+pub fn answer(question: &[u8]) -> String {
+    let faults = check(&parse(question).unwrap_or_default());
     let fault = |one: SettingsError| (one.place.to_string(), one.fault);
-    let answer: Answer = faults.map(|all| all.into_iter().map(fault).collect());
+    let answer: AnswerJson = faults.map(|all| all.into_iter().map(fault).collect());
     serde_json::to_string(&answer).unwrap_or_default()
 }
 
 /// The errors in settings or properties; without either, only the schema is checked.
-fn checked(question: &Tree) -> Result<Vec<SettingsError>, String> {
+fn check(question: &Tree) -> Result<Vec<SettingsError>, String> {
     let schema = question.get("schema").unwrap_or(&Tree::Null);
     let properties = question.get("properties");
     let schema = match properties {
@@ -95,14 +95,14 @@ fn checked(question: &Tree) -> Result<Vec<SettingsError>, String> {
     Ok(values.map(|values| schema.faults(values)).unwrap_or_default())
 }
 
-fn parsed(text: &[u8]) -> Option<Tree> {
+fn parse(text: &[u8]) -> Option<Tree> {
     json::parse(str::from_utf8(text).ok()?).ok()
 }
 
 /// Reads an answer.
 fn read(answer: &[u8]) -> Result<Vec<SettingsError>, String> {
     let unreadable = || NOT_READABLE.to_string();
-    let answer: Answer = serde_json::from_slice(answer).map_err(|_| unreadable())?;
+    let answer: AnswerJson = serde_json::from_slice(answer).map_err(|_| unreadable())?;
     let error = |(place, fault): (String, Fault)| {
         let place = Pointer::parse(&place).ok_or_else(unreadable)?;
         Ok(SettingsError { place, fault })
@@ -116,7 +116,7 @@ mod tests {
 
     #[test]
     fn an_answer_is_read_as_it_was_written() {
-        let ask = |text: &str| read(answered(text.as_bytes()).as_bytes());
+        let ask = |text: &str| read(answer(text.as_bytes()).as_bytes());
         let fault = |place: &str, fault: Fault| SettingsError {
             place: Pointer::parse(place).unwrap(),
             fault,

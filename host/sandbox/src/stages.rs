@@ -64,7 +64,7 @@ pub(crate) fn answer<T: Into<Answer>>(reply: Reply<T>) -> Reply<Answer> {
 
 impl Stages for Plugins {
     fn call(&self, call: Call<'_>) -> Reply<Answer> {
-        let Some(plugin) = self.called(call.plugin())? else {
+        let Some(plugin) = self.plugin_of(call.plugin())? else {
             self.record_without_plugin(call);
             return Ok((call.nothing(), Vec::new()));
         };
@@ -95,7 +95,7 @@ impl Stages for Plugins {
     }
 
     fn info(&self, plugin: PluginRef<'_>) -> Option<PluginInfo> {
-        let Some(found) = self.called(plugin).ok()? else {
+        let Some(found) = self.plugin_of(plugin).ok()? else {
             // A recorder gets a call from a stage without plugins.
             let is_recorded =
                 self.recorder.is_some() && matches!(plugin, PluginRef::Resources(0) | PluginRef::Check(0));
@@ -118,12 +118,12 @@ impl Stages for Plugins {
     }
 
     fn below(&self, plugin: PluginRef<'_>) -> Option<Box<dyn Stages>> {
-        let below = self.called(plugin).ok()??.below.as_deref()?.clone();
+        let below = self.plugin_of(plugin).ok()??.below.as_deref()?.clone();
         Some(Box::new(Self::of_one(self.sandbox.clone(), below)))
     }
 
     fn settings(&self, plugin: PluginRef<'_>) -> Option<Settings> {
-        let plugin = self.called(plugin).ok()??;
+        let plugin = self.plugin_of(plugin).ok()??;
         Some(Settings {
             tree: json::parse(&plugin.settings).ok()?,
             document: plugin.settings_document.clone(),
@@ -131,7 +131,7 @@ impl Stages for Plugins {
     }
 
     fn with_settings(&self, plugin: PluginRef<'_>, settings: &Tree) -> Option<Box<dyn Stages>> {
-        let mut plugin = self.called(plugin).ok()??.into_owned();
+        let mut plugin = self.plugin_of(plugin).ok()??.into_owned();
         plugin.settings = json::to_text(settings);
         Some(Box::new(Self::of_one(self.sandbox.clone(), plugin)))
     }
@@ -168,7 +168,7 @@ impl Pending<'_> {
         };
         let (applied, diagnostics) = self.reading.reply(applied, reply.diagnostics, &reply.more)?;
         if self.plugin.is_any_foreign()
-            && let Some(place) = unchanged::applied(&applied.document, doc, files, &applied.origins)
+            && let Some(place) = unchanged::changed_by_apply(&applied.document, doc, files, &applied.origins)
         {
             let what = format!("the value at '{place}' differs from its origin; see `origins` in the contract");
             return Err(self.reading.malformed(what));
@@ -232,7 +232,7 @@ impl Pending<'_> {
         };
         let (result, diagnostics) = self.reading.reply(result, reply.diagnostics, &reply.more)?;
         if self.plugin.is_any_foreign()
-            && let Some(place) = unchanged::interpolated(&result.document, doc.tree)
+            && let Some(place) = unchanged::changed_by_interpolate(&result.document, doc.tree)
         {
             let what = format!("the value at '{place}' has changed, although it has no placeholder");
             return Err(self.reading.malformed(what));

@@ -12,7 +12,12 @@ const MAX_COMPARED_VALUES: usize = 5_000_000;
 
 /// Finds a value of the reply of `ops.apply` that differs from its origin: the same place of the manifest, or what
 /// `origins` names. Returns its place.
-pub(crate) fn applied(result: &Tree, manifest: Named<'_>, files: &[Named<'_>], origins: &[Origin]) -> Option<String> {
+pub(crate) fn changed_by_apply(
+    result: &Tree,
+    manifest: Named<'_>,
+    files: &[Named<'_>],
+    origins: &[Origin],
+) -> Option<String> {
     let mut known = Origins::default();
     for origin in origins {
         let document = std::iter::once(&manifest)
@@ -31,9 +36,9 @@ pub(crate) fn applied(result: &Tree, manifest: Named<'_>, files: &[Named<'_>], o
 
 /// Finds a value of the reply of `variables.interpolate` that differs from the document although it has no placeholder.
 /// The entries of `variables` are not compared, because some are taken out. Returns its place.
-pub(crate) fn interpolated(result: &Tree, document: &Tree) -> Option<String> {
+pub(crate) fn changed_by_interpolate(result: &Tree, document: &Tree) -> Option<String> {
     let mut check = Check::default();
-    check.interpolated(result, document);
+    check.compare_interpolated(result, document);
     check.differs
 }
 
@@ -66,7 +71,7 @@ impl<'t> Origins<'t> {
 // === impl Check ===
 
 impl Check {
-    fn is_over(&mut self) -> bool {
+    fn has_ended(&mut self) -> bool {
         self.compared += 1;
         self.differs.is_some() || self.compared > MAX_COMPARED_VALUES
     }
@@ -78,7 +83,7 @@ impl Check {
     /// `is_new`: the value has an origin of its own, so that a plugin may have computed it. Then only a number that
     /// equals its origin except for lost digits is an error.
     fn value(&mut self, value: &Tree, source: Option<&Tree>, origins: Option<&Origins<'_>>, is_new: bool) {
-        if self.is_over() {
+        if self.has_ended() {
             return;
         }
         let (source, is_new) = match origins.and_then(|origins| origins.source) {
@@ -115,8 +120,8 @@ impl Check {
         }
     }
 
-    fn interpolated(&mut self, result: &Tree, document: &Tree) {
-        if self.is_over() {
+    fn compare_interpolated(&mut self, result: &Tree, document: &Tree) {
+        if self.has_ended() {
             return;
         }
         match (result, document) {
@@ -127,7 +132,7 @@ impl Check {
                         continue;
                     }
                     match result.get(name) {
-                        Some(result) => self.at(name, |check| check.interpolated(result, document)),
+                        Some(result) => self.at(name, |check| check.compare_interpolated(result, document)),
                         None if name.contains("((") => {}
                         None => self.at(name, Self::report),
                     }
@@ -135,7 +140,7 @@ impl Check {
             }
             (Tree::Array(result), Tree::Array(document)) if result.len() == document.len() => {
                 for (nth, (result, document)) in result.iter().zip(document).enumerate() {
-                    self.at(&nth.to_string(), |check| check.interpolated(result, document));
+                    self.at(&nth.to_string(), |check| check.compare_interpolated(result, document));
                 }
             }
             (_, Tree::String(text)) if text.contains("((") => {}
@@ -181,7 +186,7 @@ mod tests {
         };
         let origins: Vec<Origin> = origins.iter().map(origin).collect();
         let named = |name, tree| Named { name, tree };
-        applied(&tree(result), named("m", &manifest), &[named("o", &file)], &origins)
+        changed_by_apply(&tree(result), named("m", &manifest), &[named("o", &file)], &origins)
     }
 
     #[test]
@@ -207,7 +212,7 @@ mod tests {
     #[test]
     fn only_placeholders_are_replaced() {
         let document = tree(r#"{"a":1.10,"b":"x((y))","((k))":2,"variables":[{"name":"y"}],"l":["((z))",3]}"#);
-        let result = |text: &str| interpolated(&tree(text), &document);
+        let result = |text: &str| changed_by_interpolate(&tree(text), &document);
         assert_eq!(
             result(r#"{"a":1.10,"b":"xv","key":2,"variables":[],"l":[{"n":1},3]}"#),
             None

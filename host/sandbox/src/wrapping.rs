@@ -5,7 +5,7 @@
 //! another call holds: chains cannot deadlock. If the rule below fails, the whole call fails with the failure of that
 //! rule, whatever the wrapper would do with it.
 
-use crate::call_state::{Below, CallState, MemoryHeldError};
+use crate::call_state::{Below, CallState, EndedCall, MemoryHeldError};
 use crate::component::interface;
 use crate::engine::Sandbox;
 use crate::error::{Error, ErrorKind};
@@ -59,8 +59,8 @@ impl Rule {
         }
     }
 
-    /// Runs a function on a fresh instance. Returns the fuel that it has used, and what is left of the state.
-    fn run(&self, state: CallState, function: &str, arguments: &[Val]) -> (wasmtime::Result<Val>, u64, CallState) {
+    /// Runs a function on a fresh instance.
+    fn run(&self, state: CallState, function: &str, arguments: &[Val]) -> EndedCall<Val> {
         let (name, _) = interface(self.plugin.stage);
         let arguments = with_settings(arguments, &self.plugin.settings);
         self.sandbox.run(&self.plugin, state, &mut |store, instance| {
@@ -94,17 +94,17 @@ impl Below for Rule {
             let call = thread.spawn_scoped(scope, run)?;
             call.join().map_err(|_| wasmtime::Error::msg("the call panicked"))
         });
-        let (result, fuel, below) = ended?;
+        let EndedCall { result, fuel, state } = ended?;
         let measures = Measures {
-            fuel: fuel.saturating_add(below.fuel_below),
-            memory: below.peak,
+            fuel: fuel.saturating_add(state.fuel_below),
+            memory: state.peak,
             elapsed: started.elapsed(),
         };
         if let Some(meter) = &self.sandbox.meter {
             meter.called(&self.plugin, &measures);
         }
-        caller.share = below.share;
-        caller.peak = caller.peak.max(below.peak);
+        caller.share = state.share;
+        caller.peak = caller.peak.max(state.peak);
         caller.fuel_below = caller.fuel_below.saturating_add(measures.fuel);
         let result = result.and_then(|reply| match exception_in(&reply) {
             None => Ok(reply),

@@ -9,5 +9,5 @@ pub fn run() -> Result<(), ExitError> {
     let question = confined::begin(Task::CheckSettings, "settings")?;
     // The text of a panic would not help users.
     panic::set_hook(Box::new(|_| {}));
-    Ok(confined::end(settings::answered(&question).as_bytes(), "result")?)
+    Ok(confined::end(settings::answer(&question).as_bytes(), "result")?)
 }

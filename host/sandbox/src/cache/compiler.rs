@@ -28,7 +28,7 @@ const MAX_QUOTED_BYTES: usize = 1000;
 /// Bytes of standard error that are read at a time, of which the end is retained.
 const STDERR_BUFFER_BYTES: usize = 8 << 10;
 /// Part of the last line of a Rust program whose stack overflows.
-const OVERFLOW: &str = "stack overflow";
+const STACK_OVERFLOW: &str = "stack overflow";
 const TOO_DEEP: &str = "is nested too deeply";
 /// Pause between two checks whether the compiler has ended.
 const POLL_INTERVAL: Duration = Duration::from_millis(5);
@@ -78,7 +78,7 @@ impl Task {
     }
 
     /// What a sentence about a limit ends with.
-    fn aim(self) -> &'static str {
+    fn purpose(self) -> &'static str {
         match self {
             Self::Compile | Self::MakeComponent => " to compile",
             Self::CheckSettings => "",
@@ -86,7 +86,7 @@ impl Task {
     }
 
     /// The begin of a sentence about a defect.
-    fn fails(self) -> &'static str {
+    fn failure_words(self) -> &'static str {
         match self {
             Self::Compile | Self::MakeComponent => "cannot be compiled",
             Self::CheckSettings => "fails",
@@ -98,7 +98,7 @@ impl Task {
     /// # Errors
     /// Why the process did not succeed, as the rest of a sentence about `input`.
     pub fn run(self, program: &Path, input: &[u8]) -> Result<Vec<u8>, String> {
-        let failed = |error: std::io::Error| format!("{}: {error}", self.fails());
+        let failed = |error: std::io::Error| format!("{}: {error}", self.failure_words());
         let memory = memfd_create("component", MemfdFlags::CLOEXEC);
         let mut output = memory.map(File::from).map_err(|error| failed(error.into()))?;
         run(self, program, self.deadline(), input, &output)?;
@@ -112,7 +112,7 @@ impl Task {
 /// Runs `program` with `input` on its standard input, and its output in `code`. Its streams are read and written while
 /// it runs, so that it never waits for us. Only a limited part of its standard error is retained.
 pub(super) fn run(task: Task, program: &Path, deadline: Duration, input: &[u8], code: &File) -> Result<(), String> {
-    let failed = |error: std::io::Error| format!("{}: {error}", task.fails());
+    let failed = |error: std::io::Error| format!("{}: {error}", task.failure_words());
     let mut child = Command::new(program)
         .arg(task.command())
         .env_clear()
@@ -131,7 +131,7 @@ pub(super) fn run(task: Task, program: &Path, deadline: Duration, input: &[u8], 
     match ended.map_err(failed)? {
         Some(status) if status.success() => Ok(()),
         Some(status) => Err(reason(task, status, &last)),
-        None => Err(format!("needs more than {} s{}", deadline.as_secs(), task.aim())),
+        None => Err(format!("needs more than {} s{}", deadline.as_secs(), task.purpose())),
     }
 }
 
@@ -170,13 +170,13 @@ fn last_line(mut stream: impl Read) -> String {
 
 /// Why the compiler did not succeed, in one sentence. Its output is quoted only if it was written for this purpose.
 fn reason(task: Task, status: ExitStatus, last: &str) -> String {
-    let (aim, fails) = (task.aim(), task.fails());
+    let (aim, fails) = (task.purpose(), task.failure_words());
     match (status.code(), status.signal()) {
         (Some(REFUSED_EXIT_CODE), _) if !last.is_empty() => last.to_string(),
         (_, Some(signal::XCPU)) => format!("needs too much processor time{aim}"),
         (_, Some(signal::XFSZ)) => format!("has more than {} MiB of machine code", MAX_MACHINE_CODE_BYTES >> 20),
         // Rust's runtime notices that a stack overflows, and aborts.
-        (_, Some(signal::ABRT)) if last.contains(OVERFLOW) => TOO_DEEP.to_string(),
+        (_, Some(signal::ABRT)) if last.contains(STACK_OVERFLOW) => TOO_DEEP.to_string(),
         (_, Some(signal::ABRT | signal::KILL)) => format!("needs too much memory{aim}"),
         (_, Some(signal::SEGV)) => TOO_DEEP.to_string(),
         (_, Some(signal)) => format!("{fails}: signal {signal} ended the process"),

@@ -30,7 +30,7 @@ pub fn note_answered(code: &mut Vec<u8>, component: &[u8]) {
 }
 
 /// What [`note_answered`] has noted at the end of the file.
-fn answered(file: &File) -> Option<ComponentDigest> {
+fn answered_digest(file: &File) -> Option<ComponentDigest> {
     let mut end = [0; ANSWERED.len() + DIGEST_BYTES];
     let begin = file.metadata().ok()?.len().checked_sub(end.len() as u64)?;
     file.read_exact_at(&mut end, begin).ok()?;
@@ -83,11 +83,11 @@ pub(crate) fn load(engine: &Engine, file: &Path) -> Option<Loaded> {
 /// Maps machine code of an open file: one of our store, or one that our compiler has just written. Takes the open file
 /// and not its path, so that the checked file is the mapped one.
 pub(super) fn map(engine: &Engine, file: &File) -> wasmtime::Result<Loaded> {
-    let answered = answered(file);
-    component(engine, file).map(|component| Loaded { component, answered })
+    let answered = answered_digest(file);
+    map_component(engine, file).map(|component| Loaded { component, answered })
 }
 
-fn component(engine: &Engine, file: &File) -> wasmtime::Result<Component> {
+fn map_component(engine: &Engine, file: &File) -> wasmtime::Result<Component> {
     let handle = format!("/proc/self/fd/{}", file.as_raw_fd());
     #[allow(unsafe_code, reason = "only this user can have written the file, see `store`")]
     // SAFETY: the store checks owner and mode of what it opens; drafts are new files that only this process and its
@@ -146,10 +146,10 @@ mod tests {
             file
         };
         let mut code = b"code".to_vec();
-        assert_eq!(answered(&file(&code)), None);
+        assert_eq!(answered_digest(&file(&code)), None);
         note_answered(&mut code, b"component");
         assert!(code.starts_with(b"code"));
-        assert_eq!(answered(&file(&code)), Some(ComponentDigest::of(b"component")));
-        assert_eq!(answered(&file(&code[..code.len() - 1])), None);
+        assert_eq!(answered_digest(&file(&code)), Some(ComponentDigest::of(b"component")));
+        assert_eq!(answered_digest(&file(&code[..code.len() - 1])), None);
     }
 }

@@ -204,7 +204,7 @@ fn memory_of_compiling(component: &[u8]) -> u64 {
 
 /// Machine code that the engine refuses: compiled without fault, so it is about the engine's limits.
 fn unfit(limits: &Limits, name: &str, error: &wasmtime::Error) -> Error {
-    let exceeded = limits::exceeded(limits, error);
+    let exceeded = limits::exceeded_limit(limits, error);
     let message = exceeded.unwrap_or_else(|| format!("does not fit the sandbox: {error:#}"));
     Error::new(ErrorKind::Refused, name, message)
 }
