@@ -149,7 +149,7 @@ echo "$PWD $BOSH_COMPILE_TARGET $BOSH_INSTALL_TARGET $BOSH_PACKAGE_NAME $BOSH_PA
 fn entries(layer: &Layer) -> BTreeMap<String, String> {
     let mut digesting = Digesting::new(layer.content.reader());
     std::io::copy(&mut digesting, &mut std::io::sink()).unwrap();
-    assert_eq!(digesting.finish().1, layer.digest);
+    assert_eq!(digesting.finish().digest, layer.digest);
     let mut archive = Archive::new(flate2::read::GzDecoder::new(layer.content.reader()));
     let entries = archive.entries().unwrap().map(|entry| {
         let mut entry = entry.unwrap();

@@ -61,7 +61,7 @@ pub fn build(
         Packages::Layers(packages) => {
             let each = packages.len().div_ceil(available).max(1);
             for shared in packages.chunks(each) {
-                layers.push(layer::merged(shared, place, pool).map_err(|error| unwritable(&error))?);
+                layers.push(layer::merge(shared, place, pool).map_err(|error| unwritable(&error))?);
             }
         }
     }

@@ -1,7 +1,7 @@
 //! A layer in an unnamed temporary file, which the kernel deletes with its last reader, however the process ends.
 
 use crate::gzip::{Gzip, Pool};
-use boson_oci::{Digest, Digesting, Layer, MediaType, Section, header};
+use boson_oci::{Digested, Digesting, Layer, MediaType, Section, header};
 use std::collections::BTreeSet;
 use std::fs::File;
 use std::io::{self, BufWriter, Read, Write};
@@ -14,20 +14,20 @@ const VCAP_GROUP_ID: u64 = 1000;
 
 /// A layer that is being written.
 pub(crate) struct Draft {
-    archive: Builder<Digesting<Packed>>,
+    archive: Builder<Digesting<LayerWriter>>,
     directories: BTreeSet<String>,
 }
 
-type Packed = Gzip<Digesting<BufWriter<File>>>;
+type LayerWriter = Gzip<Digesting<BufWriter<File>>>;
 
 // === impl Draft ===
 
 impl Draft {
     /// Begins a layer whose file is in the directory `place`.
     pub(crate) fn new(place: &Path, pool: &Pool) -> io::Result<Self> {
-        let packed = packed(place, pool)?;
+        let writer = create(place, pool)?;
         Ok(Self {
-            archive: Builder::new(Digesting::new(packed)),
+            archive: Builder::new(Digesting::new(writer)),
             directories: BTreeSet::new(),
         })
     }
@@ -78,17 +78,16 @@ impl Draft {
 
     /// Completes it.
     pub(crate) fn finish(self) -> io::Result<Layer> {
-        let (packed, diff_id, _) = self.archive.into_inner()?.finish();
-        layer(packed, diff_id)
+        layer(self.archive.into_inner()?.finish())
     }
 }
 
 /// One layer with the content of all these, which overlap in directories only.
-pub(crate) fn merged(layers: &[Layer], place: &Path, pool: &Pool) -> io::Result<Layer> {
+pub(crate) fn merge(layers: &[Layer], place: &Path, pool: &Pool) -> io::Result<Layer> {
     if let [only] = layers {
         return Ok(only.clone());
     }
-    let mut archive = Builder::new(Digesting::new(packed(place, pool)?));
+    let mut archive = Builder::new(Digesting::new(create(place, pool)?));
     for layer in layers {
         let mut inner = tar::Archive::new(flate2::read::GzDecoder::new(layer.content.reader()));
         // Raw: long names are entries of their own, and stay so.
@@ -98,31 +97,29 @@ pub(crate) fn merged(layers: &[Layer], place: &Path, pool: &Pool) -> io::Result<
             archive.append(&header, &mut entry)?;
         }
     }
-    let (packed, diff_id, _) = archive.into_inner()?.finish();
-    layer(packed, diff_id)
+    layer(archive.into_inner()?.finish())
 }
 
 /// Compresses an uncompressed layer.
 pub(crate) fn compress(mut content: impl Read, place: &Path, pool: &Pool) -> io::Result<Layer> {
-    let mut out = Digesting::new(packed(place, pool)?);
+    let mut out = Digesting::new(create(place, pool)?);
     io::copy(&mut content, &mut out)?;
-    let (packed, diff_id, _) = out.finish();
-    layer(packed, diff_id)
+    layer(out.finish())
 }
 
-fn packed(place: &Path, pool: &Pool) -> io::Result<Packed> {
+fn create(place: &Path, pool: &Pool) -> io::Result<LayerWriter> {
     let file = tempfile::tempfile_in(place)?;
     Gzip::new(Digesting::new(BufWriter::new(file)), pool)
 }
 
-fn layer(packed: Packed, diff_id: Digest) -> io::Result<Layer> {
-    let (mut out, digest, size) = packed.finish()?.finish();
-    out.flush()?;
-    let file = out.into_inner().map_err(io::IntoInnerError::into_error)?;
+fn layer(archive: Digested<LayerWriter>) -> io::Result<Layer> {
+    let mut packed = archive.inner.finish()?.finish();
+    packed.inner.flush()?;
+    let file = packed.inner.into_inner().map_err(io::IntoInnerError::into_error)?;
     Ok(Layer {
         media_type: MediaType::ImageLayerGzip,
-        digest,
-        diff_id,
-        content: Section::new(Arc::new(file), 0, size),
+        digest: packed.digest,
+        diff_id: archive.digest,
+        content: Section::new(Arc::new(file), 0, packed.size),
     })
 }

@@ -15,10 +15,19 @@ pub struct Digesting<T> {
     size: u64,
 }
 
+/// What has passed through a reader or writer.
+#[derive(Debug)]
+pub struct Digested<T> {
+    /// The reader or writer.
+    pub inner: T,
+    pub digest: Digest,
+    /// Size in bytes.
+    pub size: u64,
+}
+
 // === impl Digesting ===
 
 impl<T> Digesting<T> {
-    /// Starts a digest.
     pub fn new(inner: T) -> Self {
         Self {
             inner,
@@ -27,9 +36,12 @@ impl<T> Digesting<T> {
         }
     }
 
-    /// The reader or writer behind it, the digest of what has passed, and its size in bytes.
-    pub fn finish(self) -> (T, Digest, u64) {
-        (self.inner, finished(self.hash), self.size)
+    pub fn finish(self) -> Digested<T> {
+        Digested {
+            inner: self.inner,
+            digest: finished(self.hash),
+            size: self.size,
+        }
     }
 
     fn add(&mut self, bytes: &[u8]) {

@@ -148,7 +148,7 @@ impl<'l> Layout<'l> {
 pub fn check(descriptor: &Descriptor, mut content: Digesting<SectionReader>) -> Result<(), Error> {
     let unreadable = |error| Error::Unreadable(path(descriptor.digest()), error);
     io::copy(&mut content, &mut io::sink()).map_err(unreadable)?;
-    compare(descriptor, content.finish().1)
+    compare(descriptor, content.finish().digest)
 }
 
 fn compare(descriptor: &Descriptor, found: Digest) -> Result<(), Error> {

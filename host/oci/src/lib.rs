@@ -9,7 +9,7 @@ pub mod layout;
 mod section;
 mod write;
 
-pub use digest::{Digesting, digest, finished, is_sha256, parse_digest, parse_hex_digest, short_digest};
+pub use digest::{Digested, Digesting, digest, finished, is_sha256, parse_digest, parse_hex_digest, short_digest};
 pub use document::{Document, NAME, architecture, images, index, is_for_this_platform};
 pub use image::{Blob, Image, Layer, Part, Parts, manifest, path};
 pub use oci_spec::image::ANNOTATION_TITLE as TITLE;

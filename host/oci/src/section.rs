@@ -76,7 +76,7 @@ impl Section {
     pub fn digest(&self) -> io::Result<Digest> {
         let mut content = Digesting::new(self.reader());
         io::copy(&mut content, &mut io::sink())?;
-        Ok(content.finish().1)
+        Ok(content.finish().digest)
     }
 
     /// Reads at most `most` bytes from position `at`.

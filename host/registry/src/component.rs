@@ -253,7 +253,7 @@ impl Draft {
             out.write_all(&part).map_err(|error| cache_error(&error))?;
         }
         out.flush().map_err(|error| cache_error(&error))?;
-        if out.finish().1 == *layer.digest() {
+        if out.finish().digest == *layer.digest() {
             Ok(())
         } else {
             Err(explain(WRONG_DIGEST))

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::{Context, Result};
-use boson_oci::{Digesting, Layer, MediaType, Section, header};
+use boson_oci::{Digested, Digesting, Layer, MediaType, Section, header};
 use tar::{Builder, EntryType};
 
 /// One thing in an image.
@@ -48,12 +48,12 @@ pub(super) fn write(entries: &Entries, place: &Path) -> Result<Layer> {
     for (path, entry) in &entries.0 {
         append(&mut archive, path, entry).with_context(|| format!("adding {path}"))?;
     }
-    let (file, digest, size) = archive.into_inner()?.finish();
+    let Digested { inner, digest, size } = archive.into_inner()?.finish();
     Ok(Layer {
         media_type: MediaType::ImageLayer,
         diff_id: digest.clone(),
         digest,
-        content: Section::new(Arc::new(file), 0, size),
+        content: Section::new(Arc::new(inner), 0, size),
     })
 }
 
