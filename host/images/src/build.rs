@@ -3,7 +3,7 @@
 //! version of the release.
 
 use crate::base::Base;
-use crate::error::unwritable;
+use crate::error::write_error;
 use crate::gzip::Pool;
 use crate::jobs::jobs_layer;
 use crate::layer::{self, Draft};
@@ -54,14 +54,14 @@ pub fn build(
 ) -> Result<Image, Diagnostic> {
     let base = ingredients.base;
     let mut layers = base.layers.clone();
-    layers.push(skeleton(base, place, pool).map_err(|error| unwritable(&error))?);
+    layers.push(skeleton(base, place, pool).map_err(|error| write_error(&error))?);
     let available = MAX_LAYERS.saturating_sub(layers.len() + 1).max(1);
     match &ingredients.packages {
         Packages::Packed(packed) => layers.extend(of_packages(packed, available, place, pool, tell)?),
         Packages::Layers(packages) => {
             let each = packages.len().div_ceil(available).max(1);
             for shared in packages.chunks(each) {
-                layers.push(layer::merge(shared, place, pool).map_err(|error| unwritable(&error))?);
+                layers.push(layer::merge(shared, place, pool).map_err(|error| write_error(&error))?);
             }
         }
     }
@@ -80,8 +80,8 @@ fn skeleton(base: &Base, place: &Path, pool: &Pool) -> std::io::Result<Layer> {
         draft.system_file("etc/group", group.as_bytes())?;
     }
     draft.directory("var/vcap/data")?;
-    draft.directory(packages::SOURCES)?;
-    draft.link("var/vcap/data/packages", &format!("/{}", packages::SOURCES))?;
+    draft.directory(packages::SOURCES_PATH)?;
+    draft.link("var/vcap/data/packages", &format!("/{}", packages::SOURCES_PATH))?;
     draft.finish()
 }
 
@@ -104,7 +104,7 @@ fn of_packages(
                 Some(shared) => shared,
                 None => Shared {
                     first: package.name.clone(),
-                    draft: Draft::new(place, pool).map_err(|error| unwritable(&error))?,
+                    draft: Draft::new(place, pool).map_err(|error| write_error(&error))?,
                     packages: 0,
                 },
             };
@@ -135,7 +135,7 @@ struct Shared {
 
 impl Shared {
     fn finish(self) -> Result<(String, Layer), Diagnostic> {
-        let layer = self.draft.finish().map_err(|error| unwritable(&error))?;
+        let layer = self.draft.finish().map_err(|error| write_error(&error))?;
         Ok((self.first, layer))
     }
 }

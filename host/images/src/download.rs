@@ -90,12 +90,12 @@ impl Downloads {
             .user_agent(concat!("boson/", env!("CARGO_PKG_VERSION")))
             .connect_timeout(CONNECT_TIMEOUT)
             .read_timeout(READ_TIMEOUT)
-            .redirect(Policy::custom(followed))
+            .redirect(Policy::custom(redirect_action))
             .tls_certs_merge(certificates)
             .build()
             .map_err(no_certificate)?;
         let made = fs::DirBuilder::new().recursive(true).mode(0o700).create(directory);
-        made.map_err(|error| uncached(directory, &error))?;
+        made.map_err(|error| cache_error(directory, &error))?;
         Ok(Self {
             client,
             directory: directory.to_path_buf(),
@@ -108,7 +108,7 @@ impl Downloads {
     /// # Errors
     /// `image-download`: it cannot be downloaded; `release-digest`: it does not match its digest.
     pub async fn get(&self, release: Release<'_>, tell: &Tell<'_>) -> Result<Download, Diagnostic> {
-        let url = address(release)?;
+        let url = checked_url(release)?;
         let path = self.path(release);
         let file = self.open(&path).await?;
         let mut why = String::new();
@@ -121,7 +121,7 @@ impl Downloads {
                     self.check(release, &path, &file).await?;
                     return Ok(Download {
                         path,
-                        title: shown(release.url).to_owned(),
+                        title: without_query(release.url).to_owned(),
                         lock: file,
                     });
                 }
@@ -129,7 +129,7 @@ impl Downloads {
                 Err(DownloadError::Broken(last)) => why = last,
             }
         }
-        Err(unread(release, &why))
+        Err(server_error(release, &why))
     }
 
     fn path(&self, release: Release<'_>) -> PathBuf {
@@ -153,7 +153,7 @@ impl Downloads {
             }
         });
         let opened = opened.await.unwrap_or_else(|_| Err(io::Error::other("interrupted")));
-        opened.map_err(|error: io::Error| uncached(&directory, &error))
+        opened.map_err(|error: io::Error| cache_error(&directory, &error))
     }
 
     /// Requests the missing bytes once.
@@ -164,13 +164,13 @@ impl Downloads {
         file: &File,
         tell: &Tell<'_>,
     ) -> Result<(), DownloadError> {
-        let cannot = |error: io::Error| DownloadError::Final(uncached(&self.directory, &error));
+        let cannot = |error: io::Error| DownloadError::Final(cache_error(&self.directory, &error));
         let have = file.metadata().map_err(cannot)?.len();
         let mut request = self.client.get(url.clone());
         if have > 0 {
             request = request.header(RANGE, format!("bytes={have}-"));
         }
-        let answer = request.send().await.map_err(|error| broken(release, &error))?;
+        let answer = request.send().await.map_err(|error| request_error(release, &error))?;
         let have = match answer.status() {
             StatusCode::OK => 0,
             StatusCode::PARTIAL_CONTENT if begins_at(&answer, have) => have,
@@ -184,7 +184,7 @@ impl Downloads {
                 return Err(DownloadError::Broken(format!("answers {}", status.as_u16())));
             }
             status => {
-                return Err(DownloadError::Final(unread(
+                return Err(DownloadError::Final(server_error(
                     release,
                     &format!("answers {}", status.as_u16()),
                 )));
@@ -204,18 +204,18 @@ impl Downloads {
     ) -> Result<(), DownloadError> {
         let whole = answer.content_length().map(|rest| have + rest);
         let too_large =
-            || DownloadError::Final(unread(release, &format!("sends more than {} MiB", self.largest >> 20)));
+            || DownloadError::Final(server_error(release, &format!("sends more than {} MiB", self.largest >> 20)));
         if whole.is_some_and(|whole| whole > self.largest) {
             return Err(too_large());
         }
-        while let Some(part) = answer.chunk().await.map_err(|error| broken(release, &error))? {
+        while let Some(part) = answer.chunk().await.map_err(|error| request_error(release, &error))? {
             have += part.len() as u64;
             if have > self.largest {
                 return Err(too_large());
             }
             // A blocking write of some KiB to the page cache takes less time than another thread would.
             let written = file.write_all(&part);
-            written.map_err(|error| DownloadError::Final(uncached(&self.directory, &error)))?;
+            written.map_err(|error| DownloadError::Final(cache_error(&self.directory, &error)))?;
             tell(have, whole);
         }
         match whole {
@@ -232,16 +232,16 @@ impl Downloads {
             let message = format!(
                 "release '{}' from '{}' was not used: {mismatch}",
                 release.name,
-                shown(release.url)
+                without_query(release.url)
             );
             Diagnostic::error(release_codes::RELEASE_DIGEST, message)
                 .help("compare `sha1` in the manifest with the digest that the publisher names; the next run downloads the release again")
         };
         let verifier = Verifier::new(digests).map_err(refused)?;
-        let copy = file.try_clone().map_err(|error| uncached(&self.directory, &error))?;
-        let read = tokio::task::spawn_blocking(move || digested(copy, verifier));
+        let copy = file.try_clone().map_err(|error| cache_error(&self.directory, &error))?;
+        let read = tokio::task::spawn_blocking(move || feed(copy, verifier));
         let verifier = read.await.unwrap_or_else(|_| Err(io::Error::other("interrupted")));
-        let verifier = verifier.map_err(|error| uncached(&self.directory, &error))?;
+        let verifier = verifier.map_err(|error| cache_error(&self.directory, &error))?;
         verifier.finish().map_err(refused)
     }
 }
@@ -261,19 +261,19 @@ fn remove(path: &Path) {
     let _ = fs::remove_file(path);
 }
 
-fn digested(mut file: File, mut verifier: Verifier) -> io::Result<Verifier> {
+fn feed(mut file: File, mut verifier: Verifier) -> io::Result<Verifier> {
     io::Seek::rewind(&mut file)?;
     io::copy(&mut verifier.over(file), &mut io::sink())?;
     Ok(verifier)
 }
 
 /// The address, if it is allowed.
-fn address(release: Release<'_>) -> Result<Url, Diagnostic> {
+fn checked_url(release: Release<'_>) -> Result<Url, Diagnostic> {
     let refused = |what: &str| {
         let message = format!(
             "release '{}' cannot be downloaded: '{}' {what}",
             release.name,
-            shown(release.url)
+            without_query(release.url)
         );
         Diagnostic::error(codes::IMAGE_DOWNLOAD, message)
             .help(format!("download it yourself, and use --release {}=PATH", release.name))
@@ -289,7 +289,7 @@ fn address(release: Release<'_>) -> Result<Url, Diagnostic> {
 }
 
 /// Redirects are followed over TLS only.
-fn followed(attempt: Attempt<'_>) -> Action {
+fn redirect_action(attempt: Attempt<'_>) -> Action {
     if attempt.previous().len() > MAX_REDIRECTS {
         attempt.error("too many redirects")
     } else if attempt.url().scheme() == "https" {
@@ -309,7 +309,7 @@ fn begins_at(answer: &Response, have: u64) -> bool {
 }
 
 /// The address without its query, which may hold a token.
-fn shown(address: &str) -> &str {
+fn without_query(address: &str) -> &str {
     let end = address.find(['?', '#']).unwrap_or(address.len());
     let address = address.get(..end).unwrap_or_default();
     match (address.find("://"), address.rfind('@')) {
@@ -318,9 +318,9 @@ fn shown(address: &str) -> &str {
     }
 }
 
-fn broken(release: Release<'_>, error: &reqwest::Error) -> DownloadError {
+fn request_error(release: Release<'_>, error: &reqwest::Error) -> DownloadError {
     if error.is_redirect() {
-        return DownloadError::Final(unread(release, "redirects too often, or to an address without TLS"));
+        return DownloadError::Final(server_error(release, "redirects too often, or to an address without TLS"));
     }
     DownloadError::Broken(
         if error.is_timeout() {
@@ -334,16 +334,16 @@ fn broken(release: Release<'_>, error: &reqwest::Error) -> DownloadError {
     )
 }
 
-fn unread(release: Release<'_>, what: &str) -> Diagnostic {
+fn server_error(release: Release<'_>, what: &str) -> Diagnostic {
     let message = format!(
         "release '{}' cannot be downloaded: the server of '{}' {what}",
         release.name,
-        shown(release.url)
+        without_query(release.url)
     );
     Diagnostic::error(codes::IMAGE_DOWNLOAD, message).help("run the command again: it continues the download")
 }
 
-fn uncached(directory: &Path, error: &io::Error) -> Diagnostic {
+fn cache_error(directory: &Path, error: &io::Error) -> Diagnostic {
     let message = format!("'{}' cannot be used for downloads: {error}", directory.display());
     Diagnostic::error(boson_releases::codes::IMAGE_CACHE, message)
         .help("check whether its disk is full or read-only, or choose another directory with --cache")
@@ -367,11 +367,11 @@ mod tests {
                 url,
                 digests: None,
             };
-            match address(release) {
+            match checked_url(release) {
                 Ok(_) => assert!(good, "{url}"),
                 Err(error) => assert!(!good && !error.message.contains("CANARY"), "{error:?}"),
             }
         }
-        assert_eq!(shown("https://a/b?token=CANARY"), "https://a/b");
+        assert_eq!(without_query("https://a/b?token=CANARY"), "https://a/b");
     }
 }

@@ -15,9 +15,9 @@ const BLOCK_BYTES: usize = 1 << 20;
 /// percent.
 const COMPRESSION_LEVEL: u32 = 4;
 /// No name, no time, unknown system: nothing of this machine.
-const HEADER: [u8; 10] = [0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 0xff];
+const GZIP_HEADER: [u8; 10] = [0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 0xff];
 /// An empty last block.
-const END: [u8; 2] = [3, 0];
+const LAST_BLOCK: [u8; 2] = [3, 0];
 
 /// Threads that deflate, shared between all layers of a process. They end with the last handle.
 #[derive(Clone, Debug)]
@@ -79,7 +79,7 @@ impl<W: Write> Gzip<W> {
     /// # Errors
     /// Those of `out`.
     pub fn new(mut out: W, pool: &Pool) -> io::Result<Self> {
-        out.write_all(&HEADER)?;
+        out.write_all(&GZIP_HEADER)?;
         Ok(Self {
             out,
             pool: pool.clone(),
@@ -100,7 +100,7 @@ impl<W: Write> Gzip<W> {
         while !self.pending.is_empty() {
             self.take()?;
         }
-        self.out.write_all(&END)?;
+        self.out.write_all(&LAST_BLOCK)?;
         self.out.write_all(&self.crc.sum().to_le_bytes())?;
         // The size modulo 2^32, as the format has it.
         self.out.write_all(&self.crc.amount().to_le_bytes())?;

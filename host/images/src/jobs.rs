@@ -1,6 +1,6 @@
 //! The layer of jobs: `/var/vcap/jobs-src/<job>` with `job.MF`, `monit` and templates, as their tarballs have them.
 
-use crate::error::unwritable;
+use crate::error::write_error;
 use crate::gzip::Pool;
 use crate::layer::Draft;
 use boson_document::Code;
@@ -12,16 +12,16 @@ use boson_releases::refuse;
 use std::path::Path;
 
 /// Path at which conversions read jobs.
-const ROOT: &str = "var/vcap/jobs-src";
+const JOBS_PATH: &str = "var/vcap/jobs-src";
 
 /// The layer of all jobs, whose files are below `jobs/<job>/`.
 ///
 /// # Errors
 /// One of them is too large or not a file; the layer cannot be written.
 pub fn jobs_layer(files: &Files, place: &Path, pool: &Pool) -> Result<Layer, Diagnostic> {
-    let mut draft = Draft::new(place, pool).map_err(|error| unwritable(&error))?;
+    let mut draft = Draft::new(place, pool).map_err(|error| write_error(&error))?;
     add(&mut draft, files)?;
-    draft.finish().map_err(|error| unwritable(&error))
+    draft.finish().map_err(|error| write_error(&error))
 }
 
 /// Adds the files of all jobs, which are below `jobs/<job>/`.
@@ -29,12 +29,12 @@ pub fn jobs_layer(files: &Files, place: &Path, pool: &Pool) -> Result<Layer, Dia
 /// # Errors
 /// One of them is too large or not a file; the layer cannot be written.
 fn add(draft: &mut Draft, files: &Files) -> Result<(), Diagnostic> {
-    draft.directory(ROOT).map_err(|error| unwritable(&error))?;
+    draft.directory(JOBS_PATH).map_err(|error| write_error(&error))?;
     for (path, entry) in files.iter_below("jobs") {
         let Some(inner) = path.strip_prefix("jobs/") else {
             continue;
         };
-        let full = format!("{ROOT}/{inner}");
+        let full = format!("{JOBS_PATH}/{inner}");
         let bad = |code: &Code, what: &str| Err(refuse(code, files.naming().source(), path, what));
         if inner.split('/').any(|part| part.starts_with(".wh.")) {
             return bad(
@@ -42,7 +42,7 @@ fn add(draft: &mut Draft, files: &Files) -> Result<(), Diagnostic> {
                 "has a name with which layers of images delete files",
             );
         }
-        let parent = full.rsplit_once('/').map_or(ROOT, |(parent, _)| parent);
+        let parent = full.rsplit_once('/').map_or(JOBS_PATH, |(parent, _)| parent);
         let written = draft.directory(parent).and_then(|()| match entry {
             Entry::Directory => draft.directory(&full),
             Entry::Link(target) => draft.link(&full, target),
@@ -52,7 +52,7 @@ fn add(draft: &mut Draft, files: &Files) -> Result<(), Diagnostic> {
             }
             Entry::Unread(_) | Entry::Special => Ok(()),
         });
-        written.map_err(|error| unwritable(&error))?;
+        written.map_err(|error| write_error(&error))?;
         match entry {
             Entry::Unread(_) => return bad(codes::RELEASE_FILE_TOO_LARGE, "is too large"),
             Entry::Special => return bad(codes::RELEASE_ARCHIVE_ENTRY, "is not a file"),

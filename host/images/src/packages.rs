@@ -2,7 +2,7 @@
 //! `/var/vcap/packages/<package>` is a link to it. BOSH's agent puts it below `/var/vcap/data/packages`, but in a pod
 //! the volume at `/var/vcap/data` hides the image's files.
 
-use crate::error::{unwritable, which};
+use crate::error::{read_or_write_error, write_error};
 use crate::gzip::Pool;
 use crate::layer::Draft;
 use boson_document::Code;
@@ -16,12 +16,12 @@ use std::io::Read;
 use std::path::Path;
 
 /// Path of packages.
-pub(crate) const SOURCES: &str = "var/vcap/packages-src";
+pub(crate) const SOURCES_PATH: &str = "var/vcap/packages-src";
 /// The path at which jobs and scripts expect packages.
-const LINKS: &str = "var/vcap/packages";
+const LINKS_PATH: &str = "var/vcap/packages";
 
 /// Limits of an unpacked package: the largest contain a root filesystem of some GiB.
-const LIMITS: Limits = Limits::scanning(16 << 30);
+const PACKAGE_LIMITS: Limits = Limits::scanning(16 << 30);
 
 /// The layer of one compiled package, which is in a tar.
 ///
@@ -34,9 +34,9 @@ pub fn package_layer(
     place: &Path,
     pool: &Pool,
 ) -> Result<Layer, Diagnostic> {
-    let mut draft = Draft::new(place, pool).map_err(|error| unwritable(&error))?;
+    let mut draft = Draft::new(place, pool).map_err(|error| write_error(&error))?;
     add(&mut draft, name, fingerprint, content, "compiled")?;
-    draft.finish().map_err(|error| unwritable(&error))
+    draft.finish().map_err(|error| write_error(&error))
 }
 
 struct Unpacking<'u> {
@@ -59,13 +59,13 @@ pub(crate) fn add(
     content: &mut dyn Read,
     source: &str,
 ) -> Result<(), Diagnostic> {
-    let root = format!("{SOURCES}/{name}/{fingerprint}");
+    let root = format!("{SOURCES_PATH}/{name}/{fingerprint}");
     draft
         .directory(&root)
-        .and_then(|()| draft.directory(LINKS))
-        .and_then(|()| draft.link(&format!("{LINKS}/{name}"), &format!("/{root}")))
-        .map_err(|error| unwritable(&error))?;
-    let budget = Budget::new(LIMITS);
+        .and_then(|()| draft.directory(LINKS_PATH))
+        .and_then(|()| draft.link(&format!("{LINKS_PATH}/{name}"), &format!("/{root}")))
+        .map_err(|error| write_error(&error))?;
+    let budget = Budget::new(PACKAGE_LIMITS);
     let mut unpacking = Unpacking {
         draft,
         archive: format!("{source}:compiled_packages/{name}.tgz"),
@@ -104,7 +104,7 @@ impl Unpacking<'_> {
             }
             Kind::Special(what) => return Err(self.refuse(item, codes::RELEASE_ARCHIVE_ENTRY, what)),
         };
-        written.map_err(|error| which(error, &self.archive))
+        written.map_err(|error| read_or_write_error(error, &self.archive))
     }
 
     fn path(&self, item: &Item) -> Result<String, Diagnostic> {

@@ -13,7 +13,7 @@ use std::path::Path;
 /// # Errors
 /// `image-unwritable`.
 pub fn archive(image: &Image, out: &Path) -> Result<(), Diagnostic> {
-    boson_oci::archive(image, out).map_err(|error| unwritable(out, &error))
+    boson_oci::archive(image, out).map_err(|error| write_error(out, &error))
 }
 
 /// Writes a layout: a new directory, or one that has a layout of the same image.
@@ -22,7 +22,7 @@ pub fn archive(image: &Image, out: &Path) -> Result<(), Diagnostic> {
 /// `image-unwritable`; `image-out-not-empty` if the directory contains other files.
 pub fn layout(image: &Image, out: &Path) -> Result<(), Diagnostic> {
     check(image, out)?;
-    boson_oci::directory(image, out).map_err(|error| unwritable(out, &error))
+    boson_oci::directory(image, out).map_err(|error| write_error(out, &error))
 }
 
 /// Files of the user are not overwritten.
@@ -34,7 +34,7 @@ fn check(image: &Image, out: &Path) -> Result<(), Diagnostic> {
     let mut entries = match fs::read_dir(out) {
         Ok(entries) => entries,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
-        Err(error) => return Err(unwritable(out, &error)),
+        Err(error) => return Err(write_error(out, &error)),
     };
     if entries.next().is_none() {
         return Ok(());
@@ -54,7 +54,7 @@ fn check(image: &Image, out: &Path) -> Result<(), Diagnostic> {
     }
 }
 
-fn unwritable(out: &Path, error: &io::Error) -> Diagnostic {
+fn write_error(out: &Path, error: &io::Error) -> Diagnostic {
     let message = format!("the image cannot be written to '{}': {error}", out.display());
     Diagnostic::error(codes::IMAGE_UNWRITABLE, message).help("check whether the disk is full or read-only")
 }

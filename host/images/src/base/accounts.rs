@@ -12,11 +12,11 @@ use std::ops::ControlFlow;
 /// The largest file of accounts, in bytes.
 const MAX_FILE_BYTES: u64 = 1 << 20;
 /// User and group id of vcap.
-const ID: &str = "1000";
+const VCAP_ID: &str = "1000";
 const ROOT_USER: &str = "root:x:0:0:root:/root:/bin/sh";
 const ROOT_GROUP: &str = "root:x:0:";
-const USER: &str = "vcap:x:1000:1000:BOSH System User:/home/vcap:/bin/bash";
-const GROUP: &str = "vcap:x:1000:";
+const VCAP_USER: &str = "vcap:x:1000:1000:BOSH System User:/home/vcap:/bin/bash";
+const VCAP_GROUP: &str = "vcap:x:1000:";
 
 /// The state of a file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -83,19 +83,19 @@ impl Accounts {
 
     /// `/etc/passwd` with vcap added; `None` if the image already has vcap.
     pub(crate) fn passwd(&self) -> Option<String> {
-        with(self.passwd.content(), ROOT_USER, USER)
+        add_line(self.passwd.content(), ROOT_USER, VCAP_USER)
     }
 
     /// `/etc/group` with vcap added; `None` if the image already has vcap.
     pub(crate) fn group(&self) -> Option<String> {
-        with(self.group.content(), ROOT_GROUP, GROUP)
+        add_line(self.group.content(), ROOT_GROUP, VCAP_GROUP)
     }
 
     /// Warns of a vcap with another id: processes in pods run as 1000.
     pub(crate) fn warnings(&self, name: &str) -> Vec<Diagnostic> {
         let other = |content: Option<&str>| {
-            let id = content.and_then(vcap)?;
-            (id != ID).then(|| id.to_owned())
+            let id = content.and_then(vcap_id)?;
+            (id != VCAP_ID).then(|| id.to_owned())
         };
         let found = [
             (other(self.passwd.content()), "user"),
@@ -103,7 +103,7 @@ impl Accounts {
         ];
         let reported = found.into_iter().filter_map(|(id, what)| {
             let message = format!(
-                "{what} vcap of the stemcell image '{name}' has the ID {}, not {ID}",
+                "{what} vcap of the stemcell image '{name}' has the ID {}, not {VCAP_ID}",
                 id?
             );
             let warning = Diagnostic::warning(codes::IMAGE_VCAP, message);
@@ -144,9 +144,9 @@ fn content(item: &Item, data: &mut dyn Read) -> Found {
     }
 }
 
-fn with(content: Option<&str>, first: &str, line: &str) -> Option<String> {
+fn add_line(content: Option<&str>, first: &str, line: &str) -> Option<String> {
     match content {
-        Some(text) if vcap(text).is_some() => None,
+        Some(text) if vcap_id(text).is_some() => None,
         Some(text) if text.is_empty() || text.ends_with('\n') => Some(format!("{text}{line}\n")),
         Some(text) => Some(format!("{text}\n{line}\n")),
         None => Some(format!("{first}\n{line}\n")),
@@ -154,7 +154,7 @@ fn with(content: Option<&str>, first: &str, line: &str) -> Option<String> {
 }
 
 /// The id of vcap, the third field in both files.
-fn vcap(content: &str) -> Option<&str> {
+fn vcap_id(content: &str) -> Option<&str> {
     let line = content.lines().find(|line| line.starts_with("vcap:"))?;
     line.split(':').nth(2)
 }
@@ -186,10 +186,10 @@ mod tests {
 
     #[test]
     fn vcap_is_added_where_it_is_missing() {
-        let of = |content: Option<&str>| with(content, ROOT_USER, USER);
+        let of = |content: Option<&str>| add_line(content, ROOT_USER, VCAP_USER);
         assert_eq!(of(Some("root:x:0:0\nvcap:x:1000:1000:::\n")), None);
-        assert_eq!(of(Some("a:x:1:1")).unwrap(), format!("a:x:1:1\n{USER}\n"));
-        assert_eq!(of(None).unwrap(), format!("{ROOT_USER}\n{USER}\n"));
+        assert_eq!(of(Some("a:x:1:1")).unwrap(), format!("a:x:1:1\n{VCAP_USER}\n"));
+        assert_eq!(of(None).unwrap(), format!("{ROOT_USER}\n{VCAP_USER}\n"));
         let accounts = Accounts {
             passwd: Found::Content("vcap:x:7:7:::\n".into()),
             group: Found::Content("vcap:x:1000:\n".into()),

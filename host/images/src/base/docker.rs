@@ -1,7 +1,7 @@
 //! Archives: of an OCI image layout, or what `docker save` writes. Both are uncompressed tars; one pass notes where
 //! their files are.
 
-use super::{bad, layout};
+use super::{base_error, layout};
 use boson_oci::layout::{Find, MARK, MAX_DOCUMENT_BYTES};
 use boson_oci::{MediaType, Part, Parts, Section, digest};
 use boson_pipeline::Diagnostic;
@@ -36,12 +36,12 @@ enum Place {
 
 /// Reads an archive.
 pub(super) fn archive(path: &Path, name: &str) -> Result<Parts, Diagnostic> {
-    let unreadable = |error: io::Error| bad(name, &format!("cannot be read: {error}"));
+    let unreadable = |error: io::Error| base_error(name, &format!("cannot be read: {error}"));
     let file = Arc::new(File::open(path).map_err(unreadable)?);
     let size = file.metadata().map_err(unreadable)?.len();
     let whole = Section::new(file.clone(), 0, size);
     if whole.part(0, 2).map_err(unreadable)? == [0x1f, 0x8b] {
-        return Err(bad(name, "is compressed").help("unpack it first: `gunzip`"));
+        return Err(base_error(name, "is compressed").help("unpack it first: `gunzip`"));
     }
     let places = places(name, whole.reader())?;
     let find = |path: &str| find(&places, &file, path);
@@ -50,7 +50,7 @@ pub(super) fn archive(path: &Path, name: &str) -> Result<Parts, Diagnostic> {
     }
     match find("manifest.json") {
         Ok(manifest) => saved(name, &find, &bytes(name, &manifest)?),
-        Err(_) => Err(bad(name, "is not an archive of an image")
+        Err(_) => Err(base_error(name, "is not an archive of an image")
             .help("expected an archive from `docker save` or `skopeo copy .. oci-archive:FILE`")),
     }
 }
@@ -60,7 +60,7 @@ fn places(name: &str, reader: impl Read) -> Result<BTreeMap<String, Place>, Diag
     let budget = Budget::new(Limits::scanning(64 << 30));
     each(name, reader, &budget, &mut |_| {}, &mut |item, _| {
         let Ok(path) = clean(&item.path) else {
-            return Err(bad(name, "has paths outside the archive"));
+            return Err(base_error(name, "has paths outside the archive"));
         };
         let place = match &item.kind {
             Kind::File { .. } => Place::File {
@@ -72,7 +72,7 @@ fn places(name: &str, reader: impl Read) -> Result<BTreeMap<String, Place>, Diag
             Kind::Directory | Kind::Special(_) => return Ok(()),
         };
         if places.len() >= MAX_FILES {
-            return Err(bad(name, "has too many files for an image"));
+            return Err(base_error(name, "has too many files for an image"));
         }
         places.insert(path, place);
         Ok(())
@@ -109,13 +109,13 @@ fn find(places: &BTreeMap<String, Place>, file: &Arc<File>, path: &str) -> io::R
 /// The image of a `manifest.json`.
 fn saved(name: &str, find: &Find<'_>, manifest: &[u8]) -> Result<Parts, Diagnostic> {
     let images: Vec<Saved> = serde_json::from_slice(manifest)
-        .map_err(|error| bad(name, &format!("has the unsupported document 'manifest.json': {error}")))?;
+        .map_err(|error| base_error(name, &format!("has the unsupported document 'manifest.json': {error}")))?;
     let [image] = images.as_slice() else {
-        return Err(bad(name, "does not contain exactly one image").help("save one image only"));
+        return Err(base_error(name, "does not contain exactly one image").help("save one image only"));
     };
     let file = |path: &String| {
         let found = clean(path).ok().and_then(|path| find(&path).ok());
-        found.ok_or_else(|| bad(name, &format!("lacks the file '{path}'")))
+        found.ok_or_else(|| base_error(name, &format!("lacks the file '{path}'")))
     };
     let config = bytes(name, &file(&image.config)?)?;
     let mut layers = Vec::new();
@@ -137,12 +137,12 @@ fn saved(name: &str, find: &Find<'_>, manifest: &[u8]) -> Result<Parts, Diagnost
 /// The content of a document.
 fn bytes(name: &str, section: &Section) -> Result<Vec<u8>, Diagnostic> {
     if section.size() > MAX_DOCUMENT_BYTES {
-        return Err(bad(name, "has a document of more than 4 MiB"));
+        return Err(base_error(name, "has a document of more than 4 MiB"));
     }
     let size = usize::try_from(section.size()).unwrap_or_default();
     section
         .part(0, size)
-        .map_err(|error| bad(name, &format!("cannot be read: {error}")))
+        .map_err(|error| base_error(name, &format!("cannot be read: {error}")))
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! OCI image layouts: a directory, or an archive of one. Every blob is checked against its digest before it is used.
 
-use super::bad;
+use super::base_error;
 use boson_oci::layout::{Error, Find, Layout, MARK, MAX_DOCUMENT_BYTES, check};
 use boson_oci::{Digesting, Part, Parts, Section};
 use boson_pipeline::Diagnostic;
@@ -9,7 +9,7 @@ use std::path::Path;
 /// Reads the layout in a directory.
 pub(super) fn directory(root: &Path, name: &str) -> Result<Parts, Diagnostic> {
     if !root.join(MARK).is_file() {
-        return Err(bad(name, "is a directory without an OCI image layout")
+        return Err(base_error(name, "is a directory without an OCI image layout")
             .help("expected a directory with `oci-layout`, an archive of an image, or its name in a registry"));
     }
     read(name, &|path| Section::open(&root.join(path)))
@@ -18,7 +18,7 @@ pub(super) fn directory(root: &Path, name: &str) -> Result<Parts, Diagnostic> {
 /// Reads the one image of a layout.
 pub(super) fn read(name: &str, find: &Find<'_>) -> Result<Parts, Diagnostic> {
     parts(&Layout::new(find)).map_err(|error| {
-        let diagnostic = bad(name, &error.to_string());
+        let diagnostic = base_error(name, &error.to_string());
         match error {
             Error::Damaged { .. } => diagnostic.help("it is damaged: download it again"),
             Error::Several(..) => diagnostic.help("create a layout with one image, for Linux on this architecture"),

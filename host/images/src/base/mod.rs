@@ -54,14 +54,14 @@ impl Base {
     /// # Errors
     /// As [`Base::read`].
     pub fn of(name: &str, parts: Parts, place: &Path, pool: &Pool) -> Result<Self, Diagnostic> {
-        let config: Value =
-            serde_json::from_slice(&parts.config).map_err(|_| bad(name, "has a configuration that is not JSON"))?;
+        let config: Value = serde_json::from_slice(&parts.config)
+            .map_err(|_| base_error(name, "has a configuration that is not JSON"))?;
         let diff_ids = diff_ids(name, &config)?;
         if diff_ids.len() != parts.layers.len() {
-            return Err(bad(name, "has a configuration that does not fit its layers"));
+            return Err(base_error(name, "has a configuration that does not fit its layers"));
         }
         if parts.layers.len() > MAX_BASE_LAYERS {
-            return Err(bad(name, "has too many layers").help("squash it: the image of a release adds some"));
+            return Err(base_error(name, "has too many layers").help("squash it: the image of a release adds some"));
         }
         let mut layers = Vec::new();
         for (part, diff_id) in parts.layers.into_iter().zip(diff_ids) {
@@ -91,15 +91,15 @@ impl Base {
 
 fn layer(name: &str, part: Part, diff_id: Digest, place: &Path, pool: &Pool) -> Result<Layer, Diagnostic> {
     if part.media_type.as_ref().ends_with("zstd") {
-        return Err(bad(name, "has layers compressed with zstd")
+        return Err(base_error(name, "has layers compressed with zstd")
             .help("compress them with gzip: `skopeo copy --dest-compress-format gzip`"));
     }
-    let unreadable = |error: std::io::Error| bad(name, &format!("cannot be read: {error}"));
+    let unreadable = |error: std::io::Error| base_error(name, &format!("cannot be read: {error}"));
     if part.content.part(0, 2).map_err(unreadable)? != [0x1f, 0x8b] {
         let made = uncompressed::compressed(&part.content, &diff_id, place, pool);
         return made
-            .map_err(|error| crate::error::unwritable(&error))?
-            .ok_or_else(|| bad(name, "has a layer that does not match its configuration"));
+            .map_err(|error| crate::error::write_error(&error))?
+            .ok_or_else(|| base_error(name, "has a layer that does not match its configuration"));
     }
     let digest = match part.digest {
         Some(digest) => digest,
@@ -116,9 +116,9 @@ fn layer(name: &str, part: Part, diff_id: Digest, place: &Path, pool: &Pool) -> 
 /// The digests of the unpacked layers. The rest of the configuration goes into the image as it is.
 fn diff_ids(name: &str, config: &Value) -> Result<Vec<Digest>, Diagnostic> {
     let digests = Vec::deserialize(&config["rootfs"]["diff_ids"]);
-    digests.map_err(|_| bad(name, "has a configuration that does not fit its layers"))
+    digests.map_err(|_| base_error(name, "has a configuration that does not fit its layers"))
 }
 
-pub(crate) fn bad(name: &str, what: &str) -> Diagnostic {
+pub(crate) fn base_error(name: &str, what: &str) -> Diagnostic {
     Diagnostic::error(codes::IMAGE_BASE, format!("the stemcell image '{name}' {what}")).in_document(name)
 }
