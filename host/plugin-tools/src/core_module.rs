@@ -71,20 +71,20 @@ pub fn component(path: &Path) -> Result<Option<Vec<u8>>, Box<Diagnostic>> {
     if begin.is_err() || !boson_componentize::is_core_module(&bytes) || file.read_to_end(&mut bytes).is_err() {
         return Ok(None);
     }
-    match made(&bytes) {
+    match make_cached(&bytes) {
         Reply::Made(component) => Ok(Some(component)),
-        Reply::Refused(message, help) => Err(Box::new(refused(path, &message, help))),
+        Reply::Refused(message, help) => Err(Box::new(module_error(path, &message, help))),
     }
 }
 
 /// A component is made once by each build of this program, because Go's takes a second.
-fn made(module: &[u8]) -> Reply {
+fn make_cached(module: &[u8]) -> Reply {
     let cache = Cache::new(user_cache::directory("compiled"), None);
     let key = key(module);
     if let Some(component) = key.and_then(|key| cache.component(&key)) {
         return Reply::Made(component);
     }
-    let reply = newly_made(module);
+    let reply = make(module);
     if let (Reply::Made(component), Some(key)) = (&reply, key) {
         cache.keep_component(&key, component);
     }
@@ -99,7 +99,7 @@ fn key(module: &[u8]) -> Option<ComponentDigest> {
     Some(ComponentDigest::of(format!("{module} {version} {size} {time:?}").as_bytes()))
 }
 
-fn newly_made(module: &[u8]) -> Reply {
+fn make(module: &[u8]) -> Reply {
     tracing::debug!("making a component of a core module");
     let replied = match std::env::current_exe() {
         Ok(program) => Task::MakeComponent.run(&program, module),
@@ -111,7 +111,7 @@ fn newly_made(module: &[u8]) -> Reply {
     }
 }
 
-fn refused(path: &Path, error: &str, help: Option<String>) -> Diagnostic {
+fn module_error(path: &Path, error: &str, help: Option<String>) -> Diagnostic {
     let message = format!(
         "no component can be made of the core module '{}': {error}",
         path.display()

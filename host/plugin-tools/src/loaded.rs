@@ -19,6 +19,7 @@ use boson_plugins::NO_MEMORY;
 use boson_plugins::host::{Chosen, Content, LoadedPlugin, Package, PluginHost, ResolvedPlugins, Settings};
 use boson_sandbox::{ComponentDigest, Plugin, Plugins, Sandbox, Source};
 use futures::future::BoxFuture;
+use in_use::DeploymentRef;
 use parking_lot::Mutex;
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
@@ -142,7 +143,11 @@ impl PluginHost for Loaded {
         namespace: &str,
         deployment: &str,
     ) -> Result<ResolvedPlugins, Vec<Diagnostic>> {
-        self.shared.with(chosen, shadows, (namespace, deployment))
+        let deployment = DeploymentRef {
+            namespace,
+            name: deployment,
+        };
+        self.shared.with(chosen, shadows, deployment)
     }
 }
 

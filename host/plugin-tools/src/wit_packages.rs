@@ -3,10 +3,13 @@
 use crate::metadata;
 use crate::wasm_image::image;
 use anyhow::Error;
-use boson_commands::{output, registries, storage};
+use boson_commands::exit::{self, ExitError};
+use boson_commands::output::{self, Color};
+use boson_commands::{registries, storage};
 use boson_componentize::{Package, packages};
 use boson_oci::Image;
 use boson_pipeline::Diagnostic;
+use boson_pipeline::report::Sources;
 use boson_registry::{Settings, Transfer, docker_credentials};
 use boson_sandbox::Interfaces;
 use std::collections::BTreeMap;
@@ -44,22 +47,20 @@ pub fn write(directory: &Path) -> anyhow::Result<()> {
 /// registry has is not replaced, even if another version of the encoder would give other bytes.
 ///
 /// # Errors
-/// Those of the registry are the diagnostic.
-pub fn push(place: &str, settings: &Settings) -> anyhow::Result<Result<(), Box<Diagnostic>>> {
+/// Those of the registry are shown.
+pub fn push(place: &str, settings: &Settings, color: Color) -> Result<(), ExitError> {
     let packages = packages().map_err(Error::msg)?;
     let images = packages.iter().map(|package| package_image(place, package));
     let images: Vec<Image> = images.collect::<anyhow::Result<_>>()?;
-    let present = match registries::run(send(&images, settings))? {
-        Ok(present) => present,
-        Err(error) => return Ok(Err(error)),
-    };
+    let sent = registries::run(send(&images, settings))?;
+    let present = sent.map_err(|error| exit::refused(&[*error], &Sources::default(), color))?;
     for (image, present) in images.iter().zip(present) {
         match present {
             Some(digest) => output::complain(&format!("not replaced: {}@{digest}\n", image.name)),
             None => output::print(&format!("{}@{}\n", image.name, image.manifest.digest))?,
         }
     }
-    Ok(Ok(()))
+    Ok(())
 }
 
 /// Sends the images that the registry lacks; the digests of the others.

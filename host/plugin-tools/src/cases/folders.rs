@@ -20,6 +20,12 @@ use std::path::{Path, PathBuf};
 const CALL: &str = "call.json";
 const REPLY: &str = "reply.json";
 
+/// A case in a folder.
+pub struct StoredCase {
+    pub folder: PathBuf,
+    pub case: Case,
+}
+
 /// The name of the case in a folder.
 pub fn name(folder: &Path) -> String {
     let name = folder.file_name().unwrap_or_default();
@@ -45,13 +51,13 @@ pub fn read(folder: &Path) -> Result<Case, Box<Diagnostic>> {
     })
 }
 
-/// Reads all cases of a folder, each with its folder.
+/// Reads all cases of a folder.
 ///
 /// # Errors
 /// Everything that is wrong with them.
-pub fn read_all(directory: &Path) -> Result<Vec<(PathBuf, Case)>, Vec<Diagnostic>> {
+pub fn read_all(directory: &Path) -> Result<Vec<StoredCase>, Vec<Diagnostic>> {
     let folders = below(directory)?.into_iter();
-    all(folders.map(|folder| read(&folder).map(|case| (folder, case))))
+    all(folders.map(|folder| read(&folder).map(|case| StoredCase { folder, case })))
 }
 
 /// Writes the call of a case to a folder, which need not exist.

@@ -56,10 +56,10 @@ pub fn unpack(packed: &[u8]) -> Result<Vec<Case>, Box<Diagnostic>> {
             items.len()
         )));
     }
-    items.iter().enumerate().map(case).collect()
+    items.iter().enumerate().map(|(nth, item)| case(nth, item)).collect()
 }
 
-fn case((nth, item): (usize, &Tree)) -> Result<Case, Box<Diagnostic>> {
+fn case(nth: usize, item: &Tree) -> Result<Case, Box<Diagnostic>> {
     let refuse = |what: &str| wrong(format!("case {nth}: {what}"));
     let name = item
         .str("name")

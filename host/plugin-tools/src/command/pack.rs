@@ -21,9 +21,9 @@ use ruzstd::encoding::{CompressionLevel, compress_to_vec};
 use std::path::{Path, PathBuf};
 
 /// Suffix of the name of a shadow plugin's ConfigMap.
-const SHADOW: &str = "-shadow";
+const SHADOW_SUFFIX: &str = "-shadow";
 /// Suffix of the name of a canary's ConfigMap.
-const CANARY: &str = "-canary";
+const CANARY_SUFFIX: &str = "-canary";
 /// The largest signature and attestation: they share the ConfigMap with the first part of the component.
 const MAX_SIGNATURE_BYTES: usize = 48 << 10;
 
@@ -125,8 +125,8 @@ pub fn run(arguments: &PackArguments, color: Color) -> Result<(), ExitError> {
         name: described_name,
         wraps,
         cases,
-    } = accepted(arguments, &bytes, settings.as_ref()).map_err(|errors| fail(errors, &sources))?;
-    if let Some(what) = unfitting(arguments, wraps) {
+    } = check_component(arguments, &bytes, settings.as_ref()).map_err(|errors| fail(errors, &sources))?;
+    if let Some(what) = option_error(arguments, wraps) {
         return Err(fail(vec![Diagnostic::error(codes::PLUGIN_OPTION, what)], &sources));
     }
     let name = arguments.name.clone().unwrap_or(described_name);
@@ -148,14 +148,8 @@ pub fn run(arguments: &PackArguments, color: Color) -> Result<(), ExitError> {
     );
     let signature = text_of(arguments.signature.as_deref())?;
     let attestation = text_of(arguments.attestation.as_deref())?;
-    // Beside the ConfigMaps of the plugin in use.
-    let config_map = match canary(arguments) {
-        _ if arguments.shadow => format!("{name}{SHADOW}"),
-        Some(_) => format!("{name}{CANARY}"),
-        None => name.clone(),
-    };
     let maps = pack(Packing {
-        name: &config_map,
+        name: &config_map_name(arguments, &name),
         namespace: arguments.namespace.as_deref(),
         stage: arguments.stage,
         bytes: is_inline.then_some(packed),
@@ -167,6 +161,15 @@ pub fn run(arguments: &PackArguments, color: Color) -> Result<(), ExitError> {
     });
     let maps: Result<_, _> = maps.iter().map(serde_json::to_string).collect();
     Ok(write(arguments.out.as_deref(), maps.context("a ConfigMap is JSON")?)?)
+}
+
+/// A version on trial is beside the ConfigMaps of the plugin in use.
+fn config_map_name(arguments: &PackArguments, name: &str) -> String {
+    match canary(arguments) {
+        _ if arguments.shadow => format!("{name}{SHADOW_SUFFIX}"),
+        Some(_) => format!("{name}{CANARY_SUFFIX}"),
+        None => name.to_string(),
+    }
 }
 
 /// The error for the signature of a file that is not packed itself.
@@ -203,7 +206,7 @@ fn too_large(whole: usize, packed: Option<usize>) -> Option<Diagnostic> {
 }
 
 /// What is wrong with an option that is not for this plugin.
-fn unfitting(arguments: &PackArguments, wraps: bool) -> Option<&'static str> {
+fn option_error(arguments: &PackArguments, wraps: bool) -> Option<&'static str> {
     let stage = arguments.stage;
     let is_check = stage == Stage::Checks;
     let selects_groups = !arguments.instance_groups.is_empty();
@@ -276,7 +279,7 @@ pub struct Usable {
 ///
 /// # Errors
 /// It is refused.
-pub fn checked(path: &Path, bytes: &[u8]) -> Result<Usable, Box<Diagnostic>> {
+pub fn load(path: &Path, bytes: &[u8]) -> Result<Usable, Box<Diagnostic>> {
     let failed = |failure: boson_sandbox::Error| Box::new(failure.diagnostic());
     let sandbox = plugins::sandbox(Limits::default()).map_err(failed)?;
     let plugin = plugins::of_content(&sandbox, path, bytes).map_err(failed)?;
@@ -299,7 +302,7 @@ struct Accepted {
 }
 
 /// Checks the component, its settings and its cases.
-fn accepted(
+fn check_component(
     arguments: &PackArguments,
     bytes: &[u8],
     settings: Option<&yaml::Document>,
@@ -323,7 +326,7 @@ fn accepted(
     let name = plugin.describe(&sandbox).map_err(failed)?.name.clone();
     let wraps = plugin.wraps;
     let cases = match &arguments.cases {
-        Some(directory) => Some(passed(
+        Some(directory) => Some(pack_passed_cases(
             directory,
             &sandbox,
             plugins::configured_alone(plugin, &sandbox, settings)?,
@@ -334,12 +337,9 @@ fn accepted(
 }
 
 /// The packed cases of a directory, which the plugin passes.
-fn passed(directory: &Path, sandbox: &Sandbox, plugin: Plugin) -> Result<Vec<u8>, Vec<Diagnostic>> {
-    let cases = folders::read_all(directory)?
-        .into_iter()
-        .map(|(_, case)| case)
-        .collect();
-    let cases = cases::packed::of_stage(cases, plugin.stage);
+fn pack_passed_cases(directory: &Path, sandbox: &Sandbox, plugin: Plugin) -> Result<Vec<u8>, Vec<Diagnostic>> {
+    let stored = folders::read_all(directory)?.into_iter();
+    let cases = cases::packed::of_stage(stored.map(|stored| stored.case).collect(), plugin.stage);
     let packed = cases::packed::pack(&cases)?;
     cases::pass(sandbox, &plugin, &cases, &cases::account(""))?;
     Ok(packed)
@@ -356,9 +356,9 @@ fn document(
     let stage = arguments.stage;
     let role = if wraps { "wraps" } else { "replaces" };
     let selector = Tree::object()
-        .with_some("namespaces", given(&arguments.namespaces))
-        .with_some("deployments", given(&arguments.deployments))
-        .with_some("instanceGroups", given(&arguments.instance_groups));
+        .with_some("namespaces", names_if_any(&arguments.namespaces))
+        .with_some("deployments", names_if_any(&arguments.deployments))
+        .with_some("instanceGroups", names_if_any(&arguments.instance_groups));
     let document = Tree::object()
         .with("name", name)
         .with("digest", digest)
@@ -369,7 +369,7 @@ fn document(
         .with_some("shadow", arguments.shadow.then_some(true))
         .with_some("canary", canary(arguments))
         .with_some("settings", settings)
-        .with_some("selector", filled(selector));
+        .with_some("selector", non_empty(selector));
     let Some(image) = &arguments.image else {
         return document.with("parts", i64::try_from(parts).unwrap_or(i64::MAX));
     };
@@ -384,19 +384,19 @@ fn document(
 fn canary(arguments: &PackArguments) -> Option<Tree> {
     let deployments = Tree::object()
         .with_some("percent", arguments.canary.map(i64::from))
-        .with_some("deployments", given(&arguments.canary_deployment));
-    let canary = filled(deployments)?
+        .with_some("deployments", names_if_any(&arguments.canary_deployment));
+    let canary = non_empty(deployments)?
         .with_some("maxFailedPercent", arguments.canary_max_failed.map(i64::from))
         .with_some("minDeployments", arguments.canary_min_deployments.map(i64::from));
     Some(canary)
 }
 
-fn given(names: &[String]) -> Option<Vec<String>> {
+fn names_if_any(names: &[String]) -> Option<Vec<String>> {
     (!names.is_empty()).then(|| names.to_vec())
 }
 
 /// An object that has members.
-fn filled(tree: Tree) -> Option<Tree> {
+fn non_empty(tree: Tree) -> Option<Tree> {
     let has_members = tree.as_object().is_some_and(|members| !members.is_empty());
     has_members.then_some(tree)
 }

@@ -72,10 +72,8 @@ pub struct RunPluginArguments {
 pub fn run(arguments: &RunPluginArguments, color: Color) -> Result<(), ExitError> {
     let mut sources = Sources::default();
     let fail = |diagnostics: Vec<Diagnostic>, sources: &Sources| exit::refused(&diagnostics, sources, color);
-    let settings = arguments
-        .settings
-        .as_ref()
-        .map(|file| inputs::secret_file(file, &mut sources));
+    let file = arguments.settings.as_ref();
+    let settings = file.map(|file| inputs::secret_file(file, &mut sources));
     let settings = settings.transpose().map_err(|one| fail(vec![*one], &sources))?;
     let limits = limits(arguments);
     let sandbox = plugins::sandbox(limits.clone()).map_err(|failure| fail(vec![failure.diagnostic()], &sources))?;
@@ -105,10 +103,8 @@ pub fn run(arguments: &RunPluginArguments, color: Color) -> Result<(), ExitError
         }
         Err(JsonCallError::Arguments(message)) => {
             let error = Diagnostic::error(codes::PLUGIN_ARGUMENTS, message);
-            return Err(fail(
-                vec![error.help("see `wit/` for the function's parameters")],
-                &sources,
-            ));
+            let error = error.help("see `wit/` for the function's parameters");
+            return Err(fail(vec![error], &sources));
         }
         Err(JsonCallError::Plugin(failure, measures)) => {
             let diagnostic = failure.diagnostic();
@@ -118,10 +114,10 @@ pub fn run(arguments: &RunPluginArguments, color: Color) -> Result<(), ExitError
             (reply, Err(failed))
         }
     };
-    match (&arguments.replay, &call.reply) {
-        (None, _) => outcome,
-        (Some(_), Some(recorded)) => as_recorded(recorded, &reply),
-        (Some(_), None) => {
+    match &call.reply {
+        _ if arguments.replay.is_none() => outcome,
+        Some(recorded) => compare_with_recorded(recorded, &reply),
+        None => {
             output::complain("the recording has no reply to compare with\n");
             outcome
         }
@@ -184,8 +180,7 @@ fn settings_errors(
     plugins::check_settings(plugin, sandbox, given, plugins::SETTINGS_FILE)
 }
 
-/// Compares a reply with the recorded one.
-fn as_recorded(recorded: &Tree, reply: &Tree) -> Result<(), ExitError> {
+fn compare_with_recorded(recorded: &Tree, reply: &Tree) -> Result<(), ExitError> {
     if replies::are_same(recorded, reply) {
         output::complain("the reply matches the recorded one\n");
         return Ok(());

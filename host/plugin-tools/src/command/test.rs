@@ -1,6 +1,7 @@
 //! `host plugin test`: calls a plugin with the cases of a folder, and compares its replies with those that are
 //! expected; checks it against the contract; calls it with changed inputs.
 
+use crate::cases::folders::StoredCase;
 use crate::cases::{
     self, Case, Compared, Headroom, Mismatch, Outcome, Tested, compare, conformance, edge, folders, fuzz, replies,
 };
@@ -82,11 +83,12 @@ struct Tests<'a> {
 pub fn run(arguments: &TestArguments, color: Color) -> Result<(), ExitError> {
     let mut sources = Sources::default();
     let printed = Printed::default();
-    let (sandbox, plugin, cases) =
-        load(arguments, &printed, &mut sources).map_err(|errors| exit::refused(&errors, &sources, color))?;
+    let loaded = load(arguments, &printed, &mut sources);
+    let loaded = loaded.map_err(|errors| exit::refused(&errors, &sources, color))?;
+    let Loaded { sandbox, plugin, cases } = loaded;
     let all = cases.len();
-    let ours = cases.into_iter().filter(|(_, case)| case.stage == plugin.stage);
-    let ours: Vec<Found> = ours.collect();
+    let ours = cases.into_iter().filter(|stored| stored.case.stage == plugin.stage);
+    let ours: Vec<StoredCase> = ours.collect();
     let skipped = all - ours.len();
     // What `describe` has printed.
     output::print(&printed.take())?;
@@ -101,7 +103,7 @@ pub fn run(arguments: &TestArguments, color: Color) -> Result<(), ExitError> {
     tests.compare(&ours, &sandbox)?;
     if arguments.conformance || arguments.fuzz.is_some() {
         let mut inputs = edge::inputs(plugin.stage).map_err(anyhow::Error::msg)?;
-        inputs.extend(ours.into_iter().map(|(_, case)| case));
+        inputs.extend(ours.into_iter().map(|stored| stored.case));
         tests.contract(&inputs)?;
         tests.fuzz(&inputs)?;
     }
@@ -120,16 +122,11 @@ impl Tests<'_> {
 
     /// Compares the replies to cases with the expected ones, and shows what the plugin prints. `sandbox`: with a
     /// console.
-    fn compare(&mut self, cases: &[Found], sandbox: &Sandbox) -> anyhow::Result<()> {
-        for (folder, case) in cases {
+    fn compare(&mut self, cases: &[StoredCase], sandbox: &Sandbox) -> anyhow::Result<()> {
+        for StoredCase { folder, case } in cases {
             let update = self.arguments.update.then_some(folder.as_path());
-            let (outcome, measures, size) = test(sandbox, self.plugin, case, update)?;
-            let one = Tested {
-                name: case.name.clone(),
-                measures,
-                outcome,
-            };
-            self.add(one, size)?;
+            let (tested, reply_bytes) = test(sandbox, self.plugin, case, update)?;
+            self.add(tested, reply_bytes)?;
             output::print(&indented(&self.printed.take()))?;
         }
         Ok(())
@@ -161,7 +158,7 @@ impl Tests<'_> {
             if !conformance::is_possible(&changed) {
                 continue;
             }
-            let Ok(measures) = self.answered(&changed, &mut failed)? else {
+            let Some(measures) = self.try_input(&changed, &mut failed)? else {
                 continue;
             };
             called += 1;
@@ -181,10 +178,10 @@ impl Tests<'_> {
         self.add(one, 0)
     }
 
-    /// Calls the plugin with an input. `Ok(Err(..))`: it is no input of the function.
-    fn answered(&self, case: &Case, failed: &mut Vec<String>) -> anyhow::Result<Result<Measures, ()>> {
+    /// Calls the plugin with an input; `None` if it is no input of the function.
+    fn try_input(&self, case: &Case, failed: &mut Vec<String>) -> anyhow::Result<Option<Measures>> {
         let Ok(called) = case.call(self.sandbox, self.plugin) else {
-            return Ok(Err(()));
+            return Ok(None);
         };
         let fault = match called.failure {
             Some(failure) => Some(failure),
@@ -199,7 +196,7 @@ impl Tests<'_> {
             }
             failed.push(lines);
         }
-        Ok(Ok(called.measures))
+        Ok(Some(called.measures))
     }
 
     /// Prints the summary.
@@ -220,14 +217,17 @@ impl Tests<'_> {
     }
 }
 
-/// A case, and its folder.
-type Found = (PathBuf, Case);
+struct Loaded {
+    sandbox: Sandbox,
+    plugin: Plugin,
+    cases: Vec<StoredCase>,
+}
 
 fn load(
     arguments: &TestArguments,
     printed: &Printed,
     sources: &mut Sources,
-) -> Result<(Sandbox, Plugin, Vec<Found>), Vec<Diagnostic>> {
+) -> Result<Loaded, Vec<Diagnostic>> {
     let settings = arguments
         .settings
         .as_ref()
@@ -245,30 +245,35 @@ fn load(
     let is_ours = |case: &&Case| case.stage == plugin.stage;
     let lacks_own = |case: &Case| plugins::own_settings(&case.arguments).is_none();
     let generated = arguments.conformance || arguments.fuzz.is_some();
-    if generated || cases.iter().map(|(_, case)| case).filter(is_ours).any(lacks_own) {
+    if generated || cases.iter().map(|stored| &stored.case).filter(is_ours).any(lacks_own) {
         let errors = plugins::check_settings(&plugin, &sandbox, settings.as_ref(), plugins::SETTINGS_FILE);
         if !errors.is_empty() {
             return Err(errors);
         }
     }
-    Ok((sandbox, plugin, cases))
+    Ok(Loaded { sandbox, plugin, cases })
 }
 
-/// How the case ends, what its call used, and the bytes of the reply. `update`: the folder to write the reply to.
+/// Tests a case; with the bytes of the reply. `update`: the folder to write the reply to.
 fn test(
     sandbox: &Sandbox,
     plugin: &Plugin,
     case: &Case,
     update: Option<&Path>,
-) -> anyhow::Result<(Outcome, Measures, usize)> {
+) -> anyhow::Result<(Tested, usize)> {
     let failed = |errors: &[Diagnostic]| Outcome::Failed(vec![report::text(errors, &Sources::default(), false)]);
+    let tested = |outcome: Outcome, measures: Measures| Tested {
+        name: case.name.clone(),
+        measures,
+        outcome,
+    };
     let errors = plugins::check_call(plugin, sandbox, &case.arguments, &format!("{}/call.json", case.name));
     if !errors.is_empty() {
-        return Ok((failed(&errors), Measures::default(), 0));
+        return Ok((tested(failed(&errors), Measures::default()), 0));
     }
     let Compared { called, mismatch } = match compare(case, sandbox, plugin, &Account::unbounded()) {
         Ok(compared) => compared,
-        Err(error) => return Ok((failed(&[*error]), Measures::default(), 0)),
+        Err(error) => return Ok((tested(failed(&[*error]), Measures::default()), 0)),
     };
     let size = json::to_text(&called.reply).len();
     let outcome = match (mismatch, update, called.failure) {
@@ -283,7 +288,7 @@ fn test(
             (other, _) => vec![other.text().to_string()],
         }),
     };
-    Ok((outcome, called.measures, size))
+    Ok((tested(outcome, called.measures), size))
 }
 
 fn line(one: &Tested) -> String {

@@ -3,12 +3,11 @@
 
 use crate::scaffold::wit_files;
 use crate::wit_packages;
-use boson_commands::exit::{self, ExitError};
+use boson_commands::exit::ExitError;
 use boson_commands::output::{self, Color};
 use boson_commands::registries::{self, AuthorityArguments, WithoutTlsArguments};
 use boson_commands::storage;
 use boson_pipeline::Stage;
-use boson_pipeline::report::Sources;
 use clap::Args;
 use std::path::{Path, PathBuf};
 
@@ -63,8 +62,7 @@ pub fn run(arguments: &WitArguments, color: Color) -> Result<(), ExitError> {
     }
     if let Some(place) = &arguments.push {
         let settings = registries::settings(&arguments.without_tls, &arguments.authorities)?;
-        let pushed = wit_packages::push(place, &settings)?;
-        return pushed.map_err(|error| exit::refused(&[*error], &Sources::default(), color));
+        return wit_packages::push(place, &settings, color);
     }
     // Required if there is no other option.
     arguments

@@ -16,8 +16,12 @@ const MAX_SHADOW_FUEL: u64 = 2_000_000_000;
 /// conversion by twice this at most.
 const SHADOW_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Namespace and name of a deployment.
-pub(super) type Place<'a> = (&'a str, &'a str);
+/// The deployment that plugins are called for.
+#[derive(Clone, Copy)]
+pub(super) struct DeploymentRef<'a> {
+    pub namespace: &'a str,
+    pub name: &'a str,
+}
 
 // === impl Shared ===
 
@@ -26,7 +30,7 @@ impl Shared {
         &self,
         chosen: &[Chosen],
         shadows: &[Chosen],
-        place: Place<'_>,
+        deployment: DeploymentRef<'_>,
     ) -> Result<ResolvedPlugins, Vec<Diagnostic>> {
         let (mut all, mut reported) = (self.built_in.clone(), Vec::new());
         for one in chosen {
@@ -51,15 +55,15 @@ impl Shared {
         }
         // By stage; the order within a stage stays.
         all.sort_by_key(|one| one.plugin.stage);
-        let beside: Vec<(Shadow, String)> = shadows.iter().filter_map(|one| self.shadow(one, &all, place)).collect();
-        let account = Account::new(place.0, self.sandbox.limits().conversion_fuel);
-        let stages = stages(&self.sandbox, account, &all, place).map_err(|failure| failure.diagnostic())?;
-        Ok(shadowed(Arc::new(stages), all, beside, reported))
+        let beside: Vec<(Shadow, String)> = shadows.iter().filter_map(|one| self.shadow(one, &all, deployment)).collect();
+        let account = Account::new(deployment.namespace, self.sandbox.limits().conversion_fuel);
+        let stages = stages(&self.sandbox, account, &all, deployment).map_err(|failure| failure.diagnostic())?;
+        Ok(resolved(Arc::new(stages), all, beside, reported))
     }
 
     /// A plugin that runs beside those in use, and a text of what it depends on; none if it is not loaded, or cannot
     /// take its place.
-    fn shadow(&self, one: &Chosen, all: &[Known], place: Place<'_>) -> Option<(Shadow, String)> {
+    fn shadow(&self, one: &Chosen, all: &[Known], deployment: DeploymentRef<'_>) -> Option<(Shadow, String)> {
         let shadow = self.find(one)?.named(one);
         let (stage, wraps, digest) = (shadow.plugin.stage, shadow.plugin.wraps, shadow.used.digest.clone());
         let settings = &shadow.plugin.settings;
@@ -79,9 +83,9 @@ impl Shared {
             Some(place) => *place = shadow,
             None => candidates.push(shadow),
         }
-        let account = Account::new(place.0, MAX_SHADOW_FUEL).with_timeout(SHADOW_TIMEOUT);
+        let account = Account::new(deployment.namespace, MAX_SHADOW_FUEL).with_timeout(SHADOW_TIMEOUT);
         let sandbox = self.sandbox.clone().with_limits(MAX_SHADOW_FUEL, SHADOW_TIMEOUT);
-        let stages = stages(&sandbox, account, &candidates, place);
+        let stages = stages(&sandbox, account, &candidates, deployment);
         let stages =
             stages.inspect_err(|failure| tracing::warn!(plugin = one.name, %failure, "a shadow plugin is not run"));
         let shadow = Shadow::new(stage, &one.name, &digest, nth, Arc::new(stages.ok()?));
@@ -94,10 +98,10 @@ fn stages(
     sandbox: &Sandbox,
     account: Account,
     all: &[Known],
-    (namespace, deployment): Place<'_>,
+    deployment: DeploymentRef<'_>,
 ) -> Result<Plugins, boson_sandbox::Error> {
     let stages = Plugins::new(sandbox.clone()).with_account(account);
-    let mut stages = stages.with_deployment(deployment, namespace);
+    let mut stages = stages.with_deployment(deployment.name, deployment.namespace);
     for known in all {
         stages.add(known.plugin.clone(), known.is_ordered, known.policy)?;
     }
@@ -105,7 +109,7 @@ fn stages(
 }
 
 /// The plugins of a deployment, with those that run beside them.
-fn shadowed(
+fn resolved(
     stages: SharedStages,
     all: Vec<Known>,
     shadows: Vec<(Shadow, String)>,

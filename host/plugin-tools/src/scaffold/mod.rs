@@ -42,33 +42,33 @@ impl New {
     /// The files of the plugin, without the reply of a rule.
     pub fn files(&self) -> Vec<File> {
         let mut files = vec![
-            ("README.md".to_string(), self.filled(README)),
+            ("README.md".to_string(), self.fill(README)),
             (
                 "Makefile".to_string(),
-                self.filled(MAKEFILE) + &self.filled(self.language.makefile()),
+                self.fill(MAKEFILE) + &self.fill(self.language.makefile()),
             ),
             (".gitignore".to_string(), self.language.ignored()),
-            (".github/workflows/plugin.yml".to_string(), self.filled(WORKFLOW)),
+            (".github/workflows/plugin.yml".to_string(), self.fill(WORKFLOW)),
             (format!("{}/call.json", self.case()), self.call().to_string()),
         ];
         let sources = self.language.sources(self.stage).into_iter();
-        files.extend(sources.map(|(path, template)| (self.filled(path), self.filled(template))));
+        files.extend(sources.map(|(path, template)| (self.fill(path), self.fill(template))));
         match self.language {
             Language::Rust => files.extend(sdk::files()),
             // They export what they print: they would need an import for it otherwise.
             Language::Js | Language::Python => {
                 let [(stage, text), types] = wit_files(self.stage);
-                files.push(("wit/world.wit".into(), self.filled(WORLD)));
+                files.push(("wit/world.wit".into(), self.fill(WORLD)));
                 files.push((format!("wit/deps/{}/{stage}", self.stage), text.to_string()));
                 files.push((format!("wit/{}", types.0), types.1.to_string()));
                 if self.language == Language::Js {
                     files.push((
                         "boson/types.ts".into(),
-                        self.filled(TYPES) + &typescript(self.stage.name()),
+                        self.fill(TYPES) + &typescript(self.stage.name()),
                     ));
-                    files.push(("jsconfig.json".into(), self.filled(JSCONFIG)));
+                    files.push(("jsconfig.json".into(), self.fill(JSCONFIG)));
                     if self.stage.has_rule() {
-                        files.push(("boson/rule.ts".into(), self.filled(RULE)));
+                        files.push(("boson/rule.ts".into(), self.fill(RULE)));
                     }
                 }
             }
@@ -81,7 +81,7 @@ impl New {
             Stage::Checks => Some(include_str!("../../templates/cases/checks/reply.json.in")),
             _ => None,
         };
-        files.extend(reply.map(|reply| (format!("{}/reply.json", self.case()), self.filled(reply))));
+        files.extend(reply.map(|reply| (format!("{}/reply.json", self.case()), self.fill(reply))));
         files
     }
 
@@ -113,7 +113,7 @@ impl New {
         }
     }
 
-    fn filled(&self, template: &str) -> String {
+    fn fill(&self, template: &str) -> String {
         let (interface, functions) = functions(self.stage.name());
         let calls: String = functions.iter().map(|function| self.language.call(function)).collect();
         let world = self.world();
