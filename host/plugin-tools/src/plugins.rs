@@ -56,7 +56,7 @@ pub fn prepare_within(
     let (settings, mut errors) = plugin_settings::read(&arguments.settings, sources);
     let unread = !errors.is_empty();
     let mut given = Given::new(settings, stages);
-    let loaded = loaded(budget, arguments, stages)?;
+    let loaded = load_all(budget, arguments, stages)?;
     let complete = loaded.errors.is_empty() && !unread;
     errors.extend(loaded.errors);
     let name = |plugin: &Plugin| (plugin.stage, short_name(plugin));
@@ -65,7 +65,7 @@ pub fn prepare_within(
     let mut restrictions = Restrictions::new(&arguments.groups, stages);
     for plugin in loaded.all {
         let name = short_name(&plugin);
-        match configured(plugin, &mut given, &loaded.sandbox) {
+        match with_given_settings(plugin, &mut given, &loaded.sandbox) {
             Ok(plugin) => {
                 let plugin = restrictions.apply(plugin, &name);
                 errors.extend(insert(&mut plugins, plugin, arguments).err().map(|error| *error));
@@ -86,7 +86,7 @@ pub fn prepare_within(
 /// # Errors
 /// A diagnostic for every plugin that cannot be used.
 pub fn load(arguments: &PluginArguments, stages: &[Stage]) -> Result<Plugins, Vec<Diagnostic>> {
-    let loaded = loaded(&own_budget(arguments), arguments, stages)?;
+    let loaded = load_all(&own_budget(arguments), arguments, stages)?;
     if !loaded.errors.is_empty() {
         return Err(loaded.errors);
     }
@@ -169,7 +169,7 @@ pub fn names(plugin: &Plugin, sandbox: &Sandbox) -> Result<Vec<String>, boson_sa
     Ok(vec![short_name(plugin), plugin.describe(sandbox)?.name.clone()])
 }
 
-fn loaded(budget: &Budget, arguments: &PluginArguments, stages: &[Stage]) -> Result<Loaded, Vec<Diagnostic>> {
+fn load_all(budget: &Budget, arguments: &PluginArguments, stages: &[Stage]) -> Result<Loaded, Vec<Diagnostic>> {
     let sandbox = sandbox(Limits::default()).map_err(|failure| failure.diagnostic())?;
     let sandbox = sandbox.with_budget(budget.clone());
     let sandbox = match &arguments.printed {
@@ -178,7 +178,7 @@ fn loaded(budget: &Budget, arguments: &PluginArguments, stages: &[Stage]) -> Res
     };
     let (mut given, mut failed, mut errors) = (Vec::new(), Vec::new(), Vec::new());
     for one in arguments.replacements.iter().filter(|one| stages.contains(&one.stage)) {
-        match replaced(&sandbox, one) {
+        match load_replacement(&sandbox, one) {
             Ok(plugin) => given.push(plugin),
             Err(error) => {
                 failed.push(one.stage);
@@ -195,7 +195,7 @@ fn loaded(budget: &Budget, arguments: &PluginArguments, stages: &[Stage]) -> Res
     let mut all = Vec::new();
     for stage in missing {
         let rule = built_in(&sandbox, arguments.plugins_dir.as_deref(), *stage);
-        match rule.and_then(|rule| asked(rule, &sandbox)) {
+        match rule.and_then(|rule| try_describe(rule, &sandbox)) {
             Ok(rule) => all.push(rule),
             Err(error) => errors.push(*error),
         }
@@ -207,7 +207,7 @@ fn loaded(budget: &Budget, arguments: &PluginArguments, stages: &[Stage]) -> Res
 }
 
 /// A plugin of the user's.
-fn replaced(sandbox: &Sandbox, one: &Replacement) -> Result<Plugin, Box<Diagnostic>> {
+fn load_replacement(sandbox: &Sandbox, one: &Replacement) -> Result<Plugin, Box<Diagnostic>> {
     let plugin = component(sandbox, &one.file)?;
     if plugin.stage != one.stage {
         let (file, stage) = (one.file.display(), plugin.stage);
@@ -219,12 +219,12 @@ fn replaced(sandbox: &Sandbox, one: &Replacement) -> Result<Plugin, Box<Diagnost
         Some(name) => plugin.named(name),
         None => plugin,
     };
-    asked(plugin, sandbox)
+    try_describe(plugin, sandbox)
 }
 
 /// Calls a plugin's `describe` before the conversion, so that a broken plugin fails here and not during the conversion.
 /// Those of the installation are not called.
-fn asked(plugin: Plugin, sandbox: &Sandbox) -> Result<Plugin, Box<Diagnostic>> {
+fn try_describe(plugin: Plugin, sandbox: &Sandbox) -> Result<Plugin, Box<Diagnostic>> {
     if plugin.is_foreign() {
         plugin.describe(sandbox).map_err(|failure| failure.diagnostic())?;
     }
@@ -268,7 +268,7 @@ pub fn content(path: &Path) -> Result<Option<Vec<u8>>, Box<Diagnostic>> {
 }
 
 /// The plugin with its settings.
-fn configured(plugin: Plugin, given: &mut Given, sandbox: &Sandbox) -> Result<Plugin, Vec<Diagnostic>> {
+fn with_given_settings(plugin: Plugin, given: &mut Given, sandbox: &Sandbox) -> Result<Plugin, Vec<Diagnostic>> {
     let name = short_name(&plugin);
     let own = if plugin.is_foreign() {
         let described = plugin.describe(sandbox);

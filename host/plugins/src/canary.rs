@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 /// Most deployments whose results are kept; a canary does not count others.
 pub const MAX_COUNTED_DEPLOYMENTS: usize = 10_000;
 /// Digits of a digest that choose the deployments of a percentage: as many as fit into a number.
-const DIGITS: usize = 15;
+const NUMBER_DIGITS: usize = 15;
 
 /// Which deployments use a version, and when it is stopped.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -67,7 +67,7 @@ impl Trial {
 /// The number of a deployment from 0 to 99.
 fn number(namespace: &str, deployment: &str) -> u64 {
     let digest = objects::digest(&serde_json::json!([namespace, deployment]));
-    let digits = digest.get(..DIGITS).unwrap_or_default();
+    let digits = digest.get(..NUMBER_DIGITS).unwrap_or_default();
     u64::from_str_radix(digits, 16).unwrap_or_default() % 100
 }
 

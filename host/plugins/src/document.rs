@@ -98,7 +98,7 @@ pub fn read(document: &Document, stage: Stage) -> Result<PluginDocument, Vec<Dia
 const MAX_SECRETS: usize = 8;
 
 /// Members of `canary`.
-const CANARY: [&str; 4] = ["percent", "deployments", "maxFailedPercent", "minDeployments"];
+const CANARY_MEMBERS: [&str; 4] = ["percent", "deployments", "maxFailedPercent", "minDeployments"];
 /// Member of `selector`.
 const INSTANCE_GROUPS: &str = "instanceGroups";
 
@@ -107,7 +107,7 @@ struct Reader<'a> {
     errors: Vec<Diagnostic>,
 }
 
-const KNOWN: [&str; 14] = [
+const DOCUMENT_MEMBERS: [&str; 14] = [
     "name",
     "replaces",
     "wraps",
@@ -129,7 +129,7 @@ const KNOWN: [&str; 14] = [
 impl Reader<'_> {
     fn read(&mut self, stage: Stage) -> PluginDocument {
         let (tree, root) = (&self.document.tree, Pointer::root());
-        self.known(tree, &root, &KNOWN);
+        self.known(tree, &root, &DOCUMENT_MEMBERS);
         let name = tree.str("name").unwrap_or_default();
         if !is_name(name) {
             self.wrong_member(
@@ -224,8 +224,8 @@ impl Reader<'_> {
             self.wrong(&place, "'canary' must be an object");
             return None;
         }
-        self.known(tree, &place, &CANARY);
-        let [percent, deployments, max_failed, min_deployments] = CANARY;
+        self.known(tree, &place, &CANARY_MEMBERS);
+        let [percent, deployments, max_failed, min_deployments] = CANARY_MEMBERS;
         let canary = Canary {
             percent: self.number(tree, &place, percent, 0..=100).unwrap_or(0),
             deployments: self.names(tree, &place, deployments).unwrap_or_default(),

@@ -71,15 +71,15 @@ impl Loader<'_> {
             pull: Vec::new(),
         };
         if pinned && source.pinned(None).is_none() {
-            return Err(LoadError::Refused(not_pinned(source, "the operator requires a digest", None)));
+            return Err(LoadError::Refused(not_pinned_error(source, "the operator requires a digest", None)));
         }
         if let Some(pinned) = source.pinned(described.record()) {
             image.image = pinned;
             if let Some(digest) = self.components.present(&image).await? {
-                return expected(document, digest);
+                return check_digest(document, digest);
             }
             image.pull = self.secrets(key, source).await?;
-            return expected(document, self.components.pull(&image).await?);
+            return check_digest(document, self.components.pull(&image).await?);
         }
         image.pull = self.secrets(key, source).await?;
         let digest = self.components.pin(&image).await?;
@@ -95,7 +95,7 @@ impl Loader<'_> {
                 ErrorKind::Conflict | ErrorKind::NotFound => Err(LoadError::Outdated),
                 ErrorKind::Forbidden => {
                     let why = "the operator may not record the digest of its tag in this namespace";
-                    Err(LoadError::Refused(not_pinned(source, why, Some(digest))))
+                    Err(LoadError::Refused(not_pinned_error(source, why, Some(digest))))
                 }
                 _ => Err(LoadError::Api(error)),
             },
@@ -128,7 +128,7 @@ impl Loader<'_> {
 }
 
 /// The digest of a component, if it is the one that `plugin.yaml` names.
-fn expected(document: &PluginDocument, digest: Digest) -> Result<Digest, LoadError> {
+fn check_digest(document: &PluginDocument, digest: Digest) -> Result<Digest, LoadError> {
     match document.digest.as_ref().filter(|wanted| **wanted != digest) {
         None => Ok(digest),
         Some(wanted) => {
@@ -143,7 +143,7 @@ fn expected(document: &PluginDocument, digest: Digest) -> Result<Digest, LoadErr
 }
 
 /// `digest`: what the tag refers to now.
-fn not_pinned(source: &ImageSource, why: &str, digest: Option<&Digest>) -> Diagnostic {
+fn not_pinned_error(source: &ImageSource, why: &str, digest: Option<&Digest>) -> Diagnostic {
     let image = &source.reference;
     let error = Diagnostic::error(
         codes::PLUGIN_NOT_PINNED,

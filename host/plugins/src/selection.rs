@@ -102,7 +102,7 @@ pub fn select(registry: &Registry, asking: &Asking<'_>, built_in: &[PluginUse]) 
     for (key, entry) in &registry.entries {
         selecting.consider(key, entry);
     }
-    selecting.hold();
+    selecting.report_lost();
     for candidates in [
         &mut selecting.candidates,
         &mut selecting.shadows,
@@ -110,14 +110,14 @@ pub fn select(registry: &Registry, asking: &Asking<'_>, built_in: &[PluginUse]) 
     ] {
         candidates.sort_by(|a, b| (a.created, a.key).cmp(&(b.created, b.key)));
     }
-    selecting.shadow();
-    selecting.resume();
-    selecting.replace();
+    selecting.choose_shadows();
+    selecting.wait_for_canaries();
+    selecting.apply_canaries();
     for stage in Stage::ALL {
         if stage.has_rule() {
-            selecting.rule(stage);
+            selecting.choose_rule(stage);
         }
-        selecting.ordered(stage);
+        selecting.choose_ordered(stage);
     }
     selecting.selection
 }
@@ -204,7 +204,7 @@ impl<'a> Selecting<'a> {
 
     /// After a restart the last working version is lost. Using the built-in plugin instead would change the objects, so
     /// the conversion stops.
-    fn hold(&mut self) {
+    fn report_lost(&mut self) {
         for used in self.asking.used {
             let is_built_in = |one: &PluginUse| one.stage == used.stage && one.name == used.name;
             let is_there = |one: &Candidate<'_>| {
@@ -238,7 +238,7 @@ impl<'a> Selecting<'a> {
     }
 
     /// The plugins that run beside others.
-    fn shadow(&mut self) {
+    fn choose_shadows(&mut self) {
         for (nth, one) in self.shadows.clone().into_iter().enumerate() {
             if nth < MAX_SHADOWS {
                 let chosen = self.chosen(one, None, true);
@@ -253,9 +253,9 @@ impl<'a> Selecting<'a> {
 
     /// Waits for canaries that the deployment may have used before a restart: the first version would change its
     /// objects for a moment. A new canary is used once it is loaded.
-    fn resume(&mut self) {
+    fn wait_for_canaries(&mut self) {
         for (key, present, since) in mem::take(&mut self.loading) {
-            let Some(first) = self.first(key, present).map(|at| self.candidates[at].good) else {
+            let Some(first) = self.first_version(key, present).map(|at| self.candidates[at].good) else {
                 continue;
             };
             let first = first.document.digest.as_ref();
@@ -273,9 +273,9 @@ impl<'a> Selecting<'a> {
     }
 
     /// Puts canaries in the place of the first versions, which run beside them for comparison.
-    fn replace(&mut self) {
+    fn apply_canaries(&mut self) {
         for canary in mem::take(&mut self.canaries) {
-            let Some(at) = self.first(canary.key, &canary.good.document) else {
+            let Some(at) = self.first_version(canary.key, &canary.good.document) else {
                 let what = "there is no first version for this deployment, or another canary has taken its place";
                 let error = Diagnostic::error(codes::PLUGIN_CANARY_ALONE, what);
                 let error = error.help("install the first version, or remove `canary` from its plugin.yaml");
@@ -300,7 +300,7 @@ impl<'a> Selecting<'a> {
     }
 
     /// The place of the first version of a canary.
-    fn first(&self, key: &Key, canary: &PluginDocument) -> Option<usize> {
+    fn first_version(&self, key: &Key, canary: &PluginDocument) -> Option<usize> {
         self.candidates.iter().position(|one| {
             let first = &one.good.document;
             let is_same = (&first.name, first.stage, first.wraps) == (&canary.name, canary.stage, canary.wraps);
@@ -309,7 +309,7 @@ impl<'a> Selecting<'a> {
     }
 
     /// The rule of a stage.
-    fn rule(&mut self, stage: Stage) {
+    fn choose_rule(&mut self, stage: Stage) {
         let choice = self
             .choices(stage)
             .into_iter()
@@ -331,11 +331,11 @@ impl<'a> Selecting<'a> {
             let error = error.help("make their selectors disjoint, or name one in spec.conversion.plugins");
             self.refuse(other, &error);
         }
-        self.take(first, None, false);
+        self.choose_candidate(first, None, false);
     }
 
     /// The wrappers of a rule, or the plugins of a stage without one.
-    fn ordered(&mut self, stage: Stage) {
+    fn choose_ordered(&mut self, stage: Stage) {
         let choices: Vec<&PluginChoice> = self
             .choices(stage)
             .into_iter()
@@ -355,7 +355,7 @@ impl<'a> Selecting<'a> {
             // Explicit only if no other plugin has the same order.
             let own = order(&one);
             let is_ordered = own.is_some() && orders.iter().filter(|other| **other == own).count() == 1;
-            self.take(one, None, is_ordered);
+            self.choose_candidate(one, None, is_ordered);
         }
         for choice in choices {
             self.choose(choice);
@@ -388,7 +388,7 @@ impl<'a> Selecting<'a> {
     fn choose(&mut self, choice: &PluginChoice) {
         let stage = choice.stage;
         if let Some(found) = self.find(choice) {
-            return self.take(found, Some(choice), true);
+            return self.choose_candidate(found, Some(choice), true);
         }
         let is_built_in = |one: &PluginUse| one.stage == choice.stage && one.name == choice.name;
         if self.built_in.iter().any(is_built_in) && stage.has_rule() {
@@ -434,7 +434,7 @@ impl<'a> Selecting<'a> {
         self.selection.plugin_problems.push(PluginProblem::one(&name, error));
     }
 
-    fn take(&mut self, one: Candidate<'_>, choice: Option<&PluginChoice>, is_ordered: bool) {
+    fn choose_candidate(&mut self, one: Candidate<'_>, choice: Option<&PluginChoice>, is_ordered: bool) {
         let chosen = self.chosen(one, choice, is_ordered);
         self.selection.chosen.push(Pick {
             chosen,

@@ -43,8 +43,8 @@ pub(super) fn refused(
         match sources {
             PluginSources::All => allowed.push((key, plugin)),
             PluginSources::Operator if key.namespace == operator_namespace => allowed.push((key, plugin)),
-            PluginSources::Operator => drop(refused.insert(key.clone(), not_allowed("from this namespace"))),
-            PluginSources::Off => drop(refused.insert(key.clone(), not_allowed("from ConfigMaps"))),
+            PluginSources::Operator => drop(refused.insert(key.clone(), not_allowed_error("from this namespace"))),
+            PluginSources::Off => drop(refused.insert(key.clone(), not_allowed_error("from ConfigMaps"))),
         }
     }
     allowed.sort_by_key(|(key, plugin)| (plugin.created, *key));
@@ -53,7 +53,7 @@ pub(super) fn refused(
     for (key, _) in allowed {
         let here = counts.entry(&key.namespace).or_default();
         if *here >= MAX_PLUGINS_PER_NAMESPACE || all >= MAX_PLUGINS {
-            refused.insert(key.clone(), too_many());
+            refused.insert(key.clone(), too_many_error());
         } else {
             *here += 1;
             all += 1;
@@ -62,13 +62,13 @@ pub(super) fn refused(
     refused
 }
 
-fn not_allowed(from: &str) -> Diagnostic {
+fn not_allowed_error(from: &str) -> Diagnostic {
     let what = format!("the operator does not use plugins {from}");
     Diagnostic::error(codes::PLUGIN_NOT_ALLOWED, what)
         .help("delete the ConfigMap, or ask an administrator to change --plugins of the operator")
 }
 
-fn too_many() -> Diagnostic {
+fn too_many_error() -> Diagnostic {
     let what = format!("more than {MAX_PLUGINS_PER_NAMESPACE} plugins in a namespace, or {MAX_PLUGINS} in total");
     Diagnostic::error(codes::PLUGIN_TOO_MANY, what).help("delete ConfigMaps with unused plugins")
 }

@@ -20,8 +20,8 @@ use std::fmt::Debug;
 use std::pin::pin;
 
 /// Names of these parts in the health report.
-const PLUGINS: &str = "plugins";
-const APPROVALS: &str = "plugin approvals";
+const PLUGINS_PART: &str = "plugins";
+const APPROVALS_PART: &str = "plugin approvals";
 
 /// The state of the watches.
 #[derive(Debug, Default)]
@@ -49,14 +49,14 @@ impl Followed {
                 let mut listing = self.listing.lock();
                 listing.take(nth, namespace.as_deref(), event)
             };
-            self.watch(cluster, namespace, selector, PLUGINS, health, take)
+            self.watch(cluster, namespace, selector, PLUGINS_PART, health, take)
         });
         let approvals = namespaces.iter().enumerate().map(|(nth, namespace)| {
             let take = move |event: Event<PluginApproval>| {
                 let mut approved = self.approved.lock();
                 approved.take(nth, namespace.as_deref(), event)
             };
-            self.watch(cluster, namespace, Config::default(), APPROVALS, health, take)
+            self.watch(cluster, namespace, Config::default(), APPROVALS_PART, health, take)
         });
         match updates {
             PluginUpdates::Automatic => drop(join_all(maps).await),

@@ -120,7 +120,7 @@ impl Worker<'_> {
         let Some(namespaces) = self.scope.names() else {
             return true;
         };
-        let Some(plugins) = self.listed(&namespaces) else {
+        let Some(plugins) = self.listed_plugins(&namespaces) else {
             return true;
         };
         progress.read.retain(|key, _| plugins.contains_key(key));
@@ -133,8 +133,8 @@ impl Worker<'_> {
         let mut changed = before != registry.entries.len();
         if changed {
             // There may be enough memory for these now.
-            let lacking = registry.entries.iter().filter(|(_, entry)| entry.has_failed(NO_MEMORY));
-            lacking.for_each(|(key, _)| drop(progress.read.remove(key)));
+            let without_memory = registry.entries.iter().filter(|(_, entry)| entry.has_failed(NO_MEMORY));
+            without_memory.for_each(|(key, _)| drop(progress.read.remove(key)));
         }
         let reviewed = self.reviewer.review(&mut registry);
         changed |= reviewed.is_changed;
@@ -163,7 +163,7 @@ impl Worker<'_> {
                 }
             }
         }
-        let covered = self.covered(&namespaces, &unread, &registry.covered);
+        let covered = self.covered_namespaces(&namespaces, &unread, &registry.covered);
         if changed || covered != registry.covered {
             registry.covered = covered;
             self.publish(registry);
@@ -172,7 +172,7 @@ impl Worker<'_> {
     }
 
     /// The plugins of these namespaces, which are served, once all of them are listed.
-    fn listed(&self, namespaces: &HashSet<String>) -> Option<BTreeMap<Key, Plugin>> {
+    fn listed_plugins(&self, namespaces: &HashSet<String>) -> Option<BTreeMap<Key, Plugin>> {
         if !self.reviewer.is_ready(self.watches) {
             return None;
         }
@@ -185,7 +185,7 @@ impl Worker<'_> {
 
     /// Namespaces whose plugins are all known. A newer version that cannot be read does not change that: the older one
     /// is used.
-    fn covered(
+    fn covered_namespaces(
         &self,
         namespaces: &HashSet<String>,
         unread: &BTreeSet<String>,
@@ -205,10 +205,10 @@ impl Worker<'_> {
         old: Option<&Entry>,
     ) -> Result<Option<Entry>, Error> {
         if let Some(error) = refused {
-            return Ok(Some(unread(key, plugin, error)));
+            return Ok(Some(refused_entry(key, plugin, error)));
         }
         let described = gather::describe(self.cluster, key, plugin).await?;
-        Ok(described.map(|described| noted(key, plugin, &described, old)))
+        Ok(described.map(|described| read_entry(key, plugin, &described, old)))
     }
 
     async fn pull(&self, queued: Queued) -> Ended<Pulled> {
@@ -366,7 +366,7 @@ fn start_pulls<F>(progress: &mut Progress, pulling: &mut FuturesUnordered<F>, pu
 }
 
 /// The entry of a plugin whose first ConfigMap was read. The last good version stays.
-fn noted(key: &Key, plugin: &Plugin, described: &Described, old: Option<&Entry>) -> Entry {
+fn read_entry(key: &Key, plugin: &Plugin, described: &Described, old: Option<&Entry>) -> Entry {
     let good = old.and_then(|old| old.good.clone());
     let stopped = described.stopped();
     let state = match (&described.document, stopped) {
@@ -392,7 +392,7 @@ fn noted(key: &Key, plugin: &Plugin, described: &Described, old: Option<&Entry>)
 }
 
 /// The entry of a plugin that is refused before it is read.
-fn unread(key: &Key, plugin: &Plugin, error: &Diagnostic) -> Entry {
+fn refused_entry(key: &Key, plugin: &Plugin, error: &Diagnostic) -> Entry {
     Entry {
         plugin: plugin.clone(),
         identity: None,

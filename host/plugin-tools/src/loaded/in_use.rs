@@ -55,7 +55,8 @@ impl Shared {
         }
         // By stage; the order within a stage stays.
         all.sort_by_key(|one| one.plugin.stage);
-        let beside: Vec<(Shadow, String)> = shadows.iter().filter_map(|one| self.shadow(one, &all, deployment)).collect();
+        let beside = shadows.iter().filter_map(|one| self.shadow(one, &all, deployment));
+        let beside: Vec<(Shadow, String)> = beside.collect();
         let account = Account::new(deployment.namespace, self.sandbox.limits().conversion_fuel);
         let stages = stages(&self.sandbox, account, &all, deployment).map_err(|failure| failure.diagnostic())?;
         Ok(resolved(Arc::new(stages), all, beside, reported))

@@ -18,15 +18,15 @@ use std::time::Duration;
 
 const MANAGER: FieldManager = FieldManager("boson-plugins");
 /// Key of the record in its ConfigMap.
-pub(super) const RECORD: &str = "history.json";
+pub(super) const RECORD_KEY: &str = "history.json";
 /// Suffix of the name of that ConfigMap.
-const SUFFIX: &str = ".history";
+const RECORD_SUFFIX: &str = ".history";
 /// Until the retry of what could not be written.
 const WRITE_RETRY_DELAY: Duration = Duration::from_secs(30);
 
 /// Name of the ConfigMap with the record of a plugin.
 fn record_name(plugin: &str) -> String {
-    with_suffix(plugin, SUFFIX)
+    with_suffix(plugin, RECORD_SUFFIX)
 }
 
 /// Records all versions from now on, for ever.
@@ -141,7 +141,7 @@ pub(super) fn recorded(map: &ConfigMap) -> Option<&str> {
 
 /// The record in a ConfigMap.
 pub(super) fn parse(map: &ConfigMap) -> Option<History> {
-    let text = map.data.as_ref()?.get(RECORD)?;
+    let text = map.data.as_ref()?.get(RECORD_KEY)?;
     serde_json::from_str(text).ok()
 }
 
@@ -208,7 +208,7 @@ fn record(key: &Key, history: &History, owner: OwnerReference) -> ConfigMap {
             owner_references: Some(vec![owner]),
             ..ObjectMeta::default()
         },
-        data: Some([(RECORD.to_string(), text)].into()),
+        data: Some([(RECORD_KEY.to_string(), text)].into()),
         ..ConfigMap::default()
     }
 }
