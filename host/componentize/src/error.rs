@@ -25,7 +25,6 @@ pub enum Error {
     Import {
         /// Module of the import: `env`, `wasi:cli/environment@0.2.6`.
         interface: String,
-        /// Name of the import.
         name: String,
     },
     /// An import with unexpected parameters or results.

@@ -19,7 +19,6 @@ use std::path::Path;
 /// Layers of an image altogether: storage drivers take 127, and others may build on it.
 const MAX_LAYERS: usize = 100;
 
-/// The inputs of an image.
 pub struct Ingredients<'i> {
     /// What it is built on.
     pub base: &'i Base,
@@ -33,7 +32,6 @@ pub struct Ingredients<'i> {
     pub stemcell: &'i str,
 }
 
-/// The packages of a release.
 pub enum Packages<'i> {
     /// In the tarball of a compiled release.
     Packed(&'i Packed),

@@ -35,10 +35,8 @@ pub struct Downloads {
     largest: u64,
 }
 
-/// What to download.
 #[derive(Clone, Copy, Debug)]
 pub struct Release<'r> {
-    /// Name of the release.
     pub name: &'r str,
     /// URL of its tarball.
     pub url: &'r str,
@@ -59,7 +57,6 @@ pub struct Download {
 /// Called with the number of bytes so far, and the total if the server reports it.
 pub type Tell<'t> = dyn Fn(u64, Option<u64>) + Send + Sync + 't;
 
-/// Why an attempt ended.
 enum DownloadError {
     /// Another may succeed.
     Broken(String),
@@ -249,7 +246,6 @@ impl Downloads {
 // === impl Download ===
 
 impl Download {
-    /// Removes it.
     pub fn done(self) {
         remove(&self.path);
         drop(self.lock);

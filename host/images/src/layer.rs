@@ -12,7 +12,6 @@ use tar::{Builder, EntryType};
 /// Group of what is in packages and jobs: vcap's, as BOSH's agent sets it.
 const VCAP_GROUP_ID: u64 = 1000;
 
-/// A layer that is being written.
 pub(crate) struct Draft {
     archive: Builder<Digesting<LayerWriter>>,
     directories: BTreeSet<String>,
@@ -51,7 +50,6 @@ impl Draft {
         self.archive.append_data(&mut header, path, io::empty())
     }
 
-    /// Adds a file.
     pub(crate) fn file(&mut self, path: &str, mode: u32, size: u64, content: impl Read) -> io::Result<()> {
         let mut header = header(EntryType::Regular, mode, size);
         header.set_gid(VCAP_GROUP_ID);
@@ -64,7 +62,6 @@ impl Draft {
         self.archive.append_data(&mut header, path, content)
     }
 
-    /// Adds a symbolic link.
     pub(crate) fn link(&mut self, path: &str, target: &str) -> io::Result<()> {
         self.archive
             .append_link(&mut header(EntryType::Symlink, 0o777, 0), path, target)
@@ -76,7 +73,6 @@ impl Draft {
             .append_link(&mut header(EntryType::Link, 0o644, 0), path, target)
     }
 
-    /// Completes it.
     pub(crate) fn finish(self) -> io::Result<Layer> {
         layer(self.archive.into_inner()?.finish())
     }

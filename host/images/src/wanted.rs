@@ -21,11 +21,8 @@ pub struct Stemcell {
 /// The image of a release.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Wanted {
-    /// Name of the release.
     pub release: String,
-    /// Version of the release.
     pub version: String,
-    /// Name of the image.
     pub image: String,
     /// URL of the release's tarball, from the manifest.
     pub url: Option<String>,

@@ -70,7 +70,6 @@ impl<R: Read> Read for Digesting<R> {
     }
 }
 
-/// The digest of these bytes.
 pub fn digest(bytes: &[u8]) -> Digest {
     finished(Sha256::new_with_prefix(bytes))
 }

@@ -8,7 +8,6 @@ use serde::de::Error as _;
 use std::fmt;
 use std::io;
 
-/// The index of a layout.
 pub const INDEX: &str = "index.json";
 /// The file that marks a layout.
 pub const MARK: &str = "oci-layout";
@@ -24,7 +23,6 @@ const MAX_NESTED_INDEXES: usize = 3;
 /// Finds the file at a path of a layout.
 pub type Find<'f> = dyn Fn(&str) -> io::Result<Section> + 'f;
 
-/// A layout to read.
 pub struct Layout<'l> {
     find: &'l Find<'l>,
 }

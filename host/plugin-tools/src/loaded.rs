@@ -26,7 +26,6 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use verdicts::Verdicts;
 
-/// The rules of an operator.
 pub struct Loaded {
     shared: Arc<Shared>,
     /// One compilation at a time: each takes a processor and up to 1.5 GiB.
@@ -44,7 +43,6 @@ struct Shared {
     loaded: Mutex<HashMap<Digest, Known>>,
 }
 
-/// A plugin with its description.
 #[derive(Clone)]
 struct Known {
     plugin: Plugin,

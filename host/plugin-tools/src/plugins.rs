@@ -147,7 +147,6 @@ struct Loaded {
     sandbox: Sandbox,
     /// The plugins in the order of their use.
     all: Vec<Plugin>,
-    /// Why others cannot be used.
     errors: Vec<Diagnostic>,
 }
 

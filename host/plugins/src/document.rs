@@ -33,7 +33,6 @@ pub struct PluginDocument {
     pub canary: Option<Canary>,
     /// Settings, an object.
     pub settings: Tree,
-    /// Which deployments it is for.
     pub selector: Selector,
     /// Digest of the component; none: not known before the image with the component was read.
     pub digest: Option<Digest>,
@@ -68,7 +67,6 @@ impl PluginDocument {
 // === impl Selector ===
 
 impl Selector {
-    /// Whether it selects this deployment.
     pub fn holds(&self, namespace: &str, deployment: &str) -> bool {
         let has = |list: &Option<Vec<String>>, name: &str| {
             list.as_ref().is_none_or(|list| list.iter().any(|one| one == name))
@@ -94,12 +92,9 @@ pub fn read(document: &Document, stage: Stage) -> Result<PluginDocument, Vec<Dia
     }
 }
 
-/// Most pull Secrets of a plugin.
 const MAX_SECRETS: usize = 8;
 
-/// Members of `canary`.
 const CANARY_MEMBERS: [&str; 4] = ["percent", "deployments", "maxFailedPercent", "minDeployments"];
-/// Member of `selector`.
 const INSTANCE_GROUPS: &str = "instanceGroups";
 
 struct Reader<'a> {
@@ -217,7 +212,6 @@ impl Reader<'_> {
         self.wrong_member("onFailure", &what);
     }
 
-    /// Reads `canary`.
     fn canary(&mut self, tree: &Tree) -> Option<Canary> {
         let (tree, place) = (tree.get("canary")?, Pointer::root().at("canary"));
         if tree.as_object().is_none() {

@@ -9,20 +9,16 @@ use kube::core::PartialObjectMeta;
 use kube::runtime::watcher::Event;
 use std::collections::BTreeMap;
 
-/// The metadata of a ConfigMap.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Observed {
-    /// Resource version.
     pub version: String,
     /// Creation time in seconds.
     pub created: i64,
-    /// Value of the label.
     pub label: String,
     /// The ConfigMap with the `plugin.yaml`, if this one holds further parts.
     pub part_of: Option<String>,
 }
 
-/// All ConfigMaps with plugins.
 pub type Listing = Watched<Observed>;
 
 // === impl Listing ===

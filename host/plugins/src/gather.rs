@@ -144,7 +144,6 @@ fn read(map: &ConfigMap, key: &Key, stage: Stage, sources: &mut Sources) -> Resu
     document::read(&parsed, stage)
 }
 
-/// Reads all parts.
 pub(super) async fn gather(
     cluster: &Cluster,
     key: &Key,

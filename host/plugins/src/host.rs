@@ -43,7 +43,6 @@ pub trait PluginHost: Send + Sync + 'static {
     ) -> Result<ResolvedPlugins, Vec<Diagnostic>>;
 }
 
-/// The content of a component.
 #[derive(Clone)]
 pub enum Content {
     /// As ConfigMaps hold it.
@@ -57,7 +56,6 @@ pub enum Content {
     Whole(Vec<u8>),
 }
 
-/// A component to be loaded.
 #[derive(Clone)]
 pub struct Package {
     /// The namespace of its ConfigMaps: its machine code counts for that.
@@ -82,16 +80,13 @@ pub struct Package {
     pub is_update: bool,
 }
 
-/// A plugin that was loaded.
 #[derive(Clone, Debug)]
 pub struct LoadedPlugin {
-    /// Digest of the component.
     pub digest: Digest,
     /// What is to be reported where it is used.
     pub warnings: Vec<Diagnostic>,
 }
 
-/// Settings of a plugin.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Settings {
     /// The settings, an object.
@@ -104,7 +99,6 @@ pub struct Settings {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Chosen {
     pub stage: Stage,
-    /// Name of the plugin.
     pub name: String,
     /// Who installed it: permissions may depend on that.
     pub installer: Installer,
@@ -120,10 +114,8 @@ pub struct Chosen {
     pub settings: Settings,
 }
 
-/// The plugins of one deployment.
 #[derive(Clone)]
 pub struct ResolvedPlugins {
-    /// The stages to call.
     pub stages: SharedStages,
     /// The plugins, for the status.
     pub uses: Vec<PluginUse>,

@@ -57,7 +57,6 @@ use std::collections::HashSet;
 use std::sync::Arc;
 use watches::Followed;
 
-/// The present plugins.
 #[derive(Clone)]
 pub struct Plugins {
     /// Plugins of this namespace may be used in all namespaces.
@@ -83,7 +82,6 @@ impl Plugins {
         }
     }
 
-    /// The present plugins.
     pub fn now(&self) -> Arc<Registry> {
         self.registry.read().clone()
     }

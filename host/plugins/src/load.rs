@@ -16,7 +16,6 @@ use boson_pipeline::{Diagnostic, Stage};
 use boson_signatures::Signed;
 use std::sync::Arc;
 
-/// What loads.
 #[derive(Clone, Copy)]
 pub struct Loader<'a> {
     pub cluster: &'a Cluster,
@@ -26,9 +25,7 @@ pub struct Loader<'a> {
 
 /// What became of a plugin.
 pub(super) enum Outcome {
-    /// It can be used.
     Good(Box<Good>),
-    /// It is refused.
     Refused(PluginProblem),
     /// It was deleted, or has changed meanwhile.
     Outdated,

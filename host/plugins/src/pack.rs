@@ -13,7 +13,6 @@ use std::collections::BTreeMap;
 /// Bytes of one part: a ConfigMap holds 1 MiB, and its description takes some of it.
 const MAX_PART_BYTES: usize = 960 << 10;
 
-/// What to pack.
 pub struct Packing<'a> {
     /// Name of the first ConfigMap; the others have a number appended.
     pub name: &'a str,
@@ -24,7 +23,6 @@ pub struct Packing<'a> {
     pub bytes: Option<&'a [u8]>,
     /// Whether it is a zstd stream.
     pub compressed: bool,
-    /// `plugin.yaml`.
     pub document: String,
     /// A signature of the component, in base64.
     pub signature: Option<String>,

@@ -19,16 +19,13 @@ use boson_oci::Digest;
 use boson_pipeline::Diagnostic;
 use k8s_openapi::api::core::v1::Secret;
 
-/// Pulls at a time.
 pub(super) const MAX_CONCURRENT_PULLS: usize = 4;
 
-/// The result of a pull.
 pub(super) enum Pulled {
     /// The component is on the disk; its digest.
     Done(Digest),
     /// See [`LoadError::Outdated`].
     Outdated,
-    /// It cannot be pulled.
     Refused(PluginProblem),
 }
 

@@ -5,14 +5,12 @@ use super::registry::{Key, Plugin};
 use std::collections::{BTreeMap, VecDeque};
 use std::ops::Bound;
 
-/// A plugin to be loaded.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Queued {
     pub key: Key,
     pub plugin: Plugin,
 }
 
-/// All queued plugins.
 #[derive(Debug, Default)]
 pub(super) struct Queue {
     /// By namespace, in order of arrival.

@@ -23,7 +23,6 @@ pub struct Key {
 pub struct Plugin {
     /// When the first was created, in seconds: of two plugins in conflict, the older one is used.
     pub created: i64,
-    /// Value of its label.
     pub label: String,
     /// Names of those with further parts.
     pub more: Vec<String>,
@@ -53,9 +52,7 @@ pub enum State {
         /// Since when its deployments wait.
         since: Instant,
     },
-    /// It is in use.
     Fine,
-    /// It is refused.
     Refused(PluginProblem),
     /// It could be used, and waits for an approval.
     Pending(Box<Pending>),
@@ -64,9 +61,7 @@ pub enum State {
 /// A version that waits for an approval.
 #[derive(Clone, Debug)]
 pub struct Pending {
-    /// What it gains.
     pub problem: PluginProblem,
-    /// What has to be approved.
     pub version: ApprovedVersion,
 }
 
@@ -88,13 +83,11 @@ pub struct Good {
 /// A component in the form of its ConfigMaps: for each of them, files by name.
 pub type Packed = Vec<BTreeMap<String, Vec<u8>>>;
 
-/// All plugins.
 #[derive(Clone, Debug, Default)]
 pub struct Registry {
     /// Namespaces whose plugins are all known, including those of the operator's namespace. Deployments of other
     /// namespaces must wait: to convert them with the built-in plugins might change their objects.
     pub covered: HashSet<String>,
-    /// By ConfigMap.
     pub entries: BTreeMap<Key, Entry>,
 }
 
@@ -148,7 +141,6 @@ impl Entry {
         matches!(&self.state, State::Refused(problem) if problem.reason == conditions::reason(code.name))
     }
 
-    /// Whether its component is in an image.
     pub fn is_image(&self) -> bool {
         self.present.as_ref().is_some_and(|present| present.image.is_some())
     }

@@ -6,12 +6,9 @@ use super::registry::Key;
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
-/// The first delay.
 const INITIAL_RETRY_DELAY: Duration = Duration::from_secs(5);
-/// The longest delay.
 const MAX_RETRY_DELAY: Duration = Duration::from_secs(300);
 
-/// Failed pulls.
 #[derive(Debug, Default)]
 pub(super) struct Retries(BTreeMap<Key, Retry>);
 
@@ -26,7 +23,6 @@ struct Retry {
 // === impl Retries ===
 
 impl Retries {
-    /// Notes a failure.
     pub(super) fn failed(&mut self, queued: Queued, now: Instant) {
         let same = |old: &&Retry| old.queued.plugin.version == queued.plugin.version;
         let failures = self.0.get(&queued.key).filter(same).map_or(0, |old| old.failures);
@@ -46,7 +42,6 @@ impl Retries {
         self.0.retain(|key, _| holds(key));
     }
 
-    /// When the next one is due.
     pub(super) fn next(&self) -> Option<Instant> {
         self.0.values().filter_map(|retry| retry.due).min()
     }

@@ -41,7 +41,6 @@ pub struct Asking<'a> {
     pub operator_namespace: &'a str,
 }
 
-/// The plugins of one deployment.
 #[derive(Clone, Debug, Default)]
 pub struct Selection {
     /// The plugins to use, in order.
@@ -60,7 +59,6 @@ pub struct Selection {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Waiting {
     pub name: String,
-    /// Since when.
     pub since: Instant,
 }
 

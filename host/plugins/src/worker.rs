@@ -33,7 +33,6 @@ use std::time::{Duration, Instant};
 /// Until the retry of a plugin whose ConfigMaps could not be read.
 const READ_RETRY_DELAY: Duration = Duration::from_secs(5);
 
-/// Loads plugins.
 pub(super) struct Worker<'a> {
     pub plugins: &'a Plugins,
     pub cluster: &'a Cluster,
@@ -50,17 +49,14 @@ pub(super) struct Worker<'a> {
 struct Progress {
     /// By ConfigMap: the version that was read last.
     read: BTreeMap<Key, String>,
-    /// To be pulled.
     pulls: Queue,
     /// Namespaces with a pull that runs.
     pulling: BTreeSet<String>,
     retries: Retries,
-    /// To be loaded.
     queue: Queue,
     stops: StoppedCanaries,
 }
 
-/// The result of work on a plugin.
 struct Ended<T> {
     queued: Queued,
     result: Result<T, Error>,
@@ -353,7 +349,6 @@ impl Progress {
     }
 }
 
-/// Starts the pulls that may run now.
 fn start_pulls<F>(progress: &mut Progress, pulling: &mut FuturesUnordered<F>, pull: impl Fn(Queued) -> F) {
     while pulling.len() < MAX_CONCURRENT_PULLS {
         let busy = progress.pulling.clone();

@@ -12,7 +12,6 @@ use boson_oci::{Descriptor, Document, TITLE, is_sha256};
 /// Layers and entries of a manifest.
 const MAX_PARTS: usize = 256;
 
-/// What a manifest refers to.
 #[derive(Debug)]
 pub(crate) enum Artifact {
     /// The layer that is a component.
@@ -24,7 +23,6 @@ pub(crate) enum Artifact {
 // === impl Artifact ===
 
 impl Artifact {
-    /// Reads a manifest or an index.
     pub(crate) fn read(body: &[u8]) -> Result<Self, Error> {
         Self::of(&Document::read(body).map_err(|_| format_error())?)
     }

@@ -19,7 +19,6 @@ use boson_signatures::{Attached, Envelope, ImageSignature};
 const MAX_DOCUMENTS: usize = 16;
 /// Manifests that refer to an image that are read.
 const MAX_REFERRERS: usize = 32;
-/// The largest document, in bytes.
 const MAX_DOCUMENT_BYTES: u64 = 4 << 20;
 /// The largest signature and signed statement, in bytes. SBOMs are larger, but the operator does not read them.
 pub(crate) const MAX_STATEMENT_BYTES: u64 = 256 << 10;
@@ -72,7 +71,6 @@ pub struct Annotations {
 #[derive(Clone, Debug, Default)]
 pub struct Attachments {
     pub all: Vec<Attachment>,
-    /// Whether there are more.
     pub has_more: bool,
 }
 

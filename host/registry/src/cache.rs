@@ -18,7 +18,6 @@ const MAX_LAYERS: usize = 8192;
 /// Disk usage of a file is a multiple of this, in bytes.
 const BLOCK_BYTES: u64 = 4096;
 
-/// A cache directory.
 #[derive(Clone, Debug)]
 pub(crate) struct Cache {
     directory: PathBuf,
@@ -31,7 +30,6 @@ pub(crate) struct Cache {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Key(String);
 
-/// A cached layer.
 struct Kept {
     used: SystemTime,
     bytes: u64,
@@ -137,7 +135,6 @@ impl Cache {
         Ok(Some(digest))
     }
 
-    /// Removes a file from the cache.
     pub(crate) fn forget(&self, key: &Key) {
         // If that fails, it is checked again when it is used.
         let _ = fs::remove_file(self.layer(key));
@@ -174,7 +171,6 @@ impl Cache {
             .collect()
     }
 
-    /// Makes the directory of a layout.
     pub(crate) fn place(&self) -> io::Result<Place> {
         let open = self.directory.join("open");
         fs::create_dir_all(&open)?;

@@ -43,7 +43,6 @@ pub struct Settings {
     pub allowed: Vec<String>,
 }
 
-/// A client for registries.
 #[derive(Clone, Debug)]
 pub(crate) struct Client {
     http: reqwest::Client,
@@ -190,7 +189,6 @@ impl Repository<'_> {
         Ok(body)
     }
 
-    /// Begins to read a layer.
     pub(crate) async fn blob(&self, digest: &Digest) -> Result<Response, Error> {
         self.get(&format!("blobs/{digest}")).await
     }

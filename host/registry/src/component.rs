@@ -26,7 +26,6 @@ use tokio::time::timeout;
 
 /// How long the pull of a component may take, all requests included: other plugins wait for it.
 const PULL_TIMEOUT: Duration = Duration::from_secs(120);
-/// The largest manifest, in bytes.
 const MAX_MANIFEST_BYTES: u64 = 4 << 20;
 
 /// An image with a component, for a namespace: what one namespace has pulled gives no access to another one.

@@ -15,13 +15,11 @@ pub(crate) const HUB: &str = "docker.io";
 /// User name and password. `Debug` prints neither.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Credentials {
-    /// User name.
     pub username: String,
     /// Password or token.
     pub password: String,
 }
 
-/// A docker config.
 #[derive(Deserialize)]
 struct Config {
     /// By registry. Entries of other registries may have any form.
@@ -31,7 +29,6 @@ struct Config {
     _rest: BTreeMap<String, IgnoredAny>,
 }
 
-/// The entry of a registry.
 #[derive(Deserialize)]
 struct Entry {
     username: Option<String>,

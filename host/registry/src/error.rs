@@ -6,7 +6,6 @@ use boson_pipeline::Diagnostic;
 use reqwest::StatusCode;
 use std::io;
 
-/// What went wrong.
 #[derive(Debug)]
 pub(crate) enum Error {
     /// The registry reports that there is no such image.
@@ -30,7 +29,6 @@ pub(crate) enum Error {
 // === impl Error ===
 
 impl Error {
-    /// The failure for an HTTP status.
     pub(crate) fn of(status: StatusCode) -> Self {
         match status {
             StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN => Self::Refused,
@@ -56,7 +54,6 @@ impl Error {
         }
     }
 
-    /// The diagnostic for a push.
     pub(crate) fn explain_push(&self, image: &str) -> Diagnostic {
         match self {
             Self::Refused | Self::Expired => Diagnostic::error(
@@ -98,7 +95,6 @@ impl Error {
         }
     }
 
-    /// The diagnostic for a pull.
     pub(crate) fn explain(&self, image: &str) -> Diagnostic {
         match self {
             Self::Missing => Diagnostic::error(codes::IMAGE_MISSING, format!("there is no image '{image}'")).help(

@@ -27,7 +27,6 @@ struct Helpers {
     creds_store: Option<String>,
 }
 
-/// The answer of a helper.
 #[derive(Deserialize)]
 #[serde(rename_all = "PascalCase")]
 struct Answer {

@@ -18,7 +18,6 @@ pub(crate) enum Manifest {
 // === impl Manifest ===
 
 impl Manifest {
-    /// Reads one.
     pub(crate) fn read(body: &[u8]) -> Result<Self, Error> {
         match Document::read(body).map_err(|_| format_error())? {
             Document::Image(manifest) if !is_sha256(manifest.config()) => Err(format_error()),

@@ -7,11 +7,9 @@ use tokio::sync::mpsc;
 /// Buffered parts, each one read of a socket: some hundred KiB at most.
 const MAX_BUFFERED_PARTS: usize = 8;
 
-/// Writing end.
 #[derive(Debug)]
 pub(crate) struct Inlet(mpsc::Sender<Part>);
 
-/// Reading end.
 #[derive(Debug)]
 pub(crate) struct Outlet {
     parts: mpsc::Receiver<Part>,

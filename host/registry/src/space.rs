@@ -15,7 +15,6 @@ pub(crate) struct Sizes {
     pub image: u64,
     /// The reduced layers of all images that a process reads at once.
     pub open: u64,
-    /// The cached layers.
     pub kept: u64,
 }
 
@@ -38,11 +37,9 @@ pub(crate) struct Reserving<'r, W> {
 /// Why something was not written.
 #[derive(Debug)]
 pub(crate) enum SpaceError {
-    /// The image is too large.
     Image,
     /// All images that are read at once are too large together.
     Open,
-    /// A disk error.
     Disk(io::Error),
 }
 
@@ -70,7 +67,6 @@ impl Reservation {
         }
     }
 
-    /// Reserves this many bytes.
     pub(crate) fn take(&mut self, bytes: u64) -> Result<(), SpaceError> {
         if self.reserved.saturating_add(bytes) > self.sizes.image {
             return Err(SpaceError::Image);

@@ -31,7 +31,6 @@ const MAX_ATTEMPTS: u32 = 5;
 /// that always rejects its own tokens would otherwise be asked for ever.
 const MAX_NEW_TOKENS_PER_LAYER: u32 = 3;
 
-/// Moves whole images.
 #[derive(Clone, Debug)]
 pub struct Transfer {
     client: Client,

@@ -34,7 +34,6 @@ pub(crate) struct Upload<'u> {
     repository: Mutex<Arc<Repository<'u>>>,
 }
 
-/// An upload that was begun.
 struct Session {
     /// Address for the next part.
     place: Url,
@@ -278,7 +277,6 @@ impl<'u> Upload<'u> {
     }
 }
 
-/// The address of a request.
 enum Address<'a> {
     /// A path of the repository.
     Path(&'a str),

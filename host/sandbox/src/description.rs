@@ -15,7 +15,6 @@ pub struct Code {
     pub explanation: String,
 }
 
-/// The description of a plugin.
 #[derive(Clone, Debug)]
 pub struct Description {
     pub name: String,

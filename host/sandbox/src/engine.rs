@@ -83,7 +83,6 @@ impl Sandbox {
         })
     }
 
-    /// Uses a shared budget.
     #[must_use]
     pub fn with_budget(mut self, budget: Budget) -> Self {
         self.budget = budget;
@@ -125,12 +124,10 @@ impl Sandbox {
         self
     }
 
-    /// The memory budget of calls.
     pub fn budget(&self) -> &Budget {
         &self.budget
     }
 
-    /// The limits of a call.
     pub fn limits(&self) -> &Limits {
         &self.limits
     }

@@ -23,13 +23,9 @@ pub enum ErrorKind {
     Refused,
     /// It was not loaded, because it uses async functions.
     Async,
-    /// It trapped.
     Trapped,
-    /// It raised an exception.
     Exception,
-    /// It exceeded its stack.
     TooDeep,
-    /// It used up its fuel.
     OutOfFuel,
     /// The calls of its conversion used up their common fuel.
     OverBudget,

@@ -9,7 +9,6 @@ use crate::plugin::Plugin;
 pub struct Interfaces {
     /// What it imports: types, and for a wrapper the interface of its stage.
     pub imports: Vec<String>,
-    /// What it exports.
     pub exports: Vec<String>,
 }
 
@@ -18,11 +17,9 @@ pub struct Interfaces {
 pub struct Requirements {
     /// Bytes of machine code.
     pub code: u64,
-    /// Number of memories.
     pub memories: u32,
     /// Bytes that the largest memory has from the beginning.
     pub memory: u64,
-    /// Number of tables.
     pub tables: u32,
     /// Elements that the largest table has from the beginning.
     pub table_elements: u64,
@@ -31,7 +28,6 @@ pub struct Requirements {
 // === impl Sandbox ===
 
 impl Sandbox {
-    /// The interfaces of the plugin.
     pub fn interfaces(&self, plugin: &Plugin) -> Interfaces {
         let kind = plugin.pre.component().component_type();
         let imports = kind.imports(&self.engine).map(|(name, _)| name.to_string());

@@ -5,7 +5,6 @@ use std::time::Duration;
 /// Wrappers around a rule.
 pub(crate) const MAX_WRAPPERS: u32 = 3;
 
-/// Bounds of one call.
 #[derive(Clone, Debug)]
 pub struct Limits {
     /// Units of fuel, about one WebAssembly instruction each. The rule: the same input fails the same way on every

@@ -30,7 +30,6 @@ pub enum Source {
 #[derive(Clone)]
 pub struct Plugin {
     pub stage: Stage,
-    /// Digest of the component.
     pub digest: ComponentDigest,
     /// Digest of the component with the answers to WASI, if it imports WASI: what runs.
     pub answered: Option<ComponentDigest>,

@@ -39,7 +39,6 @@ pub(crate) struct Addition {
 // === impl Plugins ===
 
 impl Plugins {
-    /// No plugin yet.
     pub fn new(sandbox: Sandbox) -> Self {
         Self {
             sandbox,

@@ -9,10 +9,8 @@ use std::sync::Arc;
 use std::time::Instant;
 use wasmtime::{Store, Trap, UpdateDeadline, WasmBacktrace};
 
-/// What a plugin did.
 #[derive(Clone, Debug, Default)]
 pub struct Profile {
-    /// Calls that were made.
     pub calls: u32,
     /// Interruptions of these calls.
     pub samples: u32,
@@ -20,7 +18,6 @@ pub struct Profile {
     pub functions: Vec<Function>,
 }
 
-/// A function of a plugin.
 #[derive(Clone, Debug)]
 pub struct Function {
     pub name: String,
@@ -30,7 +27,6 @@ pub struct Function {
     pub total: u32,
 }
 
-/// Gets the samples.
 #[derive(Debug, Default)]
 pub(crate) struct Profiler {
     samples: Mutex<Samples>,

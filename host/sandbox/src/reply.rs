@@ -74,7 +74,6 @@ impl<'a> Reading<'a> {
         self.sandbox.failed(self.plugin, failure).stage_error()
     }
 
-    /// A document of the reply.
     pub(crate) fn document(&self, what: &str, text: &str) -> Result<Tree, StageError> {
         let separates = |byte: &u8| matches!(byte, b',' | b':' | b'[' | b'{');
         let found = self.separators.get() + text.bytes().filter(separates).count();
@@ -86,12 +85,10 @@ impl<'a> Reading<'a> {
         json::parse(text).map_err(|error| self.malformed(format!("`{what}` is not JSON: {error}")))
     }
 
-    /// Several documents of the reply.
     pub(crate) fn documents(&self, what: &str, texts: &[String]) -> Result<Vec<Tree>, StageError> {
         texts.iter().map(|text| self.document(what, text)).collect()
     }
 
-    /// A pointer of the reply.
     pub(crate) fn pointer(&self, what: &str, text: &str) -> Result<(), StageError> {
         if text.len() <= MAX_TEXT_BYTES && Pointer::parse(text).is_some() {
             Ok(())

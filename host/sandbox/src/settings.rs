@@ -99,7 +99,6 @@ fn parse(text: &[u8]) -> Option<Tree> {
     json::parse(str::from_utf8(text).ok()?).ok()
 }
 
-/// Reads an answer.
 fn read(answer: &[u8]) -> Result<Vec<SettingsError>, String> {
     let unreadable = || NOT_READABLE.to_string();
     let answer: AnswerJson = serde_json::from_slice(answer).map_err(|_| unreadable())?;

@@ -50,7 +50,6 @@ struct Material {
     x509_certificate_chain: Option<IgnoredAny>,
 }
 
-/// What an envelope says.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Statement {
     /// The digests that it is about, as its author has written them behind `sha256:`.
@@ -97,7 +96,6 @@ impl Envelope {
         })
     }
 
-    /// Who has signed it.
     pub fn author(&self, trust: &Trust) -> Result<Author, SignatureError> {
         let invalid = || SignatureError::new(Reason::Invalid, "the payload is malformed");
         let payload = STANDARD.decode(&self.payload).map_err(|_| invalid())?;

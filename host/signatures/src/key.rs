@@ -50,7 +50,6 @@ impl Keys {
         Ok(())
     }
 
-    /// Whether there are none.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }

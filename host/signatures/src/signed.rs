@@ -17,7 +17,6 @@ const PROVENANCE: [&str; 2] = ["https://slsa.dev/provenance/v1", "https://slsa.d
 /// What is attached to an image in its registry, not verified.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Attached {
-    /// Signatures of the image.
     pub signatures: Vec<ImageSignature>,
     /// Signed statements about it.
     pub statements: Vec<Envelope>,
@@ -30,16 +29,12 @@ pub struct Signed {
     pub component: Option<String>,
     /// A signed statement about the component: an envelope or a bundle.
     pub statement: Option<String>,
-    /// The digest of its image.
     pub image: Option<Digest>,
-    /// What is attached to its image.
     pub attached: Attached,
 }
 
-/// What was signed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Subject {
-    /// The component itself.
     Component,
     /// The image with the component.
     Image,
@@ -48,7 +43,6 @@ pub enum Subject {
 /// A signature that was verified.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Signer {
-    /// What was signed.
     pub subject: Subject,
     pub author: Author,
 }
@@ -65,7 +59,6 @@ pub struct Provenance {
 // === impl Attached ===
 
 impl Attached {
-    /// Whether there is nothing.
     pub fn is_empty(&self) -> bool {
         self.signatures.is_empty() && self.statements.is_empty()
     }

@@ -2,7 +2,6 @@
 
 use crate::identity::Identity;
 
-/// Who has signed something.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Author {
     /// A key, by its fingerprint.

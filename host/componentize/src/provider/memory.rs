@@ -14,7 +14,6 @@ const HEAP_ADDRESS: i32 = 1024;
 const MAX_LIST_BYTES: i64 = 64 << 20;
 const PAGE_SIZE_BITS: i64 = 16;
 
-/// Memory, and its allocator.
 pub(super) struct Memory {
     pub(super) id: MemoryId,
     heap: GlobalId,

@@ -18,14 +18,12 @@ use wit_parser::{
 
 const ABI: ManglingAndAbi = ManglingAndAbi::Legacy(LiftLowerAbi::Sync);
 
-/// The module.
 pub(super) struct ProviderModule {
     pub(super) wasm: Vec<u8>,
     pub(super) prints: bool,
     pub(super) starts: bool,
 }
 
-/// A function to write.
 struct Wanted<'r> {
     key: &'r WorldKey,
     function: &'r Function,
@@ -34,7 +32,6 @@ struct Wanted<'r> {
     answer: Answer,
 }
 
-/// What the functions share.
 struct Shared {
     memory: Memory,
     /// 1 after the other component has started.

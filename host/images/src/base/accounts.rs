@@ -18,7 +18,6 @@ const ROOT_GROUP: &str = "root:x:0:";
 const VCAP_USER: &str = "vcap:x:1000:1000:BOSH System User:/home/vcap:/bin/bash";
 const VCAP_GROUP: &str = "vcap:x:1000:";
 
-/// The state of a file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 enum Found {
     /// No layer so far has or deletes it.
@@ -29,7 +28,6 @@ enum Found {
     Content(String),
 }
 
-/// The files with accounts.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Accounts {
     passwd: Found,

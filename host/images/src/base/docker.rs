@@ -34,7 +34,6 @@ enum Place {
     Link(String),
 }
 
-/// Reads an archive.
 pub(super) fn archive(path: &Path, name: &str) -> Result<Parts, Diagnostic> {
     let unreadable = |error: io::Error| base_error(name, &format!("cannot be read: {error}"));
     let file = Arc::new(File::open(path).map_err(unreadable)?);

@@ -33,7 +33,6 @@ pub struct Case {
 pub struct Called {
     /// In the form of a case's reply.
     pub reply: Tree,
-    /// What it used.
     pub measures: Measures,
     /// Why there is no reply of the plugin.
     pub failure: Option<Diagnostic>,

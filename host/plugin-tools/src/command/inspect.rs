@@ -40,7 +40,6 @@ pub struct InspectArguments {
     output: Form,
 }
 
-/// What is shown.
 struct Inspection<'i> {
     sandbox: &'i Sandbox,
     plugin: &'i Plugin,

@@ -199,7 +199,6 @@ impl Tests<'_> {
         Ok(Some(called.measures))
     }
 
-    /// Prints the summary.
     fn end(&self, skipped: usize) -> Result<(), ExitError> {
         let tested = &self.tested;
         if let Some(file) = &self.arguments.junit {

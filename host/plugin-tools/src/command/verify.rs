@@ -57,15 +57,12 @@ pub struct VerifyArguments {
 
 /// A component with what is attached to its image.
 pub struct Found {
-    /// The component.
     pub bytes: Vec<u8>,
     /// Its image with the digest, if it is in a registry.
     pub image: Option<String>,
-    /// What is attached to the image.
     pub attachments: Attachments,
 }
 
-/// A verified plugin.
 struct Verified<'v> {
     component: Digest,
     image: Option<&'v str>,

@@ -18,17 +18,14 @@ const MAX_SHOWN_SUBJECTS: usize = 8;
 /// Something that is attached to an image.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Item {
-    /// What it is.
     pub kind: Kind,
     /// What it is about: digests.
     pub subjects: Vec<String>,
-    /// Who vouches for it.
     pub state: State,
     /// The tag or digest of its manifest.
     pub place: String,
 }
 
-/// What is attached.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// A signature of the image.
@@ -41,7 +38,6 @@ pub enum Kind {
     Unreadable(String),
 }
 
-/// Who vouches for it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum State {
     /// A given key or identity.
@@ -59,9 +55,7 @@ pub enum State {
 /// What the items should be about.
 #[derive(Clone, Copy, Debug)]
 pub struct Subjects<'s> {
-    /// The digest of the image.
     pub image: &'s Digest,
-    /// The digest of the component.
     pub component: &'s Digest,
 }
 

@@ -70,7 +70,6 @@ pub fn read(keys: &[PathBuf], root: Option<&Path>, rules: &[IdentityRule]) -> an
 // === impl Names ===
 
 impl Names {
-    /// The file of a key.
     fn file(&self, fingerprint: &str) -> &str {
         let mut keys = self.keys.iter();
         let found = keys.find(|(of, _)| of == fingerprint);

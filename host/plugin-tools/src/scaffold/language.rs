@@ -5,7 +5,6 @@ use boson_componentize::Function;
 use boson_pipeline::Stage;
 use clap::ValueEnum;
 
-/// A language to write plugins in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Language {
     /// With wit-bindgen
@@ -76,7 +75,6 @@ impl Language {
         }
     }
 
-    /// The `.gitignore`.
     pub fn ignored(self) -> String {
         let of_language = match self {
             Self::Rust => "/target/\n",

@@ -98,7 +98,6 @@ impl New {
         }
     }
 
-    /// The folder of the case.
     pub fn case(&self) -> &'static str {
         "cases/example"
     }

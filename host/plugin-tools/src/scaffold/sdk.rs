@@ -35,7 +35,6 @@ const FILES: [(&str, &str); 14] = files![
     "src/wrapper.rs",
 ];
 
-/// Its files, in a folder of the plugin.
 pub fn files() -> Vec<(String, String)> {
     let manifest = MANIFEST.split(WORKSPACE).next().unwrap_or_default();
     let packages = Stage::ALL.into_iter().map(Stage::name).chain(["types"]);

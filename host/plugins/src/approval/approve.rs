@@ -15,7 +15,6 @@ use kube::ResourceExt;
 
 const MANAGER: FieldManager = FieldManager("host-plugin-approve");
 
-/// What was approved.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Approval {
     pub version: ApprovedVersion,
@@ -25,13 +24,10 @@ pub struct Approval {
     pub gains: Vec<String>,
 }
 
-/// Why it is not possible.
 #[derive(Debug, thiserror::Error)]
 pub enum ApprovalError {
-    /// The API server.
     #[error(transparent)]
     Api(#[from] Error),
-    /// There is no such plugin.
     #[error("there is no ConfigMap '{0}' with a plugin")]
     NoPlugin(Key),
     /// The ConfigMap has only parts of a plugin.
@@ -61,7 +57,6 @@ pub enum ApprovalError {
     Race(Key),
 }
 
-/// How to approve.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Approving<'a> {
     /// Only if the version has this digest.

@@ -11,7 +11,6 @@ use boson_pipeline::bundle::Permissions;
 use boson_pipeline::{Author, Diagnostic, Installer};
 use parking_lot::Mutex;
 
-/// What decides.
 #[derive(Clone, Copy)]
 pub struct Reviewer<'a> {
     pub updates: PluginUpdates,
@@ -33,12 +32,10 @@ pub struct Reviewed {
 // === impl Reviewer ===
 
 impl Reviewer<'_> {
-    /// Whether versions have to be approved.
     pub fn is_required(&self) -> bool {
         self.updates == PluginUpdates::Approve
     }
 
-    /// Whether the approvals are known.
     pub fn is_ready(&self, watches: usize) -> bool {
         !self.is_required() || self.approved.lock().is_complete(watches)
     }

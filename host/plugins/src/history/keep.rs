@@ -139,7 +139,6 @@ pub(super) fn recorded(map: &ConfigMap) -> Option<&str> {
     map.labels().contains_key(HISTORY).then_some(owner.name.as_str())
 }
 
-/// The record in a ConfigMap.
 pub(super) fn parse(map: &ConfigMap) -> Option<History> {
     let text = map.data.as_ref()?.get(RECORD_KEY)?;
     serde_json::from_str(text).ok()
@@ -213,7 +212,6 @@ fn record(key: &Key, history: &History, owner: OwnerReference) -> ConfigMap {
     }
 }
 
-/// Deletes the copies of a version.
 async fn delete(cluster: &Cluster, key: &Key, revision: &Revision) -> Result<(), Error> {
     for nth in 0..revision.copies.min(boson_pipeline::packed::MAX_PARTS) {
         let map: Option<ConfigMap> = cluster.get(&key.namespace, &revision.copy_name(&key.name, nth)).await?;
@@ -226,7 +224,6 @@ async fn delete(cluster: &Cluster, key: &Key, revision: &Revision) -> Result<(),
     Ok(())
 }
 
-/// Whether it is a copy of a version.
 pub(super) fn is_copy(map: &ConfigMap) -> bool {
     map.labels().contains_key(KEPT) && map.immutable == Some(true)
 }

@@ -43,21 +43,15 @@ pub struct Revision {
     /// Why it was rejected: the reason of the condition.
     #[serde(default)]
     pub reason: Option<String>,
-    /// The message of the condition.
     #[serde(default)]
     pub message: Option<String>,
 }
 
-/// The state of a version.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum RevisionState {
-    /// It is in use.
     Active,
-    /// It was in use.
     Superseded,
-    /// It was never in use.
     Rejected,
-    /// It waits for an approval.
     Pending,
 }
 
@@ -193,7 +187,6 @@ impl History {
 // === impl Revision ===
 
 impl Revision {
-    /// The name of a copy of this version.
     pub(super) fn copy_name(&self, plugin: &str, nth: usize) -> String {
         copy_name(plugin, &self.identity, nth)
     }
@@ -204,7 +197,6 @@ pub(super) fn fits(bytes: usize) -> bool {
     bytes <= MAX_KEPT_BYTES
 }
 
-/// The name of a copy of a version.
 pub(super) fn copy_name(plugin: &str, identity: &str, nth: usize) -> String {
     with_suffix(
         plugin,

@@ -12,22 +12,16 @@ use std::collections::{BTreeMap, BTreeSet};
 /// The manager of fields that `kubectl apply --server-side` sets.
 const KUBECTL: &str = "kubectl";
 
-/// Why it is not possible.
 #[derive(Debug, thiserror::Error)]
 pub enum RollbackError {
-    /// The API server.
     #[error(transparent)]
     Api(#[from] Error),
-    /// There is no such plugin.
     #[error("there is no ConfigMap '{1}/{0}' with a plugin")]
     NoPlugin(String, String),
-    /// There is no version to go back to.
     #[error("the operator keeps no other version of plugin '{0}' that was active; `host plugin history {0}` lists all")]
     NoOther(String),
-    /// There is no such version.
     #[error("plugin '{0}' has no revision {1}; `host plugin history {0}` lists all")]
     NoRevision(String, u64),
-    /// The content of a version is not kept.
     #[error("the content of revision {1} of plugin '{0}' is not kept; `host plugin history {0}` shows which are")]
     NotKept(String, u64),
     /// Fields have another manager.
@@ -89,7 +83,6 @@ pub async fn rollback(
     Ok(target.clone())
 }
 
-/// The copies of a version, all of them.
 async fn copies(
     cluster: &Cluster,
     namespace: &str,

@@ -13,7 +13,6 @@ const SPDX: &str = "application/spdx+json";
 /// What a registry has: paths below the repository, and bodies.
 type Content = BTreeMap<String, Vec<u8>>;
 
-/// The digest of the image.
 fn image() -> String {
     digest(b"the image").to_string()
 }
