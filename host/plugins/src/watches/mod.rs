@@ -1,12 +1,14 @@
 //! The watches of ConfigMaps with plugins, and of approvals if these are required.
 
+mod follow;
+
 use super::approval::{Approved, PluginUpdates};
-use super::follow::Listing;
 use super::marks;
 use boson_api::PluginApproval;
 use boson_cluster::changes::Changes;
 use boson_cluster::client::{Cluster, Error, WatchBackoff, api};
 use boson_cluster::serving::{Health, PartName, State};
+use follow::Listing;
 use futures::StreamExt;
 use futures::future::join_all;
 use k8s_openapi::api::core::v1::ConfigMap;

@@ -1,15 +1,15 @@
 //! Loads a plugin: its component from ConfigMaps or from the disk, and then checked and compiled.
 
-use super::approval;
-use super::document::PluginDocument;
-use super::error::LoadError;
-use super::gather::{self, Described, Gathered};
-use super::marks::{DOCUMENT, IN_PODS};
-use super::pack;
-use super::problem::PluginProblem;
 use super::queue::Queued;
-use super::registry::{Good, Key, Packed};
+use crate::approval;
+use crate::document::PluginDocument;
+use crate::error::LoadError;
+use crate::gather::{self, Described, Gathered};
 use crate::host::{ComponentImage, Components, Content, Package, PluginHost, Settings, StoredComponent};
+use crate::marks::{DOCUMENT, IN_PODS};
+use crate::pack;
+use crate::problem::PluginProblem;
+use crate::registry::{Good, Key, Packed};
 use boson_cluster::client::{Cluster, Error};
 use boson_oci::{parse_digest, short_digest};
 use boson_pipeline::{Diagnostic, Stage};

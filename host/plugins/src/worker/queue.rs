@@ -1,7 +1,7 @@
 //! Plugins that wait to be pulled or loaded. Namespaces take turns, so that one with many plugins, or with plugins that
 //! compile slowly, does not block the others. Pure.
 
-use super::registry::{Key, Plugin};
+use crate::registry::{Key, Plugin};
 use std::collections::{BTreeMap, VecDeque};
 use std::ops::Bound;
 

@@ -1,8 +1,8 @@
 //! The ConfigMaps with plugins, from watches of their metadata. Their content is read when it is needed.
 
-use super::marks::{PART_OF, PLUGIN};
-use super::registry::{Key, Plugin};
-use super::watched::Watched;
+use crate::marks::{PART_OF, PLUGIN};
+use crate::registry::{Key, Plugin};
+use crate::watched::Watched;
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube::ResourceExt;
 use kube::core::PartialObjectMeta;

@@ -2,7 +2,7 @@
 //! time, up to 5 minutes. Pure.
 
 use super::queue::Queued;
-use super::registry::Key;
+use crate::registry::Key;
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 

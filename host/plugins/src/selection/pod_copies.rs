@@ -2,8 +2,8 @@
 //! ConfigMaps of its own namespace, so the operator creates copies there. They are immutable and named by their
 //! content, so pods of an older version keep theirs. Pure.
 
-use super::marks::{COPY, with_suffix};
-use super::selection::Pick;
+use super::Pick;
+use crate::marks::{COPY, with_suffix};
 use boson_cluster::objects;
 use boson_document::json;
 use boson_manifest::labels;

@@ -3,16 +3,16 @@
 //!
 //! Pull Secrets are read from the namespace of the plugin only, and only if the image is not on the disk.
 
-use super::document::PluginDocument;
-use super::error::LoadError;
-use super::gather::{self, Described};
-use super::image::ImageSource;
 use super::load::Loader;
-use super::problem::PluginProblem;
 use super::queue::Queued;
-use super::registry::Key;
 use crate::codes;
+use crate::document::PluginDocument;
+use crate::error::LoadError;
+use crate::gather::{self, Described};
 use crate::host::ComponentImage;
+use crate::image::ImageSource;
+use crate::problem::PluginProblem;
+use crate::registry::Key;
 use boson_cluster::client::{Error, ErrorKind};
 use boson_cluster::pull_secret::PullSecret;
 use boson_oci::Digest;

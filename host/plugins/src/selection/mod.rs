@@ -7,6 +7,10 @@
 //! `spec.conversion.plugins`, in that order. A canary takes the place of the plugin of its name before all that, so a
 //! conversion uses one of both.
 
+mod pod_copies;
+
+pub use pod_copies::{Copies, copies, is_unused};
+
 use super::canary::Trial;
 use super::document::PluginDocument;
 use super::problem::PluginProblem;

@@ -2,16 +2,19 @@
 //! processor and a gigabyte. Plugins are read while another one is being compiled, and deployments keep using what is
 //! loaded.
 
+mod load;
+mod pull;
+mod queue;
+mod retries;
+
+pub use load::Loader;
+
 use super::Plugins;
 use super::approval::Reviewer;
 use super::gather::{self, Described};
-use super::load::{Loader, Outcome};
 use super::marks::NO_MEMORY;
 use super::problem::PluginProblem;
-use super::pull::{MAX_CONCURRENT_PULLS, Pulled};
-use super::queue::{Queue, Queued};
 use super::registry::{Entry, Good, Key, Plugin, Registry, State};
-use super::retries::Retries;
 use super::sources::{self, PluginPolicy};
 use super::stops::{self, StoppedCanaries};
 use super::watches::Followed;
@@ -25,6 +28,10 @@ use boson_pipeline::Diagnostic;
 use futures::future::{BoxFuture, OptionFuture};
 use futures::stream::FuturesUnordered;
 use futures::{FutureExt, StreamExt};
+use load::Outcome;
+use pull::{MAX_CONCURRENT_PULLS, Pulled};
+use queue::{Queue, Queued};
+use retries::Retries;
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::pin::pin;
 
