@@ -19,18 +19,13 @@ pub mod codes;
 mod component;
 mod credentials;
 mod error;
-mod keychain;
 mod layer;
 mod layout;
 mod manifest;
 mod pipe;
-mod place;
-mod progress;
 mod registry;
-mod space;
 mod token;
 mod transfer;
-mod upload;
 
 #[cfg(test)]
 mod tests;
@@ -40,8 +35,7 @@ pub use attachments::{Attachment, Attachments};
 pub use client::Settings;
 pub use codes::ALL as CODES;
 pub use component::Owned;
-pub use credentials::{Credentials, CredentialsError, docker_config};
-pub use keychain::docker_credentials;
+pub use credentials::{Credentials, CredentialsError, docker_config, docker_credentials};
 pub use layout::Layout;
 pub use registry::Registry;
 pub use transfer::Transfer;

@@ -1,6 +1,6 @@
 //! Fetches images from a registry: first the manifest with the given credentials, then the layers that are not cached.
 
-use crate::cache::{Cache, Key};
+use crate::cache::{Cache, Key, Sizes, cache_error};
 use crate::client::{Client, Repository, Settings, tag_or_digest, within_timeout};
 use crate::codes;
 use crate::credentials::{Credentials, matched_bytes};
@@ -8,7 +8,6 @@ use crate::error::{Error, registry_error};
 use crate::layer;
 use crate::layout::{Draft, Layout};
 use crate::manifest::Manifest;
-use crate::space::{Sizes, cache_error};
 use boson_oci::{Descriptor, ImageManifest};
 use boson_pipeline::Diagnostic;
 use futures::FutureExt;

@@ -2,7 +2,7 @@
 
 use super::server::{Request, layer, manifest, reply, serve};
 use super::{registry, sized};
-use crate::space::Sizes;
+use crate::cache::Sizes;
 use parking_lot::Mutex;
 use std::fs;
 use std::net::{SocketAddr, TcpStream};

@@ -1,6 +1,6 @@
 //! Hostile and broken registries: each is a thread whose answers a test defines.
 
-use crate::space::Sizes;
+use crate::cache::Sizes;
 use crate::{Registry, Settings};
 use std::net::SocketAddr;
 use std::path::Path;

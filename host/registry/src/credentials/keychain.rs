@@ -1,7 +1,7 @@
 //! Credentials of the user who runs a command: `config.json` of docker, and the helpers that it names.
 
+use super::{Credentials, HUB, docker_config};
 use crate::codes;
-use crate::credentials::{Credentials, HUB, docker_config};
 use boson_pipeline::Diagnostic;
 use oci_spec::distribution::Reference;
 use serde::Deserialize;

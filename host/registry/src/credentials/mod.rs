@@ -1,5 +1,9 @@
 //! Pull credentials: user name and password of a registry, from Secrets of type kubernetes.io/dockerconfigjson.
 
+mod keychain;
+
+pub use keychain::docker_credentials;
+
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use oci_spec::distribution::Reference;

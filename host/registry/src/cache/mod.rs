@@ -1,8 +1,12 @@
 //! The cache: `layers/<key>` is a reduced layer, `open/<name>` a layout in use. Layers are hard-linked into layouts, so
 //! that removing a layer from the cache does not affect readers. Several processes may share a cache.
 
-use crate::place::Place;
-use crate::space::{Reservation, Sizes};
+mod place;
+mod space;
+
+pub(crate) use place::Place;
+pub(crate) use space::{Reservation, Reserving, Sizes, cache_error};
+
 use boson_oci::{Digest, Section};
 use data_encoding::HEXLOWER;
 use sha2::{Digest as _, Sha256};

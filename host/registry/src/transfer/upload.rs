@@ -1,10 +1,10 @@
 //! Sending blobs and manifests to one repository: small blobs in one request, large ones in parts, each of which may be
 //! sent again.
 
+use super::Tell;
 use crate::client::{Access, Client, Repository, header};
 use crate::credentials::Credentials;
 use crate::error::Error;
-use crate::progress::Tell;
 use crate::token::may_ask;
 use boson_oci::{Blob, Digest, Section};
 use oci_spec::distribution::Reference;

@@ -1,13 +1,13 @@
 //! Whole images: from a registry to files, and from files to a registry. Blobs that a registry already has are not sent
 //! again, and interrupted transfers are resumed.
 
+mod upload;
+
 use crate::client::{Access, Client, Repository, Settings, tag_or_digest, within_timeout};
 use crate::codes;
 use crate::credentials::Credentials;
 use crate::error::Error;
 use crate::manifest::Manifest;
-use crate::progress::Tell;
-use crate::upload::Upload;
 use boson_oci::{Descriptor, Digest, Image, Part, Parts, Section, digest};
 use boson_pipeline::Diagnostic;
 use futures::{TryStreamExt, stream};
@@ -20,6 +20,7 @@ use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
+use upload::Upload;
 
 /// Layers of an image that are sent at once.
 const MAX_CONCURRENT_LAYERS: usize = 3;
@@ -30,6 +31,9 @@ const MAX_ATTEMPTS: u32 = 5;
 /// New tokens for a layer, because they are valid for some minutes only. Then the registry's answer stands: a registry
 /// that always rejects its own tokens would otherwise be asked for ever.
 const MAX_NEW_TOKENS_PER_LAYER: u32 = 3;
+
+/// Called with numbers of bytes that were sent or received, or that did not need to be.
+pub type Tell<'t> = dyn Fn(u64) + Send + Sync + 't;
 
 #[derive(Clone, Debug)]
 pub struct Transfer {
