@@ -6,7 +6,7 @@ use crate::description::{Code, Description, is_name, is_version};
 use crate::engine::Sandbox;
 use crate::error::{Error, ErrorKind};
 use crate::plugin::Plugin;
-use crate::reply::unknown;
+use crate::reply::unknown_members;
 use boson_document::json;
 
 /// Bytes of all texts of a description, and of its schema. The operator keeps them for as long as the plugin is loaded,
@@ -47,10 +47,10 @@ impl Plugin {
         });
         let description = result?;
         let malformed = |message: String| self.failure(ErrorKind::Malformed, message);
-        if let Some(what) = unknown(&description.more) {
+        if let Some(what) = unknown_members(&description.more) {
             return Err(malformed(what));
         }
-        if let Some(what) = fault(&description) {
+        if let Some(what) = text_error(&description) {
             return Err(malformed(format!("has {what} in its description")));
         }
         let settings_schema = json::parse(&description.settings_schema)
@@ -73,7 +73,7 @@ impl Plugin {
 }
 
 /// What is wrong with the texts of a description.
-fn fault(description: &about::Description) -> Option<String> {
+fn text_error(description: &about::Description) -> Option<String> {
     let texts = |code: &about::Code| code.name.len() + code.title.len() + code.explanation.len();
     let schema = description.settings_schema.len();
     let size = schema + description.codes.iter().map(texts).sum::<usize>();

@@ -63,7 +63,7 @@ impl<'a> Reading<'a> {
 
     /// The call broke off. If its input may be the cause, the error names the first document; templates, of which one
     /// call renders several, are named by who rendered them.
-    pub(crate) fn broken_off(&self, failure: &Error) -> StageError {
+    pub(crate) fn call_error(&self, failure: &Error) -> StageError {
         let mut diagnostic = failure.diagnostic();
         let names = failure.kind.may_be_by_input() && self.plugin.stage != Stage::Render;
         diagnostic.place.document = self.documents.first().filter(|_| names).map(ToString::to_string);
@@ -98,7 +98,7 @@ impl<'a> Reading<'a> {
     }
 
     /// The name of a document that the call passed.
-    pub(crate) fn passed(&self, what: &str, name: &str) -> Result<(), StageError> {
+    pub(crate) fn check_document_name(&self, what: &str, name: &str) -> Result<(), StageError> {
         if self.documents.contains(&name) {
             Ok(())
         } else {
@@ -131,7 +131,7 @@ impl<'a> Reading<'a> {
     }
 
     /// `err(list<diagnostic>)`. A failure without an error diagnostic breaks the contract.
-    pub(crate) fn refusal(&self, diagnostics: Vec<wit::Diagnostic>) -> StageError {
+    pub(crate) fn input_error(&self, diagnostics: Vec<wit::Diagnostic>) -> StageError {
         match self.diagnostics(diagnostics) {
             Ok(diagnostics) if diagnostics.iter().any(Diagnostic::is_error) => StageError::Input(diagnostics),
             Ok(_) => self.malformed("it failed without an error diagnostic that says why"),
@@ -141,7 +141,7 @@ impl<'a> Reading<'a> {
 
     /// Additional members of one of the reply's records.
     pub(crate) fn members(&self, more: &[wit::Member]) -> Result<(), StageError> {
-        unknown(more).map_or(Ok(()), |what| Err(self.malformed(format!("it {what}"))))
+        unknown_members(more).map_or(Ok(()), |what| Err(self.malformed(format!("it {what}"))))
     }
 
     fn diagnostics(&self, mut all: Vec<wit::Diagnostic>) -> Result<Vec<Diagnostic>, StageError> {
@@ -217,7 +217,7 @@ impl Reading<'_> {
         };
         Ok(match place {
             wit::Place::Document(place) => {
-                self.passed("document", &place.document)?;
+                self.check_document_name("document", &place.document)?;
                 pointer(&place.pointer)?;
                 let manifest = self.manifest.filter(|_| place.document == MANIFEST);
                 Place {
@@ -227,7 +227,7 @@ impl Reading<'_> {
                 }
             }
             wit::Place::Text(place) => {
-                self.passed("document", &place.document)?;
+                self.check_document_name("document", &place.document)?;
                 Place {
                     document: Some(place.document),
                     line: place.line,
@@ -267,7 +267,7 @@ impl Reading<'_> {
 }
 
 /// What is wrong if one of these members must be known, because this host knows none.
-pub(crate) fn unknown(more: &[wit::Member]) -> Option<String> {
+pub(crate) fn unknown_members(more: &[wit::Member]) -> Option<String> {
     let required = more.iter().find(|member| member.name.starts_with(REQUIRED))?;
     let name = required
         .name

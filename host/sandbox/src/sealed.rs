@@ -18,16 +18,16 @@ const MAX_DECLARATION_BYTES: usize = 4 << 20;
 pub(crate) fn check(name: &str, bytes: &[u8]) -> Result<(), Error> {
     let refused = |message: String| Error::new(ErrorKind::Refused, name, message);
     let invalid = |error: wasmparser::BinaryReaderError| refused(format!("is not a valid component: {error}"));
-    if let Some(excess) = excess(bytes).map_err(invalid)? {
-        return Err(refused(excess));
+    if let Some(message) = check_size(bytes).map_err(invalid)? {
+        return Err(refused(message));
     }
-    let (imports, exports) = outside(bytes).map_err(invalid)?;
+    let (imports, exports) = imports_and_exports(bytes).map_err(invalid)?;
     kind_of(&imports, &exports).map_err(refused)?;
     Ok(())
 }
 
 /// What a component has too much of: machine code is on a disk, and this would be in memory.
-fn excess(bytes: &[u8]) -> wasmparser::Result<Option<String>> {
+fn check_size(bytes: &[u8]) -> wasmparser::Result<Option<String>> {
     let (mut types, mut others) = (0, 0);
     for payload in Parser::new(0).parse_all(bytes) {
         match payload? {
@@ -57,8 +57,7 @@ fn excess(bytes: &[u8]) -> wasmparser::Result<Option<String>> {
     })
 }
 
-/// The imports and exports of a component.
-fn outside(bytes: &[u8]) -> wasmparser::Result<(Imports, Vec<&str>)> {
+fn imports_and_exports(bytes: &[u8]) -> wasmparser::Result<(Imports, Vec<&str>)> {
     let (mut found, mut exports) = (Imports::default(), Vec::new());
     // The engine checks features when it compiles; only types matter here.
     let mut validator = Validator::new_with_features(WasmFeatures::all());

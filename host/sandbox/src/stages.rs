@@ -31,14 +31,14 @@ macro_rules! reply {
             guest.$function(store, $request, &$self.context)
         });
         plugins.count(plugin.stage, measures);
-        result.map_err(|failure| $self.reading.broken_off(&failure))?
+        result.map_err(|failure| $self.reading.call_error(&failure))?
     }};
 }
 
 /// Makes a call of a function that can fail. If the plugin fails or returns `err`, this ends the function.
 macro_rules! call {
     ($self:ident, $interface:path, $function:ident, $request:expr) => {
-        reply!($self, $interface, $function, $request).map_err(|errors| $self.reading.refusal(errors))?
+        reply!($self, $interface, $function, $request).map_err(|errors| $self.reading.input_error(errors))?
     };
 }
 
@@ -153,7 +153,7 @@ impl Pending<'_> {
         };
         let reply = call!(self, exports::ops::operations, call_apply, &request);
         for origin in &reply.origins {
-            self.reading.passed("origins", &origin.document)?;
+            self.reading.check_document_name("origins", &origin.document)?;
             self.reading.pointer("origins", &origin.pointer)?;
             self.reading.pointer("origins", &origin.source)?;
         }

@@ -19,14 +19,14 @@ use std::path::Path;
 use std::time::SystemTime;
 
 /// Ending of a file that is being written. Its writer holds a lock on it.
-const DRAFT: &str = ".new";
+const DRAFT_SUFFIX: &str = ".new";
 /// Endings of what is cached: machine code, and components that were made of core modules.
-const CACHED: [&str; 2] = [".cwasm", ".wasm"];
+const CACHED_SUFFIXES: [&str; 2] = [".cwasm", ".wasm"];
 /// Types of file systems that are memory (Linux).
-const TMPFS: FsWord = 0x0102_1994;
-const RAMFS: FsWord = 0x8584_58f6;
+const TMPFS_MAGIC: FsWord = 0x0102_1994;
+const RAMFS_MAGIC: FsWord = 0x8584_58f6;
 /// Bits of a mode that let others write.
-const OTHERS_WRITE: u32 = 0o022;
+const OTHERS_WRITE_BITS: u32 = 0o022;
 
 pub(super) struct Store {
     directory: OwnedFd,
@@ -41,6 +41,15 @@ pub(super) struct Draft<'s> {
     name: String,
     file: File,
     kept: bool,
+}
+
+/// The least recently used one first.
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
+struct CachedFile {
+    /// Seconds and nanoseconds of its last use.
+    used: (i64, u64),
+    name: String,
+    bytes: u64,
 }
 
 // === impl Store ===
@@ -87,7 +96,7 @@ impl Store {
 
     /// A new file for machine code.
     pub(super) fn draft(&self) -> Result<Draft<'_>> {
-        let name = format!("{}{DRAFT}", scratch_name());
+        let name = format!("{}{DRAFT_SUFFIX}", scratch_name());
         let file = File::from(self.file(&name, OFlags::RDWR | OFlags::CREATE | OFlags::EXCL)?);
         let draft = Draft {
             store: self,
@@ -116,15 +125,16 @@ impl Store {
 
     /// Evicts the least recently used code until this many bytes fit.
     fn make_room(&self, bytes: u64) -> Result<()> {
-        let mut held: Vec<_> = self.names()?.into_iter().filter_map(|name| self.age(name)).collect();
-        held.sort();
-        let mut total: u64 = held.iter().map(|(_, _, size)| size).sum();
-        for (_, name, size) in held {
+        let names = self.names()?.into_iter();
+        let mut files: Vec<CachedFile> = names.filter_map(|name| self.cached_file(name)).collect();
+        files.sort();
+        let mut total: u64 = files.iter().map(|file| file.bytes).sum();
+        for file in files {
             if total.saturating_add(bytes) <= self.bound {
                 break;
             }
-            self.remove(&name);
-            total = total.saturating_sub(size);
+            self.remove(&file.name);
+            total = total.saturating_sub(file.bytes);
         }
         if bytes <= self.bound {
             Ok(())
@@ -133,19 +143,21 @@ impl Store {
         }
     }
 
-    /// Time of last use, name and size of a cached file.
-    fn age(&self, name: String) -> Option<((i64, u64), String, u64)> {
-        if !CACHED.iter().any(|ending| name.ends_with(ending)) {
+    fn cached_file(&self, name: String) -> Option<CachedFile> {
+        if !CACHED_SUFFIXES.iter().any(|ending| name.ends_with(ending)) {
             return None;
         }
         let stat = statat(&self.directory, &name, AtFlags::SYMLINK_NOFOLLOW).ok()?;
-        let time = (stat.st_mtime, stat.st_mtime_nsec);
-        Some((time, name, u64::try_from(stat.st_size).unwrap_or_default()))
+        Some(CachedFile {
+            used: (stat.st_mtime, stat.st_mtime_nsec),
+            name,
+            bytes: u64::try_from(stat.st_size).unwrap_or_default(),
+        })
     }
 
     fn remove_abandoned_drafts(&self) {
         let names = self.names().unwrap_or_default();
-        for name in names.iter().filter(|name| name.ends_with(DRAFT)) {
+        for name in names.iter().filter(|name| name.ends_with(DRAFT_SUFFIX)) {
             let abandoned = self
                 .file(name, OFlags::RDONLY)
                 .is_ok_and(|file| File::from(file).try_lock().is_ok());
@@ -166,7 +178,7 @@ impl Store {
 
 /// False for a tmpfs, which is in memory, and for a file system from which code cannot be mapped but is copied.
 fn is_on_disk(directory: &OwnedFd) -> Result<bool> {
-    let in_memory = [TMPFS, RAMFS].contains(&fstatfs(directory)?.f_type);
+    let in_memory = [TMPFS_MAGIC, RAMFS_MAGIC].contains(&fstatfs(directory)?.f_type);
     let copied = fstatvfs(directory)?.f_flag.contains(StatVfsMountFlags::NOEXEC);
     Ok(!in_memory && !copied)
 }
@@ -176,7 +188,7 @@ fn only_ours(stat: &Stat) -> Result<()> {
     if stat.st_uid != rustix::process::geteuid().as_raw() {
         return Err(Error::other("it belongs to another user"));
     }
-    if stat.st_mode & OTHERS_WRITE != 0 {
+    if stat.st_mode & OTHERS_WRITE_BITS != 0 {
         return Err(Error::other("others can write to it"));
     }
     Ok(())
@@ -245,7 +257,7 @@ mod tests {
         assert_eq!(names(&path), ["a.cwasm", "c.cwasm"]);
         assert!(keep(&store, "huge.cwasm", 101).is_err());
         assert!(!names(&path).contains(&"huge.cwasm".to_string()));
-        assert!(!names(&path).iter().any(|name| name.ends_with(DRAFT)));
+        assert!(!names(&path).iter().any(|name| name.ends_with(DRAFT_SUFFIX)));
     }
 
     #[test]
