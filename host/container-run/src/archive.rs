@@ -6,7 +6,7 @@ use std::io::{self, BufWriter, Read, Write};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::path::{Component, Path, PathBuf};
 
-use crate::error::{Doing, Error, Result};
+use crate::error::{Context, Error, Result};
 use crate::files::{entries, open_shared};
 use crate::output::say::say;
 
@@ -48,7 +48,7 @@ pub fn archive(arguments: &[String]) -> Result<u8> {
     };
     // Also if the path is a link to another name.
     let name = Path::new(path).file_name().map(PathBuf::from);
-    let path = fs::canonicalize(path).doing("reading", Path::new(path))?;
+    let path = fs::canonicalize(path).path_context("reading", Path::new(path))?;
     if path.is_dir() && !recursive {
         return Err(Error::new(format!(
             "{} is a directory: use --recursive",
@@ -62,7 +62,7 @@ pub fn archive(arguments: &[String]) -> Result<u8> {
         out.write_all(&[0; 2 * BLOCK_BYTES])?;
         out.flush()
     });
-    written.while_("writing the archive")?;
+    written.context("writing the archive")?;
     Ok(0)
 }
 
@@ -190,7 +190,7 @@ fn read_all(input: &mut impl Read, target: &str) -> Result<()> {
     let mut long_name = None;
     loop {
         let mut block = [0; BLOCK_BYTES];
-        input.read_exact(&mut block).while_("reading the archive")?;
+        input.read_exact(&mut block).context("reading the archive")?;
         if block == [0; BLOCK_BYTES] {
             return Ok(());
         }
@@ -203,7 +203,7 @@ fn read_all(input: &mut impl Read, target: &str) -> Result<()> {
         if kind == LONG {
             let mut name = Vec::new();
             let limited = input.by_ref().take(size.min(MAX_PATH_BYTES));
-            { limited }.read_to_end(&mut name).while_("reading the archive")?;
+            { limited }.read_to_end(&mut name).context("reading the archive")?;
             skip(input, size.saturating_sub(MAX_PATH_BYTES) + padding(size))?;
             long_name = Some(until_zero(&name).to_vec());
             continue;
@@ -216,14 +216,14 @@ fn read_all(input: &mut impl Read, target: &str) -> Result<()> {
         match kind {
             DIRECTORY => {
                 let made = DirBuilder::new().recursive(true).mode(mode | 0o700).create(&path);
-                made.doing("creating", &path)?;
+                made.path_context("creating", &path)?;
                 skip(input, size + padding(size))?;
             }
             REGULAR | OLD_REGULAR => {
                 let mut options = OpenOptions::new();
                 options.write(true).create(true).truncate(true).mode(mode);
-                let mut file = options.open(&path).doing("writing", &path)?;
-                let copied = io::copy(&mut input.by_ref().take(size), &mut file).doing("writing", &path)?;
+                let mut file = options.open(&path).path_context("writing", &path)?;
+                let copied = io::copy(&mut input.by_ref().take(size), &mut file).path_context("writing", &path)?;
                 if copied < size {
                     return Err(Error::new("the archive is incomplete"));
                 }
@@ -240,13 +240,13 @@ fn read_all(input: &mut impl Read, target: &str) -> Result<()> {
 }
 
 fn skip(input: &mut impl Read, bytes: u64) -> Result<()> {
-    io::copy(&mut input.take(bytes), &mut io::sink()).while_("reading the archive")?;
+    io::copy(&mut input.take(bytes), &mut io::sink()).context("reading the archive")?;
     Ok(())
 }
 
 /// Where an entry belongs. `into`: below the target; otherwise the target is in the place of its first part.
 fn destination(target: &str, into: bool, name: &[u8]) -> Result<PathBuf> {
-    let name = std::str::from_utf8(name).while_("reading a name in the archive")?;
+    let name = std::str::from_utf8(name).context("reading a name in the archive")?;
     let parts: Option<Vec<&str>> = Path::new(name)
         .components()
         .map(|part| match part {

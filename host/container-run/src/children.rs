@@ -94,8 +94,8 @@ pub fn kill_all() {
 }
 
 /// Waits until no descendant has this process's output open any more, but not longer than this.
-pub fn await_writers(patience: Duration) {
-    let end = Instant::now() + patience;
+pub fn await_writers(timeout: Duration) {
+    let end = Instant::now() + timeout;
     let outputs = ["/proc/self/fd/1", "/proc/self/fd/2"].map(|path| fs::read_link(path).ok());
     let writes = |pid: Pid| {
         let open = fs::read_dir(format!("/proc/{}/fd", pid.as_raw_nonzero()));

@@ -7,7 +7,7 @@ use std::os::unix::fs::lchown;
 use std::path::Path;
 
 use crate::directories::VCAP;
-use crate::error::{Doing, Error, Result};
+use crate::error::{Context, Error, Result};
 use crate::files::{copy, empty, entries};
 
 /// Runs the subcommand: `copy-jobs <from> <to>`.
@@ -24,14 +24,14 @@ pub fn run(arguments: &[String]) -> Result<u8> {
     }
     // When init containers run again, the directory holds files of pre-render scripts, such as a marker by which a
     // script skips its work.
-    fs::create_dir_all(to).and_then(|()| empty(to)).doing("emptying", to)?;
-    copy(from, to).doing("copying to", to)?;
+    fs::create_dir_all(to).and_then(|()| empty(to)).path_context("emptying", to)?;
+    copy(from, to).path_context("copying to", to)?;
     if rustix::process::geteuid().is_root() {
         // The copy must be readable for vcap. Other releases may be copied beside it as vcap.
         let parent = to.parent().unwrap_or(to);
         lchown(parent, Some(VCAP.0), Some(VCAP.1))
             .and_then(|()| give_to_vcap(to))
-            .doing("changing the owner of", to)?;
+            .path_context("changing the owner of", to)?;
     }
     Ok(0)
 }

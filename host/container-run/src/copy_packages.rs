@@ -5,7 +5,7 @@ use std::fs;
 use std::io;
 use std::path::{Component, Path};
 
-use crate::error::{Doing, Error, Result};
+use crate::error::{Context, Error, Result};
 use crate::files::{copy_with_owners, remove};
 
 /// Below the volume: a package that is not complete yet.
@@ -46,8 +46,8 @@ fn copy_package(from: &Path, to: &Path, partial: &Path) -> Result<()> {
         _ => Error::new(format!("{}: {error}", from.display())),
     })?;
     if partial.exists() {
-        remove(partial).doing("emptying", partial)?;
+        remove(partial).path_context("emptying", partial)?;
     }
-    copy_with_owners(&source, partial).doing("copying to", to)?;
-    fs::rename(partial, to).doing("creating", to)
+    copy_with_owners(&source, partial).path_context("copying to", to)?;
+    fs::rename(partial, to).path_context("creating", to)
 }

@@ -7,7 +7,7 @@ use std::io::{self, Read};
 
 use serde::{Deserialize, Serialize};
 
-use crate::error::{Doing, Error, Result};
+use crate::error::{Context, Error, Result};
 use crate::places::Places;
 
 /// The format that this program reads.
@@ -183,7 +183,7 @@ impl Description {
         let path = places.processes(job);
         let file = File::open(&path);
         let text = file.and_then(|file| io::read_to_string(file.take(MAX_DESCRIPTION_BYTES)));
-        let text = text.doing("reading", &path)?;
+        let text = text.path_context("reading", &path)?;
         let place = path.display();
         let description: Self = serde_json::from_str(&text).map_err(|error| {
             let (line, column) = (error.line(), error.column());

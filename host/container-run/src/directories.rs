@@ -28,26 +28,26 @@ pub fn prepare(places: &Places, job: &str, process: &Process, root: bool) -> Res
         own.push(data.clone());
     } else {
         // Made by the agent under BOSH. vcap must be able to enter it.
-        complain(&data, make(&data, 0o770, root));
+        report_error(&data, make(&data, 0o770, root));
     }
     own.push(data.join("tmp"));
     if process.persistent_disk {
         own.push(places.vcap("store").join(job));
     }
     for path in &own {
-        complain(path, make(path, 0o700, root));
+        report_error(path, make(path, 0o700, root));
     }
     for volume in process.volumes.iter().filter(|volume| !volume.mount_only) {
         let path = Path::new(&volume.path);
-        complain(path, make(path, 0o700, root).and_then(|()| close(path, root)));
+        report_error(path, make(path, 0o700, root).and_then(|()| restrict_mode(path, root)));
     }
     let pids = places.pid_directory(job);
-    complain(&pids, make(&pids, 0o770, root));
+    report_error(&pids, make(&pids, 0o770, root));
     Ok(())
 }
 
 /// Ignores errors: the process may not need the directory, and otherwise reports a better error.
-fn complain(path: &Path, result: io::Result<()>) {
+fn report_error(path: &Path, result: io::Result<()>) {
     if let Err(error) = result {
         say(&format!("cannot create {}: {error}", path.display()));
     }
@@ -78,7 +78,7 @@ pub fn make(path: &Path, mode: u32, root: bool) -> io::Result<()> {
 }
 
 /// BPM restricts the permissions of existing volumes, too.
-fn close(path: &Path, root: bool) -> io::Result<()> {
+fn restrict_mode(path: &Path, root: bool) -> io::Result<()> {
     if root {
         fs::set_permissions(path, fs::Permissions::from_mode(0o700))
     } else {

@@ -55,21 +55,21 @@ impl Error {
 }
 
 /// Adds what was being done to an error of the system.
-pub trait Doing<T> {
+pub trait Context<T> {
     /// `<what> <path>: <error>`.
-    fn doing(self, what: &str, path: &Path) -> Result<T>;
+    fn path_context(self, what: &str, path: &Path) -> Result<T>;
     /// `<what>: <error>`.
-    fn while_(self, what: &str) -> Result<T>;
+    fn context(self, what: &str) -> Result<T>;
 }
 
-// === impl Doing ===
+// === impl Context ===
 
-impl<T, E: Display> Doing<T> for std::result::Result<T, E> {
-    fn doing(self, what: &str, path: &Path) -> Result<T> {
+impl<T, E: Display> Context<T> for std::result::Result<T, E> {
+    fn path_context(self, what: &str, path: &Path) -> Result<T> {
         self.map_err(|error| Error::new(format!("{what} {}: {error}", path.display())))
     }
 
-    fn while_(self, what: &str) -> Result<T> {
+    fn context(self, what: &str) -> Result<T> {
         self.map_err(|error| Error::new(format!("{what}: {error}")))
     }
 }

@@ -7,7 +7,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::Signal;
 
 use crate::children::{self, Ended};
-use crate::error::{Doing, Result};
+use crate::error::{Context, Result};
 use crate::instance::control::{Control, Request};
 use crate::output::container::Container;
 use crate::output::logfile::LogFile;
@@ -68,7 +68,7 @@ impl Events {
         ];
         for (from, word, to) in pipes {
             let relay = Relay::new(from, log(word), Copy::Container(to));
-            self.relays.push(relay.while_("reading output")?);
+            self.relays.push(relay.context("reading output")?);
         }
         Ok(())
     }
@@ -90,7 +90,7 @@ impl Events {
         }
         let files = files.into_iter();
         fds.extend(files.map(|(file, flags)| PollFd::from_borrowed_fd(file, flags)));
-        pass(&mut self.relays, until, fds).while_("waiting")?;
+        pass(&mut self.relays, until, fds).context("waiting")?;
         // An answer is collected when its script has ended.
         self.relays.retain(|relay| relay.is_memory() || !relay.is_done());
         Ok(self.happened())
@@ -110,7 +110,7 @@ impl Events {
     /// After a program's end: passes on what its descendants still write, and closes the pipes. A script that logs
     /// through `exec > >(..)` ends before the program that writes its last lines. Does not wait long: a background
     /// process may keep the pipe open.
-    pub fn last_output(&mut self) {
+    pub fn relay_last_output(&mut self) {
         let end = Instant::now() + LAST_OUTPUT_TIMEOUT;
         while self.relays.iter().any(|relay| !relay.is_done()) && Instant::now() < end {
             if pass(&mut self.relays, Some(end), Vec::new()).is_err() {

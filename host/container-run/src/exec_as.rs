@@ -9,7 +9,7 @@ use rustix::thread::{CapabilitySet, CapabilitySets};
 use serde::{Deserialize, Serialize};
 
 use crate::description::Size;
-use crate::error::{Doing, Error, Result};
+use crate::error::{Context, Error, Result};
 
 /// BPM's wrapper script raises the limit to this for all processes without `limits.open_files`.
 const DEFAULT_OPEN_FILES: u64 = 524_288;
@@ -48,8 +48,8 @@ impl Changes {
     }
 
     /// Applies the changes. The order matters: limits and the bounding set need root.
-    fn make(&self) -> Result<()> {
-        self.limit()?;
+    fn apply(&self) -> Result<()> {
+        self.set_limits()?;
         if self.nice != 0 {
             // The program runs even if its nice level cannot be set.
             let _ = rustix::process::nice(self.nice);
@@ -57,19 +57,19 @@ impl Changes {
         let wanted = capabilities(&self.capabilities)?;
         let user = self.user.filter(|ids| *ids != (getuid().as_raw(), getgid().as_raw()));
         if let Some((user, group)) = user {
-            bound(wanted);
+            restrict_bounding_set(wanted);
             change_user(user, group)?;
         }
         if !wanted.is_empty() || user.is_some() {
-            hold(wanted)?;
+            set_capabilities(wanted)?;
         }
         if self.no_new_privileges {
-            rustix::thread::set_no_new_privs(true).while_("setting no_new_privs")?;
+            rustix::thread::set_no_new_privs(true).context("setting no_new_privs")?;
         }
         Ok(())
     }
 
-    fn limit(&self) -> Result<()> {
+    fn set_limits(&self) -> Result<()> {
         if let Some(number) = self.open_files {
             set_limit(Resource::Nofile, Some(number)).map_err(|error| {
                 let hard = getrlimit(Resource::Nofile).maximum;
@@ -114,11 +114,11 @@ fn prepare(arguments: &[String]) -> Result<Command> {
     let [changes, directory, program, rest @ ..] = arguments else {
         return Err(Error::usage("exec-as: changes, a directory and a program are needed"));
     };
-    let changes: Changes = serde_json::from_str(changes).while_("exec-as")?;
-    changes.make()?;
+    let changes: Changes = serde_json::from_str(changes).context("exec-as")?;
+    changes.apply()?;
     // As the program's user, who may not be allowed to enter it.
     if !directory.is_empty() {
-        std::env::set_current_dir(directory).doing("entering", std::path::Path::new(directory))?;
+        std::env::set_current_dir(directory).path_context("entering", std::path::Path::new(directory))?;
     }
     let mut command = Command::new(program);
     command.args(rest);
@@ -148,7 +148,7 @@ pub fn capabilities(names: &[String]) -> Result<CapabilitySet> {
 
 /// Restricts the bounding set. Without permission for this, that of the container remains, which is harmless under
 /// no_new_privs.
-fn bound(wanted: CapabilitySet) {
+fn restrict_bounding_set(wanted: CapabilitySet) {
     for bit in 0..64 {
         let one = CapabilitySet::from_bits_retain(1 << bit);
         if !wanted.contains(one) && rustix::thread::capability_is_in_bounding_set(one).unwrap_or(false) {
@@ -160,29 +160,29 @@ fn bound(wanted: CapabilitySet) {
 fn change_user(user: u32, group: u32) -> Result<()> {
     let uid = rustix::process::Uid::from_raw(user);
     let gid = rustix::process::Gid::from_raw(group);
-    rustix::thread::set_keep_capabilities(true).while_("keeping capabilities")?;
-    rustix::thread::set_thread_groups(&[]).while_("dropping groups, which needs the capability SETGID")?;
+    rustix::thread::set_keep_capabilities(true).context("keeping capabilities")?;
+    rustix::thread::set_thread_groups(&[]).context("dropping groups, which needs the capability SETGID")?;
     rustix::thread::set_thread_res_gid(gid, gid, gid)
-        .while_("changing the group, which needs the capability SETGID")?;
-    rustix::thread::set_thread_res_uid(uid, uid, uid).while_("changing the user, which needs the capability SETUID")
+        .context("changing the group, which needs the capability SETGID")?;
+    rustix::thread::set_thread_res_uid(uid, uid, uid).context("changing the user, which needs the capability SETUID")
 }
 
 /// Permitted, effective, inheritable and ambient are exactly these.
-fn hold(wanted: CapabilitySet) -> Result<()> {
+fn set_capabilities(wanted: CapabilitySet) -> Result<()> {
     let sets = CapabilitySets {
         effective: wanted,
         permitted: wanted,
         inheritable: wanted,
     };
-    rustix::thread::set_capabilities(None, sets).map_err(|error| missing(wanted, &error.into()))?;
+    rustix::thread::set_capabilities(None, sets).map_err(|error| missing_capabilities(wanted, &error.into()))?;
     for one in wanted.iter() {
         rustix::thread::configure_capability_in_ambient_set(one, true)
-            .map_err(|error| missing(wanted, &error.into()))?;
+            .map_err(|error| missing_capabilities(wanted, &error.into()))?;
     }
     Ok(())
 }
 
-fn missing(wanted: CapabilitySet, error: &io::Error) -> Error {
+fn missing_capabilities(wanted: CapabilitySet, error: &io::Error) -> Error {
     let names: Vec<&str> = wanted.iter_names().map(|(name, _)| name).collect();
     Error::new(format!(
         "the container lacks the capabilities {} of bpm.yml ({error}): it must start as root, with them",

@@ -7,7 +7,7 @@ use std::os::unix::fs::{DirBuilderExt, PermissionsExt, symlink};
 use std::path::Path;
 
 use crate::arguments::Flags;
-use crate::error::{Doing, Error, Result};
+use crate::error::{Context, Error, Result};
 use crate::places::program;
 
 /// What this program is also called.
@@ -28,7 +28,7 @@ pub fn run(arguments: &[String]) -> Result<u8> {
         // Containers of root and of vcap write there.
         (directory.join("instance"), 0o770),
     ] {
-        make(&path, mode).doing("making", &path)?;
+        make(&path, mode).path_context("making", &path)?;
     }
     let target = bin.join("container-run");
     let new = bin.join("container-run.new");
@@ -36,14 +36,14 @@ pub fn run(arguments: &[String]) -> Result<u8> {
     fs::copy(program(), &new)
         .and_then(|_| fs::set_permissions(&new, fs::Permissions::from_mode(0o755)))
         .and_then(|()| fs::rename(&new, &target))
-        .doing("copying this program to", &target)?;
+        .path_context("copying this program to", &target)?;
     for name in NAMES {
         link(Path::new("container-run"), &bin.join(name))?;
     }
     for (root, inner, name) in [(&flags.jobs, "bpm/bin", "bpm"), (&flags.bosh, "bin", "monit")] {
         if !root.is_empty() {
             let place = Path::new(root).join(inner);
-            make(&place, 0o755).doing("making", &place)?;
+            make(&place, 0o755).path_context("making", &place)?;
             link(&bin.join(name), &place.join(name))?;
         }
     }
@@ -60,6 +60,6 @@ fn make(path: &Path, mode: u32) -> io::Result<()> {
 fn link(target: &Path, place: &Path) -> Result<()> {
     match symlink(target, place) {
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
-        result => result.doing("linking", place),
+        result => result.path_context("linking", place),
     }
 }

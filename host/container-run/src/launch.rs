@@ -71,7 +71,7 @@ impl Launch {
     }
 
     /// Becomes the program; returns only if that fails.
-    pub fn become_it(&self) -> Error {
+    pub fn exec(&self) -> Error {
         let error = self.command().exec();
         self.failure(&error)
     }

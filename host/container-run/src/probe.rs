@@ -30,13 +30,13 @@ const DEFAULT_HEADERS: [(&str, &str); 3] = [
 pub fn run(places: &Places, flags: &Flags) -> Result<u8> {
     let description = Description::read(places, &flags.job)?;
     match description.probe(&flags.process, &flags.name)? {
-        Probe::Exec(command) => Err(become_command(command)),
+        Probe::Exec(command) => Err(exec_command(command)),
         Probe::Http(request) => ask(request, flags.port),
     }
 }
 
 /// Returns only if that fails.
-fn become_command(command: &[String]) -> Error {
+fn exec_command(command: &[String]) -> Error {
     let Some((program, arguments)) = command.split_first() else {
         return Error::new("the command of the probe is empty");
     };

@@ -13,7 +13,7 @@ use signal_hook::flag;
 use signal_hook::iterator::backend::SignalDelivery;
 use signal_hook::iterator::exfiltrator::SignalOnly;
 
-use crate::error::{Doing, Result};
+use crate::error::{Context, Result};
 
 /// A write to a full disk or a closed pipe must return an error, not end this program. Job control of a terminal has no
 /// meaning here.
@@ -34,15 +34,15 @@ pub struct Signals {
 impl Signals {
     /// Takes over all signals; children start with the system's own handlers.
     pub fn new() -> Result<Self> {
-        let (read, write) = UnixStream::pair().while_("making a pipe for signals")?;
+        let (read, write) = UnixStream::pair().context("making a pipe for signals")?;
         // Not ignored: programs that this one becomes would inherit that. And not through the pipe: a child may end
         // while that is being closed, and a signal about the closed pipe that is written to it would cause the next
         // one.
         for signal in IGNORED {
-            flag::register(signal, Arc::default()).while_("taking signals")?;
+            flag::register(signal, Arc::default()).context("taking signals")?;
         }
         let all = [SIGCHLD].into_iter().chain(STOPS).chain(FORWARDED);
-        let delivery = SignalDelivery::with_pipe(read, write, SignalOnly, all).while_("taking signals")?;
+        let delivery = SignalDelivery::with_pipe(read, write, SignalOnly, all).context("taking signals")?;
         Ok(Self { delivery })
     }
 

@@ -11,9 +11,9 @@ use crate::description::Description;
 use crate::error::Result;
 use crate::events::{Events, Happened};
 use crate::instance::control::{Control, Request};
-use crate::instance::meeting::{Pod, STOP_SIGNAL_TIMEOUT, time_for_scripts};
+use crate::instance::pod::{Pod, STOP_SIGNAL_TIMEOUT, time_for_scripts};
 use crate::instance::order::{Dependents, Order};
-use crate::instance::{Of, Record, Seat, State, now};
+use crate::instance::{Owner, Record, StateFile, State, now};
 use crate::output::say::say;
 use crate::places::Places;
 use crate::scripts::inline;
@@ -29,13 +29,13 @@ const CHECK_INTERVAL: Duration = Duration::from_secs(1);
 
 /// State of the container.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Course {
+enum Stage {
     /// The process waits for others that it depends on.
     Await,
     /// The process starts or runs.
     Run,
     /// The stop signal was received at this time; whether the whole pod stops is not known yet.
-    Meet(Instant),
+    AwaitStop(Instant),
     /// The pod stops: scripts run, until then at the latest.
     Scripts(Instant),
     /// The pod stops: processes that depend on this one stop first. Since then.
@@ -55,9 +55,9 @@ struct Supervisor<'a> {
     directory: PathBuf,
     service: Box<dyn Service>,
     events: Events,
-    seat: Option<Seat>,
+    state_file: Option<StateFile>,
     order: Order,
-    course: Course,
+    stage: Stage,
     /// When the container received its stop signal, by the clock that containers share.
     stop_since: u64,
     stopped_at: Instant,
@@ -72,12 +72,12 @@ pub fn run(places: &Places, flags: &Flags) -> Result<u8> {
     let mut events = Events::new()?;
     children::adopt_orphans();
     // Before the others of the pod see this container: until then, it has nothing to stop.
-    if let Some(code) = inline::before(places, flags, &flags.process, &mut events)? {
+    if let Some(code) = inline::run_pre_start(places, flags, &flags.process, &mut events)? {
         return Ok(code);
     }
     let directory = places.instance();
-    let seat = enter(&directory, flags, &mut events);
-    let order = match seat {
+    let state_file = create_state_file(&directory, flags, &mut events);
+    let order = match state_file {
         Some(_) => Order::of(places, &flags.job, process),
         None => Order::default(),
     };
@@ -91,16 +91,16 @@ pub fn run(places: &Places, flags: &Flags) -> Result<u8> {
         directory,
         service,
         events,
-        seat,
+        state_file,
         order,
-        course: Course::Run,
+        stage: Stage::Run,
         stop_since: 0,
         stopped_at: Instant::now(),
         running: false,
         ended: None,
     };
     supervisor.start()?;
-    let code = supervisor.live();
+    let code = supervisor.run_to_end();
     if code.is_err() {
         children::kill_all();
     }
@@ -108,13 +108,13 @@ pub fn run(places: &Places, flags: &Flags) -> Result<u8> {
 }
 
 /// Creates the container's state file. Without the directory for it, the process still runs, but without coordination.
-fn enter(directory: &std::path::Path, flags: &Flags, events: &mut Events) -> Option<Seat> {
+fn create_state_file(directory: &std::path::Path, flags: &Flags, events: &mut Events) -> Option<StateFile> {
     if !directory.is_dir() {
         return None;
     }
-    let entered = Seat::take(directory, Of::Process(&flags.job, &flags.process)).and_then(|seat| {
+    let entered = StateFile::lock(directory, Owner::Process(&flags.job, &flags.process)).and_then(|state_file| {
         events.control = Some(Control::listen(directory, &flags.job, &flags.process)?);
-        Ok(seat)
+        Ok(state_file)
     });
     if let Err(failure) = &entered {
         say(&format!(
@@ -132,20 +132,20 @@ fn number(pid: Pid) -> u32 {
 // === impl Supervisor ===
 
 impl Supervisor<'_> {
-    fn live(&mut self) -> Result<u8> {
+    fn run_to_end(&mut self) -> Result<u8> {
         loop {
             self.service.tick();
             self.note_phase()?;
             self.proceed()?;
-            if let (Some(code), Course::Run | Course::End) = (self.ended, self.course) {
+            if let (Some(code), Stage::Run | Stage::End) = (self.ended, self.stage) {
                 return Ok(code);
             }
             let happened = self.events.wait(self.deadline())?;
-            self.take(happened)?;
+            self.handle(happened)?;
         }
     }
 
-    fn take(&mut self, happened: Happened) -> Result<()> {
+    fn handle(&mut self, happened: Happened) -> Result<()> {
         for ended in happened.ended {
             self.service.ended(ended, &mut self.events)?;
         }
@@ -166,7 +166,7 @@ impl Supervisor<'_> {
         match self.service.phase() {
             Phase::Running(pid) if !self.running => {
                 self.running = true;
-                if self.course == Course::Run {
+                if self.stage == Stage::Run {
                     self.set(State::Running, number(pid));
                     self.answer("ok");
                 }
@@ -178,27 +178,27 @@ impl Supervisor<'_> {
     }
 
     fn note_end(&mut self, code: u8) -> Result<()> {
-        if self.course == Course::Run {
+        if self.stage == Stage::Run {
             // Why it ended may come from a program that it logs through.
-            self.events.last_output();
+            self.events.relay_last_output();
         }
         children::kill_all();
         self.events.finish();
         self.service.clean();
         self.running = false;
         self.ended = Some(code);
-        match self.course {
-            Course::Halt => {
-                self.course = Course::Halted;
+        match self.stage {
+            Stage::Halt => {
+                self.stage = Stage::Halted;
                 self.set(State::Halted, 0);
                 self.answer("ok");
                 if self.flags.ends {
-                    self.course = Course::End;
+                    self.stage = Stage::End;
                 }
             }
-            Course::Restart => self.start()?,
-            Course::Meet(_) | Course::Scripts(_) | Course::Dependents(_) => {
-                self.stopping_with(0);
+            Stage::Restart => self.start()?,
+            Stage::AwaitStop(_) | Stage::Scripts(_) | Stage::Dependents(_) => {
+                self.write_stopping(0);
                 self.answer("ok");
             }
             _ => self.answer("ok"),
@@ -207,10 +207,10 @@ impl Supervisor<'_> {
     }
 
     /// Scripts of the pod find the process as long as it runs. The stop began when it began.
-    fn stopping_with(&self, pid: u32) {
-        if let Some(seat) = &self.seat {
+    fn write_stopping(&self, pid: u32) {
+        if let Some(state_file) = &self.state_file {
             let (state, since) = (State::Stopping, self.stop_since);
-            seat.write(Record { state, since, pid });
+            state_file.write(Record { state, since, pid });
         }
     }
 
@@ -219,71 +219,71 @@ impl Supervisor<'_> {
         self.set(State::Starting, 0);
         if let Some(missing) = self.order.missing() {
             say(&format!("waiting for '{missing}', on which this process depends"));
-            self.course = Course::Await;
+            self.stage = Stage::Await;
             return Ok(());
         }
-        self.course = Course::Run;
+        self.stage = Stage::Run;
         self.service.start(&mut self.events)
     }
 
     fn on_stop(&mut self) -> Result<()> {
-        match self.course {
-            Course::Run | Course::Halted => {}
+        match self.stage {
+            Stage::Run | Stage::Halted => {}
             // Nothing runs.
-            Course::Await => {
+            Stage::Await => {
                 self.ended = Some(0);
-                self.course = Course::End;
+                self.stage = Stage::End;
                 return Ok(());
             }
-            Course::Halt | Course::Restart => {
-                self.course = Course::End;
+            Stage::Halt | Stage::Restart => {
+                self.stage = Stage::End;
                 return Ok(());
             }
-            Course::Meet(_) | Course::Scripts(_) | Course::Dependents(_) | Course::End => return Ok(()),
+            Stage::AwaitStop(_) | Stage::Scripts(_) | Stage::Dependents(_) | Stage::End => return Ok(()),
         }
         self.stopped_at = Instant::now();
         self.stop_since = now();
         // A drain script looks for its process first: `bpm pid`.
-        self.stopping_with(match self.service.phase() {
+        self.write_stopping(match self.service.phase() {
             Phase::Running(pid) => number(pid),
             Phase::Starting | Phase::Ended(_) => 0,
         });
-        if self.flags.scripts.is_empty() || self.seat.is_none() {
-            self.course = Course::Dependents(self.stopped_at);
+        if self.flags.scripts.is_empty() || self.state_file.is_none() {
+            self.stage = Stage::Dependents(self.stopped_at);
             return self.proceed();
         }
-        self.course = Course::Meet(self.stopped_at);
+        self.stage = Stage::AwaitStop(self.stopped_at);
         Ok(())
     }
 
     /// One step further towards the end, if it is time.
     fn proceed(&mut self) -> Result<()> {
         let pod = Pod::new(&self.directory, self.flags);
-        match self.course {
-            Course::Meet(_) if pod.all_stop().is_some() => {
-                self.course = Course::Scripts(self.stopped_at + time_for_scripts(self.flags.grace));
+        match self.stage {
+            Stage::AwaitStop(_) if pod.all_stop().is_some() => {
+                self.stage = Stage::Scripts(self.stopped_at + time_for_scripts(self.flags.grace));
             }
-            Course::Await if self.order.missing().is_none() => return self.start(),
+            Stage::Await if self.order.missing().is_none() => return self.start(),
             // monit stops what depends on a process that has to be started again, and starts it afterwards.
-            Course::Run if self.running && self.order.missing().is_some() => {
-                self.course = Course::Restart;
+            Stage::Run if self.running && self.order.missing().is_some() => {
+                self.stage = Stage::Restart;
                 return self.service.stop(&mut self.events);
             }
-            Course::Meet(since) if since.elapsed() >= STOP_SIGNAL_TIMEOUT => {
+            Stage::AwaitStop(since) if since.elapsed() >= STOP_SIGNAL_TIMEOUT => {
                 say("other containers of the pod are not being stopped: stopping without pre-stop and drain scripts");
                 return self.end();
             }
-            Course::Scripts(until) => {
+            Stage::Scripts(until) => {
                 let late = Instant::now() >= until;
                 if late {
                     say("pre-stop and drain scripts take too long for the pod's grace period: stopping without them");
                 }
                 if late || pod.all_drained(self.stop_since) {
-                    self.course = Course::Dependents(Instant::now());
+                    self.stage = Stage::Dependents(Instant::now());
                     return self.proceed();
                 }
             }
-            Course::Dependents(since) => match self.order.dependents() {
+            Stage::Dependents(since) => match self.order.dependents() {
                 Dependents::Stopped => return self.end(),
                 // Only this container is being stopped.
                 Dependents::Running if since.elapsed() >= STOP_SIGNAL_TIMEOUT => return self.end(),
@@ -295,7 +295,7 @@ impl Supervisor<'_> {
     }
 
     fn end(&mut self) -> Result<()> {
-        self.course = Course::End;
+        self.stage = Stage::End;
         if self.ended.is_none() {
             self.service.stop(&mut self.events)?;
         }
@@ -303,52 +303,52 @@ impl Supervisor<'_> {
     }
 
     fn request(&mut self, request: Request) -> Result<()> {
-        match (request, self.course) {
-            (_, Course::Meet(_) | Course::Scripts(_) | Course::Dependents(_) | Course::End)
+        match (request, self.stage) {
+            (_, Stage::AwaitStop(_) | Stage::Scripts(_) | Stage::Dependents(_) | Stage::End)
                 if request != Request::Stop =>
             {
                 self.answer("the container is being stopped");
             }
             // A drain script may stop its process itself; the container waits for the other scripts.
-            (Request::Stop, Course::Meet(_) | Course::Scripts(_) | Course::Dependents(_)) if self.ended.is_none() => {
+            (Request::Stop, Stage::AwaitStop(_) | Stage::Scripts(_) | Stage::Dependents(_)) if self.ended.is_none() => {
                 self.service.stop(&mut self.events)?;
             }
-            (Request::Stop, Course::Await) => {
-                self.course = Course::Halted;
+            (Request::Stop, Stage::Await) => {
+                self.stage = Stage::Halted;
                 self.set(State::Halted, 0);
                 self.answer("ok");
             }
-            (Request::Stop, Course::Run) => {
-                self.course = Course::Halt;
+            (Request::Stop, Stage::Run) => {
+                self.stage = Stage::Halt;
                 self.service.stop(&mut self.events)?;
             }
-            (Request::Restart, Course::Run) => {
-                self.course = Course::Restart;
+            (Request::Restart, Stage::Run) => {
+                self.stage = Stage::Restart;
                 self.service.stop(&mut self.events)?;
             }
-            (Request::Start | Request::Restart, Course::Halted) => self.start()?,
-            (Request::Start | Request::Restart, Course::Halt) => self.course = Course::Restart,
-            (Request::Stop, Course::Restart) => self.course = Course::Halt,
-            (Request::Stop, Course::Halt) | (Request::Restart, Course::Restart) => {}
+            (Request::Start | Request::Restart, Stage::Halted) => self.start()?,
+            (Request::Start | Request::Restart, Stage::Halt) => self.stage = Stage::Restart,
+            (Request::Stop, Stage::Restart) => self.stage = Stage::Halt,
+            (Request::Stop, Stage::Halt) | (Request::Restart, Stage::Restart) => {}
             _ => self.answer("ok"),
         }
         Ok(())
     }
 
     fn deadline(&self) -> Option<Instant> {
-        let poll = match self.course {
-            Course::Await | Course::Meet(_) | Course::Scripts(_) | Course::Dependents(_) => {
+        let poll = match self.stage {
+            Stage::Await | Stage::AwaitStop(_) | Stage::Scripts(_) | Stage::Dependents(_) => {
                 Some(Instant::now() + POLL_INTERVAL)
             }
-            Course::Run if self.order.has_dependencies() => Some(Instant::now() + CHECK_INTERVAL),
+            Stage::Run if self.order.has_dependencies() => Some(Instant::now() + CHECK_INTERVAL),
             _ => None,
         };
         [poll, self.service.deadline()].into_iter().flatten().min()
     }
 
     fn set(&self, state: State, pid: u32) {
-        if let Some(seat) = &self.seat {
-            seat.set(state, pid);
+        if let Some(state_file) = &self.state_file {
+            state_file.set(state, pid);
         }
     }
 

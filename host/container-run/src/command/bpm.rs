@@ -176,7 +176,7 @@ fn run_once(places: &Places, call: &Call) -> Result<u8> {
         service.tick();
         if let Phase::Ended(code) = service.phase() {
             if !stopping {
-                events.last_output();
+                events.relay_last_output();
             }
             children::kill_all();
             events.finish();
@@ -207,7 +207,7 @@ fn shell(places: &Places, call: &Call) -> Result<Error> {
     if let Some(term) = std::env::var_os("TERM") {
         launch.environment.push(("TERM".to_string(), term));
     }
-    Ok(launch.become_it())
+    Ok(launch.exec())
 }
 
 #[cfg(test)]

@@ -8,7 +8,7 @@ use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use crate::error::{Doing, Error, Result};
+use crate::error::{Context, Error, Result};
 
 /// How long to wait for a container: longer than a BPM stop (17 s), a start program of monit and its stop program
 /// together.
@@ -49,9 +49,9 @@ impl Control {
         let path = socket(directory, job, process);
         // Left by an earlier container, whose lock is released.
         drop(fs::remove_file(&path));
-        let listener = UnixListener::bind(&path).doing("listening on", &path)?;
-        fs::set_permissions(&path, fs::Permissions::from_mode(0o600)).doing("protecting", &path)?;
-        listener.set_nonblocking(true).doing("listening on", &path)?;
+        let listener = UnixListener::bind(&path).path_context("listening on", &path)?;
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o600)).path_context("protecting", &path)?;
+        listener.set_nonblocking(true).path_context("listening on", &path)?;
         Ok(Self {
             listener,
             asking: Vec::new(),

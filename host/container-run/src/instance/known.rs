@@ -1,7 +1,7 @@
 //! The processes of the pod: their descriptions, and the state that the container of each reports.
 
 use super::control::{Request, ask};
-use super::{Of, Record, State, live};
+use super::{Owner, Record, State, live_record};
 use crate::description::{Description, Process, jobs};
 use crate::error::{Error, Result};
 use crate::places::Places;
@@ -20,7 +20,7 @@ pub struct Known {
 
 impl Known {
     fn of(places: &Places, job: &str, process: Process) -> Self {
-        let record = live(&places.instance(), Of::Process(job, &process.name));
+        let record = live_record(&places.instance(), Owner::Process(job, &process.name));
         let job = job.to_string();
         Self { job, process, record }
     }
@@ -40,7 +40,7 @@ impl Known {
 
     /// Reads the state again that its container reports.
     pub fn refresh(&mut self, places: &Places) {
-        self.record = live(&places.instance(), Of::Process(&self.job, &self.process.name));
+        self.record = live_record(&places.instance(), Owner::Process(&self.job, &self.process.name));
     }
 
     /// Its process ID, while it runs.

@@ -4,8 +4,8 @@
 
 pub mod control;
 pub mod known;
-pub mod meeting;
 pub mod order;
+pub mod pod;
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read};
@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::{FlockOperation, flock};
 
-use crate::error::{Doing, Result};
+use crate::error::{Context, Result};
 use crate::files::open_shared;
 
 /// A record has this many bytes, so that one write replaces another whole.
@@ -59,39 +59,39 @@ pub struct Record {
 
 /// Whose file it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Of<'a> {
+pub enum Owner<'a> {
     /// The container of a process.
     Process(&'a str, &'a str),
     /// The sidecar with a job's scripts.
     Scripts(&'a str),
 }
 
-// === impl Of ===
+// === impl Owner ===
 
-impl Of<'_> {
+impl Owner<'_> {
     fn file(self, directory: &Path) -> PathBuf {
         directory.join(match self {
-            Of::Process(job, process) => format!("process.{job}.{process}"),
-            Of::Scripts(job) => format!("scripts.{job}"),
+            Owner::Process(job, process) => format!("process.{job}.{process}"),
+            Owner::Scripts(job) => format!("scripts.{job}"),
         })
     }
 }
 
 /// The file of this container, locked.
 #[derive(Debug)]
-pub struct Seat {
+pub struct StateFile {
     file: File,
 }
 
-// === impl Seat ===
+// === impl StateFile ===
 
-impl Seat {
+impl StateFile {
     /// Makes and locks the file.
-    pub fn take(directory: &Path, of: Of<'_>) -> Result<Self> {
-        let path = of.file(directory);
-        let file = open(OpenOptions::new().write(true).create(true), &path).doing("opening", &path)?;
+    pub fn lock(directory: &Path, owner: Owner<'_>) -> Result<Self> {
+        let path = owner.file(directory);
+        let file = open(OpenOptions::new().write(true).create(true), &path).path_context("opening", &path)?;
         // Readers hold it for an instant.
-        flock(&file, FlockOperation::LockExclusive).doing("locking", &path)?;
+        flock(&file, FlockOperation::LockExclusive).path_context("locking", &path)?;
         Ok(Self { file })
     }
 
@@ -136,8 +136,8 @@ impl Record {
 }
 
 /// The record of a container, if it runs.
-pub fn live(directory: &Path, of: Of<'_>) -> Option<Record> {
-    let file = open(OpenOptions::new().read(true), &of.file(directory)).ok()?;
+pub fn live_record(directory: &Path, owner: Owner<'_>) -> Option<Record> {
+    let file = open(OpenOptions::new().read(true), &owner.file(directory)).ok()?;
     if flock(&file, FlockOperation::NonBlockingLockShared).is_ok() {
         return None;
     }
@@ -147,7 +147,7 @@ pub fn live(directory: &Path, of: Of<'_>) -> Option<Record> {
 /// Locks a file of this name until the result is dropped; nothing while another container has it.
 pub fn try_lock(directory: &Path, what: &str) -> Result<Option<File>> {
     let path = directory.join(what);
-    let file = open(OpenOptions::new().write(true).create(true), &path).doing("opening", &path)?;
+    let file = open(OpenOptions::new().write(true).create(true), &path).path_context("opening", &path)?;
     Ok(flock(&file, FlockOperation::NonBlockingLockExclusive)
         .is_ok()
         .then_some(file))
@@ -157,14 +157,14 @@ pub fn try_lock(directory: &Path, what: &str) -> Result<Option<File>> {
 pub fn mark(directory: &Path, what: &str) -> Result<()> {
     let path = directory.join(what);
     let made = open(OpenOptions::new().write(true).create(true), &path);
-    made.map(drop).doing("writing", &path)
+    made.map(drop).path_context("writing", &path)
 }
 
 /// Writes a short text, which replaces an earlier one.
 pub fn write(directory: &Path, what: &str, text: &str) -> Result<()> {
     let path = directory.join(what);
-    let file = open(OpenOptions::new().write(true).create(true).truncate(true), &path).doing("opening", &path)?;
-    file.write_all_at(text.as_bytes(), 0).doing("writing", &path)
+    let file = open(OpenOptions::new().write(true).create(true).truncate(true), &path).path_context("opening", &path)?;
+    file.write_all_at(text.as_bytes(), 0).path_context("writing", &path)
 }
 
 /// A short text that was written.
@@ -196,15 +196,15 @@ mod tests {
     #[test]
     fn a_record_is_read_as_long_as_its_writer_lives() {
         let directory = tempfile::tempdir().unwrap();
-        let of = Of::Process("nats", "nats");
-        assert_eq!(live(directory.path(), of), None);
-        let seat = Seat::take(directory.path(), of).unwrap();
+        let of = Owner::Process("nats", "nats");
+        assert_eq!(live_record(directory.path(), of), None);
+        let state_file = StateFile::lock(directory.path(), of).unwrap();
         for (state, _) in WORDS {
-            let since = seat.set(state, 7);
-            assert_eq!(live(directory.path(), of), Some(Record { state, since, pid: 7 }));
+            let since = state_file.set(state, 7);
+            assert_eq!(live_record(directory.path(), of), Some(Record { state, since, pid: 7 }));
         }
-        drop(seat);
-        assert_eq!(live(directory.path(), of), None);
+        drop(state_file);
+        assert_eq!(live_record(directory.path(), of), None);
     }
 
     #[test]
@@ -212,7 +212,7 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let target = directory.path().join("target");
         std::os::unix::fs::symlink(&target, directory.path().join("scripts.a")).unwrap();
-        assert!(Seat::take(directory.path(), Of::Scripts("a")).is_err());
+        assert!(StateFile::lock(directory.path(), Owner::Scripts("a")).is_err());
         assert!(!target.exists());
     }
 }

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use super::known::{self, Known};
-use super::{Of, State, live};
+use super::{Owner, State, live_record};
 use crate::description::Process;
 use crate::output::say::say;
 use crate::places::Places;
@@ -84,7 +84,7 @@ impl Order {
     }
 
     fn state(&self, (job, process): &Name) -> Option<State> {
-        live(&self.directory, Of::Process(job, process)).map(|record| record.state)
+        live_record(&self.directory, Owner::Process(job, process)).map(|record| record.state)
     }
 }
 

@@ -15,7 +15,7 @@ use self::names::Names;
 use crate::arguments::Flags;
 use crate::error::Result;
 use crate::events::Events;
-use crate::instance::meeting::Pod;
+use crate::instance::pod::Pod;
 use crate::instance::{is_marked, mark};
 use crate::output::container::{Container, Offered, offer};
 use crate::output::say::say;

@@ -4,9 +4,9 @@ use std::path::Path;
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-use crate::error::{Doing, Error, Result};
+use crate::error::{Context, Error, Result};
 use crate::instance::control::{Request, ask};
-use crate::instance::{Of, live};
+use crate::instance::{Owner, live_record};
 use crate::output::say::say;
 use crate::places::Places;
 
@@ -104,7 +104,7 @@ impl Pending {
             }
         };
         let thread = thread::Builder::new().stack_size(STACK_BYTES).spawn(run);
-        self.actions.push((name, action, thread.while_("starting an action")?));
+        self.actions.push((name, action, thread.context("starting an action")?));
         Ok(true)
     }
 }
@@ -115,7 +115,7 @@ fn carry_out(directory: &Path, job: &str, process: &str, request: Request) -> Re
     let until = Instant::now() + STOP_TIMEOUT;
     loop {
         let is_late = Instant::now() >= until;
-        let result = if live(directory, Of::Process(job, process)).is_some() {
+        let result = if live_record(directory, Owner::Process(job, process)).is_some() {
             ask(directory, job, process, request)
         } else if request == Request::Stop {
             Err(Error::new(format!("the container of {job}/{process} does not run")))

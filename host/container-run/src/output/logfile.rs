@@ -58,7 +58,7 @@ impl LogFile {
             lost: 0,
         };
         if let Err(error) = log.reopen() {
-            log.complain(&error);
+            log.report_error(&error);
         }
         log
     }
@@ -81,11 +81,11 @@ impl LogFile {
         self.size += written as u64;
         let missing = (bytes.len() - written) as u64;
         match error {
-            None if self.lost > 0 => self.recover(),
+            None if self.lost > 0 => self.report_recovery(),
             None => {}
             Some(error) if self.lost == 0 => {
                 self.lost = missing;
-                self.complain(&error);
+                self.report_error(&error);
             }
             Some(_) => self.lost += missing,
         }
@@ -98,14 +98,14 @@ impl LogFile {
         Ok(())
     }
 
-    fn complain(&self, error: &io::Error) {
+    fn report_error(&self, error: &io::Error) {
         say(&format!(
             "{}: {error}: output is not stored there until this works again",
             self.path.display()
         ));
     }
 
-    fn recover(&mut self) {
+    fn report_recovery(&mut self) {
         say(&format!(
             "{}: written again; {} bytes of output are missing there",
             self.path.display(),
@@ -126,7 +126,7 @@ impl LogFile {
         self.file = None;
         self.tried = Instant::now();
         if let Err(error) = self.reopen() {
-            self.complain(&error);
+            self.report_error(&error);
         }
     }
 }

@@ -26,13 +26,13 @@ pub struct Finished {
 pub fn run(script: &Script<'_>, events: &mut Events) -> Result<Finished> {
     let pid = script.start(&[], &[], Record::Files, events)?;
     let finished = finish(pid, events)?;
-    events.last_output();
+    events.relay_last_output();
     if finished.code != 0 {
         say(&format!(
             "script '{}' of job '{}' failed: exit status {}",
             script.name, script.flags.job, finished.code
         ));
-        linger(script.flags.wait, events)?;
+        sleep_after_failure(script.flags.wait, events)?;
     }
     Ok(finished)
 }
@@ -60,7 +60,7 @@ pub fn finish(pid: Pid, events: &mut Events) -> Result<Finished> {
 }
 
 /// Keeps the container, so that the failure can be inspected with `kubectl exec`.
-fn linger(wait: Duration, events: &mut Events) -> Result<()> {
+fn sleep_after_failure(wait: Duration, events: &mut Events) -> Result<()> {
     if wait.is_zero() {
         return Ok(());
     }

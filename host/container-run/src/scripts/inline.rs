@@ -21,7 +21,7 @@ const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
 /// Runs the job's pre-start script if this container is one of `--pre-starts`, and waits for the others. Returns an
 /// exit status if the process must not start: that of the script, or 0 after a stop signal.
-pub fn before(places: &Places, flags: &Flags, process: &str, events: &mut Events) -> Result<Option<u8>> {
+pub fn run_pre_start(places: &Places, flags: &Flags, process: &str, events: &mut Events) -> Result<Option<u8>> {
     let directory = places.instance();
     // Without it, containers run without coordination.
     let is_coordinated = directory.is_dir();
@@ -44,7 +44,7 @@ pub fn before(places: &Places, flags: &Flags, process: &str, events: &mut Events
             }
         }
         if is_coordinated {
-            mark(&directory, &done(own))?;
+            mark(&directory, &mark_name(own))?;
         }
     }
     if is_coordinated && !await_all(&directory, flags, events)? {
@@ -54,7 +54,7 @@ pub fn before(places: &Places, flags: &Flags, process: &str, events: &mut Events
 }
 
 /// The name of the mark of a script that has succeeded.
-fn done(member: &Member) -> String {
+fn mark_name(member: &Member) -> String {
     format!("pre-start.{}.{}", member.job, member.process)
 }
 
@@ -62,7 +62,7 @@ fn done(member: &Member) -> String {
 fn await_all(directory: &Path, flags: &Flags, events: &mut Events) -> Result<bool> {
     let missing = || {
         let mut all = flags.pre_starts.iter();
-        all.find(|member| !is_marked(directory, &done(member)))
+        all.find(|member| !is_marked(directory, &mark_name(member)))
     };
     let Some(first) = missing() else { return Ok(true) };
     say(&format!(

@@ -15,7 +15,7 @@ use rustix::process::Pid;
 use crate::arguments::Flags;
 use crate::directories::{VCAP, make};
 use crate::environment;
-use crate::error::{Doing, Result};
+use crate::error::{Context, Result};
 use crate::events::Events;
 use crate::exec_as::Changes;
 use crate::launch::{Launch, Outputs};
@@ -95,8 +95,8 @@ impl<'a> Script<'a> {
         let running = launch.start(outputs)?;
         match running.pipes {
             Some((output, error)) if record == Record::Answer => events.relay([
-                Relay::new(output, None, Copy::Memory(Vec::new(), MAX_ANSWER_BYTES)).while_("reading output")?,
-                Relay::new(error, None, Copy::Container(Container::Error)).while_("reading output")?,
+                Relay::new(output, None, Copy::Memory(Vec::new(), MAX_ANSWER_BYTES)).context("reading output")?,
+                Relay::new(error, None, Copy::Container(Container::Error)).context("reading output")?,
             ]),
             pipes => events.relay_program(pipes, |word| Some(self.log(word)))?,
         }

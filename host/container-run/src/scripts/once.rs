@@ -32,7 +32,7 @@ pub fn script(places: &Places, flags: &Flags) -> Result<u8> {
 pub fn errand(places: &Places, flags: &Flags) -> Result<u8> {
     let mut events = Events::new()?;
     children::adopt_orphans();
-    if let Some(code) = inline::before(places, flags, &flags.job, &mut events)? {
+    if let Some(code) = inline::run_pre_start(places, flags, &flags.job, &mut events)? {
         return Ok(code);
     }
     let pid = Script::new(places, flags, "run").start(&[], &[], Record::Container, &mut events)?;

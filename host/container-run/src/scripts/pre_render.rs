@@ -12,7 +12,7 @@ use super::finish::finish;
 use crate::arguments::Flags;
 use crate::children;
 use crate::environment;
-use crate::error::{Doing, Result};
+use crate::error::{Context, Result};
 use crate::events::{Events, LAST_OUTPUT_TIMEOUT};
 use crate::files::{copy, empty, entries};
 use crate::launch::{Launch, Outputs};
@@ -42,7 +42,7 @@ pub fn run(places: &Places, flags: &Flags) -> Result<u8> {
     sources.reset()?;
     let temporary = sources.volume.join("tmp");
     // A shell keeps its here-documents there; the container may have no other place to write to.
-    fs::create_dir_all(&temporary).doing("making", &temporary)?;
+    fs::create_dir_all(&temporary).path_context("making", &temporary)?;
     let shell = if Path::new(SHELL).exists() { SHELL } else { OTHER_SHELL };
     let mut events = Events::new()?;
     children::adopt_orphans();
@@ -88,7 +88,7 @@ impl Sources {
 
     /// Paths of the scripts in the order in which they run, which is that of their names.
     fn scripts(&self) -> Result<Vec<PathBuf>> {
-        let mut paths = entries(&self.scripts).doing("reading", &self.scripts)?;
+        let mut paths = entries(&self.scripts).path_context("reading", &self.scripts)?;
         paths.sort();
         Ok(paths)
     }
@@ -97,28 +97,28 @@ impl Sources {
     fn reset(&self) -> Result<()> {
         let current = self.volume.join("jobs-src");
         if self.saved.is_dir() {
-            for release in entries(&self.saved).doing("reading", &self.saved)? {
+            for release in entries(&self.saved).path_context("reading", &self.saved)? {
                 let target = current.join(release.file_name().unwrap_or_default());
-                empty(&target).doing("emptying", &target)?;
-                copy(&release, &target).doing("restoring", &target)?;
+                empty(&target).path_context("emptying", &target)?;
+                copy(&release, &target).path_context("restoring", &target)?;
             }
             return Ok(());
         }
         // Renamed when it is complete: a try that ends before that has run no script.
         let partial = &self.partial;
         if partial.exists() {
-            fs::remove_dir_all(partial).doing("removing", partial)?;
+            fs::remove_dir_all(partial).path_context("removing", partial)?;
         }
-        copy(&current, partial).doing("saving", &current)?;
+        copy(&current, partial).path_context("saving", &current)?;
         let directory = self.volume.join("saved");
         fs::create_dir_all(&directory)
             .and_then(|()| fs::rename(partial, &self.saved))
-            .doing("renaming", partial)
+            .path_context("renaming", partial)
     }
 
     /// The container has done its work: where all init containers run again, the sources are copied from the images
     /// again.
     fn forget(&self) -> Result<()> {
-        fs::remove_dir_all(&self.saved).doing("removing", &self.saved)
+        fs::remove_dir_all(&self.saved).path_context("removing", &self.saved)
     }
 }

@@ -3,7 +3,7 @@
 
 use crate::arguments::Flags;
 use crate::error::Result;
-use crate::instance::{Of, State, is_marked, live};
+use crate::instance::{Owner, State, is_marked, live_record};
 use crate::output::say::say;
 use crate::places::Places;
 
@@ -16,7 +16,7 @@ pub fn mark(job: &str) -> String {
 pub fn run(places: &Places, flags: &Flags) -> Result<u8> {
     let directory = places.instance();
     if !flags.process.is_empty() {
-        let record = live(&directory, Of::Process(&flags.job, &flags.process));
+        let record = live_record(&directory, Owner::Process(&flags.job, &flags.process));
         if record.is_some_and(|record| record.state != State::Starting) {
             return Ok(0);
         }
@@ -26,7 +26,7 @@ pub fn run(places: &Places, flags: &Flags) -> Result<u8> {
         ));
         return Ok(1);
     }
-    if live(&directory, Of::Scripts(&flags.job)).is_none() {
+    if live_record(&directory, Owner::Scripts(&flags.job)).is_none() {
         say(&format!("the sidecar for scripts of job '{}' does not run", flags.job));
         return Ok(1);
     }

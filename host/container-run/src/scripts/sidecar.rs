@@ -16,8 +16,8 @@ use crate::description::Description;
 use crate::environment;
 use crate::error::{Error, Result};
 use crate::events::{Events, Happened};
-use crate::instance::meeting::{Pod, time_for_scripts};
-use crate::instance::{Of, Seat, State, is_marked, mark};
+use crate::instance::pod::{Pod, time_for_scripts};
+use crate::instance::{Owner, StateFile, State, is_marked, mark};
 use crate::launch::{Launch, Outputs};
 use crate::output::say::say;
 use crate::places::Places;
@@ -25,13 +25,13 @@ use crate::places::Places;
 /// How often files of other containers are read.
 const POLL_INTERVAL: Duration = Duration::from_millis(100);
 /// While all wait for each other.
-const MEETING_POLL_INTERVAL: Duration = Duration::from_millis(20);
+const PRE_STOP_POLL_INTERVAL: Duration = Duration::from_millis(20);
 /// How often the condition of post-start is tried.
 const CONDITION_INTERVAL: Duration = Duration::from_secs(1);
 
 /// State of the job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Course {
+enum Stage {
     /// Waiting until all processes of the pod run.
     Members,
     /// They run; the condition is tried again at this time.
@@ -47,7 +47,7 @@ enum Course {
     /// The pod stops, since then: pre-stop runs.
     PreStop(Pid),
     /// Other jobs' pre-stop scripts still run.
-    Gather,
+    AwaitPreStops,
     /// drain runs.
     Drain(Pid),
     /// drain asked for this time.
@@ -63,8 +63,8 @@ struct Sidecar<'a> {
     flags: &'a Flags,
     directory: PathBuf,
     events: Events,
-    seat: Seat,
-    course: Course,
+    state_file: StateFile,
+    stage: Stage,
     /// When the last container received its stop signal, by the clock that containers share.
     stop_since: u64,
     /// When pre-stop and drain are cancelled, and then killed.
@@ -78,16 +78,16 @@ pub fn run(places: &Places, flags: &Flags) -> Result<u8> {
     let directory = places.instance();
     let events = Events::new()?;
     children::adopt_orphans();
-    let seat = Seat::take(&directory, Of::Scripts(&flags.job))?;
+    let state_file = StateFile::lock(&directory, Owner::Scripts(&flags.job))?;
     let done = is_marked(&directory, &post_start_mark(&flags.job));
-    seat.set(if done { State::Running } else { State::Starting }, 0);
+    state_file.set(if done { State::Running } else { State::Starting }, 0);
     let mut sidecar = Sidecar {
         places,
         flags,
         directory,
         events,
-        seat,
-        course: if done { Course::Up } else { Course::Members },
+        state_file,
+        stage: if done { Stage::Up } else { Stage::Members },
         stop_since: 0,
         cancel: None,
         cancelled: false,
@@ -96,13 +96,13 @@ pub fn run(places: &Places, flags: &Flags) -> Result<u8> {
     loop {
         sidecar.proceed()?;
         if let Some(code) = sidecar.end {
-            sidecar.events.last_output();
+            sidecar.events.relay_last_output();
             children::kill_all();
             return Ok(code);
         }
         let until = sidecar.deadline();
         let happened = sidecar.events.wait(Some(until))?;
-        sidecar.take(&happened)?;
+        sidecar.handle(&happened)?;
     }
 }
 
@@ -134,37 +134,37 @@ impl Sidecar<'_> {
             self.pre_stop();
             return Ok(());
         }
-        match self.course {
-            Course::Members if self.pod().all_run() => self.course = Course::Condition(Instant::now()),
-            Course::Condition(at) if at <= Instant::now() => self.try_condition()?,
-            Course::Up => self.post_deploy()?,
-            Course::Gather if self.pod().all_pre_stopped(self.stop_since) => self.drain(Call::Shutdown),
-            Course::Sleep(until, again) if until <= Instant::now() => {
+        match self.stage {
+            Stage::Members if self.pod().all_run() => self.stage = Stage::Condition(Instant::now()),
+            Stage::Condition(at) if at <= Instant::now() => self.try_condition()?,
+            Stage::Up => self.post_deploy()?,
+            Stage::AwaitPreStops if self.pod().all_pre_stopped(self.stop_since) => self.drain(Call::Shutdown),
+            Stage::Sleep(until, again) if until <= Instant::now() => {
                 if again {
                     self.drain(Call::CheckStatus)
                 } else {
-                    self.drained()
+                    self.set_drained()
                 }
             }
             // Only containers were restarted; the pod is not stopping.
-            Course::Drained if self.pod().any_lives() && self.pod().all_stop().is_none() => {
-                self.seat.set(State::Running, 0);
-                self.course = Course::Up;
+            Stage::Drained if self.pod().any_lives() && self.pod().all_stop().is_none() => {
+                self.state_file.set(State::Running, 0);
+                self.stage = Stage::Up;
             }
             _ => {}
         }
-        self.hurry();
+        self.cancel_overdue();
         Ok(())
     }
 
     fn notices_stop(&self) -> bool {
-        match self.course {
-            Course::Members
-            | Course::Condition(_)
-            | Course::Trying(_)
-            | Course::PostStart(_)
-            | Course::Up
-            | Course::PostDeploy(_) => self.pod().all_stop().is_some(),
+        match self.stage {
+            Stage::Members
+            | Stage::Condition(_)
+            | Stage::Trying(_)
+            | Stage::PostStart(_)
+            | Stage::Up
+            | Stage::PostDeploy(_) => self.pod().all_stop().is_some(),
             _ => false,
         }
     }
@@ -184,11 +184,11 @@ impl Sidecar<'_> {
             environment: environment::of_script(self.places, &self.flags.env, &[]),
             ..Launch::default()
         };
-        self.course = match launch.start(Outputs::Inherited) {
-            Ok(running) => Course::Trying(running.pid),
+        self.stage = match launch.start(Outputs::Inherited) {
+            Ok(running) => Stage::Trying(running.pid),
             Err(failure) => {
                 say(&format!("condition of post-start: {}", failure.text));
-                Course::Condition(Instant::now() + CONDITION_INTERVAL)
+                Stage::Condition(Instant::now() + CONDITION_INTERVAL)
             }
         };
         Ok(())
@@ -196,16 +196,16 @@ impl Sidecar<'_> {
 
     fn post_start(&mut self) -> Result<()> {
         match self.start("post-start", &[], &[], Record::Files)? {
-            Some(pid) => self.course = Course::PostStart(pid),
-            None => self.up()?,
+            Some(pid) => self.stage = Stage::PostStart(pid),
+            None => self.set_up()?,
         }
         Ok(())
     }
 
-    fn up(&mut self) -> Result<()> {
+    fn set_up(&mut self) -> Result<()> {
         mark(&self.directory, &post_start_mark(&self.flags.job))?;
-        self.seat.set(State::Running, 0);
-        self.course = Course::Up;
+        self.state_file.set(State::Running, 0);
+        self.stage = Stage::Up;
         Ok(())
     }
 
@@ -220,7 +220,7 @@ impl Sidecar<'_> {
         }
         mark(&self.directory, &done)?;
         if let Some(pid) = self.start("post-deploy", &[], &[], Record::Files)? {
-            self.course = Course::PostDeploy(pid);
+            self.stage = Stage::PostDeploy(pid);
         }
         Ok(())
     }
@@ -236,7 +236,7 @@ impl Sidecar<'_> {
                 "pre-stop and drain of job '{}' are skipped, as requested",
                 self.flags.job
             ));
-            return self.drained();
+            return self.set_drained();
         }
         let keep = [
             "BOSH_VM_NEXT_STATE",
@@ -246,34 +246,34 @@ impl Sidecar<'_> {
         let keep = keep.map(|name| (name, "keep".to_string()));
         let started = self.start("pre-stop", &[], &keep, Record::Files);
         match started.inspect_err(|failure| say(&failure.text)) {
-            Ok(Some(pid)) => self.course = Course::PreStop(pid),
-            Ok(None) | Err(_) => self.gather(),
+            Ok(Some(pid)) => self.stage = Stage::PreStop(pid),
+            Ok(None) | Err(_) => self.await_pre_stops(),
         }
     }
 
-    fn gather(&mut self) {
-        self.seat.set(State::PreStopped, 0);
-        self.course = Course::Gather;
+    fn await_pre_stops(&mut self) {
+        self.state_file.set(State::PreStopped, 0);
+        self.stage = Stage::AwaitPreStops;
     }
 
     fn drain(&mut self, call: Call) {
         let variables = call.variables(self.flags.persistent_disk);
         let started = self.start("drain", &call.arguments(), &variables, Record::Answer);
         match started.inspect_err(|failure| say(&failure.text)) {
-            Ok(Some(pid)) => self.course = Course::Drain(pid),
-            Ok(None) | Err(_) => self.drained(),
+            Ok(Some(pid)) => self.stage = Stage::Drain(pid),
+            Ok(None) | Err(_) => self.set_drained(),
         }
     }
 
-    fn drained(&mut self) {
+    fn set_drained(&mut self) {
         self.cancel = None;
-        self.seat.set(State::Drained, 0);
-        self.course = Course::Drained;
+        self.state_file.set(State::Drained, 0);
+        self.stage = Stage::Drained;
     }
 
-    fn take(&mut self, happened: &Happened) -> Result<()> {
+    fn handle(&mut self, happened: &Happened) -> Result<()> {
         for ended in &happened.ended {
-            self.ended(*ended)?;
+            self.handle_end(*ended)?;
         }
         if happened.stop {
             self.on_stop()?;
@@ -281,34 +281,34 @@ impl Sidecar<'_> {
         Ok(())
     }
 
-    fn ended(&mut self, ended: Ended) -> Result<()> {
+    fn handle_end(&mut self, ended: Ended) -> Result<()> {
         let failed = ended.code != 0;
-        match self.course {
-            Course::Trying(pid) if pid == ended.pid && failed => {
-                self.course = Course::Condition(Instant::now() + CONDITION_INTERVAL)
+        match self.stage {
+            Stage::Trying(pid) if pid == ended.pid && failed => {
+                self.stage = Stage::Condition(Instant::now() + CONDITION_INTERVAL)
             }
-            Course::Trying(pid) if pid == ended.pid => self.post_start()?,
-            Course::PostStart(pid) if pid == ended.pid => {
+            Stage::Trying(pid) if pid == ended.pid => self.post_start()?,
+            Stage::PostStart(pid) if pid == ended.pid => {
                 self.report("post-start", ended.code);
                 if failed {
-                    self.events.last_output();
+                    self.events.relay_last_output();
                     return Err(Error {
                         code: 1,
                         text: "the container exits and is restarted with post-start".to_string(),
                     });
                 }
-                self.up()?;
+                self.set_up()?;
             }
-            Course::PostDeploy(pid) if pid == ended.pid => {
+            Stage::PostDeploy(pid) if pid == ended.pid => {
                 self.report("post-deploy", ended.code);
-                self.course = Course::Up;
+                self.stage = Stage::Up;
             }
-            Course::PreStop(pid) if pid == ended.pid => {
+            Stage::PreStop(pid) if pid == ended.pid => {
                 self.report("pre-stop", ended.code);
-                self.gather();
+                self.await_pre_stops();
             }
-            Course::Drain(pid) if pid == ended.pid => self.note_answer(),
-            Course::PostStop(pid) if pid == ended.pid => {
+            Stage::Drain(pid) if pid == ended.pid => self.note_answer(),
+            Stage::PostStop(pid) if pid == ended.pid => {
                 self.report("post-stop", ended.code);
                 self.end = Some(0);
             }
@@ -320,45 +320,45 @@ impl Sidecar<'_> {
     fn note_answer(&mut self) {
         let output = self.events.collect();
         match answer(&output) {
-            _ if self.cancelled => self.drained(),
-            Some(Answer::Done(wait)) => self.course = Course::Sleep(Instant::now() + wait, false),
-            Some(Answer::Again(wait)) => self.course = Course::Sleep(Instant::now() + wait, true),
+            _ if self.cancelled => self.set_drained(),
+            Some(Answer::Done(wait)) => self.stage = Stage::Sleep(Instant::now() + wait, false),
+            Some(Answer::Again(wait)) => self.stage = Stage::Sleep(Instant::now() + wait, true),
             None => {
                 say(&format!(
                     "drain of job '{}': Script did not return a signed integer",
                     self.flags.job
                 ));
-                self.drained();
+                self.set_drained();
             }
         }
     }
 
     /// Cancels scripts that use up the grace period: the containers of processes do not wait longer, either.
-    fn hurry(&mut self) {
+    fn cancel_overdue(&mut self) {
         let Some(at) = self.cancel.filter(|at| *at <= Instant::now()) else {
             return;
         };
-        match self.course {
-            Course::PreStop(_) | Course::Drain(_) if !self.cancelled => {
+        match self.stage {
+            Stage::PreStop(_) | Stage::Drain(_) if !self.cancelled => {
                 self.report_cancelled();
                 self.cancel = Some(at + CANCEL_TIMEOUT);
                 self.signal(Signal::TERM);
             }
-            Course::PreStop(_) | Course::Drain(_) => {
+            Stage::PreStop(_) | Stage::Drain(_) => {
                 self.cancel = Some(at + CANCEL_TIMEOUT);
                 self.signal(Signal::KILL);
             }
-            Course::Gather | Course::Sleep(..) => self.drained(),
+            Stage::AwaitPreStops | Stage::Sleep(..) => self.set_drained(),
             _ => {}
         }
     }
 
     /// Kubernetes does this after all processes have ended.
     fn on_stop(&mut self) -> Result<()> {
-        if matches!(self.course, Course::PostStop(_)) || self.end.is_some() {
+        if matches!(self.stage, Stage::PostStop(_)) || self.end.is_some() {
             return Ok(());
         }
-        if matches!(self.course, Course::PreStop(_) | Course::Drain(_)) && !self.cancelled {
+        if matches!(self.stage, Stage::PreStop(_) | Stage::Drain(_)) && !self.cancelled {
             // The processes did not wait for the script any longer.
             self.report_cancelled();
         }
@@ -370,7 +370,7 @@ impl Sidecar<'_> {
         }
         self.cancel = None;
         match self.start("post-stop", &[], &[], Record::Files)? {
-            Some(pid) => self.course = Course::PostStop(pid),
+            Some(pid) => self.stage = Stage::PostStop(pid),
             None => self.end = Some(0),
         }
         Ok(())
@@ -385,11 +385,11 @@ impl Sidecar<'_> {
     }
 
     fn signal(&self, signal: Signal) {
-        if let Course::Trying(pid)
-        | Course::PostStart(pid)
-        | Course::PostDeploy(pid)
-        | Course::PreStop(pid)
-        | Course::Drain(pid) = self.course
+        if let Stage::Trying(pid)
+        | Stage::PostStart(pid)
+        | Stage::PostDeploy(pid)
+        | Stage::PreStop(pid)
+        | Stage::Drain(pid) = self.stage
         {
             children::send_group(pid, signal);
         }
@@ -405,12 +405,12 @@ impl Sidecar<'_> {
     }
 
     fn deadline(&self) -> Instant {
-        let poll = match self.course {
-            Course::Gather => MEETING_POLL_INTERVAL,
+        let poll = match self.stage {
+            Stage::AwaitPreStops => PRE_STOP_POLL_INTERVAL,
             _ => POLL_INTERVAL,
         };
-        let until = match self.course {
-            Course::Condition(at) | Course::Sleep(at, _) => Some(at),
+        let until = match self.stage {
+            Stage::Condition(at) | Stage::Sleep(at, _) => Some(at),
             _ => None,
         };
         [Some(Instant::now() + poll), until, self.cancel]

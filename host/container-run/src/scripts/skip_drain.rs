@@ -6,7 +6,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use crate::arguments::Flags;
-use crate::error::{Doing, Result};
+use crate::error::{Context, Result};
 use crate::instance::{now, read_short, write};
 use crate::places::Places;
 
@@ -23,7 +23,7 @@ fn request(directory: &Path, valid: Duration) -> Result<()> {
     if valid.is_zero() {
         let path = directory.join(REQUEST);
         return match fs::remove_file(&path) {
-            Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(error).doing("deleting", &path),
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(error).path_context("deleting", &path),
             _ => Ok(()),
         };
     }

@@ -14,7 +14,7 @@ use crate::children::{self, Ended};
 use crate::description::Process;
 use crate::directories::{self, VCAP};
 use crate::environment;
-use crate::error::{Doing, Error, Result};
+use crate::error::{Context, Error, Result};
 use crate::events::Events;
 use crate::exec_as::Changes;
 use crate::launch::{Launch, Outputs};
@@ -147,7 +147,7 @@ impl BpmProcess {
         let mut options = OpenOptions::new();
         let file = options.write(true).create_new(true).mode(0o644).open(&path);
         file.and_then(|mut file| file.write_all(pid.as_raw_nonzero().to_string().as_bytes()))
-            .doing("writing the pid file", &path)
+            .path_context("writing the pid file", &path)
     }
 }
 

@@ -4,7 +4,7 @@
 use std::path::Path;
 use std::time::Duration;
 
-use super::{Of, Record, State, live};
+use super::{Owner, Record, State, live_record};
 use crate::arguments::{Flags, Member};
 
 /// How long a container waits for the other containers to receive their stop signals. If they receive none, only this
@@ -23,15 +23,15 @@ pub struct Pod<'a> {
 // === impl Pod ===
 
 impl<'a> Pod<'a> {
-    /// Creates a meeting with these flags, whose files are in this directory.
+    /// The pod with these flags, whose files are in this directory.
     pub fn new(directory: &'a Path, flags: &'a Flags) -> Self {
         Self { directory, flags }
     }
 
     fn processes(&self) -> impl Iterator<Item = Option<Record>> + '_ {
-        let of = |member: &'a Member| Of::Process(&member.job, &member.process);
+        let of = |member: &'a Member| Owner::Process(&member.job, &member.process);
         let members = self.flags.members.iter();
-        members.map(move |member| live(self.directory, of(member)))
+        members.map(move |member| live_record(self.directory, of(member)))
     }
 
     /// Whether every process of the pod runs.
@@ -71,7 +71,7 @@ impl<'a> Pod<'a> {
     /// yet.
     fn sidecars(&self, since: u64, done: impl Fn(State) -> bool) -> bool {
         let scripts = self.flags.scripts.iter();
-        let mut all = scripts.filter_map(|job| live(self.directory, Of::Scripts(job)));
+        let mut all = scripts.filter_map(|job| live_record(self.directory, Owner::Scripts(job)));
         all.all(|record| done(record.state) && record.since >= since)
     }
 }
@@ -83,7 +83,7 @@ pub fn time_for_scripts(grace: Duration) -> Duration {
 
 #[cfg(test)]
 mod tests {
-    use super::super::Seat;
+    use super::super::StateFile;
     use super::*;
 
     fn flags() -> Flags {
@@ -98,10 +98,10 @@ mod tests {
         let pod = Pod::new(directory.path(), &flags);
         assert!(!pod.all_run() && !pod.any_lives());
         assert_eq!(pod.all_stop(), None);
-        let a = Seat::take(directory.path(), Of::Process("a", "a")).unwrap();
+        let a = StateFile::lock(directory.path(), Owner::Process("a", "a")).unwrap();
         a.set(State::Running, 1);
         assert!(!pod.all_run());
-        let b = Seat::take(directory.path(), Of::Process("b", "b")).unwrap();
+        let b = StateFile::lock(directory.path(), Owner::Process("b", "b")).unwrap();
         b.set(State::Running, 1);
         assert!(pod.all_run());
         a.set(State::Stopping, 1);
@@ -118,7 +118,7 @@ mod tests {
         let flags = flags();
         let pod = Pod::new(directory.path(), &flags);
         assert!(pod.all_drained(1));
-        let a = Seat::take(directory.path(), Of::Scripts("a")).unwrap();
+        let a = StateFile::lock(directory.path(), Owner::Scripts("a")).unwrap();
         let earlier = a.set(State::Drained, 0);
         assert!(pod.all_drained(earlier));
         assert!(!pod.all_drained(earlier + 1));
