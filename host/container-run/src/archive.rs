@@ -11,27 +11,27 @@ use crate::files::{entries, open_shared};
 use crate::output::say::say;
 
 const BLOCK_BYTES: usize = 512;
-/// Places of the fields in a header.
-const NAME: usize = 0;
+/// Offsets of the fields in a header, in bytes.
+const NAME_OFFSET: usize = 0;
 const NAME_BYTES: usize = 100;
-const MODE: usize = 100;
-const SIZE: usize = 124;
-const TIME: usize = 136;
-const CHECKSUM: usize = 148;
+const MODE_OFFSET: usize = 100;
+const SIZE_OFFSET: usize = 124;
+const TIME_OFFSET: usize = 136;
+const CHECKSUM_OFFSET: usize = 148;
 const CHECKSUM_BYTES: usize = 8;
-const KIND: usize = 156;
-const MAGIC: usize = 257;
+const KIND_OFFSET: usize = 156;
+const MAGIC_OFFSET: usize = 257;
 /// Digits of a number in octal, before its final zero byte.
 const MODE_DIGITS: usize = 7;
 const NUMBER_DIGITS: usize = 11;
 /// Of GNU tar.
-const MAGIC_WORD: &[u8] = b"ustar  \0";
-const LONG_NAME: &[u8] = b"././@LongLink";
+const GNU_MAGIC: &[u8] = b"ustar  \0";
+const LONG_LINK_NAME: &[u8] = b"././@LongLink";
 /// Kinds of entries.
-const REGULAR: u8 = b'0';
-const OLD_REGULAR: u8 = 0;
-const DIRECTORY: u8 = b'5';
-const LONG: u8 = b'L';
+const REGULAR_KIND: u8 = b'0';
+const OLD_REGULAR_KIND: u8 = 0;
+const DIRECTORY_KIND: u8 = b'5';
+const LONG_NAME_KIND: u8 = b'L';
 /// The longest path, in bytes, as in Linux.
 const MAX_PATH_BYTES: u64 = 4096;
 /// How deep directories are searched.
@@ -93,7 +93,7 @@ fn write_one(out: &mut impl Write, path: &Path, name: &Path, depth: usize) -> io
             Ok(list) => list,
             Err(error) => return skip(&error.to_string()),
         };
-        write_header(out, name, DIRECTORY, &metadata, 0)?;
+        write_header(out, name, DIRECTORY_KIND, &metadata, 0)?;
         list.sort();
         for entry in list {
             let Some(part) = entry.file_name() else { continue };
@@ -114,7 +114,7 @@ fn write_one(out: &mut impl Write, path: &Path, name: &Path, depth: usize) -> io
         return skip("neither a file nor a directory");
     }
     let size = metadata.len();
-    write_header(out, name, REGULAR, &metadata, size)?;
+    write_header(out, name, REGULAR_KIND, &metadata, size)?;
     // A file that grows is read up to this size, and one that is emptied filled with zeros.
     let copied = io::copy(&mut file.take(size), out)?;
     io::copy(&mut io::repeat(0).take(size - copied + padding(size)), out)?;
@@ -126,7 +126,7 @@ fn write_header(out: &mut impl Write, name: &Path, kind: u8, metadata: &fs::Meta
     let time = u64::try_from(metadata.mtime()).unwrap_or(0);
     if name.len() >= NAME_BYTES {
         let size = name.len() as u64 + 1;
-        out.write_all(&header(LONG_NAME, LONG, 0, 0, size))?;
+        out.write_all(&header(LONG_LINK_NAME, LONG_NAME_KIND, 0, 0, size))?;
         out.write_all(name)?;
         io::copy(&mut io::repeat(0).take(1 + padding(size)), out)?;
     }
@@ -137,31 +137,31 @@ fn write_header(out: &mut impl Write, name: &Path, kind: u8, metadata: &fs::Meta
 fn header(name: &[u8], kind: u8, mode: u32, time: u64, size: u64) -> [u8; BLOCK_BYTES] {
     let mut block = [0; BLOCK_BYTES];
     let mut put = |at: usize, bytes: &[u8]| block[at..at + bytes.len()].copy_from_slice(bytes);
-    put(NAME, name);
-    put(MODE, format!("{mode:0MODE_DIGITS$o}").as_bytes());
+    put(NAME_OFFSET, name);
+    put(MODE_OFFSET, format!("{mode:0MODE_DIGITS$o}").as_bytes());
     let octal = format!("{size:0NUMBER_DIGITS$o}");
     if octal.len() == NUMBER_DIGITS {
-        put(SIZE, octal.as_bytes());
+        put(SIZE_OFFSET, octal.as_bytes());
     } else {
         // GNU's form of numbers from 8 GiB on.
         let mut binary = [0; NUMBER_DIGITS + 1];
         binary[0] = 0x80;
         binary[NUMBER_DIGITS + 1 - 8..].copy_from_slice(&size.to_be_bytes());
-        put(SIZE, &binary);
+        put(SIZE_OFFSET, &binary);
     }
     let octal = format!("{time:0NUMBER_DIGITS$o}");
-    put(TIME, octal.get(..NUMBER_DIGITS).unwrap_or("0").as_bytes());
-    put(KIND, &[kind]);
-    put(MAGIC, MAGIC_WORD);
+    put(TIME_OFFSET, octal.get(..NUMBER_DIGITS).unwrap_or("0").as_bytes());
+    put(KIND_OFFSET, &[kind]);
+    put(MAGIC_OFFSET, GNU_MAGIC);
     let sum = format!("{:06o}\0 ", checksum(&block));
-    block[CHECKSUM..CHECKSUM + CHECKSUM_BYTES].copy_from_slice(sum.as_bytes());
+    block[CHECKSUM_OFFSET..CHECKSUM_OFFSET + CHECKSUM_BYTES].copy_from_slice(sum.as_bytes());
     block
 }
 
 /// The sum of all bytes, with spaces in the place of the sum.
 fn checksum(block: &[u8; BLOCK_BYTES]) -> u32 {
     let byte = |(at, byte): (usize, &u8)| {
-        let is_sum = (CHECKSUM..CHECKSUM + CHECKSUM_BYTES).contains(&at);
+        let is_sum = (CHECKSUM_OFFSET..CHECKSUM_OFFSET + CHECKSUM_BYTES).contains(&at);
         u32::from(if is_sum { b' ' } else { *byte })
     };
     block.iter().enumerate().map(byte).sum()
@@ -194,13 +194,13 @@ fn read_all(input: &mut impl Read, target: &str) -> Result<()> {
         if block == [0; BLOCK_BYTES] {
             return Ok(());
         }
-        let sum = number(&block[CHECKSUM..CHECKSUM + CHECKSUM_BYTES]);
-        let size = number(&block[SIZE..=SIZE + NUMBER_DIGITS]);
+        let sum = number(&block[CHECKSUM_OFFSET..CHECKSUM_OFFSET + CHECKSUM_BYTES]);
+        let size = number(&block[SIZE_OFFSET..=SIZE_OFFSET + NUMBER_DIGITS]);
         let (Some(size), true) = (size, sum == Some(u64::from(checksum(&block)))) else {
             return Err(Error::new("the input is not a tar archive"));
         };
-        let kind = block[KIND];
-        if kind == LONG {
+        let kind = block[KIND_OFFSET];
+        if kind == LONG_NAME_KIND {
             let mut name = Vec::new();
             let limited = input.by_ref().take(size.min(MAX_PATH_BYTES));
             { limited }.read_to_end(&mut name).context("reading the archive")?;
@@ -209,17 +209,17 @@ fn read_all(input: &mut impl Read, target: &str) -> Result<()> {
             continue;
         }
         let name = long_name.take();
-        let name = name.unwrap_or_else(|| until_zero(&block[NAME..NAME + NAME_BYTES]).to_vec());
+        let name = name.unwrap_or_else(|| until_zero(&block[NAME_OFFSET..NAME_OFFSET + NAME_BYTES]).to_vec());
         let path = destination(target, into, &name)?;
-        let mode = number(&block[MODE..=MODE + MODE_DIGITS]).and_then(|mode| u32::try_from(mode & 0o777).ok());
-        let mode = mode.unwrap_or(0o600);
+        let mode = number(&block[MODE_OFFSET..=MODE_OFFSET + MODE_DIGITS]);
+        let mode = mode.and_then(|mode| u32::try_from(mode & 0o777).ok()).unwrap_or(0o600);
         match kind {
-            DIRECTORY => {
+            DIRECTORY_KIND => {
                 let made = DirBuilder::new().recursive(true).mode(mode | 0o700).create(&path);
                 made.path_context("creating", &path)?;
                 skip(input, size + padding(size))?;
             }
-            REGULAR | OLD_REGULAR => {
+            REGULAR_KIND | OLD_REGULAR_KIND => {
                 let mut options = OpenOptions::new();
                 options.write(true).create(true).truncate(true).mode(mode);
                 let mut file = options.open(&path).path_context("writing", &path)?;
@@ -331,12 +331,12 @@ mod tests {
     fn other_input_is_refused() {
         let scratch = tempfile::tempdir().unwrap();
         let refused = |archive: &[u8]| unpack(archive, scratch.path()).unwrap_err().text;
-        let mut up = header(b"../a", REGULAR, 0o600, 0, 0).to_vec();
+        let mut up = header(b"../a", REGULAR_KIND, 0o600, 0, 0).to_vec();
         up.extend([0; BLOCK_BYTES]);
         assert!(refused(&up).contains("'../a', which is not relative"));
         assert!(refused(&header(b"link", b'2', 0o600, 0, 0)).contains("neither a file nor a directory"));
         assert_eq!(refused(&[7; BLOCK_BYTES]), "the input is not a tar archive");
-        let mut cut = header(b"a", REGULAR, 0o600, 0, 10).to_vec();
+        let mut cut = header(b"a", REGULAR_KIND, 0o600, 0, 10).to_vec();
         cut.extend(b"text");
         assert_eq!(refused(&cut), "the archive is incomplete");
     }
@@ -344,10 +344,10 @@ mod tests {
     #[test]
     fn sizes_are_read_as_they_are_written() {
         for size in [0, 7, 0o77_777_777_777, 1 << 33, 1 << 40] {
-            let block = header(b"a", REGULAR, 0o644, 5, size);
-            assert_eq!(number(&block[SIZE..=SIZE + NUMBER_DIGITS]), Some(size));
+            let block = header(b"a", REGULAR_KIND, 0o644, 5, size);
+            assert_eq!(number(&block[SIZE_OFFSET..=SIZE_OFFSET + NUMBER_DIGITS]), Some(size));
             assert_eq!(
-                number(&block[CHECKSUM..CHECKSUM + CHECKSUM_BYTES]),
+                number(&block[CHECKSUM_OFFSET..CHECKSUM_OFFSET + CHECKSUM_BYTES]),
                 Some(u64::from(checksum(&block)))
             );
         }

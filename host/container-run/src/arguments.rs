@@ -9,7 +9,7 @@ use crate::output::logfile::Rotation;
 
 /// Kubernetes' own default.
 const DEFAULT_GRACE_PERIOD: Duration = Duration::from_secs(30);
-const SECOND: Duration = Duration::from_secs(1);
+const MIN_PROBE_INTERVAL: Duration = Duration::from_secs(1);
 /// 68 years.
 const MAX_SECONDS: u64 = i32::MAX as u64;
 /// Size of a log file before rotation, as in BOSH's logrotate: 50 MiB.
@@ -94,8 +94,8 @@ impl Flags {
                 files: DEFAULT_LOG_FILES,
             },
             port: MONIT_PORT,
-            period: SECOND,
-            timeout: SECOND,
+            period: MIN_PROBE_INTERVAL,
+            timeout: MIN_PROBE_INTERVAL,
             successes: 1,
             failures: 1,
             ..Self::default()
@@ -158,8 +158,8 @@ impl Flags {
             "--log-files" => self.rotation.files = u32::try_from(number(flag, value)?).unwrap_or(DEFAULT_LOG_FILES),
             "--word" => self.command.push(value.to_string()),
             "--delay" => self.delay = seconds(flag, value)?,
-            "--period" => self.period = seconds(flag, value)?.max(SECOND),
-            "--timeout" => self.timeout = seconds(flag, value)?.max(SECOND),
+            "--period" => self.period = seconds(flag, value)?.max(MIN_PROBE_INTERVAL),
+            "--timeout" => self.timeout = seconds(flag, value)?.max(MIN_PROBE_INTERVAL),
             "--successes" => self.successes = number(flag, value)?.max(1),
             "--failures" => self.failures = number(flag, value)?.max(1),
             "--port" => {

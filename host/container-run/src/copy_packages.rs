@@ -9,7 +9,7 @@ use crate::error::{Context, Error, Result};
 use crate::files::{copy_with_owners, remove};
 
 /// Below the volume: a package that is not complete yet.
-const PARTIAL: &str = ".partial";
+const PARTIAL_DIRECTORY: &str = ".partial";
 
 /// Runs the subcommand: `copy-packages <from> <to> <package>...`.
 pub fn run(arguments: &[String]) -> Result<u8> {
@@ -22,12 +22,12 @@ pub fn run(arguments: &[String]) -> Result<u8> {
     for name in names {
         // Otherwise, the copy would be outside of the volume, or where the next copy begins.
         let parts: Vec<Component<'_>> = Path::new(name).components().collect();
-        if !matches!(parts[..], [Component::Normal(_)]) || name == PARTIAL {
+        if !matches!(parts[..], [Component::Normal(_)]) || name == PARTIAL_DIRECTORY {
             return Err(Error::usage(format!(
                 "copy-packages: '{name}' is not the name of a package"
             )));
         }
-        copy_package(&from.join(name), &to.join(name), &to.join(PARTIAL))?;
+        copy_package(&from.join(name), &to.join(name), &to.join(PARTIAL_DIRECTORY))?;
     }
     Ok(0)
 }

@@ -5,13 +5,13 @@ use std::io;
 use std::path::Path;
 
 /// Wrong arguments.
-pub const USAGE: u8 = 2;
+pub const USAGE_EXIT_CODE: u8 = 2;
 /// The wrapper cannot do its work: a file is missing or malformed, a limit is out of reach.
-pub const OWN: u8 = 125;
+pub const FAILURE_EXIT_CODE: u8 = 125;
 /// The program was found but cannot be executed.
-pub const NOT_EXECUTABLE: u8 = 126;
+pub const NOT_EXECUTABLE_EXIT_CODE: u8 = 126;
 /// The program does not exist.
-pub const NOT_FOUND: u8 = 127;
+pub const NOT_FOUND_EXIT_CODE: u8 = 127;
 
 /// The end of the wrapper, by its own fault or that of what it was given.
 #[derive(Debug)]
@@ -31,7 +31,7 @@ impl Error {
     /// The wrapper cannot do its work.
     pub fn new(text: impl Into<String>) -> Self {
         Self {
-            code: OWN,
+            code: FAILURE_EXIT_CODE,
             text: text.into(),
         }
     }
@@ -39,8 +39,8 @@ impl Error {
     /// A program could not be started.
     pub fn of_exec(error: &io::Error, text: String) -> Self {
         let code = match error.kind() {
-            io::ErrorKind::NotFound => NOT_FOUND,
-            _ => NOT_EXECUTABLE,
+            io::ErrorKind::NotFound => NOT_FOUND_EXIT_CODE,
+            _ => NOT_EXECUTABLE_EXIT_CODE,
         };
         Self { code, text }
     }
@@ -48,7 +48,7 @@ impl Error {
     /// The arguments are wrong.
     pub fn usage(text: impl Into<String>) -> Self {
         Self {
-            code: USAGE,
+            code: USAGE_EXIT_CODE,
             text: text.into(),
         }
     }

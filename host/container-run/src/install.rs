@@ -11,7 +11,7 @@ use crate::error::{Context, Error, Result};
 use crate::places::program;
 
 /// What this program is also called.
-const NAMES: [&str; 3] = ["bpm", "chpst", "monit"];
+const COMMAND_NAMES: [&str; 3] = ["bpm", "chpst", "monit"];
 
 /// Runs the subcommand: `install <directory> [--jobs DIR] [--bosh DIR]`.
 pub fn run(arguments: &[String]) -> Result<u8> {
@@ -37,7 +37,7 @@ pub fn run(arguments: &[String]) -> Result<u8> {
         .and_then(|_| fs::set_permissions(&new, fs::Permissions::from_mode(0o755)))
         .and_then(|()| fs::rename(&new, &target))
         .path_context("copying this program to", &target)?;
-    for name in NAMES {
+    for name in COMMAND_NAMES {
         link(Path::new("container-run"), &bin.join(name))?;
     }
     for (root, inner, name) in [(&flags.jobs, "bpm/bin", "bpm"), (&flags.bosh, "bin", "monit")] {

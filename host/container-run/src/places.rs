@@ -4,11 +4,11 @@ use std::env;
 use std::path::{Path, PathBuf};
 
 /// Mount path of the volume with this program.
-const OWN: &str = "/container-run";
+const DEFAULT_HOME: &str = "/container-run";
 /// Where the operator's image has this program. Containers of that image run it before, or without, installing it.
-const IN_IMAGE: &str = "/usr/bin";
+const DIRECTORY_IN_IMAGE: &str = "/usr/bin";
 /// BOSH's directory, unless BPM's variable names another.
-const ROOT: &str = "/var/vcap";
+const DEFAULT_ROOT: &str = "/var/vcap";
 /// BPM's variable for it.
 pub const ROOT_VARIABLE: &str = "BPM_BOSH_ROOT";
 
@@ -30,12 +30,12 @@ impl Places {
     /// An installed program is `<volume>/bin/container-run`.
     fn of(program: &Path) -> Self {
         let own = program.parent().and_then(|bin| match bin.file_name() {
-            Some(name) if name == "bin" && bin != Path::new(IN_IMAGE) => bin.parent().map(Path::to_path_buf),
+            Some(name) if name == "bin" && bin != Path::new(DIRECTORY_IN_IMAGE) => bin.parent().map(Path::to_path_buf),
             _ => None,
         });
         Self {
-            root: env::var_os(ROOT_VARIABLE).map_or_else(|| PathBuf::from(ROOT), PathBuf::from),
-            own: own.unwrap_or_else(|| PathBuf::from(OWN)),
+            root: env::var_os(ROOT_VARIABLE).map_or_else(|| PathBuf::from(DEFAULT_ROOT), PathBuf::from),
+            own: own.unwrap_or_else(|| PathBuf::from(DEFAULT_HOME)),
         }
     }
 
@@ -97,7 +97,8 @@ impl Places {
 
 /// Path of this program, to start it again.
 pub fn program() -> PathBuf {
-    env::current_exe().unwrap_or_else(|_| env::args_os().next().map_or_else(|| PathBuf::from(OWN), PathBuf::from))
+    let called = || env::args_os().next().map_or_else(|| PathBuf::from(DEFAULT_HOME), PathBuf::from);
+    env::current_exe().unwrap_or_else(|_| called())
 }
 
 #[cfg(test)]

@@ -18,7 +18,7 @@ const PROBE_TIMEOUT: Duration = Duration::from_secs(60);
 /// Enough of an answer for its first line.
 const MAX_ANSWER_BYTES: usize = 16 << 10;
 /// The pod's address, a variable of every container.
-const ADDRESS: &str = "POD_IP";
+const ADDRESS_VARIABLE: &str = "POD_IP";
 /// Headers that a request has unless it sets them itself.
 const DEFAULT_HEADERS: [(&str, &str); 3] = [
     ("User-Agent", "kube-probe/container-run"),
@@ -47,7 +47,7 @@ fn exec_command(command: &[String]) -> Error {
 
 fn ask(request: &Request, port: u16) -> Result<u8> {
     let host = match request.host.as_str() {
-        "" => std::env::var(ADDRESS).unwrap_or_else(|_| "127.0.0.1".into()),
+        "" => std::env::var(ADDRESS_VARIABLE).unwrap_or_else(|_| "127.0.0.1".into()),
         host => host.to_string(),
     };
     let text = message(request, &host, port)?;

@@ -17,10 +17,10 @@ use crate::error::{Context, Result};
 
 /// A write to a full disk or a closed pipe must return an error, not end this program. Job control of a terminal has no
 /// meaning here.
-const IGNORED: [i32; 4] = [SIGPIPE, SIGXFSZ, SIGTTIN, SIGTTOU];
-const STOPS: [i32; 2] = [SIGTERM, SIGINT];
+const IGNORED_SIGNALS: [i32; 4] = [SIGPIPE, SIGXFSZ, SIGTTIN, SIGTTOU];
+const STOP_SIGNALS: [i32; 2] = [SIGTERM, SIGINT];
 /// Signals that the wrapper forwards, as tini does: all that it does not use itself.
-const FORWARDED: [i32; 13] = [
+const FORWARDED_SIGNALS: [i32; 13] = [
     SIGALRM, SIGCONT, SIGHUP, SIGIO, SIGPROF, SIGQUIT, SIGTSTP, SIGURG, SIGUSR1, SIGUSR2, SIGVTALRM, SIGWINCH, SIGXCPU,
 ];
 
@@ -38,10 +38,10 @@ impl Signals {
         // Not ignored: programs that this one becomes would inherit that. And not through the pipe: a child may end
         // while that is being closed, and a signal about the closed pipe that is written to it would cause the next
         // one.
-        for signal in IGNORED {
+        for signal in IGNORED_SIGNALS {
             flag::register(signal, Arc::default()).context("taking signals")?;
         }
-        let all = [SIGCHLD].into_iter().chain(STOPS).chain(FORWARDED);
+        let all = [SIGCHLD].into_iter().chain(STOP_SIGNALS).chain(FORWARDED_SIGNALS);
         let delivery = SignalDelivery::with_pipe(read, write, SignalOnly, all).context("taking signals")?;
         Ok(Self { delivery })
     }
@@ -54,7 +54,7 @@ impl Signals {
     /// Whether to stop the container, and the signals for the process that came since the last call. That of a child
     /// only ends a wait.
     pub fn take(&mut self) -> (bool, Vec<Signal>) {
-        let (stops, others): (Vec<i32>, Vec<i32>) = self.delivery.pending().partition(|one| STOPS.contains(one));
+        let (stops, others): (Vec<i32>, Vec<i32>) = self.delivery.pending().partition(|one| STOP_SIGNALS.contains(one));
         let forwarded = others.into_iter().filter(|one| *one != SIGCHLD);
         (
             !stops.is_empty(),

@@ -27,7 +27,7 @@ pub enum Request {
     Restart,
 }
 
-const WORDS: [(Request, &str); 3] = [
+const REQUEST_WORDS: [(Request, &str); 3] = [
     (Request::Start, "start"),
     (Request::Stop, "stop"),
     (Request::Restart, "restart"),
@@ -81,7 +81,7 @@ impl Control {
             match stream.read(&mut word) {
                 Ok(count) => {
                     let word = String::from_utf8_lossy(&word[..count]);
-                    if let Some((request, _)) = WORDS.iter().find(|(_, known)| *known == word.trim_end()) {
+                    if let Some((request, _)) = REQUEST_WORDS.iter().find(|(_, known)| *known == word.trim_end()) {
                         requests.push(*request);
                         self.waiting.push(stream);
                     }
@@ -109,7 +109,7 @@ impl Control {
 /// Sends a request to the container of a process, and waits for its answer.
 pub fn ask(directory: &Path, job: &str, process: &str, request: Request) -> Result<()> {
     let path = socket(directory, job, process);
-    let word = WORDS
+    let word = REQUEST_WORDS
         .iter()
         .find(|(known, _)| *known == request)
         .map_or("", |(_, word)| word);

@@ -37,7 +37,7 @@ pub enum State {
     Drained,
 }
 
-const WORDS: [(State, &str); 6] = [
+const STATE_WORDS: [(State, &str); 6] = [
     (State::Starting, "starting"),
     (State::Running, "running"),
     (State::Halted, "halted"),
@@ -113,7 +113,7 @@ impl StateFile {
 
 impl Record {
     fn encode(self) -> [u8; RECORD_BYTES] {
-        let word = WORDS
+        let word = STATE_WORDS
             .iter()
             .find(|(state, _)| *state == self.state)
             .map_or("", |(_, word)| word);
@@ -128,7 +128,7 @@ impl Record {
         let mut words = text.split_ascii_whitespace();
         let word = words.next()?;
         Some(Self {
-            state: WORDS.iter().find(|(_, known)| *known == word)?.0,
+            state: STATE_WORDS.iter().find(|(_, known)| *known == word)?.0,
             since: words.next()?.parse().ok()?,
             pid: words.next()?.parse().ok()?,
         })
@@ -199,7 +199,7 @@ mod tests {
         let of = Owner::Process("nats", "nats");
         assert_eq!(live_record(directory.path(), of), None);
         let state_file = StateFile::lock(directory.path(), of).unwrap();
-        for (state, _) in WORDS {
+        for (state, _) in STATE_WORDS {
             let since = state_file.set(state, 7);
             assert_eq!(live_record(directory.path(), of), Some(Record { state, since, pid: 7 }));
         }

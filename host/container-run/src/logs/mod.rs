@@ -28,7 +28,7 @@ const STOP_POLL_INTERVAL: Duration = Duration::from_millis(50);
 /// Maximum number of files, more than any pod should have: each needs a descriptor.
 const MAX_FILES: usize = 1000;
 /// Exists once this container has run in the pod's life.
-const MARK: &str = "sent";
+const SENT_MARK: &str = "sent";
 
 struct Logs<'a> {
     pod: Pod<'a>,
@@ -55,14 +55,14 @@ pub fn run(places: &Places, flags: &Flags) -> Result<u8> {
         flags,
         names: Names::new(places),
         files: BTreeMap::new(),
-        again: is_marked(&state, MARK),
+        again: is_marked(&state, SENT_MARK),
         full: false,
         events: Events::new()?,
         told: false,
         stop: false,
     };
     // Without the directory, what was sent is sent again after a restart.
-    drop(mark(&state, MARK));
+    drop(mark(&state, SENT_MARK));
     while !logs.stop {
         logs.scan();
         logs.again = false;

@@ -11,7 +11,7 @@ use crate::places::Places;
 /// How deep directories are searched.
 const MAX_DEPTH: usize = 3;
 /// Scripts whose output is in a container's log.
-const SCRIPTS: [&str; 5] = ["pre-start", "post-start", "pre-stop", "post-stop", "post-deploy"];
+const LOGGED_SCRIPTS: [&str; 5] = ["pre-start", "post-start", "pre-stop", "post-stop", "post-deploy"];
 
 /// The names of files whose content other containers send.
 #[derive(Debug)]
@@ -54,7 +54,7 @@ impl Names {
             };
             let by_bpm = description.processes.iter().filter(|process| process.monit.is_none());
             let processes = by_bpm.map(|process| process.name.as_str());
-            for program in processes.chain(SCRIPTS) {
+            for program in processes.chain(LOGGED_SCRIPTS) {
                 self.sent
                     .extend(["stdout", "stderr"].map(|word| format!("{job}/{program}.{word}.log")));
             }

@@ -6,13 +6,13 @@ use crate::instance::State;
 use super::action::Action;
 
 /// The version of monit on BOSH's stemcells.
-const VERSION: &str = "5.2.5";
+const MONIT_VERSION: &str = "5.2.5";
 /// The group of all services in the monit files of BOSH releases.
-const GROUP: &str = "vcap";
+const SERVICE_GROUP: &str = "vcap";
 /// monit's number for a check of a process.
-const PROCESS: u8 = 3;
+const PROCESS_CHECK: u8 = 3;
 /// monit's bit for a process that does not run.
-const NO_PROCESS: u16 = 512;
+const NO_PROCESS_STATUS: u16 = 512;
 
 /// What monit reports of a process.
 #[derive(Clone, Copy, Debug)]
@@ -31,12 +31,13 @@ pub struct Service<'a> {
 
 /// The document of `_status`. `incarnation`: when the server started, in seconds since 1970.
 pub fn status(services: &[Service<'_>], incarnation: u64) -> String {
-    let mut text =
-        format!("{PROLOG}<monit><server><incarnation>{incarnation}</incarnation><version>{VERSION}</version></server>");
+    let mut text = format!(
+        "{XML_PROLOG}<monit><server><incarnation>{incarnation}</incarnation><version>{MONIT_VERSION}</version></server>"
+    );
     for service in services {
         let (name, members) = (escaped(service.name), members(service));
         text.push_str(&format!(
-            "<service type=\"{PROCESS}\"><name>{name}</name>{members}</service>"
+            "<service type=\"{PROCESS_CHECK}\"><name>{name}</name>{members}</service>"
         ));
     }
     text + "</monit>\n"
@@ -44,27 +45,27 @@ pub fn status(services: &[Service<'_>], incarnation: u64) -> String {
 
 /// The document of `_status2`.
 pub fn status2(services: &[Service<'_>], incarnation: u64) -> String {
-    let mut text = format!("{PROLOG}<monit incarnation=\"{incarnation}\" version=\"{VERSION}\"><services>");
+    let mut text = format!("{XML_PROLOG}<monit incarnation=\"{incarnation}\" version=\"{MONIT_VERSION}\"><services>");
     for service in services {
         let (name, members) = (escaped(service.name), members(service));
         text.push_str(&format!(
-            "<service name=\"{name}\"><type>{PROCESS}</type>{members}</service>"
+            "<service name=\"{name}\"><type>{PROCESS_CHECK}</type>{members}</service>"
         ));
     }
-    text.push_str(&format!("</services><servicegroups><servicegroup name=\"{GROUP}\">"));
+    text.push_str(&format!("</services><servicegroups><servicegroup name=\"{SERVICE_GROUP}\">"));
     for service in services {
         text.push_str(&format!("<service>{}</service>", escaped(service.name)));
     }
     text + "</servicegroup></servicegroups></monit>\n"
 }
 
-const PROLOG: &str = "<?xml version=\"1.0\" encoding=\"ISO-8859-1\"?>\n";
+const XML_PROLOG: &str = "<?xml version=\"1.0\" encoding=\"ISO-8859-1\"?>\n";
 
 /// The members of a service that both documents have.
 fn members(service: &Service<'_>) -> String {
     // A container that does not run is not stopped: the kubelet starts it again.
     let (status, monitor) = match service.state {
-        None => (NO_PROCESS, 1),
+        None => (NO_PROCESS_STATUS, 1),
         Some(State::Starting) => (0, 2),
         Some(State::Halted) => (0, 0),
         Some(State::Running | State::Stopping | State::PreStopped | State::Drained) => (0, 1),
@@ -73,7 +74,7 @@ fn members(service: &Service<'_>) -> String {
     let mut text = format!(
         "<status>{status}</status><status_hint>0</status_hint><monitor>{monitor}</monitor><monitormode>0</monitormode><pendingaction>{pending}</pendingaction>"
     );
-    if status == NO_PROCESS {
+    if status == NO_PROCESS_STATUS {
         text.push_str("<status_message>process is not running</status_message>");
     } else if service.pid != 0 {
         text.push_str(&format!(

@@ -25,10 +25,10 @@ use crate::output::say::say;
 use crate::places::Places;
 
 /// `vcap:random-password` in base64: user and password of monit on every BOSH VM, which clients have as a constant.
-const CREDENTIALS: &str = "dmNhcDpyYW5kb20tcGFzc3dvcmQ=";
+const BASIC_CREDENTIALS: &str = "dmNhcDpyYW5kb20tcGFzc3dvcmQ=";
 
-const XML: &str = "text/xml";
-const TEXT: &str = "text/plain";
+const XML_CONTENT_TYPE: &str = "text/xml";
+const TEXT_CONTENT_TYPE: &str = "text/plain";
 
 struct Monit<'a> {
     places: &'a Places,
@@ -72,14 +72,14 @@ impl Monit<'_> {
         }
         match (request.method, request.path) {
             (Method::Get, "/_status") if request.parameter("format") == Some("xml") => {
-                response(request::OK, XML, &documents::status(&self.services(), incarnation))
+                response(request::OK, XML_CONTENT_TYPE, &documents::status(&self.services(), incarnation))
             }
             (Method::Get, "/_status2") if request.parameter("format") == Some("xml") => {
-                response(request::OK, XML, &documents::status2(&self.services(), incarnation))
+                response(request::OK, XML_CONTENT_TYPE, &documents::status2(&self.services(), incarnation))
             }
             (Method::Get, "/_status" | "/_status2") => {
                 self.refresh();
-                response(request::OK, TEXT, &summary(&self.processes))
+                response(request::OK, TEXT_CONTENT_TYPE, &summary(&self.processes))
             }
             (Method::Get, _) => refusal(request::NOT_FOUND, "There is no page of this name"),
             (Method::Post, path) => self.act(path.trim_start_matches('/'), request),
@@ -112,7 +112,7 @@ impl Monit<'_> {
         };
         let known = &self.processes[index];
         match self.pending.begin(self.places, &known.job, &known.process.name, action) {
-            Ok(true) => response(request::OK, TEXT, "accepted\n"),
+            Ok(true) => response(request::OK, TEXT_CONTENT_TYPE, "accepted\n"),
             Ok(false) => refusal(
                 request::UNAVAILABLE,
                 "Other action already in progress -- please try again later",
@@ -139,11 +139,11 @@ fn service(known: &Known, pending: Option<Action>, now: u64) -> Service<'_> {
 
 fn is_authorized(request: &Request<'_>) -> bool {
     let given = request.authorization.and_then(|given| given.split_once(' '));
-    given.is_some_and(|(scheme, given)| scheme.eq_ignore_ascii_case("basic") && given.trim() == CREDENTIALS)
+    given.is_some_and(|(scheme, given)| scheme.eq_ignore_ascii_case("basic") && given.trim() == BASIC_CREDENTIALS)
 }
 
 fn refusal(status: Status, text: &str) -> Vec<u8> {
-    response(status, TEXT, &format!("{text}\n"))
+    response(status, TEXT_CONTENT_TYPE, &format!("{text}\n"))
 }
 
 fn response(status: Status, kind: &str, body: &str) -> Vec<u8> {

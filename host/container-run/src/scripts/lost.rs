@@ -29,7 +29,7 @@ const SEARCH_TIMEOUT: Duration = Duration::from_secs(1);
 const CLOCK_TIMEOUT: Duration = Duration::from_millis(50);
 
 /// Directories for what may be lost, below the root.
-const TEMPORARY: [&str; 2] = ["tmp", "var/tmp"];
+const TEMPORARY_DIRECTORIES: [&str; 2] = ["tmp", "var/tmp"];
 
 /// Seconds and nanoseconds, as file systems store the times of files.
 type Time = (i64, i64);
@@ -126,7 +126,7 @@ impl Search {
     fn find(&self) -> Lost {
         let end = Instant::now() + SEARCH_TIMEOUT;
         let mut kept = mounts();
-        kept.extend(TEMPORARY.map(|inner| self.root.join(inner)));
+        kept.extend(TEMPORARY_DIRECTORIES.map(|inner| self.root.join(inner)));
         let (mut lost, mut entries) = (Lost::default(), 0);
         let mut pending = VecDeque::from([self.root.clone()]);
         while let Some(directory) = pending.pop_front() {

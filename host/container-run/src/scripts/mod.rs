@@ -27,9 +27,9 @@ use crate::places::Places;
 /// The script that runs before all processes start.
 const PRE_START: &str = "pre-start";
 /// The agent runs scripts this much nicer than itself; drain scripts and errands are as important as it is.
-const NICE: i32 = 5;
+const SCRIPT_NICENESS: i32 = 5;
 /// Mode of a job's log directory, as the agent makes it.
-const LOGS_MODE: u32 = 0o770;
+const LOG_DIRECTORY_MODE: u32 = 0o770;
 /// What a drain script may answer, in bytes.
 const MAX_ANSWER_BYTES: usize = 64 << 10;
 
@@ -72,7 +72,7 @@ impl<'a> Script<'a> {
         record: Record,
         events: &mut Events,
     ) -> Result<Pid> {
-        let nice = if record == Record::Files { NICE } else { 0 };
+        let nice = if record == Record::Files { SCRIPT_NICENESS } else { 0 };
         let launch = Launch {
             program: self
                 .places
@@ -109,7 +109,7 @@ impl<'a> Script<'a> {
         let root = rustix::process::geteuid().is_root();
         if !directory.is_dir() {
             // The job's processes write there, too. Opening the file reports the error.
-            drop(make(&directory, LOGS_MODE, root));
+            drop(make(&directory, LOG_DIRECTORY_MODE, root));
         }
         let access = Access {
             mode: 0o640,

@@ -20,9 +20,9 @@ use crate::output::say::say;
 use crate::places::Places;
 
 /// What the scripts are written for.
-const SHELL: &str = "/bin/bash";
+const BASH_PATH: &str = "/bin/bash";
 /// Shell for simple scripts, if the image has no other.
-const OTHER_SHELL: &str = "/bin/sh";
+const SH_PATH: &str = "/bin/sh";
 
 /// Paths of one job in the volume of the job sources.
 struct Sources {
@@ -43,7 +43,7 @@ pub fn run(places: &Places, flags: &Flags) -> Result<u8> {
     let temporary = sources.volume.join("tmp");
     // A shell keeps its here-documents there; the container may have no other place to write to.
     fs::create_dir_all(&temporary).path_context("making", &temporary)?;
-    let shell = if Path::new(SHELL).exists() { SHELL } else { OTHER_SHELL };
+    let shell = if Path::new(BASH_PATH).exists() { BASH_PATH } else { SH_PATH };
     let mut events = Events::new()?;
     children::adopt_orphans();
     for script in scripts {

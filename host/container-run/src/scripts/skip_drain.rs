@@ -11,7 +11,7 @@ use crate::instance::{now, read_short, write};
 use crate::places::Places;
 
 /// In the directory that the containers of a pod share: until when the request is valid, by the clock that they share.
-const REQUEST: &str = "skip-drain";
+const REQUEST_FILE: &str = "skip-drain";
 
 /// Runs the subcommand.
 pub fn run(places: &Places, flags: &Flags) -> Result<u8> {
@@ -21,19 +21,19 @@ pub fn run(places: &Places, flags: &Flags) -> Result<u8> {
 
 fn request(directory: &Path, valid: Duration) -> Result<()> {
     if valid.is_zero() {
-        let path = directory.join(REQUEST);
+        let path = directory.join(REQUEST_FILE);
         return match fs::remove_file(&path) {
             Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(error).path_context("deleting", &path),
             _ => Ok(()),
         };
     }
     let until = now().saturating_add(u64::try_from(valid.as_nanos()).unwrap_or(u64::MAX));
-    write(directory, REQUEST, &until.to_string())
+    write(directory, REQUEST_FILE, &until.to_string())
 }
 
 /// Whether a request is valid.
 pub fn is_requested(directory: &Path) -> bool {
-    let until = read_short(directory, REQUEST).and_then(|text| text.parse::<u64>().ok());
+    let until = read_short(directory, REQUEST_FILE).and_then(|text| text.parse::<u64>().ok());
     until.is_some_and(|until| now() < until)
 }
 
@@ -59,7 +59,7 @@ mod tests {
     fn a_link_is_not_followed() {
         let directory = tempfile::tempdir().unwrap();
         let target = directory.path().join("target");
-        std::os::unix::fs::symlink(&target, directory.path().join(REQUEST)).unwrap();
+        std::os::unix::fs::symlink(&target, directory.path().join(REQUEST_FILE)).unwrap();
         assert!(request(directory.path(), Duration::from_secs(1)).is_err());
         assert!(!target.exists());
     }
