@@ -6,7 +6,7 @@ use std::io;
 use std::os::unix::fs::lchown;
 use std::path::Path;
 
-use crate::directories::VCAP;
+use crate::directories::VCAP_ID;
 use crate::error::{Context, Error, Result};
 use crate::files::{copy, empty, entries};
 
@@ -29,7 +29,7 @@ pub fn run(arguments: &[String]) -> Result<u8> {
     if rustix::process::geteuid().is_root() {
         // The copy must be readable for vcap. Other releases may be copied beside it as vcap.
         let parent = to.parent().unwrap_or(to);
-        lchown(parent, Some(VCAP.0), Some(VCAP.1))
+        lchown(parent, Some(VCAP_ID), Some(VCAP_ID))
             .and_then(|()| give_to_vcap(to))
             .path_context("changing the owner of", to)?;
     }
@@ -38,7 +38,7 @@ pub fn run(arguments: &[String]) -> Result<u8> {
 
 /// [`copy`] has bounded the depth.
 fn give_to_vcap(path: &Path) -> io::Result<()> {
-    lchown(path, Some(VCAP.0), Some(VCAP.1))?;
+    lchown(path, Some(VCAP_ID), Some(VCAP_ID))?;
     if fs::symlink_metadata(path)?.is_dir() {
         for entry in entries(path)? {
             give_to_vcap(&entry)?;

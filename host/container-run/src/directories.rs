@@ -10,8 +10,8 @@ use crate::error::{Error, Result};
 use crate::output::say::say;
 use crate::places::Places;
 
-/// User and group of vcap, in every stemcell.
-pub const VCAP: (u32, u32) = (1000, 1000);
+/// User and group ID of vcap, in every stemcell.
+pub const VCAP_ID: u32 = 1000;
 
 /// Mode of directories that are made above others.
 const PARENT_MODE: u32 = 0o770;
@@ -71,8 +71,8 @@ pub fn make(path: &Path, mode: u32, root: bool) -> io::Result<()> {
         }
     }
     let owned = fs::symlink_metadata(path)?;
-    if root && owned.is_dir() && (owned.uid(), owned.gid()) != VCAP {
-        lchown(path, Some(VCAP.0), Some(VCAP.1))?;
+    if root && owned.is_dir() && (owned.uid(), owned.gid()) != (VCAP_ID, VCAP_ID) {
+        lchown(path, Some(VCAP_ID), Some(VCAP_ID))?;
     }
     Ok(())
 }

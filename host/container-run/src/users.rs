@@ -2,6 +2,7 @@
 
 use std::fs;
 
+use crate::directories::VCAP_ID;
 use crate::error::{Error, Result};
 
 /// User and group; nothing, where neither is named.
@@ -23,7 +24,7 @@ pub fn user_ids(name: &str) -> Result<(u32, u32)> {
         (Some(ids), _) => Ok(ids),
         (None, Ok(number)) => Ok((number, number)),
         // Images without the stemcell's users still have its number.
-        (None, Err(_)) if name == "vcap" => Ok(crate::directories::VCAP),
+        (None, Err(_)) if name == "vcap" => Ok((VCAP_ID, VCAP_ID)),
         (None, Err(_)) => Err(Error::new(format!("unknown user '{name}'"))),
     }
 }
@@ -34,7 +35,7 @@ pub fn group_id(name: &str) -> Result<u32> {
     let known = entry(&groups, name).and_then(|fields| fields.get(2)?.parse().ok());
     match (known, name.parse()) {
         (Some(id), _) | (None, Ok(id)) => Ok(id),
-        (None, Err(_)) if name == "vcap" => Ok(crate::directories::VCAP.1),
+        (None, Err(_)) if name == "vcap" => Ok(VCAP_ID),
         (None, Err(_)) => Err(Error::new(format!("unknown group '{name}'"))),
     }
 }

@@ -97,7 +97,8 @@ impl Server {
 }
 
 /// Each connection has one answer. `headers`: lines with their ends.
-pub fn response((code, reason): Status, headers: &str, body: &str) -> Vec<u8> {
+pub fn response(status: Status, headers: &str, body: &str) -> Vec<u8> {
+    let Status { code, reason } = status;
     let length = body.len();
     let text =
         format!("HTTP/1.1 {code} {reason}\r\n{headers}Content-Length: {length}\r\nConnection: close\r\n\r\n{body}");

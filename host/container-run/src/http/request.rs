@@ -5,23 +5,35 @@ pub const MAX_REQUEST_BYTES: usize = 4096;
 /// The end of the head.
 const BLANK_LINE: &[u8] = b"\r\n\r\n";
 
-/// A status of HTTP with its reason.
-pub type Status = (u16, &'static str);
+/// A status of HTTP.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Status {
+    pub code: u16,
+    pub reason: &'static str,
+}
+
+// === impl Status ===
+
+impl Status {
+    const fn new(code: u16, reason: &'static str) -> Self {
+        Self { code, reason }
+    }
+}
 
 /// The request succeeded.
-pub const OK: Status = (200, "OK");
+pub const OK: Status = Status::new(200, "OK");
 /// The request is wrong.
-pub const BAD: Status = (400, "Bad Request");
+pub const BAD: Status = Status::new(400, "Bad Request");
 /// It needs a user and a password.
-pub const UNAUTHORIZED: Status = (401, "Unauthorized");
+pub const UNAUTHORIZED: Status = Status::new(401, "Unauthorized");
 /// No service or page has this name.
-pub const NOT_FOUND: Status = (404, "Not Found");
+pub const NOT_FOUND: Status = Status::new(404, "Not Found");
 /// It is too long.
-pub const TOO_LARGE: Status = (413, "Payload Too Large");
+pub const TOO_LARGE: Status = Status::new(413, "Payload Too Large");
 /// monit does not know the method, or the coding of the body.
-pub const NOT_IMPLEMENTED: Status = (501, "Not Implemented");
+pub const NOT_IMPLEMENTED: Status = Status::new(501, "Not Implemented");
 /// Another action runs; clients try again.
-pub const UNAVAILABLE: Status = (503, "Service Unavailable");
+pub const UNAVAILABLE: Status = Status::new(503, "Service Unavailable");
 
 /// The methods that monit knows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

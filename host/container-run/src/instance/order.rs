@@ -4,19 +4,17 @@ use std::path::PathBuf;
 
 use super::known::{self, Known};
 use super::{Owner, State, live_record};
+use crate::arguments::Member;
 use crate::description::Process;
 use crate::output::say::say;
 use crate::places::Places;
-
-/// A process of the pod, by the name of its job and its own.
-type Name = (String, String);
 
 /// The processes that one process depends on, and those that depend on it.
 #[derive(Debug, Default)]
 pub struct Order {
     directory: PathBuf,
-    dependencies: Vec<Name>,
-    dependents: Vec<Name>,
+    dependencies: Vec<Member>,
+    dependents: Vec<Member>,
 }
 
 /// What the processes do that depend on one that has to stop.
@@ -36,8 +34,12 @@ impl Order {
     /// The order of a process, from the descriptions of all processes of the pod.
     pub fn of(places: &Places, job: &str, process: &Process) -> Self {
         let all = known::all(places);
-        let name = |known: &Known| (known.job.clone(), known.process.name.clone());
-        let own = (job.to_string(), process.name.clone());
+        let member = |job: &str, process: &Process| Member {
+            job: job.into(),
+            process: process.name.clone(),
+        };
+        let name = |known: &Known| member(&known.job, &known.process);
+        let own = member(job, process);
         let find = |check: &String| known::position(&all, check).map(|index| name(&all[index]));
         for check in depends(process).iter().filter(|check| find(check).is_none()) {
             say(&format!(
@@ -67,14 +69,14 @@ impl Order {
     /// The first process that does not run, of those that this one depends on. In a pod that stops they run until this
     /// one has stopped.
     pub fn missing(&self) -> Option<&str> {
-        let runs = |name: &&Name| matches!(self.state(name), Some(State::Running | State::Stopping));
-        let missing = self.dependencies.iter().find(|name| !runs(name));
-        missing.map(|(_, process)| process.as_str())
+        let runs = |member: &&Member| matches!(self.state(member), Some(State::Running | State::Stopping));
+        let missing = self.dependencies.iter().find(|member| !runs(member));
+        missing.map(|member| member.process.as_str())
     }
 
     /// What the processes do that depend on this one.
     pub fn dependents(&self) -> Dependents {
-        let states = self.dependents.iter().filter_map(|name| self.state(name));
+        let states = self.dependents.iter().filter_map(|member| self.state(member));
         states.fold(Dependents::Stopped, |all, state| match state {
             State::Halted => all,
             State::Stopping if all == Dependents::Stopped => Dependents::Stopping,
@@ -83,8 +85,9 @@ impl Order {
         })
     }
 
-    fn state(&self, (job, process): &Name) -> Option<State> {
-        live_record(&self.directory, Owner::Process(job, process)).map(|record| record.state)
+    fn state(&self, member: &Member) -> Option<State> {
+        let owner = Owner::Process(&member.job, &member.process);
+        live_record(&self.directory, owner).map(|record| record.state)
     }
 }
 

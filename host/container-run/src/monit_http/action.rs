@@ -4,6 +4,7 @@ use std::path::Path;
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
+use crate::arguments::Member;
 use crate::error::{Context, Error, Result};
 use crate::instance::control::{Request, ask};
 use crate::instance::{Owner, live_record};
@@ -42,13 +43,17 @@ const ACTIONS: [(Action, &str, u8); 5] = [
     (Action::Monitor, "monitor", 7),
 ];
 
-/// A process, by the names of its job and its own.
-type Name = (String, String);
-
 /// The actions that are not done yet, one for each process at most.
 #[derive(Debug, Default)]
 pub struct Pending {
-    actions: Vec<(Name, Action, JoinHandle<()>)>,
+    actions: Vec<PendingAction>,
+}
+
+#[derive(Debug)]
+struct PendingAction {
+    process: Member,
+    action: Action,
+    thread: JoinHandle<()>,
 }
 
 // === impl Action ===
@@ -82,9 +87,10 @@ impl Action {
 impl Pending {
     /// The action of a process that is not done yet.
     pub fn of(&mut self, job: &str, process: &str) -> Option<Action> {
-        self.actions.retain(|(.., thread)| !thread.is_finished());
-        let found = self.actions.iter().find(|((j, p), ..)| j == job && p == process);
-        found.map(|(_, action, _)| *action)
+        self.actions.retain(|pending| !pending.thread.is_finished());
+        let is_of = |member: &Member| member.job == job && member.process == process;
+        let found = self.actions.iter().find(|pending| is_of(&pending.process));
+        found.map(|pending| pending.action)
     }
 
     /// Begins an action. Returns whether it is accepted: while another one is pending, monit refuses.
@@ -96,15 +102,23 @@ impl Pending {
             return Ok(true);
         };
         let directory = places.instance();
-        let name = (job.to_string(), process.to_string());
-        let (job, process) = name.clone();
+        let process = Member {
+            job: job.into(),
+            process: process.into(),
+        };
+        let member = process.clone();
         let run = move || {
-            if let Err(failure) = carry_out(&directory, &job, &process, request) {
+            if let Err(failure) = carry_out(&directory, &member.job, &member.process, request) {
                 say(&failure.text);
             }
         };
         let thread = thread::Builder::new().stack_size(STACK_BYTES).spawn(run);
-        self.actions.push((name, action, thread.context("starting an action")?));
+        let thread = thread.context("starting an action")?;
+        self.actions.push(PendingAction {
+            process,
+            action,
+            thread,
+        });
         Ok(true)
     }
 }

@@ -65,7 +65,7 @@ impl Monit<'_> {
         let incarnation = self.incarnation;
         let request = match &parsed {
             Ok(request) => request,
-            Err(status) => return refusal(*status, status.1),
+            Err(status) => return refusal(*status, status.reason),
         };
         if !is_authorized(request) {
             return refusal(request::UNAUTHORIZED, "You are not authorized to access monit");

@@ -13,7 +13,7 @@ pub mod skip_drain;
 use rustix::process::Pid;
 
 use crate::arguments::Flags;
-use crate::directories::{VCAP, make};
+use crate::directories::{VCAP_ID, make};
 use crate::environment;
 use crate::error::{Context, Result};
 use crate::events::Events;
@@ -113,7 +113,7 @@ impl<'a> Script<'a> {
         }
         let access = Access {
             mode: 0o640,
-            owner: root.then_some((0, VCAP.1)),
+            owner: root.then_some((0, VCAP_ID)),
         };
         let path = directory.join(format!("{}.{word}.log", self.name));
         LogFile::open(path, access, self.flags.rotation)

@@ -12,7 +12,7 @@ use super::{Phase, Service};
 use crate::arguments::Flags;
 use crate::children::{self, Ended};
 use crate::description::Process;
-use crate::directories::{self, VCAP};
+use crate::directories::{self, VCAP_ID};
 use crate::environment;
 use crate::error::{Context, Error, Result};
 use crate::events::Events;
@@ -134,7 +134,7 @@ impl BpmProcess {
         let directory = self.places.logs(&self.job);
         let access = Access {
             mode: 0o600,
-            owner: self.root.then_some(VCAP),
+            owner: self.root.then_some((VCAP_ID, VCAP_ID)),
         };
         let path = directory.join(format!("{}.{word}.log", self.process.name));
         LogFile::open(path, access, self.rotation)
@@ -264,7 +264,7 @@ fn limit_processes(number: u64) {
 fn changes(process: &Process, root: bool) -> Changes {
     let becomes_vcap = root && !process.privileged;
     Changes {
-        user: becomes_vcap.then_some(VCAP),
+        user: becomes_vcap.then_some((VCAP_ID, VCAP_ID)),
         capabilities: if process.privileged {
             Vec::new()
         } else {
