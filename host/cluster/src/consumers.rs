@@ -95,11 +95,11 @@ fn lag(deployment: &BoshDeployment, secrets: &Versions, links: &Versions) -> Opt
             .unwrap_or_default();
         return Some(format!("has not applied '{}' yet{cause}", input.name));
     }
-    unready(&status)
+    unready_reason(&status)
 }
 
 /// Why not all instances run what was applied last.
-fn unready(status: &BoshDeploymentStatus) -> Option<String> {
+fn unready_reason(status: &BoshDeploymentStatus) -> Option<String> {
     let of = |kind: &str| status.conditions.iter().find(|one| one.kind == kind);
     let applied = of("Applied").filter(|one| one.status == ConditionStatus::True);
     let rolled_out = of(PROGRESSING).filter(|one| one.reason == ROLLED_OUT);

@@ -14,18 +14,18 @@
 //! | [`changes`] | notices of changes within the process |
 //! | [`pull_secret`] | credentials of registries |
 //! | [`pods`] | what Kubernetes reports of a pod |
-//! | [`places`] | limits for the clients of a server |
+//! | [`client_slots`] | limits for the clients of a server |
 
 pub mod cache;
 pub mod changes;
 pub mod client;
+pub mod client_slots;
 pub mod codes;
 pub mod consumers;
 pub mod lease;
 pub mod metrics;
 pub mod namespaces;
 pub mod objects;
-pub mod places;
 pub mod pods;
 pub mod pull_secret;
 pub mod reconcile;

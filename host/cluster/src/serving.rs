@@ -4,7 +4,7 @@
 //! answered. `/live` succeeds until a part ends that should run for ever; then only a restart helps.
 
 use crate::metrics::Metrics;
-use crate::places::{Known, Places};
+use crate::client_slots::{Authenticated, ClientSlots};
 use http_body_util::Full;
 use hyper::body::{Bytes, Incoming};
 use hyper::header::CONTENT_TYPE;
@@ -134,7 +134,7 @@ impl Part {
 
 /// Serves until it is dropped.
 pub async fn serve(listener: TcpListener, health: Health, metrics: Arc<Metrics>) {
-    let mut places = Places::new(MAX_CLIENTS, MAX_CLIENTS / 4);
+    let mut slots = ClientSlots::new(MAX_CLIENTS, MAX_CLIENTS / 4);
     loop {
         let (stream, peer) = match listener.accept().await {
             Ok(accepted) => accepted,
@@ -157,8 +157,8 @@ pub async fn serve(listener: TcpListener, health: Health, metrics: Arc<Metrics>)
                 tracing::debug!(%error, "a client disconnected");
             }
         });
-        // Nobody has to show anything here, so all are strangers.
-        places.give(peer.ip(), Known::default(), client.abort_handle());
+        // Nobody authenticates here.
+        slots.insert(peer.ip(), Authenticated::default(), client.abort_handle());
     }
 }
 

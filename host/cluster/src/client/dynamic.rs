@@ -1,7 +1,9 @@
 //! Objects of any kind, as JSON: a Rust type would drop the fields that it does not know.
 
 use super::error::Subject;
-use super::{AnyObject, Cluster, Error, ErrorKind, FieldManager, Kind, Verb, applying, merging, written, written_by};
+use super::{
+    AnyObject, Cluster, Error, ErrorKind, FieldManager, Kind, Verb, apply_params, merge_params, post_params, written,
+};
 use boson_pipeline::bundle::kinds::Kind as AdditionalKind;
 use hyper::header::{CONTENT_TYPE, HeaderValue};
 use kube::Resource;
@@ -102,7 +104,7 @@ impl Cluster {
         let operations: Vec<Value> = std::iter::once(unchanged).chain(removals).collect();
         let parameters = PatchParams {
             dry_run,
-            ..merging(manager)
+            ..merge_params(manager)
         };
         let request = path(&resource, namespace).patch(name, &parameters, &Patch::Merge(&operations));
         let request = request.map(|mut request| {
@@ -122,7 +124,7 @@ impl Cluster {
         let (resource, namespace, name) = self.place(object)?;
         let parameters = PatchParams {
             dry_run,
-            ..applying(manager.0)
+            ..apply_params(manager.0)
         };
         let request = path(&resource, namespace).patch(name, &parameters, &Patch::Apply(object));
         let subject = Subject::of_resource(&resource);
@@ -139,7 +141,7 @@ impl Cluster {
     /// See [`Error`]. An existing object is no error.
     pub async fn create_any(&self, manager: FieldManager, object: &Value) -> Result<bool, Error> {
         let (resource, namespace, name) = self.place(object)?;
-        let request = path(&resource, namespace).create(&written_by(manager), object.to_string().into_bytes());
+        let request = path(&resource, namespace).create(&post_params(manager), object.to_string().into_bytes());
         let request = request.map(|mut request| {
             // kube has no parameter for it, and without it the server drops fields that it does not know.
             if let Ok(strict) = format!("{}&fieldValidation=Strict", request.uri()).parse() {

@@ -12,11 +12,11 @@ use std::fmt;
 use std::time::Duration;
 
 /// Kinds for which the message of the server is not shown: a pod and the template of one may hold secrets, too.
-const SILENT: &[&str] = &["Secret", "StatefulSet", "Job", "Pod"];
+const KINDS_WITH_VALUES: &[&str] = &["Secret", "StatefulSet", "Job", "Pod"];
 /// Beginnings of the parts of a server message that hold only names and numbers, never a value.
-const HARMLESS: [&str; 3] = ["exceeded quota: ", "strict decoding error: ", SCHEMA_ERROR];
+const VALUE_FREE_MESSAGES: [&str; 3] = ["exceeded quota: ", "strict decoding error: ", SCHEMA_ERROR];
 /// How the API server words the refusal of one object too many.
-const QUOTA: &str = "exceeded quota";
+const QUOTA_MESSAGE: &str = "exceeded quota";
 /// How a message begins about an object with an unknown field or a value of the wrong type. Server-side apply answers
 /// with code 500.
 const SCHEMA_ERROR: &str = "failed to create typed patch object";
@@ -134,7 +134,7 @@ impl Error {
     }
 
     pub(super) fn from_kube(subject: &Subject, verb: Verb, name: &str, error: &kube::Error) -> Self {
-        let shown = !SILENT.contains(&subject.kind.as_str());
+        let shown = !KINDS_WITH_VALUES.contains(&subject.kind.as_str());
         let kind = match error {
             kube::Error::Api(status) => ErrorKind::from_status(status, shown),
             kube::Error::HyperError(_) | kube::Error::Service(_) | kube::Error::ReadEvents(_) => ErrorKind::Connection,
@@ -196,7 +196,7 @@ impl Error {
 
     /// Whether a quota has no place for the object.
     pub fn exceeds_quota(&self) -> bool {
-        matches!(&self.kind, ErrorKind::Refused(Some(words)) if words.contains(QUOTA))
+        matches!(&self.kind, ErrorKind::Refused(Some(words)) if words.contains(QUOTA_MESSAGE))
     }
 
     /// Whether the data that was read is out of date: read again and decide again. It is no error. A list of objects
@@ -214,7 +214,7 @@ impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (verb, resource) = (self.verb, &self.resource);
         match &self.kind {
-            ErrorKind::Forbidden => write!(f, "the operator may not {verb} {resource}: {}", lacking(verb, resource)),
+            ErrorKind::Forbidden => write!(f, "the operator may not {verb} {resource}: {}", rule_hint(verb, resource)),
             ErrorKind::NotFound if verb == Verb::List.as_str() => {
                 write!(
                     f,
@@ -280,7 +280,7 @@ fn words(status: &kube::core::Status, shown: bool) -> Option<String> {
     if shown {
         return Some(status.message.clone());
     }
-    if let Some(at) = HARMLESS.iter().find_map(|part| status.message.find(part)) {
+    if let Some(at) = VALUE_FREE_MESSAGES.iter().find_map(|part| status.message.find(part)) {
         let lines = status.message.get(at..)?.lines();
         let lines = lines.map(|line| line.split_once(BEFORE_VALUE).map_or(line, |(before, _)| before));
         return Some(lines.collect::<Vec<_>>().join("\n"));
@@ -306,7 +306,7 @@ fn is_missing_permission(status: &kube::core::Status) -> bool {
 }
 
 /// Where the missing rule is in `deploy/`.
-fn lacking(verb: &str, resource: &str) -> &'static str {
+fn rule_hint(verb: &str, resource: &str) -> &'static str {
     let (resource, _) = resource.split_once('/').unwrap_or((resource, ""));
     match (verb, resource) {
         (_, "leases.coordination.k8s.io") => "the Role 'boson' of its own namespace has no such rule, or is not bound",

@@ -2,7 +2,7 @@
 
 use super::call::body;
 use super::error::Subject;
-use super::{AnyObject, Cluster, Created, Error, ErrorKind, FieldManager, Verb, applying, merging, written_by};
+use super::{AnyObject, Cluster, Created, Error, ErrorKind, FieldManager, Verb, apply_params, merge_params, post_params};
 use k8s_openapi::ClusterResourceScope;
 use kube::api::{DeleteParams, GetParams, Patch, Preconditions};
 use kube::core::Request;
@@ -41,7 +41,7 @@ impl Cluster {
     /// See [`Error`]. An existing object is no error.
     pub async fn create_global<K: GlobalKind>(&self, manager: FieldManager, object: &K) -> Result<Created<K>, Error> {
         let name = object.name_any();
-        let request = body(object).and_then(|body| path::<K>().create(&written_by(manager), body));
+        let request = body(object).and_then(|body| path::<K>().create(&post_params(manager), body));
         match self.call(&Subject::of::<K>(), Verb::Create, &name, request).await {
             Ok(made) => Ok(Created::Made(made)),
             Err(error) if error.kind == ErrorKind::AlreadyExists => Ok(Created::Exists),
@@ -59,7 +59,7 @@ impl Cluster {
         name: &str,
         object: &Value,
     ) -> Result<K, Error> {
-        let request = path::<K>().patch(name, &applying(manager.0), &Patch::Apply(object));
+        let request = path::<K>().patch(name, &apply_params(manager.0), &Patch::Apply(object));
         self.call(&Subject::of::<K>(), Verb::Patch, name, request).await
     }
 
@@ -75,7 +75,7 @@ impl Cluster {
     ) -> Result<K, Error> {
         let name = object.name_any();
         let request =
-            body(object).and_then(|body| path::<K>().replace_subresource(part, &name, &written_by(manager), body));
+            body(object).and_then(|body| path::<K>().replace_subresource(part, &name, &post_params(manager), body));
         self.call(&Subject::of_part::<K>(part), Verb::Update, &name, request)
             .await
     }
@@ -93,7 +93,7 @@ impl Cluster {
         let name = object.name_any();
         members.set_resource_version(object.meta().resource_version.as_deref());
         members.set_uid(object.meta().uid.as_deref());
-        let request = path::<K>().patch(&name, &merging(manager), &Patch::Merge(members));
+        let request = path::<K>().patch(&name, &merge_params(manager), &Patch::Merge(members));
         self.call(&Subject::of::<K>(), Verb::Patch, &name, request).await
     }
 

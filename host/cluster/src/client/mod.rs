@@ -190,11 +190,11 @@ impl Cluster {
     /// See [`Error`]. An existing object is no error.
     pub async fn create<K: Kind>(&self, manager: FieldManager, object: &K) -> Result<Created<K>, Error> {
         let (namespace, name) = place(object)?;
-        let request = body(object).and_then(|body| path::<K>(namespace).create(&written_by(manager), body));
+        let request = body(object).and_then(|body| path::<K>(namespace).create(&post_params(manager), body));
         match self.call(&Subject::of::<K>(), Verb::Create, name, request).await {
             // Also if our first try succeeded and only its answer was lost.
             Err(error) if error.kind == ErrorKind::AlreadyExists => Ok(Created::Exists),
-            made => noted(name, made).map(Created::Made),
+            made => note_written(name, made).map(Created::Made),
         }
     }
 
@@ -208,8 +208,8 @@ impl Cluster {
             // The API server would replace any version.
             return Err(Error::of(&Subject::of::<K>(), Verb::Update, name, ErrorKind::Conflict));
         }
-        let request = body(object).and_then(|body| path::<K>(namespace).replace(name, &written_by(manager), body));
-        noted(name, self.call(&Subject::of::<K>(), Verb::Update, name, request).await)
+        let request = body(object).and_then(|body| path::<K>(namespace).replace(name, &post_params(manager), body));
+        note_written(name, self.call(&Subject::of::<K>(), Verb::Update, name, request).await)
     }
 
     /// Server-side apply: sets these fields, and removes fields that this manager set before and no longer sets.
@@ -226,8 +226,8 @@ impl Cluster {
     /// See [`Error`].
     pub async fn apply_as<K: Kind>(&self, manager: &str, object: &K) -> Result<K, Error> {
         let (namespace, name) = place(object)?;
-        let request = path::<K>(namespace).patch(name, &applying(manager), &Patch::Apply(object));
-        noted(name, self.call(&Subject::of::<K>(), Verb::Patch, name, request).await)
+        let request = path::<K>(namespace).patch(name, &apply_params(manager), &Patch::Apply(object));
+        note_written(name, self.call(&Subject::of::<K>(), Verb::Patch, name, request).await)
     }
 
     /// Merges members into an object, if it has not changed: `resource_version` is part of what is sent.
@@ -241,9 +241,9 @@ impl Cluster {
         members: serde_json::Value,
     ) -> Result<K, Error> {
         let (namespace, name) = place(object)?;
-        let patch = of_same(object, members);
-        let request = path::<K>(namespace).patch(name, &merging(manager), &Patch::Merge(patch));
-        noted(name, self.call(&Subject::of::<K>(), Verb::Patch, name, request).await)
+        let patch = of_same_version(object, members);
+        let request = path::<K>(namespace).patch(name, &merge_params(manager), &Patch::Merge(patch));
+        note_written(name, self.call(&Subject::of::<K>(), Verb::Patch, name, request).await)
     }
 
     /// Merges members into an object by a subresource, such as `resize`, if it has not changed since it was read. Items
@@ -259,10 +259,11 @@ impl Cluster {
         members: serde_json::Value,
     ) -> Result<K, Error> {
         let (namespace, name) = place(object)?;
-        let patch = of_same(object, members);
-        let request = path::<K>(namespace).patch_subresource(part, name, &merging(manager), &Patch::Strategic(patch));
+        let patch = of_same_version(object, members);
+        let parameters = merge_params(manager);
+        let request = path::<K>(namespace).patch_subresource(part, name, &parameters, &Patch::Strategic(patch));
         let subject = Subject::of_part::<K>(part);
-        noted(name, self.call(&subject, Verb::Patch, name, request).await)
+        note_written(name, self.call(&subject, Verb::Patch, name, request).await)
     }
 
     /// Sets the status of an object that has not changed since it was read.
@@ -279,8 +280,9 @@ impl Cluster {
         let status = status_patch::whole(object, status);
         let status = status.map_err(|_| Error::flawed(&K::kind(&()), Some(name), "is not JSON"))?;
         // A replaced object of the same name must not get the status of the old one.
-        let patch = of_same(object, json!({"metadata": {"name": name}, "status": status}));
-        let request = path::<K>(namespace).patch_subresource("status", name, &merging(manager), &Patch::Merge(patch));
+        let patch = of_same_version(object, json!({"metadata": {"name": name}, "status": status}));
+        let parameters = merge_params(manager);
+        let request = path::<K>(namespace).patch_subresource("status", name, &parameters, &Patch::Merge(patch));
         self.call(&Subject::of::<K>(), Verb::Patch, name, request).await
     }
 
@@ -316,7 +318,7 @@ fn path<K: Kind>(namespace: &str) -> Request {
     Request::new(K::url_path(&(), Some(namespace)))
 }
 
-fn written_by(manager: FieldManager) -> PostParams {
+fn post_params(manager: FieldManager) -> PostParams {
     PostParams {
         dry_run: false,
         field_manager: Some(manager.0.into()),
@@ -324,7 +326,7 @@ fn written_by(manager: FieldManager) -> PostParams {
 }
 
 /// A patch that is no server-side apply.
-fn merging(manager: FieldManager) -> PatchParams {
+fn merge_params(manager: FieldManager) -> PatchParams {
     PatchParams {
         field_manager: Some(manager.0.into()),
         ..PatchParams::default()
@@ -332,14 +334,14 @@ fn merging(manager: FieldManager) -> PatchParams {
 }
 
 /// A patch of exactly this object, as it was read.
-fn of_same<K: Kind>(object: &K, mut patch: serde_json::Value) -> serde_json::Value {
+fn of_same_version<K: Kind>(object: &K, mut patch: serde_json::Value) -> serde_json::Value {
     patch.set_resource_version(object.meta().resource_version.as_deref());
     patch.set_uid(object.meta().uid.as_deref());
     patch
 }
 
 /// Server-side apply. Forced: else a conflict after a `kubectl edit` would stop the operator for ever.
-fn applying(manager: &str) -> PatchParams {
+fn apply_params(manager: &str) -> PatchParams {
     PatchParams {
         force: true,
         field_manager: Some(manager.into()),
@@ -349,7 +351,7 @@ fn applying(manager: &str) -> PatchParams {
 }
 
 /// Records what was written.
-fn noted<K: Kind>(name: &str, result: Result<K, Error>) -> Result<K, Error> {
+fn note_written<K: Kind>(name: &str, result: Result<K, Error>) -> Result<K, Error> {
     result.inspect(|object| written::note(&K::kind(&()), name, Some(object.meta().clone())))
 }
 

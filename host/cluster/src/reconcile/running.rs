@@ -75,7 +75,7 @@ impl Running {
     }
 
     /// When to try again, after this failure.
-    fn again<K: Resource>(&self, controller: &'static str, object: &K, error: &Error) -> Action {
+    fn retry_action<K: Resource>(&self, controller: &'static str, object: &K, error: &Error) -> Action {
         let key = key(object);
         let pause = self
             .backoff
@@ -108,9 +108,9 @@ impl Running {
         let runs = controller::applier(
             move |object: Arc<K>, _| {
                 let (running, work) = (shared.clone(), reconcile(object.clone()));
-                Spawned::new(async move { running.observed(name, object.as_ref(), work).await })
+                Spawned::new(async move { running.run_counted(name, object.as_ref(), work).await })
             },
-            move |object: Arc<K>, error: &Error, _| policy.again(name, object.as_ref(), error),
+            move |object: Arc<K>, error: &Error, _| policy.retry_action(name, object.as_ref(), error),
             Arc::new(()),
             store,
             Box::pin(queue.take_until(Box::pin(self.stopped()))),
@@ -123,17 +123,17 @@ impl Running {
                     forget(&namespace, &object.name);
                     self.backoff.forget(&format!("{name} {namespace}/{}", object.name));
                 }
-                Err(controller::Error::QueueError(error)) => self.deaf(name, namespace, &error),
+                Err(controller::Error::QueueError(error)) => self.watch_failed(name, namespace, &error),
                 _ => {}
             }
             std::future::ready(())
         })
         .await;
-        self.ended(name, namespace);
+        self.stream_ended(name, namespace);
     }
 
     /// Runs one reconcile, and counts it.
-    async fn observed<K: Resource<DynamicType = ()>>(
+    async fn run_counted<K: Resource<DynamicType = ()>>(
         &self,
         controller: &'static str,
         object: &K,
@@ -143,8 +143,8 @@ impl Running {
         // At the highest level, so that each line has its fields at any log level.
         let span = tracing::error_span!("reconcile", controller, object = key, deployment = deployment(object));
         async {
-            let result = caught(object, work).await;
-            self.counted(controller, &key, result.is_ok(), began.elapsed());
+            let result = catch_panic(object, work).await;
+            self.count_reconcile(controller, &key, result.is_ok(), began.elapsed());
             result
         }
         .instrument(span)
@@ -152,7 +152,7 @@ impl Running {
     }
 
     /// A reconcile ended.
-    fn counted(&self, controller: &'static str, key: &str, worked: bool, took: Duration) {
+    fn count_reconcile(&self, controller: &'static str, key: &str, worked: bool, took: Duration) {
         if worked {
             self.backoff.forget(&format!("{controller} {key}"));
         }
@@ -165,7 +165,7 @@ impl Running {
 
     /// A watch failed; it is retried automatically. A forbidden watch makes the controller not ready, because it misses
     /// changes of a kind.
-    fn deaf(&self, controller: &'static str, namespace: &Option<String>, error: &watcher::Error) {
+    fn watch_failed(&self, controller: &'static str, namespace: &Option<String>, error: &watcher::Error) {
         match Error::of_watch(error) {
             Some(error) => {
                 tracing::warn!(controller, namespace, %error, "cannot watch");
@@ -205,7 +205,7 @@ impl Running {
     }
 
     /// A controller's stream ended: on request, or unexpectedly, which only a restart repairs.
-    fn ended(&self, controller: &'static str, namespace: &Option<String>) {
+    fn stream_ended(&self, controller: &'static str, namespace: &Option<String>) {
         if !*self.stop.borrow() {
             tracing::error!(controller, "ended unexpectedly");
             self.health.set(part(controller, namespace), State::Ended);
@@ -223,7 +223,7 @@ impl Running {
 }
 
 /// Turns a panic into an error: one object must not crash the operator, and every process after this one.
-async fn caught<K: Resource<DynamicType = ()>>(
+async fn catch_panic<K: Resource<DynamicType = ()>>(
     object: &K,
     work: impl Future<Output = Result<Action, Error>>,
 ) -> Result<Action, Error> {
@@ -247,7 +247,7 @@ mod tests {
     #[tokio::test]
     async fn a_panic_is_an_error_of_its_object() {
         let map = ConfigMap::default();
-        let done = caught(&map, async { panic!("a value") }).await;
+        let done = catch_panic(&map, async { panic!("a value") }).await;
         let error = done.unwrap_err();
         assert_eq!(error.kind, ErrorKind::Defect);
         assert!(!error.to_string().contains("a value"), "{error}");

@@ -5,7 +5,7 @@ use super::keeper::Keeper;
 use super::material::Material;
 use super::{DELETIONS, DEPLOYMENTS, HEALTH_PART, PODS, Reviewers, answer, deletions, deployments, pods};
 use boson_cluster::metrics::Review;
-use boson_cluster::places::{Known, Places};
+use boson_cluster::client_slots::{Authenticated, ClientSlots};
 use boson_cluster::serving::{Health, State};
 use futures::StreamExt;
 use http_body_util::{BodyExt, Full, Limited};
@@ -149,7 +149,7 @@ impl Current {
 }
 
 async fn accept(listener: TcpListener, current: &Shared, reviewers: &Arc<Reviewers>) {
-    let mut places = Places::new(MAX_CONNECTIONS, MAX_NEW_CONNECTIONS_PER_ADDRESS);
+    let mut slots = ClientSlots::new(MAX_CONNECTIONS, MAX_NEW_CONNECTIONS_PER_ADDRESS);
     loop {
         let (stream, peer) = match listener.accept().await {
             Ok(accepted) => accepted,
@@ -160,15 +160,15 @@ async fn accept(listener: TcpListener, current: &Shared, reviewers: &Arc<Reviewe
                 continue;
             }
         };
-        let known = Known::default();
-        let client = tokio::spawn(serve_connection(stream, current.clone(), reviewers.clone(), known.clone()));
-        places.give(peer.ip(), known, client.abort_handle());
+        let authenticated = Authenticated::default();
+        let client = tokio::spawn(serve_connection(stream, current.clone(), reviewers.clone(), authenticated.clone()));
+        slots.insert(peer.ip(), authenticated, client.abort_handle());
     }
 }
 
-/// One connection. It keeps its first certificate, but the path is checked for each request. `known` is set by the
-/// first request with the path, and without one the connection is closed soon.
-async fn serve_connection(stream: TcpStream, current: Shared, reviewers: Arc<Reviewers>, known: Known) {
+/// One connection. It keeps its first certificate, but the path is checked for each request. `authenticated` is set by
+/// the first request with the path, and without one the connection is closed soon.
+async fn serve_connection(stream: TcpStream, current: Shared, reviewers: Arc<Reviewers>, authenticated: Authenticated) {
     let Some(Current { tls, .. }) = current.read().clone() else {
         return;
     };
@@ -176,15 +176,15 @@ async fn serve_connection(stream: TcpStream, current: Shared, reviewers: Arc<Rev
         return;
     };
     let service = service_fn(|request| {
-        let (current, reviewers, known) = (current.clone(), reviewers.clone(), known.clone());
-        async move { Ok::<_, Infallible>(respond(request, &current, &reviewers, &known).await) }
+        let (current, reviewers, authenticated) = (current.clone(), reviewers.clone(), authenticated.clone());
+        async move { Ok::<_, Infallible>(respond(request, &current, &reviewers, &authenticated).await) }
     });
     let mut http = http1::Builder::new();
     http.timer(TokioTimer::new()).header_read_timeout(IDLE_TIMEOUT);
     let mut connection = pin!(http.serve_connection(TokioIo::new(stream), service));
     let served = match timeout(REQUEST_TIMEOUT, &mut connection).await {
         Ok(served) => served,
-        Err(_) if known.get() => connection.await,
+        Err(_) if authenticated.get() => connection.await,
         Err(_) => return,
     };
     if let Err(error) = served {
@@ -196,7 +196,7 @@ async fn respond(
     request: Request<Incoming>,
     current: &Shared,
     reviewers: &Reviewers,
-    known: &Known,
+    authenticated: &Authenticated,
 ) -> Response<Full<Bytes>> {
     // A client without the path learns nothing, not even that the path exists.
     let asked = current.read().as_ref().and_then(|current| {
@@ -206,7 +206,7 @@ async fn respond(
     let Some(what) = asked.filter(|_| request.method() == Method::POST) else {
         return response(StatusCode::NOT_FOUND, Bytes::new());
     };
-    known.set();
+    authenticated.set();
     let body = Limited::new(request.into_body(), MAX_BODY_BYTES).collect();
     let Ok(Ok(body)) = timeout(REQUEST_TIMEOUT, body).await else {
         return response(StatusCode::BAD_REQUEST, Bytes::new());

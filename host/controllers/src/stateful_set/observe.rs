@@ -83,7 +83,7 @@ impl Context {
             }
             Need::DryRuns { drifted, excess } => {
                 // The sets stay as they were read: pods are compared with the template that they are made from.
-                drift::settle(&self.cluster, MANAGER, &drifted, &mut seen.live.objects).await?;
+                drift::skip_unchangeable(&self.cluster, MANAGER, &drifted, &mut seen.live.objects).await?;
                 observed.found_before_dry_runs = Some(excess);
             }
         }

@@ -40,7 +40,7 @@ impl Recorded {
     }
 
     /// Waits until there is an event.
-    pub(super) async fn some(&self) {
+    pub(super) async fn wait_for_event(&self) {
         while self.0.waiting.lock().is_empty() {
             self.0.added.notified().await;
         }
@@ -52,7 +52,7 @@ impl Recorded {
     }
 
     /// The first events of a namespace do not wait any more.
-    pub(super) fn done(&self, namespace: &str, count: usize) {
+    pub(super) fn remove(&self, namespace: &str, count: usize) {
         let mut waiting = self.0.waiting.lock();
         if let Some(events) = waiting.get_mut(namespace) {
             events.drain(..count.min(events.len()));
@@ -80,13 +80,13 @@ mod tests {
         .unwrap();
         let event = RecordedEvent::about(&about, "update", Timestamp::UNIX_EPOCH);
         let recorded = Recorded::default();
-        assert_eq!(recorded.some().now_or_never(), None);
+        assert_eq!(recorded.wait_for_event().now_or_never(), None);
         (0..=MAX_WAITING_EVENTS).for_each(|_| recorded.add("n", event.clone()));
-        assert_eq!(recorded.some().now_or_never(), Some(()));
+        assert_eq!(recorded.wait_for_event().now_or_never(), Some(()));
         assert_eq!(recorded.waiting()["n"].len(), MAX_WAITING_EVENTS);
-        recorded.done("n", MAX_WAITING_EVENTS - 1);
+        recorded.remove("n", MAX_WAITING_EVENTS - 1);
         assert_eq!(recorded.waiting()["n"].len(), 1);
-        recorded.done("n", 1);
+        recorded.remove("n", 1);
         assert!(recorded.waiting().is_empty());
     }
 }

@@ -22,7 +22,7 @@ pub async fn keep(cluster: &Cluster, manager: FieldManager, work: impl Future<Ou
     let mut newest = BTreeMap::new();
     let writing = async {
         loop {
-            cluster.recorded().some().await;
+            cluster.recorded().wait_for_event().await;
             tokio::time::sleep(WRITE_INTERVAL).await;
             write(cluster, manager, &mut newest).await;
         }
@@ -41,11 +41,11 @@ async fn write(cluster: &Cluster, manager: FieldManager, newest: &mut BTreeMap<S
     for (namespace, events) in cluster.recorded().waiting() {
         let page = newest.entry(namespace.clone()).or_default();
         match append_to(cluster, manager, &namespace, &events, page).await {
-            Ok(()) => cluster.recorded().done(&namespace, events.len()),
+            Ok(()) => cluster.recorded().remove(&namespace, events.len()),
             // The namespace may be going, or gone.
             Err(error) if error.is_lasting() || error.kind == ErrorKind::NotFound => {
                 tracing::warn!(%error, namespace, "events are not recorded");
-                cluster.recorded().done(&namespace, events.len());
+                cluster.recorded().remove(&namespace, events.len());
                 newest.remove(&namespace);
             }
             Err(error) => tracing::warn!(%error, namespace, "events are recorded later"),

@@ -22,5 +22,5 @@ pub async fn difference(run: &Reconcile<'_>, wanted: Vec<Value>, live: &mut [Val
 /// Replaces those of the live objects that another write would not change by the wanted ones. Returns whether there
 /// were any: then plan again.
 pub async fn skip_unchangeable(run: &Reconcile<'_>, drifted: &[Drifted], live: &mut [Value]) -> Result<bool, Error> {
-    drift::settle(&run.context.cluster, MANAGER, drifted, live).await
+    drift::skip_unchangeable(&run.context.cluster, MANAGER, drifted, live).await
 }

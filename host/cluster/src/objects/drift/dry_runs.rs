@@ -8,7 +8,7 @@ use serde_json::Value;
 use std::collections::BTreeMap;
 
 /// Reason of the events about removed additions.
-const REMOVED: &str = "ChangeRemoved";
+const REMOVED_REASON: &str = "ChangeRemoved";
 
 /// An object with the digest of the last write that differs from it nevertheless.
 #[derive(Clone, Debug)]
@@ -33,7 +33,7 @@ pub struct Excess {
 ///
 /// # Errors
 /// A call that failed. A refusal is no error here: the write reports it later.
-pub async fn settle(
+pub async fn skip_unchangeable(
     cluster: &Cluster,
     manager: FieldManager,
     drifted: &[Drifted],
@@ -82,7 +82,7 @@ where
         let (resource, _, name) = live.place()?;
         let additions: Vec<String> = additions.iter().map(ToString::to_string).collect();
         let note = format!("removed from {} '{name}': {}", resource.kind, additions.join(", "));
-        events.warn_of(owner, REMOVED, &[note]).await;
+        events.warn_of(owner, REMOVED_REASON, &[note]).await;
         any = true;
     }
     Ok(any)
