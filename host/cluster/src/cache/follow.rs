@@ -22,7 +22,7 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 /// Kinds that users create, too, as inputs of a deployment: these objects have no label.
-const READ: [&str; 3] = ["ConfigMap", "Secret", "Service"];
+const INPUT_KINDS: [&str; 3] = ["ConfigMap", "Secret", "Service"];
 
 /// The endpoints of Services, which no conversion creates.
 const SLICES: Kind = Kind {
@@ -40,8 +40,10 @@ pub struct Touched {
     pub homes: Vec<String>,
 }
 
-/// Metadata, and what the status reports.
-type Observed = (ObjectMeta, Reported);
+struct Observed {
+    meta: ObjectMeta,
+    reported: Reported,
+}
 
 /// A watch of one kind.
 struct Feed {
@@ -67,7 +69,7 @@ pub fn follow(
     let built_in = KINDS.iter().map(|kind| {
         let events = match kind.kind {
             "QuarksStatefulSet" => sets(client, namespace, labelled()),
-            read if READ.contains(&read) => objects(client, kind, namespace, watcher::Config::default()),
+            read if INPUT_KINDS.contains(&read) => objects(client, kind, namespace, watcher::Config::default()),
             _ => objects(client, kind, namespace, labelled()),
         };
         feed(Feed::new(cache, kind.kind, namespace), events)
@@ -96,7 +98,10 @@ fn objects(
         Some(namespace) => Api::namespaced_with(client.clone(), namespace, &resource),
         None => Api::all_with(client.clone(), &resource),
     };
-    let observed = |object: PartialObjectMeta<DynamicObject>| (object.metadata, Reported::default());
+    let observed = |object: PartialObjectMeta<DynamicObject>| Observed {
+        meta: object.metadata,
+        reported: Reported::default(),
+    };
     let events = watcher::watcher(api, config).backoff(WatchBackoff::default());
     events
         .map(move |event| event.map(|event| mapped(event, observed)))
@@ -108,9 +113,9 @@ fn sets(
     namespace: &Option<String>,
     config: watcher::Config,
 ) -> BoxStream<'static, watcher::Result<Event<Observed>>> {
-    let observed = |set: QuarksStatefulSet| {
-        let reported = Reported::of(&set);
-        (set.metadata, reported)
+    let observed = |set: QuarksStatefulSet| Observed {
+        reported: Reported::of(&set),
+        meta: set.metadata,
     };
     let events = watcher::watcher(api::<QuarksStatefulSet>(client, namespace), config).backoff(WatchBackoff::default());
     events
@@ -134,9 +139,9 @@ fn feed(
 ) -> BoxStream<'static, watcher::Result<Touched>> {
     feed.cache.open.send_modify(|open| *open = open.saturating_add(1));
     let touched = events.flat_map(move |event| match event {
-        Ok(event) => stream::iter(feed.take(event).into_iter().map(Ok).collect::<Vec<_>>()),
+        Ok(event) => stream::iter(feed.handle(event).into_iter().map(Ok).collect::<Vec<_>>()),
         Err(error) if feed.is_optional => {
-            feed.fail(&error);
+            feed.watch_failed(&error);
             stream::iter(Vec::new())
         }
         Err(error) => stream::iter(vec![Err(error)]),
@@ -145,7 +150,7 @@ fn feed(
 }
 
 /// Stores an object.
-pub(super) fn keep(cache: &Cache, kind: &'static str, meta: &ObjectMeta, reported: Reported) -> Touched {
+pub(super) fn store(cache: &Cache, kind: &'static str, meta: &ObjectMeta, reported: Reported) -> Touched {
     let (place, homes) = (place(kind, meta), homes(kind, meta));
     let entry = Entry {
         digest: Digest::of(meta),
@@ -185,33 +190,33 @@ impl Feed {
         }
     }
 
-    fn take(&mut self, event: Event<Observed>) -> Vec<Touched> {
+    fn handle(&mut self, event: Event<Observed>) -> Vec<Touched> {
         match event {
             Event::Init => {
                 self.listed.clear();
                 Vec::new()
             }
-            Event::InitApply((meta, reported)) => {
-                let kept = self.keep(&meta, reported);
+            Event::InitApply(Observed { meta, reported }) => {
+                let stored = self.store(&meta, reported);
                 if concerns(self.kind, &meta) {
                     self.listed.insert(place(self.kind, &meta));
                 }
-                kept
+                stored
             }
-            Event::InitDone => self.listed_all(),
-            Event::Apply((meta, reported)) => self.keep(&meta, reported),
-            Event::Delete((meta, _)) => self.remove(place(self.kind, &meta)).into_iter().collect(),
+            Event::InitDone => self.finish_list(),
+            Event::Apply(Observed { meta, reported }) => self.store(&meta, reported),
+            Event::Delete(Observed { meta, .. }) => self.remove(place(self.kind, &meta)).into_iter().collect(),
         }
     }
 
     /// Stores an object, or removes it if it no longer concerns a deployment.
-    fn keep(&self, meta: &ObjectMeta, reported: Reported) -> Vec<Touched> {
+    fn store(&self, meta: &ObjectMeta, reported: Reported) -> Vec<Touched> {
         let place = place(self.kind, meta);
         if !concerns(self.kind, meta) {
             return self.remove(place).into_iter().collect();
         }
         let before = self.cache.homes(&place);
-        let now = keep(&self.cache, self.kind, meta, reported);
+        let now = store(&self.cache, self.kind, meta, reported);
         // Deployments that the object no longer concerns have to notice, too.
         let left = before.into_iter().filter(|home| !now.homes.contains(home));
         let left: Vec<String> = left.collect();
@@ -220,7 +225,7 @@ impl Feed {
     }
 
     /// Removes what a new list no longer has: it was deleted during a gap.
-    fn listed_all(&mut self) -> Vec<Touched> {
+    fn finish_list(&mut self) -> Vec<Touched> {
         let listed = std::mem::take(&mut self.listed);
         let known = self.cache.places(self.kind, self.namespace.as_deref());
         let missing = known.into_iter().filter(|place| !listed.contains(place));
@@ -228,18 +233,18 @@ impl Feed {
         if std::mem::replace(&mut self.failed, false) {
             tracing::info!(kind = self.kind, "objects of this kind can be watched now");
         }
-        self.fill();
+        self.mark_filled();
         touched
     }
 
-    fn fill(&mut self) {
+    fn mark_filled(&mut self) {
         if !std::mem::replace(&mut self.filled, true) {
             self.cache.open.send_modify(|open| *open = open.saturating_sub(1));
         }
     }
 
     /// The watch of an additional kind failed; it is retried.
-    fn fail(&mut self, error: &watcher::Error) {
+    fn watch_failed(&mut self, error: &watcher::Error) {
         if std::mem::replace(&mut self.failed, true) {
             tracing::debug!(kind = self.kind, %error, "cannot watch")
         } else {
@@ -250,7 +255,7 @@ impl Feed {
                  installed and the operator may list and watch it"
             )
         }
-        self.fill();
+        self.mark_filled();
     }
 
     fn remove(&self, place: Place) -> Option<Touched> {
@@ -264,9 +269,16 @@ mod tests {
     use super::*;
     use std::time::Duration;
 
+    fn observed(meta: serde_json::Value) -> Observed {
+        Observed {
+            meta: serde_json::from_value(meta).unwrap(),
+            reported: Reported::default(),
+        }
+    }
+
     fn meta(name: &str) -> Observed {
         let value = serde_json::json!({"name": name, "namespace": "n", "uid": name, "resourceVersion": "1"});
-        (serde_json::from_value(value).unwrap(), Reported::default())
+        observed(value)
     }
 
     fn names(touched: &[Touched]) -> Vec<&str> {
@@ -279,23 +291,23 @@ mod tests {
         let mut feed = Feed::new(&cache, "Service", &None);
         let service = |annotations: serde_json::Value| -> Observed {
             let value = serde_json::json!({"name": "s", "namespace": "n", "annotations": annotations});
-            (serde_json::from_value(value).unwrap(), Reported::default())
+            observed(value)
         };
         let marked = |deployment: &str| {
             service(serde_json::json!({labels::DEPLOYMENT_NAME: deployment, labels::LINK_PROVIDER_NAME: "s"}))
         };
         let homes = |touched: Vec<Touched>| touched.into_iter().map(|one| one.homes).collect::<Vec<_>>();
         assert_eq!(
-            homes(feed.take(Event::Apply(service(serde_json::json!({}))))),
+            homes(feed.handle(Event::Apply(service(serde_json::json!({}))))),
             [[""; 0]; 0]
         );
-        assert_eq!(homes(feed.take(Event::Apply(marked("d")))), [["links/n/d"]]);
+        assert_eq!(homes(feed.handle(Event::Apply(marked("d")))), [["links/n/d"]]);
         assert_eq!(
-            homes(feed.take(Event::Apply(marked("e")))),
+            homes(feed.handle(Event::Apply(marked("e")))),
             [["links/n/d"], ["links/n/e"]]
         );
         assert_eq!(
-            homes(feed.take(Event::Apply(service(serde_json::json!({}))))),
+            homes(feed.handle(Event::Apply(service(serde_json::json!({}))))),
             [["links/n/e"]]
         );
         assert!(cache.places("Service", None).is_empty());
@@ -306,17 +318,17 @@ mod tests {
         let cache = Arc::new(Cache::default());
         cache.open.send_replace(1);
         let mut feed = Feed::new(&cache, "Secret", &None);
-        feed.take(Event::Init);
-        feed.take(Event::InitApply(meta("a")));
-        feed.take(Event::InitApply(meta("b")));
+        feed.handle(Event::Init);
+        feed.handle(Event::InitApply(meta("a")));
+        feed.handle(Event::InitApply(meta("b")));
         assert!(!cache.is_filled(Duration::from_millis(1)).await);
-        assert_eq!(names(&feed.take(Event::InitDone)), [""; 0]);
+        assert_eq!(names(&feed.handle(Event::InitDone)), [""; 0]);
         assert!(cache.is_filled(Duration::from_millis(1)).await);
-        feed.take(Event::Init);
-        feed.take(Event::InitApply(meta("b")));
-        assert_eq!(names(&feed.take(Event::InitDone)), ["a"]);
-        assert_eq!(names(&feed.take(Event::Delete(meta("b")))), ["b"]);
-        assert_eq!(names(&feed.take(Event::Delete(meta("b")))), [""; 0]);
+        feed.handle(Event::Init);
+        feed.handle(Event::InitApply(meta("b")));
+        assert_eq!(names(&feed.handle(Event::InitDone)), ["a"]);
+        assert_eq!(names(&feed.handle(Event::Delete(meta("b")))), ["b"]);
+        assert_eq!(names(&feed.handle(Event::Delete(meta("b")))), [""; 0]);
         assert!(cache.is_filled(Duration::from_millis(1)).await);
     }
 }

@@ -85,17 +85,6 @@ pub struct GroupProblem {
     pub message: String,
 }
 
-// === impl GroupProblem ===
-
-impl GroupProblem {
-    fn of((reason, message): (&str, &str)) -> Self {
-        Self {
-            reason: reason.into(),
-            message: message.into(),
-        }
-    }
-}
-
 // === impl Reported ===
 
 impl Reported {
@@ -105,10 +94,14 @@ impl Reported {
         let group = set.labels().get(labels::INSTANCE_GROUP_NAME);
         let status = set.status.as_ref();
         let current = status.filter(|status| status.observed_generation == set.metadata.generation);
+        let problem = |(reason, message): (&str, &str)| GroupProblem {
+            reason: reason.into(),
+            message: message.into(),
+        };
         Self {
             ready: current.is_some_and(|status| status.ready),
-            problem: current.and_then(QuarksStatefulSetStatus::problem).map(GroupProblem::of),
-            rollout: current.and_then(QuarksStatefulSetStatus::rollout).map(GroupProblem::of),
+            problem: current.and_then(QuarksStatefulSetStatus::problem).map(problem),
+            rollout: current.and_then(QuarksStatefulSetStatus::rollout).map(problem),
             version: version.and_then(|version| version.parse().ok()),
             post_deploy: group.filter(|_| reads_post_deploy(set)).cloned(),
             serves_from_active_pod: set.metadata.generation.filter(|_| set.serves_from_active_pod()),
@@ -343,7 +336,7 @@ mod tests {
     }
 
     fn put(cache: &Cache, kind: &'static str, meta: &ObjectMeta) {
-        follow::keep(cache, kind, meta, Reported::default());
+        follow::store(cache, kind, meta, Reported::default());
     }
 
     fn selector() -> Selector {
@@ -418,7 +411,7 @@ mod tests {
             put(&cache, kind, &meta(name, "1", more));
         }
         let homes = |service: &str| {
-            let touched = follow::keep(
+            let touched = follow::store(
                 &cache,
                 "EndpointSlice",
                 &meta(service, "1", slice(service)),
@@ -489,7 +482,7 @@ mod tests {
                 serves_from_active_pod: Some(generation).filter(|_| active),
                 ..Reported::default()
             };
-            follow::keep(&cache, "QuarksStatefulSet", &group, reported);
+            follow::store(&cache, "QuarksStatefulSet", &group, reported);
             (cache.digests(&selector()), group)
         };
         let (before, _) = group(1, "a", false);

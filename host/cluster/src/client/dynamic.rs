@@ -2,7 +2,7 @@
 
 use super::error::Subject;
 use super::{
-    AnyObject, Cluster, Error, ErrorKind, FieldManager, Kind, Verb, apply_params, merge_params, post_params, written,
+    AnyObject, Cluster, Error, ErrorKind, FieldManager, Kind, Target, Verb, apply_params, merge_params, post_params, written,
 };
 use boson_pipeline::bundle::kinds::Kind as AdditionalKind;
 use hyper::header::{CONTENT_TYPE, HeaderValue};
@@ -95,7 +95,8 @@ impl Cluster {
         pointers: &[String],
         dry_run: bool,
     ) -> Result<Value, Error> {
-        let (resource, namespace, name) = self.place(object)?;
+        let target = self.target(object)?;
+        let (resource, name) = (&target.resource, target.name);
         let version = object.resource_version();
         let version = version.ok_or_else(|| Error::flawed(&resource.kind, Some(name), "has no resourceVersion"))?;
         // Not `test`: its failure looks like that of a malformed patch.
@@ -106,33 +107,34 @@ impl Cluster {
             dry_run,
             ..merge_params(manager)
         };
-        let request = path(&resource, namespace).patch(name, &parameters, &Patch::Merge(&operations));
+        let request = path(resource, target.namespace).patch(name, &parameters, &Patch::Merge(&operations));
         let request = request.map(|mut request| {
             let kind = HeaderValue::from_static("application/json-patch+json");
             request.headers_mut().insert(CONTENT_TYPE, kind);
             request
         });
-        let subject = Subject::of_resource(&resource);
+        let subject = Subject::of_resource(resource);
         let changed: DynamicObject = self.call(&subject, Verb::Patch, name, request).await?;
         if !dry_run {
             written::note(&resource.kind, name, Some(changed.metadata.clone()));
         }
-        whole(changed, &resource)
+        whole(changed, resource)
     }
 
     async fn patch_any(&self, manager: FieldManager, object: &Value, dry_run: bool) -> Result<Value, Error> {
-        let (resource, namespace, name) = self.place(object)?;
+        let target = self.target(object)?;
+        let (resource, name) = (&target.resource, target.name);
         let parameters = PatchParams {
             dry_run,
             ..apply_params(manager.0)
         };
-        let request = path(&resource, namespace).patch(name, &parameters, &Patch::Apply(object));
-        let subject = Subject::of_resource(&resource);
+        let request = path(resource, target.namespace).patch(name, &parameters, &Patch::Apply(object));
+        let subject = Subject::of_resource(resource);
         let applied: DynamicObject = self.call(&subject, Verb::Patch, name, request).await?;
         if !dry_run {
             written::note(&resource.kind, name, Some(applied.metadata.clone()));
         }
-        whole(applied, &resource)
+        whole(applied, resource)
     }
 
     /// Creates an object, validated strictly. False if one of that name exists: the caller must check whose it is.
@@ -140,8 +142,9 @@ impl Cluster {
     /// # Errors
     /// See [`Error`]. An existing object is no error.
     pub async fn create_any(&self, manager: FieldManager, object: &Value) -> Result<bool, Error> {
-        let (resource, namespace, name) = self.place(object)?;
-        let request = path(&resource, namespace).create(&post_params(manager), object.to_string().into_bytes());
+        let target = self.target(object)?;
+        let (resource, name) = (&target.resource, target.name);
+        let request = path(resource, target.namespace).create(&post_params(manager), object.to_string().into_bytes());
         let request = request.map(|mut request| {
             // kube has no parameter for it, and without it the server drops fields that it does not know.
             if let Ok(strict) = format!("{}&fieldValidation=Strict", request.uri()).parse() {
@@ -149,7 +152,7 @@ impl Cluster {
             }
             request
         });
-        let subject = Subject::of_resource(&resource);
+        let subject = Subject::of_resource(resource);
         match self.call(&subject, Verb::Create, name, request).await {
             Ok(IgnoredAny) => Ok(true),
             // Also if our first try succeeded and only its answer was lost.
@@ -167,7 +170,7 @@ impl Cluster {
             uid: object.uid().map(str::to_string),
             resource_version: object.resource_version().map(str::to_string),
         });
-        self.delete_with(self.place(object)?, &parameters).await
+        self.delete_with(self.target(object)?, &parameters).await
     }
 
     /// Deletes this object, even if its status has changed, but nothing that it owns. It exists until Kubernetes has
@@ -181,23 +184,26 @@ impl Cluster {
             uid: object.meta().uid.clone(),
             resource_version: None,
         });
-        self.delete_with((ApiResource::erase::<K>(&()), namespace, name), &parameters)
+        let target = Target {
+            resource: self.exact(&ApiResource::erase::<K>(&())),
+            namespace,
+            name,
+        };
+        self.delete_with(target, &parameters).await
+    }
+
+    async fn delete_with(&self, target: Target<'_>, parameters: &DeleteParams) -> Result<(), Error> {
+        let request = path(&target.resource, target.namespace).delete(target.name, parameters);
+        self.deleted(&Subject::of_resource(&target.resource), target.name, request)
             .await
     }
 
-    async fn delete_with(
-        &self,
-        (resource, namespace, name): (ApiResource, &str, &str),
-        parameters: &DeleteParams,
-    ) -> Result<(), Error> {
-        let resource = self.exact(&resource);
-        let request = path(&resource, namespace).delete(name, parameters);
-        self.deleted(&Subject::of_resource(&resource), name, request).await
-    }
-
-    fn place<'o>(&self, object: &'o Value) -> Result<(ApiResource, &'o str, &'o str), Error> {
-        let (resource, namespace, name) = object.place()?;
-        Ok((self.exact(&resource), namespace, name))
+    fn target<'o>(&self, object: &'o Value) -> Result<Target<'o>, Error> {
+        let target = object.target()?;
+        Ok(Target {
+            resource: self.exact(&target.resource),
+            ..target
+        })
     }
 
     /// The resource with the plural that an administrator set for its kind.

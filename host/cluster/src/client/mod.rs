@@ -35,7 +35,7 @@ pub use kube::Client;
 pub use kube::api::{AttachedProcess, LogParams, TerminalSize};
 pub use managers::{OPERATOR, managers};
 pub use namespaced::{Kind, api, api_of_any};
-pub use object::{AnyObject, ManagedFields};
+pub use object::{AnyObject, ManagedFields, Target};
 pub use resource::resource;
 pub(crate) use resource::resource_of;
 pub use watch_backoff::WatchBackoff;

@@ -33,6 +33,14 @@ pub struct ManagedFields<'v> {
     pub fields: &'v Map<String, Value>,
 }
 
+/// What a call about an object names.
+#[derive(Clone, Debug)]
+pub struct Target<'o> {
+    pub resource: ApiResource,
+    pub namespace: &'o str,
+    pub name: &'o str,
+}
+
 /// An object of any kind, as JSON.
 pub trait AnyObject {
     fn api_version(&self) -> Option<&str>;
@@ -67,7 +75,7 @@ pub trait AnyObject {
     ///
     /// # Errors
     /// [`super::ErrorKind::Flawed`]: it lacks one of them.
-    fn place(&self) -> Result<(ApiResource, &str, &str), Error>;
+    fn target(&self) -> Result<Target<'_>, Error>;
 
     /// Sets its kind. Lists leave it out of their items.
     fn set_kind(&mut self, resource: &ApiResource);
@@ -159,13 +167,15 @@ impl AnyObject for Value {
             .map_err(|_| Error::unreadable(self.kind().unwrap_or("object"), self.name().unwrap_or_default()))
     }
 
-    fn place(&self) -> Result<(ApiResource, &str, &str), Error> {
+    fn target(&self) -> Result<Target<'_>, Error> {
         let lacks = |what| move || Error::flawed(self.kind().unwrap_or("object"), self.name(), what);
         let api_version = self.api_version().ok_or_else(lacks("has no apiVersion"))?;
         let kind = self.kind().ok_or_else(lacks("has no kind"))?;
-        let namespace = self.namespace().ok_or_else(lacks("has no namespace"))?;
-        let name = self.name().ok_or_else(lacks("has no name"))?;
-        Ok((super::resource(api_version, kind), namespace, name))
+        Ok(Target {
+            resource: super::resource(api_version, kind),
+            namespace: self.namespace().ok_or_else(lacks("has no namespace"))?,
+            name: self.name().ok_or_else(lacks("has no name"))?,
+        })
     }
 
     fn set_kind(&mut self, resource: &ApiResource) {
@@ -257,8 +267,11 @@ mod tests {
     #[test]
     fn an_object_without_a_part_that_calls_need_is_a_defect() {
         let whole = json!({"apiVersion": "v1", "kind": "Service", "metadata": {"name": "a", "namespace": "n"}});
-        let (resource, namespace, name) = whole.place().unwrap();
-        assert_eq!((resource.plural.as_str(), namespace, name), ("services", "n", "a"));
+        let target = whole.target().unwrap();
+        assert_eq!(
+            (target.resource.plural.as_str(), target.namespace, target.name),
+            ("services", "n", "a")
+        );
         for (parent, part, lacks) in [
             ("", "apiVersion", "has no apiVersion"),
             ("", "kind", "has no kind"),
@@ -272,7 +285,7 @@ mod tests {
                 .as_object_mut()
                 .unwrap()
                 .remove(part);
-            let error = flawed.place().unwrap_err();
+            let error = flawed.target().unwrap_err();
             assert_eq!(error.kind, ErrorKind::Flawed(lacks));
             assert!(error.to_string().contains("operator-flawed-object"), "{error}");
         }

@@ -59,11 +59,11 @@ pub enum End {
 
 /// Who holds the lease.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Turn {
+enum Holder {
     /// We do, and the lease is written.
-    Mine,
+    Us,
     /// Another process.
-    Theirs,
+    Other,
     /// The lease changed meanwhile: read again.
     Unclear,
 }
@@ -126,9 +126,9 @@ impl Election {
             // A waiting process is ready, because a rolling update waits for that; one without an API server is not.
             health.set(PART, if step.is_ok() { State::Working } else { State::Starting });
             match step {
-                Ok(Turn::Mine) if began.elapsed() < RENEW_TIMEOUT => return began,
+                Ok(Holder::Us) if began.elapsed() < RENEW_TIMEOUT => return began,
                 // We hold it, but the remaining time is unknown: renew it first.
-                Ok(Turn::Mine | Turn::Theirs | Turn::Unclear) => {}
+                Ok(Holder::Us | Holder::Other | Holder::Unclear) => {}
                 Err(error) => {
                     tracing::warn!(%error, "cannot take the lease");
                     health.problem(PART, error.to_string());
@@ -157,10 +157,10 @@ impl Election {
             )
             .await
             {
-                Ok(Ok(Turn::Mine)) => renewed = began,
+                Ok(Ok(Holder::Us)) => renewed = began,
                 // Another writer may have set a label.
-                Ok(Ok(Turn::Unclear)) => {}
-                Ok(Ok(Turn::Theirs)) => {
+                Ok(Ok(Holder::Unclear)) => {}
+                Ok(Ok(Holder::Other)) => {
                     tracing::error!("another process holds the lease");
                     return;
                 }
@@ -177,7 +177,7 @@ impl Election {
     }
 
     /// One read, and a write if we may hold the lease.
-    async fn step(&self, cluster: &Cluster, observed: &mut Observed) -> Result<Turn, Error> {
+    async fn step(&self, cluster: &Cluster, observed: &mut Observed) -> Result<Holder, Error> {
         let found: Option<Lease> = cluster.get(&self.namespace, &self.name).await?;
         let version = |lease: &Option<Lease>| lease.as_ref().and_then(|lease| lease.metadata.resource_version.clone());
         if version(&found) != version(&observed.lease) {
@@ -187,7 +187,7 @@ impl Election {
         let spec = observed.lease.as_ref().and_then(|lease| lease.spec.as_ref());
         let step = decide(&self.me, observed.lease.is_some(), spec, observed.changed.elapsed());
         let changes = match step {
-            Step::Wait => return Ok(Turn::Theirs),
+            Step::Wait => return Ok(Holder::Other),
             Step::Create => Some(0),
             Step::Take { changes } => Some(changes),
             Step::Renew => None,
@@ -202,11 +202,11 @@ impl Election {
             Ok(Created::Made(lease)) => {
                 observed.lease = Some(lease);
                 observed.changed = Instant::now();
-                Ok(Turn::Mine)
+                Ok(Holder::Us)
             }
-            Ok(Created::Exists) => Ok(Turn::Unclear),
+            Ok(Created::Exists) => Ok(Holder::Unclear),
             // Another process was faster.
-            Err(error) if error.is_race() => Ok(Turn::Unclear),
+            Err(error) if error.is_race() => Ok(Holder::Unclear),
             Err(error) => Err(error),
         }
     }

@@ -1,7 +1,7 @@
 //! Name conflicts. A controller checks for them before it creates objects: server-side apply would take over an
 //! existing object of another owner, and add an owner reference with which it is deleted.
 
-use crate::client::{AnyObject, Cluster, Error};
+use crate::client::{AnyObject, Cluster, Error, Target};
 use boson_manifest::labels;
 use boson_pipeline::bundle::{MANAGED_BY, MANAGER};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
@@ -77,7 +77,7 @@ type ByKind<'o> = BTreeMap<String, (ApiResource, Vec<(&'o str, &'o Value)>)>;
 fn by_kind<'o>(objects: impl Iterator<Item = &'o Value>) -> Result<ByKind<'o>, Error> {
     let mut kinds = ByKind::new();
     for object in objects {
-        let (resource, _, name) = object.place()?;
+        let Target { resource, name, .. } = object.target()?;
         let key = format!("{} {}", resource.api_version, resource.kind);
         let (_, named) = kinds.entry(key).or_insert_with(|| (resource, Vec::new()));
         named.push((name, object));

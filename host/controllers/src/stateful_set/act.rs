@@ -219,7 +219,7 @@ impl Context {
     /// Deletes a StatefulSet that will be created again, without its pods and claims.
     async fn renew(&self, old: &StatefulSet, new: &Value) -> Result<(), Error> {
         // First a dry run under a free name: if the new one were refused, its pods would have no controller.
-        let (_, _, name) = new.place()?;
+        let name = new.target()?.name;
         let mut trial = new.clone();
         trial.set_name(&format!("{name}-trial"));
         let tried = self.cluster.try_any(MANAGER, &trial).await;

@@ -79,9 +79,9 @@ where
             Err(error) => return Err(error),
         }
         cluster.remove_any(manager, live, &pointers, false).await?;
-        let (resource, _, name) = live.place()?;
+        let target = live.target()?;
         let additions: Vec<String> = additions.iter().map(ToString::to_string).collect();
-        let note = format!("removed from {} '{name}': {}", resource.kind, additions.join(", "));
+        let note = format!("removed from {} '{}': {}", target.resource.kind, target.name, additions.join(", "));
         events.warn_of(owner, REMOVED_REASON, &[note]).await;
         any = true;
     }
