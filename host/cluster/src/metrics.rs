@@ -19,9 +19,9 @@ use prometheus_client::registry::{Metric, Registry};
 use std::fmt;
 
 /// Prefix of every name.
-const PREFIX: &str = "boson";
+const METRIC_PREFIX: &str = "boson";
 /// Seconds. An answer takes 2 ms; a reconcile without a change should take less than 20 ms; a call is given up at 10 s.
-const SECONDS: [f64; 9] = [0.002, 0.005, 0.02, 0.05, 0.2, 0.5, 2.0, 5.0, 10.0];
+const DURATION_BUCKETS_SECONDS: [f64; 9] = [0.002, 0.005, 0.02, 0.05, 0.2, 0.5, 2.0, 5.0, 10.0];
 
 /// All metrics, by name.
 #[derive(Debug)]
@@ -132,9 +132,14 @@ impl Described {
         self.register(name, meaning, M::default())
     }
 
+    /// A new metric of durations.
+    fn histogram(&mut self, name: &str, meaning: &'static str) -> Histogram {
+        self.register(name, meaning, Histogram::new(DURATION_BUCKETS_SECONDS))
+    }
+
     /// Registers a metric, and returns it.
     fn register<M: Metric + Clone>(&mut self, name: &str, meaning: &'static str, metric: M) -> M {
-        self.register_plain(&format!("{PREFIX}_{name}"), meaning, metric.clone());
+        self.register_plain(&format!("{METRIC_PREFIX}_{name}"), meaning, metric.clone());
         metric
     }
 
@@ -167,28 +172,19 @@ impl Default for Metrics {
                 "api_calls",
                 "Calls to the API server by verb, kind and outcome, without watches",
             ),
-            api_seconds: registry.register(
+            api_seconds: registry.histogram(
                 "api_seconds",
                 "Duration of calls to the API server, in seconds",
-                Histogram::new(SECONDS),
             ),
             reconciles: registry.add("reconciles", "Reconciles by controller and outcome"),
-            reconcile_seconds: registry.register(
-                "reconcile_seconds",
-                "Duration of reconciles, in seconds",
-                Histogram::new(SECONDS),
-            ),
+            reconcile_seconds: registry.histogram("reconcile_seconds", "Duration of reconciles, in seconds"),
             conversions: registry.add("conversions", "Conversions of deployments"),
             generated: registry.add("secrets_generated", "Generated values, by kind and cause"),
             reviews: registry.add(
                 "reviews",
                 "Webhook reviews of deployments, of their deletions, and of pods that ask for links, by resource and outcome",
             ),
-            review_seconds: registry.register(
-                "review_seconds",
-                "Duration of webhook reviews, in seconds",
-                Histogram::new(SECONDS),
-            ),
+            review_seconds: registry.histogram("review_seconds", "Duration of webhook reviews, in seconds"),
             link_rolls: registry.add(
                 "link_rolls",
                 "Workloads rolled because the content of a link that they consume has changed",

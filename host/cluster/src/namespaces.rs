@@ -15,7 +15,7 @@ use std::pin::pin;
 use std::sync::Arc;
 
 /// Name of this part in the health report.
-const PART: &str = "namespaces";
+const PART_NAME: &str = "namespaces";
 
 /// Which namespaces to serve.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -70,7 +70,7 @@ impl Scope {
 
     /// Watches the labels, for ever.
     pub async fn follow(&self, cluster: &Cluster, id: &str, health: &Health) {
-        health.set(PART, State::Starting);
+        health.set(PART_NAME, State::Starting);
         let api: Api<PartialObjectMeta<Namespace>> = Api::all(cluster.client());
         let selector = format!("{}={id}", labels::MONITORED);
         let events = watcher(api, watcher::Config::default().labels(&selector)).backoff(WatchBackoff::default());
@@ -80,14 +80,14 @@ impl Scope {
             match event {
                 Ok(event) => {
                     if matches!(event, watcher::Event::InitDone) {
-                        health.set(PART, State::Working);
+                        health.set(PART_NAME, State::Working);
                     }
                     self.take(event, &mut listed);
                 }
                 Err(error) => match Error::of_watch(&error) {
                     Some(error) => {
                         tracing::warn!(%error, "cannot watch namespaces");
-                        health.problem(PART, error.to_string());
+                        health.problem(PART_NAME, error.to_string());
                     }
                     None => tracing::warn!(%error, "cannot watch namespaces"),
                 },

@@ -4,9 +4,9 @@ use k8s_openapi::api::core::v1::Secret;
 use serde_json::Value;
 
 /// Key of a pull Secret.
-const CONFIG: &str = ".dockerconfigjson";
+const CONFIG_KEY: &str = ".dockerconfigjson";
 /// Key of the older form, which lacks the outermost member.
-const OLD_CONFIG: &str = ".dockercfg";
+const OLD_CONFIG_KEY: &str = ".dockercfg";
 
 /// The content of a pull Secret. Its debug form does not show it.
 #[derive(Clone, PartialEq, Eq)]
@@ -18,10 +18,10 @@ impl PullSecret {
     /// The docker config in a Secret, in the present or the older form.
     pub fn of(secret: Secret) -> Option<Self> {
         let mut data = secret.data?;
-        if let Some(config) = data.remove(CONFIG) {
+        if let Some(config) = data.remove(CONFIG_KEY) {
             return Some(Self(config.0));
         }
-        let auths: Value = serde_json::from_slice(&data.remove(OLD_CONFIG)?.0).ok()?;
+        let auths: Value = serde_json::from_slice(&data.remove(OLD_CONFIG_KEY)?.0).ok()?;
         let config = serde_json::json!({ "auths": auths });
         Some(Self(config.to_string().into_bytes()))
     }
@@ -46,8 +46,8 @@ mod tests {
         };
         let text =
             |key: &str, text: &str| PullSecret::of(secret(key, text)).map(|found| String::from_utf8(found.0).unwrap());
-        assert_eq!(text(CONFIG, r#"{"auths":{}}"#).as_deref(), Some(r#"{"auths":{}}"#));
-        let wrapped = text(OLD_CONFIG, r#"{"r":{"auth":"YTpi"}}"#);
+        assert_eq!(text(CONFIG_KEY, r#"{"auths":{}}"#).as_deref(), Some(r#"{"auths":{}}"#));
+        let wrapped = text(OLD_CONFIG_KEY, r#"{"r":{"auth":"YTpi"}}"#);
         assert_eq!(wrapped.as_deref(), Some(r#"{"auths":{"r":{"auth":"YTpi"}}}"#));
         assert_eq!(text("other", "{}"), None);
     }

@@ -4,7 +4,7 @@
 //! The definition of an additional kind may be missing, and so may the permission for it. Such a watch counts as
 //! filled, so that it does not delay the deployments that have no objects of the kind; it recovers on its own.
 
-use super::selector::{SLICE, concerns, homes};
+use super::selector::{SLICE_KIND, concerns, homes};
 use super::{Cache, Digest, Entry, Place, Reported};
 use crate::client::{Cluster, WatchBackoff, api, resource_of};
 use boson_api::QuarksStatefulSet;
@@ -25,9 +25,9 @@ use std::sync::Arc;
 const INPUT_KINDS: [&str; 3] = ["ConfigMap", "Secret", "Service"];
 
 /// The endpoints of Services, which no conversion creates.
-const SLICES: Kind = Kind {
+const ENDPOINT_SLICES: Kind = Kind {
     api_version: "discovery.k8s.io/v1",
-    kind: SLICE,
+    kind: SLICE_KIND,
     names: NameRule::Subdomain,
     plural: None,
 };
@@ -81,8 +81,8 @@ pub fn follow(
         };
         feed(feed_of_kind, objects(client, kind, namespace, labelled()))
     });
-    let slices = objects(client, &SLICES, namespace, watcher::Config::default());
-    let slices = feed(Feed::new(cache, SLICE, namespace), slices);
+    let slices = objects(client, &ENDPOINT_SLICES, namespace, watcher::Config::default());
+    let slices = feed(Feed::new(cache, SLICE_KIND, namespace), slices);
     let feeds: Vec<_> = built_in.chain(additional).chain([slices]).collect();
     stream::select_all(feeds)
 }
@@ -163,7 +163,7 @@ pub(super) fn store(cache: &Cache, kind: &'static str, meta: &ObjectMeta, report
 
 /// An EndpointSlice concerns the deployments that its Service provides links to.
 fn touched(cache: &Cache, place: Place, mut homes: Vec<String>) -> Touched {
-    if place.kind == SLICE {
+    if place.kind == SLICE_KIND {
         homes.extend(cache.homes_of_service(&place.namespace, &homes));
     }
     Touched { place, homes }

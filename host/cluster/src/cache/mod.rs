@@ -314,7 +314,7 @@ impl Tables {
 
 #[cfg(test)]
 mod tests {
-    use super::selector::CLAIM;
+    use super::selector::CLAIM_KIND;
     use super::*;
     use crate::client::written::Written;
     use boson_manifest::labels;
@@ -358,9 +358,9 @@ mod tests {
             ("Service", "mine", owned("u")),
             ("Service", "foreign", owned("v")),
             ("Service", "labelled", claim.clone()),
-            (CLAIM, "data", claim),
+            (CLAIM_KIND, "data", claim),
             (
-                CLAIM,
+                CLAIM_KIND,
                 "data-of-another",
                 json!({"labels": {labels::DEPLOYMENT_NAME: "e"}}),
             ),

@@ -8,13 +8,13 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The only kind that belongs to a deployment by label: claims outlive their deployment, so they have no owner.
-pub(super) const CLAIM: &str = "PersistentVolumeClaim";
+pub(super) const CLAIM_KIND: &str = "PersistentVolumeClaim";
 
 /// The kind of instance groups.
-const GROUP: &str = "QuarksStatefulSet";
+const GROUP_KIND: &str = "QuarksStatefulSet";
 
 /// The endpoints of Services. They belong to the deployments that their Service provides a link to.
-pub(super) const SLICE: &str = "EndpointSlice";
+pub(super) const SLICE_KIND: &str = "EndpointSlice";
 
 /// Selects the objects that concern one deployment.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -48,7 +48,7 @@ impl Selector {
                     digests.insert(key, Digest::of(meta));
                     let same = meta.generation.map(Digest::of_generation);
                     let is_other = |active: &Digest| Some(*active) != same;
-                    if one.kind == GROUP && digests.get(&active(&one.name)).is_some_and(is_other) {
+                    if one.kind == GROUP_KIND && digests.get(&active(&one.name)).is_some_and(is_other) {
                         digests.remove(&active(&one.name));
                     }
                 }
@@ -56,7 +56,7 @@ impl Selector {
                 Some(_) => {}
                 None => {
                     digests.remove(&key);
-                    if one.kind == GROUP {
+                    if one.kind == GROUP_KIND {
                         digests.remove(&active(&one.name));
                     }
                 }
@@ -94,13 +94,13 @@ impl Selector {
 /// The key of the digest that exists while the Service of an instance group may begin to lead to the active pod. An
 /// object of another generation may not until its status says so.
 pub(super) fn active(group: &str) -> (String, String) {
-    (format!("{GROUP}/active"), group.into())
+    (format!("{GROUP_KIND}/active"), group.into())
 }
 
 /// What an object belongs to.
 pub(super) fn homes(kind: &str, meta: &ObjectMeta) -> Vec<String> {
     let owners = meta.owner_references.iter().flatten().map(|owner| owner.uid.clone());
-    let claim = label(meta, labels::DEPLOYMENT_NAME).filter(|_| kind == CLAIM);
+    let claim = label(meta, labels::DEPLOYMENT_NAME).filter(|_| kind == CLAIM_KIND);
     let namespace = meta.namespace.as_deref().unwrap_or_default();
     let claim = claim.map(|label| claims(namespace, label));
     let link = linked_to(kind, meta).map(|deployment| links(namespace, deployment));
@@ -120,7 +120,7 @@ fn linked_to<'m>(kind: &str, meta: &'m ObjectMeta) -> Option<&'m String> {
 
 /// The Service of an EndpointSlice.
 fn service<'m>(kind: &str, meta: &'m ObjectMeta) -> Option<&'m String> {
-    label(meta, external::SERVICE).filter(|_| kind == SLICE)
+    label(meta, external::SERVICE).filter(|_| kind == SLICE_KIND)
 }
 
 fn label<'m>(meta: &'m ObjectMeta, key: &str) -> Option<&'m String> {
@@ -131,27 +131,27 @@ fn label<'m>(meta: &'m ObjectMeta, key: &str) -> Option<&'m String> {
 pub(super) fn concerns(kind: &str, meta: &ObjectMeta) -> bool {
     match kind {
         "Service" => label(meta, labels::DEPLOYMENT_NAME).is_some() || linked_to(kind, meta).is_some(),
-        SLICE => service(kind, meta).is_some(),
+        SLICE_KIND => service(kind, meta).is_some(),
         _ => true,
     }
 }
 
 /// The home of the native objects that provide links to a deployment.
 fn links(namespace: &str, deployment: &str) -> String {
-    format!("{LINKS}{namespace}/{deployment}")
+    format!("{LINKS_PREFIX}{namespace}/{deployment}")
 }
 
 /// How all of [`links`] begin.
-const LINKS: &str = "links/";
+const LINKS_PREFIX: &str = "links/";
 
 /// Whether a home is one of [`links`].
 pub(super) fn is_of_links(home: &str) -> bool {
-    home.starts_with(LINKS)
+    home.starts_with(LINKS_PREFIX)
 }
 
 /// The deployment of a home of [`links`] in this namespace, or in any.
 pub(super) fn deployment_of_links<'h>(home: &'h str, namespace: Option<&str>) -> Option<&'h str> {
-    let (here, deployment) = home.strip_prefix(LINKS)?.split_once('/')?;
+    let (here, deployment) = home.strip_prefix(LINKS_PREFIX)?.split_once('/')?;
     Some(deployment).filter(|_| namespace.is_none_or(|namespace| namespace == here))
 }
 

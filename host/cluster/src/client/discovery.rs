@@ -9,7 +9,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::{APIResource, APIResourceLis
 use kube::core::request::Error as RequestError;
 
 /// The version of the core kinds.
-const CORE: &str = "v1";
+const CORE_API_VERSION: &str = "v1";
 
 /// How the API server has a kind.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -59,10 +59,10 @@ impl Cluster {
     /// # Errors
     /// See [`Error`].
     pub async fn has_part(&self, part: &str) -> Result<bool, Error> {
-        let request = Request::get(format!("/api/{CORE}")).body(Vec::new());
+        let request = Request::get(format!("/api/{CORE_API_VERSION}")).body(Vec::new());
         let request = request.map_err(RequestError::BuildRequest);
         let subject = Subject::of::<Pod>();
-        let list: Option<APIResourceList> = self.find(&subject, CORE, request).await?;
+        let list: Option<APIResourceList> = self.find(&subject, CORE_API_VERSION, request).await?;
         let can_patch = |found: &APIResource| found.verbs.iter().any(|verb| verb == Verb::Patch.as_str());
         let mut all = list.iter().flat_map(|list| &list.resources);
         Ok(all.any(|found| found.name == part && can_patch(found)))

@@ -2,7 +2,8 @@
 
 use super::error::Subject;
 use super::{
-    AnyObject, Cluster, Error, ErrorKind, FieldManager, Kind, Target, Verb, apply_params, merge_params, post_params, written,
+    AnyObject, Cluster, Error, ErrorKind, FieldManager, Kind, Target, Verb, apply_params, merge_params, post_params,
+    written,
 };
 use boson_pipeline::bundle::kinds::Kind as AdditionalKind;
 use hyper::header::{CONTENT_TYPE, HeaderValue};

@@ -21,7 +21,7 @@ const QUOTA_MESSAGE: &str = "exceeded quota";
 /// with code 500.
 const SCHEMA_ERROR: &str = "failed to create typed patch object";
 /// Begins a value in such a message, up to the end of the line.
-const BEFORE_VALUE: &str = ", got ";
+const VALUE_SEPARATOR: &str = ", got ";
 
 /// A call that failed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -282,7 +282,7 @@ fn words(status: &kube::core::Status, shown: bool) -> Option<String> {
     }
     if let Some(at) = VALUE_FREE_MESSAGES.iter().find_map(|part| status.message.find(part)) {
         let lines = status.message.get(at..)?.lines();
-        let lines = lines.map(|line| line.split_once(BEFORE_VALUE).map_or(line, |(before, _)| before));
+        let lines = lines.map(|line| line.split_once(VALUE_SEPARATOR).map_or(line, |(before, _)| before));
         return Some(lines.collect::<Vec<_>>().join("\n"));
     }
     let causes = status.details.iter().flat_map(|details| &details.causes);

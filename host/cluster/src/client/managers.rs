@@ -3,7 +3,7 @@
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ManagedFieldsEntry, ObjectMeta};
 
 /// Field managers of the operator begin with this.
-pub const OPERATOR: &str = "boson-";
+pub const OPERATOR_PREFIX: &str = "boson-";
 
 /// The managers of fields of the object itself, not of its subresources.
 pub fn managers(object: &ObjectMeta) -> impl Iterator<Item = (&str, &ManagedFieldsEntry)> {

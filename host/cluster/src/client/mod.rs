@@ -33,7 +33,7 @@ pub use global::GlobalKind;
 pub use identity::{Identity, owner, pod_identity};
 pub use kube::Client;
 pub use kube::api::{AttachedProcess, LogParams, TerminalSize};
-pub use managers::{OPERATOR, managers};
+pub use managers::{OPERATOR_PREFIX, managers};
 pub use namespaced::{Kind, api, api_of_any};
 pub use object::{AnyObject, ManagedFields, Target};
 pub use resource::resource;

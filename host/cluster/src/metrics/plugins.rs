@@ -16,7 +16,7 @@ use std::sync::atomic::AtomicU64;
 use std::time::Duration;
 
 /// Seconds. Most calls take a few milliseconds; a call is interrupted at 60 s.
-const SECONDS: [f64; 8] = [0.001, 0.005, 0.02, 0.1, 0.5, 2.0, 10.0, 60.0];
+const CALL_BUCKETS_SECONDS: [f64; 8] = [0.001, 0.005, 0.02, 0.1, 0.5, 2.0, 10.0, 60.0];
 
 /// Metrics of calls of plugins.
 #[derive(Debug)]
@@ -60,7 +60,7 @@ struct Shadowed {
 }
 
 /// The values of [`Shadowed::reply`].
-const REPLIES: [&str; 4] = ["same", "different", "failed", "skipped"];
+const SHADOW_REPLIES: [&str; 4] = ["same", "different", "failed", "skipped"];
 
 /// What a call has used.
 #[derive(Clone, Copy, Debug, Default)]
@@ -77,7 +77,7 @@ pub struct Usage {
 
 impl PluginMetrics {
     pub(super) fn new(registry: &mut Described) -> Self {
-        let seconds: fn() -> Histogram = || Histogram::new(SECONDS);
+        let seconds: fn() -> Histogram = || Histogram::new(CALL_BUCKETS_SECONDS);
         Self {
             known: Mutex::default(),
             calls: registry.add(
@@ -137,7 +137,7 @@ impl PluginMetrics {
             self.memory.remove(version);
             self.seconds.remove(version);
             self.compile_seconds.remove(version);
-            for reply in REPLIES {
+            for reply in SHADOW_REPLIES {
                 let version = version.clone();
                 self.shadows.remove(&Shadowed { version, reply });
             }
@@ -180,7 +180,7 @@ impl PluginMetrics {
     pub fn shadowed(&self, key: &str, counts: [u64; 4]) {
         let known = self.known.lock();
         let Some((version, _)) = known.get(key) else { return };
-        for (reply, count) in REPLIES.into_iter().zip(counts) {
+        for (reply, count) in SHADOW_REPLIES.into_iter().zip(counts) {
             let version = version.clone();
             self.shadows
                 .get_or_create_owned(&Shadowed { version, reply })

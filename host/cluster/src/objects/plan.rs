@@ -22,12 +22,12 @@ pub const DIGEST: &str = "quarks.cloudfoundry.org/applied-digest";
 pub const TRIGGER: &str = "quarks.cloudfoundry.org/asked-trigger";
 
 /// Kinds that are retained when the manifest no longer has them: values of variables, and data.
-const KEPT: &[&str] = &["QuarksSecret", CLAIM];
-const CLAIM: &str = "PersistentVolumeClaim";
+const KEPT_KINDS: &[&str] = &["QuarksSecret", CLAIM_KIND];
+const CLAIM_KIND: &str = "PersistentVolumeClaim";
 /// The trigger of a QuarksJob.
-const STRATEGY: &str = "/spec/trigger/strategy";
+const STRATEGY_POINTER: &str = "/spec/trigger/strategy";
 /// The IP of a Service; `None` if it is headless.
-const CLUSTER_IP: &str = "/spec/clusterIP";
+const CLUSTER_IP_POINTER: &str = "/spec/clusterIP";
 
 /// What to do.
 #[derive(Debug, Default)]
@@ -69,7 +69,7 @@ pub fn plan(desired: Vec<Value>, live: &[Value]) -> Plan {
     }
     let mut unwanted: Vec<&Value> = there
         .into_values()
-        .filter(|object| !object.kind().is_some_and(|kind| KEPT.contains(&kind)) && !object.is_going())
+        .filter(|object| !object.kind().is_some_and(|kind| KEPT_KINDS.contains(&kind)) && !object.is_going())
         .collect();
     unwanted.sort_by_key(|object| key(object));
     plan.delete = unwanted.into_iter().cloned().collect();
@@ -82,10 +82,10 @@ fn keep_trigger(object: &mut Value, found: Option<&Value>) {
     if object.kind() != Some("QuarksJob") {
         return;
     }
-    let asked = text(object, STRATEGY).map(str::to_string);
+    let asked = text(object, STRATEGY_POINTER).map(str::to_string);
     if let Some(found) = found {
         if found.annotation(TRIGGER) == asked.as_deref()
-            && let (Some(now), Some(strategy)) = (found.pointer(STRATEGY), object.pointer_mut(STRATEGY))
+            && let (Some(now), Some(strategy)) = (found.pointer(STRATEGY_POINTER), object.pointer_mut(STRATEGY_POINTER))
         {
             strategy.clone_from(now);
         }
@@ -143,19 +143,26 @@ impl Plan {
 /// Marks an object as ours with labels and owner reference.
 pub fn own(object: &mut Value, deployment: &str, owner: &OwnerReference) {
     // Claims outlive the deployment: they hold its data.
-    if object.kind() != Some(CLAIM) {
+    if object.kind() != Some(CLAIM_KIND) {
         object.set_owner(owner);
     }
     object.set_label(labels::DEPLOYMENT_NAME, Some(deployment));
 }
 
-/// Group, kind and name.
-type Key = (Option<String>, Option<String>, Option<String>);
+#[derive(PartialEq, Eq, PartialOrd, Ord, Hash)]
+struct Key {
+    group: Option<String>,
+    kind: Option<String>,
+    name: Option<String>,
+}
 
 fn key(object: &Value) -> Key {
     let group = object.api_version().and_then(|version| version.rsplit_once('/'));
-    let parts = [group.map(|(group, _)| group), object.kind(), object.name()];
-    parts.map(|part| part.map(str::to_string)).into()
+    Key {
+        group: group.map(|(group, _)| group.into()),
+        kind: object.kind().map(str::to_string),
+        name: object.name().map(str::to_string),
+    }
 }
 
 fn text<'v>(object: &'v Value, pointer: &str) -> Option<&'v str> {
@@ -192,7 +199,7 @@ pub fn names_owner(meta: &ObjectMeta, uid: &str) -> bool {
 /// Whether a Service must be created again: it gets a cluster IP only on creation, and an apply cannot add or remove
 /// it.
 fn is_other_service(there: &Value, wanted: &Value) -> bool {
-    let is_headless = |service: &Value| text(service, CLUSTER_IP) == Some("None");
+    let is_headless = |service: &Value| text(service, CLUSTER_IP_POINTER) == Some("None");
     wanted.kind() == Some("Service") && is_headless(there) != is_headless(wanted)
 }
 

@@ -7,7 +7,7 @@ use serde_json::Value;
 use std::collections::BTreeSet;
 
 /// Kinds whose pods mount objects of the controllers, and pods.
-const WORKLOADS: [(&str, &str); 7] = [
+const WORKLOAD_KINDS: [(&str, &str); 7] = [
     (labels::API_VERSION, "QuarksStatefulSet"),
     (labels::API_VERSION, "QuarksJob"),
     STATEFUL_SET,
@@ -41,7 +41,7 @@ impl Used {
     ) -> Result<Self, Error> {
         let mut open: BTreeSet<String> = candidates.into_iter().map(str::to_string).collect();
         let mut used = Self::default();
-        for (api_version, kind) in WORKLOADS {
+        for (api_version, kind) in WORKLOAD_KINDS {
             let note = |object: Value| used.note(&object, &mut open);
             let kind = resource(api_version, kind);
             cluster.each_any(&kind, namespace, labels, note).await?;

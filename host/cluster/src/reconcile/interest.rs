@@ -25,9 +25,9 @@ struct Tables {
 // === impl Interest ===
 
 impl Interest {
-    /// From now on `who` refers to exactly these.
-    pub fn note(&self, who: (&str, &str), references: impl Iterator<Item = Place>) {
-        let who = (who.0.to_string(), who.1.to_string());
+    /// From now on, this object refers to exactly these.
+    pub fn note(&self, namespace: &str, name: &str, references: impl Iterator<Item = Place>) {
+        let who = place(namespace, name);
         let mut tables = self.tables.lock();
         tables.forget(&who);
         let references: HashSet<Place> = references.collect();
@@ -37,27 +37,30 @@ impl Interest {
         tables.references.insert(who, references);
     }
 
-    /// The objects to which `who` refers.
-    pub fn references(&self, who: (&str, &str)) -> Vec<Place> {
+    /// The objects to which this one refers.
+    pub fn references(&self, namespace: &str, name: &str) -> Vec<Place> {
         let tables = self.tables.lock();
-        let found = tables.references.get(&(who.0.to_string(), who.1.to_string()));
+        let found = tables.references.get(&place(namespace, name));
         found.into_iter().flatten().cloned().collect()
     }
 
-    /// `who` is deleted.
-    pub fn forget(&self, who: (&str, &str)) {
-        let who = (who.0.to_string(), who.1.to_string());
-        self.tables.lock().forget(&who);
+    /// This object is deleted.
+    pub fn forget(&self, namespace: &str, name: &str) {
+        self.tables.lock().forget(&place(namespace, name));
     }
 
     /// The objects that refer to this one.
     pub fn of<K: Resource<DynamicType = ()>>(&self, namespace: &str, name: &str) -> Vec<ObjectRef<K>> {
         let tables = self.tables.lock();
-        let found = tables.watched.get(&(namespace.to_string(), name.to_string()));
+        let found = tables.watched.get(&place(namespace, name));
         let all = found.into_iter().flatten();
         all.map(|(namespace, name)| ObjectRef::new(name).within(namespace))
             .collect()
     }
+}
+
+fn place(namespace: &str, name: &str) -> Place {
+    (namespace.into(), name.into())
 }
 
 // === impl Tables ===
@@ -84,21 +87,21 @@ mod tests {
         interest.of("n", name)
     }
 
-    fn place(name: &str) -> Place {
-        ("n".into(), name.into())
+    fn here(name: &str) -> Place {
+        place("n", name)
     }
 
     #[test]
     fn only_those_that_still_refer_are_requeued() {
         let interest = Interest::default();
-        interest.note(("n", "leaf"), [place("ca"), place("leaf")].into_iter());
-        interest.note(("n", "other"), [place("ca")].into_iter());
+        interest.note("n", "leaf", [here("ca"), here("leaf")].into_iter());
+        interest.note("n", "other", [here("ca")].into_iter());
         assert_eq!(of(&interest, "ca").len(), 2);
-        interest.note(("n", "leaf"), [place("new-ca")].into_iter());
+        interest.note("n", "leaf", [here("new-ca")].into_iter());
         assert_eq!(of(&interest, "ca"), [ObjectRef::new("other").within("n")]);
         assert_eq!(of(&interest, "leaf"), []);
-        interest.forget(("n", "other"));
-        interest.forget(("n", "leaf"));
+        interest.forget("n", "other");
+        interest.forget("n", "leaf");
         assert!(interest.tables.lock().watched.is_empty(), "it grows for ever");
     }
 }

@@ -116,11 +116,11 @@ impl Controller for Context {
     /// What it refers to does not requeue it any more.
     async fn unserved(&self, object: &QuarksJob) -> Result<(), Error> {
         let Identity { namespace, name, .. } = Identity::of(object)?;
-        self.interest.forget((namespace, name));
+        self.interest.forget(namespace, name);
         Ok(())
     }
 
     fn forget(&self, namespace: &str, name: &str) {
-        self.interest.forget((namespace, name));
+        self.interest.forget(namespace, name);
     }
 }

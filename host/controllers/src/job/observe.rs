@@ -72,7 +72,7 @@ pub(super) async fn observe(
     let topics = references
         .iter()
         .map(|one| (namespace.to_string(), topic(one.kind, &one.name)));
-    interest.note((namespace, name), topics);
+    interest.note(namespace, name, topics);
 
     let label = format!("{}={}", labels::QUARKS_JOB_NAME, cut(name, "", MAX_LABEL_LENGTH));
     let jobs: Vec<Job> = cluster.list(namespace, &label).await?;

@@ -151,12 +151,12 @@ impl Controller for Context {
     /// What it refers to does not requeue it any more.
     async fn unserved(&self, object: &QuarksSecret) -> Result<(), Error> {
         let Identity { namespace, name, .. } = Identity::of(object)?;
-        self.interest.forget((namespace, name));
+        self.interest.forget(namespace, name);
         Ok(())
     }
 
     fn forget(&self, namespace: &str, name: &str) {
-        self.interest.forget((namespace, name));
+        self.interest.forget(namespace, name);
         self.note_end(namespace, name, None);
     }
 }

@@ -333,7 +333,7 @@ impl Controller for Context {
     }
 
     fn forget(&self, namespace: &str, name: &str) {
-        self.interest.forget((namespace, name));
+        self.interest.forget(namespace, name);
         let key = Key::new(namespace, name);
         self.labelled.forget(&key);
         self.followed.end(&key);

@@ -127,7 +127,7 @@ impl Context {
     /// Notes the StatefulSets whose pods are its own.
     pub(super) fn note<'n>(&self, set: Identity<'_>, names: impl Iterator<Item = &'n str>) {
         let places = names.map(|name| (set.namespace.to_string(), name.to_string()));
-        self.interest.note((set.namespace, set.name), places);
+        self.interest.note(set.namespace, set.name, places);
     }
 
     async fn sets(&self, set: &QuarksStatefulSet, place: Identity<'_>) -> Result<Vec<Value>, Error> {

@@ -1,6 +1,6 @@
 //! Fields of the operator's objects that others have set, from the API server's record of it. Pure.
 
-use boson_cluster::client::{OPERATOR, managers};
+use boson_cluster::client::{OPERATOR_PREFIX, managers};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ManagedFieldsEntry;
 use kube::api::ObjectMeta;
 use serde_json::{Map, Value};
@@ -14,7 +14,8 @@ const SHARED_FIELDS: [&str; 2] = ["f:metadata", "f:status"];
 /// The fields that others have set in an object of the operator: JSON pointers, by manager. Items of lists are left
 /// out: the operator removes those that it has not written.
 pub fn fields(object: &ObjectMeta) -> BTreeMap<String, Vec<String>> {
-    let (own, others): (Vec<_>, Vec<_>) = managers(object).partition(|(manager, _)| manager.starts_with(OPERATOR));
+    let (own, others): (Vec<_>, Vec<_>) =
+        managers(object).partition(|(manager, _)| manager.starts_with(OPERATOR_PREFIX));
     let is_foreign = own.is_empty();
     let own: BTreeSet<String> = own.into_iter().flat_map(|(_, entry)| field_pointers(entry)).collect();
     let mut found: BTreeMap<String, Vec<String>> = BTreeMap::new();

@@ -21,7 +21,7 @@ use serde::{Deserialize, Serialize};
 /// Of a context or an error: the limit that events of Kubernetes have, too.
 const MAX_TEXT_BYTES: usize = 1000;
 /// Reason of the notice about changed objects of a deployment.
-const CHANGED: &str = "Changed";
+const CHANGED_REASON: &str = "Changed";
 
 /// What has happened. Empty texts are left out.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -139,7 +139,7 @@ impl Place {
 
 /// BOSH's word where it has the event, otherwise the reason in BOSH's form: `link_changed`.
 fn action(reason: &str) -> String {
-    if reason == CHANGED {
+    if reason == CHANGED_REASON {
         return "update".into();
     }
     let mut word = String::new();
@@ -178,7 +178,7 @@ mod tests {
             "objectName": "web", "deployment": "d", "error": "a␊b",
         });
         assert_eq!(json!(of("RuleWaived").failed("a\nb")), wanted);
-        let changed = of(CHANGED).because("a\nb");
+        let changed = of(CHANGED_REASON).because("a\nb");
         assert_eq!((changed.action.as_str(), changed.context.as_str()), ("update", "a␊b"));
     }
 

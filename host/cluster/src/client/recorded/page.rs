@@ -13,7 +13,7 @@ const MAX_PAGE_BYTES: usize = 400_000;
 /// Pages of a namespace: 10,000 events, as a BOSH director keeps.
 const MAX_PAGES: u64 = 20;
 /// Of a page or an event. Who may change ConfigMaps can write any number, and a sum that overflows ends the operator.
-const MAX_NUMBER: u64 = u64::MAX / 2;
+const MAX_PAGE_NUMBER: u64 = u64::MAX / 2;
 
 /// A page, without its events.
 #[derive(Clone, Debug)]
@@ -112,7 +112,7 @@ fn number(page: &ObjectMeta) -> Option<u64> {
 }
 
 fn parsed(text: &str) -> Option<u64> {
-    text.parse().ok().filter(|number| *number < MAX_NUMBER)
+    text.parse().ok().filter(|number| *number < MAX_PAGE_NUMBER)
 }
 
 #[cfg(test)]

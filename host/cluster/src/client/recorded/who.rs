@@ -1,16 +1,16 @@
 //! Who has changed an object, as far as the API server or the program that changed it tells. Pure.
 
-use crate::client::{OPERATOR, managers};
+use crate::client::{OPERATOR_PREFIX, managers};
 use boson_manifest::labels;
 use kube::api::ObjectMeta;
 
 /// Field manager of `host deploy`; those of other commands begin with `host-`.
-const HOST: &str = "host";
+const HOST_MANAGER: &str = "host";
 
 /// Who has changed the specification of an object last: the user whom a command of `host` has noted, otherwise the
 /// program, by the name of its field manager.
 pub fn who(object: &ObjectMeta) -> Option<String> {
-    let others = managers(object).filter(|(manager, _)| !manager.starts_with(OPERATOR));
+    let others = managers(object).filter(|(manager, _)| !manager.starts_with(OPERATOR_PREFIX));
     let (last, _) = others.max_by_key(|(manager, entry)| (entry.time.as_ref().map(|time| time.0), is_host(manager)))?;
     let noted = object.annotations.as_ref().and_then(|all| all.get(labels::CHANGED_BY));
     let noted = noted.filter(|_| is_host(last));
@@ -19,7 +19,7 @@ pub fn who(object: &ObjectMeta) -> Option<String> {
 
 fn is_host(manager: &str) -> bool {
     manager
-        .strip_prefix(HOST)
+        .strip_prefix(HOST_MANAGER)
         .is_some_and(|rest| rest.is_empty() || rest.starts_with('-'))
 }
 

@@ -4,13 +4,13 @@
 //! Fields that a mutating webhook or a default adds to our own request have no other manager, so they never count as a
 //! change by others.
 
-use super::lists::PROTOCOL;
-use crate::client::{AnyObject, ManagedFields, OPERATOR};
+use super::lists::DEFAULT_PROTOCOL;
+use crate::client::{AnyObject, ManagedFields, OPERATOR_PREFIX};
 use serde_json::{Map, Value};
 use std::fmt;
 
 /// Members that are maps of entries, not structures of fields. A map that is replaced as a whole needs no entry here.
-const MAPS: [&str; 7] = [
+const MAP_FIELDS: [&str; 7] = [
     "binaryData",
     "data",
     "limits",
@@ -20,7 +20,7 @@ const MAPS: [&str; 7] = [
     "stringData",
 ];
 /// Anybody may set labels and annotations, on the object and on its pods: `kubectl rollout restart` sets one.
-const SHARED: [&str; 2] = ["metadata", "status"];
+const SHARED_MEMBERS: [&str; 2] = ["metadata", "status"];
 
 /// Changes by others to an object of ours.
 #[derive(Debug, Default, PartialEq)]
@@ -52,7 +52,7 @@ impl Foreign {
     /// `live`: the object on the server. `wanted`: the object as written.
     pub fn of(live: &Value, wanted: &Value) -> Self {
         let mut found = Self::default();
-        let is_foreign = |one: &ManagedFields<'_>| !one.manager.starts_with(OPERATOR) && !one.of_subresource;
+        let is_foreign = |one: &ManagedFields<'_>| !one.manager.starts_with(OPERATOR_PREFIX) && !one.of_subresource;
         for managed in live.managed_fields().filter(is_foreign) {
             let mut walk = Walk {
                 manager: managed.manager,
@@ -87,7 +87,7 @@ impl fmt::Display for Addition {
         let steps: Vec<&Step> = self.path.iter().collect();
         let named = steps.windows(2).filter_map(|pair| match pair {
             [Step::Member(list), Step::Item(_, keys)] => Some(format!("{list} '{keys}'")),
-            [Step::Member(map), Step::Member(entry)] if MAPS.contains(&map.as_str()) => {
+            [Step::Member(map), Step::Member(entry)] if MAP_FIELDS.contains(&map.as_str()) => {
                 Some(format!("{map} '{entry}'"))
             }
             _ => None,
@@ -132,10 +132,10 @@ impl Walk<'_> {
     }
 
     fn member(&mut self, name: &str, inner: &Value, live: &Value, wanted: &Value) {
-        let Some(live) = live.get(name).filter(|_| !SHARED.contains(&name)) else {
+        let Some(live) = live.get(name).filter(|_| !SHARED_MEMBERS.contains(&name)) else {
             return;
         };
-        let is_entry = matches!(self.path.last(), Some(Step::Member(last)) if MAPS.contains(&last.as_str()));
+        let is_entry = matches!(self.path.last(), Some(Step::Member(last)) if MAP_FIELDS.contains(&last.as_str()));
         let wanted = wanted.get(name).filter(|wanted| !is_empty(wanted));
         self.path.push(Step::Member(name.into()));
         match (wanted, inner.as_object().filter(|inner| !inner.is_empty())) {
@@ -174,7 +174,7 @@ fn word(value: &Value) -> String {
 }
 
 fn has_keys(item: &Value, keys: &Map<String, Value>) -> bool {
-    let default = |key: &str| (key == "protocol").then(|| Value::from(PROTOCOL));
+    let default = |key: &str| (key == "protocol").then(|| Value::from(DEFAULT_PROTOCOL));
     keys.iter()
         .all(|(key, value)| item.get(key).cloned().or_else(|| default(key)).as_ref() == Some(value))
 }

@@ -5,9 +5,9 @@ use boson_pipeline::quantities::quantity;
 use serde_json::Value;
 
 /// Maps of which each entry is a quantity.
-const QUANTITIES: [&str; 4] = ["capacity", "hard", "limits", "requests"];
+const QUANTITY_MAPS: [&str; 4] = ["capacity", "hard", "limits", "requests"];
 /// Members that are quantities wherever they are.
-const QUANTITY: [&str; 3] = ["averageValue", "divisor", "sizeLimit"];
+const QUANTITY_FIELDS: [&str; 3] = ["averageValue", "divisor", "sizeLimit"];
 
 /// Whether the live value has everything that is wanted.
 pub fn holds(there: &Value, wanted: &Value) -> bool {
@@ -28,8 +28,8 @@ struct Place<'p> {
 impl Place<'_> {
     /// Whether the value is a quantity, which the API server normalizes.
     fn is_quantity(self) -> bool {
-        QUANTITIES.contains(&self.parent)
-            || QUANTITY.contains(&self.name)
+        QUANTITY_MAPS.contains(&self.parent)
+            || QUANTITY_FIELDS.contains(&self.name)
             // The target of a metric of a HorizontalPodAutoscaler.
             || (self.parent, self.name) == ("target", "value")
     }

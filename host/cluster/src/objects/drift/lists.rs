@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 use std::collections::HashSet;
 
 /// Keys of the items of a list, by the name of the list: `x-kubernetes-list-map-keys` of the API types.
-const KEYS: [(&str, &[&str]); 13] = [
+const LIST_KEYS: [(&str, &[&str]); 13] = [
     ("claims", &["name"]),
     ("containers", &["name"]),
     ("env", &["name"]),
@@ -20,7 +20,7 @@ const KEYS: [(&str, &[&str]); 13] = [
     ("webhooks", &["name"]),
 ];
 /// Default protocol of a port.
-pub(super) const PROTOCOL: &str = "TCP";
+pub(super) const DEFAULT_PROTOCOL: &str = "TCP";
 
 /// The live item for each wanted item of a list; none if one is missing, or not in order. Without keys, the list must
 /// have no others.
@@ -47,10 +47,10 @@ fn keys(list: &str, items: &[Value]) -> Option<Vec<String>> {
 fn key(list: &str, item: &Value) -> Option<String> {
     if list == "ports" {
         let number = item.get("containerPort").or(item.get("port"))?;
-        let protocol = item["protocol"].as_str().unwrap_or(PROTOCOL);
+        let protocol = item["protocol"].as_str().unwrap_or(DEFAULT_PROTOCOL);
         return Some(json!([number, protocol]).to_string());
     }
-    let (_, names) = KEYS.iter().find(|(name, _)| *name == list)?;
+    let (_, names) = LIST_KEYS.iter().find(|(name, _)| *name == list)?;
     let values: Option<Vec<&Value>> = names.iter().map(|name| item.get(name)).collect();
     values.map(|values| json!(values).to_string())
 }

@@ -119,7 +119,7 @@ fn note(
     let meanwhile = key.map(|key| (namespace.to_string(), key));
     let authority = asked.filter(|_| signer.is_built_in());
     let authority = authority.map(|_| (signer.namespace.clone(), AUTHORITY_SECRET.to_string()));
-    interest.note((namespace, name), here.chain(there).chain(meanwhile).chain(authority));
+    interest.note(namespace, name, here.chain(there).chain(meanwhile).chain(authority));
     Ok(())
 }
 

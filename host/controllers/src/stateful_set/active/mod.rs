@@ -131,7 +131,7 @@ impl Context {
         let selector = if let Some((deployment, group)) = of_group {
             format!("{deployment},{group}")
         } else {
-            let sets = self.interest.references((place.namespace, place.name));
+            let sets = self.interest.references(place.namespace, place.name);
             let names: Vec<String> = sets.into_iter().map(|(_, name)| name).collect();
             if names.is_empty() {
                 return Ok(Vec::new());
