@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::net::IpAddr;
 
 /// Most addresses of one instance: pods of several versions, in two families.
-const MAX_ADDRESSES: usize = 16;
+const MAX_INSTANCE_ADDRESSES: usize = 16;
 
 /// An address of a pod.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -46,7 +46,7 @@ impl Snapshot {
             };
             let known = of_instance.entry(*instance).or_default();
             for endpoint in &slice.endpoints {
-                if known.len() < MAX_ADDRESSES && known.iter().all(|one| one.ip != endpoint.ip) {
+                if known.len() < MAX_INSTANCE_ADDRESSES && known.iter().all(|one| one.ip != endpoint.ip) {
                     known.push(*endpoint);
                 }
             }

@@ -1,20 +1,19 @@
 //! One question to a server, with an answer that system resolvers do not give: whether a name exists without addresses,
 //! or does not exist.
 
+use crate::wire::HEADER_BYTES;
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
 use std::time::Duration;
 
 /// How long one question waits.
 const QUESTION_TIMEOUT: Duration = Duration::from_millis(1500);
-/// Length of a header.
-const HEADER_BYTES: usize = 12;
 /// Recursion desired.
-const FLAGS: u16 = 0x0100;
+const RECURSION_DESIRED_FLAG: u16 = 0x0100;
 /// Code of an answer: no such name.
-const NXDOMAIN: u8 = 3;
+const NXDOMAIN_CODE: u8 = 3;
 /// Types of addresses.
-pub(crate) const TYPES: [u16; 2] = [1, 28];
+pub(crate) const ADDRESS_TYPES: [u16; 2] = [1, 28];
 
 /// The answer of a server to a question.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,7 +32,7 @@ pub enum Found {
 /// The server does not answer, or cannot. The name is not one of DNS.
 pub fn ask(server: SocketAddr, name: &str) -> io::Result<Found> {
     let mut found = Found::NoSuchName;
-    for kind in TYPES {
+    for kind in ADDRESS_TYPES {
         match ask_for(server, name, kind, QUESTION_TIMEOUT)? {
             Found::Addresses => return Ok(Found::Addresses),
             // A name exists for all types or for none; a server that does not know the second type answers as it can.
@@ -69,7 +68,7 @@ pub(crate) fn ask_for(server: SocketAddr, name: &str, kind: u16, timeout: Durati
 
 fn question(id: u16, name: &str, kind: u16) -> Option<Vec<u8>> {
     let mut packet = Vec::with_capacity(HEADER_BYTES + name.len() + 6);
-    for number in [id, FLAGS, 1, 0, 0, 0] {
+    for number in [id, RECURSION_DESIRED_FLAG, 1, 0, 0, 0] {
         packet.extend(number.to_be_bytes());
     }
     for label in name.trim_end_matches('.').split('.') {
@@ -95,7 +94,7 @@ fn read(packet: &[u8], id: u16) -> Option<Found> {
         _ if !is_answer => None,
         0 if count > 0 => Some(Found::Addresses),
         0 => Some(Found::Nothing),
-        NXDOMAIN => Some(Found::NoSuchName),
+        NXDOMAIN_CODE => Some(Found::NoSuchName),
         _ => None,
     }
 }

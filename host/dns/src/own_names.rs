@@ -1,7 +1,7 @@
 //! The `/etc/hosts` of a pod: all names of its instance resolve to the pod's own address, so that a process can listen
 //! there.
 
-use crate::resolve::expanded;
+use crate::resolve::expand_alias;
 use crate::zone::Zone;
 use boson_manifest::dns::fits;
 use std::collections::HashSet;
@@ -13,7 +13,7 @@ const MAX_NAMES_PER_LINE: usize = 8;
 /// Most names of an instance.
 const MAX_NAMES: usize = 500;
 /// What queries of links and aliases begin with, for a group with one instance.
-const QUERIES: [&str; 3] = ["q-s0", "q-s3", "q-s4"];
+const OWN_QUERIES: [&str; 3] = ["q-s0", "q-s3", "q-s4"];
 
 /// The instance that a pod is.
 #[derive(Clone, Copy, Debug)]
@@ -58,7 +58,7 @@ fn names(own: &Own<'_>) -> Vec<String> {
     }
     all.push(own.hostname.to_string());
     if let Some(zone) = own.zone {
-        of_zone(own, zone, &mut all);
+        add_names_of_zone(own, zone, &mut all);
     }
     let mut seen = HashSet::new();
     all.retain(|name| is_host(name) && seen.insert(name.clone()));
@@ -66,7 +66,7 @@ fn names(own: &Own<'_>) -> Vec<String> {
     all
 }
 
-fn of_zone(own: &Own<'_>, zone: &Zone, all: &mut Vec<String>) {
+fn add_names_of_zone(own: &Own<'_>, zone: &Zone, all: &mut Vec<String>) {
     let id = own.id.to_lowercase();
     let Some(instance) = zone.by_id.get(&id).and_then(|some| some.first()) else {
         return;
@@ -80,7 +80,7 @@ fn of_zone(own: &Own<'_>, zone: &Zone, all: &mut Vec<String>) {
             let below = format!("{group}.{network}.{deployment}.{}", zone.root);
             all.push(format!("{id}.{below}"));
             if own.is_alone {
-                all.extend(QUERIES.map(|query| format!("{query}.{below}")));
+                all.extend(OWN_QUERIES.map(|query| format!("{query}.{below}")));
             }
         }
     }
@@ -89,15 +89,15 @@ fn of_zone(own: &Own<'_>, zone: &Zone, all: &mut Vec<String>) {
             Some(rest) => format!("{id}.{rest}"),
             None => domain.to_string(),
         };
-        if only_here(own, zone, &name, group, &id) {
+        if leads_only_here(own, zone, &name, group, &id) {
             all.push(name);
         }
     }
 }
 
 /// Do all targets of an alias lead to this instance, and to no other?
-fn only_here(own: &Own<'_>, zone: &Zone, name: &str, group: &str, id: &str) -> bool {
-    let targets = expanded(zone, name).unwrap_or_default();
+fn leads_only_here(own: &Own<'_>, zone: &Zone, name: &str, group: &str, id: &str) -> bool {
+    let targets = expand_alias(zone, name).unwrap_or_default();
     let here = |target: &String| {
         let mut labels = target.split('.');
         let mut next = || labels.next().unwrap_or_default();

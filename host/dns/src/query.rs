@@ -3,7 +3,7 @@
 
 /// A name that BOSH's server answers with FORMERR.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Malformed;
+pub struct QueryError;
 
 /// Which of the instances, by their health.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -61,16 +61,16 @@ pub struct Query<'n> {
 ///
 /// # Errors
 /// The name has neither of the two forms.
-pub fn parse(before_root: &str) -> Result<Query<'_>, Malformed> {
+pub fn parse(before_root: &str) -> Result<Query<'_>, QueryError> {
     let mut labels = before_root.split('.');
-    let first = labels.next().filter(|label| !label.is_empty()).ok_or(Malformed)?;
+    let first = labels.next().filter(|label| !label.is_empty()).ok_or(QueryError)?;
     let below = match (labels.next(), labels.next(), labels.next(), labels.next()) {
         (Some(group), Some(network), Some(deployment), None) => Below::Long(group, network, deployment),
         (Some(short), None, ..) => match short.strip_prefix("q-g").filter(|number| is_number(number)) {
             Some(number) => Below::Group(number),
             None => Below::Anywhere,
         },
-        _ => return Err(Malformed),
+        _ => return Err(QueryError),
     };
     let first = match first.strip_prefix("q-") {
         Some(pairs) => First::Criteria(criteria(pairs)?),
@@ -80,7 +80,7 @@ pub fn parse(before_root: &str) -> Result<Query<'_>, Malformed> {
 }
 
 /// Pairs of a letter and digits, wherever they are; other letters are skipped.
-fn criteria(text: &str) -> Result<Criteria<'_>, Malformed> {
+fn criteria(text: &str) -> Result<Criteria<'_>, QueryError> {
     let (bytes, mut found, mut at, mut any) = (text.as_bytes(), Criteria::default(), 0, false);
     let mut health = None;
     while at < bytes.len() {
@@ -112,7 +112,7 @@ fn criteria(text: &str) -> Result<Criteria<'_>, Malformed> {
         at = start + digits;
     }
     found.health = health.unwrap_or_default();
-    if any { Ok(found) } else { Err(Malformed) }
+    if any { Ok(found) } else { Err(QueryError) }
 }
 
 fn is_number(text: &str) -> bool {
@@ -156,7 +156,7 @@ mod tests {
             "q-.a",
             "q-a.b",
         ] {
-            assert_eq!(parse(bad), Err(Malformed), "{bad}");
+            assert_eq!(parse(bad), Err(QueryError), "{bad}");
         }
         assert_eq!(parse("x.y").unwrap().below, Below::Anywhere);
         assert_eq!(parse("x.q-g7").unwrap().below, Below::Group("7"));

@@ -5,7 +5,7 @@
 
 use crate::instances::{Endpoint, Snapshot};
 use crate::query::{Below, Criteria, First, Health, Query, parse};
-use crate::zone::{AGENTS, Authority, Upstream, Zone, normal};
+use crate::zone::{AGENT_ID_DOMAIN, Authority, Upstream, Zone, normal};
 use boson_manifest::dns::fits;
 use std::collections::HashSet;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
@@ -13,7 +13,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 /// Labels of a long name before its root.
 const LONG_NAME_LABELS: usize = 4;
 /// Most names in a reverse answer.
-const MAX_NAMES: usize = 20;
+const MAX_REVERSE_NAMES: usize = 20;
 
 /// What the question's type asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -51,14 +51,14 @@ enum Found {
 pub fn resolve(zone: &Zone, pods: &Snapshot, name: &str, wanted: Wanted) -> Answer {
     let name = normal(name);
     if wanted == Wanted::Names {
-        return names(zone, pods, &name);
+        return reverse_names(zone, pods, &name);
     }
     match zone.authority(&name) {
         Some(Authority::Upcheck) => of_family(vec![Ipv4Addr::LOCALHOST.into(), Ipv6Addr::LOCALHOST.into()], wanted),
         Some(Authority::Denied) => Answer::NoSuchName,
         Some(Authority::Refused) => Answer::Refused,
         Some(Authority::Others(upstream)) => Answer::Ask(upstream.clone()),
-        Some(Authority::Root | Authority::Alias) => ours(zone, pods, &name, wanted),
+        Some(Authority::Root | Authority::Alias) => resolve_own(zone, pods, &name, wanted),
         None if zone.no_recursion => Answer::Refused,
         None => Answer::Ask(Upstream::Servers(Vec::new())),
     }
@@ -74,8 +74,8 @@ fn of_family(all: Vec<IpAddr>, wanted: Wanted) -> Answer {
     Answer::Addresses(all.into_iter().filter(fits).collect())
 }
 
-fn ours(zone: &Zone, pods: &Snapshot, name: &str, wanted: Wanted) -> Answer {
-    let targets = expanded(zone, name);
+fn resolve_own(zone: &Zone, pods: &Snapshot, name: &str, wanted: Wanted) -> Answer {
+    let targets = expand_alias(zone, name);
     let alone = targets.is_none();
     let (mut all, mut seen, mut exists) = (Vec::new(), HashSet::new(), false);
     for target in targets.unwrap_or_else(|| vec![name.to_string()]) {
@@ -88,7 +88,7 @@ fn ours(zone: &Zone, pods: &Snapshot, name: &str, wanted: Wanted) -> Answer {
             }
             Found::Instances(instances, health) => {
                 exists = true;
-                let healthy = filtered(pods, &instances, health);
+                let healthy = with_health(pods, &instances, health);
                 all.extend(healthy.map(|endpoint| endpoint.ip).filter(|ip| seen.insert(*ip)));
             }
         }
@@ -101,7 +101,7 @@ fn ours(zone: &Zone, pods: &Snapshot, name: &str, wanted: Wanted) -> Answer {
 }
 
 /// The targets of an alias; `None` if the name is not an alias. An exact alias takes precedence over `_`.
-pub(crate) fn expanded(zone: &Zone, name: &str) -> Option<Vec<String>> {
+pub(crate) fn expand_alias(zone: &Zone, name: &str) -> Option<Vec<String>> {
     if let Some(targets) = zone.aliases.get(name) {
         return Some(targets.to_vec());
     }
@@ -131,12 +131,12 @@ fn find(zone: &Zone, target: &str) -> Found {
     let made = |before: &&str| before.split('.').count() == LONG_NAME_LABELS;
     if let Some(before) = below(&zone.root).or_else(|| below(&zone.domain).filter(made)) {
         return match parse(before) {
-            Ok(query) => chosen(zone, &query),
+            Ok(query) => select(zone, &query),
             Err(_) => Found::Malformed,
         };
     }
     let first = target.split('.').next().unwrap_or_default();
-    if below(AGENTS).is_some_and(|before| before != first) {
+    if below(AGENT_ID_DOMAIN).is_some_and(|before| before != first) {
         return Found::Nothing;
     }
     // Below an alias: the first label may be an instance.
@@ -145,10 +145,10 @@ fn find(zone: &Zone, target: &str) -> Found {
 
 fn with_id(zone: &Zone, id: &str, fits: impl Fn(usize) -> bool) -> Found {
     let found = zone.by_id.get(id).into_iter().flatten().copied();
-    some(found.filter(|instance| fits(*instance)), Health::Smart)
+    instances_or_nothing(found.filter(|instance| fits(*instance)), Health::Smart)
 }
 
-fn some(instances: impl Iterator<Item = usize>, health: Health) -> Found {
+fn instances_or_nothing(instances: impl Iterator<Item = usize>, health: Health) -> Found {
     let instances: Vec<usize> = instances.collect();
     if instances.is_empty() {
         return Found::Nothing;
@@ -156,7 +156,7 @@ fn some(instances: impl Iterator<Item = usize>, health: Health) -> Found {
     Found::Instances(instances, health)
 }
 
-fn chosen(zone: &Zone, query: &Query<'_>) -> Found {
+fn select(zone: &Zone, query: &Query<'_>) -> Found {
     let any = |pattern: &str, labels: &[String]| labels.iter().any(|label| fits(pattern, label));
     let all = 0..zone.groups.len();
     let groups: Vec<usize> = match query.below {
@@ -166,25 +166,25 @@ fn chosen(zone: &Zone, query: &Query<'_>) -> Found {
             }
             all.filter(|number| fits(group, &zone.groups[*number])).collect()
         }
-        Below::Group(number) => numbered(number, all.len()).into_iter().collect(),
+        Below::Group(number) => index_of(number, all.len()).into_iter().collect(),
         Below::Anywhere => all.collect(),
     };
     match &query.first {
         First::Id(id) => with_id(zone, id, |instance| groups.contains(&zone.instances[instance].group)),
         First::Criteria(criteria) => {
             let all = groups.iter().flat_map(|group| zone.of_group[*group].iter().copied());
-            some(all.filter(|instance| meets(zone, *instance, criteria)), criteria.health)
+            instances_or_nothing(all.filter(|instance| meets_criteria(zone, *instance, criteria)), criteria.health)
         }
     }
 }
 
 /// `1` is the first.
-fn numbered(number: &str, count: usize) -> Option<usize> {
+fn index_of(number: &str, count: usize) -> Option<usize> {
     let number: usize = number.parse().ok()?;
     number.checked_sub(1).filter(|place| *place < count)
 }
 
-fn meets(zone: &Zone, instance: usize, criteria: &Criteria<'_>) -> bool {
+fn meets_criteria(zone: &Zone, instance: usize, criteria: &Criteria<'_>) -> bool {
     let known = &zone.instances[instance];
     let one = |wanted: &[&str], is: usize| wanted.is_empty() || wanted.iter().any(|text| text.parse() == Ok(is));
     let networks = &criteria.networks;
@@ -194,10 +194,10 @@ fn meets(zone: &Zone, instance: usize, criteria: &Criteria<'_>) -> bool {
         && (networks.is_empty()
             || networks
                 .iter()
-                .any(|text| numbered(text, zone.networks.len()).is_some()))
+                .any(|text| index_of(text, zone.networks.len()).is_some()))
 }
 
-fn filtered<'p>(pods: &'p Snapshot, instances: &[usize], health: Health) -> impl Iterator<Item = &'p Endpoint> {
+fn with_health<'p>(pods: &'p Snapshot, instances: &[usize], health: Health) -> impl Iterator<Item = &'p Endpoint> {
     let all: Vec<&Endpoint> = instances
         .iter()
         .flat_map(|instance| pods.addresses(*instance))
@@ -211,8 +211,8 @@ fn filtered<'p>(pods: &'p Snapshot, instances: &[usize], health: Health) -> impl
     })
 }
 
-fn names(zone: &Zone, pods: &Snapshot, name: &str) -> Answer {
-    let known = reversed(name).and_then(|ip| Some((ip, pods.instance_at(ip)?)));
+fn reverse_names(zone: &Zone, pods: &Snapshot, name: &str) -> Answer {
+    let known = parse_reverse_name(name).and_then(|ip| Some((ip, pods.instance_at(ip)?)));
     let Some((ip, instance)) = known else {
         return match zone.authority(name) {
             // It exists or not: either way it has no such record.
@@ -224,11 +224,11 @@ fn names(zone: &Zone, pods: &Snapshot, name: &str) -> Answer {
     let full = zone.full_name(&zone.instances[instance]);
     let aliases = [full.clone(), ip.to_string()];
     let aliases = aliases.iter().filter_map(|target| zone.alias_of.get(target)).flatten();
-    Answer::Names([&full].into_iter().chain(aliases).take(MAX_NAMES).cloned().collect())
+    Answer::Names([&full].into_iter().chain(aliases).take(MAX_REVERSE_NAMES).cloned().collect())
 }
 
 /// The address of `10.0.1.10.in-addr.arpa`, or of 32 digits before `ip6.arpa`.
-fn reversed(name: &str) -> Option<IpAddr> {
+fn parse_reverse_name(name: &str) -> Option<IpAddr> {
     if let Some(digits) = name.strip_suffix(".in-addr.arpa") {
         let turned: Vec<&str> = digits.split('.').rev().collect();
         return turned.join(".").parse::<Ipv4Addr>().ok().map(IpAddr::V4);

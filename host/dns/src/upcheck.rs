@@ -1,7 +1,7 @@
 //! Asks whether a server answers, as BOSH's `post-start` script does.
 
-use crate::lookup::{Found, TYPES, ask_for};
-use crate::zone::UPCHECK;
+use crate::lookup::{Found, ADDRESS_TYPES, ask_for};
+use crate::zone::UPCHECK_DOMAIN;
 use std::io;
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
@@ -15,19 +15,19 @@ const RETRY_DELAY: Duration = Duration::from_millis(100);
 ///
 /// # Errors
 /// Why the last question failed.
-pub fn wait(server: SocketAddr, patience: Duration) -> io::Result<()> {
+pub fn wait(server: SocketAddr, timeout: Duration) -> io::Result<()> {
     let began = Instant::now();
     loop {
         match ask(server) {
             Ok(()) => return Ok(()),
-            Err(error) if began.elapsed() >= patience => return Err(error),
+            Err(error) if began.elapsed() >= timeout => return Err(error),
             Err(_) => std::thread::sleep(RETRY_DELAY),
         }
     }
 }
 
 fn ask(server: SocketAddr) -> io::Result<()> {
-    match ask_for(server, UPCHECK, TYPES[0], QUESTION_TIMEOUT)? {
+    match ask_for(server, UPCHECK_DOMAIN, ADDRESS_TYPES[0], QUESTION_TIMEOUT)? {
         Found::Addresses => Ok(()),
         Found::Nothing | Found::NoSuchName => Err(io::ErrorKind::InvalidData.into()),
     }

@@ -73,7 +73,7 @@ pub fn answer(known: Known<'_>, packet: &[u8], way: Way) -> Outcome {
         return Outcome::Dropped;
     }
     let Ok(message) = Message::from_bytes(packet) else {
-        return malformed(packet);
+        return format_error(packet);
     };
     if message.metadata.message_type != MessageType::Query {
         // Answering an answer could cause an endless loop.
@@ -122,35 +122,35 @@ pub fn answer(known: Known<'_>, packet: &[u8], way: Way) -> Outcome {
 
 /// A record in the answer of a server over HTTP.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Given {
+pub struct GivenRecord {
     pub ip: IpAddr,
     pub ttl: u32,
 }
 
 /// The name of a question with a dot at its end, and the number of its type.
-pub fn asked(packet: &[u8]) -> Option<(String, u16)> {
+pub fn question_of(packet: &[u8]) -> Option<(String, u16)> {
     let message = Message::from_bytes(packet).ok()?;
     let query = message.queries.first()?;
     Some((query.name().to_ascii(), query.query_type.into()))
 }
 
 /// The reply to a question with the records of a server over HTTP, which has the last word on the name.
-pub fn given(packet: &[u8], way: Way, records: Vec<Given>) -> Option<Vec<u8>> {
+pub fn reply_with_records(packet: &[u8], way: Way, records: Vec<GivenRecord>) -> Option<Vec<u8>> {
     let message = Message::from_bytes(packet).ok()?;
     let query = message.queries.first()?;
     let mut reply = Reply::to(&message, way);
     reply.message.metadata.authoritative = true;
     let records = records.into_iter().take(MAX_RECORDS);
-    let record = |one: Given| Record::from_rdata(query.name().clone(), one.ttl, data(one.ip));
+    let record = |one: GivenRecord| Record::from_rdata(query.name().clone(), one.ttl, data(one.ip));
     reply.message.answers = records.map(record).collect();
     reply.bytes()
 }
 
 /// Length of a message's header.
-const HEADER_BYTES: usize = 12;
+pub(crate) const HEADER_BYTES: usize = 12;
 
 /// The reply to a packet that cannot be parsed beyond its header.
-fn malformed(packet: &[u8]) -> Outcome {
+fn format_error(packet: &[u8]) -> Outcome {
     // Flags below 0x80 are those of a question.
     let [first, second, 0..0x80, ..] = packet else {
         return Outcome::Dropped;

@@ -30,7 +30,7 @@ pub enum ZoneError {
 /// Most instances of a zone.
 const MAX_INSTANCES: u64 = 20_000;
 /// Port of DNS.
-const PORT: u16 = 53;
+const DNS_PORT: u16 = 53;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Instance {
@@ -209,7 +209,7 @@ impl Zone {
             };
             zone.authorities.entry(handler.domain).or_insert(authority);
         }
-        zone.authorities.insert(UPCHECK.into(), Authority::Upcheck);
+        zone.authorities.insert(UPCHECK_DOMAIN.into(), Authority::Upcheck);
         zone
     }
 
@@ -292,7 +292,7 @@ impl Zone {
             };
             self.authorities.insert(normal(&handler.domain), authority);
         }
-        self.authorities.insert(UPCHECK.into(), Authority::Upcheck);
+        self.authorities.insert(UPCHECK_DOMAIN.into(), Authority::Upcheck);
         for domain in &server.upcheck {
             self.authorities.insert(normal(domain), Authority::Upcheck);
         }
@@ -301,7 +301,7 @@ impl Zone {
             let domain = domain.strip_prefix("_.").unwrap_or(domain).to_string();
             self.authorities.insert(domain, Authority::Alias);
         }
-        self.authorities.insert(AGENTS.into(), Authority::Root);
+        self.authorities.insert(AGENT_ID_DOMAIN.into(), Authority::Root);
         self.authorities.insert(self.root.clone(), Authority::Root);
         self.recursors = addresses(&server.recursors);
         self.excluded = server.excluded.iter().filter_map(|text| text.parse().ok()).collect();
@@ -329,9 +329,9 @@ impl Zone {
 }
 
 /// Answered by every server, as BOSH's.
-pub const UPCHECK: &str = "upcheck.bosh-dns";
+pub const UPCHECK_DOMAIN: &str = "upcheck.bosh-dns";
 /// Ids of agents stand for instances: here, the instances' ids.
-pub const AGENTS: &str = "bosh-agent-id";
+pub const AGENT_ID_DOMAIN: &str = "bosh-agent-id";
 
 /// The name in lower case, without a dot at the end.
 pub fn normal(name: &str) -> String {
@@ -340,7 +340,7 @@ pub fn normal(name: &str) -> String {
 
 fn addresses(all: &[String]) -> Vec<SocketAddr> {
     let one = |text: &String| {
-        let alone = text.parse::<IpAddr>().map(|ip| SocketAddr::new(ip, PORT));
+        let alone = text.parse::<IpAddr>().map(|ip| SocketAddr::new(ip, DNS_PORT));
         text.parse().or(alone).ok()
     };
     all.iter().filter_map(one).collect()

@@ -7,7 +7,7 @@ use super::framing::{read, write};
 use super::{State, over_http};
 use crate::lookup::any_port;
 use crate::resolv_conf;
-use crate::wire::{Forward, Way, given};
+use crate::wire::{Forward, HEADER_BYTES, Way, reply_with_records};
 use crate::zone::Upstream;
 use std::hash::{BuildHasher, RandomState};
 use std::net::SocketAddr;
@@ -27,13 +27,13 @@ const MAX_SERVERS: usize = 3;
 /// Largest answer over UDP.
 const MAX_ANSWER_BYTES: usize = 65_535;
 /// Port of DNS.
-const PORT: u16 = 53;
+const DNS_PORT: u16 = 53;
 
 /// Forwards questions to other servers.
 #[derive(Debug)]
 pub struct Forwarder {
     resolv_conf: PathBuf,
-    places: Arc<Semaphore>,
+    permits: Arc<Semaphore>,
     chance: RandomState,
     count: AtomicU64,
 }
@@ -45,15 +45,15 @@ impl Forwarder {
     pub fn new(resolv_conf: PathBuf) -> Self {
         Self {
             resolv_conf,
-            places: Arc::new(Semaphore::new(MAX_OPEN_QUESTIONS)),
+            permits: Arc::new(Semaphore::new(MAX_OPEN_QUESTIONS)),
             chance: RandomState::new(),
             count: AtomicU64::new(0),
         }
     }
 
     /// A permit for one more question; `None` if too many are open.
-    pub fn place(&self) -> Option<OwnedSemaphorePermit> {
-        self.places.clone().try_acquire_owned().ok()
+    pub fn try_acquire(&self) -> Option<OwnedSemaphorePermit> {
+        self.permits.clone().try_acquire_owned().ok()
     }
 
     /// Asks one server after the other.
@@ -65,17 +65,17 @@ impl Forwarder {
         };
         let mut last = None;
         for server in servers.into_iter().take(MAX_SERVERS) {
-            let id = self.id();
+            let id = self.next_id();
             let tried = tokio::time::timeout(SERVER_TIMEOUT, self.exchange(server, packet, id, way)).await;
             match tried {
-                Ok(Ok(answer)) if is_final(&answer) => return sent(answer, packet, asked),
+                Ok(Ok(answer)) if is_final(&answer) => return to_client(answer, packet, asked),
                 Ok(Ok(answer)) => last = Some(answer),
                 Ok(Err(error)) => tracing::debug!(%server, %error, "cannot ask"),
                 Err(_) => tracing::debug!(%server, "no answer in {SERVER_TIMEOUT:?}"),
             }
         }
         match last {
-            Some(answer) => sent(answer, packet, asked),
+            Some(answer) => to_client(answer, packet, asked),
             None => {
                 state.tally.unanswered.fetch_add(1, Ordering::Relaxed);
                 asked.failed
@@ -86,7 +86,7 @@ impl Forwarder {
     async fn ask_over_http(state: &State, url: &str, packet: &[u8], failed: Vec<u8>, way: Way) -> Vec<u8> {
         let tried = tokio::time::timeout(SERVER_TIMEOUT, over_http::ask(url, packet));
         let why = match tried.await {
-            Ok(Ok(records)) => return given(packet, way, records).unwrap_or(failed),
+            Ok(Ok(records)) => return reply_with_records(packet, way, records).unwrap_or(failed),
             Ok(Err(error)) => error.to_string(),
             Err(_) => format!("no answer in {SERVER_TIMEOUT:?}"),
         };
@@ -104,11 +104,11 @@ impl Forwarder {
         let text = std::fs::read_to_string(&self.resolv_conf).unwrap_or_default();
         let all = resolv_conf::servers(&text).into_iter();
         let asked = all.filter(|ip| !zone.excluded.contains(ip));
-        asked.map(|ip| SocketAddr::new(ip, PORT)).collect()
+        asked.map(|ip| SocketAddr::new(ip, DNS_PORT)).collect()
     }
 
     /// Hard to guess, so that an attacker cannot spoof the server's answer.
-    fn id(&self) -> [u8; 2] {
+    fn next_id(&self) -> [u8; 2] {
         let hash = self.chance.hash_one(self.count.fetch_add(1, Ordering::Relaxed));
         [(hash >> 8) as u8, hash as u8]
     }
@@ -119,7 +119,7 @@ impl Forwarder {
         if way == Way::Tcp {
             let mut stream = TcpStream::connect(server).await?;
             write(&mut stream, &question).await?;
-            let answer = read(&mut stream).await?.filter(|answer| answers(answer, &question));
+            let answer = read(&mut stream).await?.filter(|answer| is_answer_to(answer, &question));
             return answer.ok_or_else(|| std::io::ErrorKind::InvalidData.into());
         }
         // A new port for each question, connected so that only this server's answers arrive.
@@ -129,7 +129,7 @@ impl Forwarder {
         let mut buffer = vec![0; MAX_ANSWER_BYTES];
         loop {
             let length = socket.recv(&mut buffer).await?;
-            if answers(&buffer[..length], &question) {
+            if is_answer_to(&buffer[..length], &question) {
                 buffer.truncate(length);
                 return Ok(buffer);
             }
@@ -138,8 +138,7 @@ impl Forwarder {
 }
 
 /// Is it an answer, and to this question? Both begin with the header, and one question follows.
-fn answers(answer: &[u8], question: &[u8]) -> bool {
-    const HEADER_BYTES: usize = 12;
+fn is_answer_to(answer: &[u8], question: &[u8]) -> bool {
     let Some(asked) = name_end(question).and_then(|end| question.get(HEADER_BYTES..end)) else {
         return false;
     };
@@ -154,7 +153,7 @@ fn answers(answer: &[u8], question: &[u8]) -> bool {
 
 /// End of name, type and class of the first question.
 fn name_end(packet: &[u8]) -> Option<usize> {
-    let mut at = 12;
+    let mut at = HEADER_BYTES;
     loop {
         let length = usize::from(*packet.get(at)?);
         if length > 63 {
@@ -173,7 +172,7 @@ fn is_final(answer: &[u8]) -> bool {
 }
 
 /// The answer with the client's id, no longer than the client accepts.
-fn sent(mut answer: Vec<u8>, packet: &[u8], asked: Forward) -> Vec<u8> {
+fn to_client(mut answer: Vec<u8>, packet: &[u8], asked: Forward) -> Vec<u8> {
     if answer.len() > asked.limit {
         return asked.cut;
     }

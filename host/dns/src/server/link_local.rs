@@ -8,15 +8,15 @@ use std::io;
 use std::net::Ipv4Addr;
 
 /// The loopback interface is the first of every network namespace.
-const LOOPBACK: u32 = 1;
+const LOOPBACK_INDEX: u32 = 1;
 /// Type of a message: add an address.
-const NEW_ADDRESS: u16 = 20;
+const RTM_NEWADDR: u16 = 20;
 /// Type of the kernel's reply.
-const ERROR: u16 = 2;
+const NLMSG_ERROR: u16 = 2;
 /// A request that the kernel acknowledges, and that creates the address.
-const FLAGS: u16 = 0x0001 | 0x0004 | 0x0400;
+const REQUEST_FLAGS: u16 = 0x0001 | 0x0004 | 0x0400;
 /// Types of attributes: the address, for the interface and for its peer.
-const ATTRIBUTES: [u16; 2] = [1, 2];
+const ADDRESS_ATTRIBUTES: [u16; 2] = [1, 2];
 /// Length of a message's header.
 const HEADER_BYTES: usize = 16;
 /// More than the kernel's reply, which repeats the request.
@@ -47,16 +47,16 @@ pub(super) fn add(address: Ipv4Addr) -> io::Result<()> {
 fn request(address: Ipv4Addr) -> Vec<u8> {
     // Family IPv4, all 32 bits, no flags, valid everywhere.
     let mut body = vec![2, 32, 0, 0];
-    body.extend(LOOPBACK.to_ne_bytes());
-    for attribute in ATTRIBUTES {
+    body.extend(LOOPBACK_INDEX.to_ne_bytes());
+    for attribute in ADDRESS_ATTRIBUTES {
         body.extend(8_u16.to_ne_bytes());
         body.extend(attribute.to_ne_bytes());
         body.extend(address.octets());
     }
     let length = u32::try_from(HEADER_BYTES + body.len()).unwrap_or_default();
     let mut message = length.to_ne_bytes().to_vec();
-    message.extend(NEW_ADDRESS.to_ne_bytes());
-    message.extend(FLAGS.to_ne_bytes());
+    message.extend(RTM_NEWADDR.to_ne_bytes());
+    message.extend(REQUEST_FLAGS.to_ne_bytes());
     // Number of the request, and of the sender: the kernel replies to the socket.
     message.extend([1_u32, 0].map(u32::to_ne_bytes).concat());
     message.extend(body);
@@ -67,7 +67,7 @@ fn request(address: Ipv4Addr) -> Vec<u8> {
 fn code(reply: &[u8]) -> Option<i32> {
     let kind = reply.get(4..6)?.try_into().ok()?;
     let code = reply.get(HEADER_BYTES..HEADER_BYTES + 4)?.try_into().ok()?;
-    (u16::from_ne_bytes(kind) == ERROR).then(|| i32::from_ne_bytes(code))
+    (u16::from_ne_bytes(kind) == NLMSG_ERROR).then(|| i32::from_ne_bytes(code))
 }
 
 #[cfg(test)]
@@ -87,10 +87,10 @@ mod tests {
     #[test]
     fn only_replies_have_a_code() {
         let mut reply = vec![0; 36];
-        reply[4..6].copy_from_slice(&ERROR.to_ne_bytes());
+        reply[4..6].copy_from_slice(&NLMSG_ERROR.to_ne_bytes());
         reply[16..20].copy_from_slice(&(-1_i32).to_ne_bytes());
         assert_eq!(code(&reply), Some(-1));
-        reply[4..6].copy_from_slice(&NEW_ADDRESS.to_ne_bytes());
+        reply[4..6].copy_from_slice(&RTM_NEWADDR.to_ne_bytes());
         assert_eq!((code(&reply), code(&reply[..18])), (None, None));
     }
 

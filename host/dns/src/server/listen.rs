@@ -34,7 +34,7 @@ pub async fn serve_udp(socket: Arc<UdpSocket>, state: Arc<State>, forwarder: Arc
             Outcome::Dropped => {}
             Outcome::Reply(bytes) => send(&socket, &bytes, from).await,
             Outcome::Forward(asked) => {
-                let Some(place) = forwarder.place() else {
+                let Some(permit) = forwarder.try_acquire() else {
                     send(&socket, &asked.failed, from).await;
                     continue;
                 };
@@ -43,7 +43,7 @@ pub async fn serve_udp(socket: Arc<UdpSocket>, state: Arc<State>, forwarder: Arc
                 tokio::spawn(async move {
                     let bytes = forwarder.ask(&state, &packet, asked, Way::Udp).await;
                     send(&socket, &bytes, from).await;
-                    drop(place);
+                    drop(permit);
                 });
             }
         }
@@ -88,8 +88,8 @@ async fn serve_one(mut stream: TcpStream, state: &State, forwarder: &Forwarder) 
         let bytes = match state.answer(&packet, Way::Tcp) {
             Outcome::Dropped => return Ok(()),
             Outcome::Reply(bytes) => bytes,
-            Outcome::Forward(asked) => match forwarder.place() {
-                Some(_place) => forwarder.ask(state, &packet, asked, Way::Tcp).await,
+            Outcome::Forward(asked) => match forwarder.try_acquire() {
+                Some(_permit) => forwarder.ask(state, &packet, asked, Way::Tcp).await,
                 None => asked.failed,
             },
         };

@@ -76,7 +76,7 @@ pub struct Knowledge {
 pub struct State {
     known: RwLock<Arc<Knowledge>>,
     /// Serializes updates.
-    learning: Mutex<()>,
+    updating: Mutex<()>,
     is_complete: AtomicBool,
     count: AtomicU64,
     /// Counts of answers.
@@ -101,7 +101,7 @@ impl State {
     /// Creates the answers from a zone, before any pod is known.
     pub fn new(zone: Zone) -> Self {
         let state = Self::default();
-        state.learn(|known| known.zone = Arc::new(zone));
+        state.update(|known| known.zone = Arc::new(zone));
         state
     }
 
@@ -140,18 +140,18 @@ impl State {
 
     /// Replaces the zone.
     pub fn put_zone(&self, zone: Zone) {
-        self.learn(|known| known.zone = Arc::new(zone));
+        self.update(|known| known.zone = Arc::new(zone));
     }
 
     /// Replaces all slices.
     pub fn put_all(&self, slices: HashMap<String, Slice>) {
-        self.learn(|known| known.slices = slices);
+        self.update(|known| known.slices = slices);
         self.is_complete.store(true, Ordering::Release);
     }
 
     /// Replaces a slice; `None` if it was deleted.
     pub fn put(&self, name: &str, slice: Option<Slice>) {
-        self.learn(|known| match slice {
+        self.update(|known| match slice {
             Some(slice) => drop(known.slices.insert(name.to_string(), slice)),
             None => drop(known.slices.remove(name)),
         });
@@ -161,8 +161,8 @@ impl State {
         self.known.read().clone()
     }
 
-    fn learn(&self, change: impl FnOnce(&mut Knowledge)) {
-        let _one = self.learning.lock();
+    fn update(&self, change: impl FnOnce(&mut Knowledge)) {
+        let _one = self.updating.lock();
         let old = self.known();
         let mut new = Knowledge {
             zone: old.zone.clone(),

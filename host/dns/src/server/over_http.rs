@@ -1,8 +1,8 @@
 //! Questions to a server with BOSH's interface over HTTP: `GET <url>/?name=<name>&type=<number>`. The adapter of Cloud
 //! Foundry for the internal domains of apps is one.
 
-use crate::lookup::TYPES;
-use crate::wire::{Given, asked};
+use crate::lookup::ADDRESS_TYPES;
+use crate::wire::{GivenRecord, question_of};
 use http_body_util::{BodyExt, Empty, Limited};
 use hyper::body::Bytes;
 use hyper::client::conn::http1::handshake;
@@ -18,7 +18,7 @@ use tokio::net::TcpStream;
 /// Largest answer: as many addresses as fit into an answer over TCP.
 const MAX_BODY_BYTES: usize = 512 << 10;
 /// Port of URLs without one.
-const PORT: u16 = 80;
+const HTTP_PORT: u16 = 80;
 
 #[derive(Deserialize)]
 struct Reply {
@@ -37,12 +37,12 @@ struct Entry {
 }
 
 /// The addresses that the server has for a question. None: it does not know the name, or has no address of this type.
-pub(super) async fn ask(url: &str, packet: &[u8]) -> Result<Vec<Given>, Box<dyn Error + Send + Sync>> {
-    let (name, kind) = asked(packet).ok_or("no question")?;
+pub(super) async fn ask(url: &str, packet: &[u8]) -> Result<Vec<GivenRecord>, Box<dyn Error + Send + Sync>> {
+    let (name, kind) = question_of(packet).ok_or("no question")?;
     let uri: Uri = url.parse()?;
     let authority = uri.authority().ok_or("no host")?;
     let host = authority.host().trim_matches(['[', ']']);
-    let stream = TcpStream::connect((host, authority.port_u16().unwrap_or(PORT))).await?;
+    let stream = TcpStream::connect((host, authority.port_u16().unwrap_or(HTTP_PORT))).await?;
     let (mut sender, connection) = handshake(TokioIo::new(stream)).await?;
     // It ends with the sender.
     tokio::spawn(connection);
@@ -62,13 +62,13 @@ pub(super) async fn ask(url: &str, packet: &[u8]) -> Result<Vec<Given>, Box<dyn 
     Ok(records(&body.to_bytes(), kind)?)
 }
 
-fn records(body: &[u8], asked: u16) -> serde_json::Result<Vec<Given>> {
+fn records(body: &[u8], asked: u16) -> serde_json::Result<Vec<GivenRecord>> {
     let reply: Reply = serde_json::from_slice(body)?;
     let given = |entry: Entry| {
         let ip: IpAddr = entry.data.parse().ok()?;
-        let kind = if ip.is_ipv4() { TYPES[0] } else { TYPES[1] };
+        let kind = if ip.is_ipv4() { ADDRESS_TYPES[0] } else { ADDRESS_TYPES[1] };
         let fits = entry.kind == kind && entry.kind == asked;
-        fits.then_some(Given { ip, ttl: entry.ttl })
+        fits.then_some(GivenRecord { ip, ttl: entry.ttl })
     };
     Ok(reply.answers.into_iter().flatten().filter_map(given).collect())
 }
@@ -95,7 +95,7 @@ mod tests {
     fn records_of_the_asked_type_are_read() {
         let body = br#"{"Status": 0, "TC": false, "Answer": [{"name": "a.", "type": 1, "TTL": 7, "data": "10.0.0.1"},
             {"type": 1, "data": "x"}, {"type": 28, "data": "::1"}, {"type": 1, "data": "::1"}, {"type": 5, "data": "b."}]}"#;
-        let first = Given {
+        let first = GivenRecord {
             ip: [10, 0, 0, 1].into(),
             ttl: 7,
         };

@@ -17,7 +17,7 @@ const READ_INTERVAL: Duration = Duration::from_secs(2);
 /// Largest file: what a ConfigMap can hold.
 const MAX_FILE_BYTES: u64 = 2 << 20;
 /// Ending of the keys with alias files of a group's jobs.
-const ALIASES: &str = ".aliases.json";
+const ALIASES_SUFFIX: &str = ".aliases.json";
 
 /// Why the zone cannot be read.
 #[derive(Debug, thiserror::Error)]
@@ -39,9 +39,9 @@ pub fn read(directory: &Path) -> Result<(Zone, u64), ConfigError> {
     let path = directory.join(ZONE_KEY);
     let document = texts.get(ZONE_KEY).map_or("", String::as_str);
     let mut files = AliasFiles::new();
-    for (name, text) in texts.iter().filter(|(name, _)| name.ends_with(ALIASES)) {
+    for (name, text) in texts.iter().filter(|(name, _)| name.ends_with(ALIASES_SUFFIX)) {
         match serde_json::from_str::<BTreeMap<String, BTreeMap<String, Vec<String>>>>(text) {
-            Ok(jobs) => files.extend(jobs.into_iter().map(|(job, aliases)| (job, sound(aliases)))),
+            Ok(jobs) => files.extend(jobs.into_iter().map(|(job, aliases)| (job, without_invalid(aliases)))),
             // Errors in one group's templates must not affect the names of the others.
             Err(error) => tracing::error!(name, %error, "alias files cannot be read: their aliases do not resolve"),
         }
@@ -50,12 +50,12 @@ pub fn read(directory: &Path) -> Result<(Zone, u64), ConfigError> {
     Ok((zone, hasher.finish()))
 }
 
-fn sound(aliases: BTreeMap<String, Vec<String>>) -> BTreeMap<String, Vec<String>> {
-    let is_sound = |name: &String| alias_error(name).is_none();
-    let good = aliases
+fn without_invalid(aliases: BTreeMap<String, Vec<String>>) -> BTreeMap<String, Vec<String>> {
+    let is_valid = |name: &String| alias_error(name).is_none();
+    let valid = aliases
         .into_iter()
-        .filter(|(domain, targets)| is_sound(domain) && targets.iter().all(is_sound));
-    good.collect()
+        .filter(|(domain, targets)| is_valid(domain) && targets.iter().all(is_valid));
+    valid.collect()
 }
 
 /// The text of a file.

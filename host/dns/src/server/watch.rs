@@ -16,11 +16,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 /// The Service that a slice is for.
-const SERVICE: &str = "kubernetes.io/service-name";
+const SERVICE_LABEL: &str = "kubernetes.io/service-name";
 /// Most slices: one for each instance, and some while pods change.
 const MAX_SLICES: usize = 50_000;
 /// Most addresses of one slice.
-const MAX_ADDRESSES: usize = 1_000;
+const MAX_SLICE_ADDRESSES: usize = 1_000;
 /// Pause after the first error; it doubles with each further one.
 const INITIAL_RETRY_DELAY: Duration = Duration::from_secs(1);
 /// Longest pause: addresses are current this long after an outage of the API server at the latest.
@@ -88,7 +88,7 @@ fn take(event: Event<EndpointSlice>, listed: &mut HashMap<String, Slice>, state:
 /// What is needed of a slice. The Services of groups publish addresses that are not ready, so `serving` is the
 /// condition for a ready pod.
 fn read(slice: &EndpointSlice) -> Option<Slice> {
-    let service = slice.labels().get(SERVICE)?.clone();
+    let service = slice.labels().get(SERVICE_LABEL)?.clone();
     let mut endpoints = Vec::new();
     for endpoint in &slice.endpoints {
         let conditions = endpoint.conditions.clone().unwrap_or_default();
@@ -102,7 +102,7 @@ fn read(slice: &EndpointSlice) -> Option<Slice> {
             });
         }
     }
-    endpoints.truncate(MAX_ADDRESSES);
+    endpoints.truncate(MAX_SLICE_ADDRESSES);
     Some(Slice { service, endpoints })
 }
 
@@ -117,7 +117,7 @@ mod tests {
 
     fn slice(name: &str, service: &str, ip: &str, serving: bool) -> EndpointSlice {
         serde_json::from_value(serde_json::json!({
-            "metadata": {"name": name, "labels": {SERVICE: service}}, "addressType": "IPv4",
+            "metadata": {"name": name, "labels": {SERVICE_LABEL: service}}, "addressType": "IPv4",
             "endpoints": [{"addresses": [ip], "conditions": {"ready": true, "serving": serving}}],
         }))
         .unwrap()
