@@ -178,10 +178,9 @@ impl fmt::Debug for Share {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::plan::MIB;
     use std::sync::atomic::{AtomicU64, Ordering};
     use std::thread;
-
-    const MIB: u64 = 1 << 20;
 
     #[test]
     fn threads_never_hold_more_than_there_is() {

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// A limit of at least this size means "no limit": version 1 writes the largest number of pages.
-const NO_LIMIT: u64 = 1 << 60;
+const NO_LIMIT_BYTES: u64 = 1 << 60;
 /// If no limit can be determined.
 const DEFAULT_MEMORY_BYTES: u64 = 2 << 30;
 
@@ -40,7 +40,7 @@ fn tightest(point: &Path, directory: &Path, file: &str) -> Option<u64> {
     let number = |directory: &Path| -> Option<u64> {
         let text = fs::read_to_string(directory.join(file)).ok()?;
         // Version 2 writes `max`.
-        text.trim().parse().ok().filter(|bytes| *bytes < NO_LIMIT)
+        text.trim().parse().ok().filter(|bytes| *bytes < NO_LIMIT_BYTES)
     };
     directory
         .ancestors()

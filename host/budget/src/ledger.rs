@@ -94,7 +94,7 @@ impl Ledger {
             bytes,
             state: State::Waiting,
         });
-        self.settle();
+        self.dispatch();
         ticket
     }
 
@@ -135,7 +135,7 @@ impl Ledger {
         ] {
             used.bytes = used.bytes.saturating_sub(bytes);
         }
-        self.settle();
+        self.dispatch();
     }
 
     /// Takes a whole share back.
@@ -147,7 +147,7 @@ impl Ledger {
         if used.shares == 0 {
             self.holders.remove(&key);
         }
-        self.settle();
+        self.dispatch();
     }
 
     /// Bytes that are held or promised.
@@ -169,9 +169,9 @@ impl Ledger {
 
     // --- who is next ---
 
-    fn settle(&mut self) {
-        self.promise();
-        self.keep_promises();
+    fn dispatch(&mut self) {
+        self.promise_memory();
+        self.grant_promised();
         self.grant_calls();
         self.grant_compiling();
     }
@@ -196,9 +196,9 @@ impl Ledger {
     }
 
     /// Documents and releases are counted as soon as they fit into their class, regardless of what calls hold.
-    fn promise(&mut self) {
+    fn promise_memory(&mut self) {
         for class in [Class::Reading, Class::Documents, Class::Releases] {
-            while let Some(at) = self.promisable(class) {
+            while let Some(at) = self.next_grantable(class) {
                 self.promised += self.requests.get(at).map_or(0, |one| one.bytes);
                 self.count(at, State::Promised);
             }
@@ -207,13 +207,13 @@ impl Ledger {
 
     /// The next one of this class: the first that its holder may have, if it fits. A request larger than the available
     /// memory blocks later ones.
-    fn promisable(&self, class: Class) -> Option<usize> {
+    fn next_grantable(&self, class: Class) -> Option<usize> {
         let mut next = self.waiting(class).into_iter();
         let (at, one) = next.find(|(_, one)| self.fits_holder(class, &one.holder, one.bytes))?;
         (self.used(class).saturating_add(one.bytes) <= self.plan.most(class)).then_some(at)
     }
 
-    fn keep_promises(&mut self) {
+    fn grant_promised(&mut self) {
         for one in self.requests.iter_mut().filter(|one| one.state == State::Promised) {
             let held = self.classes.values().map(|used| used.bytes).sum::<u64>() - self.promised;
             if held.saturating_add(one.bytes) > self.plan.bytes {
@@ -225,13 +225,13 @@ impl Ledger {
     }
 
     fn grant_calls(&mut self) {
-        while let Some(at) = self.callable() {
+        while let Some(at) = self.next_call() {
             self.count(at, State::Granted);
         }
     }
 
     /// The next call: the first whose holder may have one more, if memory and a slot are available.
-    fn callable(&self) -> Option<usize> {
+    fn next_call(&self) -> Option<usize> {
         let running = self.classes.get(&Class::Call).map_or(0, |used| used.shares);
         if running >= self.plan.places {
             return None;
@@ -260,9 +260,7 @@ impl Ledger {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::plan::Sharing;
-
-    const MIB: u64 = 1 << 20;
+    use crate::plan::{MIB, Sharing};
 
     /// 1280 MiB, four places.
     fn ledger() -> Ledger {

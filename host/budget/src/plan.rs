@@ -2,7 +2,7 @@
 
 use crate::class::Class;
 
-const MIB: u64 = 1 << 20;
+pub(crate) const MIB: u64 = 1 << 20;
 
 /// Memory of one call of a plugin if several namespaces share the budget and it is large enough.
 const CALL_BYTES: u64 = 512 * MIB;

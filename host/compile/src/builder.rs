@@ -40,10 +40,10 @@ pub struct Build<'b> {
 }
 
 /// The name of the stemcell's image in a build of BuildKit.
-const STEMCELL: &str = "boson-stemcell";
+const STEMCELL_CONTEXT: &str = "boson-stemcell";
 
 /// Containers without their own namespaces: buildah refuses to separate their network.
-const ISOLATION: &str = "BUILDAH_ISOLATION";
+const ISOLATION_VARIABLE: &str = "BUILDAH_ISOLATION";
 
 // === impl Choice ===
 
@@ -135,7 +135,7 @@ impl Builder {
         let mut command = Command::new(self.program());
         match self {
             Self::Buildah | Self::Podman => {
-                let source = joined("docker-archive:", archive);
+                let source = with_path("docker-archive:", archive);
                 command.args(["pull", "--quiet"]).arg(source);
             }
             Self::Docker => drop(command.args(["load", "--quiet", "--input"]).arg(archive)),
@@ -149,14 +149,14 @@ impl Builder {
         match self {
             Self::Buildah | Self::Podman => said,
             Self::Docker => &image.name,
-            Self::Buildkit => STEMCELL,
+            Self::Buildkit => STEMCELL_CONTEXT,
         }
     }
 
     /// The command that builds. It stores no layers: results are cached by fingerprint, and layers of compilations
     /// would fill the disk.
     pub fn command(self, build: &Build<'_>) -> Command {
-        let out = joined("type=tar,dest=", build.out);
+        let out = with_path("type=tar,dest=", build.out);
         match self {
             Self::Buildah | Self::Podman => self.rootless(build, &out),
             Self::Docker => {
@@ -173,7 +173,7 @@ impl Builder {
     }
 
     fn rootless(self, build: &Build<'_>, out: &OsString) -> Command {
-        let chroot = std::env::var_os(ISOLATION).is_some_and(|value| value == "chroot");
+        let chroot = std::env::var_os(ISOLATION_VARIABLE).is_some_and(|value| value == "chroot");
         let mut command = if chroot && !build.network {
             // The builder refuses `--network none` for this isolation, so it gets a network namespace as a whole.
             let mut command = Command::new("unshare");
@@ -213,10 +213,10 @@ impl Builder {
             "dockerfile.v0",
         ]);
         for name in ["context=", "dockerfile="] {
-            command.arg("--local").arg(joined(name, build.context));
+            command.arg("--local").arg(with_path(name, build.context));
         }
-        command.arg("--oci-layout").arg(joined(&format!("{STEMCELL}="), layout));
-        command.args(["--opt", &format!("context:{STEMCELL}=oci-layout://{STEMCELL}@{digest}")]);
+        command.arg("--oci-layout").arg(with_path(&format!("{STEMCELL_CONTEXT}="), layout));
+        command.args(["--opt", &format!("context:{STEMCELL_CONTEXT}=oci-layout://{STEMCELL_CONTEXT}@{digest}")]);
         if !build.network {
             command.args(["--opt", "force-network-mode=none"]);
         }
@@ -238,19 +238,19 @@ impl Builder {
     }
 
     /// The error if it cannot be started.
-    pub fn unusable(self, error: &io::Error) -> Diagnostic {
+    pub fn start_error(self, error: &io::Error) -> Diagnostic {
         let message = format!("'{}' cannot be started: {error}", self.program());
         Diagnostic::error(codes::COMPILE_BUILDER, message)
     }
 
     /// The error if it cannot read the stemcell's image.
-    pub fn refused(self, log: &Path, last: &str) -> Diagnostic {
+    pub fn stemcell_error(self, log: &Path, last: &str) -> Diagnostic {
         let message = format!("'{}' cannot read the stemcell image:{last}", self.program());
         Diagnostic::error(codes::COMPILE_BUILDER, message).help(format!("the whole output is in '{}'", log.display()))
     }
 }
 
-fn joined(before: &str, path: &Path) -> OsString {
+fn with_path(before: &str, path: &Path) -> OsString {
     let mut text = OsString::from(before);
     text.push(path);
     text

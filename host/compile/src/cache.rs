@@ -35,7 +35,7 @@ impl Cache {
     pub fn new(root: &Path) -> Result<Self, Diagnostic> {
         for place in ["packages", "logs", "work", "stemcells"] {
             let made = DirBuilder::new().recursive(true).mode(0o700).create(root.join(place));
-            made.map_err(unusable)?;
+            made.map_err(storage_error)?;
         }
         Ok(Self {
             root: root.to_path_buf(),
@@ -103,7 +103,7 @@ impl Cache {
     /// Those of the disk.
     pub fn lock(&self, package: &Package, key: &str) -> io::Result<File> {
         fs::create_dir_all(self.root.join("packages").join(&package.name))?;
-        locked(&self.path(package, key, "lock"))
+        open_locked(&self.path(package, key, "lock"))
     }
 
     /// Waits until no other run loads the same stemcell image.
@@ -111,7 +111,7 @@ impl Cache {
     /// # Errors
     /// Those of the disk.
     pub fn lock_stemcell(&self, digits: &str) -> io::Result<File> {
-        locked(&self.stemcells().join(format!("{digits}.lock")))
+        open_locked(&self.stemcells().join(format!("{digits}.lock")))
     }
 
     /// The log of a package's last compilation.
@@ -132,7 +132,7 @@ impl Cache {
     pub fn work(&self) -> io::Result<Work> {
         let place = self.root.join("work");
         // Otherwise another run could delete the directory before it is locked.
-        let _all = locked(&place.join("lock"))?;
+        let _all = open_locked(&place.join("lock"))?;
         for entry in fs::read_dir(&place)? {
             let entry = entry?;
             let is_left = |file: &File| file.try_lock().is_ok();
@@ -141,7 +141,7 @@ impl Cache {
             }
         }
         let directory = TempDir::new_in(&place)?;
-        let lock = locked(&directory.path().join("lock"))?;
+        let lock = open_locked(&directory.path().join("lock"))?;
         Ok(Work { directory, _lock: lock })
     }
 
@@ -167,14 +167,14 @@ impl Work {
 }
 
 /// Waits for the lock of this file. It ends when the result is dropped.
-fn locked(path: &Path) -> io::Result<File> {
+fn open_locked(path: &Path) -> io::Result<File> {
     let file = File::create(path)?;
     file.lock()?;
     Ok(file)
 }
 
 /// The error for a cache that cannot be written.
-pub fn unusable(error: io::Error) -> Diagnostic {
+pub fn storage_error(error: io::Error) -> Diagnostic {
     Diagnostic::error(
         codes::COMPILE_CACHE,
         format!("compiled packages cannot be stored: {error}"),

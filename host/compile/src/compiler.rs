@@ -130,9 +130,9 @@ impl Compiler {
         };
         if !missing.is_empty() {
             let stemcell = self.stemcell(base).map_err(|error| vec![error])?;
-            let work = self.cache.work().map_err(|error| vec![cache::unusable(error)])?;
+            let work = self.cache.work().map_err(|error| vec![cache::storage_error(error)])?;
             let wanted: BTreeSet<&str> = missing.iter().map(|package| package.name.as_str()).collect();
-            context::sources(source, &wanted, &work)?;
+            context::write_sources(source, &wanted, &work)?;
             let run = Run {
                 compiler: self,
                 stemcell: &stemcell,
@@ -150,7 +150,7 @@ impl Compiler {
         let mut layers = BTreeMap::new();
         for package in source.packages() {
             let layer = self.cached(package, &keys);
-            let layer = layer.ok_or_else(|| vec![cache::unusable(io::ErrorKind::NotFound.into())])?;
+            let layer = layer.ok_or_else(|| vec![cache::storage_error(io::ErrorKind::NotFound.into())])?;
             layers.insert(package.name.clone(), layer);
         }
         Ok((layers.into_values().collect(), tally))
@@ -178,20 +178,20 @@ impl Compiler {
         let place = self.cache.stemcells();
         let (layout, archive) = (place.join(digits), place.join(format!("{digits}.tar")));
         // The archive of another run, which has the same path, would be deleted before its builder has read it.
-        let _lock = self.cache.lock_stemcell(digits).map_err(cache::unusable)?;
+        let _lock = self.cache.lock_stemcell(digits).map_err(cache::storage_error)?;
         let mut said = String::new();
         if let Some(command) = builder.load(&archive) {
-            boson_oci::archive(&image, &archive).map_err(cache::unusable)?;
+            boson_oci::archive(&image, &archive).map_err(cache::storage_error)?;
             let log = place.join(format!("{digits}.log"));
             let (tail, success) = output(command, builder, &log, &|_| {})?;
             // A builder that has loaded it needs it no more.
             let _ = fs::remove_file(&archive);
             if !success {
-                return Err(builder.refused(&log, &tail.text()));
+                return Err(builder.stemcell_error(&log, &tail.text()));
             }
             tail.last().unwrap_or_default().clone_into(&mut said);
         } else {
-            boson_oci::directory(&image, &layout).map_err(cache::unusable)?;
+            boson_oci::directory(&image, &layout).map_err(cache::storage_error)?;
         }
         Ok(Stemcell {
             builder,
@@ -222,14 +222,14 @@ impl Run<'_> {
     /// Compiles a package, unless another run has done so meanwhile.
     fn package(&self, package: &Package) -> Result<(), Diagnostic> {
         let (cache, key) = (&self.compiler.cache, self.key(package));
-        let _lock = cache.lock(package, key).map_err(cache::unusable)?;
+        let _lock = cache.lock(package, key).map_err(cache::storage_error)?;
         if cache.get(package, key).is_some() {
             return Ok(());
         }
         self.compiler.in_turn(|| {
             (self.tell)(Event::Started(&package.name));
             let layer = self.build(package).and_then(|out| self.layer(package, &out));
-            let stored = layer.and_then(|layer| cache.put(package, key, &layer).map_err(cache::unusable));
+            let stored = layer.and_then(|layer| cache.put(package, key, &layer).map_err(cache::storage_error));
             // Sources and results of large packages together would not fit on a disk.
             let _ = fs::remove_dir_all(self.work.of(package));
             (self.tell)(Event::Ended(&package.name));
@@ -244,10 +244,10 @@ impl Run<'_> {
     /// Builds it; the result is the path of a tar with `package.tar`.
     fn build(&self, package: &Package) -> Result<PathBuf, Diagnostic> {
         let place = self.work.of(package);
-        let dependencies = self.dependencies(package, &place).map_err(cache::unusable)?;
+        let dependencies = self.dependencies(package, &place).map_err(cache::storage_error)?;
         let Stemcell { builder, name, .. } = self.stemcell;
-        let text = dockerfile::one(name, package, dependencies, &self.work.name());
-        fs::write(place.join("Dockerfile"), text).map_err(cache::unusable)?;
+        let text = dockerfile::package(name, package, dependencies, &self.work.name());
+        fs::write(place.join("Dockerfile"), text).map_err(cache::storage_error)?;
         let side = |end: &str| place.with_file_name(format!("{}.{end}", package.name));
         let (out, id) = (side("out"), side("id"));
         let command = builder.command(&Build {
@@ -264,7 +264,7 @@ impl Run<'_> {
         if success {
             Ok(out)
         } else {
-            Err(self.failed(package, &tail, &log))
+            Err(self.compile_error(package, &tail, &log))
         }
     }
 
@@ -289,28 +289,28 @@ impl Run<'_> {
 
     /// The layer of the package in a builder's output.
     fn layer(&self, package: &Package, out: &Path) -> Result<Layer, Diagnostic> {
-        let damaged = |error: io::Error| {
+        let read_error = |error: io::Error| {
             let message = format!(
                 "the output of '{}' cannot be read: {error}",
                 self.stemcell.builder.name()
             );
             Diagnostic::error(codes::COMPILE_BUILDER, message)
         };
-        let mut archive = tar::Archive::new(File::open(out).map_err(damaged)?);
+        let mut archive = tar::Archive::new(File::open(out).map_err(read_error)?);
         let Package { name, fingerprint, .. } = package;
-        for entry in archive.entries().map_err(damaged)? {
-            let mut entry = entry.map_err(damaged)?;
-            if entry.path().map_err(damaged)?.ends_with("package.tar") {
+        for entry in archive.entries().map_err(read_error)? {
+            let mut entry = entry.map_err(read_error)?;
+            if entry.path().map_err(read_error)?.ends_with("package.tar") {
                 let place = self.compiler.cache.stemcells();
                 let made = package_layer(name, fingerprint, &mut entry, &place, &self.compiler.pool)?;
                 let _ = fs::remove_file(out);
                 return Ok(made);
             }
         }
-        Err(damaged(io::ErrorKind::NotFound.into()))
+        Err(read_error(io::ErrorKind::NotFound.into()))
     }
 
-    fn failed(&self, package: &Package, tail: &Tail, log: &Path) -> Diagnostic {
+    fn compile_error(&self, package: &Package, tail: &Tail, log: &Path) -> Diagnostic {
         let release = self.release;
         let message = format!(
             "package '{}' of release '{release}' does not compile:{}",
@@ -327,14 +327,14 @@ impl Run<'_> {
 
 /// Runs a command, and keeps its output in a file. Returns the last lines, and whether it has succeeded.
 fn output(mut command: Command, builder: Builder, log: &Path, tell: &dyn Fn(u64)) -> Result<(Tail, bool), Diagnostic> {
-    let unusable = |error: io::Error| builder.unusable(&error);
-    let (reader, writer) = io::pipe().map_err(unusable)?;
-    let errors = writer.try_clone().map_err(unusable)?;
+    let start_error = |error: io::Error| builder.start_error(&error);
+    let (reader, writer) = io::pipe().map_err(start_error)?;
+    let errors = writer.try_clone().map_err(start_error)?;
     command.stdin(Stdio::null()).stdout(writer).stderr(errors);
-    let mut child = command.spawn().map_err(unusable)?;
+    let mut child = command.spawn().map_err(start_error)?;
     // The command holds the writing ends: reading would never end.
     drop(command);
     let tail = Tail::keep(reader, log, tell);
-    let status = child.wait().map_err(unusable)?;
-    Ok((tail.map_err(cache::unusable)?, status.success()))
+    let status = child.wait().map_err(start_error)?;
+    Ok((tail.map_err(cache::storage_error)?, status.success()))
 }

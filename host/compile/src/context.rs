@@ -15,7 +15,7 @@ use tar::{Builder, EntryType};
 
 /// The time of all sources: 2000-01-01. The time of files in images, 1970, is too early for programs that write zip
 /// files, such as wheels and jars.
-const SOURCE_TIME: u64 = 946_684_800;
+const SOURCE_TIME_SECONDS: u64 = 946_684_800;
 
 /// A release to write a build context for.
 pub struct Whole<'w> {
@@ -32,8 +32,8 @@ pub struct Whole<'w> {
 ///
 /// # Errors
 /// Sources are missing or damaged; the disk is full.
-pub fn sources(source: &Source, wanted: &BTreeSet<&str>, work: &Work) -> Result<(), Vec<Diagnostic>> {
-    archives(source, wanted, cache::unusable, &|package| {
+pub fn write_sources(source: &Source, wanted: &BTreeSet<&str>, work: &Work) -> Result<(), Vec<Diagnostic>> {
+    write_archives(source, wanted, cache::storage_error, &|package| {
         let place = work.of(package);
         fs::create_dir_all(&place)?;
         Ok(place.join("source.tar"))
@@ -45,19 +45,19 @@ pub fn sources(source: &Source, wanted: &BTreeSet<&str>, work: &Work) -> Result<
 /// # Errors
 /// `compile-context` if the directory is not empty; sources are missing or damaged.
 pub fn write(whole: &Whole<'_>, out: &Path, pool: &Pool) -> Result<(), Vec<Diagnostic>> {
-    let fail = |error: io::Error| vec![unwritable(out, &error)];
+    let fail = |error: io::Error| vec![write_error(out, &error)];
     let source = whole.source;
-    prepare(out).map_err(|error| vec![error])?;
+    create_empty(out).map_err(|error| vec![error])?;
     let packages = source.packages();
     let wanted = packages.iter().map(|package| package.name.as_str()).collect();
-    archives(source, &wanted, |error| unwritable(out, &error), &|package| {
+    write_archives(source, &wanted, |error| write_error(out, &error), &|package| {
         let nth = packages
             .iter()
             .position(|one| one.name == package.name)
             .unwrap_or_default();
         Ok(out.join(format!("source-{nth}.tar")))
     })?;
-    links(packages, &out.join("links.tar")).map_err(fail)?;
+    write_links(packages, &out.join("links.tar")).map_err(fail)?;
     let jobs = jobs_layer(source.jobs(), out, pool).map_err(|error| vec![error])?;
     let mut file = File::create(out.join("jobs.tar.gz")).map_err(fail)?;
     io::copy(&mut jobs.content.reader(), &mut file).map_err(fail)?;
@@ -71,15 +71,15 @@ pub fn write(whole: &Whole<'_>, out: &Path, pool: &Pool) -> Result<(), Vec<Diagn
         ("org.opencontainers.image.version", version),
         ("org.opencontainers.image.base.name", whole.stemcell_image),
     ];
-    let text = dockerfile::whole(whole.stemcell_image, packages, &labels);
+    let text = dockerfile::release(whole.stemcell_image, packages, &labels);
     let text = format!("# The image {}: build it without a network.\n{text}", whole.name);
     fs::write(out.join("Dockerfile"), text).map_err(fail)
 }
 
 /// Files of the user are not overwritten.
-fn prepare(out: &Path) -> Result<(), Diagnostic> {
-    fs::create_dir_all(out).map_err(|error| unwritable(out, &error))?;
-    let mut entries = fs::read_dir(out).map_err(|error| unwritable(out, &error))?;
+fn create_empty(out: &Path) -> Result<(), Diagnostic> {
+    fs::create_dir_all(out).map_err(|error| write_error(out, &error))?;
+    let mut entries = fs::read_dir(out).map_err(|error| write_error(out, &error))?;
     if entries.next().is_none() {
         return Ok(());
     }
@@ -87,13 +87,13 @@ fn prepare(out: &Path) -> Result<(), Diagnostic> {
     Err(Diagnostic::error(codes::COMPILE_CONTEXT, message).help("set --context to an empty or new directory"))
 }
 
-fn unwritable(out: &Path, error: &io::Error) -> Diagnostic {
+fn write_error(out: &Path, error: &io::Error) -> Diagnostic {
     let message = format!("the build context '{}' cannot be written: {error}", out.display());
     Diagnostic::error(codes::COMPILE_CONTEXT, message).help("check whether the disk is full or read-only")
 }
 
 /// Writes an archive of each package's sources to the path that `place` gives for it.
-fn archives(
+fn write_archives(
     source: &Source,
     wanted: &BTreeSet<&str>,
     fail: impl Fn(io::Error) -> Diagnostic,
@@ -120,7 +120,7 @@ fn archives(
 }
 
 /// The links of packages.
-fn links(packages: &[Package], path: &Path) -> io::Result<()> {
+fn write_links(packages: &[Package], path: &Path) -> io::Result<()> {
     let mut archive = Builder::new(BufWriter::new(File::create(path)?));
     for (link, target) in dockerfile::links(packages) {
         archive.append_link(&mut header(EntryType::Symlink, 0o777, 0), link, target)?;
@@ -139,7 +139,7 @@ struct Archive {
 
 impl Archive {
     fn new(package: &Package, path: &Path) -> io::Result<Self> {
-        let root = dockerfile::compiled_in(package);
+        let root = dockerfile::source_path(package);
         let mut archive = Self {
             inner: Builder::new(BufWriter::new(File::create(path)?)),
             root: dockerfile::relative(&root).to_owned(),
@@ -157,15 +157,15 @@ impl Archive {
         match &item.kind {
             Kind::File { executable } => {
                 let mode = if *executable { 0o755 } else { 0o644 };
-                let mut header = dated(EntryType::Regular, mode, item.size);
+                let mut header = source_header(EntryType::Regular, mode, item.size);
                 self.inner.append_data(&mut header, path, data.take(item.size))
             }
             Kind::Link(target) => {
-                let mut header = dated(EntryType::Symlink, 0o777, 0);
+                let mut header = source_header(EntryType::Symlink, 0o777, 0);
                 self.inner.append_link(&mut header, path, target)
             }
             Kind::HardLink(target) => {
-                let mut header = dated(EntryType::Link, 0o644, 0);
+                let mut header = source_header(EntryType::Link, 0o644, 0);
                 self.inner
                     .append_link(&mut header, path, format!("{}/{target}", self.root))
             }
@@ -178,7 +178,7 @@ impl Archive {
         let ends = path.match_indices('/').map(|(end, _)| end).chain([path.len()]);
         for part in ends.filter_map(|end| path.get(..end)) {
             if self.directories.insert(part.to_owned()) {
-                let mut header = dated(EntryType::Directory, 0o755, 0);
+                let mut header = source_header(EntryType::Directory, 0o755, 0);
                 self.inner.append_data(&mut header, part, io::empty())?;
             }
         }
@@ -190,8 +190,8 @@ impl Archive {
     }
 }
 
-fn dated(kind: EntryType, mode: u32, size: u64) -> tar::Header {
+fn source_header(kind: EntryType, mode: u32, size: u64) -> tar::Header {
     let mut header = header(kind, mode, size);
-    header.set_mtime(SOURCE_TIME);
+    header.set_mtime(SOURCE_TIME_SECONDS);
     header
 }

@@ -4,35 +4,35 @@
 use boson_releases::{Package, Source};
 
 /// Where the agent compiles.
-const COMPILE: &str = "/var/vcap/data/compile";
+const COMPILE_PATH: &str = "/var/vcap/data/compile";
 /// Where images of releases have packages.
-const SOURCES: &str = "/var/vcap/packages-src";
-const LINKS: &str = "/var/vcap/packages";
+const PACKAGES_SRC_PATH: &str = "/var/vcap/packages-src";
+const PACKAGES_PATH: &str = "/var/vcap/packages";
 /// The number that a director appends to the fingerprint: it counts compilations, and here there is one.
-const BUILD: u32 = 1;
+const BUILD_NUMBER: u32 = 1;
 /// Group of files in packages: vcap's.
 const VCAP_GROUP_ID: u32 = 1000;
 
 /// Where a package is installed.
-pub fn installed(package: &Package) -> String {
-    format!("{SOURCES}/{}/{}", package.name, package.fingerprint)
+pub fn install_path(package: &Package) -> String {
+    format!("{PACKAGES_SRC_PATH}/{}/{}", package.name, package.fingerprint)
 }
 
 /// Where the sources of a package are, in the archive of its sources.
-pub fn compiled_in(package: &Package) -> String {
-    format!("{COMPILE}/{}", package.name)
+pub fn source_path(package: &Package) -> String {
+    format!("{COMPILE_PATH}/{}", package.name)
 }
 
 /// Compiles one package. The context contains `source.tar`, and `dependency-<n>.tar.gz` for each dependency. The result
 /// is a file `package.tar` in a directory with the name of this build. Otherwise, two builds of a package could have
 /// the same layer, and the storage of buildah and podman would lose it for one while it is deleted for the other.
-pub fn one(stemcell: &str, package: &Package, dependencies: usize, build: &str) -> String {
+pub fn package(stemcell: &str, package: &Package, dependencies: usize, build: &str) -> String {
     let mut text = format!("FROM {stemcell} AS compiled\nADD source.tar /\n");
     for nth in 0..dependencies {
         text.push_str(&format!("ADD dependency-{nth}.tar.gz /\n"));
     }
     text.push_str(&script(package));
-    text.push_str(&format!("RUN tar -C {} -cf /package.tar .\n", installed(package)));
+    text.push_str(&format!("RUN tar -C {} -cf /package.tar .\n", install_path(package)));
     text.push_str(&format!(
         "FROM scratch AS package\nCOPY --from=compiled /package.tar /{build}/package.tar\n"
     ));
@@ -43,19 +43,19 @@ pub fn one(stemcell: &str, package: &Package, dependencies: usize, build: &str) 
 /// order, so the script writes both to one.
 fn script(package: &Package) -> String {
     let Package { name, fingerprint, .. } = package;
-    let (installed, compile) = (installed(package), compiled_in(package));
+    let (installed, compile) = (install_path(package), source_path(package));
     let script = Source::SCRIPT;
     format!(
-        "RUN mkdir -p {installed} {LINKS} && ln -sfn {installed} {LINKS}/{name} && cd {compile} && \
+        "RUN mkdir -p {installed} {PACKAGES_PATH} && ln -sfn {installed} {PACKAGES_PATH}/{name} && cd {compile} && \
          if [ -f {script} ]; then \
-         BOSH_COMPILE_TARGET={compile} BOSH_INSTALL_TARGET={LINKS}/{name} \
-         BOSH_PACKAGE_NAME={name} BOSH_PACKAGE_VERSION={fingerprint}.{BUILD} bash -x {script} 2>&1; fi\n"
+         BOSH_COMPILE_TARGET={compile} BOSH_INSTALL_TARGET={PACKAGES_PATH}/{name} \
+         BOSH_PACKAGE_NAME={name} BOSH_PACKAGE_VERSION={fingerprint}.{BUILD_NUMBER} bash -x {script} 2>&1; fi\n"
     )
 }
 
 /// Builds the whole image, with a stage for each package. The context contains `source-<n>.tar` for each package,
 /// `links.tar` and `jobs.tar.gz`.
-pub fn whole(stemcell: &str, packages: &[Package], labels: &[(&str, &str)]) -> String {
+pub fn release(stemcell: &str, packages: &[Package], labels: &[(&str, &str)]) -> String {
     let stage = |name: &str| packages.iter().position(|package| package.name == name);
     let mut text = format!("ARG STEMCELL={stemcell}\nFROM ${{STEMCELL}} AS stemcell\n");
     for (nth, package) in packages.iter().enumerate() {
@@ -65,9 +65,9 @@ pub fn whole(stemcell: &str, packages: &[Package], labels: &[(&str, &str)]) -> S
         ));
         let found = |name: &String| stage(name).and_then(|nth| Some((nth, packages.get(nth)?)));
         for (nth, dependency) in package.dependencies.iter().filter_map(found) {
-            let (installed, name) = (installed(dependency), &dependency.name);
+            let (installed, name) = (install_path(dependency), &dependency.name);
             text.push_str(&format!("COPY --from=package-{nth} {installed}/ {installed}/\n"));
-            text.push_str(&format!("RUN mkdir -p {LINKS} && ln -sfn {installed} {LINKS}/{name}\n"));
+            text.push_str(&format!("RUN mkdir -p {PACKAGES_PATH} && ln -sfn {installed} {PACKAGES_PATH}/{name}\n"));
         }
         text.push_str(&script(package));
     }
@@ -77,7 +77,7 @@ pub fn whole(stemcell: &str, packages: &[Package], labels: &[(&str, &str)]) -> S
          grep -q ^vcap: /etc/passwd || echo vcap:x:1000:1000:BOSH:/home/vcap:/bin/bash >> /etc/passwd\n",
     );
     for (nth, package) in packages.iter().enumerate() {
-        let installed = installed(package);
+        let installed = install_path(package);
         text.push_str(&format!(
             "COPY --from=package-{nth} --chown=0:{VCAP_GROUP_ID} {installed}/ {installed}/\n"
         ));
@@ -91,8 +91,8 @@ pub fn whole(stemcell: &str, packages: &[Package], labels: &[(&str, &str)]) -> S
 
 /// The links of packages in an image: path, relative to `/`, and target.
 pub fn links(packages: &[Package]) -> impl Iterator<Item = (String, String)> {
-    let link = |package: &Package| (format!("{}/{}", relative(LINKS), package.name), installed(package));
-    let data = ("var/vcap/data/packages".to_owned(), SOURCES.to_owned());
+    let link = |package: &Package| (format!("{}/{}", relative(PACKAGES_PATH), package.name), install_path(package));
+    let data = ("var/vcap/data/packages".to_owned(), PACKAGES_SRC_PATH.to_owned());
     packages.iter().map(link).chain([data])
 }
 

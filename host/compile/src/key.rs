@@ -6,10 +6,10 @@ use serde_json::json;
 use std::collections::BTreeMap;
 
 /// Counts changes of how packages are compiled that must not use older results.
-const FORMAT: u32 = 1;
+const KEY_FORMAT_VERSION: u32 = 1;
 
 /// Digits of a key in names of files.
-const DIGITS: usize = 16;
+const KEY_DIGITS: usize = 16;
 
 /// The key of every package, by name. It is a digest of BOSH's fingerprint, of the keys of dependencies, and of the
 /// stemcell image; a director compares the same, with the version of the stemcell. `packages`: each after its
@@ -23,7 +23,7 @@ pub fn keys(packages: &[Package], base: &Digest) -> BTreeMap<String, String> {
             .filter_map(|name| Some((name.as_str(), keys.get(name)?)))
             .collect();
         let content = json!({
-            "format": FORMAT,
+            "format": KEY_FORMAT_VERSION,
             "base": base.as_ref() as &str,
             "name": package.name,
             "fingerprint": package.fingerprint,
@@ -32,7 +32,7 @@ pub fn keys(packages: &[Package], base: &Digest) -> BTreeMap<String, String> {
             "dependencies": dependencies,
         });
         let key = digest(content.to_string().as_bytes());
-        let digits = key.digest().get(..DIGITS).unwrap_or_default().to_owned();
+        let digits = key.digest().get(..KEY_DIGITS).unwrap_or_default().to_owned();
         keys.insert(package.name.clone(), format!("{}-{digits}", package.fingerprint));
     }
     keys

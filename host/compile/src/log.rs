@@ -6,7 +6,7 @@ use std::io::{self, BufRead, BufReader, Read, Write};
 use std::path::Path;
 
 /// Lines in an error.
-const LAST_LINES: usize = 20;
+const MAX_TAIL_LINES: usize = 20;
 /// Bytes of such a line.
 const MAX_LINE_BYTES: u64 = 4 << 10;
 /// Bytes of a log: scripts can write for hours.
@@ -48,7 +48,7 @@ impl Tail {
         let text = String::from_utf8_lossy(line);
         // Programs draw progress bars with control characters.
         let clean: String = text.trim_end().chars().filter(|letter| !letter.is_control()).collect();
-        if self.0.len() == LAST_LINES {
+        if self.0.len() == MAX_TAIL_LINES {
             self.0.pop_front();
         }
         self.0.push_back(clean);
@@ -80,7 +80,7 @@ mod tests {
         output.push_str(&"x".repeat(5000));
         let log = directory.path().join("log");
         let tail = Tail::keep(output.as_bytes(), &log, &|_| {}).unwrap();
-        assert_eq!(tail.0.len(), LAST_LINES);
+        assert_eq!(tail.0.len(), MAX_TAIL_LINES);
         assert!(tail.text().contains("\n    line 29\n"), "{}", tail.text());
         assert!(!tail.text().contains("line 5"));
         assert_eq!(std::fs::read_to_string(log).unwrap(), output);
