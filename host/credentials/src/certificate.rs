@@ -63,10 +63,10 @@ const MAX_ATTRIBUTE_LENGTHS: [(&str, &str, usize); 4] = [
     ("country", "country", 2),
 ];
 
-const DEFAULT_KEY_LENGTH: i64 = 3072;
-const DEFAULT_DAYS: i64 = 365;
+const DEFAULT_KEY_BITS: i64 = 3072;
+const DEFAULT_VALIDITY_DAYS: i64 = 365;
 /// BOSH counts in nanoseconds, 64 bits: more days overflow, and the certificate would be expired from the start.
-const MAX_DAYS: i64 = i64::MAX / 1_000_000_000 / 86_400;
+const MAX_VALIDITY_DAYS: i64 = i64::MAX / 1_000_000_000 / 86_400;
 
 /// The content of the certificate.
 struct Plan {
@@ -134,7 +134,7 @@ pub(crate) fn refused_by_bosh(options: &Tree, signer: Option<&Tree>) -> Option<E
 /// The size of key that the options ask for.
 pub(crate) fn key_size(options: &Options<'_>) -> Result<KeySize, ErrorKind> {
     let bits = match options.integer("key_length") {
-        0 => DEFAULT_KEY_LENGTH,
+        0 => DEFAULT_KEY_BITS,
         bits => bits,
     };
     KeySize::from_bits(bits).ok_or(ErrorKind::InvalidKeyLength(bits))
@@ -148,9 +148,9 @@ impl Plan {
         let size = key_size(options)?;
         let is_ca = options.flag("is_ca");
         let days = match options.integer("duration") {
-            days if days <= 0 => DEFAULT_DAYS,
-            days if days <= MAX_DAYS => days,
-            days => return Err(ErrorKind::ExcessiveDuration(days, MAX_DAYS)),
+            days if days <= 0 => DEFAULT_VALIDITY_DAYS,
+            days if days <= MAX_VALIDITY_DAYS => days,
+            days => return Err(ErrorKind::ExcessiveDuration(days, MAX_VALIDITY_DAYS)),
         };
         let (self_sign, ca) = (options.flag("self_sign"), options.text("ca"));
         if self_sign && !ca.is_empty() {
@@ -195,7 +195,7 @@ impl Plan {
     fn sign(self, key: &RsaKey, signer: Option<&Signer>, source: &dyn Source) -> Result<Vec<u8>, ErrorKind> {
         let is_ca = self.is_ca;
         if signer.is_some_and(|signer| signer.key.public_info() != signer.public_info) {
-            return Err(unsigned(
+            return Err(signing_error(
                 is_ca,
                 "x509: provided PrivateKey doesn't match parent's PublicKey",
             ));
@@ -216,8 +216,8 @@ impl Plan {
             let info = SubjectPublicKeyInfoOwned::from_der(key.public_info())?;
             CertificateBuilder::new(profile, SerialNumber::new(&serial)?, validity, info)
         };
-        let mut builder = write().map_err(|error| unsigned(is_ca, error))?;
-        let body = builder.finalize(&signing).map_err(|error| unsigned(is_ca, error))?;
+        let mut builder = write().map_err(|error| signing_error(is_ca, error))?;
+        let body = builder.finalize(&signing).map_err(|error| signing_error(is_ca, error))?;
         let signature = signing.0.sign(&body)?;
         let assemble = || {
             builder
@@ -225,7 +225,7 @@ impl Plan {
                 .to_der()
                 .map_err(Into::into)
         };
-        assemble().map_err(|error: builder::Error| unsigned(is_ca, error))
+        assemble().map_err(|error: builder::Error| signing_error(is_ca, error))
     }
 
     /// The extensions in Go's order.
@@ -302,7 +302,7 @@ pub(crate) fn subject(options: &Options<'_>) -> Result<Name, ErrorKind> {
         (rfc4519::ST, options.text("state")),
         (rfc4519::COMMON_NAME, options.text("common_name")),
     ];
-    name(parts).map_err(|error| unsigned(options.flag("is_ca"), error))
+    name(parts).map_err(|error| signing_error(options.flag("is_ca"), error))
 }
 
 /// Parts without text are left out.
@@ -336,11 +336,11 @@ pub(crate) fn alternative_names(texts: &[String]) -> Result<Vec<GeneralName>, Er
                 IpAddr::V4(address) => address.octets().to_vec(),
                 IpAddr::V6(address) => address.octets().to_vec(),
             };
-            let bytes = OctetString::new(bytes).map_err(|error| unsigned(false, error))?;
+            let bytes = OctetString::new(bytes).map_err(|error| signing_error(false, error))?;
             addresses.push(GeneralName::IpAddress(bytes));
         } else {
             let name = Ia5String::new(text);
-            let refused = |_| unsigned(false, format!("x509: {text:?} cannot be encoded as an IA5String"));
+            let refused = |_| signing_error(false, format!("x509: {text:?} cannot be encoded as an IA5String"));
             names.push(GeneralName::DnsName(name.map_err(refused)?));
         }
     }
@@ -356,7 +356,7 @@ fn validity(now: SystemTime, days: i64) -> Built<Validity> {
     Ok(Validity::new(Time::try_from(now)?, Time::try_from(end)?))
 }
 
-pub(crate) fn unsigned(is_ca: bool, reason: impl ToString) -> ErrorKind {
+pub(crate) fn signing_error(is_ca: bool, reason: impl ToString) -> ErrorKind {
     ErrorKind::Signing {
         is_ca,
         reason: reason.to_string(),

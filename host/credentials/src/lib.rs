@@ -10,7 +10,6 @@
 
 mod certificate;
 pub mod codes;
-mod demand;
 mod error;
 mod generate;
 mod inspect;
@@ -21,18 +20,19 @@ mod rsa;
 mod rsa_key;
 mod signer;
 mod signing;
+mod signing_request;
 mod source;
 mod ssh;
 mod trust;
 mod user;
 
 pub use codes::ALL as CODES;
-pub use demand::{belongs, names_as_issuer, signing_request};
 pub use error::{Error, ErrorKind, SignerError};
 pub use generate::{
     Request, check, generate, ignored_options, key_demand, refused_by_bosh, refused_by_credhub, signer_name,
 };
 pub use inspect::{Issued, KeptKey};
 pub use rsa_key::{KeySize, RsaKey};
+pub use signing_request::{is_for_key, names_as_issuer, signing_request};
 pub use source::{Source, System, prepare_keys};
 pub use trust::{concatenated, contains, verifies};

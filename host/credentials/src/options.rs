@@ -30,7 +30,7 @@ impl<'t> Options<'t> {
         let map = match tree {
             Tree::Null => return Ok(Self(None)),
             Tree::Object(map) => map,
-            other => return Err(invalid(undecodable(&[mismatch(1, other, "map[string]interface {}")]))),
+            other => return Err(invalid(decode_error(&[mismatch(1, other, "map[string]interface {}")]))),
         };
         if let Some(name) = map.keys().find(|name| schema.iter().all(|(known, _)| known != name)) {
             return Err(invalid(format!("Unsupported parameter '{name}'")));
@@ -46,7 +46,7 @@ impl<'t> Options<'t> {
         if mismatches.is_empty() {
             Ok(Self(Some(map)))
         } else {
-            Err(invalid(undecodable(&mismatches)))
+            Err(invalid(decode_error(&mismatches)))
         }
     }
 
@@ -116,7 +116,7 @@ pub(crate) fn complaint(mismatches: &[String]) -> String {
     format!("yaml: unmarshal errors:\n  {}", mismatches.join("\n  "))
 }
 
-fn undecodable(mismatches: &[String]) -> String {
+fn decode_error(mismatches: &[String]) -> String {
     format!("Expected input to be deserializable: {}", complaint(mismatches))
 }
 

@@ -4,7 +4,7 @@ use crate::options::{Kind, Options};
 use crate::{ErrorKind, Source};
 use boson_document::Tree;
 
-const LETTERS: &[u8; 36] = b"abcdefghijklmnopqrstuvwxyz0123456789";
+const ALPHABET: &[u8; 36] = b"abcdefghijklmnopqrstuvwxyz0123456789";
 const DEFAULT_LENGTH: usize = 20;
 /// The limit of a Secret, so that a typing error cannot exhaust memory.
 const MAX_LENGTH: usize = 1 << 20;
@@ -37,11 +37,11 @@ pub(crate) fn length(options: &Options<'_>) -> Result<usize, ErrorKind> {
 
 /// Generates this many letters and digits, all with the same probability.
 pub(crate) fn random(length: usize, source: &dyn Source) -> Result<String, ErrorKind> {
-    random_of(LETTERS, length, source)
+    random_from(ALPHABET, length, source)
 }
 
 /// Generates this many of these characters, all with the same probability. `alphabet` is ASCII and not empty.
-pub(crate) fn random_of(alphabet: &[u8], length: usize, source: &dyn Source) -> Result<String, ErrorKind> {
+pub(crate) fn random_from(alphabet: &[u8], length: usize, source: &dyn Source) -> Result<String, ErrorKind> {
     // Bytes above the greatest multiple would make the first letters of the alphabet likelier.
     let fair = 256 - 256 % alphabet.len();
     let mut text = String::with_capacity(length);

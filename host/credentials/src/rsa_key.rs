@@ -12,7 +12,7 @@ use pkcs8::der::Decode;
 use std::fmt;
 use std::sync::Arc;
 
-const MALFORMED: &str = "the library made a malformed key";
+const MALFORMED_KEY: &str = "the library made a malformed key";
 
 /// Key sizes that BOSH supports, in bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -66,10 +66,10 @@ impl RsaKey {
     /// [`ErrorKind::Key`].
     pub fn generate(size: KeySize) -> Result<Self, ErrorKind> {
         let pair = KeyPair::generate(size.native()).map_err(|_| ErrorKind::Key("the library refused"))?;
-        let pkcs8 = AsDer::<Pkcs8V1Der<'_>>::as_der(&pair).map_err(|_| ErrorKind::Key(MALFORMED))?;
-        let info = PrivateKeyInfoRef::from_der(pkcs8.as_ref()).map_err(|_| ErrorKind::Key(MALFORMED))?;
+        let pkcs8 = AsDer::<Pkcs8V1Der<'_>>::as_der(&pair).map_err(|_| ErrorKind::Key(MALFORMED_KEY))?;
+        let info = PrivateKeyInfoRef::from_der(pkcs8.as_ref()).map_err(|_| ErrorKind::Key(MALFORMED_KEY))?;
         let pkcs1 = info.private_key.as_bytes().to_vec();
-        Self::new(pair, pkcs1).ok_or(ErrorKind::Key(MALFORMED))
+        Self::new(pair, pkcs1).ok_or(ErrorKind::Key(MALFORMED_KEY))
     }
 
     /// Reads PKCS#1 DER; `None` where it is no RSA key of 2048 to 8192 bits.

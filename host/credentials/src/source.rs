@@ -39,7 +39,7 @@ impl System {
     }
 
     /// How many keys of this size are made ahead.
-    pub fn spare(&self, size: KeySize) -> usize {
+    pub fn spare_keys(&self, size: KeySize) -> usize {
         let ready = self.ready.lock();
         ready.get(&size).map_or(0, Vec::len)
     }

@@ -6,7 +6,7 @@ use base64::engine::general_purpose::STANDARD;
 use boson_document::Tree;
 use md5::{Digest, Md5};
 
-const ALGORITHM: &str = "ssh-rsa";
+const KEY_TYPE: &str = "ssh-rsa";
 
 /// A new key.
 pub(crate) fn value(options: &Tree, source: &dyn Source) -> Result<Tree, ErrorKind> {
@@ -17,7 +17,7 @@ pub(crate) fn value(options: &Tree, source: &dyn Source) -> Result<Tree, ErrorKi
         .with("private_key", key.private_pem())
         .with(
             "public_key",
-            format!("{ALGORITHM} {}{comment}\n", STANDARD.encode(&blob)),
+            format!("{KEY_TYPE} {}{comment}\n", STANDARD.encode(&blob)),
         )
         .with("public_key_fingerprint", fingerprint(&blob)))
 }
@@ -32,7 +32,7 @@ pub(crate) fn comment(options: &Tree) -> Option<&str> {
 fn wire(key: &RsaKey) -> Vec<u8> {
     let mut blob = Vec::new();
     for field in [
-        ALGORITHM.as_bytes().to_vec(),
+        KEY_TYPE.as_bytes().to_vec(),
         integer(key.exponent()),
         integer(key.modulus()),
     ] {

@@ -1,7 +1,7 @@
 //! The CAs that users of a certificate trust, in one text, as CredHub writes them with `concatenate_cas`; and whether a
 //! certificate verifies against a CA.
 
-use crate::demand::first;
+use crate::signing_request::first_certificate;
 use crate::pem_text;
 use aws_lc_rs::signature::{RSA_PKCS1_2048_8192_SHA256, UnparsedPublicKey};
 use x509_cert::der::Encode;
@@ -29,7 +29,7 @@ pub fn verifies(certificate: &str, authority: &str) -> bool {
 }
 
 fn signed_by(certificate: &str, authority: &str) -> Option<bool> {
-    let (certificate, authority) = (first(certificate)?, first(authority)?);
+    let (certificate, authority) = (first_certificate(certificate)?, first_certificate(authority)?);
     let (body, signer) = (certificate.tbs_certificate(), authority.tbs_certificate());
     let issuer = body.issuer().to_der().ok()?;
     let is_named = issuer == signer.subject().to_der().ok()?;

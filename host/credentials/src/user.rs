@@ -15,10 +15,10 @@ pub(crate) const OPTIONS: &[(&str, Kind)] = &[
     ("username", Kind::Text),
 ];
 
-const LOWER: &str = "abcdefghijklmnopqrstuvwxyz";
-const UPPER: &str = "ABCDEFGHIJKLMNOPQRSTUVWXYZ";
-const DIGITS: &str = "0123456789";
-const SPECIAL: &str = "!#$%&()*,-./:;<=>?@[\\]^_`{|}~";
+const LOWER_LETTERS: &str = "abcdefghijklmnopqrstuvwxyz";
+const UPPER_LETTERS: &str = "ABCDEFGHIJKLMNOPQRSTUVWXYZ";
+const DECIMAL_DIGITS: &str = "0123456789";
+const SPECIAL_CHARACTERS: &str = "!#$%&()*,-./:;<=>?@[\\]^_`{|}~";
 /// Of the shortest password that can have all kinds of characters, one in fifteen has. A source that repeats itself
 /// must not cause an endless loop.
 const MAX_DRAWS: usize = 10_000;
@@ -32,7 +32,10 @@ pub(crate) fn value(options: &Tree, source: &dyn Source) -> Result<Tree, ErrorKi
     let options = Options::read("user", options, OPTIONS)?;
     let length = password::length(&options)?;
     let username = match options.text("username") {
-        name if name.is_empty() => password::random_of([LOWER, UPPER].concat().as_bytes(), USERNAME_LENGTH, source)?,
+        name if name.is_empty() => {
+            let letters = [LOWER_LETTERS, UPPER_LETTERS].concat();
+            password::random_from(letters.as_bytes(), USERNAME_LENGTH, source)?
+        }
         name => name,
     };
     let password = password(&options, length, source)?;
@@ -58,7 +61,7 @@ fn password(options: &Options<'_>, length: usize, source: &dyn Source) -> Result
     };
     let alphabet = kinds.concat();
     for _ in 0..MAX_DRAWS {
-        let password = password::random_of(alphabet.as_bytes(), length, source)?;
+        let password = password::random_from(alphabet.as_bytes(), length, source)?;
         // One that is shorter than there are kinds cannot have all of them.
         let complete = kinds.iter().all(|kind| password.contains(|c| kind.contains(c)));
         if complete || length < kinds.len() {
@@ -75,10 +78,10 @@ fn kinds(options: &Options<'_>) -> Result<Option<Vec<&'static str>>, ErrorKind> 
         return Ok(None);
     }
     let kinds = [
-        (LOWER, !options.flag(lower)),
-        (UPPER, !options.flag(upper)),
-        (DIGITS, !options.flag(digits)),
-        (SPECIAL, options.flag(special)),
+        (LOWER_LETTERS, !options.flag(lower)),
+        (UPPER_LETTERS, !options.flag(upper)),
+        (DECIMAL_DIGITS, !options.flag(digits)),
+        (SPECIAL_CHARACTERS, options.flag(special)),
     ];
     let kinds: Vec<_> = kinds
         .into_iter()

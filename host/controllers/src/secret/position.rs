@@ -5,7 +5,7 @@ use super::stored::desired::{self, CertificateKeys, Marks};
 use super::stored::entry::entry;
 use boson_api::QuarksSecret;
 use boson_api::request::SignerType;
-use boson_credentials::{Issued, belongs};
+use boson_credentials::{Issued, is_for_key};
 use boson_in_pod::secrets::TRANSITIONAL;
 use k8s_openapi::api::core::v1::Secret;
 
@@ -48,7 +48,7 @@ pub fn position(secret: &Secret) -> Position {
     match (beside, entry(secret, &private_key())) {
         (None, _) => Position::Settled,
         (Some(_), None) => Position::Signing,
-        (Some(certificate), Some(key)) if belongs(&certificate, &key) => Position::Trusting,
+        (Some(certificate), Some(key)) if is_for_key(&certificate, &key) => Position::Trusting,
         // Without its key it can never sign.
         (Some(_), Some(_)) => Position::Settled,
     }

@@ -17,7 +17,7 @@ use crate::secret::stored::entry::entry;
 use crate::secret::value::recipe::Recipe;
 use boson_api::QuarksSecret;
 use boson_api::request::CertificateRequest;
-use boson_credentials::{Issued, KeySize, RsaKey, belongs, names_as_issuer};
+use boson_credentials::{Issued, KeySize, RsaKey, is_for_key, names_as_issuer};
 use boson_document::Tree;
 use k8s_openapi::api::certificates::v1::CertificateSigningRequest;
 use k8s_openapi::api::core::v1::Secret;
@@ -136,7 +136,7 @@ fn next_step(
     let name = request.metadata.name.clone().unwrap_or_default();
     let about = |reason, what: String| Problem::new(reason, format!("CertificateSigningRequest '{name}' {what}"));
     if let Some(certificate) = certificate(request) {
-        return if belongs(&certificate, key) {
+        return if is_for_key(&certificate, key) {
             Ok(None)
         } else {
             Err(about("Refused", "has a certificate for another key".into()))

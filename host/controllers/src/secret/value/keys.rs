@@ -52,7 +52,7 @@ impl Keys {
     }
 
     fn lacks(&self) -> bool {
-        self.source.spare(SPARE_KEY_SIZE) < self.spare
+        self.source.spare_keys(SPARE_KEY_SIZE) < self.spare
     }
 }
 
@@ -79,6 +79,6 @@ mod tests {
         assert_eq!(observed.len(), 2);
         let none = Arc::new(Keys::new(0));
         none.fill_after(Duration::ZERO);
-        assert_eq!((none.lacks(), none.source.spare(SPARE_KEY_SIZE)), (false, 0));
+        assert_eq!((none.lacks(), none.source.spare_keys(SPARE_KEY_SIZE)), (false, 0));
     }
 }

@@ -1,6 +1,6 @@
 //! A certificate signing request (PKCS#10): a request to another signer, with the same options as certificates.
 
-use crate::certificate::{OPTIONS, alternative_names, subject, unsigned};
+use crate::certificate::{OPTIONS, alternative_names, subject, signing_error};
 use crate::options::Options;
 use crate::{ErrorKind, RsaKey, pem_text};
 use boson_document::Tree;
@@ -36,23 +36,24 @@ pub fn signing_request(options: &Tree, key: &str) -> Result<String, ErrorKind> {
             attributes,
         })
     };
-    let info = info().map_err(malformed)?;
-    let signature = key.sign(&info.to_der().map_err(malformed)?)?;
+    let info = info().map_err(encoding_error)?;
+    let signature = key.sign(&info.to_der().map_err(encoding_error)?)?;
     let request = CertReq {
         info,
         algorithm: AlgorithmIdentifierOwned {
             oid: rfc5912::SHA_256_WITH_RSA_ENCRYPTION,
             parameters: Some(Any::null()),
         },
-        signature: BitString::from_bytes(&signature).map_err(malformed)?,
+        signature: BitString::from_bytes(&signature).map_err(encoding_error)?,
     };
-    let der = request.to_der().map_err(malformed)?;
+    let der = request.to_der().map_err(encoding_error)?;
     Ok(pem_text::write("CERTIFICATE REQUEST", &der))
 }
 
 /// Whether the certificate is for this private key; both PEM.
-pub fn belongs(certificate: &str, key: &str) -> bool {
-    let certified = first(certificate).and_then(|one| one.tbs_certificate().subject_public_key_info().to_der().ok());
+pub fn is_for_key(certificate: &str, key: &str) -> bool {
+    let certified = first_certificate(certificate);
+    let certified = certified.and_then(|one| one.tbs_certificate().subject_public_key_info().to_der().ok());
     let own = RsaKey::from_pem(key);
     certified
         .zip(own)
@@ -61,18 +62,18 @@ pub fn belongs(certificate: &str, key: &str) -> bool {
 
 /// Whether the certificate names this authority as its issuer; both PEM. By name only: no signature is checked.
 pub fn names_as_issuer(certificate: &str, authority: &str) -> bool {
-    let issuer = first(certificate).and_then(|one| one.tbs_certificate().issuer().to_der().ok());
-    let subject = first(authority).and_then(|one| one.tbs_certificate().subject().to_der().ok());
+    let issuer = first_certificate(certificate).and_then(|one| one.tbs_certificate().issuer().to_der().ok());
+    let subject = first_certificate(authority).and_then(|one| one.tbs_certificate().subject().to_der().ok());
     issuer.is_some() && issuer == subject
 }
 
 /// The first certificate of a text.
-pub(crate) fn first(text: &str) -> Option<CertificateInner<Raw>> {
+pub(crate) fn first_certificate(text: &str) -> Option<CertificateInner<Raw>> {
     CertificateInner::<Raw>::from_der(&pem_text::first_block(text)?).ok()
 }
 
-fn malformed(error: der::Error) -> ErrorKind {
-    unsigned(false, error)
+fn encoding_error(error: der::Error) -> ErrorKind {
+    signing_error(false, error)
 }
 
 #[cfg(test)]
@@ -129,10 +130,10 @@ mod tests {
             &key,
         );
         let text = |tree: &Tree| tree.str("certificate").unwrap().to_string();
-        assert!(belongs(&text(&leaf), &key));
-        assert!(!belongs(&text(&leaf), &authority_key));
+        assert!(is_for_key(&text(&leaf), &key));
+        assert!(!is_for_key(&text(&leaf), &authority_key));
         assert!(names_as_issuer(&text(&leaf), &text(&authority)));
         assert!(!names_as_issuer(&text(&authority), &text(&leaf)));
-        assert!(!belongs("", &key) && !names_as_issuer("", ""));
+        assert!(!is_for_key("", &key) && !names_as_issuer("", ""));
     }
 }
