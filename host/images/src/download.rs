@@ -4,7 +4,7 @@
 use crate::codes;
 use boson_pipeline::Diagnostic;
 use boson_pipeline::release::codes as release_codes;
-use boson_releases::{Mismatch, Verifier};
+use boson_releases::{DigestError, Verifier};
 use data_encoding::HEXLOWER;
 use reqwest::header::{CONTENT_RANGE, RANGE};
 use reqwest::redirect::{Action, Attempt, Policy};
@@ -224,7 +224,7 @@ impl Downloads {
     /// Compares the file with its digest. A file that differs is removed, so that the next run downloads it again.
     async fn check(&self, release: Release<'_>, path: &Path, file: &File) -> Result<(), Diagnostic> {
         let Some(digests) = release.digests else { return Ok(()) };
-        let refused = |mismatch: Mismatch| {
+        let refused = |mismatch: DigestError| {
             remove(path);
             let message = format!(
                 "release '{}' from '{}' was not used: {mismatch}",

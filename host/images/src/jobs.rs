@@ -8,7 +8,7 @@ use boson_oci::Layer;
 use boson_pipeline::Diagnostic;
 use boson_pipeline::release::codes;
 use boson_pipeline::release::{Entry, Files};
-use boson_releases::refuse;
+use boson_releases::entry_error;
 use std::path::Path;
 
 /// Path at which conversions read jobs.
@@ -35,7 +35,7 @@ fn add(draft: &mut Draft, files: &Files) -> Result<(), Diagnostic> {
             continue;
         };
         let full = format!("{JOBS_PATH}/{inner}");
-        let bad = |code: &Code, what: &str| Err(refuse(code, files.naming().source(), path, what));
+        let bad = |code: &Code, what: &str| Err(entry_error(code, files.naming().source(), path, what));
         if inner.split('/').any(|part| part.starts_with(".wh.")) {
             return bad(
                 codes::RELEASE_ARCHIVE_ENTRY,

@@ -124,7 +124,7 @@ impl Unpacking<'_> {
     }
 
     fn refuse(&self, item: &Item, code: &Code, what: &str) -> Diagnostic {
-        item.refuse(code, &self.archive, what)
+        item.entry_error(code, &self.archive, what)
     }
 }
 

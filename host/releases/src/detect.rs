@@ -1,6 +1,6 @@
 //! Detects the kind of release at the user's path, and reads it.
 
-use crate::directory::{Reader, unreadable};
+use crate::directory::{Reader, read_error};
 use crate::image::{Image, JOBS_SRC};
 use crate::limits::{Budget, Limits};
 use crate::tarball::{self, Parts};
@@ -16,8 +16,6 @@ use cap_std::fs::{Dir, File};
 use std::io::{self, Read, Seek};
 use std::path::Path;
 use std::sync::Arc;
-
-type Outcome = Result<Vec<Release>, Vec<Diagnostic>>;
 
 /// One thing to read.
 pub struct Task<'t> {
@@ -38,7 +36,11 @@ impl Task<'_> {
     ///
     /// # Errors
     /// All that is wrong with it.
-    pub fn read(&self, sources: &mut Sources, progress: &mut dyn FnMut(&str)) -> Outcome {
+    pub fn read(
+        &self,
+        sources: &mut Sources,
+        progress: &mut dyn FnMut(&str),
+    ) -> Result<Vec<Release>, Vec<Diagnostic>> {
         let source = self
             .title
             .map_or_else(|| self.path.display().to_string(), str::to_string);
@@ -70,7 +72,13 @@ impl Task<'_> {
         tarball::assemble(&parts, &source, self.name, self.budget, sources).map(|all| vec![all.release])
     }
 
-    fn directory(&self, dir: &Dir, source: &str, sources: &mut Sources, tell: &mut dyn FnMut(u64)) -> Outcome {
+    fn directory(
+        &self,
+        dir: &Dir,
+        source: &str,
+        sources: &mut Sources,
+        tell: &mut dyn FnMut(u64),
+    ) -> Result<Vec<Release>, Vec<Diagnostic>> {
         let is_dir = |path: &str| dir.metadata(path).is_ok_and(|data| data.is_dir());
         let mut reader = Reader::new(dir, Files::new(Naming::Directory(source.to_owned())), self.budget);
         if dir.exists(MANIFEST) {
@@ -215,5 +223,5 @@ fn no_path(source: &str, error: &io::Error) -> Diagnostic {
         let message = format!("There is no release at '{source}': no such file or directory");
         return Diagnostic::error(codes::RELEASE_PATH, message).in_document(source);
     }
-    unreadable(source, error)
+    read_error(source, error)
 }

@@ -8,7 +8,7 @@ use std::io::{self, Read};
 
 /// Why content does not match its digest, in BOSH's words.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Mismatch {
+pub enum DigestError {
     /// It has another digest.
     #[error("Expected stream to have digest '{expected}' but was '{got}'")]
     Differs {
@@ -42,12 +42,12 @@ impl Verifier {
     ///
     /// # Errors
     /// No algorithm is known.
-    pub fn new(digests: &str) -> Result<Self, Mismatch> {
+    pub fn new(digests: &str) -> Result<Self, DigestError> {
         let all = digests.split(';').map(str::trim);
         let known = all.filter_map(|digest| Some((hash(digest)?, digest)));
         // The longer, the stronger.
         let strongest = known.max_by_key(|(hash, _)| hash.output_size());
-        let (hash, digest) = strongest.ok_or_else(|| Mismatch::Unknown(digests.to_owned()))?;
+        let (hash, digest) = strongest.ok_or_else(|| DigestError::Unknown(digests.to_owned()))?;
         Ok(Self {
             digest: digest.to_owned(),
             hash,
@@ -68,14 +68,14 @@ impl Verifier {
     ///
     /// # Errors
     /// It does not match.
-    pub fn finish(self) -> Result<(), Mismatch> {
+    pub fn finish(self) -> Result<(), DigestError> {
         let got = HEXLOWER.encode(&self.hash.finalize());
         let expected = self.digest.rsplit(':').next().unwrap_or_default();
         if expected.eq_ignore_ascii_case(&got) {
             return Ok(());
         }
         let prefix = self.digest.strip_suffix(expected).unwrap_or_default();
-        Err(Mismatch::Differs {
+        Err(DigestError::Differs {
             got: format!("{prefix}{got}"),
             expected: self.digest,
         })
@@ -96,7 +96,7 @@ impl<R: Read> Read for Checked<'_, R> {
 ///
 /// # Errors
 /// It does not match, or no algorithm is known.
-pub fn verify(digests: &str, content: &[u8]) -> Result<(), Mismatch> {
+pub fn verify(digests: &str, content: &[u8]) -> Result<(), DigestError> {
     let mut verifier = Verifier::new(digests)?;
     verifier.update(content);
     verifier.finish()
@@ -135,12 +135,12 @@ mod tests {
             (wrong.clone(), wrong.clone(), SHA1.to_owned()),
             (format!("{SHA1};sha256:00"), "sha256:00".to_owned(), SHA256.to_owned()),
         ] {
-            assert_eq!(verify(&bad, b"abc"), Err(Mismatch::Differs { expected, got }), "{bad}");
+            assert_eq!(verify(&bad, b"abc"), Err(DigestError::Differs { expected, got }), "{bad}");
         }
         for unknown in ["", "md5:abc", ";"] {
             assert_eq!(
                 verify(unknown, b"abc"),
-                Err(Mismatch::Unknown(unknown.into())),
+                Err(DigestError::Unknown(unknown.into())),
                 "{unknown}"
             );
         }

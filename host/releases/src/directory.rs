@@ -158,7 +158,7 @@ impl<'r> Reader<'r> {
                 let data = self
                     .dir
                     .symlink_metadata(&below)
-                    .map_err(|error| self.unreadable(&below, &error))?;
+                    .map_err(|error| self.read_error(&below, &error))?;
                 self.load(&below, &data)?;
             }
         }
@@ -171,14 +171,14 @@ impl<'r> Reader<'r> {
             Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
                 return Ok(Vec::new());
             }
-            Err(error) => return Err(self.unreadable(path, &error)),
+            Err(error) => return Err(self.read_error(path, &error)),
         };
         let mut names = Vec::new();
         for entry in entries {
             self.budget.entry(self.files.naming().source())?;
             self.budget.note(path, self.files.naming().source())?;
-            let entry = entry.map_err(|error| self.unreadable(path, &error))?;
-            let kind = entry.file_type().map_err(|error| self.unreadable(path, &error))?;
+            let entry = entry.map_err(|error| self.read_error(path, &error))?;
+            let kind = entry.file_type().map_err(|error| self.read_error(path, &error))?;
             // Specs cannot refer to names that are not UTF-8.
             if let Ok(name) = entry.file_name().into_string() {
                 names.push((name, kind));
@@ -193,7 +193,7 @@ impl<'r> Reader<'r> {
             let target = self
                 .dir
                 .read_link_contents(path)
-                .map_err(|error| self.unreadable(path, &error))?;
+                .map_err(|error| self.read_error(path, &error))?;
             Entry::Link(target.to_string_lossy().into_owned())
         } else if data.is_dir() {
             Entry::Directory
@@ -212,15 +212,15 @@ impl<'r> Reader<'r> {
     fn read(&self, path: &str, data: &Metadata) -> Result<File, Diagnostic> {
         let document = self.files.document(path);
         self.budget.keep(data.len(), &document)?;
-        let bytes = bounded(self.dir, Path::new(path), data.len()).map_err(|error| self.unreadable(path, &error))?;
+        let bytes = bounded(self.dir, Path::new(path), data.len()).map_err(|error| self.read_error(path, &error))?;
         Ok(File {
             bytes,
             executable: data.mode() & 0o111 != 0,
         })
     }
 
-    fn unreadable(&self, path: &str, error: &io::Error) -> Diagnostic {
-        unreadable(&self.files.document(path), error)
+    fn read_error(&self, path: &str, error: &io::Error) -> Diagnostic {
+        read_error(&self.files.document(path), error)
     }
 
     fn error(&self, path: &str, code: &Code, what: &str) -> Diagnostic {
@@ -230,7 +230,7 @@ impl<'r> Reader<'r> {
 }
 
 /// The diagnostic for a file that cannot be read.
-pub fn unreadable(document: &str, error: &io::Error) -> Diagnostic {
+pub fn read_error(document: &str, error: &io::Error) -> Diagnostic {
     Diagnostic::error(codes::RELEASE_PATH, format!("'{document}' can't be read: {error}")).in_document(document)
 }
 

@@ -1,7 +1,7 @@
 //! Entries of a tar archive, none of them trusted: names of any form, extension headers of bounded size, links as data.
 
 use crate::limits::Budget;
-use crate::stream::{Excess, Meter, Stream};
+use crate::stream::{ExceededLimit, Meter, Stream};
 use boson_document::Code;
 use boson_pipeline::Diagnostic;
 use boson_pipeline::release::codes;
@@ -44,14 +44,14 @@ pub struct Item {
 
 impl Item {
     /// The error for this entry, which releases never need.
-    pub fn refuse(&self, code: &Code, archive: &str, what: &str) -> Diagnostic {
-        refuse(code, archive, &self.path, what)
+    pub fn entry_error(&self, code: &Code, archive: &str, what: &str) -> Diagnostic {
+        entry_error(code, archive, &self.path, what)
     }
 }
 
 /// A file stored as a map of its pieces. GNU tar writes it as a separate entry type, or as records before a regular
 /// file.
-const SPARSE: &str = "is a sparse file";
+const SPARSE_FILE: &str = "is a sparse file";
 
 /// Called for each entry, with its content.
 pub type Visit<'v> = dyn FnMut(&Item, &mut dyn Read) -> Result<(), Diagnostic> + 'v;
@@ -87,13 +87,13 @@ pub fn each_until<R: Read>(
         budget,
         meter: &meter,
     };
-    let stream = Stream::open(reader, &meter, tell).map_err(|error| walk.broken(&error))?;
+    let stream = Stream::open(reader, &meter, tell).map_err(|error| walk.stream_error(&error))?;
     let compressed = stream.is_gzip();
     let mut archive = Archive::new(stream);
     if walk.entries(&mut archive, compressed, visit)?.is_break() {
         return Ok(());
     }
-    archive.into_inner().finish().map_err(|error| walk.broken(&error))
+    archive.into_inner().finish().map_err(|error| walk.stream_error(&error))
 }
 
 /// Visits all entries of an archive, compressed with gzip or not. `name` is for messages. `tell` is called with the
@@ -128,15 +128,17 @@ impl Walk<'_> {
         visit: &mut BreakingVisit<'_>,
     ) -> Result<ControlFlow<()>, Diagnostic> {
         // Raw: the library would read extension headers of any size into memory.
-        let entries = archive.entries().map_err(|error| self.broken(&error))?.raw(true);
+        let entries = archive.entries().map_err(|error| self.stream_error(&error))?.raw(true);
         let mut extensions = Extensions::default();
         let mut first = true;
         for entry in entries {
             let mut entry = match entry {
                 Ok(entry) => entry,
                 // Without a valid first header, it is not an archive.
-                Err(_) if first && !compressed && self.meter.excess().is_none() => return Err(self.no_archive()),
-                Err(error) => return Err(self.broken(&error)),
+                Err(_) if first && !compressed && self.meter.exceeded_limit().is_none() => {
+                    return Err(self.no_archive());
+                }
+                Err(error) => return Err(self.stream_error(&error)),
             };
             first = false;
             self.budget.entry(self.name)?;
@@ -151,7 +153,7 @@ impl Walk<'_> {
             let outcome = visit(&item, &mut content);
             // A truncated stream is reported before the visitor's error, which it causes.
             if let Some(error) = content.failed {
-                return Err(self.broken(&error));
+                return Err(self.stream_error(&error));
             }
             if outcome?.is_break() {
                 return Ok(ControlFlow::Break(()));
@@ -173,7 +175,7 @@ impl Walk<'_> {
                 self.extensions(&self.short(entry)?, &mut all)?;
                 if all.path.is_some() || all.target.is_some() || all.size.is_some() || all.sparse {
                     let what = "is a header that gives all files one name or size";
-                    return Err(self.refuse(codes::RELEASE_ARCHIVE_ENTRY, "?", what));
+                    return Err(self.entry_error(codes::RELEASE_ARCHIVE_ENTRY, "?", what));
                 }
             }
             _ => return Ok(false),
@@ -184,7 +186,7 @@ impl Walk<'_> {
     /// Reads PAX records.
     fn extensions(&self, bytes: &[u8], into: &mut Extensions) -> Result<(), Diagnostic> {
         for extension in PaxExtensions::new(bytes) {
-            let extension = extension.map_err(|error| self.broken(&error))?;
+            let extension = extension.map_err(|error| self.stream_error(&error))?;
             let value = || extension.value_bytes().to_vec();
             match extension.key_bytes() {
                 b"path" => into.path = Some(value()),
@@ -204,13 +206,13 @@ impl Walk<'_> {
         // Enough for a path, the target of a link, and other pax records.
         let limit = self.budget.limits.path * 16;
         if entry.size() > limit {
-            return Err(self.refuse(codes::RELEASE_ARCHIVE_ENTRY, "?", "has a header that is too long"));
+            return Err(self.entry_error(codes::RELEASE_ARCHIVE_ENTRY, "?", "has a header that is too long"));
         }
         let mut bytes = Vec::new();
         entry
             .take(limit)
             .read_to_end(&mut bytes)
-            .map_err(|error| self.broken(&error))?;
+            .map_err(|error| self.stream_error(&error))?;
         Ok(bytes)
     }
 
@@ -220,13 +222,13 @@ impl Walk<'_> {
         let path = self.text(path)?;
         // With two sizes, two readers could extract different files.
         if extensions.size.is_some_and(|size| size != entry.size()) {
-            return Err(self.refuse(codes::RELEASE_ARCHIVE_ENTRY, &path, "has two different sizes"));
+            return Err(self.entry_error(codes::RELEASE_ARCHIVE_ENTRY, &path, "has two different sizes"));
         }
         let sparse = extensions.sparse;
         let target = extensions.target.or_else(|| header.link_name_bytes().map(Vec::from));
         let target = self.text(target.unwrap_or_default())?;
         let kind = if sparse {
-            Kind::Special(SPARSE)
+            Kind::Special(SPARSE_FILE)
         } else {
             kind(header, &path, target)
         };
@@ -244,7 +246,7 @@ impl Walk<'_> {
             String::from_utf8(bytes).unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned());
         if text.len() as u64 > self.budget.limits.path {
             let begin: String = text.chars().take(60).collect();
-            return Err(self.refuse(
+            return Err(self.entry_error(
                 codes::RELEASE_ARCHIVE_ENTRY,
                 &format!("{begin}..."),
                 "has a path that is too long",
@@ -253,8 +255,8 @@ impl Walk<'_> {
         Ok(text)
     }
 
-    fn refuse(&self, code: &Code, path: &str, what: &str) -> Diagnostic {
-        refuse(code, self.name, path, what)
+    fn entry_error(&self, code: &Code, path: &str, what: &str) -> Diagnostic {
+        entry_error(code, self.name, path, what)
     }
 
     fn no_archive(&self) -> Diagnostic {
@@ -266,20 +268,20 @@ impl Walk<'_> {
         .help("expected a release tarball (.tgz), an OCI image (.tar), or a directory")
     }
 
-    fn broken(&self, error: &io::Error) -> Diagnostic {
+    fn stream_error(&self, error: &io::Error) -> Diagnostic {
         let limits = &self.budget.limits;
         let name = self.name;
-        match self.meter.excess() {
-            Some(Excess::Size) => Diagnostic::error(
+        match self.meter.exceeded_limit() {
+            Some(ExceededLimit::Size) => Diagnostic::error(
                 codes::RELEASE_ARCHIVE_SIZE,
                 format!("'{name}' unpacks to more than {} MiB", limits.scanned >> 20),
             ),
-            Some(Excess::Ratio) => Diagnostic::error(
+            Some(ExceededLimit::Ratio) => Diagnostic::error(
                 codes::RELEASE_ARCHIVE_BOMB,
                 format!("'{name}' unpacks to more than {} times its size", limits.ratio),
             )
             .help("no release needs that: the archive may be malicious"),
-            Some(Excess::Members) => Diagnostic::error(
+            Some(ExceededLimit::Members) => Diagnostic::error(
                 codes::RELEASE_ARCHIVE_BOMB,
                 format!("'{name}' consists of more than {} gzip members", limits.members),
             )
@@ -295,7 +297,7 @@ impl Walk<'_> {
 }
 
 /// The error for an entry at `path` that releases never need.
-pub fn refuse(code: &Code, archive: &str, path: &str, what: &str) -> Diagnostic {
+pub fn entry_error(code: &Code, archive: &str, path: &str, what: &str) -> Diagnostic {
     let path: String = path.chars().flat_map(char::escape_debug).collect();
     Diagnostic::error(code, format!("Entry '{path}' of '{archive}' {what}")).in_document(archive)
 }
@@ -328,7 +330,7 @@ fn kind(header: &Header, path: &str, target: String) -> Kind {
         EntryType::Link => Kind::HardLink(target),
         EntryType::Char | EntryType::Block => Kind::Special("is a device"),
         EntryType::Fifo => Kind::Special("is a named pipe"),
-        EntryType::GNUSparse => Kind::Special(SPARSE),
+        EntryType::GNUSparse => Kind::Special(SPARSE_FILE),
         _ => Kind::Special("is of a kind that releases do not have"),
     }
 }

@@ -1,7 +1,7 @@
 //! OCI image layouts, a directory or a tar of one: layers are applied in order, and only `/var/vcap/jobs-src` of the
 //! result is retained.
 
-use crate::directory::{join, unreadable};
+use crate::directory::{join, read_error};
 use crate::entries::{self, Item, Kind};
 use crate::limits::Budget;
 use crate::tarball::content;
@@ -18,10 +18,10 @@ use std::io::Read;
 pub const JOBS_SRC: &str = "var/vcap/jobs-src";
 
 /// Marks what a layer removes.
-const WHITEOUT: &str = ".wh.";
+const WHITEOUT_PREFIX: &str = ".wh.";
 
 /// Marks a directory whose lower layers do not count.
-const OPAQUE: &str = ".wh..wh..opq";
+const OPAQUE_WHITEOUT: &str = ".wh..wh..opq";
 
 /// An image layout to read.
 pub struct Image<'i> {
@@ -85,7 +85,7 @@ impl Image<'_> {
 
     fn explain(&self, error: &Error) -> Diagnostic {
         match error {
-            Error::Unreadable(path, error) => unreadable(&self.document(path), error),
+            Error::Unreadable(path, error) => read_error(&self.document(path), error),
             Error::Damaged { expected, found } => {
                 let message = format!("Expected stream to have digest '{expected}' but was '{found}'");
                 Diagnostic::error(codes::RELEASE_DIGEST, message)
@@ -113,14 +113,14 @@ impl Changes {
     fn take(&mut self, item: &Item, data: &mut dyn Read, archive: &str, budget: &Budget) -> Result<(), Diagnostic> {
         let path = path_of(item, archive)?;
         let (parent, file) = path.rsplit_once('/').unwrap_or(("", &path));
-        if file == OPAQUE {
+        if file == OPAQUE_WHITEOUT {
             if matters(parent) {
                 budget.note(parent, archive)?;
                 self.emptied.push(parent.to_owned());
             }
             return Ok(());
         }
-        if let Some(hidden) = file.strip_prefix(WHITEOUT) {
+        if let Some(hidden) = file.strip_prefix(WHITEOUT_PREFIX) {
             let hidden = join(parent, hidden);
             if matters(&hidden) {
                 budget.note(&hidden, archive)?;
@@ -139,7 +139,7 @@ impl Changes {
         let entry = match &item.kind {
             Kind::Directory => Entry::Directory,
             Kind::Link(target) | Kind::HardLink(target) => Entry::Link(relative(&path, target, &item.kind)),
-            Kind::Special(what) => return Err(item.refuse(codes::RELEASE_ARCHIVE_ENTRY, archive, what)),
+            Kind::Special(what) => return Err(item.entry_error(codes::RELEASE_ARCHIVE_ENTRY, archive, what)),
             Kind::File { .. } => content(item, data, archive, budget)?,
         };
         self.added.push((path, entry));
@@ -171,9 +171,9 @@ impl Changes {
 pub fn relevant(item: &Item, archive: &str) -> Result<Option<String>, Diagnostic> {
     let path = path_of(item, archive)?;
     let (parent, file) = path.rsplit_once('/').unwrap_or(("", &path));
-    let is_relevant = if file == OPAQUE {
+    let is_relevant = if file == OPAQUE_WHITEOUT {
         matters(parent)
-    } else if let Some(hidden) = file.strip_prefix(WHITEOUT) {
+    } else if let Some(hidden) = file.strip_prefix(WHITEOUT_PREFIX) {
         matters(&join(parent, hidden))
     } else {
         is_below(&path, JOBS_SRC) || item.kind != Kind::Directory && is_below(JOBS_SRC, &path)
@@ -183,7 +183,7 @@ pub fn relevant(item: &Item, archive: &str) -> Result<Option<String>, Diagnostic
 
 fn path_of(item: &Item, archive: &str) -> Result<String, Diagnostic> {
     clean(item.path.trim_start_matches('/'))
-        .map_err(|_| item.refuse(codes::RELEASE_ARCHIVE_PATH, archive, "leads out of the archive"))
+        .map_err(|_| item.entry_error(codes::RELEASE_ARCHIVE_PATH, archive, "leads out of the archive"))
 }
 
 /// The target relative to the link's directory, in a file system whose root is the image's.

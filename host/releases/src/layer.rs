@@ -28,7 +28,7 @@ pub fn reduce(name: &str, reader: impl Read, budget: &Budget, out: impl Write) -
         budget.note(&path, name)?;
         budget.keep(item.size, name)?;
         if let Kind::Special(what) = item.kind {
-            return Err(item.refuse(codes::RELEASE_ARCHIVE_ENTRY, name, what));
+            return Err(item.entry_error(codes::RELEASE_ARCHIVE_ENTRY, name, what));
         }
         append(&mut archive, &path, item, data).map_err(unwritable)
     })?;

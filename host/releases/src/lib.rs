@@ -18,8 +18,8 @@ mod source;
 mod stream;
 mod tarball;
 
-pub use digest::{Mismatch, Verifier};
-pub use entries::{Item, Kind, each, each_until, refuse};
+pub use digest::{DigestError, Verifier};
+pub use entries::{Item, Kind, each, each_until, entry_error};
 pub use layer::reduce;
 pub use limits::{Budget, Limits};
 pub use packed::Packed;

@@ -13,7 +13,7 @@ pub struct Members<R> {
 /// There are more members than allowed.
 #[derive(Debug, thiserror::Error)]
 #[error("too many members")]
-pub struct TooMany;
+pub struct TooManyMembersError;
 
 // === impl Members ===
 
@@ -40,7 +40,7 @@ impl<R: BufRead> Read for Members<R> {
             if rest.fill_buf()?.is_empty() {
                 break;
             }
-            self.left = self.left.checked_sub(1).ok_or_else(|| io::Error::other(TooMany))?;
+            self.left = self.left.checked_sub(1).ok_or_else(|| io::Error::other(TooManyMembersError))?;
             self.current = Some(GzDecoder::new(rest));
         }
         Ok(0)
@@ -70,7 +70,7 @@ mod tests {
         let several = [member("a"), member(""), member("bc")].concat();
         assert_eq!(unpacked(&several, 3).unwrap(), "abc");
         let error = unpacked(&several, 2).unwrap_err();
-        assert!(error.get_ref().is_some_and(|inner| inner.is::<TooMany>()), "{error}");
+        assert!(error.get_ref().is_some_and(|inner| inner.is::<TooManyMembersError>()), "{error}");
         assert_eq!(
             unpacked(&several[..several.len() - 3], 9).unwrap_err().kind(),
             io::ErrorKind::UnexpectedEof

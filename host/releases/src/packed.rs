@@ -1,8 +1,8 @@
 //! A release tarball with its packages: the jobs are read as for a conversion, and checked; packages are streamed,
 //! because a release has gigabytes of them.
 
-use crate::digest::{Mismatch, Verifier};
-use crate::directory::unreadable;
+use crate::digest::{DigestError, Verifier};
+use crate::directory::read_error;
 use crate::entries::{self, Item, Kind};
 use crate::limits::{Budget, Limits};
 use crate::tarball::{self, Assembled, inner_path};
@@ -23,7 +23,7 @@ const SOURCE_PACKAGES: &str = "packages/";
 
 /// Limits for releases with their packages: those with root filesystems (cflinuxfs4, buildpacks) unpack to several GiB,
 /// once from the outer archive and once from the package's own.
-const LIMITS: Limits = Limits::scanning(64 << 30);
+const SCAN_LIMITS: Limits = Limits::scanning(64 << 30);
 
 /// A release tarball with its packages, compiled or not.
 pub struct Packed {
@@ -51,9 +51,9 @@ impl Packed {
         tell: &mut dyn FnMut(u64),
     ) -> Result<Self, Vec<Diagnostic>> {
         let source = title.map_or_else(|| path.display().to_string(), str::to_owned);
-        let fail = |error: io::Error| vec![unreadable(&source, &error)];
+        let fail = |error: io::Error| vec![read_error(&source, &error)];
         let file = File::open(path).map_err(fail)?;
-        let budget = Budget::new(LIMITS);
+        let budget = Budget::new(SCAN_LIMITS);
         let reader = file.try_clone().map_err(fail)?;
         let parts = tarball::parts(reader, &source, &budget, tell)?;
         let assembled = tarball::assemble(&parts, &source, name, &budget, sources)?;
@@ -119,17 +119,17 @@ impl Packed {
     /// # Errors
     /// The tarball is damaged or hostile, a package is missing or does not match its digest; or an error of `visit`.
     pub fn each_package(&self, visit: &mut VisitPackage<'_>, tell: &mut dyn FnMut(u64)) -> Result<(), Diagnostic> {
-        let fail = |error: io::Error| unreadable(&self.source, &error);
+        let fail = |error: io::Error| read_error(&self.source, &error);
         let mut reader = self.file.try_clone().map_err(fail)?;
         io::Seek::rewind(&mut reader).map_err(fail)?;
         let mut seen = BTreeSet::new();
-        let budget = Budget::new(LIMITS);
+        let budget = Budget::new(SCAN_LIMITS);
         entries::each(&self.source, reader, &budget, tell, &mut |item, content| {
             let Some(package) = self.package(item)? else {
                 return Ok(());
             };
             if !seen.insert(package.name.as_str()) {
-                return Err(item.refuse(codes::RELEASE_ARCHIVE_ENTRY, &self.source, "is there twice"));
+                return Err(item.entry_error(codes::RELEASE_ARCHIVE_ENTRY, &self.source, "is there twice"));
             }
             self.one(package, content, visit)
         })?;
@@ -138,7 +138,7 @@ impl Packed {
             return Ok(());
         };
         let why = format!("there is no '{}{}.tgz'", self.directory(), missing.name);
-        Err(self.bad(missing, codes::RELEASE_PACKAGE_ARCHIVE, why))
+        Err(self.package_error(missing, codes::RELEASE_PACKAGE_ARCHIVE, why))
     }
 
     /// The package whose tarball this is.
@@ -150,7 +150,7 @@ impl Packed {
         let package = name.and_then(|name| self.packages().iter().find(|package| package.name == name));
         match (&item.kind, package) {
             (Kind::File { .. }, found) => Ok(found),
-            (_, Some(_)) => Err(item.refuse(codes::RELEASE_ARCHIVE_ENTRY, &self.source, "is not a file")),
+            (_, Some(_)) => Err(item.entry_error(codes::RELEASE_ARCHIVE_ENTRY, &self.source, "is not a file")),
             (_, None) => Ok(None),
         }
     }
@@ -161,24 +161,24 @@ impl Packed {
         content: &mut dyn Read,
         visit: &mut VisitPackage<'_>,
     ) -> Result<(), Diagnostic> {
-        let refused = |mismatch: Mismatch| {
-            self.bad(package, codes::RELEASE_DIGEST, mismatch.to_string())
+        let digest_error = |error: DigestError| {
+            self.package_error(package, codes::RELEASE_DIGEST, error.to_string())
                 .help("the tarball is damaged or was changed: download it again")
         };
         let digests = package.digest.as_deref().unwrap_or_default();
-        let mut verifier = Verifier::new(digests).map_err(refused)?;
+        let mut verifier = Verifier::new(digests).map_err(digest_error)?;
         let mut checked = verifier.over(content);
         let visited = visit(package, &mut checked);
         let read = io::copy(&mut checked, &mut io::sink());
         // A digest mismatch is reported before other errors, which it causes.
         if read.is_ok() {
-            verifier.finish().map_err(refused)?;
+            verifier.finish().map_err(digest_error)?;
         }
         visited?;
-        read.map(drop).map_err(|error| unreadable(&self.source, &error))
+        read.map(drop).map_err(|error| read_error(&self.source, &error))
     }
 
-    fn bad(&self, package: &PackageReference, code: &Code, why: String) -> Diagnostic {
+    fn package_error(&self, package: &PackageReference, code: &Code, why: String) -> Diagnostic {
         let message = format!("Reading package '{}' from archive: {why}", package.name);
         Diagnostic::error(code, message)
             .in_document(&self.assembled.manifest.document.name)
@@ -188,10 +188,10 @@ impl Packed {
 
 /// Whether the names of packages are unique, and all of them of one kind.
 fn check(manifest: &Manifest) -> Result<(), Diagnostic> {
-    let bad =
+    let manifest_error =
         |message: String| Diagnostic::error(codes::RELEASE_MANIFEST, message).in_document(&manifest.document.name);
     if manifest.compiled && manifest.source_packages > 0 {
-        return Err(bad(
+        return Err(manifest_error(
             "Release manifest lists both 'packages' and 'compiled_packages'".into()
         ));
     }
@@ -200,7 +200,7 @@ fn check(manifest: &Manifest) -> Result<(), Diagnostic> {
         let name = &package.name;
         if !names.insert(name.as_str()) {
             let message = format!("Package '{name}' is listed twice in release manifest");
-            return Err(bad(message).at(&package.pointer));
+            return Err(manifest_error(message).at(&package.pointer));
         }
     }
     Ok(())

@@ -1,7 +1,7 @@
 //! Unpacks a compressed stream and counts its bytes: detects archive bombs and truncated archives.
 
 use crate::limits::Budget;
-use crate::members::{Members, TooMany};
+use crate::members::{Members, TooManyMembersError};
 use std::cell::Cell;
 use std::io::{self, BufRead, BufReader, Read};
 
@@ -13,7 +13,7 @@ const PROGRESS_INTERVAL_BYTES: u64 = 32 << 20;
 
 /// The limit that a stream exceeded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Excess {
+pub enum ExceededLimit {
     /// It unpacks to too much.
     Size,
     /// It unpacks to too much for its size.
@@ -28,7 +28,7 @@ pub struct Meter<'b> {
     budget: &'b Budget,
     packed: Cell<u64>,
     unpacked: Cell<u64>,
-    excess: Cell<Option<Excess>>,
+    exceeded: Cell<Option<ExceededLimit>>,
 }
 
 /// An unpacked stream.
@@ -58,27 +58,27 @@ impl<'b> Meter<'b> {
             budget,
             packed: Cell::new(0),
             unpacked: Cell::new(0),
-            excess: Cell::new(None),
+            exceeded: Cell::new(None),
         }
     }
 
-    /// The limit that the stream ran into.
-    pub fn excess(&self) -> Option<Excess> {
-        self.excess.get()
+    /// The limit that the stream exceeded.
+    pub fn exceeded_limit(&self) -> Option<ExceededLimit> {
+        self.exceeded.get()
     }
 
     fn count(&self, bytes: u64) -> io::Result<u64> {
         let unpacked = self.unpacked.get().saturating_add(bytes);
         self.unpacked.set(unpacked);
         let limits = &self.budget.limits;
-        let excess = if !self.budget.scan(bytes) {
-            Excess::Size
+        let exceeded = if !self.budget.scan(bytes) {
+            ExceededLimit::Size
         } else if unpacked > limits.ratio_from && unpacked / limits.ratio > self.packed.get() {
-            Excess::Ratio
+            ExceededLimit::Ratio
         } else {
             return Ok(unpacked);
         };
-        self.excess.set(Some(excess));
+        self.exceeded.set(Some(exceeded));
         Err(io::Error::other("over the limit"))
     }
 }
@@ -125,8 +125,8 @@ impl<R: Read> Read for Stream<'_, R> {
         let count = match &mut self.inner {
             Inner::Plain(reader) => reader.read(buffer)?,
             Inner::Gzip(reader) => reader.read(buffer).inspect_err(|error| {
-                if error.get_ref().is_some_and(|inner| inner.is::<TooMany>()) {
-                    self.meter.excess.set(Some(Excess::Members));
+                if error.get_ref().is_some_and(|inner| inner.is::<TooManyMembersError>()) {
+                    self.meter.exceeded.set(Some(ExceededLimit::Members));
                 }
             })?,
         };

@@ -1,7 +1,7 @@
 //! A release tarball: one pass over it that keeps `release.MF` and the jobs' tarballs, then one over each job.
 
 use crate::digest;
-use crate::entries::{self, Item, Kind, refuse};
+use crate::entries::{self, Item, Kind, entry_error};
 use crate::limits::Budget;
 use boson_document::Code;
 use boson_oci::layout::{INDEX, MARK};
@@ -15,7 +15,7 @@ use std::collections::{BTreeMap, HashSet};
 use std::io::Read;
 
 /// Directory of the jobs.
-const JOBS: &str = "jobs/";
+const JOBS_DIRECTORY: &str = "jobs/";
 
 /// The parts of a tarball that are needed.
 #[derive(Default)]
@@ -99,7 +99,7 @@ pub fn assemble(
 /// It leads out.
 pub fn inner_path(item: &Item, archive: &str) -> Result<String, Diagnostic> {
     clean(&item.path).map_err(|_| {
-        item.refuse(codes::RELEASE_ARCHIVE_PATH, archive, "leads out of the archive")
+        item.entry_error(codes::RELEASE_ARCHIVE_PATH, archive, "leads out of the archive")
             .help("no release has such paths: the archive may be malicious")
     })
 }
@@ -111,7 +111,7 @@ pub fn inner_path(item: &Item, archive: &str) -> Result<String, Diagnostic> {
 pub fn inner_target(item: &Item, path: &str, archive: &str) -> Result<String, Diagnostic> {
     let escapes = || {
         let what = "is a link that leads out of the archive";
-        item.refuse(codes::RELEASE_ARCHIVE_LINK, archive, what)
+        item.entry_error(codes::RELEASE_ARCHIVE_LINK, archive, what)
             .help("links are followed only within an archive")
     };
     let depth = path.matches('/').count();
@@ -159,7 +159,7 @@ pub fn content(item: &Item, content: &mut dyn Read, archive: &str, budget: &Budg
 fn keep(item: &Item, data: &mut dyn Read, source: &str, budget: &Budget, parts: &mut Parts) -> Result<(), Diagnostic> {
     let path = inner_path(item, source)?;
     match &item.kind {
-        Kind::Special(what) => return Err(item.refuse(codes::RELEASE_ARCHIVE_ENTRY, source, what)),
+        Kind::Special(what) => return Err(item.entry_error(codes::RELEASE_ARCHIVE_ENTRY, source, what)),
         Kind::Link(_) | Kind::HardLink(_) => return inner_target(item, &path, source).map(drop),
         Kind::Directory => return Ok(()),
         Kind::File { .. } => {}
@@ -167,9 +167,9 @@ fn keep(item: &Item, data: &mut dyn Read, source: &str, budget: &Budget, parts: 
     if path == MANIFEST {
         match content(item, data, source, budget)? {
             Entry::File(file) => parts.manifest = Some(file.bytes),
-            _ => return Err(refuse(codes::RELEASE_FILE_TOO_LARGE, source, &path, "is too large")),
+            _ => return Err(entry_error(codes::RELEASE_FILE_TOO_LARGE, source, &path, "is too large")),
         }
-    } else if let Some(job) = path.strip_prefix(JOBS).and_then(|file| file.strip_suffix(".tgz")) {
+    } else if let Some(job) = path.strip_prefix(JOBS_DIRECTORY).and_then(|file| file.strip_suffix(".tgz")) {
         if !job.contains('/') {
             budget.note(job, source)?;
             parts.jobs.insert(job.to_owned(), content(item, data, source, budget)?);
@@ -214,7 +214,7 @@ fn unpack(
     budget: &Budget,
 ) -> Result<(), Diagnostic> {
     let name = &job.name;
-    let archive_name = files.document(&format!("{JOBS}{name}.tgz"));
+    let archive_name = files.document(&format!("{JOBS_DIRECTORY}{name}.tgz"));
     let fail = |code: &Code, why: String| {
         Diagnostic::error(code, format!("Reading job '{name}' from archive: {why}"))
             .in_document(&manifest.document.name)
@@ -231,7 +231,7 @@ fn unpack(
         _ => {
             return Err(fail(
                 codes::RELEASE_JOB_ARCHIVE,
-                format!("there is no '{JOBS}{name}.tgz'"),
+                format!("there is no '{JOBS_DIRECTORY}{name}.tgz'"),
             ));
         }
     };
@@ -250,13 +250,13 @@ fn unpack(
             let path = inner_path(item, &archive_name)?;
             budget.note(&path, &archive_name)?;
             let entry = match &item.kind {
-                Kind::Special(what) => return Err(item.refuse(codes::RELEASE_ARCHIVE_ENTRY, &archive_name, what)),
+                Kind::Special(what) => return Err(item.entry_error(codes::RELEASE_ARCHIVE_ENTRY, &archive_name, what)),
                 Kind::Link(_) | Kind::HardLink(_) => Entry::Link(inner_target(item, &path, &archive_name)?),
                 Kind::Directory if path.is_empty() => return Ok(()),
                 Kind::Directory => Entry::Directory,
                 Kind::File { .. } => content(item, data, &archive_name, budget)?,
             };
-            files.insert(format!("{JOBS}{name}/{path}"), entry);
+            files.insert(format!("{JOBS_DIRECTORY}{name}/{path}"), entry);
             Ok(())
         },
     )

@@ -1,7 +1,7 @@
 //! The repository of a release, through a handle that no path can leave.
 
 use crate::codes;
-use crate::directory::unreadable;
+use crate::directory::read_error;
 use crate::limits::{Budget, Limits};
 use boson_document::Tree;
 use boson_pipeline::Diagnostic;
@@ -42,7 +42,7 @@ impl Folder {
     /// It cannot be read.
     pub fn open(root: &Path) -> Result<Self, Diagnostic> {
         let source = root.display().to_string();
-        let dir = Dir::open_ambient_dir(root, ambient_authority()).map_err(|error| unreadable(&source, &error))?;
+        let dir = Dir::open_ambient_dir(root, ambient_authority()).map_err(|error| read_error(&source, &error))?;
         Ok(Self {
             dir,
             root: root.to_path_buf(),
@@ -76,7 +76,7 @@ impl Folder {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
             Err(error) => Err(error),
         };
-        read.map_err(|error| unreadable(&document, &error))?;
+        read.map_err(|error| read_error(&document, &error))?;
         let read = yaml::read_bytes_as(Dialect::YamlV2, &document, &bytes)?;
         Ok(Some(read.tree))
     }
@@ -107,7 +107,7 @@ impl Folder {
     /// # Errors
     /// It cannot be read.
     pub fn directories(&self, path: &str) -> Result<Vec<String>, Diagnostic> {
-        let fail = |error: io::Error| unreadable(&self.document(path), &error);
+        let fail = |error: io::Error| read_error(&self.document(path), &error);
         let mut names = Vec::new();
         if !self.has(path) {
             return Ok(names);
@@ -132,20 +132,20 @@ impl Folder {
     pub fn files(&self, path: &str) -> Result<BTreeMap<String, Found>, Diagnostic> {
         let mut walk = Walk {
             document: self.document(path),
-            budget: Budget::new(LIMITS),
+            budget: Budget::new(REPOSITORY_LIMITS),
             found: BTreeMap::new(),
         };
         match self.dir.open_dir(path) {
             Ok(dir) => walk.below(&dir, "", 0)?,
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-            Err(error) => return Err(unreadable(&walk.document, &error)),
+            Err(error) => return Err(read_error(&walk.document, &error)),
         }
         Ok(walk.found)
     }
 }
 
 /// Paths of sources: two million, as for archives, with 1 GiB of names.
-const LIMITS: Limits = Limits {
+const REPOSITORY_LIMITS: Limits = Limits {
     kept: 1 << 30,
     depth: 128,
     ..Limits::usual()
@@ -162,7 +162,7 @@ struct Walk {
 impl Walk {
     fn below(&mut self, dir: &Dir, prefix: &str, depth: usize) -> Result<(), Diagnostic> {
         let document = format!("{}/{prefix}", self.document);
-        let fail = |error: io::Error| unreadable(&document, &error);
+        let fail = |error: io::Error| read_error(&document, &error);
         if depth > self.budget.limits.depth {
             return Err(fail(io::Error::other("directories are nested too deeply")));
         }
@@ -207,6 +207,6 @@ pub fn texts(tree: &Tree, key: &str) -> Vec<String> {
 }
 
 /// The error for a file that cannot be read while a release is read.
-pub fn broken(document: &str, error: &io::Error) -> Diagnostic {
+pub fn source_error(document: &str, error: &io::Error) -> Diagnostic {
     Diagnostic::error(codes::RELEASE_SOURCE, format!("'{document}' can't be read: {error}")).in_document(document)
 }

@@ -154,7 +154,7 @@ impl Source {
 }
 
 /// The warning for content with another fingerprint.
-fn differs(package: &Package, document: &str) -> Diagnostic {
+fn fingerprint_warning(package: &Package, document: &str) -> Diagnostic {
     let message = format!(
         "the content of package '{}' has another fingerprint than {}",
         package.name, package.fingerprint

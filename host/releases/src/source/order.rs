@@ -71,10 +71,10 @@ impl<'o> Order<'o> {
             let found = self
                 .by_name
                 .get(dependency)
-                .ok_or_else(|| self.missing(package, dependency))?;
+                .ok_or_else(|| self.missing_dependency(package, dependency))?;
             match self.states.get(found.name.as_str()) {
                 Some(true) => {}
-                Some(false) => return Err(self.circle(&path, found)),
+                Some(false) => return Err(self.cycle_error(&path, found)),
                 None => {
                     self.begin(found);
                     path.push((found, 0));
@@ -92,13 +92,13 @@ impl<'o> Order<'o> {
         new
     }
 
-    fn missing(&self, package: &Package, dependency: &str) -> Diagnostic {
+    fn missing_dependency(&self, package: &Package, dependency: &str) -> Diagnostic {
         let name = &package.name;
         let message = format!("Expected to find package '{dependency}' since it's a dependency of package '{name}'");
         Diagnostic::error(codes::RELEASE_PACKAGE_SPEC, message).in_document(self.source)
     }
 
-    fn circle(&self, path: &[(&Package, usize)], again: &Package) -> Diagnostic {
+    fn cycle_error(&self, path: &[(&Package, usize)], again: &Package) -> Diagnostic {
         let circle = path.iter().map(|(package, _)| package.name.as_str());
         let mut circle: Vec<&str> = circle.skip_while(|name| *name != again.name).collect();
         circle.push(&again.name);

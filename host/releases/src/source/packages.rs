@@ -2,7 +2,7 @@
 
 use super::blobs::{self, Blob, Blobstore};
 use super::fingerprint::{Algorithm, Part, fingerprint};
-use super::folder::{Folder, Found, broken, text, texts};
+use super::folder::{Folder, Found, source_error, text, texts};
 use super::{Content, Package, Source};
 use crate::codes;
 use crate::digest::Verifier;
@@ -15,7 +15,7 @@ use std::collections::BTreeMap;
 use std::io;
 
 /// The CLI's algorithm for new fingerprints.
-const ALGORITHM: Algorithm = Algorithm::Sha256;
+const FINGERPRINT_ALGORITHM: Algorithm = Algorithm::Sha256;
 
 /// A file of a package.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -77,14 +77,14 @@ impl<'f> Packages<'f> {
             let message =
                 format!("package '{name}' has a script 'pre_packaging', which runs where the release is made");
             return Err(self
-                .bad(&path, message)
+                .spec_error(&path, message)
                 .help("make a tarball and use that: bosh create-release --tarball FILE"));
         }
         let mut files = self.selected(&spec, &name, &path)?;
         let packaging = format!("{directory}/packaging");
         if !self.folder.has(&packaging) {
             let document = self.folder.document(&packaging);
-            return Err(self.bad(&path, format!("Expected to find '{document}' for package '{name}'")));
+            return Err(self.spec_error(&path, format!("Expected to find '{document}' for package '{name}'")));
         }
         let executable = self.folder.is_executable(&packaging).unwrap_or_default();
         files.push(SourceFile {
@@ -94,7 +94,7 @@ impl<'f> Packages<'f> {
         });
         let dependencies = texts(&spec, "dependencies");
         let (parts, missing) = self.parts(&files)?;
-        let fingerprint = fingerprint(ALGORITHM, parts, &dependencies);
+        let fingerprint = fingerprint(FINGERPRINT_ALGORITHM, parts, &dependencies);
         let content = if missing.is_empty() {
             Content::Files(files)
         } else {
@@ -125,7 +125,7 @@ impl<'f> Packages<'f> {
                 digests: blob.digests,
             },
             None => Content::Missing(vec![
-                self.missing(&format!("the archive of package '{name}'"), &blob)
+                self.missing_blob(&format!("the archive of package '{name}'"), &blob)
                     .help(format!(
                         "download it to ~/.bosh/cache/{}, as `bosh create-release` does",
                         blob.digests
@@ -140,7 +140,7 @@ impl<'f> Packages<'f> {
         if boson_pipeline::release::is_identifier(&name) {
             return Ok(name);
         }
-        Err(self.bad(path, format!("Invalid package name: {name:?}")))
+        Err(self.spec_error(path, format!("Invalid package name: {name:?}")))
     }
 
     /// The files that the patterns select: sources before blobs, and without the excluded ones.
@@ -162,7 +162,7 @@ impl<'f> Packages<'f> {
             }
             if !some {
                 return Err(self
-                    .bad(path, format!("Missing files for pattern '{glob}'"))
+                    .spec_error(path, format!("Missing files for pattern '{glob}'"))
                     .help("check out submodules: git submodule update --init --recursive"));
             }
         }
@@ -180,28 +180,28 @@ impl<'f> Packages<'f> {
                 let message = format!(
                     "Expected special '{special}' file to not be included via 'files' key for package '{name}'"
                 );
-                return Err(self.bad(path, message));
+                return Err(self.spec_error(path, message));
             }
         }
         Ok(files.into_values().collect())
     }
 
     fn pattern(&self, glob: &str, path: &str) -> Result<Pattern, Diagnostic> {
-        Pattern::read(glob).ok_or_else(|| self.bad(path, format!("Invalid pattern '{glob}'")))
+        Pattern::read(glob).ok_or_else(|| self.spec_error(path, format!("Invalid pattern '{glob}'")))
     }
 
     /// What the fingerprint is computed from, and errors for blobs that are not there: their digests are known.
     fn parts(&self, files: &[SourceFile]) -> Result<(Vec<Part>, Vec<Diagnostic>), Diagnostic> {
         let (mut parts, mut missing) = (Vec::new(), Vec::new());
         for file in files {
-            let unreadable = |error: io::Error| self.unreadable(file, &error);
+            let file_error = |error: io::Error| self.file_error(file, &error);
             parts.push(match &file.found {
-                Found::Link(target) => Part::link(ALGORITHM, &file.path, target).map_err(unreadable)?,
+                Found::Link(target) => Part::link(FINGERPRINT_ALGORITHM, &file.path, target).map_err(file_error)?,
                 Found::File { executable } => match file.from.strip_prefix("blobs/") {
                     Some(blob) if !self.folder.has(&file.from) => {
                         let blob = self.blobs.get(blob);
-                        let blob = blob.ok_or_else(|| unreadable(io::ErrorKind::NotFound.into()))?;
-                        let error = self.missing(&format!("blob '{}'", file.path), blob);
+                        let blob = blob.ok_or_else(|| file_error(io::ErrorKind::NotFound.into()))?;
+                        let error = self.missing_blob(&format!("blob '{}'", file.path), blob);
                         let error = error.help("download all blobs: bosh sync-blobs");
                         let Some(part) = Part::known(&file.path, &blob.digests) else {
                             return Err(error);
@@ -211,8 +211,8 @@ impl<'f> Packages<'f> {
                     }
                     Some(blob) => self.blob(file, self.blobs.get(blob), *executable)?,
                     None => {
-                        let mut content = self.folder.open_file(&file.from).map_err(unreadable)?;
-                        Part::file(ALGORITHM, &file.path, *executable, &mut content).map_err(unreadable)?
+                        let mut content = self.folder.open_file(&file.from).map_err(file_error)?;
+                        Part::file(FINGERPRINT_ALGORITHM, &file.path, *executable, &mut content).map_err(file_error)?
                     }
                 },
             });
@@ -223,30 +223,30 @@ impl<'f> Packages<'f> {
     /// A blob on disk, compared with its digest.
     fn blob(&self, file: &SourceFile, blob: Option<&Blob>, executable: bool) -> Result<Part, Diagnostic> {
         let digests = blob.map(|blob| blob.digests.as_str()).unwrap_or_default();
-        let refused = |what: &str| {
+        let digest_error = |what: &str| {
             let message = format!("blob '{}' {what} in 'config/blobs.yml'", file.path);
             Diagnostic::error(release_codes::RELEASE_DIGEST, message)
                 .in_document(self.folder.document(&file.from))
                 .help("download it again: bosh sync-blobs")
         };
-        let mut verifier = Verifier::new(digests).map_err(|_| refused("has no digest"))?;
-        let unreadable = |error: io::Error| self.unreadable(file, &error);
-        let mut content = verifier.over(self.folder.open_file(&file.from).map_err(unreadable)?);
-        let part = Part::file(ALGORITHM, &file.path, executable, &mut content).map_err(unreadable)?;
-        verifier.finish().map_err(|_| refused("has another digest than"))?;
+        let mut verifier = Verifier::new(digests).map_err(|_| digest_error("has no digest"))?;
+        let file_error = |error: io::Error| self.file_error(file, &error);
+        let mut content = verifier.over(self.folder.open_file(&file.from).map_err(file_error)?);
+        let part = Part::file(FINGERPRINT_ALGORITHM, &file.path, executable, &mut content).map_err(file_error)?;
+        verifier.finish().map_err(|_| digest_error("has another digest than"))?;
         Ok(part)
     }
 
-    fn missing(&self, what: &str, blob: &Blob) -> Diagnostic {
+    fn missing_blob(&self, what: &str, blob: &Blob) -> Diagnostic {
         let message = format!("{what} is not on this machine: {}", self.blobstore.address(blob));
         Diagnostic::error(codes::RELEASE_BLOB, message).in_document(self.folder.document("config/final.yml"))
     }
 
-    fn unreadable(&self, file: &SourceFile, error: &io::Error) -> Diagnostic {
-        broken(&self.folder.document(&file.from), error)
+    fn file_error(&self, file: &SourceFile, error: &io::Error) -> Diagnostic {
+        source_error(&self.folder.document(&file.from), error)
     }
 
-    fn bad(&self, path: &str, message: String) -> Diagnostic {
+    fn spec_error(&self, path: &str, message: String) -> Diagnostic {
         Diagnostic::error(codes::RELEASE_PACKAGE_SPEC, message).in_document(self.folder.document(path))
     }
 }

@@ -1,11 +1,11 @@
 //! The files of packages as streams, and their comparison with fingerprints.
 
 use super::fingerprint::{Algorithm, Part, fingerprint};
-use super::folder::{Found, broken};
+use super::folder::{Found, source_error};
 use super::packages::SourceFile;
-use super::{Content, Folder, Package, Source, Store, differs};
-use crate::digest::{Mismatch, Verifier};
-use crate::directory::unreadable;
+use super::{Content, Folder, Package, Source, Store, fingerprint_warning};
+use crate::digest::{DigestError, Verifier};
+use crate::directory::read_error;
 use crate::entries::{self, Item, Kind};
 use crate::limits::{Budget, Limits};
 use crate::packed::Packed;
@@ -19,7 +19,7 @@ use std::io::{self, Read};
 use std::path::Path;
 
 /// Limits of the sources of one package.
-const LIMITS: Limits = Limits::scanning(16 << 30);
+const SCAN_LIMITS: Limits = Limits::scanning(16 << 30);
 
 /// Receives the files and links of a package. Their paths are clean; directories are not passed.
 pub type VisitFile<'v> = dyn FnMut(&Package, &Item, &mut dyn Read) -> Result<(), Diagnostic> + 'v;
@@ -83,7 +83,7 @@ impl Source {
 }
 
 fn copy(folder: &Folder, package: &Package, file: &SourceFile, visit: &mut VisitFile<'_>) -> Result<(), Diagnostic> {
-    let fail = |error: io::Error| broken(&folder.document(&file.from), &error);
+    let fail = |error: io::Error| source_error(&folder.document(&file.from), &error);
     let item = |kind: Kind, mode: u32, size: u64| Item {
         path: file.path.clone(),
         kind,
@@ -113,22 +113,22 @@ fn entries_of(
     content: &mut dyn Read,
     visit: &mut dyn FnMut(&Item, &mut dyn Read) -> Result<(), Diagnostic>,
 ) -> Result<(), Diagnostic> {
-    let budget = Budget::new(LIMITS);
+    let budget = Budget::new(SCAN_LIMITS);
     // Nothing may be written below a link: it could lead out of the package.
     let mut links = BTreeSet::new();
     entries::each(archive, content, &budget, &mut |_| {}, &mut |item, data| {
         let path = inner_path(item, archive)?;
-        let bad = |what: &str| Err(item.refuse(codes::RELEASE_ARCHIVE_ENTRY, archive, what));
+        let refuse = |what: &str| Err(item.entry_error(codes::RELEASE_ARCHIVE_ENTRY, archive, what));
         let mut above = path.match_indices('/').filter_map(|(end, _)| path.get(..end));
         if above.any(|part| links.contains(part)) {
-            return bad("is written through a link");
+            return refuse("is written through a link");
         }
         let kind = match &item.kind {
             Kind::Directory => return Ok(()),
-            Kind::Special(what) => return bad(what),
+            Kind::Special(what) => return refuse(what),
             Kind::HardLink(target) => match clean(target) {
                 Ok(target) => Kind::HardLink(target),
-                Err(_) => return bad("is a link that leads out of the archive"),
+                Err(_) => return refuse("is a link that leads out of the archive"),
             },
             kind => kind.clone(),
         };
@@ -154,17 +154,17 @@ fn verified(
     visit: &mut dyn FnMut(&Item, &mut dyn Read) -> Result<(), Diagnostic>,
 ) -> Result<(), Diagnostic> {
     let name = path.display().to_string();
-    let fail = |error: io::Error| unreadable(&name, &error);
-    let refused = |mismatch: Mismatch| {
-        Diagnostic::error(codes::RELEASE_DIGEST, mismatch.to_string())
+    let fail = |error: io::Error| read_error(&name, &error);
+    let digest_error = |error: DigestError| {
+        Diagnostic::error(codes::RELEASE_DIGEST, error.to_string())
             .in_document(&name)
             .help("delete the file, and download it again")
     };
-    let mut verifier = Verifier::new(digests).map_err(refused)?;
+    let mut verifier = Verifier::new(digests).map_err(digest_error)?;
     let mut content = verifier.over(File::open(path).map_err(fail)?);
     let visited = entries_of(&name, &mut content, visit);
     io::copy(&mut content, &mut io::sink()).map_err(fail)?;
-    verifier.finish().map_err(refused)?;
+    verifier.finish().map_err(digest_error)?;
     visited
 }
 
@@ -191,7 +191,7 @@ impl Comparison {
             // No fingerprint contains hard links: such content never has the fingerprint.
             _ => Part::link(self.algorithm, &item.path, "hard link"),
         };
-        self.parts.push(part.map_err(|error| broken(archive, &error))?);
+        self.parts.push(part.map_err(|error| source_error(archive, &error))?);
         Ok(())
     }
 
@@ -199,7 +199,7 @@ impl Comparison {
     fn finish(self, package: &mut Package, archive: &str, warnings: &mut Vec<Diagnostic>) {
         let found = fingerprint(self.algorithm, self.parts, &package.dependencies);
         if found != package.fingerprint {
-            warnings.push(differs(package, archive));
+            warnings.push(fingerprint_warning(package, archive));
             package.other_content = Some(found);
         }
     }

@@ -2,7 +2,7 @@
 
 use super::Package;
 use super::fingerprint::{Algorithm, Part, fingerprint};
-use super::folder::{Folder, broken, text};
+use super::folder::{Folder, source_error, text};
 use boson_document::Tree;
 use boson_pipeline::Diagnostic;
 use boson_pipeline::release::{Entry, Files, Job, Naming, Release};
@@ -69,7 +69,7 @@ fn jobs(release: &Release, files: &Files, like: &[Tree]) -> Result<Fingerprints,
                 file.executable || matches!(files.entry(&from), Some(Entry::Link(_)))
             };
             let part = file.and_then(|file| Part::file(algorithm, path, executable(file), &mut file.bytes.as_slice()));
-            parts.push(part.map_err(|error| broken(&files.document(&from), &error))?);
+            parts.push(part.map_err(|error| source_error(&files.document(&from), &error))?);
         }
         Ok((job.name.clone(), fingerprint(algorithm, parts, &[])))
     };
