@@ -14,11 +14,11 @@ pub use report::{MAX_MESSAGE_BYTES, Report, from_message, to_message};
 pub use values::{Held, Origin, Values};
 
 /// The file of a container that becomes Secrets.
-pub const OUTPUT: &str = "/mnt/quarks/output.json";
-/// The file with the links that the deployment provides, beside [`OUTPUT`].
-pub const PROVIDERS: &str = "/mnt/quarks/providers.json";
+pub const OUTPUT_PATH: &str = "/mnt/quarks/output.json";
+/// The file with the links that the deployment provides, beside [`OUTPUT_PATH`].
+pub const PROVIDERS_PATH: &str = "/mnt/quarks/providers.json";
 /// The file with the report of a container.
-pub const TERMINATION_LOG: &str = "/dev/termination-log";
+pub const TERMINATION_LOG_PATH: &str = "/dev/termination-log";
 /// Exit code of a command that has reported errors in its input: a retry would fail, too.
 pub const REPORTED_EXIT_CODE: u8 = 65;
 /// Exit code of a command whose mounts have changed since it was ordered: a new pod gets the new ones.

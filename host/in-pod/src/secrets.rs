@@ -7,15 +7,15 @@ use boson_manifest::labels;
 use k8s_openapi::api::core::v1::Secret;
 
 /// Key of a value that is one text.
-pub(crate) const PASSWORD: &str = "password";
+pub(crate) const PASSWORD_KEY: &str = "password";
 /// Key of an implicit variable that is written without one.
-const VALUE: &str = "value";
+const DEFAULT_KEY: &str = "value";
 /// How keys begin that are no part of a value: the operator keeps there what it needs to rotate a CA.
-pub const TRANSITIONAL: &str = "transitional.";
+pub const TRANSITIONAL_PREFIX: &str = "transitional.";
 
 /// Whether the value of a variable is JSON: the Secret is annotated so, and has no key but `password`.
 pub fn is_json_password(secret: &Secret) -> bool {
-    is_json(secret) && secret.data.iter().flatten().map(|(key, _)| key).eq([PASSWORD])
+    is_json(secret) && secret.data.iter().flatten().map(|(key, _)| key).eq([PASSWORD_KEY])
 }
 
 /// Whether the annotation of a Secret says that its texts are JSON.
@@ -29,7 +29,7 @@ pub fn is_json(secret: &Secret) -> bool {
 pub fn implicit(reference: &str) -> (&str, &str) {
     match reference.split_once('/') {
         Some((name, key)) if !name.is_empty() && !key.is_empty() && !key.contains('/') => (name, key),
-        _ => (reference, VALUE),
+        _ => (reference, DEFAULT_KEY),
     }
 }
 

@@ -2,7 +2,7 @@
 //! key of its Secret. The operator reads the Secrets themselves; both get the same values.
 
 use crate::codes;
-use crate::secrets::{PASSWORD, TRANSITIONAL, is_json, is_json_password};
+use crate::secrets::{PASSWORD_KEY, TRANSITIONAL_PREFIX, is_json, is_json_password};
 use boson_document::{Map, Tree, json};
 use boson_manifest::labels;
 use boson_pipeline::Diagnostic;
@@ -12,7 +12,7 @@ use k8s_openapi::api::core::v1::Secret;
 use std::collections::BTreeMap;
 
 /// File of an implicit variable's value; its name does not depend on the key in the Secret.
-const VALUE: &str = "value";
+const VALUE_FILE: &str = "value";
 
 /// The origin of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -113,7 +113,7 @@ impl Held {
     /// The file of a key.
     pub fn path(&self, key: &str) -> String {
         let file = match self.origin {
-            Origin::Implicit | Origin::ImplicitJson => VALUE,
+            Origin::Implicit | Origin::ImplicitJson => VALUE_FILE,
             Origin::Given | Origin::Generated => key,
         };
         format!("{}/{}/{file}", self.origin.folder(), encoded(&self.variable))
@@ -125,14 +125,14 @@ impl Held {
     /// Data is missing, or not text, or not JSON.
     fn value(&self) -> Result<Tree, Diagnostic> {
         if matches!(self.origin, Origin::Implicit | Origin::ImplicitJson) {
-            return self.value_under(self.data.keys().next().map_or(VALUE, String::as_str));
+            return self.value_under(self.data.keys().next().map_or(VALUE_FILE, String::as_str));
         }
         let mut members = Vec::new();
         for (key, bytes) in self.data.iter().filter(|(key, _)| is_member(key)) {
             members.push((key.clone(), self.text(key, bytes)?));
         }
         match members.as_slice() {
-            [(key, value)] if key == PASSWORD => Ok(value.clone()),
+            [(key, value)] if key == PASSWORD_KEY => Ok(value.clone()),
             _ => Ok(members.into_iter().collect()),
         }
     }
@@ -212,7 +212,7 @@ impl Values {
 
 /// Whether the entry under a key is a part of the value.
 fn is_member(key: &str) -> bool {
-    !key.starts_with(TRANSITIONAL)
+    !key.starts_with(TRANSITIONAL_PREFIX)
 }
 
 /// The name of a variable, encoded as a folder name: letters, digits, `-` and `_` stay.

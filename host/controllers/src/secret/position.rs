@@ -6,7 +6,7 @@ use super::stored::entry::entry;
 use boson_api::QuarksSecret;
 use boson_api::request::SignerType;
 use boson_credentials::{Issued, is_for_key};
-use boson_in_pod::secrets::TRANSITIONAL;
+use boson_in_pod::secrets::TRANSITIONAL_PREFIX;
 use k8s_openapi::api::core::v1::Secret;
 
 /// Key of the CAs that users of a certificate trust, in both types of Secrets.
@@ -23,11 +23,11 @@ pub enum Position {
 }
 
 fn certificate_key() -> String {
-    format!("{TRANSITIONAL}certificate")
+    format!("{TRANSITIONAL_PREFIX}certificate")
 }
 
 fn private_key() -> String {
-    format!("{TRANSITIONAL}private_key")
+    format!("{TRANSITIONAL_PREFIX}private_key")
 }
 
 /// The keys of a CA that is signed here; none for other objects. Only such a CA is rotated in steps.

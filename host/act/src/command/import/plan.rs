@@ -1,7 +1,7 @@
 //! What to write, by the Secrets that exist. Pure.
 
 use super::draft::{Drafts, Variable};
-use boson_in_pod::secrets::{TRANSITIONAL, is_json};
+use boson_in_pod::secrets::{TRANSITIONAL_PREFIX, is_json};
 use boson_look::table::{Cell, Table};
 use boson_manifest::labels;
 use k8s_openapi::ByteString;
@@ -107,7 +107,7 @@ fn has_same_value(old: &Secret, new: &Secret) -> bool {
 
 fn value(secret: &Secret) -> impl Iterator<Item = (&String, &ByteString)> {
     let data = secret.data.iter().flatten();
-    data.filter(|(key, _)| *key != IS_CA_KEY && !key.starts_with(TRANSITIONAL))
+    data.filter(|(key, _)| *key != IS_CA_KEY && !key.starts_with(TRANSITIONAL_PREFIX))
 }
 
 /// The same Secret with another value. Labels stay: they tell who manages it. So does what the operator has added.

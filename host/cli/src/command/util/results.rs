@@ -14,10 +14,10 @@ use std::path::{Path, PathBuf};
 #[derive(Args, Clone, Debug)]
 pub struct ResultArguments {
     /// Write the output to this file: a JSON object of strings
-    #[arg(long, value_name = "FILE", default_value = boson_in_pod::OUTPUT)]
+    #[arg(long, value_name = "FILE", default_value = boson_in_pod::OUTPUT_PATH)]
     output: PathBuf,
     /// Write errors and warnings for the operator to this file
-    #[arg(long, value_name = "FILE", default_value = boson_in_pod::TERMINATION_LOG)]
+    #[arg(long, value_name = "FILE", default_value = boson_in_pod::TERMINATION_LOG_PATH)]
     report: PathBuf,
     /// Size limit of the report in bytes: the kubelet truncates longer messages
     #[arg(long, value_name = "BYTES", default_value_t = 4096)]

@@ -106,7 +106,7 @@ pub fn gathering(
         let mut arguments = site.arguments(&format!("--manifest={folder}/{}", stored_documents::MANIFEST));
         arguments.push(format!("--group={group}"));
         if nth == 0 {
-            arguments.push(format!("--providers={}", boson_in_pod::PROVIDERS));
+            arguments.push(format!("--providers={}", boson_in_pod::PROVIDERS_PATH));
         }
         arguments.extend(site.deployment_arguments());
         let mut mounts = vec![
