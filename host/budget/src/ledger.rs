@@ -9,10 +9,8 @@ use crate::plan::Plan;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// Number of a request.
 pub(crate) type Ticket = u64;
 
-/// A waiting request.
 #[derive(Debug)]
 struct Request {
     ticket: Ticket,
@@ -30,14 +28,12 @@ enum State {
     Granted,
 }
 
-/// The shares of a holder.
 #[derive(Clone, Copy, Debug, Default)]
 struct Used {
     bytes: u64,
     shares: u32,
 }
 
-/// All shares and requests.
 #[derive(Debug)]
 pub(crate) struct Ledger {
     plan: Plan,

@@ -11,7 +11,6 @@ pub struct Changes(Arc<watch::Sender<()>>);
 // === impl Changes ===
 
 impl Changes {
-    /// It has changed.
     pub fn notify(&self) {
         self.0.send_replace(());
     }

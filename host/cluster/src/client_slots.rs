@@ -8,7 +8,6 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use tokio::task::AbortHandle;
 
-/// The clients of a server.
 #[derive(Debug)]
 pub struct ClientSlots {
     max_clients: usize,
@@ -25,7 +24,6 @@ struct Client {
     task: AbortHandle,
 }
 
-/// Whether a client is authenticated.
 #[derive(Clone, Debug, Default)]
 pub struct Authenticated(Arc<AtomicBool>);
 

@@ -18,29 +18,22 @@ use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::registry::{Metric, Registry};
 use std::fmt;
 
-/// Prefix of every name.
 const METRIC_PREFIX: &str = "boson";
 /// Seconds. An answer takes 2 ms; a reconcile without a change should take less than 20 ms; a call is given up at 10 s.
 const DURATION_BUCKETS_SECONDS: [f64; 9] = [0.002, 0.005, 0.02, 0.05, 0.2, 0.5, 2.0, 5.0, 10.0];
 
-/// All metrics, by name.
 #[derive(Debug)]
 pub struct Metrics {
     registry: Described,
     /// Calls to the API server; watches are not among them.
     pub api_calls: Family<ApiCall, Counter>,
-    /// How long they took.
     pub api_seconds: Histogram,
     pub reconciles: Family<Reconcile, Counter>,
-    /// How long they took.
     pub reconcile_seconds: Histogram,
-    /// Deployments that were converted.
     pub conversions: Counter,
-    /// Values that were generated.
     pub generated: Family<Generated, Counter>,
     /// BOSHDeployments and pods that were reviewed before they were stored.
     pub reviews: Family<Review, Counter>,
-    /// How long that took.
     pub review_seconds: Histogram,
     /// Workloads that were rolled because the content of a link has changed.
     pub link_rolls: Counter,
@@ -92,19 +85,14 @@ struct Described {
 
 #[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
 pub struct ApiCall {
-    /// Its verb in RBAC.
     pub verb: &'static str,
-    /// Kind of the object.
     pub kind: String,
-    /// In one word.
     pub outcome: &'static str,
 }
 
 #[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
 pub struct Reconcile {
-    /// Which controller.
     pub controller: &'static str,
-    /// In one word.
     pub outcome: &'static str,
 }
 
@@ -120,19 +108,16 @@ pub struct Generated {
 pub struct Review {
     /// What was reviewed: `deployments` or `pods`.
     pub resource: &'static str,
-    /// In one word.
     pub outcome: &'static str,
 }
 
 // === impl Described ===
 
 impl Described {
-    /// A new metric.
     fn add<M: Metric + Clone + Default>(&mut self, name: &str, meaning: &'static str) -> M {
         self.register(name, meaning, M::default())
     }
 
-    /// A new metric of durations.
     fn histogram(&mut self, name: &str, meaning: &'static str) -> Histogram {
         self.register(name, meaning, Histogram::new(DURATION_BUCKETS_SECONDS))
     }
@@ -163,7 +148,6 @@ impl Described {
 // === impl Metrics ===
 
 impl Default for Metrics {
-    /// All zero.
     fn default() -> Self {
         let mut registry = Described::default();
         // In the order of a scrape.

@@ -52,7 +52,6 @@ impl Scope {
         }
     }
 
-    /// Whether this namespace is served.
     pub fn holds(&self, namespace: &str) -> bool {
         let names = self.names.read();
         names.as_ref().is_some_and(|names| names.contains(namespace))

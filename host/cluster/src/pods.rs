@@ -5,7 +5,6 @@ use k8s_openapi::api::core::v1::{Container, ContainerStatus, Pod, PodCondition};
 /// Usual reasons of a waiting container.
 pub const USUAL_REASONS: [&str; 2] = ["ContainerCreating", "PodInitializing"];
 
-/// The condition of this type.
 pub fn condition<'p>(pod: &'p Pod, kind: &str) -> Option<&'p PodCondition> {
     let mut conditions = pod.status.iter().flat_map(|status| &status.conditions).flatten();
     conditions.find(|one| one.type_ == kind)
@@ -26,7 +25,6 @@ pub fn statuses(pod: &Pod) -> impl Iterator<Item = &ContainerStatus> {
     init_statuses(pod).chain(main_statuses(pod))
 }
 
-/// The statuses of init containers.
 pub fn init_statuses(pod: &Pod) -> impl Iterator<Item = &ContainerStatus> {
     let statuses = pod.status.iter().flat_map(|status| &status.init_container_statuses);
     statuses.flatten()

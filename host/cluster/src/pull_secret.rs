@@ -3,7 +3,6 @@
 use k8s_openapi::api::core::v1::Secret;
 use serde_json::Value;
 
-/// Key of a pull Secret.
 const CONFIG_KEY: &str = ".dockerconfigjson";
 /// Key of the older form, which lacks the outermost member.
 const OLD_CONFIG_KEY: &str = ".dockercfg";

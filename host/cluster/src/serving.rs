@@ -26,18 +26,14 @@ const PROBLEM_TIMEOUT: Duration = Duration::from_secs(90);
 /// Most clients at a time; kubelet and Prometheus are two.
 const MAX_CLIENTS: usize = 32;
 
-/// The state of a part.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum State {
-    /// It is starting.
     Starting,
-    /// It works.
     Working,
     /// It has ended and will not restart.
     Ended,
 }
 
-/// The states of all parts.
 #[derive(Clone, Debug, Default)]
 pub struct Health {
     parts: Arc<Mutex<BTreeMap<PartName, Part>>>,
@@ -46,7 +42,6 @@ pub struct Health {
 /// A part, possibly one of several that serve a namespace each.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct PartName {
-    /// What it is.
     pub name: String,
     /// Its namespace. Responses leave it out: every pod can send requests, and must not learn which namespaces are
     /// served.
@@ -62,7 +57,6 @@ impl From<&str> for PartName {
     }
 }
 
-/// The state of a part.
 #[derive(Clone, Debug)]
 struct Part {
     state: State,
@@ -89,7 +83,6 @@ impl Health {
         parts.insert(part, Part { state, problem });
     }
 
-    /// Whether all parts work.
     pub fn is_ready(&self) -> bool {
         self.all(|part| part.state == State::Working && part.problem().is_none())
     }

@@ -8,7 +8,6 @@ use std::io;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-/// The user's choice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Choice {
     /// The first that works.
@@ -26,7 +25,6 @@ pub enum Builder {
     Buildkit,
 }
 
-/// A build to be run.
 pub struct Build<'b> {
     /// Directory with the Dockerfile and the files that it names.
     pub context: &'b Path,

@@ -154,7 +154,6 @@ impl Cache {
 // === impl Work ===
 
 impl Work {
-    /// The directory for this package.
     pub fn of(&self, package: &Package) -> PathBuf {
         self.directory.path().join(&package.name)
     }

@@ -20,7 +20,6 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::Arc;
 
-/// How packages are compiled.
 #[derive(Clone, Copy, Debug)]
 pub struct Settings {
     pub choice: Choice,
@@ -46,7 +45,6 @@ pub struct Tally {
     pub cached: usize,
 }
 
-/// Compiles packages.
 pub struct Compiler {
     settings: Settings,
     cache: Cache,
@@ -71,7 +69,6 @@ struct Run<'r> {
     compiler: &'r Compiler,
     stemcell: &'r Stemcell,
     release: &'r str,
-    /// All packages of the release.
     packages: &'r [Package],
     keys: &'r BTreeMap<String, String>,
     work: &'r Work,

@@ -119,7 +119,6 @@ fn write_archives(
     ended.map_err(|error| vec![fail(error)])
 }
 
-/// The links of packages.
 fn write_links(packages: &[Package], path: &Path) -> io::Result<()> {
     let mut archive = Builder::new(BufWriter::new(File::create(path)?));
     for (link, target) in dockerfile::links(packages) {

@@ -3,7 +3,6 @@
 
 use boson_releases::{Package, Source};
 
-/// Where the agent compiles.
 const COMPILE_PATH: &str = "/var/vcap/data/compile";
 /// Where images of releases have packages.
 const PACKAGES_SRC_PATH: &str = "/var/vcap/packages-src";
@@ -13,7 +12,6 @@ const BUILD_NUMBER: u32 = 1;
 /// Group of files in packages: vcap's.
 const VCAP_GROUP_ID: u32 = 1000;
 
-/// Where a package is installed.
 pub fn install_path(package: &Package) -> String {
     format!("{PACKAGES_SRC_PATH}/{}/{}", package.name, package.fingerprint)
 }

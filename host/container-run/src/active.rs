@@ -35,7 +35,6 @@ struct Run {
     is_late: bool,
 }
 
-/// Runs the subcommand.
 pub fn run(flags: &Flags) -> Result<u8> {
     let mut events = Events::new()?;
     children::adopt_orphans();

@@ -13,7 +13,6 @@ const KILL_TIMEOUT: Duration = Duration::from_secs(2);
 /// A child that has ended, with the exit status that a shell would report.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ended {
-    /// Which child.
     pub pid: Pid,
     /// Its exit status, or 128 and the signal.
     pub code: u8,
@@ -52,7 +51,6 @@ pub fn send(pid: Pid, signal: Signal) {
     let _ = kill_process(pid, signal);
 }
 
-/// Sends a signal to a process group.
 pub fn send_group(pid: Pid, signal: Signal) {
     let _ = kill_process_group(pid, signal);
 }

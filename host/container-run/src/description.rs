@@ -19,7 +19,6 @@ const MAX_DESCRIPTION_BYTES: u64 = 4 << 20;
 #[derive(Debug, Deserialize)]
 pub struct Description {
     version: u32,
-    /// The job's name.
     pub job: String,
     /// Processes in the order of bpm.yml.
     pub processes: Vec<Process>,
@@ -34,13 +33,11 @@ pub struct Description {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Probe {
-    /// A command that succeeds.
     Exec(Vec<String>),
     /// An HTTP request that is answered with success.
     Http(Request),
 }
 
-/// An HTTP request.
 #[derive(Clone, Debug, Deserialize)]
 pub struct Request {
     /// The host; the pod if empty.
@@ -51,7 +48,6 @@ pub struct Request {
     pub headers: Vec<(String, String)>,
 }
 
-/// One process.
 #[derive(Clone, Debug, Deserialize)]
 pub struct Process {
     pub name: String,
@@ -108,9 +104,7 @@ pub struct Limits {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum Size {
-    /// This many bytes.
     Bytes(u64),
-    /// `unlimited`.
     Unlimited(Unlimited),
 }
 
@@ -118,14 +112,12 @@ pub enum Size {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Unlimited {
-    /// No limit.
     Unlimited,
 }
 
 /// A directory of a process.
 #[derive(Clone, Debug, Deserialize)]
 pub struct Volume {
-    /// Where it is.
     pub path: String,
     /// Whether BPM leaves creating it to others.
     #[serde(default)]

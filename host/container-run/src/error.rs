@@ -4,19 +4,16 @@ use std::fmt::Display;
 use std::io;
 use std::path::Path;
 
-/// Wrong arguments.
 pub const USAGE_EXIT_CODE: u8 = 2;
 /// The wrapper cannot do its work: a file is missing or malformed, a limit is out of reach.
 pub const FAILURE_EXIT_CODE: u8 = 125;
 /// The program was found but cannot be executed.
 pub const NOT_EXECUTABLE_EXIT_CODE: u8 = 126;
-/// The program does not exist.
 pub const NOT_FOUND_EXIT_CODE: u8 = 127;
 
 /// The end of the wrapper, by its own fault or that of what it was given.
 #[derive(Debug)]
 pub struct Error {
-    /// What it exits with.
     pub code: u8,
     /// One sentence, lower case, without values that could be secret.
     pub text: String,
@@ -45,7 +42,6 @@ impl Error {
         Self { code, text }
     }
 
-    /// The arguments are wrong.
     pub fn usage(text: impl Into<String>) -> Self {
         Self {
             code: USAGE_EXIT_CODE,

@@ -17,7 +17,6 @@ use crate::signals::Signals;
 /// How long the descendants of a program that has ended may write.
 pub const LAST_OUTPUT_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// The sources of events.
 pub struct Events {
     signals: Signals,
     relays: Vec<Relay>,
@@ -25,10 +24,8 @@ pub struct Events {
     pub control: Option<Control>,
 }
 
-/// What happened.
 #[derive(Debug)]
 pub struct Happened {
-    /// Children that have ended.
     pub ended: Vec<Ended>,
     /// Whether the container is to stop.
     pub stop: bool,
@@ -41,7 +38,6 @@ pub struct Happened {
 // === impl Events ===
 
 impl Events {
-    /// Takes over signals.
     pub fn new() -> Result<Self> {
         Ok(Self {
             signals: Signals::new()?,

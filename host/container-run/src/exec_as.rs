@@ -36,7 +36,6 @@ pub struct Changes {
 // === impl Changes ===
 
 impl Changes {
-    /// Whether there are no changes.
     pub fn is_none(&self) -> bool {
         *self == Self::default()
     }

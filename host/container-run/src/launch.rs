@@ -19,7 +19,6 @@ use crate::places::program;
 pub struct Launch {
     /// The program: a path, or a name that is looked for in the environment's `PATH`.
     pub program: String,
-    /// What it is called with.
     pub arguments: Vec<String>,
     /// All of its variables.
     pub environment: Vec<(String, OsString)>,
@@ -38,10 +37,8 @@ pub enum Outputs {
     Inherited,
 }
 
-/// A program that runs.
 #[derive(Debug)]
 pub struct Running {
-    /// Its process ID.
     pub pid: Pid,
     /// Standard output and error, where they are pipes.
     pub pipes: Option<(OwnedFd, OwnedFd)>,

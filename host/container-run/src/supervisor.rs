@@ -65,7 +65,6 @@ struct Supervisor<'a> {
     ended: Option<u8>,
 }
 
-/// Runs the subcommand.
 pub fn run(places: &Places, flags: &Flags) -> Result<u8> {
     let description = Description::read(places, &flags.job)?;
     let process = description.process(&flags.process)?;

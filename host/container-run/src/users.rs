@@ -29,7 +29,6 @@ pub fn user_ids(name: &str) -> Result<(u32, u32)> {
     }
 }
 
-/// A group's number.
 pub fn group_id(name: &str) -> Result<u32> {
     let groups = fs::read_to_string("/etc/group").unwrap_or_default();
     let known = entry(&groups, name).and_then(|fields| fields.get(2)?.parse().ok());

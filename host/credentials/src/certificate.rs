@@ -68,7 +68,6 @@ const DEFAULT_VALIDITY_DAYS: i64 = 365;
 /// BOSH counts in nanoseconds, 64 bits: more days overflow, and the certificate would be expired from the start.
 const MAX_VALIDITY_DAYS: i64 = i64::MAX / 1_000_000_000 / 86_400;
 
-/// The content of the certificate.
 struct Plan {
     size: KeySize,
     days: i64,

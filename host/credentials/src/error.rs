@@ -8,11 +8,9 @@ use boson_document::Code;
 #[error("Generating variable '{variable}': {kind}")]
 pub struct Error {
     pub variable: String,
-    /// What was wrong.
     pub kind: ErrorKind,
 }
 
-/// What was wrong.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ErrorKind {
     /// A type that cannot be generated.
@@ -21,9 +19,7 @@ pub enum ErrorKind {
     /// Options that the type does not know, or of another type.
     #[error("Failed to generate {kind}, parameters are invalid: {reason}")]
     InvalidOptions {
-        /// The variable's type.
         kind: &'static str,
-        /// What is wrong with them.
         reason: String,
     },
     /// `length` below zero.
@@ -69,33 +65,26 @@ pub enum ErrorKind {
     Signing {
         /// Whether it is for a CA.
         is_ca: bool,
-        /// What went wrong.
         reason: String,
     },
-    /// No key.
     #[error("Generating Key: {0}")]
     Key(&'static str),
-    /// No randomness.
     #[error("Reading random bytes: the system has none to give")]
     Entropy,
 }
 
-/// Why a variable can't sign.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SignerError {
-    /// No value.
     #[error("Expected to find variable '{0}' with a certificate")]
     Missing(String),
     /// A value of another shape.
     #[error("Expected variable '{0}' to be deserializable: {1}")]
     Shape(String, String),
-    /// No certificate in it.
     #[error("Certificate did not contain PEM formatted block")]
     NoCertificate,
     /// A broken one.
     #[error("Parsing certificate: x509: malformed certificate")]
     BadCertificate,
-    /// No key in it.
     #[error("Private key did not contain PEM formatted block")]
     NoKey,
     /// A broken one, or one in another format.
@@ -114,7 +103,6 @@ impl ErrorKind {
         }
     }
 
-    /// The code of its diagnostic.
     pub fn code(&self) -> &'static Code {
         match self {
             Self::UnsupportedType(_) => codes::CREDENTIALS_UNSUPPORTED_TYPE,

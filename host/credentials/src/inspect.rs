@@ -10,9 +10,7 @@ use x509_cert::der::Decode;
 /// A certificate, as far as its renewal is concerned.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Issued {
-    /// Since when it is valid.
     pub not_before: SystemTime,
-    /// Until when.
     pub not_after: SystemTime,
     /// SHA-256 of it, in hexadecimal digits.
     pub fingerprint: String,

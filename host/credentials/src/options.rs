@@ -3,12 +3,10 @@
 use crate::ErrorKind;
 use boson_document::{Map, Tree, go};
 
-/// What an option holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     /// A string; other scalars are converted to their text.
     Text,
-    /// A list of them.
     Texts,
     Bool,
     /// An integer, `int` to BOSH; a fraction is cut off.
@@ -59,7 +57,6 @@ impl<'t> Options<'t> {
         scalar_text(self.get(name))
     }
 
-    /// A list of texts.
     pub fn texts(&self, name: &str) -> Vec<String> {
         let items = self.get(name).as_array().into_iter().flatten();
         items.map(scalar_text).collect()

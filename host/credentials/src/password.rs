@@ -12,13 +12,11 @@ const MAX_LENGTH: usize = 1 << 20;
 /// Names and types of the options.
 pub(crate) const OPTIONS: &[(&str, Kind)] = &[("length", Kind::Int)];
 
-/// A new password.
 pub(crate) fn value(options: &Tree, source: &dyn Source) -> Result<Tree, ErrorKind> {
     let options = Options::read("password", options, OPTIONS)?;
     Ok(random(length(&options)?, source)?.into())
 }
 
-/// Checks the options.
 pub(crate) fn check(options: &Tree) -> Result<(), ErrorKind> {
     length(&Options::read("password", options, OPTIONS)?).map(drop)
 }

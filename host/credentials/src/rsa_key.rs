@@ -21,11 +21,9 @@ pub enum KeySize {
     Rsa2048,
     /// 3072, of certificates.
     Rsa3072,
-    /// 4096.
     Rsa4096,
 }
 
-/// A private RSA key.
 #[derive(Clone)]
 pub struct RsaKey {
     pair: Arc<KeyPair>,

@@ -20,7 +20,6 @@ pub(crate) struct Signer {
     pub identifier: Option<Vec<u8>>,
     /// Its public key, DER.
     pub public_info: Vec<u8>,
-    /// Its private key.
     pub key: RsaKey,
 }
 

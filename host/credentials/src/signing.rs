@@ -17,7 +17,6 @@ use x509_cert::spki::{
 pub(crate) struct Profile {
     pub subject: Name,
     pub issuer: Name,
-    /// Extensions in order.
     pub extensions: Vec<Extension>,
 }
 
@@ -43,7 +42,6 @@ impl BuilderProfile for Profile {
 /// The signer's key, for the builder.
 pub(crate) struct SigningKey<'k>(pub &'k RsaKey);
 
-/// Its public half.
 #[derive(Clone)]
 pub(crate) struct PublicKey(Vec<u8>);
 

@@ -10,7 +10,6 @@ use std::time::SystemTime;
 
 /// Clock, randomness and new keys.
 pub trait Source {
-    /// The current time.
     fn now(&self) -> SystemTime;
     /// Fills the bytes with randomness fit for secrets.
     ///

@@ -8,7 +8,6 @@ use md5::{Digest, Md5};
 
 const KEY_TYPE: &str = "ssh-rsa";
 
-/// A new key.
 pub(crate) fn value(options: &Tree, source: &dyn Source) -> Result<Tree, ErrorKind> {
     let key = source.key(rsa::wanted_size(options).unwrap_or(KeySize::Rsa2048))?;
     let blob = wire(&key);

@@ -27,7 +27,6 @@ const USERNAME_LENGTH: usize = 20;
 
 const SALT_BYTES: usize = 12;
 
-/// A new user.
 pub(crate) fn value(options: &Tree, source: &dyn Source) -> Result<Tree, ErrorKind> {
     let options = Options::read("user", options, OPTIONS)?;
     let length = password::length(&options)?;
@@ -46,7 +45,6 @@ pub(crate) fn value(options: &Tree, source: &dyn Source) -> Result<Tree, ErrorKi
         .with("password_hash", hash))
 }
 
-/// Checks the options.
 pub(crate) fn check(options: &Tree) -> Result<(), ErrorKind> {
     let options = Options::read("user", options, OPTIONS)?;
     password::length(&options)?;

@@ -7,7 +7,6 @@ use std::net::IpAddr;
 /// Most addresses of one instance: pods of several versions, in two families.
 const MAX_INSTANCE_ADDRESSES: usize = 16;
 
-/// An address of a pod.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Endpoint {
     pub ip: IpAddr,
@@ -17,7 +16,6 @@ pub struct Endpoint {
     pub is_ending: bool,
 }
 
-/// The content of one EndpointSlice.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Slice {
     /// The Service that it is for.
@@ -66,12 +64,10 @@ impl Snapshot {
         }
     }
 
-    /// Addresses of an instance.
     pub fn addresses(&self, instance: usize) -> &[Endpoint] {
         self.of_instance.get(&instance).map_or(&[], Vec::as_slice)
     }
 
-    /// The instance with this address.
     pub fn instance_at(&self, ip: IpAddr) -> Option<usize> {
         self.by_address.get(&ip).copied()
     }

@@ -6,23 +6,18 @@ use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
 use std::time::Duration;
 
-/// How long one question waits.
 const QUESTION_TIMEOUT: Duration = Duration::from_millis(1500);
-/// Recursion desired.
 const RECURSION_DESIRED_FLAG: u16 = 0x0100;
 /// Code of an answer: no such name.
 const NXDOMAIN_CODE: u8 = 3;
-/// Types of addresses.
 pub(crate) const ADDRESS_TYPES: [u16; 2] = [1, 28];
 
 /// The answer of a server to a question.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Found {
-    /// It has addresses.
     Addresses,
     /// It exists, and has none.
     Nothing,
-    /// It does not exist.
     NoSuchName,
 }
 

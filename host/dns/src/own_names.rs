@@ -10,7 +10,6 @@ use std::net::IpAddr;
 
 /// Most names on one line: resolvers read lines of bounded length.
 const MAX_NAMES_PER_LINE: usize = 8;
-/// Most names of an instance.
 const MAX_NAMES: usize = 500;
 /// What queries of links and aliases begin with, for a group with one instance.
 const OWN_QUERIES: [&str; 3] = ["q-s0", "q-s3", "q-s4"];
@@ -27,7 +26,6 @@ pub struct Own<'a> {
     pub group_address: &'a str,
     /// The group has no other instance.
     pub is_alone: bool,
-    /// Host name of the pod.
     pub hostname: &'a str,
     /// Names of BOSH DNS, where the deployment has any.
     pub zone: Option<&'a Zone>,

@@ -22,9 +22,7 @@ pub enum Health {
 /// What the first label asks for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum First<'n> {
-    /// The instance with this id.
     Id(&'n str),
-    /// All that fit.
     Criteria(Criteria<'n>),
 }
 
@@ -33,7 +31,6 @@ pub enum First<'n> {
 pub struct Criteria<'n> {
     pub azs: Vec<&'n str>,
     pub indexes: Vec<&'n str>,
-    /// Numbers of instances.
     pub numbers: Vec<&'n str>,
     pub networks: Vec<&'n str>,
     pub health: Health,
@@ -49,11 +46,9 @@ pub enum Below<'n> {
     Anywhere,
 }
 
-/// A name below the root.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Query<'n> {
     pub first: First<'n>,
-    /// Groups of the instances.
     pub below: Below<'n>,
 }
 

@@ -44,7 +44,6 @@ fn is_ours(option: &str) -> bool {
     OWN_OPTIONS.iter().any(|own| name(own) == name(option))
 }
 
-/// The servers of a file.
 pub fn servers(text: &str) -> Vec<IpAddr> {
     let server = |line: &str| line.trim().strip_prefix("nameserver")?.trim().parse().ok();
     text.lines().filter_map(server).take(MAX_SERVERS).collect()

@@ -12,7 +12,6 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 /// Labels of a long name before its root.
 const LONG_NAME_LABELS: usize = 4;
-/// Most names in a reverse answer.
 const MAX_REVERSE_NAMES: usize = 20;
 
 /// What the question's type asks for.
@@ -22,7 +21,6 @@ pub enum Wanted {
     V6,
     Both,
     Names,
-    /// Anything else.
     Other,
 }
 
@@ -34,7 +32,6 @@ pub enum Answer {
     NoSuchName,
     Malformed,
     Refused,
-    /// Ask others.
     Ask(Upstream),
 }
 

@@ -6,7 +6,6 @@ use std::io;
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
-/// How long one question waits.
 const QUESTION_TIMEOUT: Duration = Duration::from_millis(500);
 /// Pause after a question that failed at once.
 const RETRY_DELAY: Duration = Duration::from_millis(100);

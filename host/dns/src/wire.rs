@@ -18,35 +18,27 @@ use std::net::IpAddr;
 pub const MAX_UDP_ANSWER_BYTES: u16 = 1_232;
 /// Largest answer over UDP without EDNS.
 const MAX_PLAIN_UDP_ANSWER_BYTES: u16 = 512;
-/// Largest question that is read.
 pub const MAX_QUESTION_BYTES: usize = 4_096;
 /// Maximum number of addresses in an answer: as many as fit into a message over TCP.
 const MAX_RECORDS: usize = 2_000;
 
-/// The transport of a question.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Way {
-    /// In one packet.
     Udp,
-    /// Over a connection.
     Tcp,
 }
 
 /// What to do with a packet.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Outcome {
-    /// Send this back.
     Reply(Vec<u8>),
-    /// Ask other servers.
     Forward(Forward),
     /// No reply, because the packet is not a question.
     Dropped,
 }
 
-/// A question for other servers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Forward {
-    /// Who is asked.
     pub upstream: Upstream,
     /// How long an answer may be.
     pub limit: usize,
@@ -67,7 +59,6 @@ pub struct Known<'k> {
     pub chance: u64,
 }
 
-/// Answers a packet.
 pub fn answer(known: Known<'_>, packet: &[u8], way: Way) -> Outcome {
     if packet.len() > MAX_QUESTION_BYTES || packet.len() < HEADER_BYTES {
         return Outcome::Dropped;
@@ -146,7 +137,6 @@ pub fn reply_with_records(packet: &[u8], way: Way, records: Vec<GivenRecord>) ->
     reply.bytes()
 }
 
-/// Length of a message's header.
 pub(crate) const HEADER_BYTES: usize = 12;
 
 /// The reply to a packet that cannot be parsed beyond its header.

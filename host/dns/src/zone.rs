@@ -27,9 +27,7 @@ pub enum ZoneError {
     TooLarge,
 }
 
-/// Most instances of a zone.
 const MAX_INSTANCES: u64 = 20_000;
-/// Port of DNS.
 const DNS_PORT: u16 = 53;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -42,7 +40,6 @@ pub struct Instance {
     pub id: String,
     /// Number of its AZ, from 1; 0: none.
     pub az: usize,
-    /// Name of its Service.
     pub service: String,
 }
 
@@ -55,11 +52,8 @@ pub enum Authority {
     Alias,
     /// The name with which clients check that the server answers.
     Upcheck,
-    /// Others are asked.
     Others(Upstream),
-    /// There is no such name.
     Denied,
-    /// It is not answered.
     Refused,
 }
 
@@ -80,7 +74,6 @@ pub struct Zone {
     /// `spec.dns_domain_name` in templates: `svc.<cluster domain>`. Names that templates build with it are names of
     /// BOSH DNS.
     pub domain: String,
-    /// Namespace of the deployment.
     pub namespace: String,
     /// Value of the label that its EndpointSlices have.
     pub deployment: String,
@@ -90,11 +83,9 @@ pub struct Zone {
     pub networks: Vec<String>,
     /// Labels of groups in names.
     pub groups: Vec<String>,
-    /// All instances.
     pub instances: Vec<Instance>,
     /// Number of an instance by the name of its Service.
     pub by_service: HashMap<String, usize>,
-    /// Numbers of instances by id.
     pub by_id: HashMap<String, Vec<usize>>,
     /// Numbers of the instances of each group.
     pub of_group: Vec<Vec<usize>>,
@@ -102,7 +93,6 @@ pub struct Zone {
     pub addresses: HashMap<String, Vec<usize>>,
     /// Aliases; targets that are aliases themselves are expanded.
     pub aliases: Aliases,
-    /// Exact aliases by their targets.
     pub alias_of: HashMap<String, Vec<String>>,
     /// How names are answered, by domain.
     pub authorities: HashMap<String, Authority>,
@@ -319,7 +309,6 @@ impl Zone {
         }
     }
 
-    /// The full name of an instance.
     pub fn full_name(&self, instance: &Instance) -> String {
         let first = |all: &[String]| all.first().cloned().unwrap_or_default();
         let (network, deployment) = (first(&self.networks), first(&self.deployments));

@@ -8,7 +8,6 @@ use serde::{Deserialize, Serialize};
 /// Maximum size of one message in bytes, for pods with any number of containers.
 pub const MAX_MESSAGE_BYTES: usize = 4096;
 
-/// The report of a container.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Report {
     /// Errors first.

@@ -14,7 +14,6 @@ use std::collections::BTreeMap;
 /// File of an implicit variable's value; its name does not depend on the key in the Secret.
 const VALUE_FILE: &str = "value";
 
-/// The origin of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Origin {
     /// Given by the user in `spec.vars`.
@@ -33,13 +32,11 @@ pub struct Held {
     pub origin: Origin,
     /// The variable as in the manifest; an implicit one with its key, `x/key`.
     pub variable: String,
-    /// Name of the Secret.
     pub secret: String,
     /// The keys that are used.
     pub data: BTreeMap<String, Vec<u8>>,
 }
 
-/// All values.
 #[derive(Clone, Debug, Default)]
 pub struct Values {
     /// Given by users.
@@ -51,7 +48,6 @@ pub struct Values {
 // === impl Origin ===
 
 impl Origin {
-    /// All origins.
     pub const ALL: [Self; 4] = [Self::Given, Self::Implicit, Self::ImplicitJson, Self::Generated];
 
     pub fn folder(self) -> &'static str {
@@ -67,7 +63,6 @@ impl Origin {
 // === impl Held ===
 
 impl Held {
-    /// All keys of a Secret.
     pub fn whole(origin: Origin, variable: &str, secret: &Secret) -> Self {
         let data = secret.data.iter().flatten().filter(|(key, _)| is_member(key));
         let is_json = origin == Origin::Given && is_json_password(secret);

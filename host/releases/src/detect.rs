@@ -17,15 +17,12 @@ use std::io::{self, Read, Seek};
 use std::path::Path;
 use std::sync::Arc;
 
-/// One thing to read.
 pub struct Task<'t> {
-    /// Path of the release.
     pub path: &'t Path,
     /// The name of that place in messages and documents; `None`: its path.
     pub title: Option<&'t str>,
     /// The user's name for it.
     pub name: Option<&'t str>,
-    /// The limits for reading it.
     pub budget: &'t Budget,
 }
 

@@ -9,7 +9,6 @@ use std::io::{self, Read};
 /// Why content does not match its digest, in BOSH's words.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum DigestError {
-    /// It has another digest.
     #[error("Expected stream to have digest '{expected}' but was '{got}'")]
     Differs {
         /// The expected digest as written.

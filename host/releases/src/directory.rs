@@ -32,12 +32,10 @@ impl<'r> Reader<'r> {
         }
     }
 
-    /// What was read so far.
     pub fn files(&self) -> &Files {
         &self.files
     }
 
-    /// What was read.
     pub fn into_files(self) -> Files {
         self.files
     }

@@ -9,11 +9,9 @@ use std::io::{self, Read};
 use std::ops::ControlFlow;
 use tar::{Archive, EntryType, Header, PaxExtensions};
 
-/// What an entry is.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Kind {
     File {
-        /// Has an execute bit.
         executable: bool,
     },
     Directory,
@@ -25,16 +23,13 @@ pub enum Kind {
     Special(&'static str),
 }
 
-/// An entry of an archive.
 #[derive(Clone, Debug)]
 pub struct Item {
     /// Path as in the archive: may be absolute, or contain `..`.
     pub path: String,
-    /// What it is.
     pub kind: Kind,
     /// Permission bits, set-user-ID and the like included.
     pub mode: u32,
-    /// Bytes of its content.
     pub size: u64,
     /// Offset of the content in the unpacked archive, in bytes.
     pub offset: u64,
@@ -183,7 +178,6 @@ impl Walk<'_> {
         Ok(true)
     }
 
-    /// Reads PAX records.
     fn extensions(&self, bytes: &[u8], into: &mut Extensions) -> Result<(), Diagnostic> {
         for extension in PaxExtensions::new(bytes) {
             let extension = extension.map_err(|error| self.stream_error(&error))?;

@@ -23,7 +23,6 @@ const WHITEOUT_PREFIX: &str = ".wh.";
 /// Marks a directory whose lower layers do not count.
 const OPAQUE_WHITEOUT: &str = ".wh..wh..opq";
 
-/// An image layout to read.
 pub struct Image<'i> {
     pub layout: Layout<'i>,
     /// Its path, for messages.

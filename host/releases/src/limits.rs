@@ -33,7 +33,6 @@ pub struct Limits {
     pub members: u64,
     /// Bytes of a path or of the target of a link.
     pub path: u64,
-    /// Nested directories.
     pub depth: usize,
     /// Entries of a directory outside of `jobs` that a link leads to.
     pub linked: u64,

@@ -31,7 +31,6 @@ pub struct Meter<'b> {
     exceeded: Cell<Option<ExceededLimit>>,
 }
 
-/// An unpacked stream.
 pub struct Stream<'m, R: Read> {
     inner: Inner<'m, R>,
     meter: &'m Meter<'m>,
@@ -52,7 +51,6 @@ struct Packed<'m, R> {
 // === impl Meter ===
 
 impl<'b> Meter<'b> {
-    /// Starts counting.
     pub fn new(budget: &'b Budget) -> Self {
         Self {
             budget,
@@ -106,7 +104,6 @@ impl<'m, R: Read> Stream<'m, R> {
         })
     }
 
-    /// Is it compressed?
     pub fn is_gzip(&self) -> bool {
         matches!(self.inner, Inner::Gzip(_))
     }

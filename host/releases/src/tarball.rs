@@ -14,7 +14,6 @@ use boson_pipeline::report::Sources;
 use std::collections::{BTreeMap, HashSet};
 use std::io::Read;
 
-/// Directory of the jobs.
 const JOBS_DIRECTORY: &str = "jobs/";
 
 /// The parts of a tarball that are needed.

@@ -35,7 +35,6 @@ impl Digest {
         Self::of_bytes(&generation.to_be_bytes())
     }
 
-    /// The digest of any bytes.
     pub fn of_bytes(bytes: &[u8]) -> Self {
         let digest = Sha256::digest(bytes);
         Self(std::array::from_fn(|at| digest[at]))

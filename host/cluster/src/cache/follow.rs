@@ -45,7 +45,6 @@ struct Observed {
     reported: Reported,
 }
 
-/// A watch of one kind.
 struct Feed {
     cache: Arc<Cache>,
     kind: &'static str,
@@ -149,7 +148,6 @@ fn feed(
     touched.boxed()
 }
 
-/// Stores an object.
 pub(super) fn store(cache: &Cache, kind: &'static str, meta: &ObjectMeta, reported: Reported) -> Touched {
     let (place, homes) = (place(kind, meta), homes(kind, meta));
     let entry = Entry {

@@ -42,7 +42,6 @@ struct Tables {
     homes: HashMap<String, BTreeSet<Place>>,
 }
 
-/// The key of an object.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Place {
     pub kind: &'static str,
@@ -62,9 +61,7 @@ struct Entry {
 /// What the status of an instance group reports, if it is about the present generation.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Reported {
-    /// Whether it is ready.
     pub ready: bool,
-    /// Why it is not.
     pub problem: Option<GroupProblem>,
     /// How far its rollout is; none once it is complete.
     pub rollout: Option<GroupProblem>,
@@ -292,7 +289,6 @@ impl Cache {
 // === impl Tables ===
 
 impl Tables {
-    /// The objects with a home.
     fn at_home<'t>(&'t self, home: &str) -> impl Iterator<Item = (&'t Place, &'t Entry)> + use<'t> {
         let places = self.homes.get(home).into_iter().flatten();
         places.filter_map(|place| self.entries.get_key_value(place))

@@ -19,9 +19,7 @@ pub(super) const SLICE_KIND: &str = "EndpointSlice";
 /// Selects the objects that concern one deployment.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Selector {
-    /// Namespace of the deployment.
     pub namespace: String,
-    /// UID of the deployment.
     pub uid: String,
     /// Value of the label that its objects have.
     pub label: String,

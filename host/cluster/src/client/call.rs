@@ -121,7 +121,6 @@ impl Cluster {
     }
 }
 
-/// The body of a request.
 pub(super) fn body(object: &impl Serialize) -> Result<Vec<u8>, RequestError> {
     serde_json::to_vec(object).map_err(RequestError::SerializeBody)
 }

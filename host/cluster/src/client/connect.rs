@@ -19,7 +19,6 @@ pub enum Connection {
     File {
         /// Its path. `None`: as kubectl finds it.
         path: Option<PathBuf>,
-        /// Name of the context.
         context: Option<String>,
     },
 }

@@ -12,7 +12,6 @@ use kube::client::UpgradeConnectionError;
 /// How much of a stream is in memory at a time.
 const MAX_STREAM_BYTES: usize = 64 << 10;
 
-/// A container of a pod.
 #[derive(Clone, Copy, Debug)]
 pub struct Container<'c> {
     pub namespace: &'c str,
@@ -29,7 +28,6 @@ pub enum Input {
     Terminal,
 }
 
-/// How a program ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Ended {
     WithCode(i32),

@@ -23,34 +23,26 @@ const SCHEMA_ERROR: &str = "failed to create typed patch object";
 /// Begins a value in such a message, up to the end of the line.
 const VALUE_SEPARATOR: &str = ", got ";
 
-/// A call that failed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub struct Error {
-    /// The verb of the call.
     pub verb: &'static str,
-    /// The kind of the object.
     pub object_kind: String,
     /// Plural and group, as RBAC names them.
     pub resource: String,
     /// The name of the object; the labels of a list.
     pub name: String,
-    /// Why it failed.
     pub kind: ErrorKind,
 }
 
-/// Why a call failed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ErrorKind {
-    /// The object does not exist.
     #[error("it does not exist")]
     NotFound,
-    /// The object exists already.
     #[error("it exists already")]
     AlreadyExists,
     /// The object has changed since it was read, or is another one.
     #[error("it has changed meanwhile")]
     Conflict,
-    /// The operator lacks the permission.
     #[error("the operator lacks the permission")]
     Forbidden,
     /// The server refuses the object; its message, if it may be shown.

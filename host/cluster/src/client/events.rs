@@ -21,7 +21,6 @@ const MAX_WORD_BYTES: usize = 128;
 /// Longest object name in the name of an event, which adds a dot and 16 digits.
 const MAX_NAME_BYTES: usize = 253 - 17;
 
-/// An event to emit.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Notice {
     /// Whether a user should act on it.

@@ -6,7 +6,6 @@ use super::{Cluster, Error, Kind, Verb, path};
 use kube::api::{ListParams, ObjectMeta};
 use kube::core::{ObjectList, PartialObjectMeta};
 
-/// Objects of a page.
 const MAX_PAGE_OBJECTS: u32 = 500;
 
 // === impl Cluster ===

@@ -75,10 +75,8 @@ pub enum Verb {
     Delete,
 }
 
-/// The result of a create.
 #[derive(Clone, Debug)]
 pub enum Created<K> {
-    /// The object was created.
     Made(K),
     /// An object of that name exists, of another owner or from an earlier try whose answer was lost. Read it, and check
     /// its owner.
@@ -350,7 +348,6 @@ fn apply_params(manager: &str) -> PatchParams {
     }
 }
 
-/// Records what was written.
 fn note_written<K: Kind>(name: &str, result: Result<K, Error>) -> Result<K, Error> {
     result.inspect(|object| written::note(&K::kind(&()), name, Some(object.meta().clone())))
 }

@@ -50,11 +50,8 @@ pub trait AnyObject {
     fn uid(&self) -> Option<&str>;
     /// The version that was read.
     fn resource_version(&self) -> Option<&str>;
-    /// Whether it is being deleted.
     fn is_going(&self) -> bool;
-    /// The value of a label.
     fn label(&self, key: &str) -> Option<&str>;
-    /// The value of an annotation.
     fn annotation(&self, key: &str) -> Option<&str>;
     /// Whether the object with this UID is one of its owners.
     fn has_owner(&self, uid: &str) -> bool;
@@ -79,7 +76,6 @@ pub trait AnyObject {
 
     /// Sets its kind. Lists leave it out of their items.
     fn set_kind(&mut self, resource: &ApiResource);
-    /// Sets its name.
     fn set_name(&mut self, name: &str);
     /// Sets the version that must not have changed.
     fn set_resource_version(&mut self, version: Option<&str>);

@@ -3,7 +3,6 @@
 use super::ErrorKind;
 use std::time::Duration;
 
-/// Retries after the first try.
 const MAX_RETRIES: u32 = 2;
 /// Pause before the second try; each further pause is four times as long.
 const INITIAL_RETRY_DELAY: Duration = Duration::from_millis(200);

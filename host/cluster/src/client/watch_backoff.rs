@@ -17,7 +17,6 @@ const MAX_RETRY_DELAY: Duration = Duration::from_secs(16);
 /// fails at its timeout.
 const BACKOFF_RESET_DELAY: Duration = Duration::from_secs(120);
 
-/// The back-off of one watch.
 #[derive(Debug, Default)]
 pub struct WatchBackoff {
     /// Errors without [`BACKOFF_RESET_DELAY`] between them.

@@ -8,9 +8,7 @@ use std::sync::Arc;
 /// A write that succeeded.
 #[derive(Clone, Debug)]
 pub struct Written {
-    /// Kind of the object.
     pub kind: String,
-    /// Name of the object.
     pub name: String,
     /// Its metadata since then; none: it was deleted.
     pub now: Option<ObjectMeta>,

@@ -3,7 +3,6 @@
 use k8s_openapi::api::coordination::v1::LeaseSpec;
 use std::time::Duration;
 
-/// What to do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Step {
     /// The lease does not exist: create it.

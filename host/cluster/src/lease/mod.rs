@@ -62,7 +62,6 @@ pub enum End {
 enum Holder {
     /// We do, and the lease is written.
     Us,
-    /// Another process.
     Other,
     /// The lease changed meanwhile: read again.
     Unclear,

@@ -34,7 +34,6 @@ pub struct PluginMetrics {
 /// The versions in use by digest, each with the codes of its errors so far.
 type Known = BTreeMap<String, (Version, BTreeSet<&'static str>)>;
 
-/// A version of a plugin.
 #[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
 pub struct Version {
     pub stage: &'static str,
@@ -43,7 +42,6 @@ pub struct Version {
     pub digest: String,
 }
 
-/// Errors of a version.
 #[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
 struct Failed {
     #[prometheus(flatten)]
@@ -62,14 +60,11 @@ struct Shadowed {
 /// The values of [`Shadowed::reply`].
 const SHADOW_REPLIES: [&str; 4] = ["same", "different", "failed", "skipped"];
 
-/// What a call has used.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Usage {
-    /// Units of fuel.
     pub fuel: u64,
     /// Bytes of memory at most.
     pub memory: usize,
-    /// Wall clock.
     pub elapsed: Duration,
 }
 

@@ -46,7 +46,6 @@ impl Process {
         registry.register_plain("process_start_time_seconds", start, self.start.clone());
     }
 
-    /// Reads all of it.
     pub(super) fn update(&self) {
         let read = |file: &str| fs::read_to_string(file).unwrap_or_default();
         if let Some(times) = times(&read("/proc/self/stat")) {

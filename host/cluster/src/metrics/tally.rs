@@ -6,10 +6,8 @@ use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
 use std::collections::HashMap;
 
-/// Whether objects are ready.
 #[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
 pub struct Readiness {
-    /// `true` or `false`.
     pub ready: &'static str,
 }
 

@@ -10,13 +10,11 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 #[derive(Clone, Debug)]
 pub struct Account {
     pub name: &'static str,
-    /// The rules of its Role.
     pub rules: Vec<PolicyRule>,
     /// Whether its pods mount a token by default.
     pub mounts_token: bool,
 }
 
-/// A rule for one resource.
 pub fn rule(group: &str, resource: &str, verbs: &[&str]) -> PolicyRule {
     PolicyRule {
         api_groups: Some(vec![group.into()]),

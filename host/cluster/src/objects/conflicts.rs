@@ -10,7 +10,6 @@ use kube::core::ApiResource;
 use serde_json::Value;
 use std::collections::BTreeMap;
 
-/// Objects in conflict.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Conflicts {
     /// Objects of other owners: kind, name and owner.
@@ -19,7 +18,6 @@ pub struct Conflicts {
     pub leaving: Vec<String>,
 }
 
-/// The owner of an object.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Whose {
     /// Ours, or without an owner but created by this deployment: its owner was deleted without it.

@@ -24,12 +24,10 @@ pub const TRIGGER: &str = "quarks.cloudfoundry.org/asked-trigger";
 /// Kinds that are retained when the manifest no longer has them: values of variables, and data.
 const KEPT_KINDS: &[&str] = &["QuarksSecret", CLAIM_KIND];
 const CLAIM_KIND: &str = "PersistentVolumeClaim";
-/// The trigger of a QuarksJob.
 const STRATEGY_POINTER: &str = "/spec/trigger/strategy";
 /// The IP of a Service; `None` if it is headless.
 const CLUSTER_IP_POINTER: &str = "/spec/clusterIP";
 
-/// What to do.
 #[derive(Debug, Default)]
 pub struct Plan {
     /// To apply, in this order.
@@ -40,7 +38,6 @@ pub struct Plan {
     pub excess: Vec<Excess>,
     /// Indices of the objects in `apply` that this deployment does not have yet. An object of another owner may exist.
     pub new: Vec<usize>,
-    /// Live objects to delete.
     pub delete: Vec<Value>,
     /// Live objects to delete before the new ones are applied, because the change is not possible in place.
     pub replace: Vec<Value>,
@@ -108,7 +105,6 @@ pub fn is_manual(errand: &QuarksJob) -> bool {
 // === impl Plan ===
 
 impl Plan {
-    /// Plans an object that exists.
     fn compare(&mut self, found: &Value, wanted: Value) {
         let foreign = Foreign::of(found, &wanted);
         if !foreign.additions.is_empty() && !found.is_going() {
@@ -129,7 +125,6 @@ impl Plan {
         self.apply.push(wanted);
     }
 
-    /// Objects that will be created.
     pub fn new_objects(&self) -> impl Iterator<Item = &Value> {
         self.new.iter().filter_map(|at| self.apply.get(*at))
     }

@@ -18,7 +18,6 @@ const WORKLOAD_KINDS: [(&str, &str); 7] = [
 ];
 const STATEFUL_SET: (&str, &str) = ("apps/v1", "StatefulSet");
 
-/// The objects in use.
 #[derive(Debug, Default)]
 pub struct Used {
     names: BTreeSet<String>,
@@ -49,7 +48,6 @@ impl Used {
         Ok(used)
     }
 
-    /// Whether this is among them.
     pub fn holds(&self, name: &str) -> bool {
         self.names.contains(name)
     }

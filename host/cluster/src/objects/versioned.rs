@@ -15,11 +15,8 @@ use std::collections::{BTreeMap, BTreeSet};
 pub struct Series {
     /// Name without `-v<N>`.
     pub name: String,
-    /// Namespace of its versions.
     pub namespace: String,
-    /// Labels of its versions.
     pub labels: BTreeMap<String, String>,
-    /// Owner of its versions.
     pub owner: OwnerReference,
 }
 
@@ -37,7 +34,6 @@ pub struct Content {
 pub enum Next {
     /// The newest version holds this already.
     Keep(u32, Box<Secret>),
-    /// A new version.
     Make(u32, Box<Secret>),
 }
 

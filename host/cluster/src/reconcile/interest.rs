@@ -8,7 +8,6 @@ use kube::runtime::reflector::ObjectRef;
 use parking_lot::Mutex;
 use std::collections::{HashMap, HashSet};
 
-/// Namespace and name.
 type Place = (String, String);
 
 #[derive(Debug, Default)]
@@ -44,7 +43,6 @@ impl Interest {
         found.into_iter().flatten().cloned().collect()
     }
 
-    /// This object is deleted.
     pub fn forget(&self, namespace: &str, name: &str) {
         self.tables.lock().forget(&place(namespace, name));
     }

@@ -24,7 +24,6 @@ use tracing::Instrument;
 /// Between two lists of a kind that cannot be listed yet.
 const LIST_RETRY_DELAY: Duration = Duration::from_secs(1);
 
-/// Shared by all controllers.
 #[derive(Clone)]
 pub struct Running {
     /// How many objects one controller reconciles at a time.
@@ -33,7 +32,6 @@ pub struct Running {
     backoff: Arc<Backoff>,
     metrics: Arc<Metrics>,
     health: Health,
-    /// The namespaces that are served.
     pub scope: Scope,
     outage: Outage,
     stop: watch::Receiver<bool>,
@@ -151,7 +149,6 @@ impl Running {
         .await
     }
 
-    /// A reconcile ended.
     fn count_reconcile(&self, controller: &'static str, key: &str, worked: bool, took: Duration) {
         if worked {
             self.backoff.forget(&format!("{controller} {key}"));

@@ -5,14 +5,12 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 use tokio::task::JoinHandle;
 
-/// The handle of a task.
 #[derive(Debug)]
 pub struct Spawned<T>(JoinHandle<T>);
 
 // === impl Spawned ===
 
 impl<T: Send + 'static> Spawned<T> {
-    /// Starts the task.
     pub fn new(work: impl Future<Output = T> + Send + 'static) -> Self {
         Self(tokio::spawn(work))
     }

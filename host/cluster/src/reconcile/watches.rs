@@ -24,7 +24,6 @@ use serde::de::DeserializeOwned;
 use std::collections::HashSet;
 use std::fmt::Debug;
 
-/// An object to reconcile.
 pub type Requeued<K> = watcher::Result<ObjectRef<K>>;
 
 /// The objects of a controller, and which of them to reconcile now.
@@ -217,7 +216,6 @@ pub fn named<K: Kind + 'static>(name: Option<&str>, namespace: Option<&str>) -> 
         .collect()
 }
 
-/// The owners of an object.
 pub fn owners<K: Kind + 'static>(meta: &ObjectMeta) -> Vec<ObjectRef<K>> {
     let namespace = meta.namespace.as_deref();
     let owners = meta.owner_references.iter().flatten();

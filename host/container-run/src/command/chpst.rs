@@ -20,7 +20,6 @@ const USAGE: &str = "usage: chpst [-vP012] [-u user[:group]] [-U user[:group]] [
 const WRONG_ARGUMENTS_STATUS: u8 = 100;
 const FAILED_STATUS: u8 = 111;
 
-/// What was asked for.
 #[derive(Debug, Default)]
 struct Options {
     user: Option<String>,

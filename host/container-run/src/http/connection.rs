@@ -52,7 +52,6 @@ impl Connection {
         })
     }
 
-    /// What to poll for.
     pub fn interest(&self) -> (BorrowedFd<'_>, PollFlags) {
         let flags = match self.phase {
             Phase::Writing => PollFlags::OUT,

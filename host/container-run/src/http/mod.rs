@@ -18,7 +18,6 @@ const MAX_CONNECTIONS: usize = 16;
 /// How long to wait for a port that another program uses.
 const LISTEN_INTERVAL: Duration = Duration::from_secs(10);
 
-/// The server.
 pub struct Server {
     /// The first one that exists is used.
     addresses: Vec<SocketAddr>,
@@ -65,7 +64,6 @@ impl Server {
         self.connections.iter().map(Connection::until).chain(retry).min()
     }
 
-    /// What to poll for.
     pub fn interests(&self) -> impl Iterator<Item = (BorrowedFd<'_>, PollFlags)> {
         let listener = self.listener.iter().map(|listener| (listener.as_fd(), PollFlags::IN));
         listener.chain(self.connections.iter().map(Connection::interest))

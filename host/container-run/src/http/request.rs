@@ -20,15 +20,12 @@ impl Status {
     }
 }
 
-/// The request succeeded.
 pub const OK: Status = Status::new(200, "OK");
-/// The request is wrong.
 pub const BAD: Status = Status::new(400, "Bad Request");
 /// It needs a user and a password.
 pub const UNAUTHORIZED: Status = Status::new(401, "Unauthorized");
 /// No service or page has this name.
 pub const NOT_FOUND: Status = Status::new(404, "Not Found");
-/// It is too long.
 pub const TOO_LARGE: Status = Status::new(413, "Payload Too Large");
 /// monit does not know the method, or the coding of the body.
 pub const NOT_IMPLEMENTED: Status = Status::new(501, "Not Implemented");
@@ -38,7 +35,6 @@ pub const UNAVAILABLE: Status = Status::new(503, "Service Unavailable");
 /// The methods that monit knows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Method {
-    /// Read a status.
     Get,
     /// Start an action.
     Post,
@@ -49,9 +45,7 @@ pub struct Request<'a> {
     pub method: Method,
     /// The path, from its `/`.
     pub path: &'a str,
-    /// What follows the `?`.
     pub query: &'a str,
-    /// The header `Authorization`.
     pub authorization: Option<&'a str>,
     pub body: &'a str,
 }

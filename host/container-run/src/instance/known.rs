@@ -10,7 +10,6 @@ use crate::places::Places;
 #[derive(Debug)]
 pub struct Known {
     pub job: String,
-    /// What it is.
     pub process: Process,
     /// The state that its container reports.
     pub record: Option<Record>,

@@ -25,7 +25,6 @@ const RECORD_BYTES: usize = 64;
 pub enum State {
     /// Its process does not run yet.
     Starting,
-    /// Its process runs.
     Running,
     /// Its process was stopped by a script, and may be started again.
     Halted,
@@ -49,9 +48,7 @@ const STATE_WORDS: [(State, &str); 6] = [
 /// A state and when it began, in nanoseconds of the machine's monotonic clock, which all containers share.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Record {
-    /// What the container does.
     pub state: State,
-    /// Since when.
     pub since: u64,
     /// The process it runs, as its own container numbers it; 0 without one.
     pub pid: u32,
@@ -102,7 +99,6 @@ impl StateFile {
         since
     }
 
-    /// Writes this record.
     pub fn write(&self, record: Record) {
         // On a full disk the others wait until their own timeouts.
         drop(self.file.write_all_at(&record.encode(), 0));

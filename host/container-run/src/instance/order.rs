@@ -20,9 +20,7 @@ pub struct Order {
 /// What the processes do that depend on one that has to stop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Dependents {
-    /// All have stopped.
     Stopped,
-    /// Some are being stopped.
     Stopping,
     /// Some run, and are not being stopped.
     Running,
@@ -61,7 +59,6 @@ impl Order {
         }
     }
 
-    /// Whether the process depends on others.
     pub fn has_dependencies(&self) -> bool {
         !self.dependencies.is_empty()
     }

@@ -46,7 +46,6 @@ struct Logs<'a> {
     stop: bool,
 }
 
-/// Runs the subcommand.
 pub fn run(places: &Places, flags: &Flags) -> Result<u8> {
     let (state, instance) = (places.log_state(), places.instance());
     let mut logs = Logs {

@@ -19,7 +19,6 @@ const POLL_INTERVAL: Duration = Duration::from_millis(200);
 /// Enough for a request to a socket; the default is 2 MiB.
 const STACK_BYTES: usize = 128 << 10;
 
-/// An action of monit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Action {
     /// Start the process, if it was stopped.
@@ -59,7 +58,6 @@ struct PendingAction {
 // === impl Action ===
 
 impl Action {
-    /// The action with this name.
     pub fn named(name: &str) -> Option<Self> {
         let found = ACTIONS.iter().find(|(_, known, _)| *known == name);
         found.map(|(action, ..)| *action)

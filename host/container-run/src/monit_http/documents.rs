@@ -43,7 +43,6 @@ pub fn status(services: &[Service<'_>], incarnation: u64) -> String {
     text + "</monit>\n"
 }
 
-/// The document of `_status2`.
 pub fn status2(services: &[Service<'_>], incarnation: u64) -> String {
     let mut text = format!("{XML_PROLOG}<monit incarnation=\"{incarnation}\" version=\"{MONIT_VERSION}\"><services>");
     for service in services {

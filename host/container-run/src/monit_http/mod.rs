@@ -38,7 +38,6 @@ struct Monit<'a> {
     incarnation: u64,
 }
 
-/// Runs the subcommand.
 pub fn run(places: &Places, flags: &Flags) -> Result<u8> {
     let mut events = Events::new()?;
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();

@@ -8,12 +8,9 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 /// A pipe takes this much at once without blocking when it is writable (`PIPE_BUF`).
 const MAX_WRITE_BYTES: usize = 4096;
 
-/// Which of the two.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Container {
-    /// Standard output.
     Output,
-    /// Standard error.
     Error,
 }
 

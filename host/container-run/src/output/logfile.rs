@@ -14,7 +14,6 @@ use crate::files::open_shared;
 /// How often a file that could not be opened is tried again.
 const OPEN_RETRY_INTERVAL: Duration = Duration::from_secs(10);
 
-/// When files are rotated.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Rotation {
     /// A file is at most this large, in bytes.
@@ -26,7 +25,6 @@ pub struct Rotation {
 /// Whose file it is.
 #[derive(Clone, Copy, Debug)]
 pub struct Access {
-    /// Permission bits.
     pub mode: u32,
     /// Owner and group, where this program runs as root.
     pub owner: Option<(u32, u32)>,

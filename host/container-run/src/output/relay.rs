@@ -26,7 +26,6 @@ pub enum Copy {
     Memory(Vec<u8>, usize),
 }
 
-/// One pipe.
 #[derive(Debug)]
 pub struct Relay {
     from: Option<OwnedFd>,

@@ -3,7 +3,6 @@
 
 use std::time::Duration;
 
-/// What a script answered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Answer {
     /// Done after this time.

@@ -16,7 +16,6 @@ pub const CANCEL_TIMEOUT: Duration = Duration::from_secs(10);
 /// The end of a script.
 #[derive(Clone, Copy, Debug)]
 pub struct Finished {
-    /// Its exit status.
     pub code: u8,
     /// Whether the container is to stop.
     pub is_stopped: bool,

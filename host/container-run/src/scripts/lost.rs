@@ -42,10 +42,8 @@ pub struct Search {
     since: Time,
 }
 
-/// What was found.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Lost {
-    /// In order.
     paths: Vec<PathBuf>,
     count: usize,
     /// Whether some directories were not searched.

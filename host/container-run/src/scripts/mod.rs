@@ -59,7 +59,6 @@ impl<'a> Script<'a> {
         Self { places, flags, name }
     }
 
-    /// A job need not have it.
     pub fn exists(&self) -> bool {
         self.places.script(&self.flags.job, self.name).exists()
     }

@@ -27,7 +27,6 @@ const SH_PATH: &str = "/bin/sh";
 /// Paths of one job in the volume of the job sources.
 struct Sources {
     volume: PathBuf,
-    /// The job's scripts.
     scripts: PathBuf,
     /// The sources as they were before the job's first script.
     saved: PathBuf,

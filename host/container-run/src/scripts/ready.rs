@@ -12,7 +12,6 @@ pub fn mark(job: &str) -> String {
     format!("post-start.{job}")
 }
 
-/// Runs the subcommand.
 pub fn run(places: &Places, flags: &Flags) -> Result<u8> {
     let directory = places.instance();
     if !flags.process.is_empty() {

@@ -40,7 +40,6 @@ enum Stage {
     Trying(Pid),
     /// post-start runs.
     PostStart(Pid),
-    /// All scripts are done.
     Up,
     /// post-deploy runs.
     PostDeploy(Pid),
@@ -73,7 +72,6 @@ struct Sidecar<'a> {
     end: Option<u8>,
 }
 
-/// Runs the subcommand.
 pub fn run(places: &Places, flags: &Flags) -> Result<u8> {
     let directory = places.instance();
     let events = Events::new()?;

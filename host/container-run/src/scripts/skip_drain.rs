@@ -13,7 +13,6 @@ use crate::places::Places;
 /// In the directory that the containers of a pod share: until when the request is valid, by the clock that they share.
 const REQUEST_FILE: &str = "skip-drain";
 
-/// Runs the subcommand.
 pub fn run(places: &Places, flags: &Flags) -> Result<u8> {
     request(&places.instance(), flags.valid)?;
     Ok(0)

@@ -12,10 +12,8 @@ use crate::children::Ended;
 use crate::error::Result;
 use crate::events::Events;
 
-/// How far it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Phase {
-    /// It does not run yet.
     Starting,
     /// It runs, with this process ID.
     Running(Pid),
@@ -33,11 +31,8 @@ pub trait Service {
     fn ended(&mut self, ended: Ended, events: &mut Events) -> Result<()>;
     /// Does what has become due.
     fn tick(&mut self);
-    /// When something becomes due.
     fn deadline(&self) -> Option<Instant>;
-    /// Passes a signal on.
     fn signal(&self, signal: Signal);
-    /// How far it is.
     fn phase(&self) -> Phase;
     /// Removes what it left, after its end.
     fn clean(&self);

@@ -18,18 +18,14 @@ use std::time::Duration;
 use tokio::net::{TcpStream, UdpSocket};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-/// Questions at a time.
 const MAX_OPEN_QUESTIONS: usize = 512;
 /// How long a server may take.
 const SERVER_TIMEOUT: Duration = Duration::from_secs(2);
 /// Servers that are asked about one name.
 const MAX_SERVERS: usize = 3;
-/// Largest answer over UDP.
 const MAX_ANSWER_BYTES: usize = 65_535;
-/// Port of DNS.
 const DNS_PORT: u16 = 53;
 
-/// Forwards questions to other servers.
 #[derive(Debug)]
 pub struct Forwarder {
     resolv_conf: PathBuf,

@@ -16,7 +16,6 @@ pub(super) async fn read(stream: &mut TcpStream) -> std::io::Result<Option<Vec<u
     Ok(Some(packet))
 }
 
-/// Writes a message.
 pub(super) async fn write(stream: &mut TcpStream, bytes: &[u8]) -> std::io::Result<()> {
     let Ok(length) = u16::try_from(bytes.len()) else {
         return Err(std::io::ErrorKind::InvalidData.into());

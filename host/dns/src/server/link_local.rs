@@ -11,13 +11,11 @@ use std::net::Ipv4Addr;
 const LOOPBACK_INDEX: u32 = 1;
 /// Type of a message: add an address.
 const RTM_NEWADDR: u16 = 20;
-/// Type of the kernel's reply.
 const NLMSG_ERROR: u16 = 2;
 /// A request that the kernel acknowledges, and that creates the address.
 const REQUEST_FLAGS: u16 = 0x0001 | 0x0004 | 0x0400;
 /// Types of attributes: the address, for the interface and for its peer.
 const ADDRESS_ATTRIBUTES: [u16; 2] = [1, 2];
-/// Length of a message's header.
 const HEADER_BYTES: usize = 16;
 /// More than the kernel's reply, which repeats the request.
 const MAX_REPLY_BYTES: usize = 512;

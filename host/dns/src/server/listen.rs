@@ -10,7 +10,6 @@ use std::time::Duration;
 use tokio::net::{TcpListener, TcpStream, UdpSocket};
 use tokio::task::AbortHandle;
 
-/// Connections at a time.
 const MAX_CONNECTIONS: usize = 128;
 /// How long a connection may be idle, and how long it may take an answer.
 const IDLE_TIMEOUT: Duration = Duration::from_secs(10);

@@ -30,7 +30,6 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use tokio::net::{TcpListener, UdpSocket};
 
-/// How the server runs.
 #[derive(Clone, Debug)]
 pub struct Settings {
     /// Directory with the zone document and rendered alias files.
@@ -43,7 +42,6 @@ pub struct Settings {
     pub resolv_conf: PathBuf,
 }
 
-/// Why the server ended.
 #[derive(Debug, thiserror::Error)]
 pub enum ServeError {
     /// The zone cannot be read at the start.
@@ -79,7 +77,6 @@ pub struct State {
     updating: Mutex<()>,
     is_complete: AtomicBool,
     count: AtomicU64,
-    /// Counts of answers.
     pub tally: Tally,
 }
 
@@ -105,7 +102,6 @@ impl State {
         state
     }
 
-    /// Answers a packet.
     pub fn answer(&self, packet: &[u8], way: Way) -> Outcome {
         let known = self.known();
         let count = self.count.fetch_add(1, Ordering::Relaxed);
@@ -133,17 +129,14 @@ impl State {
         self.is_complete.load(Ordering::Acquire)
     }
 
-    /// The current zone.
     pub fn zone(&self) -> Arc<Zone> {
         self.known().zone.clone()
     }
 
-    /// Replaces the zone.
     pub fn put_zone(&self, zone: Zone) {
         self.update(|known| known.zone = Arc::new(zone));
     }
 
-    /// Replaces all slices.
     pub fn put_all(&self, slices: HashMap<String, Slice>) {
         self.update(|known| known.slices = slices);
         self.is_complete.store(true, Ordering::Release);

@@ -17,7 +17,6 @@ use tokio::net::TcpStream;
 
 /// Largest answer: as many addresses as fit into an answer over TCP.
 const MAX_BODY_BYTES: usize = 512 << 10;
-/// Port of URLs without one.
 const HTTP_PORT: u16 = 80;
 
 #[derive(Deserialize)]

@@ -9,11 +9,8 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Semaphore;
 
-/// Clients at a time.
 const MAX_CLIENTS: usize = 16;
-/// How long one may take.
 const CLIENT_TIMEOUT: Duration = Duration::from_secs(5);
-/// Longest first line.
 const MAX_LINE_BYTES: usize = 1_024;
 
 /// Answers until it is dropped. It reads only the first line of a request, which needs no HTTP library.

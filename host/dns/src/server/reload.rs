@@ -58,12 +58,10 @@ fn without_invalid(aliases: BTreeMap<String, Vec<String>>) -> BTreeMap<String, V
     valid.collect()
 }
 
-/// The text of a file.
 pub(super) fn text(path: &Path) -> io::Result<String> {
     io::read_to_string(File::open(path)?.take(MAX_FILE_BYTES))
 }
 
-/// All files by their names.
 fn texts(directory: &Path) -> Result<BTreeMap<String, String>, ConfigError> {
     let fault = |path: &Path| {
         let path = path.to_path_buf();

@@ -19,7 +19,6 @@ use std::time::Duration;
 const SERVICE_LABEL: &str = "kubernetes.io/service-name";
 /// Most slices: one for each instance, and some while pods change.
 const MAX_SLICES: usize = 50_000;
-/// Most addresses of one slice.
 const MAX_SLICE_ADDRESSES: usize = 1_000;
 /// Pause after the first error; it doubles with each further one.
 const INITIAL_RETRY_DELAY: Duration = Duration::from_secs(1);

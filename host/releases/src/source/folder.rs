@@ -15,7 +15,6 @@ use std::path::{Path, PathBuf};
 /// Bytes of an index or a configuration.
 const MAX_DOCUMENT_BYTES: u64 = 8 << 20;
 
-/// An open repository.
 pub struct Folder {
     dir: Dir,
     root: PathBuf,
@@ -201,7 +200,6 @@ pub fn text(value: &Tree) -> Option<String> {
     }
 }
 
-/// A list of texts.
 pub fn texts(tree: &Tree, key: &str) -> Vec<String> {
     tree.items(key).iter().filter_map(text).collect()
 }

@@ -78,7 +78,6 @@ impl Package {
 // === impl Source ===
 
 impl Source {
-    /// The script of a package.
     pub const SCRIPT: &str = "packaging";
 
     /// Reads the repository of a release. `name`: the user's name for the release.
@@ -147,7 +146,6 @@ impl Source {
         &self.packages
     }
 
-    /// Warnings about packages.
     pub fn warnings(&self) -> &[Diagnostic] {
         &self.warnings
     }

@@ -17,10 +17,8 @@ use std::io;
 /// The CLI's algorithm for new fingerprints.
 const FINGERPRINT_ALGORITHM: Algorithm = Algorithm::Sha256;
 
-/// A file of a package.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SourceFile {
-    /// Path in the package.
     pub path: String,
     /// Path in the repository.
     pub from: String,

@@ -49,7 +49,6 @@ pub struct RecordedEvent {
     pub error: String,
 }
 
-/// The instance of an event.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Place {
@@ -101,14 +100,12 @@ impl RecordedEvent {
         Self::about(about, &action(reason), now)
     }
 
-    /// With an error.
     #[must_use]
     pub fn failed(mut self, error: &str) -> Self {
         self.error = text(error);
         self
     }
 
-    /// With a context.
     #[must_use]
     pub fn because(mut self, context: &str) -> Self {
         self.context = text(context);

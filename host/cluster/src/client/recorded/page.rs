@@ -6,7 +6,6 @@ use k8s_openapi::api::core::v1::ConfigMap;
 use kube::api::ObjectMeta;
 use serde_json::{Map, Value, json};
 
-/// Events of a page.
 const MAX_PAGE_EVENTS: usize = 500;
 /// An object may have a megabyte, and each append sends the page back.
 const MAX_PAGE_BYTES: usize = 400_000;
@@ -27,10 +26,8 @@ pub struct Page {
     bytes: usize,
 }
 
-/// How to append events.
 #[derive(Debug, PartialEq)]
 pub enum Write {
-    /// A new page.
     Create(Box<ConfigMap>),
     /// Members to merge into the newest page.
     Merge(Value),
@@ -68,7 +65,6 @@ impl Page {
     }
 }
 
-/// How to append these events.
 pub fn append(newest: Option<&Page>, namespace: &str, events: &[RecordedEvent]) -> Write {
     let last = newest.map_or(0, |page| page.last);
     let data: Map<String, Value> = (last + 1..)

@@ -39,7 +39,6 @@ impl Recorded {
         self.0.added.notify_one();
     }
 
-    /// Waits until there is an event.
     pub(super) async fn wait_for_event(&self) {
         while self.0.waiting.lock().is_empty() {
             self.0.added.notified().await;

@@ -71,7 +71,6 @@ impl Foreign {
 // === impl Addition ===
 
 impl Addition {
-    /// JSON Pointer to it.
     pub fn pointer(&self) -> String {
         let steps = self.path.iter().map(|step| match step {
             Step::Item(index, _) => format!("/{index}"),

@@ -14,12 +14,10 @@ pub fn holds(there: &Value, wanted: &Value) -> bool {
     holds_in(Place::default(), there, wanted)
 }
 
-/// The position of two values.
 #[derive(Clone, Copy, Default)]
 struct Place<'p> {
     /// Name of the member; empty for an item of a list.
     name: &'p str,
-    /// Name of the parent member.
     parent: &'p str,
 }
 

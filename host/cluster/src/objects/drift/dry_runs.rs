@@ -24,7 +24,6 @@ pub struct Drifted {
 pub struct Excess {
     /// The object on the server.
     pub live: Value,
-    /// What others added.
     pub additions: Vec<Addition>,
 }
 

@@ -19,7 +19,6 @@ const LIST_KEYS: [(&str, &[&str]); 13] = [
     ("volumes", &["name"]),
     ("webhooks", &["name"]),
 ];
-/// Default protocol of a port.
 pub(super) const DEFAULT_PROTOCOL: &str = "TCP";
 
 /// The live item for each wanted item of a list; none if one is missing, or not in order. Without keys, the list must
