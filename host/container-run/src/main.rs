@@ -3,12 +3,10 @@
 //! shell.
 
 mod active;
-mod archive;
 mod arguments;
 mod children;
 mod command;
-mod copy_jobs;
-mod copy_packages;
+mod copy;
 mod description;
 mod directories;
 mod environment;
@@ -17,7 +15,6 @@ mod events;
 mod exec_as;
 mod files;
 mod http;
-mod install;
 mod instance;
 mod launch;
 mod logs;
@@ -72,12 +69,12 @@ fn run() -> Result<u8> {
         "monit-http" => monit_http::run(&places, &Flags::read(rest, &[])?),
         "active" => active::run(&Flags::read(rest, &["--port", "--word"])?),
         "ready" => scripts::ready::run(&places, &Flags::read(rest, &["--job"])?),
-        "install" => install::run(rest),
-        "copy-jobs" => copy_jobs::run(rest),
-        "archive" => archive::archive(rest),
-        "extract" => archive::extract(rest),
+        "install" => copy::install::run(rest),
+        "copy-jobs" => copy::jobs::run(rest),
+        "archive" => copy::archive::archive(rest),
+        "extract" => copy::archive::extract(rest),
         "skip-drain" => scripts::skip_drain::run(&places, &Flags::read(rest, &["--valid"])?),
-        "copy-packages" => copy_packages::run(rest),
+        "copy-packages" => copy::packages::run(rest),
         "exec-as" => Err(exec_as::run(rest)),
         "version" => {
             output::container::offer(
