@@ -97,7 +97,7 @@ release: ## [VERSION=x]: static program, image, Helm chart, manifests, plugin in
 plugins:
 	source .ci/env
 	.ci/guests
-	.ci/wrapper
+	.ci/container-run
 	cargo build --release --workspace --bins --locked
 	$(TARGET)/release/boson-build --ruby $$RUBY_WASM --wasm-dir $(TARGET)/wasm32-unknown-unknown/plugin --out $(TARGET)/plugins
 
@@ -107,7 +107,7 @@ lint: ## formatting, clippy, licences and bans, links in the documentation of th
 	cargo fmt --all --check
 	cargo fmt --check --manifest-path tests/smith/Cargo.toml
 	cargo clippy --release --workspace --all-targets --locked -- -D warnings
-	cargo clippy --release --workspace --test buildah --test cluster --test example_plugins --test wrapper --locked -- -D warnings
+	cargo clippy --release --workspace --test buildah --test cluster --test example_plugins --test container_run --locked -- -D warnings
 	cargo deny --locked check bans licenses sources
 	cargo deny --locked --manifest-path tests/smith/Cargo.toml --config .deny.toml check bans licenses sources
 	.ci/sdk

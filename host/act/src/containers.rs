@@ -4,13 +4,13 @@ use boson_cluster::client;
 use boson_cluster::pods::statuses;
 use boson_look::access::Access;
 use boson_look::instances::Instance;
-use boson_manifest::wrapper::{IN_IMAGE, LOGS_CONTAINER, PROGRAM};
+use boson_manifest::container_run::{IN_IMAGE, LOGS_CONTAINER, PROGRAM};
 use k8s_openapi::api::core::v1::{Container, Pod};
 
 /// The container that prints the log files that jobs write themselves.
 pub const LOG_FILES: &str = LOGS_CONTAINER;
-/// How the commands of containers begin that run the process wrapper.
-const WRAPPER_PATHS: [&str; 2] = [PROGRAM, IN_IMAGE];
+/// How the commands of containers begin that run container-run.
+const CONTAINER_RUN_PATHS: [&str; 2] = [PROGRAM, IN_IMAGE];
 
 /// Which logs of a container there are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -57,19 +57,19 @@ pub fn files(container: &Container) -> Vec<String> {
     }
 }
 
-/// The subcommand of the process wrapper that a container runs.
+/// The subcommand of container-run that a container runs.
 pub fn subcommand(container: &Container) -> Option<&str> {
-    wrapper_command(container)?.get(1).map(String::as_str)
+    container_run_command(container)?.get(1).map(String::as_str)
 }
 
-/// The command of a container that runs the process wrapper.
-fn wrapper_command(container: &Container) -> Option<&[String]> {
+/// The command of a container that runs container-run.
+fn container_run_command(container: &Container) -> Option<&[String]> {
     let command = container.command.as_deref()?;
-    WRAPPER_PATHS.contains(&command.first()?.as_str()).then_some(command)
+    CONTAINER_RUN_PATHS.contains(&command.first()?.as_str()).then_some(command)
 }
 
 fn argument<'c>(container: &'c Container, flag: &str) -> Option<&'c str> {
-    let command = wrapper_command(container)?;
+    let command = container_run_command(container)?;
     let at = command.iter().position(|word| word == flag)?;
     command.get(at + 1).map(String::as_str)
 }
@@ -107,11 +107,11 @@ fn choose<'p>(pod: &'p Pod, wanted: Option<&str>) -> Result<&'p str, ContainerEr
 }
 
 /// The container that can read the log files of most processes: one that runs as root, if there is one. None: there is
-/// no container with the process wrapper that runs.
+/// no container with container-run that runs.
 pub fn log_reader(pod: &Pod) -> Option<&str> {
-    let with_wrapper = |one: &&Container| wrapper_command(one).is_some() && is_running(pod, &one.name);
+    let with_container_run = |one: &&Container| container_run_command(one).is_some() && is_running(pod, &one.name);
     let is_root = |one: &&Container| one.security_context.as_ref().and_then(|context| context.run_as_user) == Some(0);
-    let mut candidates = main_and_sidecars(pod).filter(with_wrapper);
+    let mut candidates = main_and_sidecars(pod).filter(with_container_run);
     let first = candidates.next();
     let root = first.filter(is_root).or_else(|| candidates.find(is_root));
     root.or(first).map(|one| one.name.as_str())

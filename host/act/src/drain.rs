@@ -10,7 +10,7 @@ use boson_look::instances::Instance;
 use futures::{StreamExt, TryStreamExt};
 use k8s_openapi::api::core::v1::{Container, Pod};
 
-/// The subcommand of the process wrapper in the containers that run these scripts.
+/// The subcommand of container-run in the containers that run these scripts.
 const SCRIPTS_SUBCOMMAND: &str = "scripts";
 /// How long a pod that is not replaced in the end keeps the request, if no command ends it: 12 hours.
 const REQUEST_VALID_SECONDS: &str = "43200";
@@ -54,7 +54,7 @@ async fn request(access: &Access, instances: &[Instance], seconds: &str) -> anyh
     let each = drained.map(async |(instance, pod, name)| {
         let container = access.container(pod.metadata.name.as_deref().unwrap_or_default(), name);
         let arguments = ["skip-drain", "--valid", seconds];
-        let done = remote::run_wrapper(access, container, &arguments, None, |_| Ok(())).await;
+        let done = remote::container_run(access, container, &arguments, None, |_| Ok(())).await;
         done.map(drop)
             .with_context(|| format!("{instance}: its pre-stop and drain scripts cannot be skipped"))
     });

@@ -4,7 +4,7 @@ use crate::lines::Lines;
 use anyhow::{anyhow, bail};
 use boson_cluster::client::{AttachedProcess, Container, Ended, Error, ErrorKind, Input};
 use boson_look::access::Access;
-use boson_manifest::wrapper::PROGRAM;
+use boson_manifest::container_run::PROGRAM;
 use futures::FutureExt;
 use futures::future::OptionFuture;
 use std::fs::File;
@@ -113,11 +113,11 @@ async fn read(reader: &mut Option<impl AsyncReadExt + Unpin>, buffer: &mut [u8])
     }
 }
 
-/// Runs a command of the process wrapper. Returns its messages, such as files that it cannot read.
+/// Runs a command of container-run. Returns its messages, such as files that it cannot read.
 ///
 /// # Errors
 /// It fails; the error has its messages.
-pub async fn run_wrapper(
+pub async fn container_run(
     access: &Access,
     container: Container<'_>,
     arguments: &[&str],

@@ -73,7 +73,7 @@ pub fn pack(source: &Path, recursive: bool) -> anyhow::Result<fs::File> {
     let source = fs::canonicalize(source).with_context(failed)?;
     let name = source.file_name().with_context(failed)?;
     let mut builder = tar::Builder::new(tempfile::tempfile()?);
-    // The process wrapper does not know GNU's entries for files with holes.
+    // container-run does not know GNU's entries for files with holes.
     builder.sparse(false);
     if !source.is_dir() {
         builder.append_path_with_name(&source, name).with_context(failed)?;

@@ -59,7 +59,7 @@ pub struct Flags {
     pub sources: String,
     /// `--bosh`: the directory in which `bin/monit` is linked.
     pub bosh: String,
-    /// `--after-stop end`: the wrapper ends after `bpm stop`, as for a process that a script started. The default,
+    /// `--after-stop end`: container-run ends after `bpm stop`, as for a process that a script started. The default,
     /// `stay`, keeps a container for `bpm start`.
     pub ends: bool,
     /// `--wait-after-failure`: how long a failed script keeps its container.

@@ -37,7 +37,7 @@ pub fn of_process(places: &Places, job: &str, process: &Process, passed: &[Strin
     out
 }
 
-/// The environment of a script, as in the BOSH agent: a `TMPDIR` and this `PATH`, with the wrapper's own commands at
+/// The environment of a script, as in the BOSH agent: a `TMPDIR` and this `PATH`, with container-run's own commands at
 /// the end.
 pub fn of_script(places: &Places, passed: &[String], more: &[(&str, String)]) -> Environment {
     let mut out = Environment::new();

@@ -1,17 +1,17 @@
-//! Why the wrapper itself gave up: a sentence and the status that it exits with.
+//! Why container-run itself gave up: a sentence and the status that it exits with.
 
 use std::fmt::Display;
 use std::io;
 use std::path::Path;
 
 pub const USAGE_EXIT_CODE: u8 = 2;
-/// The wrapper cannot do its work: a file is missing or malformed, a limit is out of reach.
+/// container-run cannot do its work: a file is missing or malformed, a limit is out of reach.
 pub const FAILURE_EXIT_CODE: u8 = 125;
 /// The program was found but cannot be executed.
 pub const NOT_EXECUTABLE_EXIT_CODE: u8 = 126;
 pub const NOT_FOUND_EXIT_CODE: u8 = 127;
 
-/// The end of the wrapper, by its own fault or that of what it was given.
+/// The end of container-run, by its own fault or that of what it was given.
 #[derive(Debug)]
 pub struct Error {
     pub code: u8,
@@ -25,7 +25,7 @@ pub type Result<T> = std::result::Result<T, Error>;
 // === impl Error ===
 
 impl Error {
-    /// The wrapper cannot do its work.
+    /// container-run cannot do its work.
     pub fn new(text: impl Into<String>) -> Self {
         Self {
             code: FAILURE_EXIT_CODE,

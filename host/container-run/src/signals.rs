@@ -1,4 +1,4 @@
-//! Signals as bytes in a pipe, and what they mean to the wrapper.
+//! Signals as bytes in a pipe, and what they mean to container-run.
 
 use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::net::UnixStream;
@@ -19,7 +19,7 @@ use crate::error::{Context, Result};
 /// meaning here.
 const IGNORED_SIGNALS: [i32; 4] = [SIGPIPE, SIGXFSZ, SIGTTIN, SIGTTOU];
 const STOP_SIGNALS: [i32; 2] = [SIGTERM, SIGINT];
-/// Signals that the wrapper forwards, as tini does: all that it does not use itself.
+/// Signals that container-run forwards, as tini does: all that it does not use itself.
 const FORWARDED_SIGNALS: [i32; 13] = [
     SIGALRM, SIGCONT, SIGHUP, SIGIO, SIGPROF, SIGQUIT, SIGTSTP, SIGURG, SIGUSR1, SIGUSR2, SIGVTALRM, SIGWINCH, SIGXCPU,
 ];

@@ -29,6 +29,7 @@
 //! Services, Secrets and PersistentVolumeClaims are plain already. Namespace and owner references are the host's.
 
 pub mod codes;
+mod container_run;
 mod containers;
 pub mod convert;
 mod deployment;
@@ -42,7 +43,6 @@ pub mod request;
 mod rules;
 mod volumes;
 mod workload;
-mod wrapper;
 
 #[cfg(target_family = "wasm")]
 mod guest;

@@ -8,6 +8,7 @@
 //! run; with the whole name of a group, that group alone.
 
 mod commands;
+mod container_run;
 mod crowd;
 mod default_builds;
 mod first_run;
@@ -26,7 +27,6 @@ mod rollout;
 mod site;
 mod table;
 mod whole_process;
-mod wrapper;
 
 use anyhow::{Result, ensure};
 use boson_allocator as _;
@@ -61,7 +61,7 @@ fn groups() -> Vec<Group> {
         ("commands-in-instances", commands::in_instances),
         ("neighbors", neighbors::neighbors),
         ("plugins", plugins::plugins),
-        ("wrapper", wrapper::wrapper),
+        ("container-run", container_run::container_run),
         ("pod-start", pod_start::start),
         ("pod-names", pod_names::names),
     ]

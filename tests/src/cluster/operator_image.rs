@@ -22,7 +22,7 @@ pub(super) fn file() -> Result<PathBuf> {
         maker.display()
     );
     let target = host.ancestors().nth(2).context("no target directory")?.to_path_buf();
-    let wrapper = target.join("container-run");
+    let container_run = target.join("container-run");
     let (plugins, image, key) = (
         target.join("plugins"),
         target.join("test-image.tar"),
@@ -31,7 +31,7 @@ pub(super) fn file() -> Result<PathBuf> {
     // A second process waits, and then finds the image.
     let lock = File::create(target.join("test-image.lock"))?;
     lock.lock()?;
-    let made_of = traces(&[&host, &maker, &wrapper], &plugins)?;
+    let made_of = traces(&[&host, &maker, &container_run], &plugins)?;
     if image.is_file() && fs::read_to_string(&key).is_ok_and(|key| key == made_of) {
         return Ok(image);
     }
@@ -39,7 +39,7 @@ pub(super) fn file() -> Result<PathBuf> {
         .args(["image", "--name", NAME, "--host"])
         .arg(host)
         .arg("--container-run")
-        .arg(wrapper)
+        .arg(container_run)
         .arg("--plugins")
         .arg(plugins)
         .arg("--out")

@@ -155,7 +155,7 @@ async fn copy(
     match direction {
         Direction::Up { from, to } => {
             let archive = pack(&local_path(from, instance), arguments.recursive)?;
-            remote::run_wrapper(access, container, &["extract", to], Some(archive), |_| Ok(())).await
+            remote::container_run(access, container, &["extract", to], Some(archive), |_| Ok(())).await
         }
         Direction::Down { from, to } => {
             let target = local_path(to, instance);
@@ -167,7 +167,7 @@ async fn copy(
             let mut file = tempfile::tempfile_in(parent.unwrap_or(Path::new(".")))?;
             let recursive = arguments.recursive.then_some("--recursive");
             let words: Vec<&str> = ["archive"].into_iter().chain(recursive).chain([*from]).collect();
-            let messages = remote::run_wrapper(access, container, &words, None, |part| Ok(file.write_all(part)?));
+            let messages = remote::container_run(access, container, &words, None, |part| Ok(file.write_all(part)?));
             let messages = messages.await?;
             unpack(rewind(file)?, &target)?;
             Ok(messages)

@@ -13,7 +13,7 @@ use super::{ImageArguments, libraries};
 pub(super) const USER: &str = "1000";
 /// Directory of the program, which reads its plugins from `../share/boson/plugins`.
 pub(super) const HOST: &str = "/usr/bin/host";
-/// The process wrapper, which an init container copies into the pod.
+/// container-run, which an init container copies into the pod.
 const CONTAINER_RUN: &str = "usr/bin/container-run";
 const PLUGINS: &str = "usr/share/boson/plugins";
 const CERTIFICATES: &str = "etc/ssl/certs/ca-certificates.crt";
@@ -28,7 +28,7 @@ const NAMES: &str = "hosts: files dns\n";
 pub(super) fn of(arguments: &ImageArguments) -> Result<[Entries; 3]> {
     let mut program = Entries::default();
     if !arguments.container_run.is_file() {
-        bail!("{} is missing: run `.ci/wrapper`", arguments.container_run.display());
+        bail!("{} is missing: run `.ci/container-run`", arguments.container_run.display());
     }
     program.add(CONTAINER_RUN, Entry::Program(arguments.container_run.clone()));
     program.add(HOST.trim_start_matches('/'), Entry::Program(arguments.host.clone()));

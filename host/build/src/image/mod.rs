@@ -19,7 +19,7 @@ pub(crate) struct ImageArguments {
     /// The program `host`.
     #[arg(long, value_name = "PATH", default_value_os_t = crate::target().join("release/host"))]
     host: PathBuf,
-    /// The process wrapper, a static program (`.ci/wrapper`).
+    /// container-run, a static program (`.ci/container-run`).
     #[arg(long, value_name = "PATH", default_value_os_t = crate::target().join("container-run"))]
     container_run: PathBuf,
     /// The built-in plugins and their machine code (`host plugin precompile`).

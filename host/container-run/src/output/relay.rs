@@ -12,7 +12,7 @@ use rustix::event::PollFlags;
 use super::container::{Container, Offered, offer};
 use super::logfile::LogFile;
 
-/// Large enough for 10 MB/s at a few hundred calls a second, small enough for a wrapper of 3 MiB.
+/// Large enough for 10 MB/s at a few hundred calls a second, small enough for a program of 3 MiB.
 const BUFFER_BYTES: usize = 16 << 10;
 /// How long the container's log may hold up a program.
 const CONTAINER_LOG_TIMEOUT: Duration = Duration::from_secs(1);

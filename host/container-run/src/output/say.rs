@@ -1,4 +1,4 @@
-//! The wrapper's own messages: one line each, on the container's standard error.
+//! container-run's own messages: one line each, on the container's standard error.
 
 use super::container::{self, Container};
 

@@ -12,7 +12,7 @@ use std::collections::{BTreeSet, HashSet};
 const HELP: &str = "use it in a property that a template reads, in `quarks.envs`, or in the `exec.command` or the \
                     `httpHeaders` (not with HTTPS) of a health check: these are read from a Secret";
 
-/// Members of a process in `quarks.bpm` that only the process wrapper reads, in the pod.
+/// Members of a process in `quarks.bpm` that only container-run reads, in the pod.
 const READ_IN_POD: [&str; 5] = ["executable", "args", "env", "workdir", "hooks"];
 
 /// The errors of a manifest with its placeholders: about variables that it defines, and those whose names suggest
@@ -96,7 +96,7 @@ fn is_exposed_of_quarks<'t>(below: &[&str], text: &str, request: impl Fn() -> Op
         ] => true,
         ["run", "healthcheck", _, _, "handler", probe @ ..] | ["run", "healthcheck", _, _, probe @ ..] => match probe {
             ["exec", "command", ..] => false,
-            ["httpGet", ..] => !request().is_some_and(is_by_wrapper),
+            ["httpGet", ..] => !request().is_some_and(is_by_container_run),
             _ => true,
         },
         ["bpm", "processes", _, key, ..] => !READ_IN_POD.contains(key),
@@ -112,8 +112,8 @@ fn request<'t>(place: &Pointer, quarks: usize, tree: &'t Tree) -> Option<&'t Tre
     Pointer::root().join(tokens.get(..=at)?).find(tree)
 }
 
-/// Whether the process wrapper sends the request: see `probe` in `plugins/lib/processes`.
-fn is_by_wrapper(request: &Tree) -> bool {
+/// Whether container-run sends the request: see `probe` in `plugins/lib/processes`.
+fn is_by_container_run(request: &Tree) -> bool {
     !request.items("httpHeaders").is_empty() && request.str("scheme") != Some("HTTPS")
 }
 

@@ -11,7 +11,7 @@ use crate::group::{Group, Lifecycle};
 use crate::object::{compact, object};
 use crate::process::Process;
 use crate::volumes::Volumes;
-use crate::wrapper;
+use crate::container_run;
 use boson_document::{Report, Tree};
 use boson_manifest::labels::{ACTIVE_PASSIVE_PORT, FIRST_ACTIVE_PASSIVE_PORT, MAX_ACTIVE_PASSIVE_PORTS};
 use boson_manifest::names;
@@ -115,7 +115,7 @@ fn words(probe: &Tree) -> Option<Vec<&str>> {
 
 fn sidecar(group: &Group, volumes: &Volumes, probed: &Probed<'_>, port: u16) -> Tree {
     let Probed { job, process, probe } = *probed;
-    let mut command = wrapper::command("active").with("--port", port);
+    let mut command = container_run::command("active").with("--port", port);
     for (flag, field, default) in FLAGS {
         // As in Kubernetes, zero stands for the default.
         let value = probe.i64(field).filter(|value| *value > 0);

@@ -7,9 +7,9 @@ use crate::group::job::Job;
 use crate::group::ports::Port;
 use crate::object::object;
 use crate::process::Process;
-use crate::wrapper::command_of_process;
+use crate::container_run::command_of_process;
 use boson_document::{Report, Tree};
-use boson_processes::probe::{HANDLERS, KINDS, by_wrapper};
+use boson_processes::probe::{HANDLERS, KINDS, by_container_run};
 
 /// How long the first start of a process may take: BOSH gives monit's processes as long as `update` says, which is
 /// often ten minutes.
@@ -29,7 +29,7 @@ pub fn check(group: &Group, report: &mut Report) {
         for (process, member, probe) in probes.flat_map(|(of, all)| all.iter().map(move |(key, one)| (of, key, one))) {
             let is_request = probe
                 .as_object()
-                .and_then(by_wrapper)
+                .and_then(by_container_run)
                 .is_some_and(|(part, _)| part == "httpGet");
             if !is_request || port(probe, group).is_some() {
                 continue;
@@ -44,7 +44,7 @@ pub fn check(group: &Group, report: &mut Report) {
 
 /// The probe as its container has it. `member`: `readinessProbe`, for example.
 pub fn of_container(probe: &Tree, member: &str, group: &Group, job: &Job, process: &Process) -> Tree {
-    let Some((replaced, _)) = probe.as_object().and_then(by_wrapper) else {
+    let Some((replaced, _)) = probe.as_object().and_then(by_container_run) else {
         return probe.clone();
     };
     let mut command = command_of_process("probe", job, process).with("--name", kind(member));

@@ -1,4 +1,4 @@
-//! Init containers, in order: the sidecar for log files, if scripts log; then those that bring the process wrapper,
+//! Init containers, in order: the sidecar for log files, if scripts log; then those that bring container-run,
 //! copy the releases' templates, change and render them; the DNS server of the pod; then those that copy packages, wait
 //! for other groups, and run pre-start scripts; then the other sidecars.
 
@@ -12,7 +12,7 @@ use crate::group::{Group, Lifecycle};
 use crate::literal::literal;
 use crate::object::{compact, object};
 use crate::volumes::{self, Volumes, mount};
-use crate::wrapper::{COPIER, HOME, JOBS, LOGS_CONTAINER, VOLUME, install};
+use crate::container_run::{COPIER, HOME, JOBS, LOGS_CONTAINER, VOLUME, install};
 use boson_document::Tree;
 use boson_manifest::copier::{self, RELEASES};
 use boson_manifest::instances::Spread;

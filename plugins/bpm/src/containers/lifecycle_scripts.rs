@@ -11,7 +11,7 @@ use crate::group::scripts::Scripts;
 use crate::group::{Group, Lifecycle};
 use crate::object::{compact, object};
 use crate::volumes::{Volumes, mount, podinfo};
-use crate::wrapper::{Command, PROGRAM, command_of_job};
+use crate::container_run::{Command, PROGRAM, command_of_job};
 use boson_document::{Report, Tree};
 use boson_manifest::names;
 

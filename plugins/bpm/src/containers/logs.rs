@@ -11,7 +11,7 @@ use crate::group::job::Job;
 use crate::group::{Group, Lifecycle};
 use crate::object::{compact, object};
 use crate::volumes;
-use crate::wrapper::{Command, LOGS_CONTAINER, command_in_image};
+use crate::container_run::{Command, LOGS_CONTAINER, command_in_image};
 use boson_document::Tree;
 
 /// As a sidecar, if scripts may log.

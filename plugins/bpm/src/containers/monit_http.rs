@@ -7,7 +7,7 @@ use crate::group::job::Job;
 use crate::object::{compact, object};
 use crate::process::clean;
 use crate::volumes::{self, paths};
-use crate::wrapper;
+use crate::container_run;
 use boson_document::Tree;
 
 /// The name of the container.
@@ -33,7 +33,7 @@ pub fn sidecar(group: &Group) -> Tree {
         "name" => NAME,
         "image" => group.deployment.operator_image.as_str(),
         "restartPolicy" => "Always",
-        "command" => wrapper::command(NAME).list(),
+        "command" => container_run::command(NAME).list(),
         "resources" => resources::of_logs(),
         "volumeMounts" => volumes::of_monit_http(),
         "securityContext" => security(group),

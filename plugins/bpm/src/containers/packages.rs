@@ -8,7 +8,7 @@ use crate::group::job::Job;
 use crate::object::{compact, object};
 use crate::request::{JobFiles, ReleasePackage};
 use crate::volumes::{SHARED_PACKAGES, mount};
-use crate::wrapper::{HOME, VOLUME, copy_packages};
+use crate::container_run::{HOME, VOLUME, copy_packages};
 use boson_document::{Place, Report, Tree};
 use boson_manifest::group::{SETTINGS, settings};
 use boson_manifest::names::container;

@@ -10,7 +10,7 @@ use crate::group::Group;
 use crate::group::job::Job;
 use crate::object::{compact, object};
 use crate::volumes::mount;
-use crate::wrapper::{HOME, VOLUME, command_of_job};
+use crate::container_run::{HOME, VOLUME, command_of_job};
 use boson_document::{Place, Report, Tree};
 use boson_manifest::copier::RELEASES;
 use boson_manifest::pre_render::{KINDS, Kind};

@@ -7,7 +7,7 @@ use crate::group::Group;
 use crate::group::job::Job;
 use crate::object::{compact, object};
 use crate::volumes::{WRITABLE_PACKAGES, mount};
-use crate::wrapper::{HOME, VOLUME, copy_packages};
+use crate::container_run::{HOME, VOLUME, copy_packages};
 use boson_document::{Place, Report, Tree};
 use boson_manifest::names::container;
 use indexmap::{IndexMap, IndexSet};

@@ -7,7 +7,7 @@
 //! | `/var/vcap/sys` | `sys-dir` |
 //! | `/var/vcap/store` | `<group>-pvc`, where the group has a persistent disk |
 //! | `/etc/hosts`, `/etc/resolv.conf` | `container-run`, names of the pod and the addresses of its DNS servers |
-//! | `/container-run` | `container-run`, the process wrapper and what it shares between containers |
+//! | `/container-run` | `container-run`, container-run and what it shares between containers |
 //! | `/var/vcap/instance`, `/var/vcap/bosh` | files of the same volume |
 //! | `/var/vcap/packages/<name>` | `writable-packages`, if a job may write to it |
 //! | `/var/vcap/packages/<name>` of another release | `shared-packages`, if no job may write to it |
@@ -31,7 +31,7 @@ use crate::group::settings::ExtraDisk;
 use crate::group::{Group, Lifecycle};
 use crate::object::object;
 use crate::process::{Process, Volume, clean};
-use crate::wrapper::{HOME, LOGS, VOLUME};
+use crate::container_run::{HOME, LOGS, VOLUME};
 use boson_document::{Report, Tree, json};
 use boson_manifest::names::container;
 use claims::{claim_name, ephemeral, errand_claim, extra_claim};
@@ -152,7 +152,7 @@ impl Volumes {
 /// These mounts with those that all containers of the job have. Of several mounts at a path the first one is used,
 /// because Kubernetes refuses two.
 fn with_common(group: &Group, job: &Job, own: Vec<Tree>, read_only: bool) -> Vec<Tree> {
-    let before = base(group, read_only).into_iter().chain(wrapper());
+    let before = base(group, read_only).into_iter().chain(container_run_mounts());
     let before = before.chain(writable_packages::mounts(group, job));
     let all = before.chain(own).chain(shared_packages::mounts(group, job));
     let mut by_path = IndexMap::new();
@@ -214,8 +214,8 @@ pub fn base(group: &Group, jobs_read_only: bool) -> Vec<Tree> {
     out
 }
 
-/// Additional mounts of a container with the process wrapper.
-fn wrapper() -> Vec<Tree> {
+/// Additional mounts of a container with container-run.
+fn container_run_mounts() -> Vec<Tree> {
     // Processes of vcap must not be able to replace programs that run as root.
     vec![
         mount(VOLUME, HOME, None, true),

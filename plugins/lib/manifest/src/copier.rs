@@ -1,6 +1,6 @@
 //! Init containers that copy the job sources of a release image to where those of all releases of a pod are.
 
-use crate::wrapper;
+use crate::container_run;
 use boson_document::Tree;
 
 /// Directory of the job sources of all releases.
@@ -14,9 +14,9 @@ pub fn target(release: &str) -> String {
 }
 
 /// The command of a container of the release image. `target`: of [`target`], as a command of Kubernetes writes it. The
-/// process wrapper's volume is mounted, because the image may have no tools.
+/// volume of container-run is mounted, because the image may have no tools.
 pub fn command(target: &str) -> [&str; 4] {
-    [wrapper::PROGRAM, "copy-jobs", SOURCE, target]
+    [container_run::PROGRAM, "copy-jobs", SOURCE, target]
 }
 
 /// Whether a job of a manifest needs no root: its property `quarks.run.security_context` has `runAsNonRoot: true`. Then

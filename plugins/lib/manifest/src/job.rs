@@ -42,8 +42,8 @@ impl<'a> Job<'a> {
         self.members.object("properties", report)
     }
 
-    /// Whether its pods need nothing of its release: the process wrapper takes the place of BPM, also for the command
-    /// `bpm`, and the servers of the deployment that of BOSH DNS.
+    /// Whether its pods need nothing of its release: container-run takes the place of BPM, also for the command `bpm`,
+    /// and the servers of the deployment that of BOSH DNS.
     pub fn is_built_in(&self) -> bool {
         is_built_in(&self.release, &self.name)
     }

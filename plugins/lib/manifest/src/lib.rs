@@ -4,6 +4,7 @@
 
 pub mod addons;
 pub mod cloud;
+pub mod container_run;
 pub mod contract;
 pub mod copier;
 pub mod dns;
@@ -26,4 +27,3 @@ pub mod syntax;
 pub mod sysctl;
 pub mod types;
 pub mod waiting;
-pub mod wrapper;

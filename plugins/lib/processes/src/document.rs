@@ -1,4 +1,4 @@
-//! `/container-run/processes/<job>.json`: the description of a job for the process wrapper, written in the pod. Format
+//! `/container-run/processes/<job>.json`: the description of a job for container-run, written in the pod. Format
 //! 1.
 //!
 //! | member | |
@@ -8,7 +8,7 @@
 //! | `instance` | `id`, `az`, `name`, `deployment`, as BOSH's agent writes them to `/var/vcap/instance` |
 //! | `envs` | pairs: what `quarks.envs` sets by value; of scripts too |
 //! | `processes` | see [`of_process`] |
-//! | `probes` | process -> `readiness`, `liveness`, `startup` -> what the wrapper does: see [`crate::probe`] |
+//! | `probes` | process -> `readiness`, `liveness`, `startup` -> what container-run does: see [`crate::probe`] |
 //! | `condition` | the command that must succeed before post-start |
 
 use crate::{Limits, Monit, POD_IP, Process, Volume, probe};

@@ -2,8 +2,7 @@
 //! `monit` file. Pure.
 //!
 //! The conversion reads them to shape a pod's containers; the pod reads them again from the files that it rendered, and
-//! [`document`](mod@document) then describes them to the process wrapper. Both use [`read()`], so that they cannot
-//! disagree.
+//! [`document`](mod@document) then describes them to container-run. Both use [`read()`], so that they cannot disagree.
 
 pub mod bytes;
 mod capabilities;

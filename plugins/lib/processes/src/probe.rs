@@ -1,5 +1,5 @@
-//! The health checks of the job property `quarks.run.healthcheck` that the process wrapper does: those whose texts may
-//! be values of variables. A probe in a workload is readable for everybody who may read workloads, so it only names the
+//! The health checks of the job property `quarks.run.healthcheck` that container-run does: those whose texts may be
+//! values of variables. A probe in a workload is readable for everybody who may read workloads, so it only names the
 //! check.
 
 use boson_document::{Map, Tree};
@@ -23,9 +23,9 @@ pub fn flat(probe: &Tree) -> Option<Map> {
     Some(map)
 }
 
-/// What the wrapper does for a probe, and the member of the probe that says so: commands, and HTTP requests with
+/// What container-run does for a probe, and the member of the probe that says so: commands, and HTTP requests with
 /// headers, but without TLS. `None`: the kubelet does it.
-pub fn by_wrapper(probe: &Map) -> Option<(&'static str, Tree)> {
+pub fn by_container_run(probe: &Map) -> Option<(&'static str, Tree)> {
     if let Some(command) = probe.get("exec").and_then(|exec| exec.get("command")) {
         return Some(("exec", Tree::object().with("exec", command.clone())));
     }
@@ -45,12 +45,12 @@ pub fn by_wrapper(probe: &Map) -> Option<(&'static str, Tree)> {
     Some(("httpGet", Tree::object().with("http", http)))
 }
 
-/// What the wrapper does for all probes of a job, by process and kind.
+/// What container-run does for all probes of a job, by process and kind.
 pub fn all(quarks: &Tree) -> Tree {
     let checks = quarks.get("run").and_then(|run| run.get("healthcheck"));
     let of_process = |(process, probes): (&String, &Tree)| {
         let known = KINDS.iter().filter_map(|(kind, _)| {
-            let (_, done) = by_wrapper(&flat(probes.get(kind)?)?)?;
+            let (_, done) = by_container_run(&flat(probes.get(kind)?)?)?;
             Some((*kind, done))
         });
         let known: Tree = known.collect();
@@ -66,7 +66,7 @@ mod tests {
     use boson_document::json;
 
     #[test]
-    fn commands_and_headers_are_of_the_wrapper_and_other_probes_of_the_kubelet() {
+    fn commands_and_headers_are_of_container_run_and_other_probes_of_the_kubelet() {
         let quarks = r#"{"run": {"healthcheck": {"a": {
             "readiness": {"handler": {"httpGet": {"path": "/h", "port": 1, "httpHeaders": [{"name": "X", "value": "y"}, {"name": "Z"}]}}},
             "liveness": {"exec": {"command": ["/c", "secret"]}, "periodSeconds": 1},

@@ -28,7 +28,7 @@ fn a_deployment_becomes_ready_again_after_faults_at_start_and_stop_without_losin
     lifecycle.deploy("").unwrap();
     lifecycle.ready().unwrap();
     let disk = lifecycle.disks().unwrap().remove(0);
-    for killed in [Killed::Process, Killed::Wrapper] {
+    for killed in [Killed::Process, Killed::ContainerRun] {
         a_part_of_the_pod_is_killed(&lifecycle, &disk, killed)
             .with_context(|| format!("{killed:?}"))
             .unwrap();
@@ -45,7 +45,7 @@ fn a_deployment_becomes_ready_again_after_faults_at_start_and_stop_without_losin
 enum Killed {
     Process,
     /// The first process of the container.
-    Wrapper,
+    ContainerRun,
 }
 
 /// While the pod drains, and when the new one starts.
@@ -227,7 +227,7 @@ fn kill(cluster: &Cluster, killed: Killed) -> Result<()> {
     ensure!(servers.len() == 1, "{servers:?}");
     let field = match killed {
         Killed::Process => "Pid:",
-        Killed::Wrapper => "PPid:",
+        Killed::ContainerRun => "PPid:",
     };
     let process = status(&servers[0], field)?;
     let id = Pid::from_raw(process.parse()?).context("no process")?;

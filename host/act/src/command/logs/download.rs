@@ -171,7 +171,7 @@ async fn fetch(
     };
     let arguments = ["archive", "--recursive", &folder];
     let container = access.container(&pod_name, reader);
-    let messages = remote::run_wrapper(access, container, &arguments, None, |part| Ok(file.write_all(part)?));
+    let messages = remote::container_run(access, container, &arguments, None, |part| Ok(file.write_all(part)?));
     match messages.await.with_context(|| instance.to_string()) {
         Ok(messages) => {
             fetched.messages.extend(messages);

@@ -29,7 +29,7 @@ impl Filter {
         self.only.is_empty() && self.has_job(containers::job(container))
     }
 
-    /// Whether lines of this container are shown: the process wrapper writes them to files, too.
+    /// Whether lines of this container are shown: container-run writes them to files, too.
     pub fn has_lines(&self, container: &Container) -> bool {
         let files = containers::files(container);
         self.has_job(containers::job(container))

@@ -102,7 +102,7 @@ pub fn trigger_strategy(object: &QuarksJob, when_changed: bool) -> Option<Strate
     }
 }
 
-/// Whether a command of the process wrapper in it is for this job.
+/// Whether a command of container-run in it is for this job.
 fn runs_job(job: &QuarksJob, wanted: &str) -> bool {
     let is_for_it = |command: &Vec<Value>| command.windows(2).any(|pair| pair[0] == "--job" && pair[1] == wanted);
     let containers = containers(job);

@@ -9,7 +9,7 @@ use anyhow::{anyhow, bail};
 use boson_cluster::client::{Ended, Input};
 use boson_look::access::Access;
 use boson_look::instances::Instance;
-use boson_manifest::wrapper::PROGRAM;
+use boson_manifest::container_run::PROGRAM;
 use k8s_openapi::api::core::v1::{Container, Pod};
 use kube::ResourceExt;
 use parking_lot::Mutex;

@@ -1,5 +1,5 @@
-//! The files that the process wrapper reads in a pod: the processes of each job, from the rendered files, and the
-//! instance's own files.
+//! The files that container-run reads in a pod: the processes of each job, from the rendered files, and the instance's
+//! own files.
 
 use anyhow::{Context, Result, ensure};
 use boson_commands::storage::below::{self, Below};
@@ -22,7 +22,7 @@ const INSTANCE_FILES: [&str; 4] = ["id", "az", "name", "deployment"];
 /// Where a container has the packages of its release, and those that it shares.
 const PACKAGES_PATH: &str = "/var/vcap/packages";
 
-/// The processes of a job on this pod, as text for the wrapper. `job`: of the resolved group; `name`, `tree`: its
+/// The processes of a job on this pod, as text for container-run. `job`: of the resolved group; `name`, `tree`: its
 /// [`description`]; `context`: the context of its templates.
 ///
 /// # Errors
@@ -111,18 +111,18 @@ fn instance(context: &Tree) -> Tree {
 }
 
 #[derive(Debug, Default)]
-pub struct WrapperFiles {
+pub struct ContainerRunFiles {
     /// Job, and what [`of_job`] made.
     pub jobs: Vec<(String, String)>,
     /// See [`instance`].
     pub context: Tree,
 }
 
-/// Writes below the wrapper's directory.
+/// Writes below container-run's directory.
 ///
 /// # Errors
 /// A disk is full, or something is in the way.
-pub fn write(wrapper: &Path, written: &WrapperFiles) -> Result<()> {
+pub fn write(directory: &Path, written: &ContainerRunFiles) -> Result<()> {
     // Programs and environments hold secrets: for vcap and its group, as the rendered files are.
     let processes = written.jobs.iter().map(|(job, text)| Below {
         path: format!("processes/{job}.json"),
@@ -135,18 +135,18 @@ pub fn write(wrapper: &Path, written: &WrapperFiles) -> Result<()> {
         content: instance.str(key).unwrap_or_default().to_string(),
         mode: 0o644,
     });
-    below::write(wrapper, &processes.chain(own).collect::<Vec<_>>())
+    below::write(directory, &processes.chain(own).collect::<Vec<_>>())
 }
 
-/// Lets the wrapper copy itself to its directory, with links for scripts in `jobs`.
+/// Lets container-run copy itself to its directory, with links for scripts in `jobs`.
 ///
 /// # Errors
 /// It cannot be started, or it fails; its own message is in the container's log.
-pub fn install(program: &Path, wrapper: &Path, jobs: &Path) -> Result<()> {
+pub fn install(program: &Path, directory: &Path, jobs: &Path) -> Result<()> {
     let context = || format!("cannot install '{}'", program.display());
     let mut command = Command::new(program);
-    command.arg("install").arg(wrapper).arg("--jobs").arg(jobs);
-    command.arg("--bosh").arg(wrapper.join("bosh"));
+    command.arg("install").arg(directory).arg("--jobs").arg(jobs);
+    command.arg("--bosh").arg(directory.join("bosh"));
     let ended = command.status().with_context(context)?;
     ensure!(ended.success(), "{}: {ended}", context());
     Ok(())

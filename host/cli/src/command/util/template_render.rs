@@ -106,9 +106,9 @@ fn template_render(
     let rendered = files(arguments, &plugins, &pod, &secrets, sources);
     let rendered = rendered.map_err(|errors| secrets.scrub(errors, sources))?;
     let mut reported = rendered.reported.clone();
-    if let Some(wrapper) = &arguments.wrapper {
+    if let Some(directory) = &arguments.wrapper {
         let named = pod_names::write(
-            wrapper,
+            directory,
             &Named {
                 manifest: &manifest,
                 index: pod.index.unwrap_or(0),
@@ -130,15 +130,15 @@ struct Rendered {
 }
 
 fn write(arguments: &TemplateRenderArguments, rendered: &Rendered) -> anyhow::Result<()> {
-    if let (Some(program), Some(wrapper)) = (&arguments.install, &arguments.wrapper) {
-        processes::install(program, wrapper, &arguments.out)?;
+    if let (Some(program), Some(directory)) = (&arguments.install, &arguments.wrapper) {
+        processes::install(program, directory, &arguments.out)?;
     }
     below::write(&arguments.out, &rendered.files)?;
     for (job, _) in &rendered.written.jobs {
         processes::link_packages(&arguments.out.join(job))?;
     }
-    if let Some(wrapper) = &arguments.wrapper {
-        processes::write(wrapper, &rendered.written)?;
+    if let Some(directory) = &arguments.wrapper {
+        processes::write(directory, &rendered.written)?;
     }
     arguments
         .directory

@@ -4,7 +4,7 @@
 use crate::conversion::ReleaseImage;
 use crate::deployment::error::DeployError;
 use boson_document::{Tree, json};
-use boson_manifest::{contract, copier, names, wrapper};
+use boson_manifest::{contract, copier, names, container_run};
 use boson_pipeline::Stage;
 use boson_pipeline::convert::pod_plugins::PodPlugin;
 use boson_pipeline::stage::Deployment;
@@ -101,23 +101,23 @@ impl Command {
     }
 }
 
-/// Copies the process wrapper from the operator's image to a volume, then the job sources of each release image.
+/// Copies container-run from the operator's image to a volume, then the job sources of each release image.
 pub fn copiers(image: &str, releases: &[ReleaseImage]) -> Vec<Container> {
-    let wrapper = Container {
-        name: wrapper::COPIER.into(),
+    let install = Container {
+        name: container_run::COPIER.into(),
         image: Some(image.into()),
-        command: Some([wrapper::IN_IMAGE, "install", wrapper::HOME].map(String::from).into()),
+        command: Some([container_run::IN_IMAGE, "install", container_run::HOME].map(String::from).into()),
         resources: Some(resources_of_copier()),
         security_context: Some(within_restricted()),
-        volume_mounts: Some(vec![writable(wrapper::VOLUME, wrapper::HOME)]),
+        volume_mounts: Some(vec![writable(container_run::VOLUME, container_run::HOME)]),
         ..Container::default()
     };
-    std::iter::once(wrapper).chain(releases.iter().map(copier)).collect()
+    std::iter::once(install).chain(releases.iter().map(copier)).collect()
 }
 
 /// Volumes of [`copiers`].
 pub fn volumes_of_copiers() -> [Volume; 2] {
-    [scratch(RELEASES), scratch(wrapper::VOLUME)]
+    [scratch(RELEASES), scratch(container_run::VOLUME)]
 }
 
 fn resources_of_copier() -> ResourceRequirements {
@@ -174,7 +174,7 @@ fn copier(release: &ReleaseImage) -> Container {
         // It has no access to secrets, so its output may be reported.
         termination_message_policy: Some("FallbackToLogsOnError".into()),
         volume_mounts: Some(vec![
-            mount(wrapper::VOLUME, wrapper::HOME),
+            mount(container_run::VOLUME, container_run::HOME),
             writable(RELEASES, copier::RELEASES),
         ]),
         ..Container::default()

@@ -12,7 +12,7 @@ use crate::stateful_set::states::{States, is_gated};
 use boson_cluster::client::AnyObject;
 use boson_cluster::objects::annotation;
 use boson_cluster::pods::{is_ready, main_statuses};
-use boson_manifest::{labels, wrapper};
+use boson_manifest::{labels, container_run};
 use k8s_openapi::api::apps::v1::StatefulSet;
 use k8s_openapi::api::core::v1::{ContainerStatus, Pod};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
@@ -229,7 +229,7 @@ impl Wanted<'_> {
 fn updated(pod: &Pod, is_recent: bool) -> Updated {
     // Of a pod of the operator, the container that shows log files says nothing about the instance.
     let is_own = annotation(&pod.metadata, labels::SHAPE_DIGEST).is_some();
-    let says_something = |status: &&ContainerStatus| !is_own || status.name != wrapper::LOGS_CONTAINER;
+    let says_something = |status: &&ContainerStatus| !is_own || status.name != container_run::LOGS_CONTAINER;
     let statuses = || main_statuses(pod).filter(says_something);
     let started = |status: &ContainerStatus| {
         let running = status.state.as_ref()?.running.as_ref()?;

@@ -1,11 +1,11 @@
-//! The init containers of a pod that bring the process wrapper and templates. The bpm stage gives each release a
-//! container that copies its templates out of its image. The kubelet starts init containers one after the other, about
-//! a second apart. So a pod whose job sources the operator has mounts them instead, and the container that renders them
-//! also installs the process wrapper. Pure.
+//! The init containers of a pod that bring container-run and templates. The bpm stage gives each release a container
+//! that copies its templates out of its image. The kubelet starts init containers one after the other, about a second
+//! apart. So a pod whose job sources the operator has mounts them instead, and the container that renders them also
+//! installs container-run. Pure.
 
 use crate::deployment::plan::object::{self, PODS};
 use boson_manifest::copier::{self, RELEASES};
-use boson_manifest::{contract, wrapper};
+use boson_manifest::{contract, container_run};
 use boson_pipeline::convert::job_sources::{FILE, root};
 use serde_json::{Value, json};
 use std::ops::Range;
@@ -16,7 +16,7 @@ const RENDERER_COMMAND: [&str; 3] = ["host", "util", "template-render"];
 const JOB_SOURCES_VOLUME: &str = "job-sources";
 const JOB_SOURCES_PATH: &str = "/var/run/boson/job-sources";
 
-/// Replaces the containers that copy process wrapper and job sources. `config_map`: the job sources. Returns whether it
+/// Replaces the containers that copy container-run and job sources. `config_map`: the job sources. Returns whether it
 /// did: not if something else runs before the templates are rendered, such as pre-render scripts or a container of a
 /// plugin, which may need the copies.
 pub fn replace_copiers(object: &mut Value, config_map: &str) -> bool {
@@ -33,7 +33,7 @@ pub fn replace_copiers(object: &mut Value, config_map: &str) -> bool {
         return false;
     };
     let file = format!("{JOB_SOURCES_PATH}/{FILE}");
-    let arguments = ["--job-sources", &file, "--install", wrapper::IN_IMAGE];
+    let arguments = ["--job-sources", &file, "--install", container_run::IN_IMAGE];
     extend(renderer, "args", arguments.map(Value::from));
     extend(
         renderer,
@@ -53,7 +53,7 @@ pub fn replace_copiers(object: &mut Value, config_map: &str) -> bool {
     true
 }
 
-/// The containers that copy process wrapper and job sources, right before the one that renders. The sidecar for log
+/// The containers that copy container-run and job sources, right before the one that renders. The sidecar for log
 /// files, which is before them, needs no copy.
 fn copiers(init: &[Value]) -> Option<Range<usize>> {
     let first = usize::from(init.first().is_some_and(shows_logs));
@@ -77,11 +77,11 @@ fn renders(container: &Value) -> bool {
 }
 
 fn shows_logs(container: &Value) -> bool {
-    command(container).starts_with(&[wrapper::IN_IMAGE, "logs"])
+    command(container).starts_with(&[container_run::IN_IMAGE, "logs"])
 }
 
 fn installs(container: &Value) -> bool {
-    command(container) == wrapper::install()
+    command(container) == container_run::install()
 }
 
 fn copies(container: &Value) -> bool {
@@ -102,7 +102,7 @@ mod tests {
     use super::*;
 
     fn group(before: &[Value]) -> Value {
-        let mut init = vec![json!({"name": "logs", "command": [wrapper::IN_IMAGE, "logs"]})];
+        let mut init = vec![json!({"name": "logs", "command": [container_run::IN_IMAGE, "logs"]})];
         init.extend_from_slice(before);
         init.push(json!({
             "name": "template-render", "image": "host:1", "command": RENDERER_COMMAND, "args": ["--plugin=x"],
@@ -116,7 +116,7 @@ mod tests {
     }
 
     fn install() -> Value {
-        json!({"name": "container-run-copier", "command": wrapper::install()})
+        json!({"name": "container-run-copier", "command": container_run::install()})
     }
 
     fn copy(release: &str) -> Value {
@@ -124,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn the_renderer_reads_the_mounted_sources_and_installs_the_wrapper() {
+    fn the_renderer_reads_the_mounted_sources_and_installs_container_run() {
         let mut object = group(&[install(), copy("a"), copy("b")]);
         assert!(replace_copiers(&mut object, "d.job-sources.web-1") && !replace_copiers(&mut object, "again"));
         let pod = object.pointer(PODS).unwrap();

@@ -211,7 +211,7 @@ fn runs_operator_image(container: &Value, image: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use boson_manifest::{copier, labels, wrapper};
+    use boson_manifest::{copier, labels, container_run};
     use serde_json::json;
 
     fn object(kind: &str, image: &str, command: &str) -> Value {
@@ -359,7 +359,7 @@ mod tests {
     /// With init containers that copy job sources.
     fn copying(image: &str, command: &str) -> Value {
         let mut object = object("QuarksStatefulSet", image, command);
-        let install = json!({"name": "container-run-copier", "image": image, "command": wrapper::install()});
+        let install = json!({"name": "container-run-copier", "image": image, "command": container_run::install()});
         let copier =
             json!({"name": "spec-copier-r", "image": "release:1", "command": copier::command(&copier::target("r"))});
         let renderer =

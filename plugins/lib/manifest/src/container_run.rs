@@ -1,14 +1,13 @@
-//! The process wrapper, `container-run`, in a pod.
+//! `container-run` in a pod.
 
-/// Mount path of the wrapper's volume.
+/// Mount path of its volume.
 pub const HOME: &str = "/container-run";
-/// Name of the wrapper's volume.
 pub const VOLUME: &str = "container-run";
-/// Path of the wrapper in its volume.
+/// Its path in its volume.
 pub const PROGRAM: &str = "/container-run/bin/container-run";
 /// The init container that copies it.
 pub const COPIER: &str = "container-run-copier";
-/// Path of the wrapper in the operator's image.
+/// Its path in the operator's image.
 pub const IN_IMAGE: &str = "/usr/bin/container-run";
 /// The container that shows the log files of jobs.
 pub const LOGS_CONTAINER: &str = "logs";

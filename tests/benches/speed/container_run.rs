@@ -1,5 +1,5 @@
-//! Rows about the process wrapper, which is in every container of a pod: the time it adds to a start, and its memory
-//! while a process runs.
+//! Rows about container-run, which is in every container of a pod: the time it adds to a start, and its memory while a
+//! process runs.
 
 use crate::measure::{Sample, process};
 use crate::table::Row;
@@ -14,7 +14,7 @@ use tempfile::TempDir;
 const STARTS: usize = 101;
 
 /// The static binary, as in images.
-pub fn wrapper() -> Result<Vec<Row>> {
+pub fn container_run() -> Result<Vec<Row>> {
     let pod = pod()?;
     let (mut bare, mut wrapped) = (Vec::new(), Vec::new());
     for _ in 0..STARTS {
@@ -29,7 +29,7 @@ pub fn wrapper() -> Result<Vec<Row>> {
     );
     Ok(vec![
         Row::below(
-            "process wrapper, added to a process's start",
+            "container-run, added to a process's start",
             wrapped.median() - bare.median(),
             10.0,
             "ms",
@@ -55,7 +55,7 @@ fn pod() -> Result<TempDir> {
         .arg(directory.path().join("container-run"))
         .status()
         .context("run `make build` first")?;
-    ensure!(status.success(), "cannot install the wrapper");
+    ensure!(status.success(), "cannot install container-run");
     let of = |name: &str, program: &str| json!({"name": name, "executable": program, "args": ["100"], "workdir": "/"});
     let description =
         json!({"version": 1, "job": "j", "processes": [of("short", "/bin/true"), of("long", "/bin/sleep")]});

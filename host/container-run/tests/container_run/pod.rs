@@ -1,4 +1,4 @@
-//! A pod without containers: a directory with the files that the wrapper finds in one, and programs that run as its
+//! A pod without containers: a directory with the files that container-run finds in one, and programs that run as its
 //! containers would.
 
 use std::fs::{self, File};
@@ -41,7 +41,7 @@ pub fn is_root() -> bool {
         // Bypasses the test harness, which shows output only of tests that fail.
         let _ = writeln!(
             std::io::stderr(),
-            "skipped a test of the process wrapper: it needs root"
+            "skipped a test of container-run: it needs root"
         );
     }
     root
@@ -68,7 +68,7 @@ impl Pod {
             fs::create_dir_all(pod.path(path)).unwrap();
         }
         let own = pod.path("container-run");
-        // As the kubelet makes it for the sidecar `logs`, which starts before the wrapper is installed.
+        // As the kubelet makes it for the sidecar `logs`, which starts before container-run is installed.
         fs::create_dir_all(own.join("logs")).unwrap();
         let made = Command::new(env!("CARGO_BIN_EXE_container-run"))
             .arg("install")
@@ -126,7 +126,7 @@ impl Pod {
         self.describe(job, &json!([process]));
     }
 
-    /// A command of the wrapper's program.
+    /// A command of container-run's program.
     pub fn command(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new(self.path("container-run/bin/container-run"));
         command.args(arguments);
@@ -181,7 +181,7 @@ impl Pod {
 
 impl Drop for Pod {
     fn drop(&mut self) {
-        // A wrapper that is killed while it starts may leave its process behind.
+        // A container-run that is killed while it starts may leave its process behind.
         let own = self.directory.path().as_os_str().as_encoded_bytes();
         for entry in fs::read_dir("/proc").into_iter().flatten().flatten() {
             let command = fs::read(entry.path().join("cmdline")).unwrap_or_default();
@@ -203,7 +203,7 @@ fn tempfile(directory: &Path) -> PathBuf {
 // === impl Container ===
 
 impl Container {
-    /// Of the wrapper.
+    /// Of container-run.
     pub fn pid(&self) -> Pid {
         Pid::from_raw(i32::try_from(self.child.id()).unwrap()).unwrap()
     }
@@ -257,7 +257,7 @@ impl Container {
 
 impl Drop for Container {
     fn drop(&mut self) {
-        // A test that failed leaves nothing behind; the wrapper ends what is below it.
+        // A test that failed leaves nothing behind; container-run ends what is below it.
         if self.child.try_wait().is_ok_and(|status| status.is_none()) {
             let below = below(self.child.id());
             drop(self.child.kill());

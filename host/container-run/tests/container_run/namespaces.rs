@@ -37,12 +37,12 @@ fn as_the_first_process_it_reaps_and_passes_signals_and_the_status_on() {
         .unwrap();
     assert_eq!(ids.0, ids.1, "{output}");
     // unshare is between: it passes no signal on.
-    let wrapper = crate::pod::below(container.pid().as_raw_nonzero().get().unsigned_abs())[0];
-    rustix::process::kill_process(wrapper, Signal::TERM).unwrap();
+    let container_run = crate::pod::below(container.pid().as_raw_nonzero().get().unsigned_abs())[0];
+    rustix::process::kill_process(container_run, Signal::TERM).unwrap();
     assert_eq!(container.wait(), 6);
 }
 
-/// Mounts something and then becomes the wrapper.
+/// Mounts something and then becomes container-run.
 fn with_mounts(pod: &Pod, mounts: &str) -> Command {
     let text = format!("set -e; {mounts}; exec \"$@\"");
     let mut command = Command::new("unshare");
@@ -94,13 +94,13 @@ fn a_read_only_root_costs_files_and_not_the_process() {
     );
 }
 
-/// The static binary that `.ci/wrapper` built. What cargo builds for tests needs the machine's libraries.
+/// The static binary that `.ci/container-run` built. What cargo builds for tests needs the machine's libraries.
 fn static_binary() -> Option<PathBuf> {
     let built = PathBuf::from(env!("CARGO_BIN_EXE_container-run"));
     let found = built.ancestors().map(|directory| directory.join("container-run"));
     let found = found.skip(2).find(|path| path.is_file());
     if found.is_none() {
-        println!("skipped: .ci/wrapper has built no static binary");
+        println!("skipped: .ci/container-run has built no static binary");
     }
     found
 }

@@ -1,4 +1,4 @@
-//! The process wrapper with real processes. Tests that need root are skipped without it, and print why.
+//! container-run with real processes. Tests that need root are skipped without it, and print why.
 
 #![allow(
     clippy::unwrap_used,

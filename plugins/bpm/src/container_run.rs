@@ -1,10 +1,10 @@
-//! Commands of the process wrapper, `container-run`, which every container of a job runs.
+//! Commands of `container-run`, which every container of a job runs.
 
 use crate::group::job::Job;
 use crate::literal::literal;
 use crate::process::Process;
 use boson_manifest::packages::PACKAGES;
-pub use boson_manifest::wrapper::{COPIER, HOME, IN_IMAGE, JOBS, LOGS, LOGS_CONTAINER, PROGRAM, VOLUME, install};
+pub use boson_manifest::container_run::{COPIER, HOME, IN_IMAGE, JOBS, LOGS, LOGS_CONTAINER, PROGRAM, VOLUME, install};
 
 #[derive(Clone, Debug)]
 pub struct Command {

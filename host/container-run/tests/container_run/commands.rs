@@ -96,9 +96,9 @@ fn bpm_starts_what_has_no_container_in_this_one() {
     assert_eq!(call(&pod, "bpm", &["stop", "j", "-p", "extra"]).0, 0);
     assert_eq!(call(&pod, "bpm", &["pid", "j", "-p", "extra"]).0, 1);
     assert!(!std::path::Path::new(&format!("/proc/{}", pid.trim())).exists());
-    // Unlike a container, its wrapper ends, too.
+    // Unlike a container, its container-run ends, too.
     let seat = std::fs::File::open(pod.path("container-run/instance/process.j.extra")).unwrap();
-    until("the end of its wrapper", || seat.try_lock().is_ok());
+    until("the end of its container-run", || seat.try_lock().is_ok());
 }
 
 #[test]

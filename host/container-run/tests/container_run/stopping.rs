@@ -85,7 +85,7 @@ fn signals_are_passed_on() {
 }
 
 #[test]
-fn a_storm_of_signals_harms_neither_wrapper_nor_process() {
+fn a_storm_of_signals_harms_neither_container_run_nor_process() {
     let pod = Pod::new();
     let text = "trap 'hups=1' HUP; trap ':' USR1 USR2 WINCH; trap 'echo hups $hups; exit 6' TERM; echo ready; while :; do sleep 0.05; done";
     pod.job("j", text, json!({}));

@@ -9,7 +9,7 @@ use serde_json::json;
 use crate::pod::Pod;
 
 #[test]
-fn files_of_jobs_are_sent_with_their_names_and_those_of_the_wrapper_are_not() {
+fn files_of_jobs_are_sent_with_their_names_and_those_of_container_run_are_not() {
     let pod = Pod::new();
     pod.job("j", "", json!({}));
     let log = |name: &str, text: &str| {
@@ -72,7 +72,7 @@ fn a_container_beside_processes_sends_what_they_log_while_they_stop() {
 }
 
 #[test]
-fn a_sidecar_that_starts_before_templates_are_rendered_knows_the_files_of_the_wrapper() {
+fn a_sidecar_that_starts_before_templates_are_rendered_knows_the_files_of_container_run() {
     let pod = Pod::new();
     pod.job("first", "", json!({}));
     let log = |name: &str, text: &str| {
