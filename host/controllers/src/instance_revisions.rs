@@ -6,7 +6,7 @@
 //! test guesses of a password against it.
 
 use boson_cluster::objects;
-use boson_manifest::{contract, labels};
+use boson_manifest::{pod_contract, labels};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
@@ -140,9 +140,10 @@ pub(crate) fn shapes(spec: &Value) -> Vec<String> {
 /// Removes the number of zones, and the contract version that depends on it, from a container of the operator: pods
 /// keep them. Any other container that has the variable gets the number.
 fn without_az_count(env: &mut Vec<Value>, zones: usize) {
-    if env.iter().any(|one| one["name"] == contract::VARIABLE) {
-        env.retain(|one| one["name"] != contract::VARIABLE && one["name"] != contract::AZ_COUNT);
-    } else if let Some(count) = env.iter_mut().find(|one| one["name"] == contract::AZ_COUNT) {
+    if env.iter().any(|one| one["name"] == pod_contract::VERSION_VARIABLE) {
+        let removed = [pod_contract::VERSION_VARIABLE, pod_contract::AZ_COUNT_VARIABLE];
+        env.retain(|one| !removed.iter().any(|name| one["name"] == *name));
+    } else if let Some(count) = env.iter_mut().find(|one| one["name"] == pod_contract::AZ_COUNT_VARIABLE) {
         *count = zones.into();
     }
 }
@@ -271,16 +272,16 @@ mod tests {
         let of = |zones: &[&str], values: Value, contract: &str, name: &str| {
             let mut spec = spec();
             (spec["zones"], spec["zoneValues"]) = (json!(zones), values);
-            let count = json!({"name": contract::AZ_COUNT, "value": zones.len().to_string()});
+            let count = json!({"name": pod_contract::AZ_COUNT_VARIABLE, "value": zones.len().to_string()});
             let pod = spec.pointer_mut("/template/spec/template/spec").unwrap();
             pod["initContainers"][0]["env"] = json!([{"name": name, "value": contract}, count]);
             shapes(&spec)
         };
-        let two = of(&["a", "b"], json!({"b": "x"}), "5", contract::VARIABLE);
-        let three = of(&["a", "b", "c"], json!({"b": "x", "c": "y"}), "5", contract::VARIABLE);
+        let two = of(&["a", "b"], json!({"b": "x"}), "5", pod_contract::VERSION_VARIABLE);
+        let three = of(&["a", "b", "c"], json!({"b": "x", "c": "y"}), "5", pod_contract::VERSION_VARIABLE);
         assert_eq!((&three[..2], three.len()), (&two[..], 3));
-        assert_eq!(of(&["a"], json!({}), "2", contract::VARIABLE), two[..1]);
-        let moved = of(&["b", "a"], json!({"b": "y"}), "5", contract::VARIABLE);
+        assert_eq!(of(&["a"], json!({}), "2", pod_contract::VERSION_VARIABLE), two[..1]);
+        let moved = of(&["b", "a"], json!({"b": "y"}), "5", pod_contract::VERSION_VARIABLE);
         assert!(
             two.iter().all(|one| !moved.contains(one) || *one == two[0]),
             "other nodes"

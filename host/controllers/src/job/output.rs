@@ -6,7 +6,7 @@ use boson_api::job::Output;
 use boson_cluster::client::Error;
 use boson_manifest::names::{self, MAX_LABEL_LENGTH};
 use boson_manifest::syntax::is_label_value;
-use boson_manifest::{contract, labels};
+use boson_manifest::{pod_contract, labels};
 use boson_output::{CONTAINER, DIRECTORY, ORDER, Order};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 use serde_json::{Value, json};
@@ -96,7 +96,7 @@ fn container(order: &Order, image: &str, mounts: &[Value]) -> Result<Container, 
             {"name": ORDER, "value": order},
             {"name": "NAMESPACE", "valueFrom": {"fieldRef": {"fieldPath": "metadata.namespace"}}},
             {"name": "POD_NAME", "valueFrom": {"fieldRef": {"fieldPath": "metadata.name"}}},
-            {"name": contract::VARIABLE, "value": contract::COMMON.to_string()},
+            {"name": pod_contract::VERSION_VARIABLE, "value": pod_contract::COMMON_VERSION.to_string()},
         ],
         "volumeMounts": mounts,
         "command": ["host", "util", "persist-output"],

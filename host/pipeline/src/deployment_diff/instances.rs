@@ -7,7 +7,7 @@ use crate::plain::stateful_set::is_delete_create;
 use crate::pod_resources;
 use boson_document::Tree;
 use boson_manifest::names::label_value;
-use boson_manifest::{contract, labels};
+use boson_manifest::{pod_contract, labels};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A finished conversion, with objects of the operator.
@@ -290,9 +290,9 @@ fn without_az_count(mut pod: Tree, zones: usize) -> Tree {
             let Some(env) = container.get_mut("env").and_then(Tree::as_array_mut) else {
                 continue;
             };
-            if env.iter().any(|one| is(one, contract::VARIABLE)) {
-                env.retain(|one| !is(one, contract::VARIABLE) && !is(one, contract::AZ_COUNT));
-            } else if let Some(count) = env.iter_mut().find(|one| is(one, contract::AZ_COUNT)) {
+            if env.iter().any(|one| is(one, pod_contract::VERSION_VARIABLE)) {
+                env.retain(|one| !is(one, pod_contract::VERSION_VARIABLE) && !is(one, pod_contract::AZ_COUNT_VARIABLE));
+            } else if let Some(count) = env.iter_mut().find(|one| is(one, pod_contract::AZ_COUNT_VARIABLE)) {
                 count.set("value", zones.to_string());
             }
         }
@@ -400,8 +400,8 @@ mod tests {
             let count = parse(zones).unwrap().as_array().unwrap().len();
             let env = format!(
                 r#"[{{"name": "{}", "value": "{contract}"}}, {{"name": "{}", "value": "{count}"}}]"#,
-                contract::VARIABLE,
-                contract::AZ_COUNT
+                pod_contract::VERSION_VARIABLE,
+                pod_contract::AZ_COUNT_VARIABLE
             );
             let mut set = set("db", "a", DISK);
             set.get_mut("spec").unwrap().set("zones", parse(zones).unwrap());

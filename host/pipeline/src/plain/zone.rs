@@ -2,7 +2,7 @@
 
 use crate::object::member;
 use boson_document::Tree;
-use boson_manifest::{contract, labels};
+use boson_manifest::{pod_contract, labels};
 
 /// Node label with the zone, unless another one was configured.
 pub(crate) const NODE_LABEL: &str = "topology.kubernetes.io/zone";
@@ -50,7 +50,7 @@ impl Zone<'_> {
             ("AZ_INDEX", &index, Rule::Always),
             // Names used by the oldest source: only if the conversion asked for them.
             ("BOSH_AZ_INDEX", &index, Rule::WhereSet),
-            (contract::AZ_COUNT, &count, Rule::WhereSet),
+            (pod_contract::AZ_COUNT_VARIABLE, &count, Rule::WhereSet),
         ];
         let replicas = self.fullest.to_string();
         if inject_replicas && !knows_replicas(pod) {

@@ -16,7 +16,7 @@ use crate::container_run::{COPIER, HOME, JOBS, LOGS_CONTAINER, VOLUME, install};
 use boson_document::Tree;
 use boson_manifest::copier::{self, RELEASES};
 use boson_manifest::instances::Spread;
-use boson_manifest::{contract, names};
+use boson_manifest::{pod_contract, names};
 use std::collections::HashSet;
 
 /// All init containers of a group.
@@ -143,10 +143,10 @@ fn template_render(group: &Group) -> Tree {
         text("BOSH_DEPLOYMENT_NAME", &literal(&group.deployment.name)),
         text("BOSH_JOB_NAME", &literal(&group.name)),
         text("BOSH_AZ_INDEX", "1"),
-        text(contract::AZ_COUNT, &zones),
+        text(pod_contract::AZ_COUNT_VARIABLE, &zones),
         replicas(group, "BOSH_REPLICA_COUNT"),
         ordinal(group, "BOSH_REPLICA_ORDINAL"),
-        text(contract::VARIABLE, &contract_version(group).to_string()),
+        text(pod_contract::VERSION_VARIABLE, &contract_version(group).to_string()),
     ];
     // This container also makes the directories of processes: a separate container would delay every start.
     let mut command: Vec<String> = ["host", "util", "template-render"].map(String::from).into();
@@ -176,13 +176,13 @@ fn template_render(group: &Group) -> Tree {
 
 fn contract_version(group: &Group) -> u32 {
     if pod_dns::is_needed(group) {
-        return contract::POD_DNS;
+        return pod_contract::WITH_POD_DNS;
     }
     // An errand has one pod.
     let one_zone = group.lifecycle != Lifecycle::Service || group.zones.len() < 2;
     match group.deployment.spread {
-        Spread::Total if !one_zone => contract::SEVERAL_ZONES,
-        _ => contract::COMMON,
+        Spread::Total if !one_zone => pod_contract::WITH_SEVERAL_ZONES,
+        _ => pod_contract::COMMON_VERSION,
     }
 }
 

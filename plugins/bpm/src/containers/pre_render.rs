@@ -14,7 +14,7 @@ use crate::container_run::{HOME, VOLUME, command_of_job};
 use boson_document::{Place, Report, Tree};
 use boson_manifest::copier::RELEASES;
 use boson_manifest::pre_render::{KINDS, Kind};
-use boson_manifest::{contract, names};
+use boson_manifest::{pod_contract, names};
 
 /// Init container that writes the scripts to the volume of the job sources.
 pub const WRITER: &str = "pre-render-scripts";
@@ -82,7 +82,7 @@ fn writer(group: &Group) -> Tree {
         "env" => vec![
             text("BOSH_MANIFEST_PATH", &format!("{resolved}/properties.yaml")),
             text("JOBS_DIR", RELEASES),
-            text(contract::VARIABLE, &contract::COMMON.to_string()),
+            text(pod_contract::VERSION_VARIABLE, &pod_contract::COMMON_VERSION.to_string()),
         ],
         "resources" => resources::of_rendering(),
         "volumeMounts" => vec![mount("rendering-data", RELEASES, None, false), mount("ig-resolved", &resolved, None, true)],

@@ -6,7 +6,7 @@ use crate::group::Group;
 use crate::group::waits::Wait;
 use crate::object::{compact, object};
 use boson_document::Tree;
-use boson_manifest::{contract, names};
+use boson_manifest::{pod_contract, names};
 
 /// Seconds after which the container fails, and is started again.
 const TIMEOUT_SECONDS: u32 = 1800;
@@ -35,7 +35,7 @@ fn container(group: &Group, wait: &Wait) -> Tree {
         "name" => name(wait),
         "image" => group.deployment.operator_image.as_str(),
         "command" => command,
-        "env" => vec![text(contract::VARIABLE, &contract::COMMON.to_string())],
+        "env" => vec![text(pod_contract::VERSION_VARIABLE, &pod_contract::COMMON_VERSION.to_string())],
         "resources" => resources::of_logs(),
         "securityContext" => security::of_plain(),
     })

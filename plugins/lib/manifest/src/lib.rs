@@ -5,7 +5,6 @@
 pub mod addons;
 pub mod cloud;
 pub mod container_run;
-pub mod contract;
 pub mod copier;
 pub mod dns;
 pub mod group;
@@ -16,6 +15,7 @@ pub mod labels;
 pub mod members;
 pub mod names;
 pub mod packages;
+pub mod pod_contract;
 pub mod pre_render;
 pub mod redacted;
 pub mod release;

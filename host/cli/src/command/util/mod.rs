@@ -2,7 +2,6 @@
 //! them.
 
 mod bpm;
-mod contract;
 mod extract_jobs;
 mod instance_group;
 mod interpolate;
@@ -10,6 +9,7 @@ mod job_sources;
 mod mounted;
 mod own_deployment;
 mod persist_output;
+mod pod_contract;
 mod pod_names;
 mod pre_render_scripts;
 mod processes;
@@ -45,7 +45,7 @@ pub enum UtilCommand {
 }
 
 pub fn run(command: &UtilCommand, color: Color) -> Result<(), ExitError> {
-    if let Err(error) = contract::check() {
+    if let Err(error) = pod_contract::check() {
         return refuse(command, *error, color);
     }
     match command {

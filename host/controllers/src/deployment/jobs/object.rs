@@ -9,7 +9,7 @@ use boson_api::job::{Output, OutputSecret, PersistenceMethod, QuarksJobSpec, Str
 use boson_cluster::objects;
 use boson_cluster::objects::versioned::Series;
 use boson_in_pod::Held;
-use boson_manifest::contract;
+use boson_manifest::pod_contract;
 use boson_manifest::copier;
 use boson_manifest::instances::Spread;
 use boson_manifest::labels;
@@ -82,7 +82,7 @@ pub fn interpolation(site: &Site<'_>, with_ops: &str, inputs: &str, series: &Ser
             command: "interpolate",
             arguments,
             mounts: vec![pod::mount("with-ops", folder), pod::mount(VALUES_VOLUME, VALUES_PATH)],
-            contract: contract::COMMON,
+            pod_contract: pod_contract::COMMON_VERSION,
         }],
         volumes: vec![pod::secret("with-ops", with_ops, stored_documents::MANIFEST)],
         values: values_volume(site.values, false),
@@ -123,7 +123,7 @@ pub fn gathering(
             command: "instance-group",
             arguments,
             mounts,
-            contract: contract::LINKS,
+            pod_contract: pod_contract::WITH_LINKS,
         }
     };
     let mut outputs: Vec<_> = series.iter().map(|series| vec![(OUTPUT_FILE, series)]).collect();
@@ -162,7 +162,7 @@ pub fn rendering(site: &Site<'_>, groups: &[Rendering<'_>], releases: &[ReleaseI
                 pod::mount(VALUES_VOLUME, VALUES_PATH),
                 pod::mount(pod::RELEASES, copier::RELEASES),
             ],
-            contract: contract::COMMON,
+            pod_contract: pod_contract::COMMON_VERSION,
         }
     };
     let secrets = groups.iter().enumerate();

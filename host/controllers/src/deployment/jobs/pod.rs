@@ -4,7 +4,7 @@
 use crate::conversion::ReleaseImage;
 use crate::deployment::error::DeployError;
 use boson_document::{Tree, json};
-use boson_manifest::{contract, copier, names, container_run};
+use boson_manifest::{pod_contract, copier, names, container_run};
 use boson_pipeline::Stage;
 use boson_pipeline::convert::pod_plugins::PodPlugin;
 use boson_pipeline::stage::Deployment;
@@ -42,7 +42,7 @@ pub struct Command {
     pub arguments: Vec<String>,
     pub mounts: Vec<VolumeMount>,
     /// The version of the pod contract that it needs.
-    pub contract: u32,
+    pub pod_contract: u32,
 }
 
 // === impl PodPlugins ===
@@ -88,7 +88,7 @@ impl Command {
                 variable("XDG_CACHE_HOME", "/tmp/cache".into()),
                 variable("BOSH_DEPLOYMENT_NAME", literal(&deployment.name)),
                 variable("POD_NAMESPACE", deployment.namespace.clone()),
-                variable(contract::VARIABLE, self.contract.to_string()),
+                variable(pod_contract::VERSION_VARIABLE, self.pod_contract.to_string()),
             ]),
             resources: Some(resources(["50m", "64Mi"], ["2", "2Gi"])),
             security_context: Some(SecurityContext {

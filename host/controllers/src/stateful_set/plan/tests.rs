@@ -1,7 +1,7 @@
 use super::super::inspect::{INCOMPLETE, RESTARTED_AT, REVISION, is_named};
 use super::*;
 use boson_cluster::client::{AnyObject, ErrorKind};
-use boson_manifest::{contract, labels};
+use boson_manifest::{labels, pod_contract};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use kube::ResourceExt;
 use proptest::prelude::*;
@@ -522,16 +522,16 @@ fn in_zones(claims: bool, zones: &[&str], count: usize) -> QuarksStatefulSet {
     let mut set = revised("i:1", claims, &vec!["1"; count]);
     let revisions: BTreeMap<&str, Vec<&str>> = zones.iter().map(|zone| (*zone, vec!["1"; count])).collect();
     let version = if zones.len() > 1 {
-        contract::SEVERAL_ZONES
+        pod_contract::WITH_SEVERAL_ZONES
     } else {
-        contract::COMMON
+        pod_contract::COMMON_VERSION
     };
     set.spec.template.change(|template| {
         let pods = &mut template["spec"]["template"];
         pods["metadata"]["annotations"][labels::INSTANCE_REVISIONS] = json!(revisions).to_string().into();
         pods["spec"]["initContainers"] = json!([{"name": "template-render", "image": "h:1", "env": [
-            {"name": contract::AZ_COUNT, "value": zones.len().to_string()},
-            {"name": contract::VARIABLE, "value": version.to_string()}
+            {"name": pod_contract::AZ_COUNT_VARIABLE, "value": zones.len().to_string()},
+            {"name": pod_contract::VERSION_VARIABLE, "value": version.to_string()}
         ]}]);
     });
     set.spec.zones = zones.iter().map(ToString::to_string).collect();

@@ -5,7 +5,7 @@
 
 use crate::deployment::plan::object::{self, PODS};
 use boson_manifest::copier::{self, RELEASES};
-use boson_manifest::{contract, container_run};
+use boson_manifest::{pod_contract, container_run};
 use boson_pipeline::convert::job_sources::{FILE, root};
 use serde_json::{Value, json};
 use std::ops::Range;
@@ -41,9 +41,9 @@ pub fn replace_copiers(object: &mut Value, config_map: &str) -> bool {
         [json!({"name": JOB_SOURCES_VOLUME, "mountPath": JOB_SOURCES_PATH, "readOnly": true})],
     );
     let mut variables = renderer["env"].as_array_mut().into_iter().flatten();
-    if let Some(version) = variables.find(|one| one["name"] == contract::VARIABLE) {
+    if let Some(version) = variables.find(|one| one["name"] == pod_contract::VERSION_VARIABLE) {
         let needed = version["value"].as_str().and_then(|text| text.parse().ok());
-        version["value"] = contract::JOB_SOURCES.max(needed.unwrap_or(0)).to_string().into();
+        version["value"] = pod_contract::WITH_JOB_SOURCES.max(needed.unwrap_or(0)).to_string().into();
     }
     extend(
         pod,
@@ -106,7 +106,7 @@ mod tests {
         init.extend_from_slice(before);
         init.push(json!({
             "name": "template-render", "image": "host:1", "command": RENDERER_COMMAND, "args": ["--plugin=x"],
-            "env": [{"name": "A", "value": "1"}, {"name": contract::VARIABLE, "value": "2"}]
+            "env": [{"name": "A", "value": "1"}, {"name": pod_contract::VERSION_VARIABLE, "value": "2"}]
         }));
         init.push(json!({"name": "package-copier-b"}));
         init.push(json!({"name": "bosh-pre-start-app"}));
@@ -143,7 +143,7 @@ mod tests {
                 "/usr/bin/container-run"
             ])
         );
-        assert_eq!(renderer["env"][1]["value"], contract::JOB_SOURCES.to_string());
+        assert_eq!(renderer["env"][1]["value"], pod_contract::WITH_JOB_SOURCES.to_string());
         assert_eq!(renderer["volumeMounts"][0]["name"], JOB_SOURCES_VOLUME);
         assert_eq!(mounted(&object), Some("d.job-sources.web-1"));
         assert_eq!(object::resolved(&object), Some("d.ig-resolved.web-v3"));

@@ -9,7 +9,7 @@ use crate::{instance_revisions, resources};
 use boson_api::OutdatedGroup;
 use boson_cluster::client::AnyObject;
 use boson_cluster::objects;
-use boson_manifest::contract;
+use boson_manifest::pod_contract;
 use serde_json::Value;
 
 /// An object whose pods would get a newer operator image or other init containers if they were created now, and no
@@ -189,13 +189,13 @@ fn contract_version(container: &Value) -> Option<u32> {
 
 fn contract_variable(container: &Value) -> Option<&Value> {
     let mut env = container["env"].as_array()?.iter();
-    env.find(|one| one["name"] == contract::VARIABLE)
+    env.find(|one| one["name"] == pod_contract::VERSION_VARIABLE)
 }
 
 fn keep_contract(container: &mut Value, there: &Value) {
     let Some(old) = contract_variable(there) else { return };
     let mut env = container["env"].as_array_mut().into_iter().flatten();
-    if let Some(version) = env.find(|one| one["name"] == contract::VARIABLE) {
+    if let Some(version) = env.find(|one| one["name"] == pod_contract::VERSION_VARIABLE) {
         version.clone_from(old);
     }
 }
@@ -249,8 +249,8 @@ mod tests {
             let mut object = with_revisions(object("QuarksStatefulSet", image, "run"), r#"{"a":["1"]}"#, 1);
             object["spec"]["zones"] = json!(zones);
             object.pointer_mut(PODS).unwrap()["initContainers"][1]["env"] = json!([
-                {"name": contract::VARIABLE, "value": version},
-                {"name": contract::AZ_COUNT, "value": zones.len().to_string()}
+                {"name": pod_contract::VERSION_VARIABLE, "value": version},
+                {"name": pod_contract::AZ_COUNT_VARIABLE, "value": zones.len().to_string()}
             ]);
             object
         };
@@ -343,7 +343,8 @@ mod tests {
                 .unwrap()
                 .pointer_mut("/initContainers/1")
                 .unwrap();
-            renderer["env"] = json!([{"name": "A", "value": "1"}, {"name": contract::VARIABLE, "value": version}]);
+            let contract = json!({"name": pod_contract::VERSION_VARIABLE, "value": version});
+            renderer["env"] = json!([{"name": "A", "value": "1"}, contract]);
             object
         };
         let (old, new) = (with("host:1", "2", "run"), with("host:2", "5", "run"));

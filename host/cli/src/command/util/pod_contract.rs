@@ -1,7 +1,7 @@
-//! Whether this image serves the pod that it runs in: see [`boson_manifest::contract`].
+//! Whether this image serves the pod that it runs in: see [`boson_manifest::pod_contract`].
 
 use crate::codes;
-use boson_manifest::contract::{OLDEST, VARIABLE, VERSION};
+use boson_manifest::pod_contract::{OLDEST_VERSION, POD_CONTRACT_VERSION, VERSION_VARIABLE};
 use boson_pipeline::Diagnostic;
 
 /// Checks the contract version that the pod was created for. Outside a pod, no version is set.
@@ -9,7 +9,7 @@ use boson_pipeline::Diagnostic;
 /// # Errors
 /// This image does not serve it.
 pub fn check() -> Result<(), Box<Diagnostic>> {
-    match std::env::var(VARIABLE) {
+    match std::env::var(VERSION_VARIABLE) {
         Ok(text) => check_version(&text),
         Err(_) => Ok(()),
     }
@@ -17,12 +17,12 @@ pub fn check() -> Result<(), Box<Diagnostic>> {
 
 fn check_version(text: &str) -> Result<(), Box<Diagnostic>> {
     let asked: Option<u32> = text.parse().ok();
-    if asked.is_some_and(|asked| (OLDEST..=VERSION).contains(&asked)) {
+    if asked.is_some_and(|asked| (OLDEST_VERSION..=POD_CONTRACT_VERSION).contains(&asked)) {
         return Ok(());
     }
-    let ours = match OLDEST {
-        VERSION => format!("version {VERSION}"),
-        _ => format!("versions {OLDEST} to {VERSION}"),
+    let ours = match OLDEST_VERSION {
+        POD_CONTRACT_VERSION => format!("version {POD_CONTRACT_VERSION}"),
+        _ => format!("versions {OLDEST_VERSION} to {POD_CONTRACT_VERSION}"),
     };
     let host = env!("CARGO_PKG_VERSION");
     let text: String = text.chars().take(20).collect();
@@ -44,8 +44,8 @@ mod tests {
     const HEAD: &str = "# The pod contract
 
 Look up the commands of the operator's image that pods run. If you change a command, or a document that a command reads
-or writes, so that an older image would not understand it, increment `VERSION` in
-`plugins/lib/manifest/src/contract.rs`. This page is generated from the program: `BLESS=1 cargo test --release
+or writes, so that an older image would not understand it, increment `POD_CONTRACT_VERSION` in
+`plugins/lib/manifest/src/pod_contract.rs`. This page is generated from the program: `BLESS=1 cargo test --release
 --workspace --locked --bin host` rewrites it.
 ";
 
@@ -59,7 +59,8 @@ or writes, so that an older image would not understand it, increment `VERSION` i
     }
 
     fn page() -> String {
-        let mut page = format!("{HEAD}\nThis is version {VERSION}. It supports pods of version {OLDEST} and later.\n");
+        let (newest, oldest) = (POD_CONTRACT_VERSION, OLDEST_VERSION);
+        let mut page = format!("{HEAD}\nThis is version {newest}. It supports pods of version {oldest} and later.\n");
         let mut all = Arguments::command();
         all.build();
         let util = all.find_subcommand("util").unwrap();
@@ -85,12 +86,12 @@ or writes, so that an older image would not understand it, increment `VERSION` i
 
     #[test]
     fn only_versions_that_this_image_knows_are_served() {
-        for version in [OLDEST, VERSION] {
+        for version in [OLDEST_VERSION, POD_CONTRACT_VERSION] {
             assert!(check_version(&version.to_string()).is_ok());
         }
         for text in [
-            (VERSION + 1).to_string(),
-            (OLDEST - 1).to_string(),
+            (POD_CONTRACT_VERSION + 1).to_string(),
+            (OLDEST_VERSION - 1).to_string(),
             "x".into(),
             String::new(),
         ] {
