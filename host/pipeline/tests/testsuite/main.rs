@@ -15,6 +15,7 @@ mod permissions;
 mod plain;
 mod privileges;
 mod releases;
+mod rendering;
 mod report;
 mod variables;
 mod yaml_read;
