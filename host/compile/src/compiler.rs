@@ -126,8 +126,8 @@ impl Compiler {
             cached: source.packages().len() - missing.len(),
         };
         if !missing.is_empty() {
-            let stemcell = self.stemcell(base).map_err(|error| vec![error])?;
-            let work = self.cache.work().map_err(|error| vec![cache::storage_error(error)])?;
+            let stemcell = self.stemcell(base)?;
+            let work = self.cache.work().map_err(cache::storage_error)?;
             let wanted: BTreeSet<&str> = missing.iter().map(|package| package.name.as_str()).collect();
             context::write_sources(source, &wanted, &work)?;
             let run = Run {
@@ -147,7 +147,7 @@ impl Compiler {
         let mut layers = BTreeMap::new();
         for package in source.packages() {
             let layer = self.cached(package, &keys);
-            let layer = layer.ok_or_else(|| vec![cache::storage_error(io::ErrorKind::NotFound.into())])?;
+            let layer = layer.ok_or_else(|| cache::storage_error(io::ErrorKind::NotFound.into()))?;
             layers.insert(package.name.clone(), layer);
         }
         Ok((layers.into_values().collect(), tally))

@@ -47,7 +47,7 @@ pub fn write_sources(source: &Source, wanted: &BTreeSet<&str>, work: &Work) -> R
 pub fn write(whole: &Whole<'_>, out: &Path, pool: &Pool) -> Result<(), Vec<Diagnostic>> {
     let fail = |error: io::Error| vec![write_error(out, &error)];
     let source = whole.source;
-    create_empty(out).map_err(|error| vec![error])?;
+    create_empty(out)?;
     let packages = source.packages();
     let wanted = packages.iter().map(|package| package.name.as_str()).collect();
     write_archives(source, &wanted, |error| write_error(out, &error), &|package| {
@@ -58,7 +58,7 @@ pub fn write(whole: &Whole<'_>, out: &Path, pool: &Pool) -> Result<(), Vec<Diagn
         Ok(out.join(format!("source-{nth}.tar")))
     })?;
     write_links(packages, &out.join("links.tar")).map_err(fail)?;
-    let jobs = jobs_layer(source.jobs(), out, pool).map_err(|error| vec![error])?;
+    let jobs = jobs_layer(source.jobs(), out, pool)?;
     let mut file = File::create(out.join("jobs.tar.gz")).map_err(fail)?;
     io::copy(&mut jobs.content.reader(), &mut file).map_err(fail)?;
     let release = source.release();

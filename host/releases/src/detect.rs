@@ -41,7 +41,7 @@ impl Task<'_> {
         let source = self
             .title
             .map_or_else(|| self.path.display().to_string(), str::to_string);
-        let fail = |error: io::Error| vec![no_path(&source, &error)];
+        let fail = |error: io::Error| no_path(&source, &error);
         let mut tell = |bytes: u64| progress(&format!("{source}: {} MiB", bytes >> 20));
         let kind = std::fs::metadata(self.path).map_err(fail)?;
         // The only place with ambient access to files: the user named the path.

@@ -51,16 +51,14 @@ impl Packed {
         tell: &mut dyn FnMut(u64),
     ) -> Result<Self, Vec<Diagnostic>> {
         let source = title.map_or_else(|| path.display().to_string(), str::to_owned);
-        let fail = |error: io::Error| vec![read_error(&source, &error)];
+        let fail = |error: io::Error| read_error(&source, &error);
         let file = File::open(path).map_err(fail)?;
         let budget = Budget::new(SCAN_LIMITS);
         let reader = file.try_clone().map_err(fail)?;
         let parts = tarball::parts(reader, &source, &budget, tell)?;
         let assembled = tarball::assemble(&parts, &source, name, &budget, sources)?;
-        check(&assembled.manifest).map_err(|error| {
-            sources.add_document(assembled.manifest.document.clone(), false);
-            vec![error]
-        })?;
+        check(&assembled.manifest)
+            .inspect_err(|_| sources.add_document(assembled.manifest.document.clone(), false))?;
         Ok(Self {
             file,
             source,

@@ -49,7 +49,7 @@ impl Source {
                     },
                     &mut |_| {},
                 )
-                .map_err(|error| vec![error]),
+                .map_err(Vec::from),
             Store::Folder { folder, contents } => {
                 let missing: Vec<Diagnostic> = packages()
                     .filter_map(|package| contents.get(&package.name))
