@@ -23,7 +23,7 @@ pub fn take(pod: &mut Tree) -> Option<Tree> {
     if !is_resizable(pod) {
         return None;
     }
-    let class = class(pod);
+    let class = qos_class(pod);
     let mut taken = Tree::object();
     for list in [INIT_CONTAINERS, CONTAINERS] {
         let all = pod.items_mut(list).iter_mut();
@@ -98,7 +98,7 @@ fn of_container(container: &mut Tree) -> Option<Tree> {
 }
 
 /// The QoS class of a pod. It never changes.
-fn class(pod: &Tree) -> &'static str {
+fn qos_class(pod: &Tree) -> &'static str {
     let is_used = |container: &Tree| {
         let mut all = [REQUESTS, LIMITS].into_iter();
         all.any(|kind| RESIZABLE.iter().any(|name| amount(container, kind, name).is_some()))
@@ -106,7 +106,7 @@ fn class(pod: &Tree) -> &'static str {
     let is_guaranteed = |container: &Tree| {
         RESIZABLE.iter().all(|name| {
             let limit = amount(container, LIMITS, name);
-            limit.is_some() && (lacks(container, name) || amount(container, REQUESTS, name) == limit)
+            limit.is_some() && (has_no_request(container, name) || amount(container, REQUESTS, name) == limit)
         })
     };
     if !containers(pod).any(is_used) {
@@ -119,7 +119,7 @@ fn class(pod: &Tree) -> &'static str {
 }
 
 /// Whether it has no request, so that it gets its limit.
-fn lacks(container: &Tree, name: &str) -> bool {
+fn has_no_request(container: &Tree, name: &str) -> bool {
     container.find(&["resources", REQUESTS, name]).is_none_or(Tree::is_null)
 }
 
@@ -202,9 +202,9 @@ mod tests {
         };
         let guaranteed = single(r#"{"cpu": "1000m", "memory": "1024Mi"}"#);
         assert!(!compared(&guaranteed, &single(r#"{"cpu": "500m", "memory": "1024Mi"}"#)).1);
-        assert_eq!(class(&guaranteed), "Guaranteed");
+        assert_eq!(qos_class(&guaranteed), "Guaranteed");
         assert_eq!(
-            class(&pod(full, full, "Never")),
+            qos_class(&pod(full, full, "Never")),
             "Burstable",
             "another container has none"
         );

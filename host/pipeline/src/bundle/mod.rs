@@ -53,8 +53,8 @@ pub struct Bundle {
     /// Additional kinds among the checked ones.
     additional: Vec<kinds::Kind>,
     objects: Vec<Tree>,
-    /// Index of each object, by group, kind and name.
-    index: HashMap<Identity, usize>,
+    /// Index of each object.
+    index: HashMap<ObjectKey, usize>,
     writers: Writers,
 }
 
@@ -69,7 +69,14 @@ struct Rules {
     requested: BTreeSet<String>,
 }
 
-type Identity = (String, String, String);
+/// What distinguishes an object from the others of its deployment.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+struct ObjectKey {
+    /// API group, empty for Kubernetes' core.
+    group: String,
+    kind: String,
+    name: String,
+}
 
 // === impl Bundle ===
 
@@ -146,7 +153,7 @@ impl Bundle {
             .into_iter()
             .filter_map(|object| self.add_one(object, &rights).err());
         let errors: Vec<_> = errors
-            .map(|error| by(*error, &author.called))
+            .map(|error| with_author(*error, &author.called))
             .take(MAX_FAULTS)
             .collect();
         if errors.is_empty() {
@@ -173,8 +180,10 @@ impl Bundle {
                 break;
             }
             touched.insert(match &edit {
-                Edit::JsonPatch(object, _) | Edit::MergePatch(object, _) | Edit::Remove(object) => referred(object),
-                Edit::Add(object) => identity(object),
+                Edit::JsonPatch(object, _) | Edit::MergePatch(object, _) | Edit::Remove(object) => {
+                    ObjectKey::of_reference(object)
+                }
+                Edit::Add(object) => ObjectKey::of(object),
             });
             let outcome = match edit {
                 Edit::JsonPatch(object, patch) => {
@@ -194,7 +203,7 @@ impl Bundle {
         if !errors.is_empty() {
             return Err(errors
                 .into_iter()
-                .map(|error| by(error, &writer.author.called))
+                .map(|error| with_author(error, &writer.author.called))
                 .collect());
         }
         let mut writers = std::mem::take(&mut edited.writers);
@@ -208,7 +217,7 @@ impl Bundle {
         let all_removed = edited.objects.is_empty() && !self.objects.is_empty();
         let all_removed = all_removed.then(|| {
             let warning = Diagnostic::warning(codes::BUNDLE_ALL_REMOVED, "all objects of the deployment were removed");
-            by(warning, &writer.author.called)
+            with_author(warning, &writer.author.called)
         });
         edited.writers = writers;
         *self = edited;
@@ -224,10 +233,10 @@ impl Bundle {
         self.objects
             .retain(|_| !at.next().is_some_and(|at| removed.contains(&at)));
         let objects = self.objects.iter().enumerate();
-        self.index = objects.map(|(at, object)| (identity(object), at)).collect();
+        self.index = objects.map(|(at, object)| (ObjectKey::of(object), at)).collect();
     }
 
-    fn object(&self, object: &Identity) -> Option<&Tree> {
+    fn object(&self, object: &ObjectKey) -> Option<&Tree> {
         self.index.get(object).and_then(|at| self.objects.get(*at))
     }
 
@@ -240,7 +249,7 @@ impl Bundle {
                 &format!("a deployment has at most {} objects", limits::MAX_OBJECTS),
             ));
         }
-        let key = identity(&object);
+        let key = ObjectKey::of(&object);
         if self.index.contains_key(&key) {
             return Err(fault(
                 &object,
@@ -262,7 +271,7 @@ impl Bundle {
         let at = self.find(reference)?;
         let mut object = self.objects[at].clone();
         apply(&mut object).map_err(|error| fault(&self.objects[at], codes::BUNDLE_PATCH_FAILED, &error.to_string()))?;
-        if identity(&object) != identity(&self.objects[at]) {
+        if ObjectKey::of(&object) != ObjectKey::of(&self.objects[at]) {
             let error = fault(
                 &self.objects[at],
                 codes::BUNDLE_IDENTITY_CHANGED,
@@ -280,7 +289,7 @@ impl Bundle {
     fn remove(&mut self, reference: &ObjectReference, rights: &Rights<'_>) -> Result<usize, Box<Diagnostic>> {
         let at = self.find(reference)?;
         kinds::check(&self.objects[at], Some(rights.author), &rights.kinds)?;
-        self.index.remove(&referred(reference));
+        self.index.remove(&ObjectKey::of_reference(reference));
         Ok(at)
     }
 
@@ -298,7 +307,7 @@ impl Bundle {
             Some(_) => kinds::check(object, Some(rights.author), &rights.kinds)?,
             None => kinds::check(object, None, &self.additional)?,
         }
-        self.own(object)?;
+        self.set_owner(object)?;
         if let Some(rules) = &self.rules {
             marks::check(object, &self.deployment)?;
             marks::check_allowed(object, before, rights, &rules.requested)?;
@@ -309,13 +318,13 @@ impl Bundle {
     }
 
     fn find(&self, wanted: &ObjectReference) -> Result<usize, Box<Diagnostic>> {
-        self.index.get(&referred(wanted)).copied().ok_or_else(|| {
+        self.index.get(&ObjectKey::of_reference(wanted)).copied().ok_or_else(|| {
             let message = format!(
                 "There is no {} '{}' of {} to change",
                 wanted.kind, wanted.name, wanted.api_version
             );
             let error = Diagnostic::error(codes::BUNDLE_NO_SUCH_OBJECT, message);
-            Box::new(match self.made_into(wanted) {
+            Box::new(match self.source_help(wanted) {
                 Some(help) => error.help(help),
                 None => {
                     let same_kind = |object: &&Tree| object.str("kind") == Some(&wanted.kind);
@@ -326,7 +335,7 @@ impl Bundle {
     }
 
     /// The object to change instead, if the wanted one is made of it after all plugins.
-    fn made_into(&self, wanted: &ObjectReference) -> Option<String> {
+    fn source_help(&self, wanted: &ObjectReference) -> Option<String> {
         let (kind, template) = match wanted.kind.as_str() {
             "StatefulSet" => ("QuarksStatefulSet", ", whose `spec.template` is the StatefulSet"),
             "Job" => ("QuarksJob", ", whose `spec.template` is the Job"),
@@ -343,7 +352,7 @@ impl Bundle {
     }
 
     /// Adds the deployment's namespace and labels.
-    fn own(&self, object: &mut Tree) -> Result<(), Box<Diagnostic>> {
+    fn set_owner(&self, object: &mut Tree) -> Result<(), Box<Diagnostic>> {
         let metadata = object.get("metadata").cloned().unwrap_or_else(Tree::object);
         let foreign = |what: &str| Err(fault(object, codes::BUNDLE_FOREIGN_OBJECT, what));
         match metadata.get("namespace").unwrap_or(&Tree::Null) {
@@ -384,7 +393,7 @@ pub fn owner(deployment: &Deployment) -> String {
     label_value(&deployment.name)
 }
 
-fn by(mut error: Diagnostic, from: &str) -> Diagnostic {
+fn with_author(mut error: Diagnostic, from: &str) -> Diagnostic {
     let message = &error.message;
     let shown = &message[..message.floor_char_boundary(MAX_MESSAGE_BYTES)];
     let more = if shown.len() < message.len() { "..." } else { "" };
@@ -392,18 +401,24 @@ fn by(mut error: Diagnostic, from: &str) -> Diagnostic {
     error
 }
 
-fn identity(object: &Tree) -> Identity {
-    let group = group(object.str("apiVersion").unwrap_or_default());
-    (
-        group.to_string(),
-        object.str("kind").unwrap_or_default().to_string(),
-        name(object).to_string(),
-    )
-}
+// === impl ObjectKey ===
 
-fn referred(object: &ObjectReference) -> Identity {
-    let group = group(&object.api_version).to_string();
-    (group, object.kind.clone(), object.name.clone())
+impl ObjectKey {
+    fn of(object: &Tree) -> Self {
+        Self {
+            group: group(object.str("apiVersion").unwrap_or_default()).to_string(),
+            kind: object.str("kind").unwrap_or_default().to_string(),
+            name: name(object).to_string(),
+        }
+    }
+
+    fn of_reference(reference: &ObjectReference) -> Self {
+        Self {
+            group: group(&reference.api_version).to_string(),
+            kind: reference.kind.clone(),
+            name: reference.name.clone(),
+        }
+    }
 }
 
 /// API group of an `apiVersion`, empty for Kubernetes' core.

@@ -1,7 +1,7 @@
 //! Records which plugin of the stage `resources` wrote which field. Two plugins that set one field to different values
 //! depend on their order: without an explicit order this is an error, otherwise a warning.
 
-use super::Identity;
+use super::ObjectKey;
 use crate::Diagnostic;
 use crate::author::Author;
 use crate::bundle::codes;
@@ -22,7 +22,7 @@ pub struct Writer<'a> {
 pub struct Writers {
     /// By object, and by the field's place in it. An object that was added, or removed, is also recorded as a whole, at
     /// the root.
-    written: HashMap<Identity, HashMap<Pointer, Written>>,
+    written: HashMap<ObjectKey, HashMap<Pointer, Written>>,
 }
 
 #[derive(Clone, Debug)]
@@ -40,7 +40,7 @@ impl Writers {
     /// plugin had set to another value.
     pub fn note(
         &mut self,
-        object: &Identity,
+        object: &ObjectKey,
         before: Option<&Tree>,
         after: Option<&Tree>,
         writer: Writer<'_>,
@@ -159,15 +159,15 @@ fn contains(new: Option<&Tree>, earlier: Option<&Tree>) -> bool {
     }
 }
 
-fn conflict(object: &Identity, place: &Pointer, first: &Written, second: &Written) -> Diagnostic {
-    let (_, kind, name) = object;
+fn conflict(object: &ObjectKey, place: &Pointer, first: &Written, second: &Written) -> Diagnostic {
+    let ObjectKey { kind, name, .. } = object;
     report(first, second, |first, second| {
         format!("{kind} '{name}': {first} and {second} set '{place}' to different values")
     })
 }
 
-fn removal(object: &Identity, first: &Written, second: &Written) -> Diagnostic {
-    let (_, kind, name) = object;
+fn removal(object: &ObjectKey, first: &Written, second: &Written) -> Diagnostic {
+    let ObjectKey { kind, name, .. } = object;
     let [first_does, second_does] = match second.value {
         None => ["sets fields of it", "removes it"],
         Some(_) => ["removes it", "adds it"],

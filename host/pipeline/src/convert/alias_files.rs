@@ -12,7 +12,7 @@ use boson_manifest::dns::{ALIAS_FILE, alias_error};
 const MAX_ALIASES: usize = 5_000;
 
 /// The alias file among the rendered files.
-pub(super) fn among(files: &[Rendered], job: &Job) -> Option<Rendered> {
+pub(super) fn find(files: &[Rendered], job: &Job) -> Option<Rendered> {
     let name = job.template_at(ALIAS_FILE)?;
     files.iter().find(|file| file.name == name).cloned()
 }

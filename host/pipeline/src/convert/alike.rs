@@ -6,7 +6,7 @@
 
 /// A template without any of these words does not depend on the instance. `self` and the like are listed because a name
 /// may be computed with them.
-const TELLING: [&str; 10] = [
+const INSTANCE_WORDS: [&str; 10] = [
     "spec",
     "index",
     "self",
@@ -21,12 +21,12 @@ const TELLING: [&str; 10] = [
 
 /// Whether the result of the template may differ on another instance.
 pub fn may_differ(text: &str) -> bool {
-    tags(text).any(|code| TELLING.iter().any(|word| code.contains(word)))
+    tags(text).any(|code| INSTANCE_WORDS.iter().any(|word| code.contains(word)))
 }
 
 /// Words with which a template changes what all later templates see: classes of Ruby, of its libraries and of BOSH. A
 /// plain `class X` or `def x` ends with the template.
-const REACHING: [&str; 21] = [
+const GLOBAL_EFFECT_WORDS: [&str; 21] = [
     "_eval",
     "_exec",
     "eval(",
@@ -51,17 +51,17 @@ const REACHING: [&str; 21] = [
 ];
 
 /// Whether templates that are rendered after this one may give another result because of it.
-pub fn may_reach_others(text: &str) -> bool {
+pub fn may_affect_others(text: &str) -> bool {
     tags(text).any(|code| {
-        REACHING.iter().any(|word| code.contains(word))
-            || behind(code, &["class ", "module "]).any(|name| path(name).contains("::"))
-            || behind(code, &["def "]).any(|name| name.starts_with(char::is_uppercase))
-            || behind(code, &["$"]).any(is_assigned)
+        GLOBAL_EFFECT_WORDS.iter().any(|word| code.contains(word))
+            || text_after(code, &["class ", "module "]).any(|name| class_path(name).contains("::"))
+            || text_after(code, &["def "]).any(|name| name.starts_with(char::is_uppercase))
+            || text_after(code, &["$"]).any(is_assigned)
     })
 }
 
 /// The text after each of these words.
-fn behind<'c>(code: &'c str, words: &'c [&str]) -> impl Iterator<Item = &'c str> {
+fn text_after<'c>(code: &'c str, words: &'c [&str]) -> impl Iterator<Item = &'c str> {
     let rest = move |word: &&'c str| {
         code.match_indices(*word)
             .map(|(at, word)| code[at + word.len()..].trim_start())
@@ -70,7 +70,7 @@ fn behind<'c>(code: &'c str, words: &'c [&str]) -> impl Iterator<Item = &'c str>
 }
 
 /// `A::B` of `A::B < C`
-fn path(name: &str) -> &str {
+fn class_path(name: &str) -> &str {
     let end = name.find(|c: char| !(c.is_alphanumeric() || c == '_' || c == ':'));
     end.map_or(name, |end| &name[..end])
 }
@@ -129,7 +129,7 @@ mod tests {
             "<% def String.shout = 1 %>",
             "<% $cache ||= {} %>",
         ] {
-            assert!(may_reach_others(text), "{text}");
+            assert!(may_affect_others(text), "{text}");
         }
         for text in [
             "<% class Peer < Struct.new(:a); def x = 1; end %>",
@@ -137,7 +137,7 @@ mod tests {
             "class ::String",
             "<%= $stdout == 1 %>",
         ] {
-            assert!(!may_reach_others(text), "{text}");
+            assert!(!may_affect_others(text), "{text}");
         }
         assert!(is_evaluated("<%# %>") && !is_evaluated("%> 100%"));
     }

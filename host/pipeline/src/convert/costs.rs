@@ -9,7 +9,7 @@ const SLOW_JOB_FUEL: u64 = 100_000_000_000;
 /// Number of jobs that are named if a conversion runs out of fuel.
 const MAX_NAMED_JOBS: usize = 3;
 /// Code of a call that was not made or not completed because the conversion ran out of fuel.
-const EXHAUSTED: &str = "conversion-out-of-fuel";
+const OUT_OF_FUEL_CODE: &str = "conversion-out-of-fuel";
 
 /// The fuel that a job of an instance group used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -53,11 +53,11 @@ pub(super) fn warnings(costs: &[Cost<'_>]) -> Vec<Diagnostic> {
 }
 
 /// The one error of a conversion that ran out of fuel, in place of one for each template that could not be rendered.
-pub(super) fn exhausted<'d>(
+pub(super) fn out_of_fuel_error<'d>(
     mut reported: impl Iterator<Item = &'d Diagnostic>,
     costs: &[Cost<'_>],
 ) -> Option<Diagnostic> {
-    let mut error = reported.find(|one| one.code == EXHAUSTED)?.clone();
+    let mut error = reported.find(|one| one.code == OUT_OF_FUEL_CODE)?.clone();
     let most_expensive: Vec<String> = costs.iter().take(MAX_NAMED_JOBS).map(Cost::described).collect();
     error.message = format!(
         "{}; most of it went into {}",
@@ -114,14 +114,14 @@ mod tests {
     fn a_conversion_without_fuel_names_what_used_it() {
         let reported = [
             Diagnostic::reported_error("render-failed", "x"),
-            Diagnostic::reported_error(EXHAUSTED, "no fuel").in_document("t"),
+            Diagnostic::reported_error(OUT_OF_FUEL_CODE, "no fuel").in_document("t"),
         ];
-        let error = exhausted(reported.iter(), &of([("web", "a", 7_000_000)].into_iter())).unwrap();
+        let error = out_of_fuel_error(reported.iter(), &of([("web", "a", 7_000_000)].into_iter())).unwrap();
         assert_eq!(
             error.message,
             "no fuel; most of it went into job 'a' of instance group 'web' (1 instance rendered, 7 million units of fuel)"
         );
         assert_eq!(error.place.document, None);
-        assert_eq!(exhausted(reported[..1].iter(), &[]), None);
+        assert_eq!(out_of_fuel_error(reported[..1].iter(), &[]), None);
     }
 }

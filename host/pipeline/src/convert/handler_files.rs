@@ -8,7 +8,7 @@ use crate::stage::Rendered;
 use boson_manifest::dns::{HANDLER_FILE, Handler};
 
 /// An error if the file is among the rendered ones and faulty.
-pub(super) fn fault(files: &[Rendered], job: &Job) -> Option<Diagnostic> {
+pub(super) fn error(files: &[Rendered], job: &Job) -> Option<Diagnostic> {
     let name = job.template_at(HANDLER_FILE)?;
     let file = files.iter().find(|file| file.name == name)?;
     let why = Handler::file(&file.content).err()?;

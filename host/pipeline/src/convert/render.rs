@@ -33,15 +33,15 @@ pub fn render(
 ) -> Result<Rendering, Vec<Diagnostic>> {
     let mut rendering = rendering::render(stages, groups, releases, filter, threads, reported)?;
     for (group, rendered) in groups.iter().zip(&mut rendering.groups) {
-        let invalid = manifest.lead(job_schemas::errors(stages, group, releases, manifest.name()));
+        let invalid = manifest.with_manifest_places(job_schemas::errors(stages, group, releases, manifest.name()));
         if !invalid.is_empty() {
             let others = std::mem::replace(rendered, Err(RenderError::default())).err();
             *rendered = Err(others.unwrap_or_default().after(invalid));
         }
         let Ok(one) = rendered else { continue };
         match pre_render_ops::to_bpm(stages, group, &mut one.jobs, &mut rendering.documents, manifest.name()) {
-            Ok(notes) => reported.extend(manifest.lead(notes)),
-            Err(errors) => *rendered = Err(manifest.lead(errors).into()),
+            Ok(notes) => reported.extend(manifest.with_manifest_places(notes)),
+            Err(errors) => *rendered = Err(manifest.with_manifest_places(errors).into()),
         }
     }
     Ok(rendering)
@@ -57,7 +57,7 @@ impl<'a> Origin<'a> {
         }
     }
 
-    fn lead(self, mut diagnostics: Vec<Diagnostic>) -> Vec<Diagnostic> {
+    fn with_manifest_places(self, mut diagnostics: Vec<Diagnostic>) -> Vec<Diagnostic> {
         if let Self::Manifest(manifest) = self {
             pre_render_ops::in_manifest(&mut diagnostics, manifest);
         }

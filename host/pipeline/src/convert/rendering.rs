@@ -153,8 +153,8 @@ pub(super) fn render(
             documents.extend(read);
         }
     }
-    reported.extend(once(attempt.outcomes.iter().flat_map(|outcome| &outcome.needs)));
-    reported.extend(once(missing.iter()));
+    reported.extend(unique_notes(attempt.outcomes.iter().flat_map(|outcome| &outcome.needs)));
+    reported.extend(unique_notes(missing.iter()));
     reported.extend(costs::warnings(&attempt.costs()));
     Ok(Rendering {
         groups: each,
@@ -206,7 +206,7 @@ impl<'a> Attempt<'a> {
             failing: failing.into_iter().map(AtomicUsize::into_inner).collect(),
         };
         let diagnostics = attempt.outcomes.iter().flat_map(|outcome| &outcome.diagnostics);
-        match costs::exhausted(diagnostics, &attempt.costs()) {
+        match costs::out_of_fuel_error(diagnostics, &attempt.costs()) {
             Some(error) => Err(vec![error]),
             None => Ok(attempt),
         }
@@ -284,7 +284,7 @@ impl<'a> Attempt<'a> {
 }
 
 /// Notes about jobs, each once: a job may be in many groups.
-fn once<'n>(notes: impl Iterator<Item = &'n Diagnostic>) -> Vec<Diagnostic> {
+fn unique_notes<'n>(notes: impl Iterator<Item = &'n Diagnostic>) -> Vec<Diagnostic> {
     let mut seen = BTreeSet::new();
     notes
         .filter(|note| seen.insert(note.message.as_str()))
@@ -356,10 +356,10 @@ fn run(stages: &dyn Stages, filter: Filter<'_>, work: &Work<'_>) -> Outcome {
         // Only the errors of the bpm file with the pod's address count.
         let is_other = |one: &Diagnostic| !selected.bpm.is_some_and(|bpm| is_about(one, bpm));
         filled.diagnostics.retain(is_other);
-        outcome.aliases = alias_files::among(&filled.files, work.files);
+        outcome.aliases = alias_files::find(&filled.files, work.files);
         outcome
             .diagnostics
-            .extend(handler_files::fault(&filled.files, work.files));
+            .extend(handler_files::error(&filled.files, work.files));
         outcome.digests.extend(digests(work.files, &filled.files));
         outcome.diagnostics.extend(filled.diagnostics);
         rendered = filled.files;
@@ -369,21 +369,21 @@ fn run(stages: &dyn Stages, filter: Filter<'_>, work: &Work<'_>) -> Outcome {
         explain_ip(&mut filled.diagnostics, work.files);
         outcome.digests.extend(digests(work.files, &filled.files));
         let file = filled.files.into_iter().next();
-        outcome.bpm = work.index().zip(if by_monit { file.map(as_bpm) } else { file });
+        outcome.bpm = work.index().zip(if by_monit { file.map(monit_as_bpm) } else { file });
         outcome.diagnostics.extend(filled.diagnostics);
     }
     let bpm = outcome.bpm.as_ref().map(|(_, file)| file);
     outcome.mentions = packages::of_instance(work.job, work.files, &rendered, bpm, work.nth == 0);
     if work.hypothetical {
-        outcome.diagnostics.iter_mut().for_each(forgive);
+        outcome.diagnostics.iter_mut().for_each(downgrade_to_warning);
     } else if work.nth == 0 && !outcome.diagnostics.iter().any(Diagnostic::is_error) {
-        outcome.needs = scripts_need(work, &rendered, outcome.bpm.as_ref());
+        outcome.needs = script_notes(work, &rendered, outcome.bpm.as_ref());
     }
     outcome
 }
 
 /// Notes about what the scripts of a job need. `bpm`: its rendered bpm file.
-fn scripts_need(work: &Work<'_>, rendered: &[Rendered], bpm: Option<&(u32, Rendered)>) -> Vec<Diagnostic> {
+fn script_notes(work: &Work<'_>, rendered: &[Rendered], bpm: Option<&(u32, Rendered)>) -> Vec<Diagnostic> {
     let quarks = quarks(work.job);
     let of_manifest = quarks.and_then(|quarks| quarks.get("bpm")).map(json::to_text);
     let bpm = bpm.map(|(_, file)| file.content.as_str());
@@ -402,7 +402,7 @@ fn digests(job: &Job, rendered: &[Rendered]) -> Vec<(String, FileDigest)> {
 }
 
 /// A rendered monit file, as a document in place of bpm.yml: the bpm stage reads it.
-fn as_bpm(file: Rendered) -> Rendered {
+fn monit_as_bpm(file: Rendered) -> Rendered {
     Rendered {
         content: json::to_text(&Tree::object().with("monit", file.content)),
         ..file
@@ -436,7 +436,7 @@ fn bpm_file(
 }
 
 /// In BOSH nothing fails in a group without instances: an error that would occur once it has some becomes a warning.
-fn forgive(diagnostic: &mut Diagnostic) {
+fn downgrade_to_warning(diagnostic: &mut Diagnostic) {
     if diagnostic.is_error() {
         diagnostic.severity = Severity::Warning;
         diagnostic.help = Some("the group has no instances now; fix this before adding instances".into());

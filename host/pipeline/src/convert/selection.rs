@@ -23,10 +23,10 @@ impl<'t> Selection<'t> {
     /// `by_monit`, see [`by_monit`].
     pub fn of(job: &'t Job, monit: Option<&'t TemplateFile>, nth: usize, hypothetical: bool, by_monit: bool) -> Self {
         let all = in_order(job, monit, by_monit);
-        let reaches = all.iter().any(|(_, one)| alike::may_reach_others(&one.text));
+        let has_global_effects = all.iter().any(|(_, one)| alike::may_affect_others(&one.text));
         // A template that does not fail on the first instance and does not depend on the instance fails on none, unless
         // a template before it could depend on it.
-        let is_needed = |one: &TemplateFile| nth == 0 || reaches || alike::may_differ(&one.text);
+        let is_needed = |one: &TemplateFile| nth == 0 || has_global_effects || alike::may_differ(&one.text);
         let mut selected = Self {
             others: Vec::new(),
             bpm: None,
@@ -36,11 +36,11 @@ impl<'t> Selection<'t> {
         for (is_bpm, one) in all {
             let is_first_bpm = is_bpm && before_bpm;
             before_bpm &= !is_bpm;
-            if before_bpm && alike::may_reach_others(&one.text) {
+            if before_bpm && alike::may_affect_others(&one.text) {
                 selected.before_bpm.push(one);
             }
             // A group without instances needs nothing else, and BOSH renders nothing for it.
-            let is_other = !hypothetical && alike::is_evaluated(&one.text) && (!is_first_bpm || reaches);
+            let is_other = !hypothetical && alike::is_evaluated(&one.text) && (!is_first_bpm || has_global_effects);
             if is_other && is_needed(one) {
                 selected.others.push(one);
             }
@@ -82,8 +82,8 @@ pub fn monit(job: &Job) -> Option<TemplateFile> {
 }
 
 /// `monit` as a template, if later templates may need its changes to Ruby's classes.
-pub fn reaching_monit(job: &Job) -> Option<TemplateFile> {
-    monit(job).filter(|file| alike::may_reach_others(&file.text))
+pub fn monit_with_global_effects(job: &Job) -> Option<TemplateFile> {
+    monit(job).filter(|file| alike::may_affect_others(&file.text))
 }
 
 /// All templates, and whether each is a bpm file. BOSH renders them in one process, `monit` first.

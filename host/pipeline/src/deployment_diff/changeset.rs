@@ -109,7 +109,7 @@ fn items(old: &[Shown<'_>], new: &[Shown<'_>], level: usize) -> Vec<Line> {
         match (key, partner) {
             (Some(key), Some(partner)) => {
                 removed.retain(|one| *one != partner);
-                lines.extend(together(key, partner, *item, level));
+                lines.extend(lines_of_pair(key, partner, *item, level));
             }
             _ => lines.extend(item.lines_of_item(level, Status::Added)),
         }
@@ -129,7 +129,7 @@ fn has(item: &Tree, key: &str) -> bool {
     }
 }
 
-fn together(key: &str, old: Shown<'_>, new: Shown<'_>, level: usize) -> Vec<Line> {
+fn lines_of_pair(key: &str, old: Shown<'_>, new: Shown<'_>, level: usize) -> Vec<Line> {
     let lines = lines(old, new, level + 1);
     if lines.is_empty() {
         return lines;

@@ -162,7 +162,7 @@ fn of_group((old_side, old): Of<'_>, (new_side, new): Of<'_>) -> Vec<InstanceCha
         touched.push(change(instance, action, reasons));
     }
     if after.is_some_and(|set| !is_updated_in_place(set)) {
-        together(&mut touched);
+        replace_all(&mut touched);
     }
     touched.retain(|one| one.action == Action::Create || !one.reasons.is_empty());
     for one in touched
@@ -186,7 +186,7 @@ fn is_updated_in_place(set: &Tree) -> bool {
 }
 
 /// If a pod of a version is replaced, all are.
-fn together(instances: &mut [InstanceChange]) {
+fn replace_all(instances: &mut [InstanceChange]) {
     let is_touched = |one: &InstanceChange| one.action == Action::Restart && is_replaced(one);
     if instances.iter().any(is_touched) {
         for one in instances

@@ -6,7 +6,7 @@ use boson_document::Tree;
 use boson_manifest::labels;
 
 /// Removes the label from the selector of a Service.
-pub fn lead_to_all(object: &mut Tree) {
+pub fn select_all_pods(object: &mut Tree) {
     if object.str("kind") == Some("Service")
         && let Some(selector) = object.get_mut("spec").and_then(|spec| spec.get_mut("selector"))
     {

@@ -32,9 +32,9 @@ pub const FIRST_VERSION: u32 = 1;
 pub fn lower(objects: Vec<Tree>, values: &Tree) -> Result<(Vec<Tree>, Vec<Diagnostic>), Vec<Diagnostic>> {
     let (mut plain, mut diagnostics) = (Vec::with_capacity(objects.len()), Vec::new());
     // One warning for all groups: nearly every manifest has an update block.
-    diagnostics.extend(objects.iter().any(has_update).then(without_rollout));
+    diagnostics.extend(objects.iter().any(has_update).then(no_rollout_warning));
     for mut object in objects {
-        active::lead_to_all(&mut object);
+        active::select_all_pods(&mut object);
         if object.str("apiVersion") != Some(labels::API_VERSION) {
             plain.push(object);
             continue;
@@ -43,7 +43,7 @@ pub fn lower(objects: Vec<Tree>, values: &Tree) -> Result<(Vec<Tree>, Vec<Diagno
             Ok(made) => plain.extend(made),
             Err(error) => diagnostics.push(*error),
         }
-        diagnostics.extend(unheeded(&object));
+        diagnostics.extend(operator_only_warnings(&object));
     }
     // Only checked objects: any other use of the account was refused before.
     let accounts = dns::accounts(&plain);
@@ -91,13 +91,13 @@ fn has_update(object: &Tree) -> bool {
     update_block(object).is_some_and(|given| rules.iter().any(|rule| given.get(rule).is_some()))
 }
 
-fn without_rollout() -> Diagnostic {
+fn no_rollout_warning() -> Diagnostic {
     let why = "Canaries, limits, watch times and the strategy of 'update' have no effect without the operator";
     Diagnostic::warning(codes::PLAIN_NEEDS_OPERATOR, why)
 }
 
 /// Warnings about work that only the operator does.
-fn unheeded(object: &Tree) -> Vec<Diagnostic> {
+fn operator_only_warnings(object: &Tree) -> Vec<Diagnostic> {
     let is_set = |path: &[&str]| {
         let value = object.find(path).unwrap_or(&Tree::Null);
         !value.is_null()
@@ -118,8 +118,8 @@ fn unheeded(object: &Tree) -> Vec<Diagnostic> {
             "the Secret is not copied to other namespaces without the operator",
         ),
     ];
-    let unheeded = table.iter().filter(|(path, _)| is_set(path));
-    unheeded
+    let without_effect = table.iter().filter(|(path, _)| is_set(path));
+    without_effect
         .map(|(_, why)| Diagnostic {
             severity: Severity::Warning,
             ..*fault(object, codes::PLAIN_NEEDS_OPERATOR, why)

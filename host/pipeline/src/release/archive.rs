@@ -120,7 +120,7 @@ impl Manifest {
             errors: Vec::new(),
         };
         if tree.as_object().is_none() {
-            check.say(Pointer::root(), "Invalid release manifest: expected a map".into());
+            check.add_error(Pointer::root(), "Invalid release manifest: expected a map".into());
             return Err(check.errors);
         }
         let compiled = ruby::given(tree, "compiled_packages").is_some();
@@ -154,7 +154,7 @@ struct Check<'a> {
 // === impl Check ===
 
 impl Check<'_> {
-    fn say(&mut self, at: Pointer, message: String) {
+    fn add_error(&mut self, at: Pointer, message: String) {
         self.errors
             .push(fault(codes::RELEASE_MANIFEST, self.document, &at, message));
     }
@@ -167,7 +167,7 @@ impl Check<'_> {
             } else {
                 at.clone()
             };
-            self.say(at, format!("Invalid {label} in release manifest: {text:?}"));
+            self.add_error(at, format!("Invalid {label} in release manifest: {text:?}"));
         }
         text
     }
@@ -177,7 +177,7 @@ impl Check<'_> {
         let mut jobs = Vec::new();
         for (name, pointer, entry) in self.entries(tree, "jobs", "job") {
             if is_identifier(&name) && !names.insert(name.clone()) {
-                self.say(
+                self.add_error(
                     pointer.at("name"),
                     format!("Job '{name}' is listed twice in release manifest"),
                 );
@@ -210,7 +210,7 @@ impl Check<'_> {
             return Vec::new();
         };
         let Some(entries) = value.as_array() else {
-            self.say(at, format!("Invalid {key} in release manifest: expected a list"));
+            self.add_error(at, format!("Invalid {key} in release manifest: expected a list"));
             return Vec::new();
         };
         let mut read = Vec::with_capacity(entries.len());

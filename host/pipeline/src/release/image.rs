@@ -24,7 +24,7 @@ pub fn read(
     let top = jobs_below(files, root);
     if !top.is_empty() {
         let Some(name) = named.or_else(|| known.map(|(name, _)| name.to_owned())) else {
-            return Err(vec![nameless(files)]);
+            return Err(vec![no_name_error(files)]);
         };
         let version = known.map(|(_, version)| version.to_owned());
         return one(files, root, &top, name, version, sources).map(|release| vec![release]);
@@ -38,7 +38,7 @@ pub fn read(
     let directories = files.names(root).into_iter();
     let releases = all(directories.filter(is_wanted).filter_map(release))?;
     if releases.is_empty() {
-        return Err(vec![nothing(files, root, name)]);
+        return Err(vec![no_release_error(files, root, name)]);
     }
     Ok(releases)
 }
@@ -51,7 +51,7 @@ fn one(
     version: Option<String>,
     sources: &mut Sources,
 ) -> Result<Release, Vec<Diagnostic>> {
-    let mut warnings = no_jobs(files, root, names);
+    let mut warnings = no_job_warnings(files, root, names);
     let job = |name: &&str| job::read(files, &join(root, name), name, Layout::Image, &mut warnings, sources);
     let jobs = all(names.iter().map(job))?;
     Ok(Release {
@@ -71,7 +71,7 @@ fn jobs_below<'f>(files: &'f Files, root: &str) -> Vec<&'f str> {
 
 /// A warning for each directory among the jobs that is not a job: otherwise a job whose manifest got lost would go
 /// unnoticed.
-fn no_jobs(files: &Files, root: &str, jobs: &[&str]) -> Vec<Diagnostic> {
+fn no_job_warnings(files: &Files, root: &str, jobs: &[&str]) -> Vec<Diagnostic> {
     let others = files
         .names(root)
         .into_iter()
@@ -99,7 +99,7 @@ fn join(root: &str, name: &str) -> String {
     }
 }
 
-fn nameless(files: &Files) -> Diagnostic {
+fn no_name_error(files: &Files) -> Diagnostic {
     let source = files.naming().source();
     Diagnostic::error(
         codes::RELEASE_NAME,
@@ -109,7 +109,7 @@ fn nameless(files: &Files) -> Diagnostic {
     .help("set the name of the release: --release NAME=PATH")
 }
 
-fn nothing(files: &Files, root: &str, name: Option<&str>) -> Diagnostic {
+fn no_release_error(files: &Files, root: &str, name: Option<&str>) -> Diagnostic {
     let place = files.document(root);
     let message = match name {
         Some(name) => format!("There is no release '{name}' in '{place}'"),

@@ -26,7 +26,7 @@ pub fn read(files: &Files, name: Option<&str>, sources: &mut Sources) -> Result<
     let own = configured_name(files, sources);
     warnings.extend(own.iter().filter_map(|own| renamed(name, own, &files.document(CONFIG))));
     let name = name.map_or(own, checked_name).map_err(|error| errors.push(error)).ok();
-    errors.extend(out_of_reach(files, "jobs"));
+    errors.extend(broken_link_errors(files, "jobs"));
     let named = package_names(files, sources).map_err(|found| errors.extend(found));
     let packages: HashSet<&str> = named.iter().flatten().map(String::as_str).collect();
     let job = |directory: &str| {
@@ -97,7 +97,7 @@ fn package_name(files: &Files, directory: &str, sources: &mut Sources) -> Result
 
 /// An error for each link in the directory `path` that cannot be followed: otherwise its target would be left out
 /// silently.
-fn out_of_reach(files: &Files, path: &str) -> Vec<Diagnostic> {
+fn broken_link_errors(files: &Files, path: &str) -> Vec<Diagnostic> {
     let links = files.names(path).into_iter().map(|name| format!("{path}/{name}"));
     let links = links.filter(|link| matches!(files.entry(link), Some(Entry::Link(_))));
     let error = |link: String| match files.follow(&link) {

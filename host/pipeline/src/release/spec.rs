@@ -17,7 +17,7 @@ pub fn check(job: &str, spec: &Tree, document: &str) -> Vec<Diagnostic> {
         found: Vec::new(),
     };
     if spec.as_object().is_none() {
-        check.say(
+        check.add_error(
             codes::RELEASE_JOB_SPEC,
             Pointer::root(),
             format!("Job '{job}' has invalid spec format: expected a map"),
@@ -49,7 +49,7 @@ struct Check<'a> {
 // === impl Check ===
 
 impl Check<'_> {
-    fn say(&mut self, code: &Code, at: Pointer, message: String) {
+    fn add_error(&mut self, code: &Code, at: Pointer, message: String) {
         self.found.push(fault(code, self.document, &at, message));
     }
 
@@ -70,7 +70,7 @@ impl Check<'_> {
             };
             if given(spec, key).is_some_and(|value| !fits(value)) {
                 let message = format!("Job '{job}' has invalid {word} spec format");
-                self.say(codes::RELEASE_JOB_SPEC, Pointer::root().at(key), message);
+                self.add_error(codes::RELEASE_JOB_SPEC, Pointer::root().at(key), message);
             }
         }
     }
@@ -87,14 +87,14 @@ impl Check<'_> {
                         let message = format!(
                             "Link '{name}' of type '{kind}' is a provides link, not allowed to have 'optional' key"
                         );
-                        self.say(codes::RELEASE_JOB_LINK, at.at("optional"), message);
+                        self.add_error(codes::RELEASE_JOB_LINK, at.at("optional"), message);
                     }
                     let message = format!("Job '{job}' specifies duplicate {section} link with name '{name}'");
                     if !names.insert(name) {
-                        self.say(codes::RELEASE_JOB_LINK, at.at("name"), message);
+                        self.add_error(codes::RELEASE_JOB_LINK, at.at("name"), message);
                     }
                 }
-                Err(why) => self.say(codes::RELEASE_JOB_LINK, at, why),
+                Err(why) => self.add_error(codes::RELEASE_JOB_LINK, at, why),
             }
         }
     }

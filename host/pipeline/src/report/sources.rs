@@ -27,7 +27,7 @@ struct Limit {
 
 #[derive(Clone, Debug)]
 enum Source {
-    /// Of a secret document, only its places: see [`hollow`].
+    /// Of a secret document, only its places: see [`redacted`].
     Yaml(Arc<Document>),
     /// A document without a text: lines of it can be shown, but have no numbers.
     Tree(Box<Document>),
@@ -96,7 +96,7 @@ impl Sources {
     pub fn add_document(&mut self, document: impl Into<Arc<Document>>, secret: bool) {
         let document = document.into();
         let name = document.name.clone();
-        let document = if secret { Arc::new(hollow(&document)) } else { document };
+        let document = if secret { Arc::new(redacted(&document)) } else { document };
         self.documents.insert(name, Source::Yaml(document));
     }
 
@@ -120,7 +120,7 @@ impl Sources {
         let derived = Derived {
             base: base.to_string(),
             tree,
-            origins: origins.iter().filter_map(parsed).collect(),
+            origins: origins.iter().filter_map(parse_origin).collect(),
             parts: HashSet::new(),
         };
         self.results.insert(name.to_string(), derived);
@@ -134,7 +134,7 @@ impl Sources {
             ..Derived::default()
         });
         derived.tree = tree.clone();
-        for (pointer, source) in origins.iter().filter_map(parsed) {
+        for (pointer, source) in origins.iter().filter_map(parse_origin) {
             derived.parts.insert(pointer.clone());
             derived.origins.insert(pointer, source);
         }
@@ -241,7 +241,7 @@ impl Sources {
                 };
             }
         };
-        let at = underlined(document, pointer);
+        let at = underlined_span(document, pointer);
         Located {
             file,
             line: has_lines.then_some(at.line),
@@ -284,7 +284,7 @@ fn innermost<T>(pointer: &Pointer, find: impl Fn(&Pointer) -> Option<T>) -> Opti
 }
 
 /// Pointer in the result, and where the value there comes from.
-fn parsed(origin: &Origin) -> Option<(Pointer, (String, Pointer))> {
+fn parse_origin(origin: &Origin) -> Option<(Pointer, (String, Pointer))> {
     let (pointer, source) = (Pointer::parse(&origin.pointer)?, Pointer::parse(&origin.source)?);
     Some((pointer, (origin.document.clone(), source)))
 }
@@ -292,26 +292,26 @@ fn parsed(origin: &Origin) -> Option<(Pointer, (String, Pointer))> {
 /// A document with its places, but without values: what is shown of a secret one. No text and no scalar is left:
 /// nothing else keeps secret documents out of excerpts, of the names in paths, and of the texts that the scrubber takes
 /// as public.
-fn hollow(document: &Document) -> Document {
+fn redacted(document: &Document) -> Document {
     Document {
         name: document.name.clone(),
         text: "".into(),
-        tree: shape(&document.tree),
+        tree: without_values(&document.tree),
         marks: document.marks.clone(),
         warnings: Vec::new(),
     }
 }
 
-fn shape(tree: &Tree) -> Tree {
+fn without_values(tree: &Tree) -> Tree {
     match tree {
-        Tree::Array(items) => Tree::Array(items.iter().map(shape).collect()),
-        Tree::Object(map) => map.iter().map(|(name, value)| (name.as_str(), shape(value))).collect(),
+        Tree::Array(items) => Tree::Array(items.iter().map(without_values).collect()),
+        Tree::Object(map) => map.iter().map(|(name, value)| (name.as_str(), without_values(value))).collect(),
         _ => Tree::Null,
     }
 }
 
 /// The span of a scalar value; else of the key, which names the value.
-fn underlined(document: &Document, pointer: &Pointer) -> Span {
+fn underlined_span(document: &Document, pointer: &Pointer) -> Span {
     match pointer.find(&document.tree) {
         Some(Tree::Null | Tree::Object(_) | Tree::Array(_)) | None => document.key_place(pointer),
         Some(_) => document.place(pointer),

@@ -124,7 +124,7 @@ fn add(errors: &[ValidationError<'_>], faults: &mut Vec<SettingsError>) {
         let place = Pointer::parse(path).unwrap_or_default();
         match error.kind() {
             ValidationErrorKind::AnyOf { context } | ValidationErrorKind::OneOfNotValid { context } => {
-                match meant(path, context) {
+                match matching_form(path, context) {
                     Some(errors) => add(errors, faults),
                     None => faults.push(SettingsError {
                         place,
@@ -149,7 +149,7 @@ fn add(errors: &[ValidationError<'_>], faults: &mut Vec<SettingsError>) {
 
 /// The errors of the only form that is of the value's type: `Option<T>` of Rust is T or null. A form that lists its
 /// values has no other type than they, so it is not the only one.
-fn meant<'c>(path: &str, forms: &'c [Vec<ValidationError<'static>>]) -> Option<&'c [ValidationError<'static>]> {
+fn matching_form<'c>(path: &str, forms: &'c [Vec<ValidationError<'static>>]) -> Option<&'c [ValidationError<'static>]> {
     use ValidationErrorKind::{Constant, Enum, Type};
     let is_here = |error: &&ValidationError<'_>| error.instance_path().as_str() == path;
     let is_other = |error: &ValidationError<'_>| matches!(error.kind(), Type { .. });

@@ -2,7 +2,7 @@
 //! name what the manifest contains.
 
 use super::matches::{self, Stretch};
-use super::{Public, Secrets, cut};
+use super::{Public, Secrets, redacted};
 use crate::diagnostic::{Diagnostic, Place};
 use crate::report::Sources;
 
@@ -47,7 +47,7 @@ fn parts<'d>(one: &'d Diagnostic, sources: &Sources) -> impl Iterator<Item = &'d
 fn clean(one: &mut Diagnostic, found: &[Vec<Stretch>], public: &Public<'_>, sources: &Sources) {
     let mut found = found.iter().map(Vec::as_slice);
     let mut next = |text: &mut String| {
-        let cleaned = cut(text, found.next().unwrap_or_default(), public);
+        let cleaned = redacted(text, found.next().unwrap_or_default(), public);
         let changed = cleaned != *text;
         *text = cleaned;
         changed

@@ -1,6 +1,6 @@
 //! Redacts the secrets in documents.
 
-use super::{INSTEAD, Public, Secrets, cut, matches};
+use super::{INSTEAD, Public, Secrets, matches, redacted};
 use crate::report::Sources;
 use boson_document::{Map, Tree};
 
@@ -17,7 +17,7 @@ impl Secrets {
         let cleaned: Vec<Option<String>> = texts
             .iter()
             .zip(&found)
-            .map(|(text, stretches)| (!stretches.is_empty()).then(|| cut(text, stretches, &public)))
+            .map(|(text, stretches)| (!stretches.is_empty()).then(|| redacted(text, stretches, &public)))
             .collect();
         replaced(document, &mut cleaned.into_iter())
     }

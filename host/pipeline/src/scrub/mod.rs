@@ -20,7 +20,7 @@ pub use exception::Exception;
 pub use public::Public;
 
 use crate::report::Sources;
-use crate::variables::promises_secret;
+use crate::variables::suggests_secret;
 use boson_document::Tree;
 use matches::Stretch;
 use std::collections::BTreeSet;
@@ -99,7 +99,7 @@ impl Secrets {
                     let names_a_host = name.contains("domain") || name.contains("host");
                     match value.as_str() {
                         Some(text) if names_a_host && is_domain(text) => {}
-                        _ => secrets.value(value, promises_secret(name)),
+                        _ => secrets.value(value, suggests_secret(name)),
                     }
                 }
             }
@@ -172,7 +172,7 @@ impl Secrets {
     /// Redacts the secrets in a text.
     fn scrub_text(&self, text: &str, sources: &Sources) -> String {
         let found = matches::find(&self.texts, &[text]);
-        cut(text, found.first().map_or(&[], Vec::as_slice), &Public::of(sources))
+        redacted(text, found.first().map_or(&[], Vec::as_slice), &Public::of(sources))
     }
 
     /// `promised`: its name suggests that it is a secret.
@@ -181,7 +181,7 @@ impl Secrets {
             Tree::String(text) => self.text(text, promised),
             Tree::Number(number) => {
                 let text = number.text();
-                if text.bytes().filter(u8::is_ascii_digit).count() >= shortest(promised) {
+                if text.bytes().filter(u8::is_ascii_digit).count() >= min_secret_bytes(promised) {
                     self.texts.insert(views::folded(text));
                 }
             }
@@ -191,7 +191,7 @@ impl Secrets {
                     if !FIELDS.contains(&name.as_str()) {
                         self.text(name, false);
                     }
-                    self.value(value, promised || promises_secret(name));
+                    self.value(value, promised || suggests_secret(name));
                 }
             }
             _ => {}
@@ -200,7 +200,7 @@ impl Secrets {
 
     /// Adds the text without lines like `-----BEGIN CERTIFICATE-----`, which are not secrets.
     fn text(&mut self, text: &str, promised: bool) {
-        let shortest = shortest(promised);
+        let shortest = min_secret_bytes(promised);
         let mut part = String::new();
         for line in text.lines().chain(["-----"]) {
             if !line.starts_with("-----") {
@@ -242,7 +242,7 @@ impl Secrets {
                     if !is_name(name) {
                         self.text(name, false);
                     }
-                    self.property(value, promised || promises_secret(name));
+                    self.property(value, promised || suggests_secret(name));
                 }
             }
             leaf => self.value(leaf, promised),
@@ -257,7 +257,7 @@ impl std::fmt::Debug for Secrets {
 }
 
 /// The text without these parts, unless they are public.
-fn cut(text: &str, stretches: &[Stretch], public: &Public<'_>) -> String {
+fn redacted(text: &str, stretches: &[Stretch], public: &Public<'_>) -> String {
     let mut out = String::with_capacity(text.len());
     let mut end = 0;
     for stretch in stretches {
@@ -278,7 +278,7 @@ fn cut(text: &str, stretches: &[Stretch], public: &Public<'_>) -> String {
     out
 }
 
-fn shortest(promised: bool) -> usize {
+fn min_secret_bytes(promised: bool) -> usize {
     if promised {
         MIN_REDACTED_BYTES
     } else {

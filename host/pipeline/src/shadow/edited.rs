@@ -52,7 +52,7 @@ fn change(
     apply: impl FnOnce(&mut Tree) -> Result<(), patch::Error>,
 ) -> Result<(), Box<Diagnostic>> {
     let key = (reference.kind.clone(), reference.name.clone());
-    let Some(present) = present(edited, objects, &key) else {
+    let Some(present) = current(edited, objects, &key) else {
         let message = format!("there is no {} '{}' to change", reference.kind, reference.name);
         return Err(Box::new(Diagnostic::error(codes::BUNDLE_NO_SUCH_OBJECT, message)));
     };
@@ -76,7 +76,7 @@ fn present<'t>(edited: &'t Edited, objects: &'t [Tree], key: &(String, String)) 
 /// The objects that either of two changes, as each leaves them.
 pub(super) fn both(objects: &[Tree], old: &Edited, new: &Edited) -> (Vec<Tree>, Vec<Tree>) {
     let all: BTreeSet<&(String, String)> = old.keys().chain(new.keys()).collect();
-    let left = |edited: &Edited, key: &(String, String)| present(edited, objects, key).cloned();
+    let left = |edited: &Edited, key: &(String, String)| current(edited, objects, key).cloned();
     let of = |edited: &Edited| all.iter().filter_map(|key| left(edited, key)).collect();
     (of(old), of(new))
 }

@@ -148,7 +148,7 @@ impl Shadowed {
     }
 
     /// Those that get this call, too. Those that replace no plugin run after the last one.
-    fn beside(&self, call: Call<'_>) -> Vec<&Shadow> {
+    fn shadows_of(&self, call: Call<'_>) -> Vec<&Shadow> {
         let nth = match call {
             Call::Find { .. } | Call::Plan { .. } | Call::Addresses(_) => return Vec::new(),
             Call::Transform(hook) | Call::Check(hook) => Some(hook.nth),
@@ -165,7 +165,7 @@ impl Shadowed {
 impl Stages for Shadowed {
     fn call(&self, call: Call<'_>) -> Reply<Answer> {
         let reply = self.inner.call(call);
-        let shadows = self.beside(call);
+        let shadows = self.shadows_of(call);
         if !shadows.is_empty()
             && let Ok(old) = Compared::of(call, &reply)
         {

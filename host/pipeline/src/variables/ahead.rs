@@ -54,7 +54,7 @@ pub fn check(
 
 /// The errors of variables from whose options no value can be generated. Options with placeholders are checked once
 /// these have values.
-pub fn unsuitable(document: &str, inputs: &Inputs<'_>, plan: &VariablesPlan) -> Vec<Diagnostic> {
+pub fn option_errors(document: &str, inputs: &Inputs<'_>, plan: &VariablesPlan) -> Vec<Diagnostic> {
     let Some(generator) = inputs.generator.as_deref() else {
         return Vec::new();
     };

@@ -1,7 +1,7 @@
 //! Variables at places whose content becomes a part of objects that are no Secrets: whoever may read workloads would
 //! read their values.
 
-use super::words::promises_secret;
+use super::words::suggests_secret;
 use crate::diagnostic::Diagnostic;
 use crate::stage::Named;
 use crate::variables::codes;
@@ -23,7 +23,7 @@ pub fn check(document: Named<'_>) -> Vec<Diagnostic> {
     let mut found = BTreeSet::new();
     each_string(document.tree, &mut Pointer::root(), &mut |text, place, _| {
         for name in scan(text).map(|placeholder| placeholder.root()) {
-            if (defined.contains(name) || promises_secret(name)) && is_exposed(place, text, document.tree) {
+            if (defined.contains(name) || suggests_secret(name)) && is_exposed(place, text, document.tree) {
                 found.insert((place.to_string(), name.to_string()));
             }
         }

@@ -7,11 +7,12 @@ use super::given;
 use super::inputs::Inputs;
 use super::options::{Check, Options};
 use super::resolver::{self, Resolver};
-use super::sent::{as_read, rounded};
+use super::sent::{as_read, rounding_warnings};
 use super::update::{self, UpdateMode};
 use crate::diagnostic::Diagnostic;
 use crate::stage::{
-    Addresses, Definition, Named, Reference, Reply, StageError, Stages, Variable, VariableRules, VariablesPlan,
+    Addresses, Definition, Interpolated, Named, Reference, Reply, StageError, Stages, Variable, VariableRules,
+    VariablesPlan,
 };
 use crate::variables::codes;
 use boson_document::Tree;
@@ -41,18 +42,7 @@ pub fn interpolate(
     mut inputs: Inputs<'_>,
     options: &Options,
 ) -> Reply<Interpolation> {
-    let (given, mut diagnostics) = match options.rules {
-        VariableRules::Director => {
-            let exposed = exposed::check(document);
-            if !exposed.is_empty() {
-                return Err(StageError::Input(exposed));
-            }
-            let (mut given, mut diagnostics) = given::put_in(stages, document, inputs.table)?;
-            diagnostics.extend(rounded(&mut given.document, document.name));
-            (given, diagnostics)
-        }
-        VariableRules::Cli => (given::untouched(document), Vec::new()),
-    };
+    let (given, mut diagnostics) = put_in_given(stages, document, &inputs, options.rules)?;
     let unsent = Named::new(document.name, &given.document);
     // The definitions are for the director, too. Values are put into what is not sent yet, so that it makes no
     // difference whether the command line or the director knows them.
@@ -65,15 +55,14 @@ pub fn interpolate(
     let (addresses, refused) = addresses(document, &inputs, options, &plan)?;
     if options.missing == Check::Each {
         // Keys take seconds: report values that will be missing anyway before any is generated.
-        let mut hopeless = checks::missing(&hopeless(&plan, &inputs), document.name, options.missing, &known);
-        hopeless.extend(refused);
-        if !hopeless.is_empty() {
-            let referred = plan.references.iter().map(|reference| reference.name.as_str());
-            let used: BTreeSet<&str> = given.used.iter().map(String::as_str).chain(referred).collect();
-            let unused = checks::unused(inputs.table, inputs.store, &used, options.unused);
-            return Err(StageError::Input(
-                diagnostics.into_iter().chain(hopeless).chain(unused).collect(),
-            ));
+        let undefined = undefined_references(&plan, &inputs);
+        let mut errors = checks::missing(&undefined, document.name, options.missing, &known);
+        errors.extend(refused);
+        if !errors.is_empty() {
+            let referred = plan.references.iter().map(|reference| &reference.name);
+            diagnostics.extend(errors);
+            diagnostics.extend(unused(&inputs, options, given.used.iter().chain(referred)));
+            return Err(StageError::Input(diagnostics));
         }
     }
     ahead::check(stages, unsent, &inputs, options, &plan)?;
@@ -85,8 +74,7 @@ pub fn interpolate(
     done.missing
         .retain(|reference| !found.blocked.contains(&reference.name));
     diagnostics.extend(checks::missing(&done.missing, document.name, options.missing, &known));
-    let used: BTreeSet<&str> = given.used.iter().chain(&done.used).map(String::as_str).collect();
-    diagnostics.extend(checks::unused(inputs.table, inputs.store, &used, options.unused));
+    diagnostics.extend(unused(&inputs, options, given.used.iter().chain(&done.used)));
     let mut values = found.values;
     for name in &given.used {
         values.set(name, inputs.table.get(name).cloned());
@@ -98,6 +86,31 @@ pub fn interpolate(
         missing: done.missing,
     };
     crate::stage::fail_on_errors(interpolation, diagnostics)
+}
+
+/// The document with the given values; for the bosh command line, they are put in together with the others.
+fn put_in_given(
+    stages: &dyn Stages,
+    document: Named<'_>,
+    inputs: &Inputs<'_>,
+    rules: VariableRules,
+) -> Reply<Interpolated> {
+    if rules == VariableRules::Cli {
+        return Ok((given::unchanged(document), Vec::new()));
+    }
+    let exposed = exposed::check(document);
+    if !exposed.is_empty() {
+        return Err(StageError::Input(exposed));
+    }
+    let (mut given, mut diagnostics) = given::put_in(stages, document, inputs.table)?;
+    diagnostics.extend(rounding_warnings(&mut given.document, document.name));
+    Ok((given, diagnostics))
+}
+
+/// Diagnostics about values of which the names are not among these.
+fn unused<'n>(inputs: &Inputs<'_>, options: &Options, used: impl Iterator<Item = &'n String>) -> Vec<Diagnostic> {
+    let used = used.map(String::as_str).collect();
+    checks::unused(inputs.table, inputs.store, &used, options.unused)
 }
 
 /// The addresses of the links that variables consume, and the errors that end the flow: unknown links and update modes.
@@ -133,14 +146,14 @@ fn consumes(definition: &Definition) -> bool {
 }
 
 /// References to variables that will have no value.
-fn hopeless(plan: &VariablesPlan, inputs: &Inputs<'_>) -> Vec<Reference> {
+fn undefined_references(plan: &VariablesPlan, inputs: &Inputs<'_>) -> Vec<Reference> {
     let typed = plan.definitions.iter().filter(|definition| definition.kind.is_some());
     let defined: HashSet<&str> = typed.map(|definition| definition.name.as_str()).collect();
-    let hopeless = plan
+    let undefined = plan
         .references
         .iter()
         .filter(|one| !defined.contains(one.name.as_str()) && inputs.value(&one.name).is_none());
-    hopeless.cloned().collect()
+    undefined.cloned().collect()
 }
 
 /// The values that are known before they are put in.
@@ -163,7 +176,7 @@ fn find(
 ) -> Result<Found, StageError> {
     // The bosh command line stores the values that it generates before it meets the first error.
     if options.rules == VariableRules::Director {
-        let refused = ahead::unsuitable(document.name, inputs, plan);
+        let refused = ahead::option_errors(document.name, inputs, plan);
         if !refused.is_empty() {
             return Err(StageError::Input(refused));
         }
@@ -174,7 +187,7 @@ fn find(
             .prepare(&wanted)
             .map_err(|error| StageError::Input(vec![error]))?;
     }
-    let mut warnings = unamended(plan, addresses, document.name, options.rules);
+    let mut warnings = unknown_address_warnings(plan, addresses, document.name, options.rules);
     let mode = options.update_modes.then(|| UpdateMode::default_of(document.tree));
     let mut resolver = Resolver::new(stages, document.name, plan, inputs, options, addresses, mode);
     resolve_all(&mut resolver, plan, options.rules)?;
@@ -238,9 +251,14 @@ pub fn variable(definition: &Definition, options: Tree) -> Option<Variable> {
 }
 
 /// Variables that consume links whose address is unknown. `bosh interpolate` ignores all links.
-fn unamended(plan: &VariablesPlan, addresses: &Addresses, document: &str, rules: VariableRules) -> Vec<Diagnostic> {
+fn unknown_address_warnings(
+    plan: &VariablesPlan,
+    addresses: &Addresses,
+    document: &str,
+    rules: VariableRules,
+) -> Vec<Diagnostic> {
     let consuming = plan.definitions.iter().filter(|one| consumes(one));
-    let untold = consuming.filter(|one| rules == VariableRules::Director && !addresses.contains_key(&one.name));
+    let unknown = consuming.filter(|one| rules == VariableRules::Director && !addresses.contains_key(&one.name));
     let warn = |one: &Definition| {
         let message = format!("The links that variable '{}' consumes have no effect", one.name);
         let warning = Diagnostic::warning(codes::VARIABLES_UNUSED_LINKS, message).in_document(document);
@@ -248,5 +266,5 @@ fn unamended(plan: &VariablesPlan, addresses: &Addresses, document: &str, rules:
             .at(format!("{}/consumes", one.pointer))
             .help("write the names into the options")
     };
-    untold.map(warn).collect()
+    unknown.map(warn).collect()
 }

@@ -14,7 +14,7 @@ const SECTION: &str = "variables";
 /// Errors of the variables stage.
 pub fn put_in(stages: &dyn Stages, document: Named<'_>, table: &Table) -> Reply<Interpolated> {
     if table.is_empty() {
-        return Ok((untouched(document), Vec::new()));
+        return Ok((unchanged(document), Vec::new()));
     }
     let mut rest = document.tree.clone();
     let members = rest.as_object_mut();
@@ -28,7 +28,7 @@ pub fn put_in(stages: &dyn Stages, document: Named<'_>, table: &Table) -> Reply<
 }
 
 /// The unchanged manifest.
-pub fn untouched(document: Named<'_>) -> Interpolated {
+pub fn unchanged(document: Named<'_>) -> Interpolated {
     Interpolated {
         document: document.tree.clone(),
         missing: Vec::new(),

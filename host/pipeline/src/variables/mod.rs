@@ -38,4 +38,4 @@ pub use sources::Sources;
 pub use steps::{Wanted, desired, wanted};
 pub use store::Store;
 pub use table::Table;
-pub use words::{plain_words, promises_secret};
+pub use words::{plain_words, suggests_secret};

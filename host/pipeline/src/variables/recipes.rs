@@ -48,7 +48,7 @@ impl Recipes {
     }
 
     /// Copies the recipe of this name from `others`.
-    pub fn adopt(&mut self, name: &str, others: &Self) {
+    pub fn copy_from(&mut self, name: &str, others: &Self) {
         if let Some(recipe) = others.entries.get(name) {
             self.entries.insert(name.to_string(), recipe.clone());
             self.changed = true;
@@ -66,7 +66,7 @@ impl Recipes {
     }
 
     /// Whether there is a recipe of exactly this value.
-    pub fn know(&self, name: &str, value: &Tree) -> bool {
+    pub fn contains(&self, name: &str, value: &Tree) -> bool {
         self.entries.get(name).is_some_and(|held| made(held, value))
     }
 

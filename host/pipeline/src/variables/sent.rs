@@ -29,7 +29,7 @@ pub fn as_read(manifest: Tree, rules: VariableRules) -> Tree {
 }
 
 /// Warnings about names and versions that are not sent as they are written, because they are numbers: `3363.20`.
-pub fn rounded(manifest: &mut Tree, document: &str) -> Vec<Diagnostic> {
+pub fn rounding_warnings(manifest: &mut Tree, document: &str) -> Vec<Diagnostic> {
     let mut warnings = Vec::new();
     for_each_number(manifest, &mut |path, pointer, value| {
         let key = path.rsplit('.').next().unwrap_or(path);
@@ -38,13 +38,13 @@ pub fn rounded(manifest: &mut Tree, document: &str) -> Vec<Diagnostic> {
         };
         let sent = ruby::string(&yaml::as_sent(value.clone())).unwrap_or_default();
         if sent != number.text() {
-            warnings.push(is_rounded(key, number, &sent).in_document(document).at(pointer));
+            warnings.push(rounding_warning(key, number, &sent).in_document(document).at(pointer));
         }
     });
     warnings
 }
 
-fn is_rounded(key: &str, written: &Number, sent: &str) -> Diagnostic {
+fn rounding_warning(key: &str, written: &Number, sent: &str) -> Diagnostic {
     let written = written.text();
     let message = format!("The {key} {written} is a number without quotes, which BOSH takes for '{sent}'");
     Diagnostic::warning(codes::VARIABLES_ROUNDED, message).help(format!("quote it: \"{written}\""))
@@ -144,7 +144,7 @@ mod tests {
     fn a_version_that_loses_a_digit_is_reported_as_it_is_written() {
         let text = "stemcells: [{version: 3363.20}, {version: '3363.20'}, {version: 3363.2}, {version: 2.0}]\n\
                     releases: [{version: 7, credentials: {username: a, password: 1.0}}]\n";
-        let found = rounded(&mut yaml::read("m", text).unwrap().tree, "m");
+        let found = rounding_warnings(&mut yaml::read("m", text).unwrap().tree, "m");
         let shown: Vec<_> = found
             .iter()
             .map(|one| (one.message.as_str(), one.help.as_deref()))

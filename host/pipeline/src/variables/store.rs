@@ -63,7 +63,7 @@ impl Store {
         for name in &self.generated {
             if let (None, Some(value)) = (current.get(name), self.get(name)) {
                 current.put(name, value.clone());
-                current.recipes.adopt(name, &self.recipes);
+                current.recipes.copy_from(name, &self.recipes);
             }
         }
         current
@@ -111,9 +111,8 @@ mod tests {
         let merged = store.onto(read("a: 2\nb: theirs\nd: 4\n"));
         assert_eq!(yaml::write(&merged.to_tree()), "a: 2\nb: theirs\nc: generated\nd: 4\n");
         assert!(merged.changed() && merged.recipes.changed());
-        assert!(
-            merged.recipes.know("c", &Tree::from("generated")) && !merged.recipes.know("b", &Tree::from("generated"))
-        );
+        let generated = Tree::from("generated");
+        assert!(merged.recipes.contains("c", &generated) && !merged.recipes.contains("b", &generated));
         assert!(!read("a: 1\n").onto(read("a: 2\n")).changed());
     }
 

@@ -64,7 +64,7 @@ pub fn unknown(definitions: &[Definition], document: &str) -> Vec<Diagnostic> {
 }
 
 /// Reports that a value was replaced: users of the old one have to know.
-pub fn remade(definition: &Definition, why: &str, document: &str) -> Diagnostic {
+pub fn regenerated_note(definition: &Definition, why: &str, document: &str) -> Diagnostic {
     let message = format!("The value of variable '{}' was regenerated: {why}", definition.name);
     Diagnostic::info(codes::VARIABLES_REGENERATED, message)
         .in_document(document)

@@ -29,14 +29,14 @@ const SECRET_WORDS: [&str; 9] = ["pass", "pwd", "pw", "pin", "key", "keys", "aut
 /// The values of these `-v` arguments that messages may show.
 pub fn plain_words<'a>(arguments: impl IntoIterator<Item = &'a str>) -> Vec<String> {
     let plain = |argument: &str| match flags::variable(argument) {
-        Ok((name, Tree::String(value))) if !promises_secret(&name) && is_plain(&value) => Some(value),
+        Ok((name, Tree::String(value))) if !suggests_secret(&name) && is_plain(&value) => Some(value),
         _ => None,
     };
     arguments.into_iter().filter_map(plain).collect()
 }
 
 /// Whether the name of a value suggests that it is a secret.
-pub fn promises_secret(name: &str) -> bool {
+pub fn suggests_secret(name: &str) -> bool {
     let name = name.to_lowercase();
     let mut words = name.split(|c: char| !c.is_alphanumeric());
     SECRET.iter().any(|part| name.contains(part)) || words.any(|word| SECRET_WORDS.contains(&word))

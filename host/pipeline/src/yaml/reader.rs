@@ -147,7 +147,7 @@ impl<'t> Reader<'t, '_> {
         self.size.values += 1;
         self.read += 1;
         if self.read > MAX_VALUES {
-            return Err(syntax::too_many(self.name, at).into());
+            return Err(syntax::too_many_error(self.name, at).into());
         }
         match event {
             Event::Scalar(text, style, anchor, tag) => {
@@ -178,7 +178,7 @@ impl<'t> Reader<'t, '_> {
         read: fn(&mut Self, Span, usize) -> Read<Node>,
     ) -> Read<Node> {
         if depth >= MAX_DEPTH {
-            return Err(syntax::too_deep(self.name, at).into());
+            return Err(syntax::too_deep_error(self.name, at).into());
         }
         let before = self.size;
         if anchor > 0 {
@@ -198,15 +198,15 @@ impl<'t> Reader<'t, '_> {
         size.values += 1;
         self.anchors
             .end(anchor, node, size)
-            .map_err(|refused| syntax::no_copy(self.name, self.source, at, &refused))?;
+            .map_err(|refused| syntax::alias_error(self.name, self.source, at, &refused))?;
         Ok(())
     }
 
     fn alias(&mut self, anchor: usize, at: Span, depth: usize) -> Read<Node> {
         let found = self.anchors.find(anchor);
-        let (node, size) = found.map_err(|refused| syntax::no_copy(self.name, self.source, at, &refused))?;
+        let (node, size) = found.map_err(|refused| syntax::alias_error(self.name, self.source, at, &refused))?;
         if depth + node.tree.depth() > MAX_DEPTH {
-            return Err(syntax::too_deep(self.name, at).into());
+            return Err(syntax::too_deep_error(self.name, at).into());
         }
         let mut copy = node.clone();
         (copy.mark.key, copy.mark.value) = (at, at);
@@ -239,7 +239,7 @@ impl<'t> Reader<'t, '_> {
             }
             let node = self.node_of(event, at, depth)?;
             if !allowed(node.kind) {
-                return Err(syntax::no_mapping(self.name, at, false).into());
+                return Err(syntax::merge_error(self.name, at, false).into());
             }
             items.push(node.tree);
             mark.children.push(node.mark);
@@ -260,7 +260,7 @@ impl<'t> Reader<'t, '_> {
                 Kind::Merge => {
                     merges += 1;
                     if merges > 1 && self.dialect == Dialect::Bpm {
-                        return Err(syntax::second_merge(self.name, at).into());
+                        return Err(syntax::second_merge_error(self.name, at).into());
                     }
                     self.merge(depth, &mut members)?;
                 }
@@ -268,7 +268,7 @@ impl<'t> Reader<'t, '_> {
                     let value = self.node(depth)?;
                     self.add(key, value, at, &mut members)?;
                 }
-                Kind::List | Kind::Mapping => return Err(syntax::collection_key(self.name, at).into()),
+                Kind::List | Kind::Mapping => return Err(syntax::collection_key_error(self.name, at).into()),
             }
         }
     }
@@ -312,7 +312,7 @@ impl<'t> Reader<'t, '_> {
         match node.tree {
             Tree::Array(items) if written => members.merge_all(items, node.mark.children),
             tree if node.kind == Kind::Mapping => members.merge(tree, node.mark),
-            _ => return Err(syntax::no_mapping(self.name, at, node.kind == Kind::List).into()),
+            _ => return Err(syntax::merge_error(self.name, at, node.kind == Kind::List).into()),
         }
         Ok(())
     }

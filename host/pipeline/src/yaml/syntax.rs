@@ -53,12 +53,12 @@ fn check_separators(name: &str, text: &str) -> Result<(), Diagnostic> {
     if text.bytes().filter(separates).count() <= MAX_SEPARATORS {
         Ok(())
     } else {
-        Err(too_many(name, START))
+        Err(too_many_error(name, START))
     }
 }
 
 /// The error for more values than any manifest needs.
-pub(super) fn too_many(name: &str, at: Span) -> Diagnostic {
+pub(super) fn too_many_error(name: &str, at: Span) -> Diagnostic {
     too_large(name, at, "the document has too many values")
 }
 
@@ -125,7 +125,7 @@ pub(super) fn scan_error(name: &str, text: &str, found: &ScanError, at: Span) ->
             .help("an anchor (`&name`) must be before the aliases (`*name`) that refer to it, in the same document");
     }
     if info == "recursion limit exceeded" {
-        return too_deep(name, at);
+        return too_deep_error(name, at);
     }
     let at = if info.starts_with("simple key expect") {
         key_before(text, at)
@@ -162,13 +162,13 @@ fn key_before(text: &str, at: Span) -> Span {
 }
 
 /// The error for nesting that no manifest needs.
-pub(super) fn too_deep(name: &str, at: Span) -> Diagnostic {
+pub(super) fn too_deep_error(name: &str, at: Span) -> Diagnostic {
     let message = format!("the document is nested more than {MAX_DEPTH} deep");
     error(name, codes::YAML_DEPTH, at, message)
 }
 
 /// The error for a refused alias.
-pub(super) fn no_copy(name: &str, text: &str, at: Span, refused: &AliasError) -> Diagnostic {
+pub(super) fn alias_error(name: &str, text: &str, at: Span, refused: &AliasError) -> Diagnostic {
     match refused {
         AliasError::Excessive => error(name, codes::YAML_ALIASES, at, "document contains excessive aliasing")
             .help("every alias becomes a copy of its anchor's value; copies of copies grow without bound"),
@@ -180,14 +180,14 @@ pub(super) fn no_copy(name: &str, text: &str, at: Span, refused: &AliasError) ->
 }
 
 /// The error for a list or mapping used as a key.
-pub(super) fn collection_key(name: &str, at: Span) -> Diagnostic {
+pub(super) fn collection_key_error(name: &str, at: Span) -> Diagnostic {
     let message = "invalid map key: neither a list nor a mapping can be a key";
     error(name, codes::YAML_KEY, at, message)
         .help("a value that begins with `{` or `[`, such as a placeholder of another tool, needs quotes")
 }
 
 /// The error for a value after `<<:` that cannot be merged. `list`: an alias of a list.
-pub(super) fn no_mapping(name: &str, at: Span, list: bool) -> Diagnostic {
+pub(super) fn merge_error(name: &str, at: Span, list: bool) -> Diagnostic {
     let message = "map merge requires map or sequence of maps as the value";
     let found = error(name, codes::YAML_MERGE, at, message);
     if list {
@@ -208,7 +208,7 @@ pub(super) fn name_after(text: &str, at: Span) -> String {
 }
 
 /// yaml.v3 allows one merge in a mapping.
-pub(super) fn second_merge(name: &str, at: Span) -> Diagnostic {
+pub(super) fn second_merge_error(name: &str, at: Span) -> Diagnostic {
     let message = "`<<` stands twice in one mapping, which BPM refuses";
     error(name, codes::YAML_DUPLICATE_KEY, at, message).help("merge a list: `<<: [*first, *second]`")
 }

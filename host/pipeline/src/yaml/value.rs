@@ -71,18 +71,18 @@ fn of_psych(text: Cow<'_, str>, quoted: bool, tag: Option<&Tag>) -> Value {
             Scalar::Float(value) => Scalar::Float(value),
             _ => return Err(Diagnostic::error(codes::YAML_TAG, "invalid value for Float()")),
         },
-        Some(name) if name.starts_with("ruby/") => return Err(unloaded("a class of Ruby")),
+        Some(name) if name.starts_with("ruby/") => return Err(unknown_class_error("a class of Ruby")),
         _ => psych::resolve(&text),
     };
     match meaning {
-        Scalar::Timestamp => Err(unloaded(if text.contains(':') { "Time" } else { "Date" })),
+        Scalar::Timestamp => Err(unknown_class_error(if text.contains(':') { "Time" } else { "Date" })),
         Scalar::Float(value) => Ok((float(value), Kind::Scalar)),
         Scalar::Symbol(name) => Ok((Tree::String(name), Kind::Scalar)),
         meaning => Ok(of_meaning(meaning, text)),
     }
 }
 
-fn unloaded(class: &str) -> Diagnostic {
+fn unknown_class_error(class: &str) -> Diagnostic {
     let message = format!("Tried to load unspecified class: {class}");
     Diagnostic::error(codes::YAML_CLASS, message).help("quote the value")
 }

@@ -301,7 +301,7 @@ fn fill(
     let monit = if by_monit {
         selection::monit(files)
     } else {
-        selection::reaching_monit(files)
+        selection::monit_with_global_effects(files)
     };
     let all: Vec<_> = monit.iter().chain(&files.templates).collect();
     let mut filled = render_files(plugins, Some(pod.group), files, &all, &context, secrets, sources);

@@ -61,7 +61,7 @@ pub struct GrantedPrivileges {
 
 /// The part of a pod that asks for a privilege.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Asker<'t> {
+enum Requester<'t> {
     Pod,
     Container(&'t str),
     InitContainer(&'t str),
@@ -71,7 +71,7 @@ enum Asker<'t> {
 #[derive(Clone, Debug)]
 struct Request<'t> {
     privilege: Privilege,
-    by: Asker<'t>,
+    by: Requester<'t>,
     /// The field: `spec.template.spec.hostNetwork`.
     field: String,
 }
@@ -131,7 +131,7 @@ fn capability(name: &str) -> String {
 }
 
 /// Whether the set has this privilege, or every value of its field.
-fn hold(privileges: &Privileges, privilege: &Privilege) -> bool {
+fn contains(privileges: &Privileges, privilege: &Privilege) -> bool {
     privileges.contains(privilege) || privileges.contains(&Privilege::any(privilege.field))
 }
 
@@ -175,24 +175,25 @@ impl GrantedPrivileges {
             .iter()
             .filter(|request| !unchanged.contains(&request.privilege))
             .filter(|request| !is_dns || request.privilege != account)
-            .find(|request| !hold(allowed, &request.privilege) && !group.is_some_and(|group| may(group, request)));
-        refused.map_or(Ok(()), |request| Err(refusal(object, request, author)))
+            .filter(|request| !contains(allowed, &request.privilege))
+            .find(|request| !group.is_some_and(|group| is_allowed(group, request)));
+        refused.map_or(Ok(()), |request| Err(refused_error(object, request, author)))
     }
 }
 
 /// Whether a workload of a group with these privileges may have this one.
-fn may(group: &Privileges, request: &Request<'_>) -> bool {
+fn is_allowed(group: &Privileges, request: &Request<'_>) -> bool {
     // As in BOSH, pre-start scripts run as root, and so do the containers that copy releases.
     let is_of_scripts =
-        matches!(request.by, Asker::InitContainer(_)) && request.privilege == Privilege::of("runAsUser", "0");
-    is_of_scripts || hold(group, &request.privilege)
+        matches!(request.by, Requester::InitContainer(_)) && request.privilege == Privilege::of("runAsUser", "0");
+    is_of_scripts || contains(group, &request.privilege)
 }
 
-fn refusal(object: &Tree, Request { privilege, by, field }: &Request<'_>, author: &Author) -> Box<Diagnostic> {
+fn refused_error(object: &Tree, Request { privilege, by, field }: &Request<'_>, author: &Author) -> Box<Diagnostic> {
     let who = match by {
-        Asker::Pod => "its pods ask".to_string(),
-        Asker::Container(name) => format!("its container '{name}' requests"),
-        Asker::InitContainer(name) => format!("its init container '{name}' requests"),
+        Requester::Pod => "its pods ask".to_string(),
+        Requester::Container(name) => format!("its container '{name}' requests"),
+        Requester::InitContainer(name) => format!("its init container '{name}' requests"),
     };
     let why = format!("{who} for '{privilege}' in {field}, which the deployment does not request");
     let help = format!(

@@ -2,7 +2,7 @@
 //! `baseline` restricts, root, and accounts of the cluster. A custom resource may have a pod template anywhere, so all
 //! of it is searched.
 
-use super::{Asker, Privilege, Request, capability};
+use super::{Privilege, Request, Requester, capability};
 use crate::bundle::kinds::KINDS;
 use boson_document::Tree;
 use boson_manifest::sysctl;
@@ -71,7 +71,7 @@ fn of_any<'t>(tree: &'t Tree, place: &str, requests: &mut Vec<Request<'t>>) {
             of_template_annotations(tree, place, requests);
             let found = of_spec(tree).into_iter().chain(of_container(tree));
             let found = found.chain(of_account(tree));
-            add(requests, found, Asker::Pod, place);
+            add(requests, found, Requester::Pod, place);
             for (member, value) in map.iter().filter(|(member, _)| *member != "securityContext") {
                 of_any(value, &below(place, member), requests);
             }
@@ -98,13 +98,13 @@ fn of_account(tree: &Tree) -> Option<Asked> {
 fn of_template<'t>(template: &'t Tree, place: &str, requests: &mut Vec<Request<'t>>) {
     if let Some(spec) = template.get("spec") {
         let place = below(place, "spec");
-        add(requests, of_spec(spec), Asker::Pod, &place);
+        add(requests, of_spec(spec), Requester::Pod, &place);
         for list in ["initContainers", "containers", "ephemeralContainers"] {
             for (nth, container) in spec.items(list).iter().enumerate() {
                 let name = container.str("name").unwrap_or_default();
                 let by = match list {
-                    "initContainers" => Asker::InitContainer(name),
-                    _ => Asker::Container(name),
+                    "initContainers" => Requester::InitContainer(name),
+                    _ => Requester::Container(name),
                 };
                 add(requests, of_container(container), by, &format!("{place}.{list}.{nth}"));
             }
@@ -120,11 +120,11 @@ fn of_template_annotations<'t>(template: &'t Tree, place: &str, requests: &mut V
         let profile = profile.filter(|profile| !["runtime/default", ""].contains(profile));
         let field = || format!("metadata.annotations.{key}");
         let asked = profile.map(|profile| (Privilege::of("appArmorProfile", profile), field()));
-        add(requests, asked, Asker::Pod, place);
+        add(requests, asked, Requester::Pod, place);
     }
 }
 
-fn add<'t>(requests: &mut Vec<Request<'t>>, asked: impl IntoIterator<Item = Asked>, by: Asker<'t>, place: &str) {
+fn add<'t>(requests: &mut Vec<Request<'t>>, asked: impl IntoIterator<Item = Asked>, by: Requester<'t>, place: &str) {
     requests.extend(asked.into_iter().map(|(privilege, field)| Request {
         privilege,
         by,

@@ -19,7 +19,7 @@ impl<'a> Resolver<'a> {
         options: &Tree,
         path: &mut Path<'a>,
     ) -> Result<bool, StageError> {
-        self.review(definition, kind, options);
+        self.warn_about_ignored_options(definition, kind, options);
         if self.value(&definition.name).is_none() {
             return self.generate(definition, kind, options, path);
         }
@@ -31,9 +31,9 @@ impl<'a> Resolver<'a> {
         if mode == UpdateMode::Converge {
             self.resolve_signer(definition, kind, options, path)?;
         }
-        match self.outdated(definition, kind, options, mode) {
+        match self.replacement_reason(definition, kind, options, mode) {
             Some(why) => {
-                self.warnings.push(update::remade(definition, why, self.document));
+                self.warnings.push(update::regenerated_note(definition, why, self.document));
                 self.generate(definition, kind, options, path)
             }
             None => Ok(true),
@@ -41,7 +41,7 @@ impl<'a> Resolver<'a> {
     }
 
     /// Warns about options without effect, if the value is generated from them.
-    fn review(&mut self, definition: &Definition, kind: &str, options: &Tree) {
+    fn warn_about_ignored_options(&mut self, definition: &Definition, kind: &str, options: &Tree) {
         let Some(generator) = self
             .generator
             .as_ref()
@@ -58,7 +58,13 @@ impl<'a> Resolver<'a> {
     }
 
     /// Why the value is to be replaced, if it is.
-    fn outdated(&self, definition: &Definition, kind: &str, options: &Tree, mode: UpdateMode) -> Option<&'static str> {
+    fn replacement_reason(
+        &self,
+        definition: &Definition,
+        kind: &str,
+        options: &Tree,
+        mode: UpdateMode,
+    ) -> Option<&'static str> {
         let (name, recipes) = (&definition.name, &self.store.recipes);
         let value = self.store.get(name)?;
         let signer = || signer_name(kind, options).and_then(|name| self.value(name));
@@ -66,7 +72,7 @@ impl<'a> Resolver<'a> {
             UpdateMode::NoOverwrite => None,
             UpdateMode::Overwrite => Some("its update mode is overwrite"),
             UpdateMode::Converge if recipes.differ(name, kind, options, value) => Some("its options have changed"),
-            UpdateMode::Converge if recipes.know(name, value) && update::signed_by_another(value, signer()) => {
+            UpdateMode::Converge if recipes.contains(name, value) && update::signed_by_another(value, signer()) => {
                 Some("its CA has changed")
             }
             UpdateMode::Converge => None,
