@@ -5,7 +5,7 @@ use boson_document::Code;
 use boson_document::Tree;
 
 /// An error about an object.
-pub(crate) fn fault(object: &Tree, code: &Code, why: &str) -> Box<Diagnostic> {
+pub(crate) fn object_error(object: &Tree, code: &Code, why: &str) -> Box<Diagnostic> {
     let message = format!("{} '{}': {why}", object.str("kind").unwrap_or("object"), name(object));
     Box::new(Diagnostic::error(code, message))
 }

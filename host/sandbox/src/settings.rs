@@ -9,7 +9,7 @@ use crate::plugin::Plugin;
 use boson_document::{Pointer, Tree, json};
 use boson_pipeline::Diagnostic;
 use boson_pipeline::settings::codes::PLUGIN_SETTINGS;
-use boson_pipeline::settings::{self, Fault, Schema, SettingsError};
+use boson_pipeline::settings::{self, Schema, SettingsError, SettingsErrorKind};
 use boson_pipeline::yaml::Document;
 use std::path::Path;
 
@@ -17,7 +17,7 @@ use std::path::Path;
 const NOT_READABLE: &str = "fails: it is not readable";
 
 /// Of the process: places and what is wrong there, or why nothing was checked.
-type AnswerJson = Result<Vec<(String, Fault)>, String>;
+type AnswerJson = Result<Vec<(String, SettingsErrorKind)>, String>;
 
 // === impl Sandbox ===
 
@@ -76,9 +76,9 @@ fn ask(program: Option<&Path>, question: &Tree) -> Result<Vec<SettingsError>, St
 
 /// The answer of the process to a question on its standard input.
 pub fn answer(question: &[u8]) -> String {
-    let faults = check(&parse(question).unwrap_or_default());
-    let fault = |one: SettingsError| (one.place.to_string(), one.fault);
-    let answer: AnswerJson = faults.map(|all| all.into_iter().map(fault).collect());
+    let errors = check(&parse(question).unwrap_or_default());
+    let entry = |one: SettingsError| (one.place.to_string(), one.kind);
+    let answer: AnswerJson = errors.map(|all| all.into_iter().map(entry).collect());
     serde_json::to_string(&answer).unwrap_or_default()
 }
 
@@ -92,7 +92,7 @@ fn check(question: &Tree) -> Result<Vec<SettingsError>, String> {
     };
     let schema = schema.map_err(|fault| format!("is not a JSON Schema: {fault}"))?;
     let values = properties.or_else(|| question.get("settings"));
-    Ok(values.map(|values| schema.faults(values)).unwrap_or_default())
+    Ok(values.map(|values| schema.errors(values)).unwrap_or_default())
 }
 
 fn parse(text: &[u8]) -> Option<Tree> {
@@ -102,9 +102,9 @@ fn parse(text: &[u8]) -> Option<Tree> {
 fn read(answer: &[u8]) -> Result<Vec<SettingsError>, String> {
     let unreadable = || NOT_READABLE.to_string();
     let answer: AnswerJson = serde_json::from_slice(answer).map_err(|_| unreadable())?;
-    let error = |(place, fault): (String, Fault)| {
+    let error = |(place, kind): (String, SettingsErrorKind)| {
         let place = Pointer::parse(&place).ok_or_else(unreadable)?;
-        Ok(SettingsError { place, fault })
+        Ok(SettingsError { place, kind })
     };
     answer?.into_iter().map(error).collect()
 }
@@ -116,14 +116,17 @@ mod tests {
     #[test]
     fn an_answer_is_read_as_it_was_written() {
         let ask = |text: &str| read(answer(text.as_bytes()).as_bytes());
-        let fault = |place: &str, fault: Fault| SettingsError {
+        let error = |place: &str, kind: SettingsErrorKind| SettingsError {
             place: Pointer::parse(place).unwrap(),
-            fault,
+            kind,
         };
         let typed = r#""schema": {"additionalProperties": {"type": "null"}}"#;
         assert_eq!(
             ask(&format!(r#"{{{typed}, "settings": {{"a/b": 1}}}}"#)),
-            Ok(vec![fault("/a~1b", Fault::Value("is not of type \"null\"".into()))])
+            Ok(vec![error(
+                "/a~1b",
+                SettingsErrorKind::Value("is not of type \"null\"".into())
+            )])
         );
         assert_eq!(ask(&format!("{{{typed}}}")), Ok(Vec::new()));
         let reason = ask(r#"{"schema": 7}"#).unwrap_err();

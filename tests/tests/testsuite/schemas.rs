@@ -89,9 +89,9 @@ fn with(document: &Document, tree: Tree) -> Document {
 
 /// What is wrong with a document.
 fn faults(document: &Document, schema: &Schema) -> Vec<String> {
-    let found = schema.faults(&document.tree).into_iter();
+    let found = schema.errors(&document.tree).into_iter();
     found
-        .map(|one| format!("{}#{}: {}", document.name, one.place, one.fault))
+        .map(|one| format!("{}#{}: {}", document.name, one.place, one.kind))
         .collect()
 }
 

@@ -2,7 +2,7 @@
 
 use crate::Diagnostic;
 use crate::bundle::codes;
-use crate::object::fault;
+use crate::object::object_error;
 use boson_document::{Pointer, Tree};
 use boson_fields::{FieldError, Required};
 
@@ -32,7 +32,7 @@ pub(crate) fn check(object: &Tree) -> Result<(), Box<Diagnostic>> {
     if flaws.len() > MAX_NAMED_FLAWS {
         named.push(format!("and {} more", flaws.len() - MAX_NAMED_FLAWS));
     }
-    let error = fault(object, codes::BUNDLE_INVALID_FIELD, &named.join("; "));
+    let error = object_error(object, codes::BUNDLE_INVALID_FIELD, &named.join("; "));
     Err(match flaws.first().and_then(|flaw| flaw.unknown.as_ref()) {
         Some(unknown) => Box::new(error.suggest(&unknown.name, unknown.known.iter().copied())),
         None => error,

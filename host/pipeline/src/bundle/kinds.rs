@@ -5,7 +5,7 @@ use crate::Diagnostic;
 use crate::author::Author;
 use crate::bundle::codes;
 use crate::name_rule::NameRule;
-use crate::object::{fault, name};
+use crate::object::{name, object_error};
 use boson_document::Tree;
 use boson_manifest::labels;
 use boson_manifest::names::{MAX_LABEL_LENGTH, MAX_STATEFUL_SET_LENGTH};
@@ -197,18 +197,18 @@ pub(crate) fn check(object: &Tree, author: Option<&Author>, additional: &[Kind])
     let mut known = KINDS.iter().chain(of_host).chain(additional);
     let Some(known) = known.find(|known| known.is_of(version, kind)) else {
         let why = format!("objects of apiVersion '{version}' and this kind are not allowed");
-        let error = fault(object, codes::BUNDLE_KIND_NOT_ALLOWED, &why);
+        let error = object_error(object, codes::BUNDLE_KIND_NOT_ALLOWED, &why);
         return Err(Box::new(match author {
             Some(author) => error.help(help(version, kind, author)),
             None => *error,
         }));
     };
     if let Err(why) = known.names.check(name(object)) {
-        return Err(fault(object, codes::BUNDLE_INVALID_NAME, &why));
+        return Err(object_error(object, codes::BUNDLE_INVALID_NAME, &why));
     }
     let is_refused = |kind: &str| SECRET_TYPES_REFUSED.contains(&kind);
     if kind == "Secret" && object.str("type").is_some_and(is_refused) {
-        return Err(fault(
+        return Err(object_error(
             object,
             codes::BUNDLE_KIND_NOT_ALLOWED,
             "Secrets of this type give permissions in the cluster",

@@ -2,7 +2,7 @@
 
 use crate::Diagnostic;
 use crate::bundle::codes;
-use crate::object::{fault, map};
+use crate::object::{map, object_error};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use boson_document::{Tree, json};
@@ -21,7 +21,7 @@ pub const MAX_ANNOTATION_BYTES: usize = 256 << 10;
 
 /// Checks all limits.
 pub(crate) fn check(object: &Tree) -> Result<(), Box<Diagnostic>> {
-    let too_large = |why: String| Err(fault(object, codes::BUNDLE_OBJECT_TOO_LARGE, &why));
+    let too_large = |why: String| Err(object_error(object, codes::BUNDLE_OBJECT_TOO_LARGE, &why));
     if let Some(kind @ ("Secret" | "ConfigMap")) = object.str("kind") {
         let size = data_size(object, kind)?;
         if size > MAX_DATA_BYTES {
@@ -31,7 +31,7 @@ pub(crate) fn check(object: &Tree) -> Result<(), Box<Diagnostic>> {
         }
     }
     if !is_json(object) {
-        return Err(fault(
+        return Err(object_error(
             object,
             codes::BUNDLE_NOT_JSON,
             "it contains a key or a number that JSON cannot represent",
@@ -66,7 +66,7 @@ fn check_metadata(object: &Tree) -> Result<(), Box<Diagnostic>> {
                 .is_some_and(|text| member == "annotations" || is_label_value(text));
             if !good || !is_qualified(key) {
                 let why = format!("Kubernetes does not accept the {what} '{key}', or not with this value");
-                return Err(fault(object, codes::BUNDLE_INVALID_METADATA, &why));
+                return Err(object_error(object, codes::BUNDLE_INVALID_METADATA, &why));
             }
         }
     }
@@ -84,7 +84,7 @@ pub(crate) fn is_json(tree: &Tree) -> bool {
 
 /// Size of all values, in bytes.
 fn data_size(object: &Tree, kind: &str) -> Result<usize, Box<Diagnostic>> {
-    let invalid = |why: &str| fault(object, codes::BUNDLE_INVALID_DATA, why);
+    let invalid = |why: &str| object_error(object, codes::BUNDLE_INVALID_DATA, why);
     let is_base64 = |member: &str| (kind == "Secret" && member == "data") || member == "binaryData";
     let mut size = 0;
     for member in ["data", "stringData", "binaryData"] {

@@ -6,7 +6,7 @@ use super::permissions::{KeyPattern, Rights};
 use super::{MANAGED_BY, PART_OF};
 use crate::Diagnostic;
 use crate::bundle::codes;
-use crate::object::fault;
+use crate::object::object_error;
 use boson_document::Tree;
 use boson_manifest::labels;
 use std::collections::BTreeSet;
@@ -21,11 +21,11 @@ pub(crate) fn check(object: &Tree, deployment: &str) -> Result<(), Box<Diagnosti
         if mark.key == labels::DEPLOYMENT_NAME {
             if mark.value.as_str() != Some(deployment) {
                 let why = format!("its '{}' names another deployment", mark.key);
-                return Err(fault(object, codes::BUNDLE_FOREIGN_OBJECT, &why));
+                return Err(object_error(object, codes::BUNDLE_FOREIGN_OBJECT, &why));
             }
         } else if mark.is_of_operator() && !labels::SET_BY_RULES.contains(&mark.key) {
             let why = format!("the label or annotation '{}' is reserved for the operator", mark.key);
-            return Err(fault(object, codes::BUNDLE_RESERVED_MARK, &why));
+            return Err(object_error(object, codes::BUNDLE_RESERVED_MARK, &why));
         }
     }
     Ok(())
@@ -64,7 +64,7 @@ pub(crate) fn check_allowed(
             continue;
         }
         let why = format!("it sets the {what} '{}' in {}", mark.key, mark.place);
-        let error = fault(object, codes::BUNDLE_KEY_NOT_ALLOWED, &why);
+        let error = object_error(object, codes::BUNDLE_KEY_NOT_ALLOWED, &why);
         let help = format!(
             "an administrator can allow it with --allow-{what} {}{}",
             rights.author.prefix(),

@@ -21,7 +21,7 @@ pub use writers::Writer;
 
 use crate::Diagnostic;
 use crate::author::Author;
-use crate::object::{fault, map, name};
+use crate::object::{map, name, object_error};
 use crate::stage::{Deployment, Edit, ObjectReference};
 use boson_document::{Map, Tree};
 use boson_manifest::labels;
@@ -39,7 +39,7 @@ pub const PART_OF: &str = "app.kubernetes.io/part-of";
 pub const MANAGER: &str = "boson";
 
 /// Errors about the objects of one reply: a plugin may return a million edits, and each costs a copy of its object.
-const MAX_FAULTS: usize = 100;
+const MAX_ERRORS: usize = 100;
 /// Bytes of a message about an object, whose name may have any length.
 const MAX_MESSAGE_BYTES: usize = 2000;
 
@@ -154,7 +154,7 @@ impl Bundle {
             .filter_map(|object| self.add_one(object, &rights).err());
         let errors: Vec<_> = errors
             .map(|error| with_author(*error, &author.called))
-            .take(MAX_FAULTS)
+            .take(MAX_ERRORS)
             .collect();
         if errors.is_empty() {
             return Ok(());
@@ -176,7 +176,7 @@ impl Bundle {
         let mut budget = patch::Budget::default();
         let rights = &self.rights(writer.author);
         for edit in edits {
-            if errors.len() >= MAX_FAULTS {
+            if errors.len() >= MAX_ERRORS {
                 break;
             }
             touched.insert(match &edit {
@@ -243,7 +243,7 @@ impl Bundle {
     fn add_one(&mut self, mut object: Tree, rights: &Rights<'_>) -> Result<(), Box<Diagnostic>> {
         self.accept(&mut object, None, rights)?;
         if self.objects.len() >= limits::MAX_OBJECTS {
-            return Err(fault(
+            return Err(object_error(
                 &object,
                 codes::BUNDLE_TOO_MANY_OBJECTS,
                 &format!("a deployment has at most {} objects", limits::MAX_OBJECTS),
@@ -251,7 +251,7 @@ impl Bundle {
         }
         let key = ObjectKey::of(&object);
         if self.index.contains_key(&key) {
-            return Err(fault(
+            return Err(object_error(
                 &object,
                 codes::BUNDLE_DUPLICATE_OBJECT,
                 "there are two objects of this kind and name",
@@ -270,9 +270,12 @@ impl Bundle {
     ) -> Result<(), Box<Diagnostic>> {
         let at = self.find(reference)?;
         let mut object = self.objects[at].clone();
-        apply(&mut object).map_err(|error| fault(&self.objects[at], codes::BUNDLE_PATCH_FAILED, &error.to_string()))?;
+        let failed = |error: patch::Error| {
+            object_error(&self.objects[at], codes::BUNDLE_PATCH_FAILED, &error.to_string())
+        };
+        apply(&mut object).map_err(failed)?;
         if ObjectKey::of(&object) != ObjectKey::of(&self.objects[at]) {
-            let error = fault(
+            let error = object_error(
                 &self.objects[at],
                 codes::BUNDLE_IDENTITY_CHANGED,
                 "a patch must not change the object's kind or name",
@@ -354,7 +357,7 @@ impl Bundle {
     /// Adds the deployment's namespace and labels.
     fn set_owner(&self, object: &mut Tree) -> Result<(), Box<Diagnostic>> {
         let metadata = object.get("metadata").cloned().unwrap_or_else(Tree::object);
-        let foreign = |what: &str| Err(fault(object, codes::BUNDLE_FOREIGN_OBJECT, what));
+        let foreign = |what: &str| Err(object_error(object, codes::BUNDLE_FOREIGN_OBJECT, what));
         match metadata.get("namespace").unwrap_or(&Tree::Null) {
             Tree::Null => {}
             Tree::String(namespace) if *namespace == self.namespace => {}

@@ -5,7 +5,7 @@ use crate::convert::codes;
 use crate::diagnostic::Diagnostic;
 use crate::release::{self, Release};
 use crate::resolved_document::jobs;
-use crate::schema::{Fault, SettingsError, job};
+use crate::schema::{SettingsError, SettingsErrorKind, job};
 use crate::stage::{ResolvedGroup, Stages};
 use boson_document::{Pointer, Tree};
 
@@ -37,10 +37,10 @@ pub fn errors(
         let checked = job::standard(schema).map_err(String::from);
         let checked = checked.and_then(|_| stages.check_properties(schema, &properties));
         match checked {
-            Ok(faults) => errors.extend(faults.into_iter().map(|fault| {
-                let at = at.at("properties").join(fault.place.tokens());
+            Ok(found) => errors.extend(found.into_iter().map(|error| {
+                let at = at.at("properties").join(error.place.tokens());
                 invalid(
-                    format!("Error validating properties for {name}: {}", sentence(&fault)),
+                    format!("Error validating properties for {name}: {}", sentence(&error)),
                     at,
                 )
             })),
@@ -60,10 +60,10 @@ fn place(group: &str, job: &str) -> Pointer {
 
 /// What is wrong, with the place in the properties.
 fn sentence(error: &SettingsError) -> String {
-    match (&error.fault, error.place.to_string().as_str()) {
-        (Fault::Unknown(name), _) => format!("there is no property '{name}'"),
-        (fault, "") => fault.to_string(),
-        (Fault::Value(rest), path) => format!("value at '{path}' {rest}"),
-        (Fault::Other(sentence), path) => format!("value at '{path}': {sentence}"),
+    match (&error.kind, error.place.to_string().as_str()) {
+        (SettingsErrorKind::Unknown(name), _) => format!("there is no property '{name}'"),
+        (kind, "") => kind.to_string(),
+        (SettingsErrorKind::Value(rest), path) => format!("value at '{path}' {rest}"),
+        (SettingsErrorKind::Other(sentence), path) => format!("value at '{path}': {sentence}"),
     }
 }

@@ -56,7 +56,7 @@ mod transform;
 pub use gather::{GatherInputs, gather};
 pub use merge::{Documents, apply, merge};
 pub use needed::{missing, releases, resolve_latest, specs};
-pub use objects::{Group, Making, objects, together};
+pub use objects::{Group, Making, join_errors, objects};
 pub use render::{Origin, render};
 pub use rendering::{RenderError, RenderedGroup, Rendering};
 pub use target::Target;
@@ -165,7 +165,7 @@ pub fn check(stages: &dyn Stages, inputs: GatherInputs<'_>) -> Result<(), StageE
         (Ok(()), Ok(())) => Ok(()),
         (Err(error), Ok(())) | (Ok(()), Err(error)) => Err(error),
         (Err(first), Err(resolved)) => {
-            let both = together(first.into_diagnostics(), resolved.into_diagnostics());
+            let both = join_errors(first.into_diagnostics(), resolved.into_diagnostics());
             Err(StageError::Input(both))
         }
     }
@@ -186,12 +186,10 @@ struct Gathered {
     links: Vec<Tree>,
 }
 
-type Outcome<T> = Result<T, Vec<Diagnostic>>;
-
 // === impl Run ===
 
 impl Run<'_> {
-    fn objects(&mut self, progress: &dyn Fn(&str)) -> Outcome<Vec<Tree>> {
+    fn objects(&mut self, progress: &dyn Fn(&str)) -> Result<Vec<Tree>, Vec<Diagnostic>> {
         let inputs = self.inputs;
         let names = names(inputs.deployment)?;
         let missing = missing(inputs.manifest, inputs.releases);
@@ -214,7 +212,7 @@ impl Run<'_> {
             };
             match names.resolved(&resolved.name, Some(plain::FIRST_VERSION)) {
                 Ok(secret) => ready.push(Group { resolved, secret, jobs }),
-                Err(error) => errors.push(unnamed(&error)),
+                Err(error) => errors.push(name_error(&error)),
             }
         }
         let objects = self.make(&names, &ready, errors)?;
@@ -237,7 +235,7 @@ impl Run<'_> {
     }
 
     /// The resolved groups, and the Secrets that are made from them.
-    fn resolve(&mut self, names: &Names) -> Outcome<Gathered> {
+    fn resolve(&mut self, names: &Names) -> Result<Gathered, Vec<Diagnostic>> {
         let inputs = self.inputs;
         let (resolved, reported) = gather(self.stages, inputs.gather_inputs())?;
         self.done.diagnostics.extend(reported);
@@ -286,7 +284,12 @@ impl Run<'_> {
         }
     }
 
-    fn make(&mut self, names: &Names, groups: &[Group<'_>], errors: Vec<Diagnostic>) -> Outcome<Vec<Tree>> {
+    fn make(
+        &mut self,
+        names: &Names,
+        groups: &[Group<'_>],
+        errors: Vec<Diagnostic>,
+    ) -> Result<Vec<Tree>, Vec<Diagnostic>> {
         let inputs = self.inputs;
         let making = Making {
             deployment: inputs.deployment,
@@ -303,7 +306,12 @@ impl Run<'_> {
         objects(self.stages, &making, groups, errors, &mut self.done.diagnostics).result
     }
 
-    fn lower(&mut self, objects: Vec<Tree>, names: &Names, groups: &[ResolvedGroup]) -> Outcome<Vec<Tree>> {
+    fn lower(
+        &mut self,
+        objects: Vec<Tree>,
+        names: &Names,
+        groups: &[ResolvedGroup],
+    ) -> Result<Vec<Tree>, Vec<Diagnostic>> {
         let (mut plain, reported) = plain::lower(objects, self.inputs.values)?;
         self.done.diagnostics.extend(reported);
         plain::resolved::mark_pods(&mut plain, names, groups)?;
@@ -311,11 +319,11 @@ impl Run<'_> {
     }
 }
 
-fn names(deployment: &Deployment) -> Outcome<Names> {
+fn names(deployment: &Deployment) -> Result<Names, Diagnostic> {
     Names::new(&deployment.name, &deployment.namespace, &deployment.cluster_domain)
-        .map_err(|error| vec![unnamed(&error)])
+        .map_err(|error| name_error(&error))
 }
 
-fn unnamed(error: &NameError) -> Diagnostic {
+fn name_error(error: &NameError) -> Diagnostic {
     Diagnostic::error(codes::CONVERT_NO_NAME, error.to_string()).help("choose another name: --name for the deployment")
 }

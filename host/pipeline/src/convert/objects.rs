@@ -72,12 +72,12 @@ pub fn objects(
     } = *making;
     let granted = granted(making.names, groups);
     let mut bundle = Bundle::with_rules(deployment, granted, making.permissions, manifest.tree);
-    let (mut of_deployment, mut faults, mut failed) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut of_deployment, mut invalid, mut failed) = (Vec::new(), Vec::new(), Vec::new());
     let mut add = |group: Option<&str>, mut objects: Vec<Tree>, notes: Vec<Diagnostic>| {
         pod_plugins::give(&mut objects, group, making.pod_plugins);
         // Not the same plugin for all groups, if a wrapper selects some.
         let author = stages.author(PluginRef::Rule(Stage::Bpm, group));
-        faults.extend(bundle.add(objects, author).err().into_iter().flatten());
+        invalid.extend(bundle.add(objects, author).err().into_iter().flatten());
         reported.extend(notes);
     };
     let request = DeploymentRequest {
@@ -101,10 +101,26 @@ pub fn objects(
     if is_lost || !of_deployment.is_empty() || !errors.is_empty() {
         errors.extend(failed.into_iter().flat_map(|(_, errors)| errors));
         return Objects {
-            result: Err(together(of_deployment, errors)),
+            result: Err(join_errors(of_deployment, errors)),
             failed: Vec::new(),
         };
     }
+    let result = if invalid.is_empty() {
+        run_plugins(stages, making, groups, bundle, reported)
+    } else {
+        Err(invalid)
+    };
+    Objects { result, failed }
+}
+
+/// Lets plugins change the objects, and checks what they leave.
+fn run_plugins(
+    stages: &dyn Stages,
+    making: &Making<'_>,
+    groups: &[Group<'_>],
+    bundle: Bundle,
+    reported: &mut Vec<Diagnostic>,
+) -> Result<Vec<Tree>, Vec<Diagnostic>> {
     let summaries: Vec<GroupSummary> = if has_hooks(stages) {
         groups.iter().map(|group| group_summary(group.resolved)).collect()
     } else {
@@ -112,16 +128,11 @@ pub fn objects(
     };
     let view = View {
         target: making.target.name(),
-        manifest: Named::new(manifest.name, making.without_values),
+        manifest: Named::new(making.manifest.name, making.without_values),
         groups: &summaries,
         objects: &[],
     };
-    let result = if faults.is_empty() {
-        transform(stages, deployment, view, bundle, reported)
-    } else {
-        Err(faults)
-    };
-    Objects { result, failed }
+    transform(stages, making.deployment, view, bundle, reported)
 }
 
 /// The privileges that the pods of these groups may have: those that each group asks for.
@@ -159,7 +170,7 @@ fn of_group(stages: &dyn Stages, making: &Making<'_>, group: &Group<'_>) -> Repl
 }
 
 /// The errors of a deployment, then those of its groups. Each mistake of a manifest has one stage that reports it.
-pub fn together(mut one: Vec<Diagnostic>, other: Vec<Diagnostic>) -> Vec<Diagnostic> {
+pub fn join_errors(mut one: Vec<Diagnostic>, other: Vec<Diagnostic>) -> Vec<Diagnostic> {
     one.extend(other);
     causes(one)
 }

@@ -1,7 +1,7 @@
 //! QuarksJob to Job.
 
 use crate::Diagnostic;
-use crate::object::{annotations, fault, map, merge, metadata, namespace, new_object, set_map};
+use crate::object::{annotations, map, merge, metadata, namespace, new_object, object_error, set_map};
 use crate::plain::codes;
 use boson_document::Tree;
 use boson_manifest::{labels, names};
@@ -26,7 +26,7 @@ impl Run {
         match job.find(&["spec", "trigger", "strategy"]).and_then(Tree::as_str) {
             Some("now" | "once") => Ok(Self::Now),
             Some("manual" | "done") => Ok(Self::Later),
-            _ => Err(fault(
+            _ => Err(object_error(
                 job,
                 codes::PLAIN_INVALID_OBJECT,
                 "its trigger's strategy is not one of manual, now, once and done",

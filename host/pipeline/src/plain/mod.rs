@@ -17,7 +17,7 @@ mod zone;
 pub use tags::tags;
 
 use self::stateful_set::update_block;
-use crate::object::{fault, name};
+use crate::object::{name, object_error};
 use crate::{Diagnostic, Severity};
 use boson_document::Tree;
 use boson_manifest::labels;
@@ -63,10 +63,10 @@ fn lower_one(object: &Tree, values: &Tree) -> Result<Vec<Tree>, Box<Diagnostic>>
             let variable = secret::variable(object);
             let value = variable.and_then(|variable| values.get(variable));
             let why = "its variable has no value for a Secret";
-            let value = value.ok_or_else(|| fault(object, codes::PLAIN_MISSING_VALUE, why))?;
+            let value = value.ok_or_else(|| object_error(object, codes::PLAIN_MISSING_VALUE, why))?;
             Ok(vec![secret::secret(object, value)?])
         }
-        _ => Err(fault(object, codes::PLAIN_UNKNOWN_KIND, "this kind has no plain form")),
+        _ => Err(object_error(object, codes::PLAIN_UNKNOWN_KIND, "this kind has no plain form")),
     }
 }
 
@@ -122,7 +122,7 @@ fn operator_only_warnings(object: &Tree) -> Vec<Diagnostic> {
     without_effect
         .map(|(_, why)| Diagnostic {
             severity: Severity::Warning,
-            ..*fault(object, codes::PLAIN_NEEDS_OPERATOR, why)
+            ..*object_error(object, codes::PLAIN_NEEDS_OPERATOR, why)
         })
         .collect()
 }

@@ -3,7 +3,7 @@
 use crate::Diagnostic;
 use crate::bundle::limits::MAX_DATA_BYTES;
 use crate::encoding;
-use crate::object::{annotations, fault, map, merge, metadata, namespace, new_object, remove, set_map};
+use crate::object::{annotations, map, merge, metadata, namespace, new_object, object_error, remove, set_map};
 use crate::plain::codes;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -44,7 +44,7 @@ pub fn secret(object: &Tree, value: &Tree) -> Result<Tree, Box<Diagnostic>> {
     let secret = new_object("v1", "Secret", metadata).with("type", kind);
     let is_missing = |key: &str| entries.iter().all(|(name, _)| name != key);
     if let Some((_, key)) = REQUIRED.iter().find(|(of, key)| *of == kind && is_missing(key)) {
-        return Err(fault(
+        return Err(object_error(
             object,
             codes::PLAIN_INVALID_VALUE,
             &format!("its value has no member for the key '{key}'"),
@@ -81,7 +81,7 @@ fn entries(object: &Tree, spec: &Tree, value: &Tree) -> Result<(&'static str, En
             }
             Ok(("Opaque", entries))
         }
-        "dockerconfigjson" | "templatedconfig" | "copy" => Err(fault(
+        "dockerconfigjson" | "templatedconfig" | "copy" => Err(object_error(
             object,
             codes::PLAIN_UNSUPPORTED_SECRET,
             "only the operator can create a Secret of this type, from others in the cluster",
@@ -113,7 +113,7 @@ pub(crate) fn with_packed_data(mut secret: Tree, entries: Vec<(String, String)>)
         .map(|(key, value)| (key, value.into_bytes()))
         .collect();
     let packed = encoding::pack(entries.iter_mut().map(|(_, value)| value))
-        .map_err(|error| fault(&secret, codes::PLAIN_SECRET_TOO_LARGE, &error.to_string()))?;
+        .map_err(|error| object_error(&secret, codes::PLAIN_SECRET_TOO_LARGE, &error.to_string()))?;
     if packed {
         let annotations = map(&secret, "annotations").with(labels::ENCODING, encoding::GZIP);
         set_map(&mut secret, "annotations", annotations);
@@ -124,7 +124,7 @@ pub(crate) fn with_packed_data(mut secret: Tree, entries: Vec<(String, String)>)
 /// Sets `data` to values that users read: never compressed.
 fn with_data(secret: Tree, entries: &[(String, String)]) -> Result<Tree, Box<Diagnostic>> {
     if let Some((key, _)) = entries.iter().find(|(key, _)| !is_data_key(key)) {
-        return Err(fault(
+        return Err(object_error(
             &secret,
             codes::PLAIN_INVALID_KEY,
             &format!("Kubernetes does not accept the key '{key}' in a Secret"),
@@ -133,7 +133,7 @@ fn with_data(secret: Tree, entries: &[(String, String)]) -> Result<Tree, Box<Dia
     let size: usize = entries.iter().map(|(_, value)| value.len()).sum();
     if size > MAX_DATA_BYTES {
         let why = format!("it would have {size} bytes, but a Secret may have at most {MAX_DATA_BYTES}");
-        return Err(fault(&secret, codes::PLAIN_SECRET_TOO_LARGE, &why));
+        return Err(object_error(&secret, codes::PLAIN_SECRET_TOO_LARGE, &why));
     }
     Ok(secret.with("data", encoded(entries)))
 }

@@ -2,7 +2,7 @@
 
 use super::zone::{NODE_LABEL, Zone};
 use crate::Diagnostic;
-use crate::object::{annotations, fault, map, merge, metadata, name, namespace, new_object, remove, set_map};
+use crate::object::{annotations, map, merge, metadata, name, namespace, new_object, object_error, remove, set_map};
 use crate::plain::codes;
 use boson_document::{Tree, json};
 use boson_manifest::syntax::is_label_value;
@@ -31,7 +31,7 @@ pub fn stateful_sets(set: &Tree, version: u32) -> Result<Vec<Tree>, Box<Diagnost
         .get("template")
         .filter(|template| template.get("spec").and_then(|s| s.get("template")).is_some());
     let template =
-        template.ok_or_else(|| fault(set, codes::PLAIN_INVALID_OBJECT, "it has no template of a StatefulSet"))?;
+        template.ok_or_else(|| object_error(set, codes::PLAIN_INVALID_OBJECT, "it has no template of a StatefulSet"))?;
     let zones = zones(set, spec)?;
     let one = |zone: &Zone<'_>| stateful_set(set, spec, template, zone, version);
     Ok(zones.iter().map(one).collect())
@@ -54,7 +54,7 @@ fn zones<'t>(set: &Tree, spec: &'t Tree) -> Result<Vec<Zone<'t>>, Box<Diagnostic
             fullest,
         }]);
     }
-    let invalid = |why: &str| fault(set, codes::PLAIN_INVALID_ZONE, why);
+    let invalid = |why: &str| object_error(set, codes::PLAIN_INVALID_ZONE, why);
     let count = u32::try_from(names.len()).unwrap_or(u32::MAX);
     let mut distinct = HashSet::new();
     (0..)
@@ -98,7 +98,7 @@ fn zone_replicas(set: &Tree, spec: &Tree, zones: usize) -> Result<Option<Vec<i64
     let why = "'zoneReplicas' does not have a number for each of its zones";
     counts
         .map(Some)
-        .ok_or_else(|| fault(set, codes::PLAIN_INVALID_ZONE, why))
+        .ok_or_else(|| object_error(set, codes::PLAIN_INVALID_ZONE, why))
 }
 
 fn stateful_set(set: &Tree, spec: &Tree, template: &Tree, zone: &Zone<'_>, version: u32) -> Tree {

@@ -2,7 +2,7 @@
 
 /// A path that leads out of a tree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum BadPath {
+pub enum PathError {
     /// Begins with `/`.
     Absolute,
     /// Has a component `..`.
@@ -24,14 +24,14 @@ pub enum Naming {
 ///
 /// # Errors
 /// An absolute path, or one with a component `..`.
-pub fn clean(path: &str) -> Result<String, BadPath> {
+pub fn clean(path: &str) -> Result<String, PathError> {
     if path.starts_with('/') {
-        return Err(BadPath::Absolute);
+        return Err(PathError::Absolute);
     }
     let mut clean = String::with_capacity(path.len());
     for part in path.split('/').filter(|part| !part.is_empty() && *part != ".") {
         if part == ".." {
-            return Err(BadPath::Climbs);
+            return Err(PathError::Climbs);
         }
         push(&mut clean, part);
     }
@@ -82,8 +82,8 @@ mod tests {
     fn paths_are_cleaned_or_refused() {
         assert_eq!(clean("./a//b/./c/").as_deref(), Ok("a/b/c"));
         assert_eq!(clean("."), Ok(String::new()));
-        assert_eq!(clean("/etc/passwd"), Err(BadPath::Absolute));
-        assert_eq!(clean("a/../../b"), Err(BadPath::Climbs));
+        assert_eq!(clean("/etc/passwd"), Err(PathError::Absolute));
+        assert_eq!(clean("a/../../b"), Err(PathError::Climbs));
     }
 
     #[test]

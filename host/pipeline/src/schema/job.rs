@@ -107,36 +107,36 @@ mod tests {
         MIIBITCByKADAgECAgEBMAoGCCqGSM49BAMCMAwxCjAIBgNVBAMMAWEwHhcNMjYw\n\
         -----END CERTIFICATE-----\n";
 
-    fn faults(schema: &str, value: &Tree) -> Vec<String> {
+    fn errors(schema: &str, value: &Tree) -> Vec<String> {
         let schema = json::parse(schema).unwrap().with("$schema", super::DIALECT);
-        let faults = Schema::of_job(&schema).unwrap().faults(value).into_iter();
-        faults.map(|one| format!("{} {}", one.place, one.fault)).collect()
+        let errors = Schema::of_job(&schema).unwrap().errors(value).into_iter();
+        errors.map(|one| format!("{} {}", one.place, one.kind)).collect()
     }
 
     #[test]
     fn certificates_are_a_type() {
         let value = |text: &str| Tree::object().with("cert", text);
         let schema = r#"{"properties": {"cert": {"type": "certificate", "maxLength": 9000}}}"#;
-        assert_eq!(faults(schema, &value("")), [""; 0]);
-        assert_eq!(faults(schema, &value("s3cret")), ["/cert it is not a certificate"]);
-        assert_eq!(faults(schema, &value(CERTIFICATE)), ["/cert it is not a certificate"]);
+        assert_eq!(errors(schema, &value("")), [""; 0]);
+        assert_eq!(errors(schema, &value("s3cret")), ["/cert it is not a certificate"]);
+        assert_eq!(errors(schema, &value(CERTIFICATE)), ["/cert it is not a certificate"]);
         assert_eq!(
-            faults(schema, &Tree::object().with("cert", 7_i64)),
+            errors(schema, &Tree::object().with("cert", 7_i64)),
             ["/cert it is not of type \"string\""]
         );
         let list = r#"{"properties": {"cert": {"type": ["certificate", "null"]}}}"#;
-        assert_eq!(faults(list, &Tree::object().with("cert", Tree::Null)), [""; 0]);
-        assert_eq!(faults(list, &value("x")).len(), 1);
+        assert_eq!(errors(list, &Tree::object().with("cert", Tree::Null)), [""; 0]);
+        assert_eq!(errors(list, &value("x")).len(), 1);
         let named = r#"{"properties": {"type": {"const": {"type": "certificate"}}}}"#;
         let same = Tree::object().with("type", Tree::object().with("type", "certificate"));
-        assert_eq!(faults(named, &same), [""; 0]);
+        assert_eq!(errors(named, &same), [""; 0]);
     }
 
     #[test]
     fn formats_count() {
         let schema = r#"{"properties": {"a": {"format": "ipv4"}}}"#;
-        assert_eq!(faults(schema, &Tree::object().with("a", "10.0.0.1")), [""; 0]);
-        assert_eq!(faults(schema, &Tree::object().with("a", "x")).len(), 1);
+        assert_eq!(errors(schema, &Tree::object().with("a", "10.0.0.1")), [""; 0]);
+        assert_eq!(errors(schema, &Tree::object().with("a", "x")).len(), 1);
     }
 
     #[test]

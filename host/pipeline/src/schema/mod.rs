@@ -14,8 +14,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::collections::BTreeSet;
 
-/// Faults that are reported.
-const MAX_FAULTS: usize = 100;
+/// Errors that are reported.
+const MAX_ERRORS: usize = 100;
 /// Steps back of a pattern on one text.
 const MAX_BACKTRACKS: usize = 100_000;
 /// Bytes of a compiled pattern.
@@ -31,12 +31,12 @@ pub struct Schema(Validator);
 pub struct SettingsError {
     /// The place in the value.
     pub place: Pointer,
-    pub fault: Fault,
+    pub kind: SettingsErrorKind,
 }
 
 /// What is wrong at a place. It quotes the schema, and never the value, which may be a secret.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error, Serialize, Deserialize)]
-pub enum Fault {
+pub enum SettingsErrorKind {
     /// A member of this name is not allowed.
     #[error("there is no setting '{0}'")]
     Unknown(String),
@@ -54,7 +54,7 @@ impl Schema {
     /// Compiles a schema.
     ///
     /// # Errors
-    /// Its first fault: place and reason.
+    /// Its first error: place and reason.
     pub fn new(schema: &Tree) -> Result<Self, String> {
         Self::build(&options(), schema)
     }
@@ -78,21 +78,21 @@ impl Schema {
     }
 
     /// What is wrong with a value.
-    pub fn faults(&self, tree: &Tree) -> Vec<SettingsError> {
+    pub fn errors(&self, tree: &Tree) -> Vec<SettingsError> {
         let value = match value(tree) {
             Ok(value) => value,
             Err(why) => {
                 return vec![SettingsError {
                     place: Pointer::root(),
-                    fault: Fault::Value(why),
+                    kind: SettingsErrorKind::Value(why),
                 }];
             }
         };
-        let mut faults = Vec::new();
-        let errors: Vec<ValidationError<'_>> = self.0.iter_errors(&value).take(MAX_FAULTS).collect();
-        add(&errors, &mut faults);
-        faults.truncate(MAX_FAULTS);
-        faults
+        let mut found = Vec::new();
+        let errors: Vec<ValidationError<'_>> = self.0.iter_errors(&value).take(MAX_ERRORS).collect();
+        add(&errors, &mut found);
+        found.truncate(MAX_ERRORS);
+        found
     }
 }
 
@@ -108,7 +108,7 @@ fn value(tree: &Tree) -> Result<Value, String> {
     serde_json::to_value(tree).map_err(|error| format!("cannot be checked: {error}"))
 }
 
-fn add(errors: &[ValidationError<'_>], faults: &mut Vec<SettingsError>) {
+fn add(errors: &[ValidationError<'_>], found: &mut Vec<SettingsError>) {
     let is_type = |error: &&ValidationError<'_>| matches!(error.kind(), ValidationErrorKind::Type { .. });
     let mistyped: BTreeSet<&str> = errors
         .iter()
@@ -125,23 +125,23 @@ fn add(errors: &[ValidationError<'_>], faults: &mut Vec<SettingsError>) {
         match error.kind() {
             ValidationErrorKind::AnyOf { context } | ValidationErrorKind::OneOfNotValid { context } => {
                 match matching_form(path, context) {
-                    Some(errors) => add(errors, faults),
-                    None => faults.push(SettingsError {
+                    Some(errors) => add(errors, found),
+                    None => found.push(SettingsError {
                         place,
-                        fault: alternatives(path, context),
+                        kind: alternatives(path, context),
                     }),
                 }
             }
             ValidationErrorKind::AdditionalProperties { unexpected }
             | ValidationErrorKind::UnevaluatedProperties { unexpected } => {
-                faults.extend(unexpected.iter().map(|name| SettingsError {
+                found.extend(unexpected.iter().map(|name| SettingsError {
                     place: place.at(name),
-                    fault: Fault::Unknown(name.trim_start_matches('\0').into()),
+                    kind: SettingsErrorKind::Unknown(name.trim_start_matches('\0').into()),
                 }));
             }
-            _ => faults.push(SettingsError {
+            _ => found.push(SettingsError {
                 place,
-                fault: fault(error),
+                kind: kind(error),
             }),
         }
     }
@@ -164,36 +164,40 @@ fn matching_form<'c>(path: &str, forms: &'c [Vec<ValidationError<'static>>]) -> 
 }
 
 /// What each form requires.
-fn alternatives(path: &str, forms: &[Vec<ValidationError<'_>>]) -> Fault {
+fn alternatives(path: &str, forms: &[Vec<ValidationError<'_>>]) -> SettingsErrorKind {
     let first = |errors: &Vec<ValidationError<'_>>| {
         let error = errors.first()?;
         let below = error.instance_path().as_str().strip_prefix(path).unwrap_or_default();
         Some(match below {
-            "" => fault(error).to_string(),
-            below => format!("at '{below}', {}", fault(error)),
+            "" => kind(error).to_string(),
+            below => format!("at '{below}', {}", kind(error)),
         })
     };
     let required: Vec<String> = forms.iter().filter_map(first).take(MAX_LISTED).collect();
-    Fault::Value(format!("has none of the allowed forms: {}", required.join("; ")))
+    SettingsErrorKind::Value(format!("has none of the allowed forms: {}", required.join("; ")))
 }
 
-fn fault(error: &ValidationError<'_>) -> Fault {
+fn kind(error: &ValidationError<'_>) -> SettingsErrorKind {
     match error.kind() {
         ValidationErrorKind::Enum { options } => {
             let options = options.as_array().into_iter().flatten();
             let shown: Vec<String> = options.take(MAX_LISTED).map(Value::to_string).collect();
-            Fault::Value(format!("should be one of {}", shown.join(", ")))
+            SettingsErrorKind::Value(format!("should be one of {}", shown.join(", ")))
         }
         // The error itself would quote the name.
         ValidationErrorKind::PropertyNames { error } => {
-            Fault::Other(format!("the name of a member is not allowed: {}", fault(error)))
+            SettingsErrorKind::Other(format!("the name of a member is not allowed: {}", kind(error)))
         }
-        ValidationErrorKind::Format { format } if format == job::FORMAT => Fault::Value("is not a certificate".into()),
-        ValidationErrorKind::Contains => Fault::Value("has no item that `contains` of the schema requires".into()),
+        ValidationErrorKind::Format { format } if format == job::FORMAT => {
+            SettingsErrorKind::Value("is not a certificate".into())
+        }
+        ValidationErrorKind::Contains => {
+            SettingsErrorKind::Value("has no item that `contains` of the schema requires".into())
+        }
         // Sentences that begin with the value are what follows it if it is masked with nothing.
         _ => match error.masked_with("").to_string().strip_prefix(' ') {
-            Some(rest) => Fault::Value(rest.into()),
-            None => Fault::Other(error.masked_with("it").to_string()),
+            Some(rest) => SettingsErrorKind::Value(rest.into()),
+            None => SettingsErrorKind::Other(error.masked_with("it").to_string()),
         },
     }
 }

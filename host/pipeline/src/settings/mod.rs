@@ -2,7 +2,7 @@
 
 pub mod codes;
 
-pub use crate::schema::{Fault, Schema, SettingsError};
+pub use crate::schema::{Schema, SettingsError, SettingsErrorKind};
 
 use crate::diagnostic::Diagnostic;
 use crate::stage::Stage;
@@ -18,15 +18,15 @@ pub struct Settings {
     pub document: Document,
 }
 
-/// Errors for the faults of settings for the plugin of this name.
-pub fn errors(settings: &Document, faults: Vec<SettingsError>, plugin: &str) -> Vec<Diagnostic> {
+/// The diagnostics about errors in the settings for the plugin of this name.
+pub fn errors(settings: &Document, found: Vec<SettingsError>, plugin: &str) -> Vec<Diagnostic> {
     let error = |one: SettingsError| {
-        let message = format!("settings of plugin '{plugin}': {}", one.fault);
+        let message = format!("settings of plugin '{plugin}': {}", one.kind);
         Diagnostic::error(codes::PLUGIN_SETTINGS, message)
             .in_document(&settings.name)
             .at(one.place)
     };
-    faults.into_iter().map(error).collect()
+    found.into_iter().map(error).collect()
 }
 
 #[cfg(test)]
@@ -38,10 +38,10 @@ mod tests {
     fn diagnostics(settings: &str, schema: &str) -> Vec<String> {
         let settings = yaml::read("s.yml", settings).unwrap();
         let line = |one: Diagnostic| format!("{} {}", one.place.pointer.unwrap_or_default(), one.message);
-        let faults = Schema::new(&json::parse(schema).unwrap())
+        let found = Schema::new(&json::parse(schema).unwrap())
             .unwrap()
-            .faults(&settings.tree);
-        errors(&settings, faults, "p").into_iter().map(line).collect()
+            .errors(&settings.tree);
+        errors(&settings, found, "p").into_iter().map(line).collect()
     }
 
     #[test]

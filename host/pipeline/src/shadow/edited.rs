@@ -2,7 +2,7 @@
 
 use crate::bundle::{codes, limits, patch};
 use crate::diagnostic::Diagnostic;
-use crate::object::{fault, name};
+use crate::object::{name, object_error};
 use crate::stage::{Edit, ObjectReference};
 use boson_document::Tree;
 use std::collections::{BTreeMap, BTreeSet};
@@ -57,7 +57,7 @@ fn change(
         return Err(Box::new(Diagnostic::error(codes::BUNDLE_NO_SUCH_OBJECT, message)));
     };
     let mut object = present.clone();
-    apply(&mut object).map_err(|error| fault(present, codes::BUNDLE_PATCH_FAILED, &error.to_string()))?;
+    apply(&mut object).map_err(|error| object_error(present, codes::BUNDLE_PATCH_FAILED, &error.to_string()))?;
     limits::check(&object)?;
     edited.insert(key, Some(object));
     Ok(())

@@ -108,7 +108,7 @@ async fn all_errors(
         };
         let gathered = convert::gather(&*stages, inputs);
         let more = gathered.err().map(StageError::into_diagnostics).unwrap_or_default();
-        manifest.errors(convert::together(errors, more))
+        manifest.errors(convert::join_errors(errors, more))
     });
     all.await.unwrap_or_else(|error| error)
 }

@@ -8,7 +8,7 @@ mod requested;
 use crate::Diagnostic;
 use crate::author::Author;
 use crate::bundle::codes;
-use crate::object::{fault, name};
+use crate::object::{name, object_error};
 use boson_document::Tree;
 use boson_manifest::dns::ACCOUNT;
 use boson_manifest::sysctl;
@@ -201,5 +201,5 @@ fn refused_error(object: &Tree, Request { privilege, by, field }: &Request<'_>, 
          --allow-privilege {}{privilege}",
         author.prefix()
     );
-    Box::new(fault(object, codes::BUNDLE_PRIVILEGE, &why).help(help))
+    Box::new(object_error(object, codes::BUNDLE_PRIVILEGE, &why).help(help))
 }
