@@ -23,13 +23,13 @@ pub const MAX_SHORT_VALUE_BYTES: usize = 1 << 10;
 pub const MAX_UNPACKED_BYTES: usize = MAX_BYTES;
 
 /// The first two bytes of gzip files. The second begins no character of UTF-8.
-const MAGIC: [u8; 2] = [0x1f, 0x8b];
+const GZIP_MAGIC: [u8; 2] = [0x1f, 0x8b];
 /// Fixed instead of zlib's default: the level affects the bytes.
 const COMPRESSION_LEVEL: u32 = 6;
 
 /// The values do not fit into a Secret. `size`: bytes of all values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum TooLarge {
+pub enum SecretSizeError {
     /// Also when compressed.
     #[error("it would have {size} bytes, {packed} when compressed, but a Secret may have at most {MAX_DATA_BYTES}")]
     Packed { size: usize, packed: usize },
@@ -40,21 +40,21 @@ pub enum TooLarge {
 
 /// A value is not a complete gzip file, or unpacks to more than [`MAX_UNPACKED_BYTES`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Damaged;
+pub struct UnpackError;
 
 /// Compresses the values of one Secret if they have more than [`COMPRESSION_THRESHOLD_BYTES`] bytes together. Returns
 /// whether it did: then the Secret needs the annotation.
 ///
 /// # Errors
 /// They do not fit into a Secret even when compressed; some may be compressed then.
-pub fn pack<'v>(values: impl IntoIterator<Item = &'v mut Vec<u8>>) -> Result<bool, TooLarge> {
+pub fn pack<'v>(values: impl IntoIterator<Item = &'v mut Vec<u8>>) -> Result<bool, SecretSizeError> {
     let mut values: Vec<&mut Vec<u8>> = values.into_iter().collect();
     let size = values.iter().map(|value| value.len()).sum();
     if size <= COMPRESSION_THRESHOLD_BYTES {
         return Ok(false);
     }
     if values.iter().any(|value| value.len() > MAX_UNPACKED_BYTES) {
-        return Err(TooLarge::Unpacked { size });
+        return Err(SecretSizeError::Unpacked { size });
     }
     let mut packed = false;
     for value in values.iter_mut().filter(|value| value.len() > MAX_SHORT_VALUE_BYTES) {
@@ -65,15 +65,15 @@ pub fn pack<'v>(values: impl IntoIterator<Item = &'v mut Vec<u8>>) -> Result<boo
     }
     match values.iter().map(|value| value.len()).sum() {
         fits if fits <= MAX_DATA_BYTES => Ok(packed),
-        now => Err(TooLarge::Packed { size, packed: now }),
+        now => Err(SecretSizeError::Packed { size, packed: now }),
     }
 }
 
 /// A value as it was before [`pack`].
 ///
 /// # Errors
-/// See [`Damaged`].
-pub fn unpack(value: &[u8]) -> Result<Cow<'_, [u8]>, Damaged> {
+/// See [`UnpackError`].
+pub fn unpack(value: &[u8]) -> Result<Cow<'_, [u8]>, UnpackError> {
     if !is_packed(value) {
         return Ok(Cow::Borrowed(value));
     }
@@ -82,13 +82,13 @@ pub fn unpack(value: &[u8]) -> Result<Cow<'_, [u8]>, Damaged> {
     let read = GzDecoder::new(value).take(limit).read_to_end(&mut bytes);
     match read {
         Ok(length) if length <= MAX_UNPACKED_BYTES => Ok(Cow::Owned(bytes)),
-        _ => Err(Damaged),
+        _ => Err(UnpackError),
     }
 }
 
 /// Whether a value is compressed.
 pub fn is_packed(value: &[u8]) -> bool {
-    value.starts_with(&MAGIC)
+    value.starts_with(&GZIP_MAGIC)
 }
 
 /// Whether two values hold the same text: two versions of this program may compress it to different bytes.
@@ -163,23 +163,23 @@ mod tests {
     #[test]
     fn a_secret_that_does_not_fit_compressed_is_reported_with_both_sizes() {
         let error = pack([&mut noise(MAX_DATA_BYTES + 1)]).unwrap_err();
-        let TooLarge::Packed { size, packed } = error else {
+        let SecretSizeError::Packed { size, packed } = error else {
             panic!("{error:?}")
         };
         assert!(size == MAX_DATA_BYTES + 1 && packed > MAX_DATA_BYTES, "{error:?}");
         assert!(error.to_string().contains("1048577 bytes"), "{error}");
         let error = pack([&mut vec![b'x'; MAX_UNPACKED_BYTES + 1]]).unwrap_err();
-        assert!(matches!(error, TooLarge::Unpacked { .. }), "{error:?}");
+        assert!(matches!(error, SecretSizeError::Unpacked { .. }), "{error:?}");
     }
 
     #[test]
     fn a_value_that_is_damaged_or_unpacks_to_too_much_is_refused() {
         let mut values = [text(COMPRESSION_THRESHOLD_BYTES + 1)];
         pack(&mut values).unwrap();
-        assert_eq!(unpack(&values[0][..values[0].len() - 9]), Err(Damaged));
-        assert_eq!(unpack(&MAGIC), Err(Damaged));
+        assert_eq!(unpack(&values[0][..values[0].len() - 9]), Err(UnpackError));
+        assert_eq!(unpack(&GZIP_MAGIC), Err(UnpackError));
         let bomb = compress(&vec![0; MAX_UNPACKED_BYTES + 1]).unwrap();
-        assert_eq!(unpack(&bomb), Err(Damaged));
+        assert_eq!(unpack(&bomb), Err(UnpackError));
         assert!(!is_same(&bomb, &bomb[1..]));
     }
 }

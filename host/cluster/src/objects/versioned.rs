@@ -3,7 +3,7 @@
 
 use super::names_owner;
 use boson_manifest::labels::{self, secret_kind};
-use boson_pipeline::encoding::{self, TooLarge};
+use boson_pipeline::encoding::{self, SecretSizeError};
 use k8s_openapi::ByteString;
 use k8s_openapi::api::core::v1::Secret;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference};
@@ -44,7 +44,7 @@ impl Content {
     ///
     /// # Errors
     /// They are larger than a Secret may be.
-    pub fn of(mut data: BTreeMap<String, ByteString>) -> Result<Self, TooLarge> {
+    pub fn of(mut data: BTreeMap<String, ByteString>) -> Result<Self, SecretSizeError> {
         let mut annotations = BTreeMap::new();
         if encoding::pack(data.values_mut().map(|value| &mut value.0))? {
             annotations.insert(labels::ENCODING.to_string(), encoding::GZIP.to_string());

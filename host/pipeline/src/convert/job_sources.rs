@@ -3,7 +3,7 @@
 //!
 //! `{"<release>": {"<job>/job.MF": {"text": "..."}, "<job>/templates/bin/ctl": {"text": "...", "executable": true}}}`
 
-use crate::encoding::{self, Damaged};
+use crate::encoding::{self, UnpackError};
 use crate::release::paths::clean;
 use crate::release::{Entry, File, Files, Job, Naming, Release};
 use boson_document::{Map, Tree, json};
@@ -108,17 +108,17 @@ fn files(job: &Job) -> Option<Vec<(String, Tree)>> {
 ///
 /// # Errors
 /// It is damaged.
-pub fn read(bytes: &[u8], directory: &str) -> Result<BTreeMap<String, Files>, Damaged> {
+pub fn read(bytes: &[u8], directory: &str) -> Result<BTreeMap<String, Files>, UnpackError> {
     let text = encoding::unpack(bytes)?;
-    let text = std::str::from_utf8(&text).map_err(|_| Damaged)?;
-    let document = json::parse(text).map_err(|_| Damaged)?;
+    let text = std::str::from_utf8(&text).map_err(|_| UnpackError)?;
+    let document = json::parse(text).map_err(|_| UnpackError)?;
     let mut all = BTreeMap::new();
-    for (release, tree) in document.as_object().ok_or(Damaged)? {
+    for (release, tree) in document.as_object().ok_or(UnpackError)? {
         let mut files = Files::new(Naming::Directory(directory.into()));
-        for (path, file) in tree.as_object().ok_or(Damaged)? {
-            let path = clean(path).map_err(|_| Damaged)?;
+        for (path, file) in tree.as_object().ok_or(UnpackError)? {
+            let path = clean(path).map_err(|_| UnpackError)?;
             let file = File {
-                bytes: file.str("text").ok_or(Damaged)?.into(),
+                bytes: file.str("text").ok_or(UnpackError)?.into(),
                 executable: file.get("executable") == Some(&Tree::Bool(true)),
             };
             files.insert(format!("{}/{path}", root(release)), Entry::File(file));

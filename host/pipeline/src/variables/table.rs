@@ -75,19 +75,18 @@ fn insert(folded: &mut Map, name: &str, value: Tree) -> Result<(), String> {
         rest = below;
     }
     if let Some(held) = map.get_mut(rest) {
-        return merge(held, value).map_err(|()| format!("Expected variable '{name}' to be given once"));
+        return merge(held, value).ok_or_else(|| format!("Expected variable '{name}' to be given once"));
     }
     map.insert(rest.to_string(), value);
     Ok(())
 }
 
-/// Merges maps that share no members.
-fn merge(held: &mut Tree, value: Tree) -> Result<(), ()> {
-    if held.as_map().is_none() || value.as_map().is_none() {
-        return Err(());
-    }
+/// Merges maps; `None` if they share a member, or one is no map.
+fn merge(held: &mut Tree, value: Tree) -> Option<()> {
+    held.as_map()?;
+    value.as_map()?;
     let (Tree::Object(held), Tree::Object(value)) = (held, value) else {
-        return Err(());
+        return None;
     };
     for (key, value) in value {
         match held.get_mut(&key) {
@@ -95,7 +94,7 @@ fn merge(held: &mut Tree, value: Tree) -> Result<(), ()> {
             None => drop(held.insert(key, value)),
         }
     }
-    Ok(())
+    Some(())
 }
 
 fn conflict(name: &str, parent: &str) -> String {
