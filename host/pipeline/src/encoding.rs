@@ -6,7 +6,7 @@
 //! the two bytes of gzip.
 
 use crate::bundle::limits::MAX_DATA_BYTES;
-use crate::yaml::MAX_BYTES;
+use crate::yaml::MAX_DOCUMENT_BYTES;
 use flate2::read::GzDecoder;
 use flate2::{Compression, GzBuilder};
 use std::borrow::Cow;
@@ -20,7 +20,7 @@ pub const COMPRESSION_THRESHOLD_BYTES: usize = 256 << 10;
 /// instances become environment variables of containers.
 pub const MAX_SHORT_VALUE_BYTES: usize = 1 << 10;
 /// Limit on an unpacked value, in bytes; the same as for a YAML document. A few bytes can unpack to gigabytes.
-pub const MAX_UNPACKED_BYTES: usize = MAX_BYTES;
+pub const MAX_UNPACKED_BYTES: usize = MAX_DOCUMENT_BYTES;
 
 /// The first two bytes of gzip files. The second begins no character of UTF-8.
 const GZIP_MAGIC: [u8; 2] = [0x1f, 0x8b];

@@ -14,7 +14,7 @@ const RESIZABLE: [&str; 2] = ["cpu", "memory"];
 const REQUESTS: &str = "requests";
 const LIMITS: &str = "limits";
 /// Member of a pod spec without amounts: its QoS class.
-const CLASS: &str = "qosClass";
+const QOS_CLASS: &str = "qosClass";
 
 /// Takes the amounts that can change out of a pod spec, and those of init containers that end; adds its QoS class
 /// instead. Returns the former in the form of a pod spec, so that two specs differ in nothing else if their rests are
@@ -40,7 +40,7 @@ pub fn take(pod: &mut Tree) -> Option<Tree> {
     for container in all.filter(|one| !is_sidecar(one)) {
         of_container(container);
     }
-    pod.set(CLASS, class);
+    pod.set(QOS_CLASS, class);
     Some(taken)
 }
 

@@ -118,7 +118,7 @@ fn linked_to<'m>(kind: &str, meta: &'m ObjectMeta) -> Option<&'m String> {
 
 /// The Service of an EndpointSlice.
 fn service<'m>(kind: &str, meta: &'m ObjectMeta) -> Option<&'m String> {
-    label(meta, external::SERVICE).filter(|_| kind == SLICE_KIND)
+    label(meta, external::SERVICE_LABEL).filter(|_| kind == SLICE_KIND)
 }
 
 fn label<'m>(meta: &'m ObjectMeta, key: &str) -> Option<&'m String> {

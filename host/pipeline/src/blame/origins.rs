@@ -102,7 +102,7 @@ pub fn of_deployment(stages: &dyn Stages, inputs: &Inputs<'_>, object: &Tree, fi
         &|place| {
             let (first, rest) = place.tokens().split_first()?;
             match first.as_str() {
-                SETTINGS => of_settings(&settings, place.tokens()),
+                SETTINGS_KEY => of_settings(&settings, place.tokens()),
                 "manifest" => Some(in_manifest(inputs, &Pointer::from(rest.to_vec()))),
                 "variables" => {
                     let (nth, rest) = rest.split_first()?;
@@ -155,13 +155,13 @@ pub fn settings_of_transform(
 }
 
 /// The member of an input with the settings of the plugin.
-const SETTINGS: &str = "settings";
+const SETTINGS_KEY: &str = "settings";
 
 /// An input with the settings of the plugin.
 fn with_settings(input: Tree, stages: &dyn Stages, plugin: PluginRef<'_>) -> (Tree, Option<Settings>) {
     let settings = stages.settings(plugin);
     let tree = settings.as_ref().map(|settings| settings.tree.clone());
-    (input.with_some(SETTINGS, tree), settings)
+    (input.with_some(SETTINGS_KEY, tree), settings)
 }
 
 /// The plugin with the settings of an input; `None` if it has its own.
@@ -171,7 +171,7 @@ fn changed_settings(
     own: &Option<Settings>,
     input: &Tree,
 ) -> Option<Box<dyn Stages>> {
-    let settings = input.get(SETTINGS)?;
+    let settings = input.get(SETTINGS_KEY)?;
     let is_own = own.as_ref().is_some_and(|own| own.tree == *settings);
     match (plugin, is_own) {
         (PluginRef::Rule(..), true) => None,
@@ -180,7 +180,7 @@ fn changed_settings(
 }
 
 fn of_settings(settings: &Option<Settings>, tokens: &[String]) -> Option<Input> {
-    let (first, rest) = tokens.split_first().filter(|(first, _)| *first == SETTINGS)?;
+    let (first, rest) = tokens.split_first().filter(|(first, _)| *first == SETTINGS_KEY)?;
     let pointer = Pointer::from(rest.to_vec());
     let document = settings.as_ref()?.document.clone();
     Some(Input {

@@ -183,7 +183,7 @@ impl Budget {
     }
 }
 
-const NOTHING: &str = "there is no value at this place";
+const NO_VALUE: &str = "there is no value at this place";
 
 /// The value at a place.
 pub(crate) fn find<'t>(tree: &'t mut Tree, path: &Pointer) -> Result<&'t mut Tree, &'static str> {
@@ -194,7 +194,7 @@ pub(crate) fn find<'t>(tree: &'t mut Tree, path: &Pointer) -> Result<&'t mut Tre
             Tree::Array(items) => position(token).and_then(|at| items.get_mut(at)),
             _ => None,
         })
-        .ok_or(NOTHING)
+        .ok_or(NO_VALUE)
 }
 
 /// Container of a place, and the place's last token.
@@ -230,16 +230,16 @@ fn remove(tree: &mut Tree, path: &Pointer, budget: &mut Budget) -> Result<Tree, 
         // Not `swap_remove`: the members after it keep their order.
         Some((Tree::Object(map), name)) => {
             budget.shift(map.len())?;
-            Map::shift_remove(map, name).ok_or(NOTHING)
+            Map::shift_remove(map, name).ok_or(NO_VALUE)
         }
         Some((Tree::Array(items), token)) => match position(token) {
             Some(at) if at < items.len() => {
                 budget.shift(items.len() - at)?;
                 Ok(items.remove(at))
             }
-            _ => Err(NOTHING),
+            _ => Err(NO_VALUE),
         },
-        Some(_) => Err(NOTHING),
+        Some(_) => Err(NO_VALUE),
     }
 }
 

@@ -11,7 +11,7 @@ use crate::author::{Author, Installer};
 use std::str::FromStr;
 
 /// Stands for every name.
-const ANY: &str = "*";
+const ANY_NAME: &str = "*";
 
 /// A permission for all plugins or for some: `[[NAMESPACE/]PLUGIN:]PERMISSION`.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -103,13 +103,13 @@ impl FromStr for Grantee {
 
 impl Grantee {
     fn is(&self, author: &Author) -> bool {
-        (self.name == ANY || author.names.contains(&self.name)) && self.is_source(&author.installer)
+        (self.name == ANY_NAME || author.names.contains(&self.name)) && self.is_source(&author.installer)
     }
 
     fn is_source(&self, installer: &Installer) -> bool {
         match (self.namespace.as_deref(), installer) {
             // Namespaces mean nothing on the command line, whose user chooses the plugins and the permissions.
-            (Some(ANY), _) | (_, Installer::CommandLine) | (None, Installer::BuiltIn) => true,
+            (Some(ANY_NAME), _) | (_, Installer::CommandLine) | (None, Installer::BuiltIn) => true,
             (Some(wanted), Installer::Namespace { name, .. }) => wanted == name,
             (None, Installer::Namespace { is_of_operator, .. }) => *is_of_operator,
             (Some(_), Installer::BuiltIn) => false,
@@ -123,7 +123,7 @@ impl FromStr for KeyPattern {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let (key, is_prefix) = match text.strip_suffix(ANY) {
+        let (key, is_prefix) = match text.strip_suffix(ANY_NAME) {
             Some(key) => (key, true),
             None => (text, false),
         };

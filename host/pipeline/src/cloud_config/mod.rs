@@ -17,7 +17,7 @@ use boson_manifest::types::{self, Type};
 use std::borrow::Borrow;
 
 /// Key for compilation VMs, which a conversion does not need.
-const COMPILATION: &str = "compilation";
+const COMPILATION_KEY: &str = "compilation";
 
 /// Adds the merged cloud configs to a manifest whose ops files are applied, under their own key, and registers the
 /// places of their parts with `sources`. Warns about parts that were left out.
@@ -79,7 +79,7 @@ impl Merging {
         for (key, value) in members {
             match key.as_str() {
                 list if LISTS.contains(&list) => self.list(list, value, config),
-                COMPILATION => self.compilation(config),
+                COMPILATION_KEY => self.compilation(config),
                 // Only its name is reported: its content has no effect, and must not require variables.
                 other => {
                     self.origin(Pointer::root().at(KEY).at(other), config, Pointer::root().at(other));
@@ -127,7 +127,7 @@ impl Merging {
     fn compilation(&mut self, config: &Document) {
         if let Some(other) = self.compiles.replace(config.name.clone()) {
             let message = "Cloud config 'compilation' key cannot be defined in multiple cloud configs.";
-            let at = Pointer::root().at(COMPILATION);
+            let at = Pointer::root().at(COMPILATION_KEY);
             self.error(
                 codes::CLOUD_CONFIG_CONFLICT,
                 config,
@@ -208,7 +208,7 @@ mod tests {
             .map(|one| one.str("name"))
             .collect();
         assert_eq!(names, [Some("small"), Some("large")]);
-        assert!(manifest.get(KEY).unwrap().get(COMPILATION).is_none());
+        assert!(manifest.get(KEY).unwrap().get(COMPILATION_KEY).is_none());
         let about = Diagnostic::reported_error("x", "y")
             .in_document("m.yml")
             .at("/cloud_config/vm_types/1/cloud_properties/cpu");

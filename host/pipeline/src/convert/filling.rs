@@ -19,10 +19,10 @@ pub struct Filled {
 }
 
 /// The context is not the spec hash of an instance.
-const CONTEXT: &str = "render-context-invalid";
+const CONTEXT_CODE: &str = "render-context-invalid";
 
 /// BOSH takes the line from the backtrace, and the backtrace of a syntax error has no line of the template.
-const SYNTAX: &str = "render-template-syntax";
+const SYNTAX_CODE: &str = "render-template-syntax";
 
 // === impl Filled ===
 
@@ -102,8 +102,8 @@ fn complete(diagnostic: &mut Diagnostic, job: &Job) {
     };
     let source = name.strip_prefix(&prefix).unwrap_or(&name);
     // The context is built before any template is rendered.
-    if diagnostic.is_error() && diagnostic.code != CONTEXT {
-        let line = diagnostic.place.line.filter(|_| diagnostic.code != SYNTAX);
+    if diagnostic.is_error() && diagnostic.code != CONTEXT_CODE {
+        let line = diagnostic.place.line.filter(|_| diagnostic.code != SYNTAX_CODE);
         let line = line.map_or("(unknown)".to_string(), |line| line.to_string());
         diagnostic.message = format!(
             "Error filling in template '{source}' (line {line}: {})",

@@ -4,9 +4,9 @@ use crate::release::is_identifier;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Above the directories of packages and jobs.
-const ROOT: &str = "/var/vcap/";
+const VCAP_ROOT: &str = "/var/vcap/";
 /// Key of JSON and YAML documents, as in the property `cc.install_buildpacks`.
-const KEY: &str = "package";
+const PACKAGE_KEY: &str = "package";
 
 /// What a job's files name, by their destinations. What its property `quarks` names is that of the file `""`.
 pub(super) type MentionsByFile = BTreeMap<String, Mentions>;
@@ -29,11 +29,11 @@ impl Mentions {
     pub fn of(text: &str) -> Self {
         let mut found = Self::default();
         for line in text.lines().filter(|line| !is_comment(line)) {
-            let keys = line.match_indices(KEY);
-            let values = keys.filter_map(|(at, _)| value(&line[at + KEY.len()..]));
+            let keys = line.match_indices(PACKAGE_KEY);
+            let values = keys.filter_map(|(at, _)| value(&line[at + PACKAGE_KEY.len()..]));
             found.values.extend(values.map(str::to_string));
-            for (at, _) in line.match_indices(ROOT) {
-                let (before, path) = (&line[..at], &line[at + ROOT.len()..]);
+            for (at, _) in line.match_indices(VCAP_ROOT) {
+                let (before, path) = (&line[..at], &line[at + VCAP_ROOT.len()..]);
                 if continues(before) {
                     continue;
                 }

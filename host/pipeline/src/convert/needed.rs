@@ -9,7 +9,7 @@ use boson_manifest::job::is_built_in;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Code of the links stage for a job that its release does not have.
-const UNKNOWN_JOB: &str = "links-unknown-job";
+const UNKNOWN_JOB_CODE: &str = "links-unknown-job";
 
 /// The error for a manifest that is not for a director at all; any other diagnostic would be misleading.
 pub fn create_env(manifest: Named<'_>) -> Option<Diagnostic> {
@@ -94,7 +94,7 @@ pub fn specs<'r>(manifest: Named<'_>, releases: &'r [Release]) -> Vec<JobSpec<'r
 
 /// Adds the closest name to errors about unknown jobs: the links stage has the specs of used jobs only.
 pub fn suggest_jobs(errors: &mut [Diagnostic], manifest: Named<'_>, releases: &[Release]) {
-    for error in errors.iter_mut().filter(|error| error.code == UNKNOWN_JOB) {
+    for error in errors.iter_mut().filter(|error| error.code == UNKNOWN_JOB_CODE) {
         let place = error.place.pointer.as_deref().and_then(Pointer::parse);
         let found = all(manifest.tree).find(|(.., at)| {
             let Some(place) = &place else { return false };

@@ -5,13 +5,13 @@ use crate::stage::Stage;
 use boson_document::Tree;
 
 /// The init container that renders templates.
-const RENDERER: &str = "template-render";
+const RENDERER_CONTAINER: &str = "template-render";
 /// Mount point of the plugins, with a folder for each stage.
-const FOLDER: &str = "/var/run/boson/plugins";
+const PLUGINS_FOLDER: &str = "/var/run/boson/plugins";
 /// File with the plugin's settings.
-pub const SETTINGS: &str = "settings.json";
+pub const SETTINGS_FILE: &str = "settings.json";
 /// A directory of the pod that the renderer may write to: the sandbox compiles there.
-const SCRATCH: &str = "/var/vcap/all-releases";
+const SCRATCH_FOLDER: &str = "/var/vcap/all-releases";
 
 /// A plugin for pods.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -20,7 +20,7 @@ pub struct PodPlugin {
     pub name: String,
     /// Its number among the plugins of its stage, from 0: a rule may have wrappers.
     pub nth: usize,
-    /// ConfigMaps that hold the files of [`crate::packed`] and [`SETTINGS`].
+    /// ConfigMaps that hold the files of [`crate::packed`] and [`SETTINGS_FILE`].
     pub config_maps: Vec<String>,
     /// Whether they hold a component. If not, they hold only settings for the built-in plugin.
     pub component: bool,
@@ -36,14 +36,14 @@ impl PodPlugin {
         let (stage, folder) = (self.stage, self.folder());
         let settings = "--plugin-settings".to_string();
         if !self.component {
-            return vec![settings, format!("{stage}={folder}/{SETTINGS}")];
+            return vec![settings, format!("{stage}={folder}/{SETTINGS_FILE}")];
         }
         let name = &self.name;
         let mut arguments = vec![
             "--plugin".into(),
             format!("{stage}:{name}={folder}"),
             settings,
-            format!("{stage}:{name}={folder}/{SETTINGS}"),
+            format!("{stage}:{name}={folder}/{SETTINGS_FILE}"),
         ];
         if let Some(groups) = &self.groups {
             arguments.push("--plugin-instance-groups".into());
@@ -87,7 +87,7 @@ impl PodPlugin {
     }
 
     fn folder(&self) -> String {
-        format!("{FOLDER}/{}", self.numbered())
+        format!("{PLUGINS_FOLDER}/{}", self.numbered())
     }
 
     fn numbered(&self) -> String {
@@ -119,14 +119,14 @@ fn pods(tree: &mut Tree, plugins: &[PodPlugin]) {
 
 fn pod(pod: &mut Tree, plugins: &[PodPlugin]) {
     let mut containers = pod.items_mut("initContainers").iter_mut();
-    let Some(renderer) = containers.find(|one| one.str("name") == Some(RENDERER)) else {
+    let Some(renderer) = containers.find(|one| one.str("name") == Some(RENDERER_CONTAINER)) else {
         return;
     };
     for plugin in plugins {
         extend(renderer, "args", plugin.arguments().into_iter().map(Tree::from));
         extend(renderer, "volumeMounts", [plugin.mount()]);
     }
-    let scratch = Tree::object().with("name", "TMPDIR").with("value", SCRATCH);
+    let scratch = Tree::object().with("name", "TMPDIR").with("value", SCRATCH_FOLDER);
     extend(renderer, "env", [scratch]);
     extend(pod, "volumes", plugins.iter().map(PodPlugin::volume));
 }

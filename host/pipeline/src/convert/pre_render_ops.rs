@@ -12,9 +12,9 @@ use boson_document::{Map, Pointer, Tree};
 use std::slice;
 
 /// Path of the operations in an instance group.
-const SETTINGS: [&str; 5] = ["env", "bosh", "agent", "settings", "preRenderOps"];
+const SETTINGS_PATH: [&str; 5] = ["env", "bosh", "agent", "settings", "preRenderOps"];
 /// Member of the changed document with the rendered files, by job.
-const CONFIGS: &str = "configs";
+const CONFIGS_KEY: &str = "configs";
 
 /// What operations change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -88,14 +88,14 @@ pub fn to_bpm(
             let copy = copies.get(nth).or(copies.last())?;
             Some((job.job.clone(), copy.clone()))
         });
-        let document = Tree::object().with(CONFIGS, configs.collect::<Tree>());
+        let document = Tree::object().with(CONFIGS_KEY, configs.collect::<Tree>());
         let (changed, notes) = operations.apply(stages, &document)?;
         if nth == 0 {
             reported.extend(notes);
             reported.extend(operations.without_effect(&changed, jobs));
         }
         for job in jobs.iter_mut() {
-            let now = changed.get(CONFIGS).and_then(|configs| configs.get(&job.job));
+            let now = changed.get(CONFIGS_KEY).and_then(|configs| configs.get(&job.job));
             let (Some(copy), Some(now)) = (job.bpm.get_mut(nth), now) else {
                 continue;
             };
@@ -127,9 +127,9 @@ pub fn in_pod(
     let Some(operations) = Operations::of(group, resolved, Part::Bpm, manifest) else {
         return Ok(None);
     };
-    let document = Tree::object().with(CONFIGS, configs.clone());
+    let document = Tree::object().with(CONFIGS_KEY, configs.clone());
     let (changed, _) = operations.apply(stages, &document)?;
-    Ok(Some(changed.get(CONFIGS).cloned().unwrap_or_default()))
+    Ok(Some(changed.get(CONFIGS_KEY).cloned().unwrap_or_default()))
 }
 
 /// The stages of a step of the conversion or of a pod: this one, and the ops stage if the step also applies operations.
@@ -182,7 +182,7 @@ fn list(document: &Tree, part: Part) -> Option<&Tree> {
 }
 
 fn of_group(group: &Tree, part: Part) -> Option<&Tree> {
-    group.find(&SETTINGS)?.get(part.name()).filter(|list| !list.is_null())
+    group.find(&SETTINGS_PATH)?.get(part.name()).filter(|list| !list.is_null())
 }
 
 // === impl Part ===
@@ -226,7 +226,7 @@ impl<'a> Operations<'a> {
 
     fn at(&self) -> Pointer {
         let group = Pointer::root().at("instance_groups").at(format!("name={}", self.group));
-        SETTINGS
+        SETTINGS_PATH
             .iter()
             .fold(group, |place, key| place.at(key))
             .at(self.part.name())
@@ -248,18 +248,18 @@ impl<'a> Operations<'a> {
 
     /// What operations on bpm.yml cannot do: a job gets its file, or loses it, by its release.
     fn without_effect(&self, changed: &Tree, jobs: &[JobFiles]) -> Vec<Diagnostic> {
-        let configs = changed.get(CONFIGS).and_then(Tree::as_object);
+        let configs = changed.get(CONFIGS_KEY).and_then(Tree::as_object);
         let configured: Vec<&String> = configs.into_iter().flat_map(Map::keys).collect();
         let with_file = jobs.iter().filter(|job| !job.bpm.is_empty());
         let with_file: Vec<&String> = with_file.map(|job| &job.job).collect();
         let added = configured.iter().filter(|job| !with_file.contains(job));
         let removed = with_file.iter().filter(|job| !configured.contains(job));
-        let jobs = added.chain(removed).map(|job| format!("/{CONFIGS}/{job}"));
+        let jobs = added.chain(removed).map(|job| format!("/{CONFIGS_KEY}/{job}"));
         let members = changed.as_object().into_iter().flat_map(Map::keys);
-        let members = members.filter(|key| *key != CONFIGS).map(|key| format!("/{key}"));
+        let members = members.filter(|key| *key != CONFIGS_KEY).map(|key| format!("/{key}"));
         let warn = |name: String| {
             let text = format!(
-                "The operations of preRenderOps.bpm have no effect on '{name}': they change the bpm.yml of the group's jobs, '/{CONFIGS}/<job>'"
+                "The operations of preRenderOps.bpm have no effect on '{name}': they change the bpm.yml of the group's jobs, '/{CONFIGS_KEY}/<job>'"
             );
             Diagnostic::warning(codes::CONVERT_PRE_RENDER_OPS, text)
                 .in_document(self.manifest)

@@ -26,7 +26,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// Placeholder for the pod's address in files that are rendered only to find errors; it is BOSH's.
-const ANY_IP: &str = "127.0.0.1";
+const PLACEHOLDER_IP: &str = "127.0.0.1";
 
 /// A job of a group and its release's files.
 struct Work<'a> {
@@ -351,7 +351,7 @@ fn run(stages: &dyn Stages, filter: Filter<'_>, work: &Work<'_>) -> Outcome {
     let selected = Selection::of(work.files, monit.as_ref(), work.nth, work.hypothetical, by_monit);
     let mut outcome = Outcome::default();
     let mut rendered = Vec::new();
-    if let Some(context) = work.context(ANY_IP).filter(|_| !selected.others.is_empty()) {
+    if let Some(context) = work.context(PLACEHOLDER_IP).filter(|_| !selected.others.is_empty()) {
         let mut filled = work.fill(stages, &selected.others, &context, filter);
         // Only the errors of the bpm file with the pod's address count.
         let is_other = |one: &Diagnostic| !selected.bpm.is_some_and(|bpm| is_about(one, bpm));

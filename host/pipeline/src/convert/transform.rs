@@ -84,20 +84,20 @@ fn shown(mut found: Vec<Diagnostic>, target: &str, objects: &[Tree]) -> Vec<Diag
 }
 
 /// The end of the message about a check that was skipped.
-const SKIPPED: &str = "; the check is skipped";
+const SKIPPED_SUFFIX: &str = "; the check is skipped";
 
 /// The warning about a check that failed and may be skipped.
 fn skipped(failure: Diagnostic) -> Diagnostic {
     Diagnostic {
         severity: Severity::Warning,
-        message: format!("{}{SKIPPED}", failure.message),
+        message: format!("{}{SKIPPED_SUFFIX}", failure.message),
         ..failure
     }
 }
 
 /// Whether a diagnostic is the warning about a check that failed itself and was skipped. What a plugin reports is not.
 pub fn is_skipped_check(one: &Diagnostic) -> bool {
-    one.severity == Severity::Warning && one.plugin.is_none() && one.message.ends_with(SKIPPED)
+    one.severity == Severity::Warning && one.plugin.is_none() && one.message.ends_with(SKIPPED_SUFFIX)
 }
 
 /// What plugins see of a group.

@@ -4,7 +4,7 @@ use super::lines::{Line, Status, of_tree};
 use boson_document::{Tree, escape, json, ruby};
 
 /// Keys by which items of a list belong together.
-const KEYS: [&str; 2] = ["name", "range"];
+const ID_KEYS: [&str; 2] = ["name", "range"];
 
 /// A value, and the same value as it is shown.
 #[derive(Clone, Copy, PartialEq)]
@@ -99,7 +99,7 @@ fn items(old: &[Shown<'_>], new: &[Shown<'_>], level: usize) -> Vec<Line> {
                 .chain(&removed)
                 .all(|one| one.value.is_null() || has(one.value, key))
         };
-        let key = KEYS.into_iter().find(|key| item.value.as_map().is_some() && have(key));
+        let key = ID_KEYS.into_iter().find(|key| item.value.as_map().is_some() && have(key));
         let partner = key.and_then(|key| {
             removed
                 .iter()

@@ -5,7 +5,7 @@ use indexmap::IndexMap;
 use std::fmt;
 
 /// Columns a level.
-const INDENT: usize = 2;
+const INDENT_COLUMNS: usize = 2;
 /// The sections that come first, in this order.
 const FIRST_SECTIONS: [&str; 15] = [
     "azs",
@@ -72,7 +72,7 @@ impl Status {
 impl Line {
     /// `level`: of its indentation.
     pub(super) fn new(level: usize, text: &str, status: Status) -> Self {
-        let text = format!("{}{text}", " ".repeat(INDENT * level));
+        let text = format!("{}{text}", " ".repeat(INDENT_COLUMNS * level));
         Self { status, text }
     }
 }

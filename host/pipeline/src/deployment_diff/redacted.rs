@@ -5,7 +5,7 @@ use boson_document::{Map, Tree};
 /// Text in place of a value.
 const REDACTED: &str = "<redacted>";
 /// Keys below which all values are hidden.
-const KEYS: [&str; 2] = ["properties", "bosh"];
+const REDACTED_KEYS: [&str; 2] = ["properties", "bosh"];
 
 /// A manifest without the values of its properties, and without user and password of the URLs of its releases.
 pub(super) fn redacted(manifest: &Tree) -> Tree {
@@ -32,7 +32,7 @@ fn members(tree: &mut Tree) -> Option<&mut Map> {
 fn properties(tree: &mut Tree) {
     if let Some(members) = members(tree) {
         for (key, value) in members {
-            if KEYS.contains(&key.as_str()) && value.as_map().is_some() {
+            if REDACTED_KEYS.contains(&key.as_str()) && value.as_map().is_some() {
                 hide(value);
             } else {
                 properties(value);

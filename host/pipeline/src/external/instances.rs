@@ -6,9 +6,9 @@ use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
 /// Label of an EndpointSlice: its Service.
-pub const SERVICE: &str = "kubernetes.io/service-name";
+pub const SERVICE_LABEL: &str = "kubernetes.io/service-name";
 /// Address types in the order in which one is chosen, if the Service does not prefer one.
-const FAMILIES: [&str; 3] = ["IPv4", "IPv6", "FQDN"];
+const ADDRESS_TYPES: [&str; 3] = ["IPv4", "IPv6", "FQDN"];
 
 /// An endpoint of a Service.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -29,7 +29,7 @@ pub fn behind(service: &Object<'_>, objects: &[Object<'_>]) -> Option<Vec<Tree>>
     let selector = service.spec("selector").and_then(Tree::as_map);
     let selector = selector.filter(|selector| !selector.is_empty());
     let of_kind = |kind: &'static str| objects.iter().filter(move |object| object.kind() == kind);
-    let slices = of_kind("EndpointSlice").filter(|slice| slice.label(SERVICE) == Some(service.name()));
+    let slices = of_kind("EndpointSlice").filter(|slice| slice.label(SERVICE_LABEL) == Some(service.name()));
     let slices: Vec<&Object<'_>> = slices.collect();
     let mut endpoints = of_kind("Endpoints").filter(|endpoints| endpoints.name() == service.name());
     let found: Vec<Endpoint> = if !slices.is_empty() {
@@ -64,7 +64,7 @@ fn of_slices(service: &Object<'_>, slices: &[&Object<'_>]) -> Vec<Endpoint> {
         let endpoints = slices.flat_map(|slice| slice.tree.items("endpoints"));
         endpoints.filter_map(|endpoint| of_slice(service, endpoint)).collect()
     };
-    let found = preferred.chain(FAMILIES).map(of_family);
+    let found = preferred.chain(ADDRESS_TYPES).map(of_family);
     let mut found = found.filter(|endpoints: &Vec<Endpoint>| !endpoints.is_empty());
     found.next().unwrap_or_default()
 }

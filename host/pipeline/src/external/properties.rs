@@ -11,7 +11,7 @@ use boson_manifest::labels::JSON_VALUE;
 use std::collections::BTreeMap;
 
 /// The only key of the predecessor's Secrets: a YAML map of all properties, by their dotted names.
-const PREDECESSOR: &str = "link";
+const PREDECESSOR_KEY: &str = "link";
 
 /// The properties, and how many bytes they have.
 ///
@@ -65,8 +65,8 @@ fn wrong_value(secret: &Object<'_>, key: &str, why: &str) -> Diagnostic {
 
 /// The values of a Secret in the predecessor's form.
 fn of_predecessor(texts: &BTreeMap<String, String>) -> Option<BTreeMap<String, Tree>> {
-    let text = texts.get(PREDECESSOR).filter(|_| texts.len() == 1)?;
-    let document = yaml::read(PREDECESSOR, text).ok()?;
+    let text = texts.get(PREDECESSOR_KEY).filter(|_| texts.len() == 1)?;
+    let document = yaml::read(PREDECESSOR_KEY, text).ok()?;
     let members = document.tree.as_map()?.iter();
     Some(members.map(|(key, value)| (key.clone(), value.clone())).collect())
 }

@@ -9,7 +9,7 @@ use boson_document::Tree;
 use boson_manifest::labels;
 
 /// Where a QuarksStatefulSet and a QuarksJob have the object that is made of them.
-const TEMPLATE: &str = "/spec/template";
+const TEMPLATE_POINTER: &str = "/spec/template";
 
 /// Changes places in these objects.
 pub fn in_plain(diagnostics: &mut [Diagnostic], objects: &[Tree]) {
@@ -49,7 +49,7 @@ fn plain(place: &Place, objects: &[Tree]) -> Option<Place> {
         _ => return None,
     };
     let pointer = place.pointer.as_deref().and_then(|pointer| {
-        let below = pointer.strip_prefix(TEMPLATE);
+        let below = pointer.strip_prefix(TEMPLATE_POINTER);
         below.or_else(|| pointer.starts_with("/metadata").then_some(pointer))
     });
     Some(Place {

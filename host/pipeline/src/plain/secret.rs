@@ -12,7 +12,7 @@ use boson_manifest::labels;
 use boson_manifest::syntax::is_data_key;
 
 /// Keys that Kubernetes requires in a Secret of a type.
-const REQUIRED: [(&str, &str); 3] = [
+const REQUIRED_KEYS: [(&str, &str); 3] = [
     ("kubernetes.io/tls", "tls.crt"),
     ("kubernetes.io/tls", "tls.key"),
     ("kubernetes.io/basic-auth", "username"),
@@ -43,7 +43,7 @@ pub fn secret(object: &Tree, value: &Tree) -> Result<Tree, Box<Diagnostic>> {
     let metadata = metadata(name, namespace(object), labels, annotations);
     let secret = new_object("v1", "Secret", metadata).with("type", kind);
     let is_missing = |key: &str| entries.iter().all(|(name, _)| name != key);
-    if let Some((_, key)) = REQUIRED.iter().find(|(of, key)| *of == kind && is_missing(key)) {
+    if let Some((_, key)) = REQUIRED_KEYS.iter().find(|(of, key)| *of == kind && is_missing(key)) {
         return Err(object_error(
             object,
             codes::PLAIN_INVALID_VALUE,

@@ -13,7 +13,7 @@ use boson_document::{Pointer, Tree};
 use std::collections::HashSet;
 
 /// The file with the name.
-const CONFIG: &str = "config/final.yml";
+const CONFIG_FILE: &str = "config/final.yml";
 
 /// Reads a release from its source directory. Of `packages`, only the names are read (in the spec of each); of
 /// `releases`, only the indexes and names of files. Documents with errors are added to `sources`.
@@ -24,7 +24,7 @@ pub fn read(files: &Files, name: Option<&str>, sources: &mut Sources) -> Result<
     let mut errors = Vec::new();
     let mut warnings = Vec::new();
     let own = configured_name(files, sources);
-    warnings.extend(own.iter().filter_map(|own| renamed(name, own, &files.document(CONFIG))));
+    warnings.extend(own.iter().filter_map(|own| renamed(name, own, &files.document(CONFIG_FILE))));
     let name = name.map_or(own, checked_name).map_err(|error| errors.push(error)).ok();
     errors.extend(broken_link_errors(files, "jobs"));
     let named = package_names(files, sources).map_err(|found| errors.extend(found));
@@ -117,7 +117,7 @@ fn directories<'f>(files: &'f Files, path: &str) -> Vec<&'f str> {
 }
 
 fn configured_name(files: &Files, sources: &mut Sources) -> Result<String, Diagnostic> {
-    let document = files.document(CONFIG);
+    let document = files.document(CONFIG_FILE);
     let nameless = || {
         Diagnostic::error(
             codes::RELEASE_NAME,
@@ -126,10 +126,10 @@ fn configured_name(files: &Files, sources: &mut Sources) -> Result<String, Diagn
         .in_document(&document)
         .help("set the name of the release: --release NAME=PATH")
     };
-    let file = match files.file(CONFIG) {
+    let file = match files.file(CONFIG_FILE) {
         Ok(file) => file,
         Err(FileError::Missing) => return Err(nameless()),
-        Err(why) => return Err(open::error(files, CONFIG, &why)),
+        Err(why) => return Err(open::error(files, CONFIG_FILE, &why)),
     };
     let config = open::yaml(Dialect::YamlV2, &document, &file.bytes, sources)?;
     sources.add_document(config.clone(), false);

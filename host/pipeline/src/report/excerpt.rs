@@ -6,7 +6,7 @@ use unicode_width::UnicodeWidthChar;
 /// Characters of a line that are shown; longer lines are cut around the place.
 const MAX_LINE_CHARS: usize = 120;
 /// Characters before the place that are shown.
-const CHARS_BEFORE: usize = 40;
+const MAX_CHARS_BEFORE: usize = 40;
 
 /// A line to show.
 #[derive(Debug, PartialEq, Eq)]
@@ -30,7 +30,7 @@ impl Excerpt {
         let from = if total <= MAX_LINE_CHARS {
             0
         } else {
-            at.saturating_sub(CHARS_BEFORE)
+            at.saturating_sub(MAX_CHARS_BEFORE)
         };
         let end = at.saturating_add(length.max(1) as usize);
         let mut excerpt = Self {

@@ -10,7 +10,7 @@ use boson_manifest::redacted::plain;
 use boson_manifest::release::Release;
 
 /// Keys that the director knows.
-const KEYS: [&str; 4] = ["releases", "addons", "variables", "tags"];
+const CONFIG_KEYS: [&str; 4] = ["releases", "addons", "variables", "tags"];
 
 /// A runtime config that was read. Entries with errors are left out.
 pub struct Config<'a> {
@@ -35,7 +35,7 @@ impl<'a> Config<'a> {
     /// Reads a runtime config; errors are added to the report. None: it is no map.
     pub fn read(tree: &'a Tree, report: &mut Report) -> Option<Self> {
         let members = Members::of(tree, Pointer::root(), codes::MEMBERS, report)?;
-        for key in members.all().keys().filter(|key| !KEYS.contains(&key.as_str())) {
+        for key in members.all().keys().filter(|key| !CONFIG_KEYS.contains(&key.as_str())) {
             let message = format!("The key '{}' of a runtime config has no effect", plain(key));
             report
                 .warning(codes::RUNTIME_CONFIG_UNUSED_KEY, members.place.at(key), message)

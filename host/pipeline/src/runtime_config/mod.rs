@@ -24,7 +24,7 @@ use config::{Config, RuntimeAddon};
 use std::borrow::Borrow;
 
 /// Lists that the director puts together.
-const LISTS: [&str; 3] = ["releases", "addons", "variables"];
+const MERGED_LISTS: [&str; 3] = ["releases", "addons", "variables"];
 
 /// Merges runtime configs with a manifest whose ops files are applied, and registers the places of their parts with
 /// `sources`. `deployment`: its name. Warns about parts that have no effect.
@@ -259,7 +259,7 @@ pub fn without(mut manifest: Tree) -> Tree {
     else {
         return manifest;
     };
-    for key in LISTS {
+    for key in MERGED_LISTS {
         let Some(list) = manifest.get_mut(key).and_then(Tree::as_array_mut) else {
             continue;
         };

@@ -6,21 +6,21 @@ use x509_cert::Certificate;
 use x509_cert::der::Decode;
 
 /// The only dialect that the director takes.
-pub const DIALECT: &str = "https://json-schema.org/draft/2020-12/schema";
+pub const DIRECTOR_DIALECT: &str = "https://json-schema.org/draft/2020-12/schema";
 /// The director's additional type.
-const TYPE: &str = "certificate";
+const CERTIFICATE_TYPE: &str = "certificate";
 /// Format that takes its place for the library, which takes no other types.
-pub const FORMAT: &str = "boson:certificate";
+pub const CERTIFICATE_FORMAT: &str = "boson:certificate";
 /// Keywords whose values are no schemas.
-const LITERALS: [&str; 4] = ["const", "default", "enum", "examples"];
+const LITERAL_KEYWORDS: [&str; 4] = ["const", "default", "enum", "examples"];
 /// Labels of certificates in PEM.
-const LABELS: [&str; 3] = ["CERTIFICATE", "X509 CERTIFICATE", "TRUSTED CERTIFICATE"];
+const PEM_LABELS: [&str; 3] = ["CERTIFICATE", "X509 CERTIFICATE", "TRUSTED CERTIFICATE"];
 
 /// The schema in terms of the standard, or the director's error.
 pub fn standard(schema: &Tree) -> Result<Tree, &'static str> {
     match schema.str("$schema") {
         None | Some("") => Err("You must declare your $schema draft version"),
-        Some(DIALECT) => Ok(without_type(schema)),
+        Some(DIRECTOR_DIALECT) => Ok(without_type(schema)),
         Some(_) => Err("Only https://json-schema.org/draft/2020-12/schema schema is currently supported"),
     }
 }
@@ -33,13 +33,13 @@ pub fn is_certificate(text: &str) -> bool {
     let Ok(blocks) = pem::parse_many(text) else {
         return false;
     };
-    let certificates: Vec<_> = blocks.iter().filter(|block| LABELS.contains(&block.tag())).collect();
+    let certificates: Vec<_> = blocks.iter().filter(|block| PEM_LABELS.contains(&block.tag())).collect();
     let is_readable = |block: &&pem::Pem| Certificate::from_der(block.contents()).is_ok();
     !certificates.is_empty() && certificates.iter().all(is_readable)
 }
 
 /// Keywords whose values are maps of schemas: their keys are names.
-const MAPS: [&str; 4] = ["properties", "patternProperties", "$defs", "dependentSchemas"];
+const SCHEMA_MAP_KEYWORDS: [&str; 4] = ["properties", "patternProperties", "$defs", "dependentSchemas"];
 
 /// A schema in which the type `certificate` is a string of our format.
 fn without_type(schema: &Tree) -> Tree {
@@ -48,8 +48,8 @@ fn without_type(schema: &Tree) -> Tree {
         Tree::Object(members) => {
             let each = members.iter().map(|(key, value)| {
                 let value = match (key.as_str(), value) {
-                    (key, value) if LITERALS.contains(&key) => value.clone(),
-                    (key, Tree::Object(schemas)) if MAPS.contains(&key) => {
+                    (key, value) if LITERAL_KEYWORDS.contains(&key) => value.clone(),
+                    (key, Tree::Object(schemas)) if SCHEMA_MAP_KEYWORDS.contains(&key) => {
                         let each = schemas.iter();
                         Tree::Object(
                             each.map(|(name, schema)| (name.clone(), without_type(schema)))
@@ -70,15 +70,15 @@ fn without_type(schema: &Tree) -> Tree {
 fn of_types(mut members: Map) -> Tree {
     let kind = members.get("type").cloned();
     let other_types = match &kind {
-        Some(Tree::String(kind)) if kind == TYPE => Vec::new(),
-        Some(Tree::Array(kinds)) if kinds.iter().any(|kind| kind.as_str() == Some(TYPE)) => {
-            let others = kinds.iter().filter(|kind| kind.as_str() != Some(TYPE));
+        Some(Tree::String(kind)) if kind == CERTIFICATE_TYPE => Vec::new(),
+        Some(Tree::Array(kinds)) if kinds.iter().any(|kind| kind.as_str() == Some(CERTIFICATE_TYPE)) => {
+            let others = kinds.iter().filter(|kind| kind.as_str() != Some(CERTIFICATE_TYPE));
             others.cloned().collect()
         }
         _ => return Tree::Object(members),
     };
     members.shift_remove("type");
-    let certificate = Tree::object().with("type", "string").with("format", FORMAT);
+    let certificate = Tree::object().with("type", "string").with("format", CERTIFICATE_FORMAT);
     let mut forms = vec![certificate];
     if !other_types.is_empty() {
         forms.push(Tree::object().with("type", Tree::Array(other_types)));
@@ -108,7 +108,7 @@ mod tests {
         -----END CERTIFICATE-----\n";
 
     fn errors(schema: &str, value: &Tree) -> Vec<String> {
-        let schema = json::parse(schema).unwrap().with("$schema", super::DIALECT);
+        let schema = json::parse(schema).unwrap().with("$schema", super::DIRECTOR_DIALECT);
         let errors = Schema::of_job(&schema).unwrap().errors(value).into_iter();
         errors.map(|one| format!("{} {}", one.place, one.kind)).collect()
     }

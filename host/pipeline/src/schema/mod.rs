@@ -66,7 +66,7 @@ impl Schema {
     pub fn of_job(schema: &Tree) -> Result<Self, String> {
         let options = options()
             .should_validate_formats(true)
-            .with_format(job::FORMAT, job::is_certificate);
+            .with_format(job::CERTIFICATE_FORMAT, job::is_certificate);
         Self::build(&options, &job::standard(schema)?)
     }
 
@@ -188,7 +188,7 @@ fn kind(error: &ValidationError<'_>) -> SettingsErrorKind {
         ValidationErrorKind::PropertyNames { error } => {
             SettingsErrorKind::Other(format!("the name of a member is not allowed: {}", kind(error)))
         }
-        ValidationErrorKind::Format { format } if format == job::FORMAT => {
+        ValidationErrorKind::Format { format } if format == job::CERTIFICATE_FORMAT => {
             SettingsErrorKind::Value("is not a certificate".into())
         }
         ValidationErrorKind::Contains => {

@@ -1,6 +1,6 @@
 //! Redacts the secrets in documents.
 
-use super::{INSTEAD, Public, Secrets, matches, redacted};
+use super::{Public, REPLACEMENT, Secrets, matches, redacted};
 use crate::report::Sources;
 use boson_document::{Map, Tree};
 
@@ -54,7 +54,7 @@ fn replaced(tree: Tree, cleaned: &mut impl Iterator<Item = Option<String>>) -> T
                 let mut name = cleaned.next().flatten().unwrap_or(name);
                 // Two names may differ only in what was removed.
                 while members.contains_key(&name) {
-                    name.push_str(INSTEAD);
+                    name.push_str(REPLACEMENT);
                 }
                 members.insert(name, replaced(value, cleaned));
             }

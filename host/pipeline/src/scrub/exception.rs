@@ -3,7 +3,7 @@
 //! be computed from one.
 
 use super::words::{holds, is_inner, words};
-use super::{Filter, INSTEAD};
+use super::{Filter, REPLACEMENT};
 use crate::release::Job;
 use boson_document::Tree;
 use std::cell::OnceCell;
@@ -14,14 +14,14 @@ use std::sync::LazyLock;
 static OUR_WORDS: LazyLock<HashSet<&str>> = LazyLock::new(|| include_str!("wording.txt").lines().collect());
 
 /// More digits in a row may be a secret; ports, sizes and counts have fewer.
-const MAX_DIGITS: usize = 5;
+const MAX_SHOWN_DIGITS: usize = 5;
 
 /// Separators that do not end a row of numbers: `[115, 51]` and `{0 => 115, 1 => 51}` have the bytes of a text. Line
 /// numbers have another one.
-const WITHIN_ROW: &str = ",;()[]{}\"'=>+";
+const ROW_SEPARATORS: &str = ",;()[]{}\"'=>+";
 
 /// Member of a context, and of its links and their instances, that holds the user's values.
-const PROPERTIES: &str = "properties";
+const PROPERTIES_KEY: &str = "properties";
 
 /// Separators of the parts that are checked separately; a secret that contains one is checked in parts.
 const SEPARATORS: &str = "=,;()[]{}<>|\"'`\\";
@@ -63,7 +63,7 @@ impl<'a> Exception<'a> {
             let row = row_of_numbers(rest);
             if !row.is_empty() {
                 let shown = self.texts().any(|text| holds(text, row));
-                out.push_str(if shown { row } else { INSTEAD });
+                out.push_str(if shown { row } else { REPLACEMENT });
                 rest = &rest[row.len()..];
                 continue;
             }
@@ -82,11 +82,11 @@ impl<'a> Exception<'a> {
         }
         let (before, after) = segment.split_once(core).unwrap_or_default();
         // Mostly words of one value.
-        if out.trim_end().ends_with(INSTEAD) && before.is_empty() {
+        if out.trim_end().ends_with(REPLACEMENT) && before.is_empty() {
             out.truncate(out.trim_end().len());
         } else {
             out.push_str(before);
-            out.push_str(INSTEAD);
+            out.push_str(REPLACEMENT);
         }
         out.push_str(after);
     }
@@ -97,14 +97,14 @@ impl<'a> Exception<'a> {
         }
         let digits = segment.bytes().filter(u8::is_ascii_digit).count();
         let is_number = segment.bytes().all(|byte| !byte.is_ascii_alphabetic());
-        if is_number && digits > MAX_DIGITS {
+        if is_number && digits > MAX_SHOWN_DIGITS {
             return self.texts().any(|text| holds(text, segment));
         }
         words(segment).all(|word| self.shows_word(word)) || self.texts().any(|text| holds(text, segment))
     }
 
     fn shows_word(&self, word: &str) -> bool {
-        let is_short_number = word.len() <= MAX_DIGITS && word.bytes().all(|byte| byte.is_ascii_digit());
+        let is_short_number = word.len() <= MAX_SHOWN_DIGITS && word.bytes().all(|byte| byte.is_ascii_digit());
         is_short_number || is_our_word(word) || self.words().contains(word)
     }
 
@@ -140,7 +140,7 @@ fn names<'t>(tree: &'t Tree, found: &mut Vec<&'t str>) {
         Tree::String(text) => found.push(text),
         Tree::Array(items) => items.iter().for_each(|item| names(item, found)),
         Tree::Object(map) => {
-            for (name, value) in map.iter().filter(|(name, _)| *name != PROPERTIES) {
+            for (name, value) in map.iter().filter(|(name, _)| *name != PROPERTIES_KEY) {
                 found.push(name);
                 names(value, found);
             }
@@ -152,12 +152,12 @@ fn names<'t>(tree: &'t Tree, found: &mut Vec<&'t str>) {
 /// Numbers at the start of the text with nothing but separators between them, if together they have more digits than a
 /// single number may have.
 fn row_of_numbers(text: &str) -> &str {
-    let is_within = |c: char| c.is_whitespace() || WITHIN_ROW.contains(c);
+    let is_within = |c: char| c.is_whitespace() || ROW_SEPARATORS.contains(c);
     let (mut end, mut digits, mut rest) = (0, 0, text);
     loop {
         let number = rest.len() - rest.trim_start_matches(|c: char| c.is_ascii_digit()).len();
         rest = &rest[number..];
-        if number == 0 || number > MAX_DIGITS || rest.starts_with(is_inner) {
+        if number == 0 || number > MAX_SHOWN_DIGITS || rest.starts_with(is_inner) {
             break;
         }
         digits += number;
@@ -166,7 +166,7 @@ fn row_of_numbers(text: &str) -> &str {
         // A dash between digits is a part of a date.
         rest = rest.strip_prefix("- ").unwrap_or(rest).trim_start_matches(is_within);
     }
-    if digits > MAX_DIGITS { &text[..end] } else { "" }
+    if digits > MAX_SHOWN_DIGITS { &text[..end] } else { "" }
 }
 
 /// Length of the white space, separator, or escape like `

@@ -145,11 +145,11 @@ fn rolling(bytes: &[u8]) -> impl Iterator<Item = u64> {
 // === impl Windows ===
 
 impl Windows {
-    const BITS: u32 = 18;
+    const INDEX_BITS: u32 = 18;
 
     fn new() -> Self {
         Self {
-            filter: vec![0; 1 << (Self::BITS - 6)],
+            filter: vec![0; 1 << (Self::INDEX_BITS - 6)],
             known: HashSet::new(),
         }
     }
@@ -166,7 +166,7 @@ impl Windows {
     }
 
     fn place(window: u64) -> (usize, u64) {
-        let hash = window.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (64 - Self::BITS);
+        let hash = window.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (64 - Self::INDEX_BITS);
         ((hash >> 6) as usize, 1 << (hash & 63))
     }
 }

@@ -33,7 +33,7 @@ const MIN_UNNAMED_BYTES: usize = 6;
 const MIN_REDACTED_BYTES: usize = 3;
 
 /// Members of generated values. All other names in a value may be secrets themselves.
-const FIELDS: [&str; 8] = [
+const GENERATED_MEMBERS: [&str; 8] = [
     "ca",
     "certificate",
     "password",
@@ -45,16 +45,16 @@ const FIELDS: [&str; 8] = [
 ];
 
 /// Replaces a removed text.
-const INSTEAD: &str = "<redacted>";
+const REPLACEMENT: &str = "<redacted>";
 
 /// Members of a resolved document that hold values of the manifest.
-const VALUES: [&str; 4] = ["properties", "value", "env", "options"];
+const VALUE_MEMBERS: [&str; 4] = ["properties", "value", "env", "options"];
 
 /// Members among them that the host computed, or that are names.
-const COMPUTED: [&str; 6] = ["instances", "address", "domain", "name", "release", "instance_group"];
+const COMPUTED_MEMBERS: [&str; 6] = ["instances", "address", "domain", "name", "release", "instance_group"];
 
 /// Members of a manifest that are names; objects and messages contain these names.
-const NAMES: [&str; 11] = [
+const NAME_MEMBERS: [&str; 11] = [
     "name",
     "release",
     "stemcell",
@@ -134,8 +134,8 @@ impl Secrets {
         match document {
             Tree::Array(items) => items.iter().for_each(|item| self.except_names(item)),
             Tree::Object(map) => {
-                for (name, value) in map.iter().filter(|(name, _)| !VALUES.contains(&name.as_str())) {
-                    if NAMES.contains(&name.as_str()) {
+                for (name, value) in map.iter().filter(|(name, _)| !VALUE_MEMBERS.contains(&name.as_str())) {
+                    if NAME_MEMBERS.contains(&name.as_str()) {
                         self.forget(value);
                     } else {
                         self.except_names(value);
@@ -188,7 +188,7 @@ impl Secrets {
             Tree::Array(items) => items.iter().for_each(|item| self.value(item, promised)),
             Tree::Object(map) => {
                 for (name, value) in map {
-                    if !FIELDS.contains(&name.as_str()) {
+                    if !GENERATED_MEMBERS.contains(&name.as_str()) {
                         self.text(name, false);
                     }
                     self.value(value, promised || suggests_secret(name));
@@ -222,7 +222,7 @@ impl Secrets {
             Tree::Array(items) => items.iter().for_each(|item| self.suspect(item)),
             Tree::Object(map) => {
                 for (name, value) in map {
-                    if VALUES.contains(&name.as_str()) {
+                    if VALUE_MEMBERS.contains(&name.as_str()) {
                         self.property(value, false);
                     } else {
                         self.suspect(value);
@@ -238,7 +238,7 @@ impl Secrets {
         match tree {
             Tree::Array(items) => items.iter().for_each(|item| self.property(item, promised)),
             Tree::Object(map) => {
-                for (name, value) in map.iter().filter(|(name, _)| !COMPUTED.contains(&name.as_str())) {
+                for (name, value) in map.iter().filter(|(name, _)| !COMPUTED_MEMBERS.contains(&name.as_str())) {
                     if !is_name(name) {
                         self.text(name, false);
                     }
@@ -267,10 +267,10 @@ fn redacted(text: &str, stretches: &[Stretch], public: &Public<'_>) -> String {
         }
         let between = &text[end..place.start];
         // Neighbors mostly belong to one value.
-        let goes_on = out.ends_with(INSTEAD) && between.trim().is_empty();
+        let goes_on = out.ends_with(REPLACEMENT) && between.trim().is_empty();
         if !goes_on {
             out.push_str(between);
-            out.push_str(INSTEAD);
+            out.push_str(REPLACEMENT);
         }
         end = place.end;
     }

@@ -9,13 +9,13 @@ use super::decoding::{bit, escape, nibble, number, sextet};
 use std::ops::Range;
 
 /// Separates parts that must not be joined; it occurs in no UTF-8 text.
-const GAP: u8 = 0xff;
+const GAP_BYTE: u8 = 0xff;
 /// Length of encoded runs that may hold a secret: eight bytes of it.
 const MIN_BASE64_RUN: usize = 11;
 const MIN_HEX_RUN: usize = 16;
 const MIN_BINARY_RUN: usize = 64;
 /// Bases of numbers in lists.
-const RADICES: [u32; 4] = [2, 8, 10, 16];
+const LIST_RADICES: [u32; 4] = [2, 8, 10, 16];
 /// Bytes of a character.
 const MAX_CHARACTER_BYTES: usize = 4;
 /// How often escapes may be nested.
@@ -177,7 +177,7 @@ impl View {
     /// Decodes lists: of numbers, each a byte or a character (`[80, 64]`, `50:40`), and of characters (`["P", "@"]`,
     /// `P-@`); and the text backwards.
     fn lists(&self) -> Vec<Self> {
-        let numbers = RADICES.into_iter().map(|radix| self.numbers(radix));
+        let numbers = LIST_RADICES.into_iter().map(|radix| self.numbers(radix));
         let every = |step| (0..step).map(move |skip| self.picked((skip..self.bytes.len()).step_by(step)));
         let backwards = self.picked((0..self.bytes.len()).rev());
         let all = numbers
@@ -194,7 +194,7 @@ impl View {
             let end = at + digits.count();
             if end > at {
                 let place = self.span(at..end);
-                let bytes = number(&self.bytes[at..end], radix).unwrap_or(vec![GAP]);
+                let bytes = number(&self.bytes[at..end], radix).unwrap_or(vec![GAP_BYTE]);
                 bytes.into_iter().for_each(|byte| view.push(byte, place.clone()));
             }
             at = end.max(at + 1);
@@ -231,7 +231,7 @@ impl View {
     fn runs(&self, skip: usize, bits: u32, least: usize, digit: fn(u8) -> Option<u8>) -> Self {
         let mut view = Self::default();
         let mut run: Vec<(u8, Range<u32>)> = Vec::new();
-        let end = [(GAP, 0..0)];
+        let end = [(GAP_BYTE, 0..0)];
         let all = self.bytes.iter().copied().zip(self.places.iter().cloned());
         for (byte, place) in all.chain(end) {
             match digit(byte) {
@@ -263,7 +263,7 @@ impl View {
                 from = (count > 0).then_some(place.start);
             }
         }
-        self.push(GAP, 0..0);
+        self.push(GAP_BYTE, 0..0);
     }
 }
 

@@ -13,9 +13,9 @@ const MAX_NAMES: usize = 10;
 /// Characters of a place.
 const MAX_PLACE_CHARS: usize = 160;
 /// Code of calls that were not made: the plugin has used what it may use, or others hold the memory.
-const NOT_MADE: &str = "conversion-out-of-fuel";
+const CALL_NOT_MADE_CODE: &str = "conversion-out-of-fuel";
 /// Codes of failures after which no further call is made.
-const EXHAUSTED: [&str; 3] = ["plugin-deadline", "plugin-out-of-fuel", "plugin-over-memory"];
+const EXHAUSTED_CODES: [&str; 3] = ["plugin-deadline", "plugin-out-of-fuel", "plugin-over-memory"];
 
 /// What a shadow plugin would change.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -106,12 +106,12 @@ impl Report {
     pub(super) fn failed(&mut self, diagnostics: &[Diagnostic]) {
         let error = diagnostics.iter().find(|one| one.is_error());
         let code = error.map_or("", |error| error.code.as_str());
-        if code == NOT_MADE {
+        if code == CALL_NOT_MADE_CODE {
             self.exhausted = true;
             return self.skip();
         }
         self.failed += 1;
-        self.exhausted |= EXHAUSTED.contains(&code);
+        self.exhausted |= EXHAUSTED_CODES.contains(&code);
         if self.codes.len() < MAX_NAMES || self.codes.contains_key(code) {
             *self.codes.entry(short(code)).or_default() += 1;
         }

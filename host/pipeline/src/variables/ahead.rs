@@ -12,7 +12,7 @@ use boson_document::Tree;
 use std::collections::HashSet;
 
 /// The members of a value, by type; other types have none.
-const MEMBERS: [(&str, &[&str]); 4] = [
+const MEMBERS_BY_TYPE: [(&str, &[&str]); 4] = [
     ("certificate", &["ca", "certificate", "private_key"]),
     ("rsa", &["private_key", "public_key"]),
     ("ssh", &["private_key", "public_key", "public_key_fingerprint"]),
@@ -89,7 +89,7 @@ pub fn is_stand_in(name: &str, value: &Tree) -> bool {
 fn stand_in(definition: &Definition) -> Tree {
     let name = &definition.name;
     let kind = definition.kind.as_deref().unwrap_or_default();
-    let members = MEMBERS.iter().find(|(with_members, _)| *with_members == kind);
+    let members = MEMBERS_BY_TYPE.iter().find(|(with_members, _)| *with_members == kind);
     match members {
         None => Tree::from(format!("<{name}>")),
         Some((_, members)) => members

@@ -9,8 +9,8 @@ use boson_document::placeholder::{each_string, scan};
 use boson_document::{Pointer, Tree, ruby};
 use std::collections::{BTreeSet, HashSet};
 
-const HELP: &str = "use it in a property that a template reads, in `quarks.envs`, or in the `exec.command` or the \
-                    `httpHeaders` (not with HTTPS) of a health check: these are read from a Secret";
+const EXPOSED_HELP: &str = "use it in a property that a template reads, in `quarks.envs`, or in the `exec.command` or \
+                            the `httpHeaders` (not with HTTPS) of a health check: these are read from a Secret";
 
 /// Members of a process in `quarks.bpm` that only container-run reads, in the pod.
 const READ_IN_POD: [&str; 5] = ["executable", "args", "env", "workdir", "hooks"];
@@ -33,7 +33,7 @@ pub fn check(document: Named<'_>) -> Vec<Diagnostic> {
         Diagnostic::error(codes::VARIABLES_EXPOSED, message)
             .in_document(document.name)
             .at(place)
-            .help(HELP)
+            .help(EXPOSED_HELP)
     };
     found.into_iter().map(error).collect()
 }

@@ -5,7 +5,7 @@ use super::table::Table;
 use crate::stage::{Interpolated, Named, Reply, Stages, VariableRules};
 use boson_document::Tree;
 
-const SECTION: &str = "variables";
+const VARIABLES_KEY: &str = "variables";
 
 /// Puts given values into a manifest, except into its definitions: these do not change, so that their places stay the
 /// same.
@@ -18,7 +18,7 @@ pub fn put_in(stages: &dyn Stages, document: Named<'_>, table: &Table) -> Reply<
     }
     let mut rest = document.tree.clone();
     let members = rest.as_object_mut();
-    let section = members.and_then(|members| members.shift_remove_full(SECTION));
+    let section = members.and_then(|members| members.shift_remove_full(VARIABLES_KEY));
     let rest = Named::new(document.name, &rest);
     let (mut done, reported) = stages.interpolate(rest, &table.to_tree(), VariableRules::Cli)?;
     if let (Some((index, key, section)), Tree::Object(map)) = (section, &mut done.document) {

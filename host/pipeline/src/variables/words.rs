@@ -6,7 +6,7 @@ use super::plain::is_plain;
 use boson_document::Tree;
 
 /// Parts of names of variables that hold secrets.
-const SECRET: [&str; 14] = [
+const SECRET_NAME_PARTS: [&str; 14] = [
     "password",
     "passwd",
     "passphrase",
@@ -24,7 +24,7 @@ const SECRET: [&str; 14] = [
 ];
 
 /// Words in names of such variables that are too short to be searched within other words.
-const SECRET_WORDS: [&str; 9] = ["pass", "pwd", "pw", "pin", "key", "keys", "auth", "creds", "cookie"];
+const SECRET_NAME_WORDS: [&str; 9] = ["pass", "pwd", "pw", "pin", "key", "keys", "auth", "creds", "cookie"];
 
 /// The values of these `-v` arguments that messages may show.
 pub fn plain_words<'a>(arguments: impl IntoIterator<Item = &'a str>) -> Vec<String> {
@@ -39,7 +39,7 @@ pub fn plain_words<'a>(arguments: impl IntoIterator<Item = &'a str>) -> Vec<Stri
 pub fn suggests_secret(name: &str) -> bool {
     let name = name.to_lowercase();
     let mut words = name.split(|c: char| !c.is_alphanumeric());
-    SECRET.iter().any(|part| name.contains(part)) || words.any(|word| SECRET_WORDS.contains(&word))
+    SECRET_NAME_PARTS.iter().any(|part| name.contains(part)) || words.any(|word| SECRET_NAME_WORDS.contains(&word))
 }
 
 #[cfg(test)]

@@ -4,9 +4,9 @@ use super::node::Node;
 use std::collections::HashMap;
 
 /// Limit on the values that aliases may add: a document of a few lines must not fill the memory.
-pub(super) const MAX_VALUES: usize = 250_000;
+pub(super) const MAX_COPIED_VALUES: usize = 250_000;
 /// Limit on the text that aliases may add, in bytes.
-pub(super) const MAX_BYTES: usize = 32 << 20;
+pub(super) const MAX_COPIED_BYTES: usize = 32 << 20;
 
 /// Size of a value with its aliases replaced.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -86,7 +86,7 @@ impl Anchors {
 
     fn charge(&mut self, size: Size) -> Result<(), AliasError> {
         self.copied.add(size);
-        let fits = self.copied.values <= MAX_VALUES && self.copied.bytes <= MAX_BYTES;
+        let fits = self.copied.values <= MAX_COPIED_VALUES && self.copied.bytes <= MAX_COPIED_BYTES;
         if fits { Ok(()) } else { Err(AliasError::Excessive) }
     }
 }

@@ -38,7 +38,7 @@ use boson_document::{Pointer, Tree};
 use std::sync::Arc;
 
 /// Largest text that is read, in bytes.
-pub const MAX_BYTES: usize = 32 << 20;
+pub const MAX_DOCUMENT_BYTES: usize = 32 << 20;
 
 /// Whose rules decide what a text means.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

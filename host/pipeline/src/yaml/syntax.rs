@@ -1,7 +1,7 @@
 //! Errors of a text with their places, in libyaml's words if it has some.
 
 use super::anchors::AliasError;
-use super::{MAX_BYTES, Span, words};
+use super::{MAX_DOCUMENT_BYTES, Span, words};
 use crate::diagnostic::Diagnostic;
 use crate::yaml::codes;
 use boson_document::{Code, MAX_DEPTH};
@@ -10,7 +10,7 @@ use saphyr_parser::ScanError;
 /// Limit on line breaks, colons, commas and opening brackets.
 const MAX_SEPARATORS: usize = 1_000_000;
 /// Where a text begins.
-const START: Span = Span {
+const START_SPAN: Span = Span {
     line: 1,
     column: 1,
     length: 0,
@@ -53,7 +53,7 @@ fn check_separators(name: &str, text: &str) -> Result<(), Diagnostic> {
     if text.bytes().filter(separates).count() <= MAX_SEPARATORS {
         Ok(())
     } else {
-        Err(too_many_error(name, START))
+        Err(too_many_error(name, START_SPAN))
     }
 }
 
@@ -73,11 +73,11 @@ fn is_control(c: char) -> bool {
 
 /// Refuses texts that are too long.
 pub(super) fn check_size(name: &str, bytes: usize) -> Result<(), Diagnostic> {
-    if bytes <= MAX_BYTES {
+    if bytes <= MAX_DOCUMENT_BYTES {
         return Ok(());
     }
-    let message = format!("the document has {bytes} bytes, more than the {MAX_BYTES} that are read");
-    Err(too_large(name, START, message))
+    let message = format!("the document has {bytes} bytes, more than the {MAX_DOCUMENT_BYTES} that are read");
+    Err(too_large(name, START_SPAN, message))
 }
 
 /// The error for bytes that are not UTF-8 from `offset` on.

@@ -11,7 +11,7 @@ use boson_document::{Number, Tree, escape};
 use saphyr_parser::{ScalarStyle, Tag};
 use std::borrow::Cow;
 
-const CORE: &str = "tag:yaml.org,2002:";
+const CORE_TAG_PREFIX: &str = "tag:yaml.org,2002:";
 
 type Value = Result<(Tree, Kind), Diagnostic>;
 
@@ -93,10 +93,10 @@ fn string(text: Cow<'_, str>) -> (Tree, Kind) {
 
 /// The name of a tag of YAML itself; empty for others.
 fn core(tag: &Tag) -> &str {
-    if tag.handle == CORE {
+    if tag.handle == CORE_TAG_PREFIX {
         &tag.suffix
     } else {
-        tag.suffix.strip_prefix(CORE).unwrap_or("")
+        tag.suffix.strip_prefix(CORE_TAG_PREFIX).unwrap_or("")
     }
 }
 

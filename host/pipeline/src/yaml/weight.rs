@@ -1,6 +1,6 @@
 //! How much memory a text needs, computed before it is read: readers request it from the budget of their process.
 
-use super::anchors::{MAX_BYTES, MAX_VALUES, Size};
+use super::anchors::{MAX_COPIED_BYTES, MAX_COPIED_VALUES, Size};
 use super::events::Events;
 use super::reader::{self, Read, ReadError};
 use saphyr_parser::Event;
@@ -59,8 +59,8 @@ fn copies(text: &[u8]) -> Size {
     let commas = text.iter().filter(|byte| **byte == b',').count();
     let Some(text) = std::str::from_utf8(text).ok().filter(|_| commas <= MAX_COUNTED_COMMAS) else {
         return Size {
-            values: MAX_VALUES,
-            bytes: MAX_BYTES,
+            values: MAX_COPIED_VALUES,
+            bytes: MAX_COPIED_BYTES,
         };
     };
     let most = Cell::new(Size::default());
@@ -110,7 +110,7 @@ impl Count {
                 Event::DocumentEnd | Event::StreamEnd => return Ok(()),
                 _ => {}
             }
-            if self.copied.values > MAX_VALUES || self.copied.bytes > MAX_BYTES {
+            if self.copied.values > MAX_COPIED_VALUES || self.copied.bytes > MAX_COPIED_BYTES {
                 return Ok(());
             }
         }
@@ -179,13 +179,13 @@ mod tests {
         ] {
             assert!(reader::read("", &text, Dialect::YamlV2).is_err());
             assert!(
-                weight(text.as_bytes()) > MAX_VALUES as u64 * VALUE_BYTES,
+                weight(text.as_bytes()) > MAX_COPIED_VALUES as u64 * VALUE_BYTES,
                 "{}",
                 text.len()
             );
         }
         let long = format!("a: &a {}\nb: [{}]\n", "x".repeat(1 << 20), "*a,".repeat(40));
         assert!(reader::read("", &long, Dialect::YamlV2).is_err());
-        assert!(weight(long.as_bytes()) > MAX_BYTES as u64);
+        assert!(weight(long.as_bytes()) > MAX_COPIED_BYTES as u64);
     }
 }

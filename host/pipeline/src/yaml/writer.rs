@@ -8,7 +8,7 @@ use super::style::{self, Readers, Style};
 use boson_document::{Map, Number, Tree, escape, ruby};
 
 /// Columns a level.
-const INDENT: usize = 2;
+const INDENT_COLUMNS: usize = 2;
 /// Longest key, in bytes, that is written without `?`.
 const MAX_SIMPLE_KEY_BYTES: usize = 128;
 
@@ -137,7 +137,7 @@ impl Writer {
 
     fn list(&mut self, items: &[Tree], context: Context, indent: Option<usize>) {
         let below_key = context == Context::Member && self.lines.is_begun();
-        let indent = indent.map_or(0, |indent| if below_key { indent } else { indent + INDENT });
+        let indent = indent.map_or(0, |indent| if below_key { indent } else { indent + INDENT_COLUMNS });
         for item in items {
             self.lines.indent(indent);
             self.lines.indicator("-", true);
@@ -146,7 +146,7 @@ impl Writer {
     }
 
     fn mapping(&mut self, map: &Map, indent: Option<usize>) {
-        let indent = indent.map_or(0, |indent| indent + INDENT);
+        let indent = indent.map_or(0, |indent| indent + INDENT_COLUMNS);
         match self.order {
             Order::Sorted => order::sorted(map)
                 .iter()
@@ -186,7 +186,7 @@ impl Writer {
         }
         let key = context == Context::Key;
         let fold = !key && self.order != Order::Given;
-        let indent = indent.map_or(INDENT, |indent| indent + INDENT);
+        let indent = indent.map_or(INDENT_COLUMNS, |indent| indent + INDENT_COLUMNS);
         let style = match self.order {
             Order::Sorted => style::of_string(text, key, Readers::YamlV2),
             Order::Given => style::of_string(text, key, Readers::All),

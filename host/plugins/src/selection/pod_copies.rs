@@ -9,7 +9,7 @@ use boson_document::json;
 use boson_manifest::labels;
 use boson_oci::Digest;
 use boson_pipeline::Stage;
-use boson_pipeline::convert::pod_plugins::{PodPlugin, SETTINGS};
+use boson_pipeline::convert::pod_plugins::{PodPlugin, SETTINGS_FILE};
 use k8s_openapi::ByteString;
 use k8s_openapi::api::core::v1::ConfigMap;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference};
@@ -49,7 +49,7 @@ pub fn copies(picks: &[Pick], stages: &[Stage], namespace: &str, deployment: &st
             ..ConfigMap::default()
         };
         let mut maps = vec![ConfigMap {
-            data: Some([(SETTINGS.to_string(), settings.clone())].into()),
+            data: Some([(SETTINGS_FILE.to_string(), settings.clone())].into()),
             ..map(0)
         }];
         for (nth, files) in (1..).zip(pick.packed.iter().flat_map(|packed| packed.iter())) {

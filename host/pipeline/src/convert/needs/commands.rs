@@ -6,16 +6,16 @@ use boson_manifest::packages::PACKAGES;
 use std::path::Path;
 
 /// Words before a command.
-const BEFORE_COMMANDS: [&str; 19] = [
+const WORDS_BEFORE_COMMANDS: [&str; 19] = [
     "if", "then", "elif", "else", "while", "until", "do", "!", "{", "time", "exec", "command", "builtin", "nohup",
     "eval", "sudo", "env", "xargs", "nice",
 ];
 
 /// Commands that run another one, behind one argument.
-const WITH_ARGUMENT: [&str; 2] = ["timeout", "flock"];
+const WRAPPERS_WITH_ARGUMENT: [&str; 2] = ["timeout", "flock"];
 
 /// Directories that belong to the image of the container.
-const OF_IMAGE: [&str; 10] = [
+const IMAGE_FOLDERS: [&str; 10] = [
     "/etc",
     "/usr",
     "/lib",
@@ -29,7 +29,7 @@ const OF_IMAGE: [&str; 10] = [
 ];
 
 /// Settings of login shells, which no process of a job reads.
-const OF_LOGIN_SHELLS: &str = "/etc/profile.d";
+const LOGIN_SHELL_FOLDER: &str = "/etc/profile.d";
 
 /// What a command needs. `is_pre_start`: it runs in the container of a pre-start script.
 pub(super) fn needs(command: &Command, is_pre_start: bool) -> Vec<Found<'_>> {
@@ -72,10 +72,10 @@ fn program(words: &[String]) -> Option<(&str, &[String])> {
     let mut rest = words;
     loop {
         let (first, arguments) = rest.split_first()?;
-        let skipped = if BEFORE_COMMANDS.contains(&first.as_str()) {
+        let skipped = if WORDS_BEFORE_COMMANDS.contains(&first.as_str()) {
             let is_option = |word: &&String| word.starts_with('-') || *word == "{}";
             arguments.iter().take_while(is_option).count()
-        } else if WITH_ARGUMENT.contains(&first.as_str()) {
+        } else if WRAPPERS_WITH_ARGUMENT.contains(&first.as_str()) {
             1 + options_before(arguments)
         } else if is_assignment(first) {
             0
@@ -141,7 +141,7 @@ fn written<'c>(program: &str, arguments: &'c [String]) -> Vec<&'c str> {
 
 /// Modules that are loaded, not removed or only listed.
 fn modules<'c>(program: &str, arguments: &'c [String]) -> Vec<Found<'c>> {
-    const LOADING_NONE: [&str; 9] = [
+    const OPTIONS_THAT_LOAD_NONE: [&str; 9] = [
         "-r",
         "--remove",
         "-n",
@@ -152,7 +152,7 @@ fn modules<'c>(program: &str, arguments: &'c [String]) -> Vec<Found<'c>> {
         "-V",
         "--version",
     ];
-    if has(arguments, &LOADING_NONE) {
+    if has(arguments, &OPTIONS_THAT_LOAD_NONE) {
         return Vec::new();
     }
     let operands = operands(arguments);
@@ -196,16 +196,16 @@ fn raises_limit(arguments: &[String]) -> bool {
 
 /// Whether `ip` changes something: `ip link add`, not `ip link show`.
 fn changes_network(arguments: &[String]) -> bool {
-    const CHANGES: [&str; 8] = ["add", "append", "change", "del", "delete", "flush", "replace", "set"];
+    const CHANGING_SUBCOMMANDS: [&str; 8] = ["add", "append", "change", "del", "delete", "flush", "replace", "set"];
     operands(arguments)
         .get(1)
-        .is_some_and(|action| CHANGES.contains(action))
+        .is_some_and(|action| CHANGING_SUBCOMMANDS.contains(action))
 }
 
 /// Whether a file or directory belongs to the image.
 fn is_of_image(file: &str) -> bool {
     let path = Path::new(file);
-    OF_IMAGE.iter().any(|directory| path.starts_with(directory)) && !path.starts_with(OF_LOGIN_SHELLS)
+    IMAGE_FOLDERS.iter().any(|directory| path.starts_with(directory)) && !path.starts_with(LOGIN_SHELL_FOLDER)
 }
 
 /// The package that a file belongs to.

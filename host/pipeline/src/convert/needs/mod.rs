@@ -10,7 +10,7 @@ mod parameters;
 mod scripts;
 mod shell;
 
-use self::scripts::{ENTRIES, PRE_START, Script};
+use self::scripts::{ENTRY_SCRIPTS, PRE_START, Script};
 use crate::convert::{alike, codes};
 use crate::diagnostic::Diagnostic;
 use crate::release::{Job, TemplateFile};
@@ -81,7 +81,7 @@ pub(super) fn notes(job: &Job, quarks: Option<&Tree>, rendered: &[Rendered], sta
     // Processes see what an inline script writes.
     let alone: &[&str] = if kept.is_inline { &[] } else { &[PRE_START] };
     let of_pre_start = scripts::reached(&scripts, alone, &[]);
-    let of_pod = scripts::reached(&scripts, &ENTRIES, starts);
+    let of_pod = scripts::reached(&scripts, &ENTRY_SCRIPTS, starts);
     let mut needed = BTreeMap::new();
     for ((script, runs), is_pre_start) in scripts.iter().zip(of_pod).zip(of_pre_start) {
         if runs {

@@ -4,7 +4,7 @@ use super::{Found, Need, is_literal};
 use boson_manifest::sysctl;
 
 /// Where the kernel has its parameters as files.
-const FOLDER: &str = "/proc/sys/";
+const PARAMETERS_FOLDER: &str = "/proc/sys/";
 
 /// A file that is a parameter of the kernel.
 pub(super) fn of_file(file: &str) -> Option<Found<'_>> {
@@ -12,7 +12,7 @@ pub(super) fn of_file(file: &str) -> Option<Found<'_>> {
     let need = if is_of_node {
         Need::NodeParameters
     } else {
-        need(file.strip_prefix(FOLDER)?)
+        need(file.strip_prefix(PARAMETERS_FOLDER)?)
     };
     Some(Found { need, written: file })
 }
@@ -57,7 +57,7 @@ fn need(name: &str) -> Need {
 
 /// The name of a parameter with dots, from that or from its path.
 pub(super) fn shown(written: &str) -> String {
-    match written.strip_prefix(FOLDER) {
+    match written.strip_prefix(PARAMETERS_FOLDER) {
         None if written.starts_with('/') => written.to_string(),
         path => sysctl::with_dots(path.unwrap_or(written)),
     }

@@ -15,7 +15,7 @@ pub(super) struct Script<'a> {
 pub(super) const PRE_START: &str = "bin/pre-start";
 
 /// Scripts that a pod runs: by the BOSH agent's rules, and `bin/run` of an errand.
-pub(super) const ENTRIES: [&str; 7] = [
+pub(super) const ENTRY_SCRIPTS: [&str; 7] = [
     PRE_START,
     "bin/post-start",
     "bin/post-deploy",
@@ -124,7 +124,7 @@ mod tests {
             names(reached(&scripts, &[], &[bpm])),
             ["bin/pre-start", "bin/setup-kernel", "bin/app", "lib.sh"]
         );
-        assert_eq!(names(reached(&scripts, &ENTRIES, &[bpm])).len(), 4);
+        assert_eq!(names(reached(&scripts, &ENTRY_SCRIPTS, &[bpm])).len(), 4);
     }
 
     #[test]
