@@ -29,18 +29,31 @@ pub struct Layout {
     pub compressed: bool,
 }
 
-/// The number of a part (`None`: the whole component), and whether it is compressed. `None` if the file is not part of
-/// a component.
-pub fn part(name: &str) -> Option<(Option<usize>, bool)> {
+/// A file of a component.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Part {
+    /// `None`: it is the whole component.
+    pub number: Option<usize>,
+    pub compressed: bool,
+}
+
+/// The part that a file of this name is, if it is one.
+pub fn part(name: &str) -> Option<Part> {
     let rest = name.strip_prefix(COMPONENT)?;
     let (rest, compressed) = rest.strip_prefix(COMPRESSED).map_or((rest, false), |rest| (rest, true));
     if rest.is_empty() {
-        return Some((None, compressed));
+        return Some(Part {
+            number: None,
+            compressed,
+        });
     }
     let digits = rest.strip_prefix('.')?;
     let number: usize = digits.parse().ok()?;
     // `01` and `+1` would be second names of the same part.
-    (number.to_string() == digits && number < MAX_PARTS).then_some((Some(number), compressed))
+    (number.to_string() == digits && number < MAX_PARTS).then_some(Part {
+        number: Some(number),
+        compressed,
+    })
 }
 
 /// The name of a part, or of the whole if there is only one.
@@ -57,30 +70,29 @@ pub fn name(part: usize, parts: usize, compressed: bool) -> String {
 /// # Errors
 /// A sentence: no component, a missing part, or two mixed forms.
 pub fn layout<'a>(names: impl IntoIterator<Item = &'a str>) -> Result<Layout, String> {
-    let mut found: Vec<(Option<usize>, bool, &str)> = names
-        .into_iter()
-        .filter_map(|name| part(name).map(|(number, compressed)| (number, compressed, name)))
-        .collect();
+    let found = names.into_iter().filter_map(|name| Some((part(name)?, name)));
+    let mut found: Vec<(Part, &str)> = found.collect();
     found.sort_unstable();
-    let Some((first, compressed, _)) = found.first().copied() else {
+    let Some((first, _)) = found.first().copied() else {
         return Err(format!(
             "there is no '{COMPONENT}', '{COMPONENT}{COMPRESSED}' or '{COMPONENT}.0'"
         ));
     };
-    if found.iter().any(|(_, other, _)| *other != compressed) || (first.is_none() && found.len() > 1) {
+    let is_mixed = found.iter().any(|(part, _)| part.compressed != first.compressed);
+    if is_mixed || (first.number.is_none() && found.len() > 1) {
         return Err("the component exists in several forms; keep one".to_string());
     }
-    for (wanted, (number, ..)) in found.iter().enumerate().filter(|_| first.is_some()) {
+    for (wanted, (Part { number, .. }, _)) in found.iter().enumerate().filter(|_| first.number.is_some()) {
         if *number != Some(wanted) {
             return Err(match found.get(wanted.wrapping_sub(1)) {
-                Some((before, ..)) if before == number => format!("part {} exists twice", number.unwrap_or(0)),
+                Some((before, _)) if before.number == *number => format!("part {} exists twice", number.unwrap_or(0)),
                 _ => format!("part {wanted} is missing"),
             });
         }
     }
     Ok(Layout {
-        files: found.into_iter().map(|(_, _, name)| name.to_string()).collect(),
-        compressed,
+        files: found.into_iter().map(|(_, name)| name.to_string()).collect(),
+        compressed: first.compressed,
     })
 }
 

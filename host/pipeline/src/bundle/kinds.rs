@@ -124,19 +124,25 @@ impl FromStr for Kind {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let (api_version, kind, plural) = custom_resource(text)?;
+        let read = custom_resource(text)?;
         // Part of the configuration: it lives as long as the process.
         Ok(Self {
-            api_version: api_version.to_string().leak(),
-            kind: kind.to_string().leak(),
+            api_version: read.api_version.to_string().leak(),
+            kind: read.kind.to_string().leak(),
             names: NameRule::Subdomain,
-            plural: plural.map(|plural| &*plural.to_string().leak()),
+            plural: read.plural.map(|plural| &*plural.to_string().leak()),
         })
     }
 }
 
-/// Reads the name of a kind that an administrator may allow: `apiVersion`, kind, and plural.
-fn custom_resource(text: &str) -> Result<(&str, &str, Option<&str>), String> {
+/// The name of a kind that an administrator may allow.
+struct CustomResource<'t> {
+    api_version: &'t str,
+    kind: &'t str,
+    plural: Option<&'t str>,
+}
+
+fn custom_resource(text: &str) -> Result<CustomResource<'_>, String> {
     let (name, plural) = match text.split_once('=') {
         Some((name, plural)) => (name, Some(plural)),
         None => (text, None),
@@ -153,7 +159,11 @@ fn custom_resource(text: &str) -> Result<(&str, &str, Option<&str>), String> {
     }
     additional(group, kind)?;
     let api_version = &name[..name.len() - kind.len() - 1];
-    Ok((api_version, kind, plural))
+    Ok(CustomResource {
+        api_version,
+        kind,
+        plural,
+    })
 }
 
 /// Whether objects of this kind need an administrator's permission and can get it.

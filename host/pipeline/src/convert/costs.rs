@@ -21,21 +21,16 @@ pub(super) struct Cost<'a> {
     pub fuel: u64,
 }
 
-/// The cost of each job, the most expensive first. `one`: group, job and fuel of one instance, in any order.
-pub(super) fn of<'a>(all: impl Iterator<Item = (&'a str, &'a str, u64)>) -> Vec<Cost<'a>> {
+/// The cost of each job, the most expensive first. `each`: of parts of its instances, in any order.
+pub(super) fn by_job<'a>(each: impl Iterator<Item = Cost<'a>>) -> Vec<Cost<'a>> {
     let mut costs: Vec<Cost<'a>> = Vec::new();
-    for (group, job, fuel) in all {
-        match costs.iter_mut().find(|cost| (cost.group, cost.job) == (group, job)) {
+    for one in each {
+        match costs.iter_mut().find(|cost| (cost.group, cost.job) == (one.group, one.job)) {
             Some(cost) => {
-                cost.instances += 1;
-                cost.fuel = cost.fuel.saturating_add(fuel);
+                cost.instances += one.instances;
+                cost.fuel = cost.fuel.saturating_add(one.fuel);
             }
-            None => costs.push(Cost {
-                group,
-                job,
-                instances: 1,
-                fuel,
-            }),
+            None => costs.push(one),
         }
     }
     costs.sort_by(|a, b| b.fuel.cmp(&a.fuel).then((a.group, a.job).cmp(&(b.group, b.job))));
@@ -87,14 +82,23 @@ impl Cost<'_> {
 mod tests {
     use super::*;
 
+    fn cost<'a>(group: &'a str, job: &'a str, fuel: u64) -> Cost<'a> {
+        Cost {
+            group,
+            job,
+            instances: 1,
+            fuel,
+        }
+    }
+
     #[test]
     fn instances_of_a_job_are_added_up_and_the_most_expensive_job_comes_first() {
         let all = [
-            ("web", "a", 60_000_000_000),
-            ("db", "b", 1),
-            ("web", "a", 60_000_000_000),
+            cost("web", "a", 60_000_000_000),
+            cost("db", "b", 1),
+            cost("web", "a", 60_000_000_000),
         ];
-        let costs = of(all.into_iter());
+        let costs = by_job(all.into_iter());
         assert_eq!(
             (costs[0].job, costs[0].instances, costs[0].fuel),
             ("a", 2, 120_000_000_000)
@@ -116,7 +120,7 @@ mod tests {
             Diagnostic::reported_error("render-failed", "x"),
             Diagnostic::reported_error(OUT_OF_FUEL_CODE, "no fuel").in_document("t"),
         ];
-        let error = out_of_fuel_error(reported.iter(), &of([("web", "a", 7_000_000)].into_iter())).unwrap();
+        let error = out_of_fuel_error(reported.iter(), &[cost("web", "a", 7_000_000)]).unwrap();
         assert_eq!(
             error.message,
             "no fuel; most of it went into job 'a' of instance group 'web' (1 instance rendered, 7 million units of fuel)"

@@ -96,16 +96,17 @@ pub fn specs<'r>(manifest: Named<'_>, releases: &'r [Release]) -> Vec<JobSpec<'r
 pub fn suggest_jobs(errors: &mut [Diagnostic], manifest: Named<'_>, releases: &[Release]) {
     for error in errors.iter_mut().filter(|error| error.code == UNKNOWN_JOB_CODE) {
         let place = error.place.pointer.as_deref().and_then(Pointer::parse);
-        let found = all(manifest.tree).find(|(.., at)| {
+        let found = all(manifest.tree).find(|job| {
             let Some(place) = &place else { return false };
-            at.tokens()
+            job.place
+                .tokens()
                 .split_last()
                 .is_some_and(|(_, job)| place.tokens().starts_with(job))
         });
-        let Some((release, typed, _)) = found else { continue };
-        let given = releases.iter().filter(|one| one.name == release);
+        let Some(typed) = found else { continue };
+        let given = releases.iter().filter(|one| one.name == typed.release);
         let jobs = given.flat_map(|release| &release.jobs).map(|job| job.name.as_str());
-        *error = error.clone().suggest(typed, jobs);
+        *error = error.clone().suggest(typed.name, jobs);
     }
 }
 
@@ -159,7 +160,7 @@ pub fn versions(manifest: Named<'_>, releases: &[Release]) -> Vec<Diagnostic> {
 
 /// Warnings about given releases that no job comes from: most often a name is misspelled.
 pub fn unused(manifest: Named<'_>, releases: &[Release]) -> Vec<Diagnostic> {
-    let named: BTreeSet<&str> = all(manifest.tree).map(|(release, ..)| release).collect();
+    let named: BTreeSet<&str> = all(manifest.tree).map(|job| job.release).collect();
     let unused = releases.iter().filter(|release| !named.contains(release.name.as_str()));
     let say = |release: &Release| {
         let name = &release.name;
@@ -175,14 +176,22 @@ pub fn unused(manifest: Named<'_>, releases: &[Release]) -> Vec<Diagnostic> {
 /// Release and job of every job of groups and addons that needs its release, with the first place that names it.
 fn used(manifest: &Tree) -> BTreeMap<(&str, &str), Pointer> {
     let mut used = BTreeMap::new();
-    for (release, name, place) in all(manifest).filter(|(release, name, _)| !is_built_in(release, name)) {
-        used.entry((release, name)).or_insert(place);
+    for job in all(manifest).filter(|job| !is_built_in(job.release, job.name)) {
+        used.entry((job.release, job.name)).or_insert(job.place);
     }
     used
 }
 
-/// Release, job and place of every job of groups and addons.
-fn all(manifest: &Tree) -> impl Iterator<Item = (&str, &str, Pointer)> {
+/// A job of a group or of an addon.
+struct ListedJob<'t> {
+    release: &'t str,
+    name: &'t str,
+    /// Of its release.
+    place: Pointer,
+}
+
+/// Every job of groups and addons.
+fn all(manifest: &Tree) -> impl Iterator<Item = ListedJob<'_>> {
     let owners = ["instance_groups", "addons"].into_iter().flat_map(|section| {
         let owners = manifest.items(section).iter().enumerate();
         owners.map(move |(nth, owner)| (Pointer::root().at(section).at(nth).at("jobs"), owner))
@@ -190,7 +199,11 @@ fn all(manifest: &Tree) -> impl Iterator<Item = (&str, &str, Pointer)> {
     owners.flat_map(|(place, owner)| {
         let jobs = owner.items("jobs").iter().enumerate();
         jobs.filter_map(move |(index, job)| {
-            Some((job.str("release")?, job.str("name")?, place.at(index).at("release")))
+            Some(ListedJob {
+                release: job.str("release")?,
+                name: job.str("name")?,
+                place: place.at(index).at("release"),
+            })
         })
     })
 }

@@ -5,7 +5,7 @@ use super::alias_files;
 use super::collected::{self, JobErrors};
 use super::context::{self, POD_IP};
 use super::copies;
-use super::costs;
+use super::costs::{self, Cost};
 use super::filling::{self, Filled};
 use super::handler_files;
 use super::instance_files::{self, FileDigest, InstanceFiles};
@@ -212,9 +212,14 @@ impl<'a> Attempt<'a> {
         }
     }
 
-    fn costs(&self) -> Vec<costs::Cost<'_>> {
+    fn costs(&self) -> Vec<Cost<'_>> {
         let each = self.work.iter().zip(&self.outcomes);
-        costs::of(each.map(|(one, outcome)| (one.group_name, one.files.name.as_str(), outcome.fuel)))
+        costs::by_job(each.map(|(one, outcome)| Cost {
+            group: one.group_name,
+            job: &one.files.name,
+            instances: 1,
+            fuel: outcome.fuel,
+        }))
     }
 
     /// The diagnostics of the group's first failing instance, or of its first instance if none fails; and the jobs that

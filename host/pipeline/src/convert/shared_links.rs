@@ -74,7 +74,11 @@ struct Other {
 }
 
 /// A version of a deployment's links, and the object that has it.
-type Version<'o, 'a> = (u32, &'o Object<'a>);
+#[derive(Clone, Copy)]
+struct Version<'o, 'a> {
+    number: u32,
+    secret: &'o Object<'a>,
+}
 
 // === impl Others ===
 
@@ -123,16 +127,16 @@ impl Others {
             let newest = newest.entry(name).or_default();
             match (self.version(object), *newest) {
                 (None, _) => {}
-                (Some(version), Some((other, first))) if version == other && is_other(first, object) => {
-                    errors.push(ambiguous(first, object));
+                (Some(number), Some(other)) if number == other.number && is_other(other.secret, object) => {
+                    errors.push(ambiguous(other.secret, object));
                 }
-                (Some(version), Some((other, _))) if version <= other => {}
-                (Some(version), _) => *newest = Some((version, object)),
+                (Some(number), Some(other)) if number <= other.number => {}
+                (Some(number), _) => *newest = Some(Version { number, secret: object }),
             }
         }
         let mut deployments = Vec::new();
         for (name, newest) in newest {
-            match newest.map_or_else(|| Ok(Vec::new()), |(_, secret)| links(name, secret)) {
+            match newest.map_or_else(|| Ok(Vec::new()), |newest| links(name, newest.secret)) {
                 Ok(links) => deployments.push(OtherDeployment {
                     name: name.to_string(),
                     links,

@@ -7,11 +7,8 @@ use crate::resolved_document::jobs as jobs_of;
 use boson_document::Tree;
 use std::collections::BTreeMap;
 
-/// The data of the templates of an instance, by job.
-pub(super) type Jobs = BTreeMap<String, Tree>;
-
-/// The data of the templates of the instance number `nth`.
-pub(super) fn jobs(group: &GroupFiles, nth: usize) -> Jobs {
+/// The data of the templates of the instance number `nth`, by job.
+pub(super) fn jobs(group: &GroupFiles, nth: usize) -> BTreeMap<String, Tree> {
     let jobs = jobs_of(&group.resolved.document).iter();
     let data = |job: &Tree| {
         Some((

@@ -85,83 +85,81 @@ impl Action {
 /// The instances that a change touches, in the order of the update: groups that are gone, then the groups of the new
 /// manifest, each with its surplus instances first, then zone by zone.
 pub(super) fn instances(old: Side<'_>, new: Side<'_>) -> Vec<InstanceChange> {
-    let mut changes = Vec::new();
-    for group in old.groups.iter().filter(|group| find(new, group).is_none()) {
-        changes.extend(of_group((old, Some(group)), (new, None)));
-    }
-    for group in new.groups {
-        changes.extend(of_group((old, find(old, group)), (new, Some(group))));
-    }
-    changes
+    let is_gone = |group: &&GroupFiles| find(new, &group.resolved.name).is_none();
+    let groups = old.groups.iter().filter(is_gone).chain(new.groups);
+    groups
+        .flat_map(|group| of_group(old, new, &group.resolved.name))
+        .collect()
 }
 
-fn find<'t>(side: Side<'t>, group: &GroupFiles) -> Option<&'t GroupFiles> {
-    side.groups
-        .iter()
-        .find(|other| other.resolved.name == group.resolved.name)
+fn find<'t>(side: Side<'t>, group: &str) -> Option<&'t GroupFiles> {
+    side.groups.iter().find(|other| other.resolved.name == group)
 }
 
-/// A zone, and the number of the instance in it: what a pod keeps.
-type Slot<'t> = (Option<&'t str>, usize);
+/// What a pod keeps.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Slot<'t> {
+    az: Option<&'t str>,
+    /// The number of the instance in its zone.
+    ordinal: usize,
+}
 
-fn slots(group: Option<&GroupFiles>) -> BTreeMap<Slot<'_>, (usize, &InstanceFiles)> {
+/// An instance of a conversion.
+struct Instance<'t> {
+    group: &'t GroupFiles,
+    /// Its number in the group.
+    nth: usize,
+    files: &'t InstanceFiles,
+}
+
+fn slots<'t>(side: Side<'t>, group: &str) -> BTreeMap<Slot<'t>, Instance<'t>> {
     let mut slots = BTreeMap::new();
     let mut counts: BTreeMap<Option<&str>, usize> = BTreeMap::new();
-    for (nth, instance) in group.into_iter().flat_map(|group| &group.instances).enumerate() {
-        let ordinal = counts.entry(instance.az.as_deref()).or_default();
-        slots.insert((instance.az.as_deref(), *ordinal), (nth, instance));
-        *ordinal += 1;
+    let Some(group) = find(side, group) else {
+        return slots;
+    };
+    for (nth, files) in group.instances.iter().enumerate() {
+        let az = files.az.as_deref();
+        let count = counts.entry(az).or_default();
+        slots.insert(Slot { az, ordinal: *count }, Instance { group, nth, files });
+        *count += 1;
     }
     slots
 }
 
-type Of<'t> = (Side<'t>, Option<&'t GroupFiles>);
-
-fn of_group((old_side, old): Of<'_>, (new_side, new): Of<'_>) -> Vec<InstanceChange> {
-    let Some(named) = new.or(old) else {
-        return Vec::new();
-    };
-    let name = named.resolved.name.as_str();
-    let (before, after) = (set_of(old_side, name), set_of(new_side, name));
-    if before.is_none() && after.is_none() {
+fn of_group(old: Side<'_>, new: Side<'_>, group: &str) -> Vec<InstanceChange> {
+    let (old_set, new_set) = (set_of(old, group), set_of(new, group));
+    if old_set.is_none() && new_set.is_none() {
         // An errand has no instances that run.
         return Vec::new();
     }
-    let (was, is) = (slots(old), slots(new));
-    let change = |instance: &InstanceFiles, action, reasons| InstanceChange {
-        group: name.to_string(),
-        az: instance.az.clone(),
-        index: instance.index,
+    let (was, is) = (slots(old, group), slots(new, group));
+    let change = |instance: &Instance<'_>, action, reasons| InstanceChange {
+        group: group.to_string(),
+        az: instance.files.az.clone(),
+        index: instance.files.index,
         action,
         reasons,
     };
     let surplus = was.iter().filter(|(slot, _)| !is.contains_key(*slot));
     let mut surplus: Vec<_> = surplus
-        .map(|(_, (_, one))| change(one, Action::Delete, Vec::new()))
+        .map(|(_, one)| change(one, Action::Delete, Vec::new()))
         .collect();
     surplus.sort_by_key(|one| std::cmp::Reverse(one.index));
-    let of_shape = reasons_of_shape(before, after);
+    let of_shape = reasons_of_shape(old_set, new_set);
     let mut touched = Vec::new();
-    for (slot, (nth, instance)) in &is {
-        let (action, reasons) = match (was.get(slot), old, new) {
-            (Some((old_nth, old_one)), Some(old), Some(new)) => {
-                let (old_jobs, new_jobs) = (causes::jobs(old, *old_nth), causes::jobs(new, *nth));
-                let files = reasons_of_files(old_one, instance, &old_jobs, &new_jobs);
-                let (az, _) = *slot;
-                let zone = (place(before, az) != place(after, az)).then_some("zone");
-                // A pod has its index outside of these files, too.
-                let is_moved = zone.is_none() && old_one.index != instance.index;
-                let index = is_moved.then_some("spec.index");
-                let members: Vec<String> = index.into_iter().chain(zone).map(String::from).collect();
-                let of_place = (!members.is_empty()).then_some(Reason::Pod(members));
-                let reasons = files.into_iter().chain(of_place).chain(of_shape.clone());
-                (Action::Restart, reasons.collect())
+    for (slot, one) in &is {
+        touched.push(match was.get(slot) {
+            Some(before) => {
+                let is_other_zone = place(old_set, slot.az) != place(new_set, slot.az);
+                let reasons = reasons_of_files(before, one).into_iter();
+                let reasons = reasons.chain(reason_of_place(before, one, is_other_zone));
+                change(one, Action::Restart, reasons.chain(of_shape.clone()).collect())
             }
-            _ => (Action::Create, Vec::new()),
-        };
-        touched.push(change(instance, action, reasons));
+            None => change(one, Action::Create, Vec::new()),
+        });
     }
-    if after.is_some_and(|set| !is_updated_in_place(set)) {
+    if new_set.is_some_and(|set| !is_updated_in_place(set)) {
         replace_all(&mut touched);
     }
     touched.retain(|one| one.action == Action::Create || !one.reasons.is_empty());
@@ -171,13 +169,17 @@ fn of_group((old_side, old): Of<'_>, (new_side, new): Of<'_>) -> Vec<InstanceCha
     {
         one.action = Action::Resize;
     }
-    let bootstrap = is
-        .values()
-        .map(|(_, one)| one)
-        .min_by_key(|one| one.index)
-        .and_then(|one| one.az.clone());
+    let first = is.values().min_by_key(|one| one.files.index);
+    let bootstrap = first.and_then(|one| one.files.az.clone());
     touched.sort_by_key(|one| (one.az != bootstrap, one.az.clone(), one.index));
     surplus.into_iter().chain(touched).collect()
+}
+
+/// Whether a pod is told another zone or index. It has its index outside of its files, too.
+fn reason_of_place(old: &Instance<'_>, new: &Instance<'_>, is_other_zone: bool) -> Option<Reason> {
+    let member = if is_other_zone { "zone" } else { "spec.index" };
+    let is_moved = is_other_zone || old.files.index != new.files.index;
+    is_moved.then(|| Reason::Pod(vec![member.to_string()]))
 }
 
 /// Whether its pods are replaced one by one. Those of other groups belong to a version of the group.
@@ -300,12 +302,9 @@ fn without_az_count(mut pod: Tree, zones: usize) -> Tree {
     pod
 }
 
-fn reasons_of_files(
-    old: &InstanceFiles,
-    new: &InstanceFiles,
-    old_jobs: &causes::Jobs,
-    new_jobs: &causes::Jobs,
-) -> Vec<Reason> {
+fn reasons_of_files(old: &Instance<'_>, new: &Instance<'_>) -> Vec<Reason> {
+    let (old_jobs, new_jobs) = (causes::jobs(old.group, old.nth), causes::jobs(new.group, new.nth));
+    let (old, new) = (old.files, new.files);
     let paths: BTreeSet<&String> = old.files.keys().chain(new.files.keys()).collect();
     let mut by_job: BTreeMap<&str, Vec<String>> = BTreeMap::new();
     for path in paths

@@ -151,6 +151,13 @@ struct Check<'a> {
     errors: Vec<Diagnostic>,
 }
 
+/// A job or a package in the lists of `release.MF`.
+struct ListEntry<'t> {
+    name: String,
+    pointer: Pointer,
+    tree: &'t Tree,
+}
+
 // === impl Check ===
 
 impl Check<'_> {
@@ -175,14 +182,14 @@ impl Check<'_> {
     fn jobs(&mut self, tree: &Tree) -> Vec<JobReference> {
         let mut names = HashSet::new();
         let mut jobs = Vec::new();
-        for (name, pointer, entry) in self.entries(tree, "jobs", "job") {
+        for ListEntry { name, pointer, tree } in self.entries(tree, "jobs", "job") {
             if is_identifier(&name) && !names.insert(name.clone()) {
                 self.add_error(
                     pointer.at("name"),
                     format!("Job '{name}' is listed twice in release manifest"),
                 );
             }
-            let digest = text(entry, "sha1");
+            let digest = text(tree, "sha1");
             jobs.push(JobReference { name, digest, pointer });
         }
         jobs
@@ -190,21 +197,21 @@ impl Check<'_> {
 
     fn packages(&mut self, tree: &Tree, key: &str) -> Vec<PackageReference> {
         let mut packages = Vec::new();
-        for (name, pointer, entry) in self.entries(tree, key, "package") {
-            let version = text(entry, "version");
-            let fingerprint = text(entry, "fingerprint").or(version).unwrap_or_default();
+        for ListEntry { name, pointer, tree } in self.entries(tree, key, "package") {
+            let version = text(tree, "version");
+            let fingerprint = text(tree, "fingerprint").or(version).unwrap_or_default();
             packages.push(PackageReference {
                 name,
                 fingerprint,
-                digest: text(entry, "sha1"),
-                stemcell: text(entry, "stemcell"),
+                digest: text(tree, "sha1"),
+                stemcell: text(tree, "stemcell"),
                 pointer,
             });
         }
         packages
     }
 
-    fn entries<'t>(&mut self, tree: &'t Tree, key: &str, noun: &str) -> Vec<(String, Pointer, &'t Tree)> {
+    fn entries<'t>(&mut self, tree: &'t Tree, key: &str, noun: &str) -> Vec<ListEntry<'t>> {
         let at = Pointer::root().at(key);
         let Some(value) = ruby::given(tree, key) else {
             return Vec::new();
@@ -214,11 +221,11 @@ impl Check<'_> {
             return Vec::new();
         };
         let mut read = Vec::with_capacity(entries.len());
-        for (index, entry) in entries.iter().enumerate() {
-            let at = at.at(index);
-            let name = self.identifier(entry, "name", &at, &format!("{noun} {} name", index + 1));
-            self.identifier(entry, "version", &at, &format!("{noun} {} version", index + 1));
-            read.push((name, at, entry));
+        for (index, tree) in entries.iter().enumerate() {
+            let pointer = at.at(index);
+            let name = self.identifier(tree, "name", &pointer, &format!("{noun} {} name", index + 1));
+            self.identifier(tree, "version", &pointer, &format!("{noun} {} version", index + 1));
+            read.push(ListEntry { name, pointer, tree });
         }
         read
     }

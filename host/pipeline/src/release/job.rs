@@ -169,9 +169,9 @@ impl Reader<'_> {
         let mut templates = Vec::with_capacity(listed.len());
         for (source, destination) in listed {
             let at = Pointer::root().at("templates").at(source);
-            let text = self.keep(self.template_text(source, &at, &spec.name)).flatten();
+            let file = self.keep(self.template(source, &at, &spec.name)).flatten();
             let destination = self.keep(self.destination(source, destination, &at, &spec.name));
-            let (Some((text, executable, document_name)), Some(destination)) = (text, destination) else {
+            let (Some(file), Some(destination)) = (file, destination) else {
                 continue;
             };
             if let Some(other) = sources.insert(destination.clone(), source) {
@@ -185,30 +185,26 @@ impl Reader<'_> {
                         .at(&at),
                 );
             }
-            templates.push(TemplateFile {
-                source: source.clone(),
-                destination,
-                text,
-                document_name,
-                executable,
-            });
+            templates.push(TemplateFile { destination, ..file });
         }
         templates
     }
 
-    fn template_text(
-        &self,
-        source: &str,
-        at: &Pointer,
-        spec: &str,
-    ) -> Result<Option<(String, bool, String)>, Diagnostic> {
+    /// A template, without its destination.
+    fn template(&self, source: &str, at: &Pointer, spec: &str) -> Result<Option<TemplateFile>, Diagnostic> {
         let path = self.path(&format!("templates/{source}"));
         match self.files.counted(&path, of_text) {
             Ok(file) => {
                 let text = open::text(self.files, &path, file)?;
                 // The target of the link: that is the file that the user will edit.
                 let real = self.files.follow(&path).unwrap_or(path);
-                Ok(Some((text, file.executable, self.files.document(&real))))
+                Ok(Some(TemplateFile {
+                    source: source.to_owned(),
+                    destination: String::new(),
+                    text,
+                    document_name: self.files.document(&real),
+                    executable: file.executable,
+                }))
             }
             Err(FileError::Missing) => {
                 let message = format!("Missing template file '{source}' for job '{}'", self.name);

@@ -39,23 +39,23 @@ impl Excerpt {
             under: 0,
         };
         if from > 0 {
-            excerpt.push("…", 1, true, false);
+            excerpt.shown.push('…');
+            excerpt.before += 1;
         }
         for (index, c) in line.chars().enumerate().skip(from).take(MAX_LINE_CHARS) {
             let (text, width) = cell(c);
-            excerpt.push(&text, width, index < at, (at..end).contains(&index));
+            excerpt.shown.push_str(&text);
+            if index < at {
+                excerpt.before += width;
+            } else if index < end {
+                excerpt.under += width;
+            }
         }
         if from + MAX_LINE_CHARS < total {
             excerpt.shown.push('…');
         }
         excerpt.under = excerpt.under.max(1);
         excerpt
-    }
-
-    fn push(&mut self, text: &str, width: usize, before: bool, under: bool) {
-        self.shown.push_str(text);
-        self.before += if before { width } else { 0 };
-        self.under += if under { width } else { 0 };
     }
 }
 

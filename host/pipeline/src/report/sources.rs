@@ -39,10 +39,17 @@ enum Source {
 struct Derived {
     base: String,
     tree: Tree,
-    /// Pointer in the result, document, pointer in that document.
-    origins: HashMap<Pointer, (String, Pointer)>,
+    /// By pointer in the result.
+    origins: HashMap<Pointer, ValueOrigin>,
     /// Those of them whose document is not an ops file: users know them by their paths there.
     parts: HashSet<Pointer>,
+}
+
+/// Where a value of a result comes from.
+#[derive(Clone, Debug)]
+struct ValueOrigin {
+    document: String,
+    pointer: Pointer,
 }
 
 /// A resolved place.
@@ -264,8 +271,8 @@ impl Derived {
     /// The document and the pointer that the value at a pointer of the result comes from.
     fn origin(&self, pointer: &Pointer) -> (&str, Pointer) {
         let found = innermost(pointer, |prefix| {
-            let (document, source) = self.origins.get(prefix)?;
-            Some((document.as_str(), source.join(pointer.below(prefix)?)))
+            let found = self.origins.get(prefix)?;
+            Some((found.document.as_str(), found.pointer.join(pointer.below(prefix)?)))
         });
         found.unwrap_or_else(|| (self.base.as_str(), pointer.clone()))
     }
@@ -284,9 +291,12 @@ fn innermost<T>(pointer: &Pointer, find: impl Fn(&Pointer) -> Option<T>) -> Opti
 }
 
 /// Pointer in the result, and where the value there comes from.
-fn parse_origin(origin: &Origin) -> Option<(Pointer, (String, Pointer))> {
-    let (pointer, source) = (Pointer::parse(&origin.pointer)?, Pointer::parse(&origin.source)?);
-    Some((pointer, (origin.document.clone(), source)))
+fn parse_origin(origin: &Origin) -> Option<(Pointer, ValueOrigin)> {
+    let source = ValueOrigin {
+        document: origin.document.clone(),
+        pointer: Pointer::parse(&origin.source)?,
+    };
+    Some((Pointer::parse(&origin.pointer)?, source))
 }
 
 /// A document with its places, but without values: what is shown of a secret one. No text and no scalar is left:

@@ -96,15 +96,9 @@ pub fn read(name: &str, text: &str) -> Result<Document, Diagnostic> {
 pub fn read_as(dialect: Dialect, name: &str, text: &str) -> Result<Document, Diagnostic> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let warning = syntax::check_text(name, text)?;
-    let (tree, marks, mut warnings) = reader::read(name, text, dialect)?;
-    warnings.extend(warning);
-    Ok(Document {
-        name: name.to_string(),
-        text: text.into(),
-        tree,
-        marks,
-        warnings,
-    })
+    let mut document = reader::read(name, text, dialect)?;
+    document.warnings.extend(warning);
+    Ok(document)
 }
 
 /// Like [`read`], for bytes.

@@ -6,7 +6,7 @@ use super::marks::{Mark, Span};
 use super::members::Members;
 use super::node::{Kind, Node};
 use super::relaxed::Repairs;
-use super::{Dialect, bpm, syntax, value};
+use super::{Dialect, Document, bpm, syntax, value};
 use crate::diagnostic::Diagnostic;
 use crate::yaml::codes;
 use boson_document::{MAX_DEPTH, Tree};
@@ -19,7 +19,7 @@ const MAX_VALUES: usize = 500_000;
 const MAX_WARNINGS: usize = 100;
 
 /// Reads the first document.
-pub(super) fn read(name: &str, source: &str, dialect: Dialect) -> Result<(Tree, Mark, Vec<Diagnostic>), Diagnostic> {
+pub(super) fn read(name: &str, source: &str, dialect: Dialect) -> Result<Document, Diagnostic> {
     repairing(name, source, |events| {
         let mut reader = Reader {
             name,
@@ -35,7 +35,13 @@ pub(super) fn read(name: &str, source: &str, dialect: Dialect) -> Result<(Tree, 
         if dialect == Dialect::Bpm {
             bpm::decode(&mut node.tree);
         }
-        Ok((node.tree, node.mark, reader.warnings))
+        Ok(Document {
+            name: name.to_string(),
+            text: source.into(),
+            tree: node.tree,
+            marks: node.mark,
+            warnings: reader.warnings,
+        })
     })
 }
 

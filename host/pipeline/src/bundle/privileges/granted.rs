@@ -89,11 +89,11 @@ fn of_quarks(quarks: &Tree) -> Vec<Privilege> {
     granted.extend(names.map(|name| Privilege::of("sysctls", sysctl::with_dots(name))));
     if let Some(context) = run.get("security_context") {
         let asked = of_container(&Tree::object().with("securityContext", context.clone()));
-        for (privilege, _) in asked {
-            if privilege == Privilege::any("privileged") {
+        for one in asked {
+            if one.privilege == Privilege::any("privileged") {
                 granted.extend(privileged());
             }
-            granted.push(privilege);
+            granted.push(one.privilege);
         }
     }
     granted

@@ -10,8 +10,21 @@ use boson_manifest::sysctl;
 /// The AppArmor annotation of older clusters, to which the container's name is added.
 const APP_ARMOR: &str = "container.apparmor.security.beta.kubernetes.io/";
 
-/// A privilege, and the field that asks for it, below the part that was searched.
-type Asked = (Privilege, String);
+/// A privilege that a part of an object asks for.
+pub(super) struct Asked {
+    pub privilege: Privilege,
+    /// Below this part.
+    field: String,
+}
+
+// === impl Asked ===
+
+impl Asked {
+    fn new(privilege: Privilege, field: impl Into<String>) -> Self {
+        let field = field.into();
+        Self { privilege, field }
+    }
+}
 
 /// The privileges that an object asks for.
 pub(super) fn of_object(object: &Tree) -> Vec<Request<'_>> {
@@ -88,10 +101,8 @@ fn of_any<'t>(tree: &'t Tree, place: &str, requests: &mut Vec<Request<'t>>) {
 /// A custom resource whose controller uses the token of this account: `serviceAccountRef` of secret stores and issuers.
 fn of_account(tree: &Tree) -> Option<Asked> {
     let name = tree.get("serviceAccountRef")?.str("name")?;
-    Some((
-        Privilege::of("serviceAccountName", name),
-        "serviceAccountRef.name".into(),
-    ))
+    let privilege = Privilege::of("serviceAccountName", name);
+    Some(Asked::new(privilege, "serviceAccountRef.name"))
 }
 
 /// The privileges that a template asks for.
@@ -119,13 +130,13 @@ fn of_template_annotations<'t>(template: &'t Tree, place: &str, requests: &mut V
         let profile = value.as_str().filter(|_| key.starts_with(APP_ARMOR));
         let profile = profile.filter(|profile| !["runtime/default", ""].contains(profile));
         let field = || format!("metadata.annotations.{key}");
-        let asked = profile.map(|profile| (Privilege::of("appArmorProfile", profile), field()));
+        let asked = profile.map(|profile| Asked::new(Privilege::of("appArmorProfile", profile), field()));
         add(requests, asked, Requester::Pod, place);
     }
 }
 
 fn add<'t>(requests: &mut Vec<Request<'t>>, asked: impl IntoIterator<Item = Asked>, by: Requester<'t>, place: &str) {
-    requests.extend(asked.into_iter().map(|(privilege, field)| Request {
+    requests.extend(asked.into_iter().map(|Asked { privilege, field }| Request {
         privilege,
         by,
         field: below(place, &field),
@@ -144,23 +155,23 @@ fn of_spec(spec: &Tree) -> Vec<Asked> {
     let mut asked = Vec::new();
     for field in ["hostIPC", "hostNetwork", "hostPID", "automountServiceAccountToken"] {
         if is_set(spec, field) {
-            asked.push((Privilege::any(field), field.to_string()));
+            asked.push(Asked::new(Privilege::any(field), field));
         }
     }
     // The second one is an older name of the first.
     for field in ["serviceAccountName", "serviceAccount"] {
         let account = spec.str(field).filter(|name| !["", "default"].contains(name));
-        asked.extend(account.map(|name| (Privilege::of("serviceAccountName", name), field.to_string())));
+        asked.extend(account.map(|name| Asked::new(Privilege::of("serviceAccountName", name), field)));
     }
     for (nth, volume) in spec.items("volumes").iter().enumerate() {
         let place = format!("volumes.{nth}");
-        asked.extend(of_volume(volume).into_iter().map(|one| (one, place.clone())));
+        asked.extend(of_volume(volume).into_iter().map(|one| Asked::new(one, &place)));
     }
     if let Some(context) = spec.get("securityContext") {
         asked.extend(of_context(context));
         let sysctls = context.items("sysctls").iter().filter_map(|one| one.str("name"));
         let unsafe_ones = sysctls.map(sysctl::with_dots).filter(|name| !sysctl::is_safe(name));
-        asked.extend(unsafe_ones.map(|name| (Privilege::of("sysctls", name), "securityContext.sysctls".to_string())));
+        asked.extend(unsafe_ones.map(|name| Asked::new(Privilege::of("sysctls", name), "securityContext.sysctls")));
     }
     asked
 }
@@ -188,7 +199,7 @@ pub(super) fn of_container(container: &Tree) -> Vec<Asked> {
         let port = port.get("hostPort").and_then(Tree::as_i64).filter(|port| *port != 0);
         asked.extend(port.map(|port| {
             let field = format!("ports.{nth}.hostPort");
-            (Privilege::of("hostPort", port.to_string()), field)
+            Asked::new(Privilege::of("hostPort", port.to_string()), field)
         }));
     }
     asked
@@ -197,7 +208,7 @@ pub(super) fn of_container(container: &Tree) -> Vec<Asked> {
 /// Privileges of the security context of a pod or a container.
 fn of_context(context: &Tree) -> Vec<Asked> {
     let mut asked = Vec::new();
-    let mut ask = |privilege, field: &str| asked.push((privilege, format!("securityContext.{field}")));
+    let mut ask = |privilege, field: &str| asked.push(Asked::new(privilege, format!("securityContext.{field}")));
     for field in ["privileged", "allowPrivilegeEscalation"] {
         if is_set(context, field) {
             ask(Privilege::any(field), field);
