@@ -39,7 +39,6 @@ impl Author {
         }
     }
 
-    /// Whether it ships with the host.
     pub fn is_built_in(&self) -> bool {
         self.installer == Installer::BuiltIn
     }

@@ -6,7 +6,6 @@ use crate::object::name;
 use boson_document::Tree;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// An object that differs.
 #[derive(Clone, Debug)]
 pub struct Changed<'t> {
     /// Kind and name: `StatefulSet/nats`.

@@ -43,7 +43,6 @@ pub struct Related {
 /// A message for the user. Never holds the value of a variable or a property.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Diagnostic {
-    /// How bad.
     pub severity: Severity,
     /// Stable code: `ops-missing-key`.
     pub code: String,
@@ -117,7 +116,6 @@ impl Diagnostic {
         }
     }
 
-    /// Sets the document.
     #[must_use]
     pub fn in_document(mut self, name: impl Into<String>) -> Self {
         self.place.document = Some(name.into());
@@ -139,7 +137,6 @@ impl Diagnostic {
         self
     }
 
-    /// Sets the help text.
     #[must_use]
     pub fn help(mut self, help: impl Into<String>) -> Self {
         self.help = Some(help.into());
@@ -163,7 +160,6 @@ impl Diagnostic {
         }
     }
 
-    /// Whether it is an error.
     pub fn is_error(&self) -> bool {
         self.severity == Severity::Error
     }

@@ -2,7 +2,6 @@
 
 use boson_document::{Map, Pointer, Tree};
 
-/// A value that differs.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Difference<'t> {
     /// Where. The index of an item is that in the new document, unless only the old one has the item.

@@ -86,7 +86,6 @@ pub fn unpack(value: &[u8]) -> Result<Cow<'_, [u8]>, UnpackError> {
     }
 }
 
-/// Whether a value is compressed.
 pub fn is_packed(value: &[u8]) -> bool {
     value.starts_with(&GZIP_MAGIC)
 }

@@ -44,7 +44,6 @@ impl Pattern {
         found
     }
 
-    /// Whether it matches a path.
     pub fn matches(&self, path: &str) -> bool {
         let names = names(path);
         self.alternatives.iter().any(|pattern| match_path(pattern, &names))

@@ -3,7 +3,6 @@
 use boson_manifest::names::{MAX_LABEL_LENGTH, MAX_SUBDOMAIN_LENGTH};
 use boson_manifest::syntax::{is_label, is_subdomain};
 
-/// The rule for names of a kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NameRule {
     /// RFC 1123 subdomain: labels joined by dots.

@@ -4,7 +4,6 @@ use crate::Diagnostic;
 use boson_document::Code;
 use boson_document::Tree;
 
-/// An error about an object.
 pub(crate) fn object_error(object: &Tree, code: &Code, why: &str) -> Box<Diagnostic> {
     let message = format!("{} '{}': {why}", object.str("kind").unwrap_or("object"), name(object));
     Box::new(Diagnostic::error(code, message))
@@ -41,7 +40,6 @@ pub(crate) fn set_map(object: &mut Tree, key: &str, map: Tree) {
     object.set("metadata", metadata.with(key, map));
 }
 
-/// Removes a member.
 pub(crate) fn remove(tree: &mut Tree, key: &str) {
     if let Some(map) = tree.as_object_mut() {
         map.shift_remove(key);

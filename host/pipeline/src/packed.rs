@@ -1,7 +1,6 @@
 //! A plugin as files of limited size: `plugin.wasm`, or compressed `plugin.wasm.zst`, or either of them split into
 //! parts `plugin.wasm.0`, `plugin.wasm.1`, ... ConfigMaps hold components in this form, and pods mount them in it.
 
-/// The component's file.
 pub const COMPONENT: &str = "plugin.wasm";
 /// Suffix of a compressed component.
 pub const COMPRESSED: &str = ".zst";
@@ -29,7 +28,6 @@ pub struct Layout {
     pub compressed: bool,
 }
 
-/// A file of a component.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Part {
     /// `None`: it is the whole component.

@@ -67,7 +67,6 @@ fn is_sidecar(container: &Tree) -> bool {
     container.str("restartPolicy") == Some("Always")
 }
 
-/// Takes its amounts.
 fn of_container(container: &mut Tree) -> Option<Tree> {
     let name = container.str("name")?.to_string();
     let resources = container.get_mut("resources")?;

@@ -13,7 +13,6 @@ pub fn name(document: &Tree) -> &str {
     group(document).str("name").unwrap_or_default()
 }
 
-/// The jobs of the group.
 pub fn jobs(document: &Tree) -> &[Tree] {
     group(document).items("jobs")
 }

@@ -29,12 +29,10 @@ use observed::{Calls, Observed};
 /// Limit on the fields that one question is about.
 pub const MAX_FIELDS: usize = 20;
 
-/// What to explain.
 #[derive(Clone, Debug)]
 pub struct Question {
     /// `StatefulSet`, in any case; `None`: any kind.
     pub kind: Option<String>,
-    /// Name of the object.
     pub name: String,
     /// See [`field::fields`].
     pub field: String,
@@ -60,11 +58,9 @@ pub struct Step {
     pub what: String,
     /// Parts of the input that determine the value.
     pub inputs: Vec<Input>,
-    /// What is not known.
     pub unknown: Vec<String>,
 }
 
-/// A part of the input.
 #[derive(Clone, Debug)]
 pub struct Input {
     /// What it is a part of: `the manifest`. A whole sentence part, if it has no pointer.
@@ -265,7 +261,6 @@ impl Tracing<'_> {
         (step, fields.map(|field| (source.clone(), field.clone())).collect())
     }
 
-    /// The definition of a variable.
     fn definition(&self, name: &str) -> Option<Input> {
         let variable = self.inputs.variables.iter().find(|variable| variable.name == name)?;
         Some(origins::in_manifest(self.inputs, &Pointer::parse(&variable.pointer)?))

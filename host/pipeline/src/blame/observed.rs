@@ -44,7 +44,6 @@ impl<'s> Observed<'s> {
         }
     }
 
-    /// The calls so far.
     pub fn into_calls(self) -> Calls {
         self.calls.into_inner()
     }

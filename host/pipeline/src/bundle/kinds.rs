@@ -13,7 +13,6 @@ use boson_manifest::syntax::{is_label, is_subdomain};
 use std::fmt;
 use std::str::FromStr;
 
-/// An object kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Kind {
     /// `apps/v1`
@@ -102,7 +101,6 @@ const SECRET_TYPES_REFUSED: [&str; 2] = ["kubernetes.io/service-account-token", 
 // === impl Kind ===
 
 impl Kind {
-    /// Whether an object is of this kind.
     pub fn is_of(&self, api_version: &str, kind: &str) -> bool {
         self.api_version == api_version && self.kind == kind
     }

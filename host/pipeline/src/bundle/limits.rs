@@ -19,7 +19,6 @@ pub const MAX_OBJECTS: usize = 20_000;
 /// Limit on all annotations of an object together, in bytes.
 pub const MAX_ANNOTATION_BYTES: usize = 256 << 10;
 
-/// Checks all limits.
 pub(crate) fn check(object: &Tree) -> Result<(), Box<Diagnostic>> {
     let too_large = |why: String| Err(object_error(object, codes::BUNDLE_OBJECT_TOO_LARGE, &why));
     if let Some(kind @ ("Secret" | "ConfigMap")) = object.str("kind") {

@@ -53,7 +53,6 @@ pub struct Bundle {
     /// Additional kinds among the checked ones.
     additional: Vec<kinds::Kind>,
     objects: Vec<Tree>,
-    /// Index of each object.
     index: HashMap<ObjectKey, usize>,
     writers: Writers,
 }
@@ -132,7 +131,6 @@ impl Bundle {
         self
     }
 
-    /// The objects added so far.
     pub fn objects(&self) -> &[Tree] {
         &self.objects
     }

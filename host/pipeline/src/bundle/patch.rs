@@ -185,7 +185,6 @@ impl Budget {
 
 const NO_VALUE: &str = "there is no value at this place";
 
-/// The value at a place.
 pub(crate) fn find<'t>(tree: &'t mut Tree, path: &Pointer) -> Result<&'t mut Tree, &'static str> {
     path.tokens()
         .iter()

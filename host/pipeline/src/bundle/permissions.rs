@@ -36,7 +36,6 @@ pub struct KeyPattern {
     is_prefix: bool,
 }
 
-/// All permissions.
 #[derive(Clone, Debug, Default)]
 pub struct Permissions {
     kinds: Vec<Grant<Kind>>,
@@ -140,7 +139,6 @@ impl FromStr for KeyPattern {
 }
 
 impl KeyPattern {
-    /// Whether it allows this key.
     pub fn allows(&self, key: &str) -> bool {
         if self.is_prefix {
             key.starts_with(&self.text)
@@ -206,7 +204,6 @@ impl Permissions {
         self.labels.is_some() || self.annotations.is_some()
     }
 
-    /// The permissions of this plugin.
     pub(crate) fn of<'a>(&self, author: &'a Author) -> Rights<'a> {
         // Built-in plugins set what the manifest requests.
         let keys = |grants: &Option<Vec<Grant<KeyPattern>>>| {

@@ -17,7 +17,6 @@ pub struct Writer<'a> {
     pub is_ordered: bool,
 }
 
-/// What plugins have written so far.
 #[derive(Clone, Debug, Default)]
 pub struct Writers {
     /// By object, and by the field's place in it. An object that was added, or removed, is also recorded as a whole, at

@@ -22,7 +22,6 @@ pub fn note_of_group(text: &str) -> Diagnostic {
     note(text.to_string())
 }
 
-/// The errors of one job.
 pub fn of_job(failed: &JobErrors<'_>) -> Diagnostic {
     note(job(failed))
 }

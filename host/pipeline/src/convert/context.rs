@@ -29,7 +29,6 @@ fn whole(job: &Tree, mut context: Tree, ip: &str) -> Option<Tree> {
     Some(context)
 }
 
-/// Number of instances of the job.
 pub fn instances(job: &Tree) -> usize {
     quarks(job).map_or(0, |quarks| quarks.items("instances").len())
 }

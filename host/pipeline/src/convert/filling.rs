@@ -27,7 +27,6 @@ const SYNTAX_CODE: &str = "render-template-syntax";
 // === impl Filled ===
 
 impl Filled {
-    /// Whether any template failed.
     pub fn failed(&self) -> bool {
         self.diagnostics.iter().any(Diagnostic::is_error)
     }

@@ -37,7 +37,6 @@ pub type InstanceDigests = BTreeMap<String, Vec<String>>;
 /// Bytes of a digest that tells what an instance renders: more would be in the way, as there is one for each instance.
 const INSTANCE_DIGEST_BYTES: usize = 8;
 
-/// The digests of these instances.
 pub fn digests(instances: &[InstanceFiles]) -> InstanceDigests {
     let mut digests = InstanceDigests::new();
     for instance in instances {

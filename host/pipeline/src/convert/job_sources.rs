@@ -22,13 +22,11 @@ const MAX_PACKED_BYTES: usize = 900 << 10;
 /// Digits of a digest.
 const DIGEST_DIGITS: usize = 32;
 
-/// The job sources of a group.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Packed {
     /// Identifies the content. It does not depend on the compression, which another version of this program may do in
     /// another way.
     pub digest: String,
-    /// The compressed document.
     pub bytes: Vec<u8>,
 }
 

@@ -53,7 +53,6 @@ impl Mentions {
         self.packages.is_empty() && self.values.is_empty() && self.of_jobs.is_empty()
     }
 
-    /// Adds those of another text.
     pub fn extend(&mut self, other: Self) {
         self.packages.extend(other.packages);
         self.values.extend(other.values);

@@ -17,9 +17,7 @@ pub struct Documents<'a, D> {
     pub manifest: &'a Document,
     /// Its ops files, in order. A file may be in the list twice.
     pub ops: &'a [D],
-    /// Its cloud configs, in order.
     pub cloud_configs: &'a [D],
-    /// Its runtime configs, in order.
     pub runtime_configs: &'a [D],
     /// Name of the deployment, which addons of runtime configs select. None: the manifest's.
     pub deployment: Option<&'a str>,

@@ -73,7 +73,6 @@ use crate::yaml;
 use boson_document::Tree;
 use boson_manifest::names::{NameError, Names};
 
-/// Inputs of a conversion.
 pub struct Inputs<'a> {
     /// Name and place of the deployment.
     pub deployment: &'a Deployment,
@@ -87,7 +86,6 @@ pub struct Inputs<'a> {
     pub variables: &'a [Variable],
     /// Value of every variable, by name: for the plain target's Secrets.
     pub values: &'a Tree,
-    /// The given releases.
     pub releases: &'a [Release],
     /// The links from outside of the deployment.
     pub external: &'a External,
@@ -95,7 +93,6 @@ pub struct Inputs<'a> {
     pub filter: Filter<'a>,
     /// The kind of objects to create.
     pub target: Target,
-    /// Number of threads.
     pub threads: usize,
     /// What an administrator allows plugins.
     pub permissions: &'a Permissions,

@@ -20,7 +20,6 @@ use boson_manifest::names::Names;
 /// A resolved and rendered instance group.
 #[derive(Clone, Debug)]
 pub struct Group<'a> {
-    /// Its resolved document.
     pub resolved: &'a ResolvedGroup,
     /// Name of the Secret with the resolved document, which its pods mount.
     pub secret: String,
@@ -46,11 +45,9 @@ pub struct Making<'a> {
     pub pod_plugins: &'a [PodPlugin],
     /// Whether the objects of the other groups are made if a group fails; not if no group is left.
     pub is_partial: bool,
-    /// Number of threads.
     pub threads: usize,
 }
 
-/// The objects of a deployment.
 pub struct Objects {
     /// Those of the deployment itself, and those of its groups, in manifest order; or all errors.
     pub result: Result<Vec<Tree>, Vec<Diagnostic>>,

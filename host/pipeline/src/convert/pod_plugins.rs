@@ -8,7 +8,6 @@ use boson_document::Tree;
 const RENDERER_CONTAINER: &str = "template-render";
 /// Mount point of the plugins, with a folder for each stage.
 const PLUGINS_FOLDER: &str = "/var/run/boson/plugins";
-/// File with the plugin's settings.
 pub const SETTINGS_FILE: &str = "settings.json";
 /// A directory of the pod that the renderer may write to: the sandbox compiles there.
 const SCRATCH_FOLDER: &str = "/var/vcap/all-releases";
@@ -62,7 +61,6 @@ impl PodPlugin {
         })
     }
 
-    /// The pod's volume.
     pub fn volume(&self) -> Tree {
         let source = |name: &String| {
             let map = Tree::object().with("name", name.as_str());

@@ -45,7 +45,6 @@ struct Work<'a> {
 #[derive(Default)]
 struct Outcome {
     bpm: Option<(u32, Rendered)>,
-    /// The rendered alias file.
     aliases: Option<Rendered>,
     diagnostics: Vec<Diagnostic>,
     /// Notes about what its scripts need, of the first instance only: the others run the same scripts.
@@ -54,11 +53,9 @@ struct Outcome {
     mentions: MentionsByFile,
     /// What was rendered, by the name of its template.
     digests: BTreeMap<String, FileDigest>,
-    /// Fuel that its templates used.
     fuel: u64,
 }
 
-/// Rendered groups.
 pub struct Rendering {
     /// Each group, in order, or why it cannot be rendered.
     pub groups: Vec<Result<RenderedGroup, RenderError>>,
@@ -77,7 +74,6 @@ pub struct RenderedGroup {
 /// An instance group that cannot be rendered.
 #[derive(Debug, Default)]
 pub struct RenderError {
-    /// Errors and warnings.
     diagnostics: Vec<Diagnostic>,
     /// The errors of templates as the director lists them.
     listed: Option<String>,

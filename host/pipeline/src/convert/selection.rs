@@ -70,7 +70,6 @@ pub fn by_monit(job: &Tree, files: &Job) -> bool {
     asked && files.template_for(Job::BPM).is_none() && member("bpm").is_none() && files.is_monitored()
 }
 
-/// `monit` as a template.
 pub fn monit(job: &Job) -> Option<TemplateFile> {
     Some(TemplateFile {
         source: "monit".into(),

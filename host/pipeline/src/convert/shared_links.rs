@@ -66,7 +66,6 @@ pub struct Others {
     by_label: BTreeMap<String, Other>,
 }
 
-/// Another deployment.
 struct Other {
     name: String,
     /// Name of its Secrets with links, without the version.

@@ -31,16 +31,13 @@ pub enum Action {
     Delete,
 }
 
-/// An instance that a change touches.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct InstanceChange {
-    /// The instance group.
     pub group: String,
     /// `spec.az`.
     pub az: Option<String>,
     /// `spec.index`.
     pub index: u32,
-    /// What happens.
     pub action: Action,
     /// Why it restarts or is resized.
     pub reasons: Vec<Reason>,
@@ -51,7 +48,6 @@ pub struct InstanceChange {
 pub enum Reason {
     /// Files of a job differ.
     Files {
-        /// Name of the job.
         job: String,
         /// Below the directory of the job.
         files: Vec<String>,
@@ -104,7 +100,6 @@ struct Slot<'t> {
     ordinal: usize,
 }
 
-/// An instance of a conversion.
 struct Instance<'t> {
     group: &'t GroupFiles,
     /// Its number in the group.

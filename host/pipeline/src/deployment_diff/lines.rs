@@ -39,7 +39,6 @@ pub enum Status {
 /// A line of YAML.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Line {
-    /// What happens with it.
     pub status: Status,
     /// With its indentation.
     pub text: String,

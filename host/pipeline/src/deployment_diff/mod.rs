@@ -30,7 +30,6 @@ pub struct Effects {
     pub objects: Vec<ObjectChange>,
 }
 
-/// An object that differs.
 #[derive(Debug)]
 pub struct ObjectChange {
     /// Kind and name.
@@ -53,7 +52,6 @@ impl Effects {
         }
     }
 
-    /// Whether nothing differs.
     pub fn is_empty(&self) -> bool {
         self.instances.is_empty() && self.variables.is_empty() && self.objects.is_empty()
     }

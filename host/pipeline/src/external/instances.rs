@@ -10,7 +10,6 @@ pub const SERVICE_LABEL: &str = "kubernetes.io/service-name";
 /// Address types in the order in which one is chosen, if the Service does not prefer one.
 const ADDRESS_TYPES: [&str; 3] = ["IPv4", "IPv6", "FQDN"];
 
-/// An endpoint of a Service.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Endpoint {
     name: String,

@@ -7,7 +7,6 @@ use boson_document::{Tree, json};
 use boson_manifest::labels::{DEPLOYMENT_NAME, LINK_PROVIDER_NAME, PROVIDES};
 use boson_manifest::names::label;
 
-/// Name and type of a link.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Identity {
     pub name: String,

@@ -5,12 +5,10 @@ use crate::object::{name, namespace};
 use boson_document::{Code, Pointer, Tree};
 use std::fmt;
 
-/// A native object.
 #[derive(Clone, Debug)]
 pub struct Object<'a> {
     /// Name of the document that it is in, for diagnostics.
     pub document: &'a str,
-    /// Its place in that document.
     pub pointer: Pointer,
     /// The object, as the API server has it.
     pub tree: &'a Tree,

@@ -37,7 +37,6 @@ pub fn stateful_sets(set: &Tree, version: u32) -> Result<Vec<Tree>, Box<Diagnost
     Ok(zones.iter().map(one).collect())
 }
 
-/// All zones, each with its replicas.
 fn zones<'t>(set: &Tree, spec: &'t Tree) -> Result<Vec<Zone<'t>>, Box<Diagnostic>> {
     let names = spec.items("zones");
     let all = spec.find(&["template", "spec", "replicas"]);

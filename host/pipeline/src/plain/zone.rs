@@ -7,7 +7,6 @@ use boson_manifest::{pod_contract, labels};
 /// Node label with the zone, unless another one was configured.
 pub(crate) const NODE_LABEL: &str = "topology.kubernetes.io/zone";
 
-/// One zone of a QuarksStatefulSet.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Zone<'t> {
     /// From 0.
@@ -18,7 +17,6 @@ pub(crate) struct Zone<'t> {
     pub value: Option<&'t str>,
     /// Number of zones, at least 1.
     pub count: u32,
-    /// Number of its pods.
     pub replicas: i64,
     /// Number of pods in the largest zone: containers get this number.
     pub fullest: i64,
@@ -32,7 +30,6 @@ impl Zone<'_> {
         self.name.map_or_else(String::new, |_| format!("-z{}", self.index))
     }
 
-    /// Labels of StatefulSet and pods.
     pub fn labels(&self) -> Tree {
         Tree::object()
             .with(labels::AZ_INDEX, self.index.to_string())

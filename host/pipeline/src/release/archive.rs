@@ -21,9 +21,7 @@ pub const MANIFEST: &str = "release.MF";
 /// Content of `release.MF`.
 #[derive(Clone, Debug)]
 pub struct Manifest {
-    /// Name of the release.
     pub name: String,
-    /// Version of the release.
     pub version: String,
     /// In the order of the file.
     pub jobs: Vec<JobReference>,
@@ -40,7 +38,6 @@ pub struct Manifest {
 /// A job that `release.MF` lists.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct JobReference {
-    /// Name of the job.
     pub name: String,
     /// Digests of the job's tarball, as written: `<sha1>`, `sha256:<hex>`, or several separated by `;`. `None`: not
     /// given.
@@ -52,7 +49,6 @@ pub struct JobReference {
 /// A package that `release.MF` lists.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PackageReference {
-    /// Name of the package.
     pub name: String,
     /// Identifies the package's content: its fingerprint, or else its version.
     pub fingerprint: String,

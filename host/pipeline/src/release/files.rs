@@ -14,7 +14,6 @@ const MAX_LINKS: usize = 40;
 /// What is at a path.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Entry {
-    /// A file that was read.
     File(File),
     /// A symbolic link and its target, relative to the directory that the link is in.
     Link(String),
@@ -26,7 +25,6 @@ pub enum Entry {
     Special,
 }
 
-/// A file that was read.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct File {
     pub bytes: Vec<u8>,
@@ -43,7 +41,6 @@ pub enum FileError {
     Escapes(String),
     /// The links form a loop.
     Loop,
-    /// It is a directory.
     Directory,
     /// It is over the limit; its size in bytes.
     TooLarge(u64),
@@ -53,7 +50,6 @@ pub enum FileError {
     Excess,
 }
 
-/// The files of a release.
 #[derive(Clone, Debug)]
 pub struct Files {
     entries: BTreeMap<String, Entry>,
@@ -65,7 +61,6 @@ pub struct Files {
 // === impl Files ===
 
 impl Files {
-    /// No files yet.
     pub fn new(naming: Naming) -> Self {
         Self {
             entries: BTreeMap::new(),
@@ -93,7 +88,6 @@ impl Files {
         }
     }
 
-    /// How files are named.
     pub fn naming(&self) -> &Naming {
         &self.naming
     }

@@ -11,7 +11,6 @@ use crate::yaml::{self, Dialect, Document};
 use boson_document::{Pointer, Tree, json};
 use std::collections::HashMap;
 
-/// The layouts of a job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Layout {
     /// `jobs/<job>/spec` of a source directory.
@@ -77,7 +76,6 @@ struct Reader<'a> {
 // === impl Layout ===
 
 impl Layout {
-    /// Name of the spec file.
     fn spec_file(self) -> &'static str {
         match self {
             Self::Source => "spec",

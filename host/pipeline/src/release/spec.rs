@@ -9,7 +9,6 @@ use boson_document::{Code, Pointer, Tree};
 use boson_manifest::spec::links;
 use std::collections::HashSet;
 
-/// Checks the spec of the job `job`.
 pub fn check(job: &str, spec: &Tree, document: &str) -> Vec<Diagnostic> {
     let mut check = Check {
         job,

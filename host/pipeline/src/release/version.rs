@@ -18,7 +18,6 @@ pub fn compare(a: &str, b: &str) -> Ordering {
         })
 }
 
-/// The newest of these versions.
 pub fn newest<'v>(versions: impl IntoIterator<Item = &'v str>) -> Option<&'v str> {
     versions.into_iter().max_by(|a, b| compare(a, b))
 }

@@ -8,7 +8,6 @@ use boson_document::{Pointer, Tree};
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-/// Documents by name.
 #[derive(Clone, Debug, Default)]
 pub struct Sources {
     documents: HashMap<String, Source>,
@@ -52,10 +51,8 @@ struct ValueOrigin {
     pointer: Pointer,
 }
 
-/// A resolved place.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Located {
-    /// Name of the document.
     pub file: Option<String>,
     /// Line, from 1.
     pub line: Option<u32>,

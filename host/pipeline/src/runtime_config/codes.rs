@@ -30,7 +30,6 @@ pub const MEMBERS: &members::Codes = &members::Codes {
     missing_key: RUNTIME_CONFIG_MALFORMED,
 };
 
-/// The codes of addons.
 pub const ADDONS: &addons::Codes = &addons::Codes {
     members: MEMBERS,
     filter: RUNTIME_CONFIG_FILTER,

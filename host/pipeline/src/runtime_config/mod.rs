@@ -87,7 +87,6 @@ impl Merging {
         merging
     }
 
-    /// Merges a runtime config.
     fn add(&mut self, document: &Document) {
         self.warnings.extend(document.warnings.iter().cloned());
         if document.tree.is_null() {

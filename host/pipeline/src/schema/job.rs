@@ -7,13 +7,11 @@ use x509_cert::der::Decode;
 
 /// The only dialect that the director takes.
 pub const DIRECTOR_DIALECT: &str = "https://json-schema.org/draft/2020-12/schema";
-/// The director's additional type.
 const CERTIFICATE_TYPE: &str = "certificate";
 /// Format that takes its place for the library, which takes no other types.
 pub const CERTIFICATE_FORMAT: &str = "boson:certificate";
 /// Keywords whose values are no schemas.
 const LITERAL_KEYWORDS: [&str; 4] = ["const", "default", "enum", "examples"];
-/// Labels of certificates in PEM.
 const PEM_LABELS: [&str; 3] = ["CERTIFICATE", "X509 CERTIFICATE", "TRUSTED CERTIFICATE"];
 
 /// The schema in terms of the standard, or the director's error.

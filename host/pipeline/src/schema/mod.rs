@@ -14,11 +14,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::collections::BTreeSet;
 
-/// Errors that are reported.
 const MAX_ERRORS: usize = 100;
 /// Steps back of a pattern on one text.
 const MAX_BACKTRACKS: usize = 100_000;
-/// Bytes of a compiled pattern.
 const MAX_PATTERN_BYTES: usize = 1 << 20;
 /// Values of an enumeration, or forms of a value, that a message lists.
 const MAX_LISTED: usize = 20;
@@ -29,7 +27,6 @@ pub struct Schema(Validator);
 /// What is wrong with a value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SettingsError {
-    /// The place in the value.
     pub place: Pointer,
     pub kind: SettingsErrorKind,
 }
@@ -77,7 +74,6 @@ impl Schema {
             .map_err(|error| format!("at '{}': {error}", error.instance_path()))
     }
 
-    /// What is wrong with a value.
     pub fn errors(&self, tree: &Tree) -> Vec<SettingsError> {
         let value = match value(tree) {
             Ok(value) => value,

@@ -155,7 +155,6 @@ impl Secrets {
         }
     }
 
-    /// Adds other secrets.
     pub fn add(&mut self, others: Self) {
         self.texts.extend(others.texts);
     }
@@ -169,7 +168,6 @@ impl Secrets {
         self
     }
 
-    /// Redacts the secrets in a text.
     fn scrub_text(&self, text: &str, sources: &Sources) -> String {
         let found = matches::find(&self.texts, &[text]);
         redacted(text, found.first().map_or(&[], Vec::as_slice), &Public::of(sources))

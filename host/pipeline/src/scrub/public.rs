@@ -20,7 +20,6 @@ pub struct Public<'a> {
 // === impl Public ===
 
 impl<'a> Public<'a> {
-    /// The public texts of these sources.
     pub fn of(sources: &'a Sources) -> Self {
         Self {
             sources,

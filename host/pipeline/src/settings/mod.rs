@@ -8,10 +8,8 @@ use crate::diagnostic::Diagnostic;
 use crate::stage::Stage;
 use crate::yaml::Document;
 
-/// Settings from a file.
 #[derive(Clone, Debug)]
 pub struct Settings {
-    /// For plugins of this stage.
     pub stage: Stage,
     /// Only for the plugin of this name.
     pub plugin: Option<String>,

@@ -10,7 +10,6 @@ use std::collections::{BTreeMap, BTreeSet};
 pub const MAX_PLACES: usize = 20;
 /// Codes and gains of a report.
 const MAX_NAMES: usize = 10;
-/// Characters of a place.
 const MAX_PLACE_CHARS: usize = 160;
 /// Code of calls that were not made: the plugin has used what it may use, or others hold the memory.
 const CALL_NOT_MADE_CODE: &str = "conversion-out-of-fuel";
@@ -102,7 +101,6 @@ impl Report {
         if differs { self.different += 1 } else { self.same += 1 }
     }
 
-    /// Counts a call without a reply.
     pub(super) fn failed(&mut self, diagnostics: &[Diagnostic]) {
         let error = diagnostics.iter().find(|one| one.is_error());
         let code = error.map_or("", |error| error.code.as_str());
@@ -117,7 +115,6 @@ impl Report {
         }
     }
 
-    /// Adds a place that differs.
     pub(super) fn place(&mut self, place: &str) {
         let place = short(place);
         if self.places.contains(&place) {
@@ -130,7 +127,6 @@ impl Report {
         }
     }
 
-    /// Compares two documents.
     pub(super) fn documents(&mut self, name: &str, old: &Tree, new: &Tree) {
         for one in differences(old, new) {
             self.place(&format!("{name} {}", one.pointer));

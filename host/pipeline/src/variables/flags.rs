@@ -8,7 +8,6 @@ use boson_document::Tree;
 /// `--var-file name=path`
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FilePath {
-    /// Name of the variable.
     pub name: String,
     /// The file whose content is its value.
     pub path: String,

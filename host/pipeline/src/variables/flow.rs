@@ -18,7 +18,6 @@ use crate::variables::codes;
 use boson_document::Tree;
 use std::collections::{BTreeSet, HashSet};
 
-/// A document with its values.
 #[derive(Clone, Debug)]
 pub struct Interpolation {
     pub document: Tree,
@@ -27,7 +26,6 @@ pub struct Interpolation {
     pub variables: Vec<Variable>,
     /// The values of all that the document defines or refers to, by name.
     pub values: Tree,
-    /// Names without a value, sorted.
     pub missing: Vec<Reference>,
 }
 

@@ -27,7 +27,6 @@ pub fn put_in(stages: &dyn Stages, document: Named<'_>, table: &Table) -> Reply<
     Ok((done, reported))
 }
 
-/// The unchanged manifest.
 pub fn unchanged(document: Named<'_>) -> Interpolated {
     Interpolated {
         document: document.tree.clone(),

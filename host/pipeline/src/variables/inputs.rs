@@ -10,9 +10,7 @@ use boson_document::Tree;
 /// Checks the manifest for mistakes. Values that are not generated yet are texts that name them.
 pub type CheckAhead<'a> = dyn Fn(Named<'_>) -> Result<(), StageError> + 'a;
 
-/// Sources of values.
 pub struct Inputs<'a> {
-    /// Given values.
     pub table: &'a Table,
     /// Generated values, old and new. To be written if it has changed, even if the flow fails.
     pub store: &'a mut Store,

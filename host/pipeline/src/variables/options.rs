@@ -12,7 +12,6 @@ pub enum Check {
     Each,
 }
 
-/// How variables are handled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Options {
     /// Whose rules hold. By the director's, given values are put in first by the command line's rules, as `bosh deploy`
@@ -20,7 +19,6 @@ pub struct Options {
     /// the certificates it signs, wherever it is defined; otherwise the document's order applies, as in BOSH. And the
     /// result is for the stages that replace a director, and so is what the director reads of what `bosh deploy` sends.
     pub rules: VariableRules,
-    /// Variables without a value.
     pub missing: Check,
     /// Values that nothing uses.
     pub unused: Check,

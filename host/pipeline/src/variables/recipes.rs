@@ -9,7 +9,6 @@ use boson_document::{Map, Tree, go, json};
 use data_encoding::HEXLOWER;
 use sha2::{Digest, Sha256};
 
-/// Recipes by the variable's name.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Recipes {
     entries: Map,

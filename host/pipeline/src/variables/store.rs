@@ -12,7 +12,6 @@ use std::collections::BTreeSet;
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Store {
     values: Map,
-    /// Names of the generated values.
     generated: BTreeSet<String>,
     /// How they were generated.
     pub recipes: Recipes,
@@ -41,7 +40,6 @@ impl Store {
         }
     }
 
-    /// The value of a variable.
     pub fn get(&self, name: &str) -> Option<&Tree> {
         self.values.get(name)
     }

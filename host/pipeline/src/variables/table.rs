@@ -35,7 +35,6 @@ impl Table {
         }
     }
 
-    /// The value of a variable.
     pub fn get(&self, name: &str) -> Option<&Tree> {
         self.0.get(name)
     }
@@ -45,7 +44,6 @@ impl Table {
         Tree::Object(self.0.clone())
     }
 
-    /// Whether no value was given.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }

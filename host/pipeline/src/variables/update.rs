@@ -18,7 +18,6 @@ pub enum UpdateMode {
 // === impl UpdateMode ===
 
 impl UpdateMode {
-    /// The mode of this name.
     pub fn named(name: &str) -> Option<Self> {
         match name {
             "no-overwrite" => Some(Self::NoOverwrite),
@@ -44,7 +43,6 @@ pub fn signed_by_another(value: &Tree, signer: Option<&Tree>) -> bool {
     now.is_some_and(|now| value.str("ca").is_some_and(|then| then.trim() != now.trim()))
 }
 
-/// Errors about unknown update modes.
 pub fn unknown(definitions: &[Definition], document: &str) -> Vec<Diagnostic> {
     let unknown = |one: &&Definition| {
         one.update_mode

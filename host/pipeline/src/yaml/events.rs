@@ -6,7 +6,6 @@ use super::syntax::count;
 use saphyr_parser::{Event, Parser, ScalarStyle, ScanError, StrInput};
 use std::borrow::Cow;
 
-/// Events of a text.
 pub(super) struct Events<'t> {
     parser: Parser<'t, StrInput<'t>>,
     text: &'t str,

@@ -1,6 +1,5 @@
 //! The text that is being written: its current end, and what an indicator or a new line needs there.
 
-/// Text so far.
 pub(super) struct Lines {
     out: String,
     /// Characters since the last line break.

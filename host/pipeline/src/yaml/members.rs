@@ -8,7 +8,6 @@ use crate::yaml::codes;
 use boson_document::{Map, Tree, escape, ruby};
 use std::collections::HashSet;
 
-/// Members so far.
 pub(super) struct Members {
     dialect: Dialect,
     map: Map,

@@ -59,7 +59,6 @@ pub struct Document {
     /// The text, without byte order mark.
     pub text: Arc<str>,
     pub tree: Tree,
-    /// Places of the content.
     pub marks: Mark,
     /// Warnings about parts without effect: duplicate keys, further documents.
     pub warnings: Vec<Diagnostic>,

@@ -11,7 +11,6 @@ pub(super) struct Node {
     pub(super) kind: Kind,
 }
 
-/// The kind of a value.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
     Scalar,

@@ -2,7 +2,6 @@
 
 use super::timestamp;
 
-/// Meaning of a scalar.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Scalar {
     Null,

@@ -16,7 +16,6 @@ pub(super) enum Readers {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Style {
     Plain,
-    /// In single quotes.
     Single,
     /// In double quotes, with escapes.
     Double,

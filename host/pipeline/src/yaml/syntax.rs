@@ -167,7 +167,6 @@ pub(super) fn too_deep_error(name: &str, at: Span) -> Diagnostic {
     error(name, codes::YAML_DEPTH, at, message)
 }
 
-/// The error for a refused alias.
 pub(super) fn alias_error(name: &str, text: &str, at: Span, refused: &AliasError) -> Diagnostic {
     match refused {
         AliasError::Excessive => error(name, codes::YAML_ALIASES, at, "document contains excessive aliasing")

@@ -47,7 +47,6 @@ pub const FIELDS: [&str; 17] = [
     "sysctls",
 ];
 
-/// A set of privileges.
 pub type Privileges = BTreeSet<Privilege>;
 
 /// The privileges that the pods of a deployment may have, whichever plugin creates them.
@@ -67,7 +66,6 @@ enum Requester<'t> {
     InitContainer(&'t str),
 }
 
-/// A privilege that a pod asks for.
 #[derive(Clone, Debug)]
 struct Request<'t> {
     privilege: Privilege,

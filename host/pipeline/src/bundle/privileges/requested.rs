@@ -176,7 +176,6 @@ fn of_spec(spec: &Tree) -> Vec<Asked> {
     asked
 }
 
-/// Privileges of a volume.
 pub(super) fn of_volume(volume: &Tree) -> Vec<Privilege> {
     let mut asked = Vec::new();
     if let Some(host) = volume.get("hostPath").filter(|host| !host.is_null()) {
@@ -192,7 +191,6 @@ pub(super) fn of_volume(volume: &Tree) -> Vec<Privilege> {
     asked
 }
 
-/// Privileges of a container.
 pub(super) fn of_container(container: &Tree) -> Vec<Asked> {
     let mut asked: Vec<Asked> = container.get("securityContext").map(of_context).unwrap_or_default();
     for (nth, port) in container.items("ports").iter().enumerate() {

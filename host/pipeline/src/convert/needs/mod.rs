@@ -26,7 +26,6 @@ const MAX_WORDS: usize = 32;
 /// Larger files are data, not scripts.
 const MAX_SCRIPT_BYTES: usize = 1 << 20;
 
-/// What a script needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Need {
     /// Parameters of the kernel that each pod has for itself.
@@ -117,7 +116,6 @@ fn script<'a>(job: &Job, file: &'a TemplateFile, rendered: &BTreeMap<&str, &'a s
     (text.len() <= MAX_SCRIPT_BYTES && scripts::is_shell(&script)).then_some(script)
 }
 
-/// Adds what a script needs.
 fn add<'a>(script: Script<'a>, is_pre_start: bool, kept: &Kept<'_>, needed: &mut BTreeMap<Need, Needed<'a>>) {
     for command in shell::commands(script.text) {
         let all = commands::needs(&command, is_pre_start).into_iter();

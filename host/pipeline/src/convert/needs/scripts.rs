@@ -4,7 +4,6 @@
 use crate::release::TemplateFile;
 use std::collections::HashMap;
 
-/// A rendered file of a job.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Script<'a> {
     pub file: &'a TemplateFile,

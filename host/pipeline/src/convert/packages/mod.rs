@@ -18,7 +18,6 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 /// Members of the property `quarks` that have commands.
 const WITH_COMMANDS: [&str; 5] = ["bpm", "envs", "run", "post_start", "activePassiveProbes"];
 
-/// A job of a group.
 pub(super) struct GroupJob<'a> {
     pub tree: &'a Tree,
     pub files: &'a Job,

@@ -29,7 +29,6 @@ pub struct Resolver<'a> {
     document: &'a str,
     /// The first definition of each name.
     definitions: HashMap<&'a str, &'a Definition>,
-    /// Given values.
     pub table: &'a Table,
     store: &'a mut Store,
     generator: Option<&'a mut dyn Generator>,
@@ -43,12 +42,9 @@ pub struct Resolver<'a> {
     pub warnings: Vec<Diagnostic>,
 }
 
-/// State of a variable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
-    /// It has a value.
     Found,
-    /// It has none.
     Missing,
     /// It counts as missing, because its options lack a value.
     Blocked,
