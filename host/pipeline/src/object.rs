@@ -4,9 +4,9 @@ use crate::Diagnostic;
 use boson_document::Code;
 use boson_document::Tree;
 
-pub(crate) fn object_error(object: &Tree, code: &Code, why: &str) -> Box<Diagnostic> {
+pub(crate) fn object_error(object: &Tree, code: &Code, why: &str) -> Diagnostic {
     let message = format!("{} '{}': {why}", object.str("kind").unwrap_or("object"), name(object));
-    Box::new(Diagnostic::error(code, message))
+    Diagnostic::error(code, message)
 }
 
 /// `metadata.name`.

@@ -10,7 +10,7 @@ use boson_fields::{FieldError, Required};
 const MAX_NAMED_FLAWS: usize = 3;
 
 /// Checks all fields of an object of a kind of Kubernetes, and those of the templates of the operator's kinds.
-pub(crate) fn check(object: &Tree) -> Result<(), Box<Diagnostic>> {
+pub(crate) fn check(object: &Tree) -> Result<(), Diagnostic> {
     let of_template = match object.str("kind") {
         Some("QuarksStatefulSet") => Some("apps.v1.StatefulSetSpec"),
         Some("QuarksJob") => Some("batch.v1.JobSpec"),
@@ -34,7 +34,7 @@ pub(crate) fn check(object: &Tree) -> Result<(), Box<Diagnostic>> {
     }
     let error = object_error(object, codes::BUNDLE_INVALID_FIELD, &named.join("; "));
     Err(match flaws.first().and_then(|flaw| flaw.unknown.as_ref()) {
-        Some(unknown) => Box::new(error.suggest(&unknown.name, unknown.known.iter().copied())),
+        Some(unknown) => error.suggest(&unknown.name, unknown.known.iter().copied()),
         None => error,
     })
 }

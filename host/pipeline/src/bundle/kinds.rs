@@ -196,7 +196,7 @@ fn additional(group: &str, kind: &str) -> Result<(), String> {
 
 /// Checks that the object's kind is allowed and its name valid. `additional`: the custom resources that `author` may
 /// create. No author: the host creates it from checked objects.
-pub(crate) fn check(object: &Tree, author: Option<&Author>, additional: &[Kind]) -> Result<(), Box<Diagnostic>> {
+pub(crate) fn check(object: &Tree, author: Option<&Author>, additional: &[Kind]) -> Result<(), Diagnostic> {
     let (version, kind) = (
         object.str("apiVersion").unwrap_or_default(),
         object.str("kind").unwrap_or_default(),
@@ -206,10 +206,10 @@ pub(crate) fn check(object: &Tree, author: Option<&Author>, additional: &[Kind])
     let Some(known) = known.find(|known| known.is_of(version, kind)) else {
         let why = format!("objects of apiVersion '{version}' and this kind are not allowed");
         let error = object_error(object, codes::BUNDLE_KIND_NOT_ALLOWED, &why);
-        return Err(Box::new(match author {
+        return Err(match author {
             Some(author) => error.help(help(version, kind, author)),
-            None => *error,
-        }));
+            None => error,
+        });
     };
     if let Err(why) = known.names.check(name(object)) {
         return Err(object_error(object, codes::BUNDLE_INVALID_NAME, &why));

@@ -19,7 +19,7 @@ pub const MAX_OBJECTS: usize = 20_000;
 /// Limit on all annotations of an object together, in bytes.
 pub const MAX_ANNOTATION_BYTES: usize = 256 << 10;
 
-pub(crate) fn check(object: &Tree) -> Result<(), Box<Diagnostic>> {
+pub(crate) fn check(object: &Tree) -> Result<(), Diagnostic> {
     let too_large = |why: String| Err(object_error(object, codes::BUNDLE_OBJECT_TOO_LARGE, &why));
     if let Some(kind @ ("Secret" | "ConfigMap")) = object.str("kind") {
         let size = data_size(object, kind)?;
@@ -57,7 +57,7 @@ pub(crate) fn check(object: &Tree) -> Result<(), Box<Diagnostic>> {
 }
 
 /// Keys and values of labels and annotations.
-fn check_metadata(object: &Tree) -> Result<(), Box<Diagnostic>> {
+fn check_metadata(object: &Tree) -> Result<(), Diagnostic> {
     for (member, what) in [("labels", "label"), ("annotations", "annotation")] {
         for (key, value) in map(object, member).as_object().into_iter().flatten() {
             let good = value
@@ -82,7 +82,7 @@ pub(crate) fn is_json(tree: &Tree) -> bool {
 }
 
 /// Size of all values, in bytes.
-fn data_size(object: &Tree, kind: &str) -> Result<usize, Box<Diagnostic>> {
+fn data_size(object: &Tree, kind: &str) -> Result<usize, Diagnostic> {
     let invalid = |why: &str| object_error(object, codes::BUNDLE_INVALID_DATA, why);
     let is_base64 = |member: &str| (kind == "Secret" && member == "data") || member == "binaryData";
     let mut size = 0;

@@ -16,7 +16,7 @@ use std::collections::BTreeSet;
 ///
 /// # Errors
 /// The first label or annotation that a plugin may not set.
-pub(crate) fn check(object: &Tree, deployment: &str) -> Result<(), Box<Diagnostic>> {
+pub(crate) fn check(object: &Tree, deployment: &str) -> Result<(), Diagnostic> {
     for mark in of(object) {
         if mark.key == labels::DEPLOYMENT_NAME {
             if mark.value.as_str() != Some(deployment) {
@@ -41,7 +41,7 @@ pub(crate) fn check_allowed(
     before: Option<&Tree>,
     rights: &Rights<'_>,
     requested: &BTreeSet<String>,
-) -> Result<(), Box<Diagnostic>> {
+) -> Result<(), Diagnostic> {
     if rights.labels.is_none() && rights.annotations.is_none() {
         return Ok(());
     }
@@ -70,7 +70,7 @@ pub(crate) fn check_allowed(
             rights.author.prefix(),
             mark.key
         );
-        return Err(Box::new(error.help(help)));
+        return Err(error.help(help));
     }
     Ok(())
 }

@@ -142,7 +142,7 @@ impl Bundle {
     /// Adds the objects that a plugin returned.
     ///
     /// # Errors
-    /// The first hundred faults.
+    /// The first hundred.
     pub fn add(&mut self, objects: Vec<Tree>, from: impl Into<Author>) -> Result<(), Vec<Diagnostic>> {
         let before = self.objects.len();
         let author = from.into();
@@ -151,7 +151,7 @@ impl Bundle {
             .into_iter()
             .filter_map(|object| self.add_one(object, &rights).err());
         let errors: Vec<_> = errors
-            .map(|error| with_author(*error, &author.called))
+            .map(|error| with_author(error, &author.called))
             .take(MAX_ERRORS)
             .collect();
         if errors.is_empty() {
@@ -166,7 +166,7 @@ impl Bundle {
     /// and the order of both is explicit.
     ///
     /// # Errors
-    /// The first hundred faults of the edits; fields that another plugin has set to another value.
+    /// The first hundred of the edits; fields that another plugin has set to another value.
     pub fn edit(&mut self, edits: Vec<Edit>, writer: Writer<'_>) -> Result<Vec<Diagnostic>, Vec<Diagnostic>> {
         let mut edited = self.clone();
         let mut removed = BTreeSet::new();
@@ -195,7 +195,7 @@ impl Bundle {
                     removed.insert(at);
                 }),
             };
-            errors.extend(outcome.err().map(|error| *error));
+            errors.extend(outcome.err());
         }
         edited.compact(&removed);
         if !errors.is_empty() {
@@ -238,7 +238,7 @@ impl Bundle {
         self.index.get(object).and_then(|at| self.objects.get(*at))
     }
 
-    fn add_one(&mut self, mut object: Tree, rights: &Rights<'_>) -> Result<(), Box<Diagnostic>> {
+    fn add_one(&mut self, mut object: Tree, rights: &Rights<'_>) -> Result<(), Diagnostic> {
         self.accept(&mut object, None, rights)?;
         if self.objects.len() >= limits::MAX_OBJECTS {
             return Err(object_error(
@@ -265,7 +265,7 @@ impl Bundle {
         reference: &ObjectReference,
         rights: &Rights<'_>,
         apply: impl FnOnce(&mut Tree) -> Result<(), patch::Error>,
-    ) -> Result<(), Box<Diagnostic>> {
+    ) -> Result<(), Diagnostic> {
         let at = self.find(reference)?;
         let mut object = self.objects[at].clone();
         let failed = |error: patch::Error| {
@@ -278,7 +278,7 @@ impl Bundle {
                 codes::BUNDLE_IDENTITY_CHANGED,
                 "a patch must not change the object's kind or name",
             );
-            return Err(Box::new(error.help("remove the object and add another one")));
+            return Err(error.help("remove the object and add another one"));
         }
         self.accept(&mut object, Some(&self.objects[at]), rights)?;
         self.objects[at] = object;
@@ -287,7 +287,7 @@ impl Bundle {
 
     /// Removes an object from the index, and returns its position. A plugin may not remove an object of a kind that it
     /// may not create.
-    fn remove(&mut self, reference: &ObjectReference, rights: &Rights<'_>) -> Result<usize, Box<Diagnostic>> {
+    fn remove(&mut self, reference: &ObjectReference, rights: &Rights<'_>) -> Result<usize, Diagnostic> {
         let at = self.find(reference)?;
         kinds::check(&self.objects[at], Some(rights.author), &rights.kinds)?;
         self.index.remove(&ObjectKey::of_reference(reference));
@@ -303,7 +303,7 @@ impl Bundle {
     }
 
     /// Checks one object that a plugin added, or changed from `before`; adds the deployment's namespace and labels.
-    fn accept(&self, object: &mut Tree, before: Option<&Tree>, rights: &Rights<'_>) -> Result<(), Box<Diagnostic>> {
+    fn accept(&self, object: &mut Tree, before: Option<&Tree>, rights: &Rights<'_>) -> Result<(), Diagnostic> {
         match self.rules {
             Some(_) => kinds::check(object, Some(rights.author), &rights.kinds)?,
             None => kinds::check(object, None, &self.additional)?,
@@ -318,20 +318,20 @@ impl Bundle {
         fields::check(object)
     }
 
-    fn find(&self, wanted: &ObjectReference) -> Result<usize, Box<Diagnostic>> {
+    fn find(&self, wanted: &ObjectReference) -> Result<usize, Diagnostic> {
         self.index.get(&ObjectKey::of_reference(wanted)).copied().ok_or_else(|| {
             let message = format!(
                 "There is no {} '{}' of {} to change",
                 wanted.kind, wanted.name, wanted.api_version
             );
             let error = Diagnostic::error(codes::BUNDLE_NO_SUCH_OBJECT, message);
-            Box::new(match self.source_help(wanted) {
+            match self.source_help(wanted) {
                 Some(help) => error.help(help),
                 None => {
                     let same_kind = |object: &&Tree| object.str("kind") == Some(&wanted.kind);
                     error.suggest(&wanted.name, self.objects.iter().filter(same_kind).map(name))
                 }
-            })
+            }
         })
     }
 
@@ -353,7 +353,7 @@ impl Bundle {
     }
 
     /// Adds the deployment's namespace and labels.
-    fn set_owner(&self, object: &mut Tree) -> Result<(), Box<Diagnostic>> {
+    fn set_owner(&self, object: &mut Tree) -> Result<(), Diagnostic> {
         let metadata = object.get("metadata").cloned().unwrap_or_else(Tree::object);
         let foreign = |what: &str| Err(object_error(object, codes::BUNDLE_FOREIGN_OBJECT, what));
         match metadata.get("namespace").unwrap_or(&Tree::Null) {

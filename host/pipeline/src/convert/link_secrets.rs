@@ -49,7 +49,7 @@ pub fn secrets(
                 None => links.push(link),
             },
             Ok(None) => {}
-            Err(error) => errors.push(placed(*error)),
+            Err(error) => errors.push(placed(error)),
         }
     }
     if !errors.is_empty() {
@@ -79,11 +79,11 @@ impl<'p> Link<'p> {
         provider: &'p Provider,
         claims: &mut NameClaims,
         left_out: &mut Vec<Diagnostic>,
-    ) -> Result<Option<Self>, Box<Diagnostic>> {
+    ) -> Result<Option<Self>, Diagnostic> {
         let name = names.link(&provider.kind, &provider.name);
         let invalid = |why: &str| {
             let message = format!("Secret '{name}' of {}: {why}", text(provider));
-            Box::new(Diagnostic::error(codes::CONVERT_LINK_INVALID, message))
+            Diagnostic::error(codes::CONVERT_LINK_INVALID, message)
         };
         let mut data = Data::new();
         for (key, value) in provider.properties.as_map().into_iter().flatten() {
@@ -114,9 +114,7 @@ impl<'p> Link<'p> {
         let input = format!("link '{}' of type '{}'", provider.name, provider.kind);
         if let Err(conflict) = claims.claim("Secret", &name, &input) {
             let error = Diagnostic::error(codes::CONVERT_NO_NAME, conflict.to_string());
-            return Err(Box::new(
-                error.help("rename one of them: `provides: {link: {as: name}}`"),
-            ));
+            return Err(error.help("rename one of them: `provides: {link: {as: name}}`"));
         }
         Ok(Some(Self {
             provider,

@@ -22,7 +22,7 @@ use std::collections::{BTreeMap, BTreeSet};
 ///
 /// # Errors
 /// More text than a Secret holds.
-pub fn secret(names: &Names, providers: &[Provider], manifest: &Tree) -> Result<Option<Tree>, Box<Diagnostic>> {
+pub fn secret(names: &Names, providers: &[Provider], manifest: &Tree) -> Result<Option<Tree>, Diagnostic> {
     let shared = providers.iter().filter(|provider| provider.shared.is_some());
     let shared: Vec<Provider> = shared.cloned().collect();
     if shared.is_empty() {
@@ -39,7 +39,7 @@ pub fn secret(names: &Names, providers: &[Provider], manifest: &Tree) -> Result<
     let texts = stored_documents::providers(&shared).into_iter().collect();
     with_packed_data(secret, texts).map(Some).map_err(|error| {
         let help = "it holds the links that the deployment shares: share fewer of them, or with fewer properties";
-        Box::new(error.help(help))
+        error.help(help)
     })
 }
 
@@ -140,7 +140,7 @@ impl Others {
                     name: name.to_string(),
                     links,
                 }),
-                Err(error) => errors.push(*error),
+                Err(error) => errors.push(error),
             }
         }
         if errors.is_empty() {
@@ -168,7 +168,7 @@ fn is_other(one: &Object<'_>, other: &Object<'_>) -> bool {
 }
 
 /// The links in such a Secret that are shared.
-fn links(deployment: &str, secret: &Object<'_>) -> Result<Vec<ExternalLink>, Box<Diagnostic>> {
+fn links(deployment: &str, secret: &Object<'_>) -> Result<Vec<ExternalLink>, Diagnostic> {
     let read = || {
         let bytes = STANDARD.decode(data(secret)?.trim()).ok()?;
         let document = stored_documents::read(secret.name(), &bytes).ok()?;
@@ -178,7 +178,7 @@ fn links(deployment: &str, secret: &Object<'_>) -> Result<Vec<ExternalLink>, Box
         // What is wrong within the document may quote a value.
         let message = format!("{secret} does not have the links of deployment '{deployment}' in its data");
         let help = format!("read it from the cluster again, or convert '{deployment}' again");
-        Box::new(secret.error(codes::CONVERT_FOREIGN_DOCUMENT, &[], message, &help))
+        secret.error(codes::CONVERT_FOREIGN_DOCUMENT, &[], message, &help)
     })?;
     Ok(shared(deployment, providers))
 }

@@ -31,14 +31,14 @@ pub fn deployment<'a>(object: &Object<'a>) -> Option<&'a str> {
 }
 
 /// The link in `provides`; `None` if the object does not have the annotation.
-pub fn identity(object: &Object<'_>) -> Result<Option<Identity>, Box<Diagnostic>> {
+pub fn identity(object: &Object<'_>) -> Result<Option<Identity>, Diagnostic> {
     let Some(text) = object.annotation(PROVIDES) else {
         return Ok(None);
     };
     let wrong = |why: &str| {
         let message = format!("{object}: the annotation '{PROVIDES}' {why}");
         let help = r#"write it as '{"name":"nats","type":"nats"}'"#;
-        Box::new(object.error(codes::NATIVE_LINK_ANNOTATION, &["annotations", PROVIDES], message, help))
+        object.error(codes::NATIVE_LINK_ANNOTATION, &["annotations", PROVIDES], message, help)
     };
     let tree = json::parse(text).map_err(|_| wrong("is not JSON"))?;
     let Some(members) = tree.as_object() else {

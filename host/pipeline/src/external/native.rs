@@ -96,7 +96,7 @@ impl<'o, 'a> Reader<'o, 'a> {
             Ok(None) => {}
             Err(error) => {
                 self.broken.insert(secret.name());
-                self.diagnostics.push(*error);
+                self.diagnostics.push(error);
             }
         }
     }
@@ -109,7 +109,7 @@ impl<'o, 'a> Reader<'o, 'a> {
         match found {
             Ok(Some(identity)) => self.links.entry(identity).or_default().services.push(service),
             Ok(None) => {}
-            Err(error) => self.diagnostics.push(*error),
+            Err(error) => self.diagnostics.push(error),
         }
     }
 
@@ -119,14 +119,9 @@ impl<'o, 'a> Reader<'o, 'a> {
         service: &Object<'_>,
         own: Option<Identity>,
         named: &str,
-    ) -> Result<Option<Identity>, Box<Diagnostic>> {
+    ) -> Result<Option<Identity>, Diagnostic> {
         let wrong = |code, message: String, help: &str| {
-            Err(Box::new(service.error(
-                code,
-                &["annotations", LINK_PROVIDER_NAME],
-                message,
-                help,
-            )))
+            Err(service.error(code, &["annotations", LINK_PROVIDER_NAME], message, help))
         };
         if self.broken.contains(named) {
             return Ok(None);

@@ -22,7 +22,7 @@ impl Run {
     ///
     /// # Errors
     /// An unknown strategy.
-    pub fn of(job: &Tree) -> Result<Self, Box<Diagnostic>> {
+    pub fn of(job: &Tree) -> Result<Self, Diagnostic> {
         match job.find(&["spec", "trigger", "strategy"]).and_then(Tree::as_str) {
             Some("now" | "once") => Ok(Self::Now),
             Some("manual" | "done") => Ok(Self::Later),

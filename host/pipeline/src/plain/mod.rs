@@ -41,7 +41,7 @@ pub fn lower(objects: Vec<Tree>, values: &Tree) -> Result<(Vec<Tree>, Vec<Diagno
         }
         match lower_one(&object, values) {
             Ok(made) => plain.extend(made),
-            Err(error) => diagnostics.push(*error),
+            Err(error) => diagnostics.push(error),
         }
         diagnostics.extend(operator_only_warnings(&object));
     }
@@ -55,7 +55,7 @@ pub fn lower(objects: Vec<Tree>, values: &Tree) -> Result<(Vec<Tree>, Vec<Diagno
     }
 }
 
-fn lower_one(object: &Tree, values: &Tree) -> Result<Vec<Tree>, Box<Diagnostic>> {
+fn lower_one(object: &Tree, values: &Tree) -> Result<Vec<Tree>, Diagnostic> {
     match object.str("kind").unwrap_or_default() {
         "QuarksStatefulSet" => stateful_set::stateful_sets(object, FIRST_VERSION),
         "QuarksJob" => Ok(vec![job::job(object, name(object), job::Run::of(object)?)]),
@@ -122,7 +122,7 @@ fn operator_only_warnings(object: &Tree) -> Vec<Diagnostic> {
     without_effect
         .map(|(_, why)| Diagnostic {
             severity: Severity::Warning,
-            ..*object_error(object, codes::PLAIN_NEEDS_OPERATOR, why)
+            ..object_error(object, codes::PLAIN_NEEDS_OPERATOR, why)
         })
         .collect()
 }

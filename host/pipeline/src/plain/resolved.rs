@@ -29,7 +29,7 @@ pub const DIGEST: &str = "quarks.cloudfoundry.org/resolved-digest";
 ///
 /// # Errors
 /// A group without a valid Kubernetes name, or more text than a Secret holds.
-pub fn resolved_secret(names: &Names, group: &ResolvedGroup) -> Result<Tree, Box<Diagnostic>> {
+pub fn resolved_secret(names: &Names, group: &ResolvedGroup) -> Result<Tree, Diagnostic> {
     let name = secret_name(names, group)?;
     let label = label_value(&group.name);
     let labels = Tree::object()
@@ -42,7 +42,7 @@ pub fn resolved_secret(names: &Names, group: &ResolvedGroup) -> Result<Tree, Box
     let secret = new_object("v1", "Secret", metadata(&name, None, labels, tags)).with("type", "Opaque");
     super::secret::with_packed_data(secret, entries(group)).map_err(|error| {
         let help = "it holds every instance of the group and of the groups that its links lead to: have fewer of them, or several smaller groups";
-        Box::new(error.help(help))
+        error.help(help)
     })
 }
 
@@ -62,17 +62,17 @@ pub fn entries(group: &ResolvedGroup) -> Vec<(String, String)> {
 ///
 /// # Errors
 /// A group without a valid Kubernetes name.
-pub fn mark_pods(objects: &mut [Tree], names: &Names, groups: &[ResolvedGroup]) -> Result<(), Box<Diagnostic>> {
+pub fn mark_pods(objects: &mut [Tree], names: &Names, groups: &[ResolvedGroup]) -> Result<(), Diagnostic> {
     let digest = |group| Ok((secret_name(names, group)?, Rendered::of(group)));
-    let digests = groups.iter().map(digest).collect::<Result<_, Box<Diagnostic>>>()?;
+    let digests = groups.iter().map(digest).collect::<Result<_, Diagnostic>>()?;
     let is_set = |object: &&mut Tree| object.str("kind") == Some("StatefulSet");
     objects.iter_mut().filter(is_set).for_each(|set| mark(set, &digests));
     Ok(())
 }
 
-fn secret_name(names: &Names, group: &ResolvedGroup) -> Result<String, Box<Diagnostic>> {
-    let unnamed = |error: NameError| Box::new(Diagnostic::error(codes::PLAIN_NO_NAME, error.to_string()));
-    names.resolved(&group.name, Some(FIRST_VERSION)).map_err(unnamed)
+fn secret_name(names: &Names, group: &ResolvedGroup) -> Result<String, Diagnostic> {
+    let no_name = |error: NameError| Diagnostic::error(codes::PLAIN_NO_NAME, error.to_string());
+    names.resolved(&group.name, Some(FIRST_VERSION)).map_err(no_name)
 }
 
 fn mark(set: &mut Tree, digests: &HashMap<String, Rendered>) {

@@ -28,7 +28,7 @@ pub fn variable(object: &Tree) -> Option<&str> {
 ///
 /// # Errors
 /// A type without its own value, invalid keys, or more data than a Secret holds.
-pub fn secret(object: &Tree, value: &Tree) -> Result<Tree, Box<Diagnostic>> {
+pub fn secret(object: &Tree, value: &Tree) -> Result<Tree, Diagnostic> {
     let spec = object.get("spec").unwrap_or(&Tree::Null);
     let name = spec.str("secretName").unwrap_or_else(|| crate::object::name(object));
     let (kind, entries) = entries(object, spec, value)?;
@@ -57,7 +57,7 @@ pub fn secret(object: &Tree, value: &Tree) -> Result<Tree, Box<Diagnostic>> {
 type Entries = Vec<(String, String)>;
 
 /// Type of the Secret and its entries, as text.
-fn entries(object: &Tree, spec: &Tree, value: &Tree) -> Result<(&'static str, Entries), Box<Diagnostic>> {
+fn entries(object: &Tree, spec: &Tree, value: &Tree) -> Result<(&'static str, Entries), Diagnostic> {
     let renamed = |names: &[(&str, &str)]| {
         let present = names
             .iter()
@@ -107,7 +107,7 @@ fn text(value: &Tree) -> String {
 }
 
 /// Sets `data` to values that pods read: compressed if they are large.
-pub(crate) fn with_packed_data(mut secret: Tree, entries: Vec<(String, String)>) -> Result<Tree, Box<Diagnostic>> {
+pub(crate) fn with_packed_data(mut secret: Tree, entries: Vec<(String, String)>) -> Result<Tree, Diagnostic> {
     let mut entries: Vec<(String, Vec<u8>)> = entries
         .into_iter()
         .map(|(key, value)| (key, value.into_bytes()))
@@ -122,7 +122,7 @@ pub(crate) fn with_packed_data(mut secret: Tree, entries: Vec<(String, String)>)
 }
 
 /// Sets `data` to values that users read: never compressed.
-fn with_data(secret: Tree, entries: &[(String, String)]) -> Result<Tree, Box<Diagnostic>> {
+fn with_data(secret: Tree, entries: &[(String, String)]) -> Result<Tree, Diagnostic> {
     if let Some((key, _)) = entries.iter().find(|(key, _)| !is_data_key(key)) {
         return Err(object_error(
             &secret,

@@ -25,7 +25,7 @@ pub(super) fn update_block(set: &Tree) -> Option<&Tree> {
 ///
 /// # Errors
 /// No template, or zones that are invalid label values or occur twice.
-pub fn stateful_sets(set: &Tree, version: u32) -> Result<Vec<Tree>, Box<Diagnostic>> {
+pub fn stateful_sets(set: &Tree, version: u32) -> Result<Vec<Tree>, Diagnostic> {
     let spec = set.get("spec").unwrap_or(&Tree::Null);
     let template = spec
         .get("template")
@@ -37,7 +37,7 @@ pub fn stateful_sets(set: &Tree, version: u32) -> Result<Vec<Tree>, Box<Diagnost
     Ok(zones.iter().map(one).collect())
 }
 
-fn zones<'t>(set: &Tree, spec: &'t Tree) -> Result<Vec<Zone<'t>>, Box<Diagnostic>> {
+fn zones<'t>(set: &Tree, spec: &'t Tree) -> Result<Vec<Zone<'t>>, Diagnostic> {
     let names = spec.items("zones");
     let all = spec.find(&["template", "spec", "replicas"]);
     let all = all.and_then(Tree::as_i64).unwrap_or(1);
@@ -86,7 +86,7 @@ fn zones<'t>(set: &Tree, spec: &'t Tree) -> Result<Vec<Zone<'t>>, Box<Diagnostic
 }
 
 /// Replicas of each zone, if they are given separately.
-fn zone_replicas(set: &Tree, spec: &Tree, zones: usize) -> Result<Option<Vec<i64>>, Box<Diagnostic>> {
+fn zone_replicas(set: &Tree, spec: &Tree, zones: usize) -> Result<Option<Vec<i64>>, Diagnostic> {
     let given = spec.items("zoneReplicas");
     if given.is_empty() {
         return Ok(None);

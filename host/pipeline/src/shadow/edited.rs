@@ -14,7 +14,7 @@ pub(super) type Edited = BTreeMap<(String, String), Option<Tree>>;
 ///
 /// # Errors
 /// The first edit that does not apply, or an object that is too large.
-pub(super) fn edited(objects: &[Tree], edits: Vec<Edit>) -> Result<Edited, Box<Diagnostic>> {
+pub(super) fn edited(objects: &[Tree], edits: Vec<Edit>) -> Result<Edited, Diagnostic> {
     let mut edited = Edited::new();
     let mut budget = patch::Budget::default();
     for edit in edits {
@@ -50,11 +50,11 @@ fn change(
     objects: &[Tree],
     reference: &ObjectReference,
     apply: impl FnOnce(&mut Tree) -> Result<(), patch::Error>,
-) -> Result<(), Box<Diagnostic>> {
+) -> Result<(), Diagnostic> {
     let key = (reference.kind.clone(), reference.name.clone());
     let Some(present) = current(edited, objects, &key) else {
         let message = format!("there is no {} '{}' to change", reference.kind, reference.name);
-        return Err(Box::new(Diagnostic::error(codes::BUNDLE_NO_SUCH_OBJECT, message)));
+        return Err(Diagnostic::error(codes::BUNDLE_NO_SUCH_OBJECT, message));
     };
     let mut object = present.clone();
     apply(&mut object).map_err(|error| object_error(present, codes::BUNDLE_PATCH_FAILED, &error.to_string()))?;
@@ -64,7 +64,7 @@ fn change(
 }
 
 /// The object of this kind and name, as the edits leave it.
-fn present<'t>(edited: &'t Edited, objects: &'t [Tree], key: &(String, String)) -> Option<&'t Tree> {
+fn current<'t>(edited: &'t Edited, objects: &'t [Tree], key: &(String, String)) -> Option<&'t Tree> {
     let (kind, wanted) = key;
     let is_it = |object: &&Tree| object.str("kind") == Some(kind) && name(object) == wanted;
     match edited.get(key) {

@@ -95,7 +95,7 @@ impl<'r> Compared<'r> {
                 let edited = edited::edited(hook.view.objects, edits.clone());
                 edited
                     .map(Self::Edited)
-                    .map_err(|error| StageError::Input(vec![*error]))
+                    .map_err(|error| StageError::Input(vec![error]))
             }
             (_, Ok((answer, _))) => Ok(Self::Answer(answer)),
             (_, Err(error)) => Err(error.clone()),

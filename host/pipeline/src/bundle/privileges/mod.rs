@@ -159,7 +159,7 @@ impl GrantedPrivileges {
         before: Option<&Tree>,
         author: &Author,
         allowed: &Privileges,
-    ) -> Result<(), Box<Diagnostic>> {
+    ) -> Result<(), Diagnostic> {
         let group = match object.str("kind") {
             Some("QuarksStatefulSet" | "QuarksJob") => self.groups.get(name(object)),
             _ => None,
@@ -187,7 +187,7 @@ fn is_allowed(group: &Privileges, request: &Request<'_>) -> bool {
     is_of_scripts || contains(group, &request.privilege)
 }
 
-fn refused_error(object: &Tree, Request { privilege, by, field }: &Request<'_>, author: &Author) -> Box<Diagnostic> {
+fn refused_error(object: &Tree, Request { privilege, by, field }: &Request<'_>, author: &Author) -> Diagnostic {
     let who = match by {
         Requester::Pod => "its pods ask".to_string(),
         Requester::Container(name) => format!("its container '{name}' requests"),
@@ -199,5 +199,5 @@ fn refused_error(object: &Tree, Request { privilege, by, field }: &Request<'_>, 
          --allow-privilege {}{privilege}",
         author.prefix()
     );
-    Box::new(object_error(object, codes::BUNDLE_PRIVILEGE, &why).help(help))
+    object_error(object, codes::BUNDLE_PRIVILEGE, &why).help(help)
 }
