@@ -185,7 +185,7 @@ mod tests {
     fn made(name: &str, value: &str) -> impl Fn(&mut Store) {
         move |store| {
             store.put(name, Tree::from(value));
-            store.recipes.note(name, "password", &Tree::Null, &Tree::from(value));
+            store.recipes.record(name, "password", &Tree::Null, &Tree::from(value));
         }
     }
 

@@ -207,7 +207,7 @@ impl Bundle {
         let mut writers = std::mem::take(&mut edited.writers);
         let reported = touched
             .iter()
-            .flat_map(|object| writers.note(object, self.object(object), edited.object(object), writer));
+            .flat_map(|object| writers.record(object, self.object(object), edited.object(object), writer));
         let reported: Vec<Diagnostic> = reported.collect();
         if reported.iter().any(Diagnostic::is_error) {
             return Err(reported);

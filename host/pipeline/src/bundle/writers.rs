@@ -37,7 +37,7 @@ struct Written {
 impl Writers {
     /// Records that a plugin turned `before` into `after`; `None`: there is no such object. Reports fields that another
     /// plugin had set to another value.
-    pub fn note(
+    pub fn record(
         &mut self,
         object: &ObjectKey,
         before: Option<&Tree>,

@@ -47,8 +47,8 @@ pub fn read(
         return Err(reader.errors);
     };
     let templates = reader.templates(&spec);
-    let monit = reader.keep(reader.monit()).flatten();
-    let properties_schema = reader.keep(reader.properties_schema()).flatten();
+    let monit = reader.ok_or_report(reader.monit()).flatten();
+    let properties_schema = reader.ok_or_report(reader.properties_schema()).flatten();
     if !reader.errors.is_empty() {
         reader.sources.add_document(spec, false);
         return Err(reader.errors);
@@ -95,7 +95,7 @@ impl Reader<'_> {
         format!("{}/{file}", self.directory)
     }
 
-    fn keep<T>(&mut self, result: Result<T, Diagnostic>) -> Option<T> {
+    fn ok_or_report<T>(&mut self, result: Result<T, Diagnostic>) -> Option<T> {
         result.map_err(|error| self.errors.push(error)).ok()
     }
 
@@ -105,7 +105,7 @@ impl Reader<'_> {
         let file = self.files.counted(&path, yaml::weight);
         let file = file.map_err(|why| self.no_spec(&path, &why));
         let read = file.and_then(|file| open::yaml(Dialect::Psych, &document, &file.bytes, self.sources));
-        let spec = self.keep(read)?;
+        let spec = self.ok_or_report(read)?;
         self.errors.extend(spec::check(self.name, &spec.tree, &document));
         self.check_name(&spec);
         self.warnings.extend(spec.warnings.iter().cloned());
@@ -167,8 +167,8 @@ impl Reader<'_> {
         let mut templates = Vec::with_capacity(listed.len());
         for (source, destination) in listed {
             let at = Pointer::root().at("templates").at(source);
-            let file = self.keep(self.template(source, &at, &spec.name)).flatten();
-            let destination = self.keep(self.destination(source, destination, &at, &spec.name));
+            let file = self.ok_or_report(self.template(source, &at, &spec.name)).flatten();
+            let destination = self.ok_or_report(self.destination(source, destination, &at, &spec.name));
             let (Some(file), Some(destination)) = (file, destination) else {
                 continue;
             };

@@ -52,7 +52,7 @@ fn in_views(secrets: &BTreeSet<Vec<u8>>, texts: &[&str], views: &[Vec<View>]) ->
     let all = || views.iter().flatten();
     let mut windows = Windows::new();
     for view in all() {
-        rolling(&view.bytes).for_each(|window| windows.insert(window));
+        window_numbers(&view.bytes).for_each(|window| windows.insert(window));
     }
     let mut repeated = HashSet::new();
     let mut whole: Vec<&[u8]> = Vec::new();
@@ -66,7 +66,7 @@ fn in_views(secrets: &BTreeSet<Vec<u8>>, texts: &[&str], views: &[Vec<View>]) ->
             continue;
         }
         let mut complete = true;
-        for window in rolling(secret) {
+        for window in window_numbers(secret) {
             let known = windows.holds(window);
             complete &= known;
             if known {
@@ -85,7 +85,7 @@ fn in_views(secrets: &BTreeSet<Vec<u8>>, texts: &[&str], views: &[Vec<View>]) ->
 fn stretches(text: &str, view: &View, repeated: &HashSet<u64>, whole: &[&[u8]]) -> Vec<Stretch> {
     let mut found = Vec::new();
     if !repeated.is_empty() {
-        for (at, window) in rolling(&view.bytes).enumerate() {
+        for (at, window) in window_numbers(&view.bytes).enumerate() {
             if repeated.contains(&window) {
                 found.push((view.place(at..at + WINDOW_BYTES), false));
             }
@@ -134,7 +134,7 @@ fn contains(bytes: &[u8], wanted: &[u8]) -> bool {
 }
 
 /// Each window as a number.
-fn rolling(bytes: &[u8]) -> impl Iterator<Item = u64> {
+fn window_numbers(bytes: &[u8]) -> impl Iterator<Item = u64> {
     let mut window = 0_u64;
     bytes.iter().enumerate().filter_map(move |(at, byte)| {
         window = (window << 8) | u64::from(*byte);

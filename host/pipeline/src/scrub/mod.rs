@@ -136,7 +136,7 @@ impl Secrets {
             Tree::Object(map) => {
                 for (name, value) in map.iter().filter(|(name, _)| !VALUE_MEMBERS.contains(&name.as_str())) {
                     if NAME_MEMBERS.contains(&name.as_str()) {
-                        self.forget(value);
+                        self.remove(value);
                     } else {
                         self.except_names(value);
                     }
@@ -147,10 +147,10 @@ impl Secrets {
     }
 
     /// A text or a list of texts.
-    fn forget(&mut self, names: &Tree) {
+    fn remove(&mut self, names: &Tree) {
         match names {
             Tree::String(name) => drop(self.texts.remove(&views::folded(name))),
-            Tree::Array(items) => items.iter().for_each(|item| self.forget(item)),
+            Tree::Array(items) => items.iter().for_each(|item| self.remove(item)),
             _ => {}
         }
     }

@@ -30,7 +30,7 @@ pub fn check(
     options: &Options,
     plan: &VariablesPlan,
 ) -> Result<(), StageError> {
-    let wanted = resolver::wanted(&plan.definitions, inputs.table, inputs.store);
+    let wanted = resolver::to_generate(&plan.definitions, inputs.table, inputs.store);
     let Some(check) = inputs.check.filter(|_| !wanted.is_empty()) else {
         return Ok(());
     };
@@ -58,7 +58,7 @@ pub fn option_errors(document: &str, inputs: &Inputs<'_>, plan: &VariablesPlan) 
     let Some(generator) = inputs.generator.as_deref() else {
         return Vec::new();
     };
-    let wanted = resolver::wanted(&plan.definitions, inputs.table, inputs.store);
+    let wanted = resolver::to_generate(&plan.definitions, inputs.table, inputs.store);
     let names: HashSet<&str> = wanted.iter().map(|definition| definition.name.as_str()).collect();
     let signed = |definition: &Definition| {
         let kind = definition.kind.as_deref().unwrap_or_default();

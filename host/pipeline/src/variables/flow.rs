@@ -180,7 +180,7 @@ fn find(
         }
     }
     if let Some(generator) = &mut inputs.generator {
-        let wanted = resolver::wanted(&plan.definitions, inputs.table, inputs.store);
+        let wanted = resolver::to_generate(&plan.definitions, inputs.table, inputs.store);
         generator
             .prepare(&wanted)
             .map_err(|error| StageError::Input(vec![error]))?;
@@ -212,7 +212,7 @@ fn resolve_all(resolver: &mut Resolver<'_>, plan: &VariablesPlan, rules: Variabl
         match (resolver.resolve(&definition.name), rules) {
             (Ok(_), _) => {}
             (Err(error), VariableRules::Cli) => {
-                return Err(resolver::within(
+                return Err(resolver::with_context(
                     error,
                     "Getting all variables from variable definitions sections",
                 ));

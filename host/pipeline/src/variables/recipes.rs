@@ -40,7 +40,7 @@ impl Recipes {
     }
 
     /// Records how a value was generated.
-    pub fn note(&mut self, name: &str, kind: &str, options: &Tree, value: &Tree) {
+    pub fn record(&mut self, name: &str, kind: &str, options: &Tree, value: &Tree) {
         let recipe = recipe(kind, options).with("value", digest(value));
         self.entries.insert(name.to_string(), recipe);
         self.changed = true;
@@ -116,7 +116,7 @@ mod tests {
             !recipes.differ("v", "user", &options, &value),
             "it is unknown how it was made"
         );
-        recipes.note("v", "user", &options, &value);
+        recipes.record("v", "user", &options, &value);
         let text = yaml::write(&recipes.to_tree());
         let recipes = Recipes::read(&yaml::read("s.yml.options", &text).unwrap()).unwrap();
         for (kind, options, value, wanted) in [
@@ -138,7 +138,7 @@ mod tests {
     #[test]
     fn no_options_are_the_empty_ones() {
         let mut recipes = Recipes::default();
-        recipes.note("v", "rsa", &Tree::Null, &Tree::from("x"));
+        recipes.record("v", "rsa", &Tree::Null, &Tree::from("x"));
         assert!(!recipes.differ("v", "rsa", &Tree::object(), &Tree::from("x")));
         assert!(Recipes::read(&yaml::read("s.yml.options", "[]").unwrap()).is_err());
     }

@@ -104,7 +104,7 @@ mod tests {
             store.put(name, Tree::from("generated"));
             store
                 .recipes
-                .note(name, "password", &Tree::Null, &Tree::from("generated"));
+                .record(name, "password", &Tree::Null, &Tree::from("generated"));
         }
         let merged = store.onto(read("a: 2\nb: theirs\nd: 4\n"));
         assert_eq!(yaml::write(&merged.to_tree()), "a: 2\nb: theirs\nc: generated\nd: 4\n");

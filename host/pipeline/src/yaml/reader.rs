@@ -20,7 +20,7 @@ const MAX_WARNINGS: usize = 100;
 
 /// Reads the first document.
 pub(super) fn read(name: &str, source: &str, dialect: Dialect) -> Result<Document, Diagnostic> {
-    repairing(name, source, |events| {
+    with_repairs(name, source, |events| {
         let mut reader = Reader {
             name,
             source,
@@ -46,7 +46,7 @@ pub(super) fn read(name: &str, source: &str, dialect: Dialect) -> Result<Documen
 }
 
 /// Visits the events of a text; from the start again after each repair.
-pub(super) fn repairing<T>(
+pub(super) fn with_repairs<T>(
     name: &str,
     source: &str,
     mut visit: impl FnMut(Events<'_>) -> Read<T>,

@@ -36,7 +36,7 @@ pub(super) fn of_string(text: &str, key: bool, readers: Readers) -> Style {
     let mistaken = match (Scalar::plain(text), readers) {
         // yaml.v2 quotes numbers in base 60 for other readers.
         (Scalar::String, Readers::YamlV2) => psych::sexagesimal_parts(text).is_some(),
-        (Scalar::String, Readers::All) => shape.plain && misread(text),
+        (Scalar::String, Readers::All) => shape.plain && is_misread(text),
         // Only a key merges; the writer handles that.
         (Scalar::Merge, Readers::YamlV2) => false,
         _ => true,
@@ -132,7 +132,7 @@ impl Shape {
         if text.bytes().all(|byte| matches!(byte, b' '..=b'~')) {
             let spaces = text.starts_with(' ') || text.ends_with(' ');
             return Self {
-                plain: !spaces && !indicators(text),
+                plain: !spaces && !has_indicators(text),
                 single: true,
                 block: !text.ends_with(' '),
             };
@@ -147,7 +147,7 @@ impl Shape {
         let break_space = pair(is_break, |c| c == ' ');
         let space_break = pair(|c| c == ' ', is_break);
         Self {
-            plain: !(special || breaks || edges || indicators(text)),
+            plain: !(special || breaks || edges || has_indicators(text)),
             single: !(special || break_space || space_break),
             block: !(special || space_break || text.ends_with(' ')),
         }
@@ -155,7 +155,7 @@ impl Shape {
 }
 
 /// Whether a part of the text would be read as syntax.
-fn indicators(text: &str) -> bool {
+fn has_indicators(text: &str) -> bool {
     if text.starts_with("---") || text.starts_with("...") {
         return true;
     }
@@ -175,11 +175,11 @@ fn indicators(text: &str) -> bool {
 }
 
 /// Strings that yaml.v2 reads as strings and other readers do not: Ruby's Psych, and readers of YAML 1.1 and 1.2.
-fn misread(text: &str) -> bool {
+fn is_misread(text: &str) -> bool {
     let Some(first) = text.bytes().next() else { return false };
     match first {
         b'0'..=b'9' | b'+' | b'-' | b'.' => {
-            like_number(text) || like_time(text) || is_any(text, &[".nan", ".inf", "+.inf", "-.inf"])
+            looks_like_number(text) || looks_like_time(text) || is_any(text, &[".nan", ".inf", "+.inf", "-.inf"])
         }
         b'y' | b'Y' | b'n' | b'N' | b't' | b'T' | b'f' | b'F' | b'o' | b'O' => {
             is_any(text, &["yes", "no", "true", "false", "on", "off", "null"])
@@ -196,7 +196,7 @@ fn is_any(text: &str, words: &[&str]) -> bool {
 }
 
 /// Digits with the characters that may be between them: `1,000`, `1:30`, `0x_f`, `1_0.5e+3`.
-fn like_number(text: &str) -> bool {
+fn looks_like_number(text: &str) -> bool {
     let rest = text.strip_prefix(['+', '-']).unwrap_or(text);
     let based = |prefix: [&str; 2]| prefix.iter().find_map(|prefix| rest.strip_prefix(prefix));
     let separated = |digits: &str, is_digit: fn(&u8) -> bool| {
@@ -224,7 +224,7 @@ fn like_number(text: &str) -> bool {
 }
 
 /// A date, with or without a time, in any of the forms of YAML 1.1.
-fn like_time(text: &str) -> bool {
+fn looks_like_time(text: &str) -> bool {
     let day = psych::after_month(text.trim_start_matches('-'));
     day.is_some_and(|day| {
         day.starts_with(|c: char| c.is_ascii_digit())

@@ -65,7 +65,7 @@ fn copies(text: &[u8]) -> Size {
     };
     let most = Cell::new(Size::default());
     // Where this fails, the reader fails, too.
-    let _ = reader::repairing("", text, |events| {
+    let _ = reader::with_repairs("", text, |events| {
         let mut count = Count::default();
         let counted = count.document(events);
         most.set(most.get().max(count.copied));

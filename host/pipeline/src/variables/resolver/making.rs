@@ -1,6 +1,6 @@
 //! Generates values: missing ones, and those that the variable's update mode replaces.
 
-use super::{Path, Resolver, within};
+use super::{Path, Resolver, with_context};
 use crate::diagnostic::Diagnostic;
 use crate::stage::{Definition, StageError, VariableRules};
 use crate::variables::codes;
@@ -93,7 +93,7 @@ impl<'a> Resolver<'a> {
         let context = format!("Generating variable '{}': Loading certificates", definition.name);
         self.resolve_within(signer, path)
             .map(drop)
-            .map_err(|error| within(error, &context))
+            .map_err(|error| with_context(error, &context))
     }
 
     fn generate(
@@ -112,7 +112,7 @@ impl<'a> Resolver<'a> {
         let value = generator.generate(definition, options, signer);
         let value = value.map_err(|error| StageError::Input(vec![self.placed(error, &definition.pointer)]))?;
         if self.update_mode.is_some() {
-            self.store.recipes.note(&definition.name, kind, options, &value);
+            self.store.recipes.record(&definition.name, kind, options, &value);
         }
         self.store.put(&definition.name, value);
         Ok(true)

@@ -119,14 +119,14 @@ impl<'a> Resolver<'a> {
         if let Some(first) = path.names.iter().position(|outer| outer == name) {
             let circle = path.names.iter().skip(first).map(String::as_str).chain([name]);
             let help = recursion_help(circle);
-            return Err(self.refuse(
+            return Err(self.input_error(
                 path,
                 Diagnostic::reported_error("variables-recursion", "Detected recursion").help(help),
             ));
         }
         if path.names.len() >= MAX_CHAIN {
             let message = format!("Expected at most {MAX_CHAIN} variables whose options refer to each other");
-            return Err(self.refuse(path, Diagnostic::reported_error("variables-too-deep", message)));
+            return Err(self.input_error(path, Diagnostic::reported_error("variables-too-deep", message)));
         }
         let definition = self.definitions.get(name).copied();
         let outer = path.here;
@@ -154,7 +154,7 @@ impl<'a> Resolver<'a> {
         let context = format!("Interpolating variable '{name}' definition options");
         let options = self
             .options(definition, path)
-            .map_err(|error| within(error, &context))?;
+            .map_err(|error| with_context(error, &context))?;
         let Some(mut options) = options else {
             return Ok(State::Blocked);
         };
@@ -180,7 +180,7 @@ impl<'a> Resolver<'a> {
         for name in &names {
             let root = name.split('.').next().unwrap_or(name);
             let state = self.resolve_within(root, path);
-            match state.map_err(|error| within(error, &format!("Finding variable '{name}'")))? {
+            match state.map_err(|error| with_context(error, &format!("Finding variable '{name}'")))? {
                 State::Found => drop(values.set(root, self.value(root).cloned())),
                 // BOSH generates from a placeholder that is left. The director has no such behaviour to be compatible
                 // with.
@@ -213,24 +213,24 @@ impl<'a> Resolver<'a> {
         error
     }
 
-    fn refuse(&self, path: &Path<'_>, error: Diagnostic) -> StageError {
+    fn input_error(&self, path: &Path<'_>, error: Diagnostic) -> StageError {
         let pointer = path.here.map_or("", |definition| &definition.pointer);
         StageError::Input(vec![self.placed(error, pointer)])
     }
 }
 
 /// The variables whose value has to be generated.
-pub fn wanted<'a>(definitions: &'a [Definition], table: &Table, store: &Store) -> Vec<&'a Definition> {
+pub fn to_generate<'a>(definitions: &'a [Definition], table: &Table, store: &Store) -> Vec<&'a Definition> {
     let mut seen = HashSet::new();
-    let lacking = |name: &str| table.get(name).is_none() && store.get(name).is_none();
+    let has_no_value = |name: &str| table.get(name).is_none() && store.get(name).is_none();
     definitions
         .iter()
-        .filter(|one| one.kind.is_some() && lacking(&one.name) && seen.insert(&one.name))
+        .filter(|one| one.kind.is_some() && has_no_value(&one.name) && seen.insert(&one.name))
         .collect()
 }
 
 /// Adds the context of an error, as BOSH writes it on one line. Faults of a plugin stay unchanged.
-pub fn within(mut error: StageError, context: &str) -> StageError {
+pub fn with_context(mut error: StageError, context: &str) -> StageError {
     if let StageError::Input(diagnostics) = &mut error {
         for diagnostic in diagnostics.iter_mut().filter(|diagnostic| diagnostic.is_error()) {
             diagnostic.message = format!("{context}: {}", diagnostic.message);
