@@ -17,48 +17,29 @@
 //! instance group does not affect the others: the operator applies what is left, the command line reports the errors of
 //! all steps at once.
 
-mod alias_files;
-mod alike;
-pub mod bpm_document;
 pub mod codes;
-pub mod collected;
-pub mod context;
-mod copies;
-mod costs;
-pub mod filling;
-mod foreign;
+mod documents;
 mod gather;
-mod handler_files;
-pub mod instance_files;
-mod job_output;
-mod job_schemas;
-pub mod job_sources;
-pub mod link_secrets;
-mod mentions;
+mod links;
 mod merge;
 mod needed;
-mod needs;
 mod objects;
-mod packages;
 pub mod parallel;
 pub(crate) mod places;
 pub mod pod_plugins;
 pub mod pre_render_ops;
-pub mod providers_document;
 mod render;
-mod rendering;
-pub mod selection;
-pub mod shared_links;
-pub mod stored_documents;
 mod target;
 mod transform;
 
+pub use documents::{bpm as bpm_document, job_sources, providers as providers_document, stored as stored_documents};
 pub use gather::{GatherInputs, gather};
+pub use links::{secrets as link_secrets, shared as shared_links};
 pub use merge::{Documents, apply, merge};
 pub use needed::{missing, releases, resolve_latest, specs};
 pub use objects::{Group, Making, join_errors, objects};
-pub use render::{Origin, render};
-pub use rendering::{RenderError, RenderedGroup, Rendering};
+pub use render::{Origin, RenderError, RenderedGroup, Rendering, render};
+pub use render::{collected, context, filling, instance_files, selection};
 pub use target::Target;
 pub use transform::{has_hooks, is_skipped_check};
 

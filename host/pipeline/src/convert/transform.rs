@@ -1,7 +1,7 @@
 //! The end of the step that makes objects: plugins of the stage `resources` change them, and those of the stage
 //! `checks` report on the result.
 
-use super::context;
+use super::render::context;
 use super::target::Target;
 use crate::bundle::{Bundle, Writer};
 use crate::diagnostic::{Diagnostic, Severity};

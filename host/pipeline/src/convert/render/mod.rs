@@ -1,9 +1,26 @@
 //! The step that validates the properties of jobs, renders the templates of all groups, and applies the groups'
 //! operations on what was rendered.
 
-use super::job_schemas;
+mod alias_files;
+mod alike;
+pub mod collected;
+pub mod context;
+mod copies;
+mod costs;
+pub mod filling;
+mod handler_files;
+pub mod instance_files;
+mod job_output;
+mod job_schemas;
+mod mentions;
+mod needs;
+mod packages;
+mod rendering;
+pub mod selection;
+
+pub use rendering::{RenderError, RenderedGroup, Rendering};
+
 use super::pre_render_ops;
-use super::rendering::{self, RenderError, Rendering};
 use crate::diagnostic::Diagnostic;
 use crate::release::Release;
 use crate::scrub::Filter;

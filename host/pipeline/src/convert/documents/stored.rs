@@ -2,11 +2,10 @@
 //! operator and its pods write and read them here, so it does not matter which of them did a step.
 
 use super::foreign::foreign;
-use super::instance_files::{InstanceDigests, digests};
 use super::job_sources::{self, Remaining};
-use super::render::{Origin, render};
-use super::rendering::RenderError;
-use super::{bpm_document, providers_document};
+use crate::convert::instance_files::{InstanceDigests, digests};
+use crate::convert::render::{Origin, RenderError, render};
+use crate::convert::{bpm_document, providers_document};
 use crate::diagnostic::Diagnostic;
 use crate::plain::resolved;
 use crate::release::Release;

@@ -11,7 +11,8 @@ mod scripts;
 mod shell;
 
 use self::scripts::{ENTRY_SCRIPTS, PRE_START, Script};
-use crate::convert::{alike, codes};
+use super::alike;
+use crate::convert::codes;
 use crate::diagnostic::Diagnostic;
 use crate::release::{Job, TemplateFile};
 use crate::stage::Rendered;

@@ -10,7 +10,7 @@ use crate::stage::{ResolvedGroup, Stages};
 use boson_document::{Pointer, Tree};
 
 /// The errors in the properties of a group's jobs. They name group and job instead of their positions in the manifest,
-/// see [`super::pre_render_ops::in_manifest`].
+/// see [`crate::convert::pre_render_ops::in_manifest`].
 pub fn errors(
     stages: &dyn Stages,
     group: &ResolvedGroup,

@@ -1,8 +1,7 @@
 //! The links that a deployment shares with others, outside of a cluster: a Secret in the form in which the operator
 //! stores all links, and the other deployments as given objects show them.
 
-use super::{providers_document, stored_documents};
-use crate::convert::codes;
+use crate::convert::{codes, providers_document, stored_documents};
 use crate::diagnostic::Diagnostic;
 use crate::external::{self, NATIVE_LINK_AMBIGUOUS, Object};
 use crate::object::{metadata, new_object};

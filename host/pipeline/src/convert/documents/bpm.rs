@@ -4,7 +4,7 @@
 //! lines.
 
 use super::foreign;
-use super::instance_files::InstanceDigests;
+use crate::convert::instance_files::InstanceDigests;
 use crate::diagnostic::Diagnostic;
 use crate::stage::JobFiles;
 use crate::yaml::{self, Dialect, Document};
