@@ -7,30 +7,36 @@ use crate::diagnostic::{Diagnostic, Severity};
 use boson_document::SUGGESTION;
 use indexmap::IndexMap;
 use std::collections::HashSet;
-use std::hash::Hash;
 
 /// Diagnostics of one kind, in order, at least one. The first is shown in full.
 type Kind<'d> = Vec<&'d Diagnostic>;
 
+/// What the diagnostics of a kind have in common.
+#[derive(PartialEq, Eq, Hash)]
+struct Key<'d> {
+    severity: Severity,
+    code: &'d str,
+    message: String,
+    help: Option<String>,
+}
+
 /// Warnings and notes by kind, ignoring their help texts: for a summary. Each misspelt name is a kind of its own,
 /// because its help text names the one that is meant.
 pub(super) fn coarse<'d>(diagnostics: impl IntoIterator<Item = &'d Diagnostic>) -> Vec<Kind<'d>> {
-    grouped(diagnostics, |diagnostic| {
-        (
-            diagnostic.severity,
-            diagnostic.code.as_str(),
-            numberless(&nameless(&diagnostic.message)),
-            diagnostic.help.as_deref().filter(|help| help.starts_with(SUGGESTION)),
-        )
+    grouped(diagnostics, |diagnostic| Key {
+        severity: diagnostic.severity,
+        code: &diagnostic.code,
+        message: numberless(&nameless(&diagnostic.message)),
+        help: diagnostic.help.clone().filter(|help| help.starts_with(SUGGESTION)),
     })
 }
 
 /// Diagnostics by this key, errors first.
-fn grouped<'d, K: Eq + Hash>(
+fn grouped<'d>(
     diagnostics: impl IntoIterator<Item = &'d Diagnostic>,
-    key: impl Fn(&'d Diagnostic) -> K,
+    key: impl Fn(&'d Diagnostic) -> Key<'d>,
 ) -> Vec<Kind<'d>> {
-    let mut kinds: IndexMap<K, Kind<'d>> = IndexMap::new();
+    let mut kinds: IndexMap<Key<'d>, Kind<'d>> = IndexMap::new();
     for diagnostic in diagnostics {
         kinds.entry(key(diagnostic)).or_default().push(diagnostic);
     }
@@ -71,9 +77,6 @@ fn quoted(text: &str) -> Vec<&str> {
     text.split('\'').skip(1).step_by(2).collect()
 }
 
-/// The key of a kind: severity, code, message and help.
-type Key<'d> = (Severity, &'d str, String, Option<String>);
-
 /// All diagnostics, errors first, each in exactly one kind.
 pub(super) fn kinds(diagnostics: &[Diagnostic]) -> Vec<Kind<'_>> {
     grouped(diagnostics, key)
@@ -84,18 +87,18 @@ fn key(diagnostic: &Diagnostic) -> Key<'_> {
         Severity::Error => str::to_owned,
         Severity::Warning | Severity::Info => nameless,
     };
-    (
-        diagnostic.severity,
-        diagnostic.code.as_str(),
-        alike(&diagnostic.message),
-        diagnostic.help.as_deref().map(|help| {
+    Key {
+        severity: diagnostic.severity,
+        code: &diagnostic.code,
+        message: alike(&diagnostic.message),
+        help: diagnostic.help.as_deref().map(|help| {
             if help.starts_with(SUGGESTION) {
                 help.to_owned()
             } else {
                 alike(help)
             }
         }),
-    )
+    }
 }
 
 /// The text without its parts in single quotes: the names that it is about.
