@@ -71,7 +71,7 @@ pub fn objects(
     let mut bundle = Bundle::with_rules(deployment, granted, making.permissions, manifest.tree);
     let (mut of_deployment, mut invalid, mut failed) = (Vec::new(), Vec::new(), Vec::new());
     let mut add = |group: Option<&str>, mut objects: Vec<Tree>, notes: Vec<Diagnostic>| {
-        pod_plugins::give(&mut objects, group, making.pod_plugins);
+        pod_plugins::mount_in_pods(&mut objects, group, making.pod_plugins);
         // Not the same plugin for all groups, if a wrapper selects some.
         let author = stages.author(PluginRef::Rule(Stage::Bpm, group));
         invalid.extend(bundle.add(objects, author).err().into_iter().flatten());

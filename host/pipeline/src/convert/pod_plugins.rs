@@ -53,7 +53,7 @@ impl PodPlugin {
 
     /// The plugin for pods of this instance group only; none if it is for others. Groups that it is for do not appear
     /// in the pods, so that a change of the list restarts only pods of groups that it adds or removes.
-    fn within(&self, group: Option<&str>) -> Option<Self> {
+    fn for_group(&self, group: Option<&str>) -> Option<Self> {
         let serves = |groups: &Vec<String>| group.is_some_and(|group| groups.iter().any(|one| one == group));
         self.groups.as_ref().is_none_or(serves).then(|| Self {
             groups: None,
@@ -97,9 +97,9 @@ impl PodPlugin {
 }
 
 /// Mounts the plugins in every pod of these objects that renders templates. `group`: the instance group of the objects.
-pub fn give(objects: &mut [Tree], group: Option<&str>, plugins: &[PodPlugin]) {
+pub fn mount_in_pods(objects: &mut [Tree], group: Option<&str>, plugins: &[PodPlugin]) {
     let rendering = plugins.iter().filter(|plugin| plugin.stage == Stage::Render);
-    let plugins: Vec<PodPlugin> = rendering.filter_map(|plugin| plugin.within(group)).collect();
+    let plugins: Vec<PodPlugin> = rendering.filter_map(|plugin| plugin.for_group(group)).collect();
     if !plugins.is_empty() {
         objects.iter_mut().for_each(|object| pods(object, &plugins));
     }
@@ -157,7 +157,7 @@ mod tests {
             component: true,
             groups: None,
         };
-        give(&mut objects, Some("web"), std::slice::from_ref(&plugin));
+        mount_in_pods(&mut objects, Some("web"), std::slice::from_ref(&plugin));
         let path = ["spec", "template", "spec", "template", "spec"];
         let pod = path.iter().fold(&objects[0], |tree, key| tree.get(key).unwrap());
         let [copier, renderer] = pod.items("initContainers") else {
@@ -193,7 +193,7 @@ mod tests {
         let pods = |group: Option<&str>, groups: &[&str]| {
             let pod = r#"{"initContainers": [{"name": "template-render"}], "containers": [], "volumes": []}"#;
             let mut objects = [json::parse(pod).unwrap()];
-            give(&mut objects, group, &[plugin(groups)]);
+            mount_in_pods(&mut objects, group, &[plugin(groups)]);
             json::to_text(&objects[0])
         };
         let without = pods(Some("other"), &["web"]);

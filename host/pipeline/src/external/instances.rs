@@ -21,7 +21,7 @@ struct Endpoint {
 /// endpoints. `objects`: EndpointSlices, Endpoints and Pods of its namespace.
 ///
 /// Those that are not ready count: a pod that is unready for a moment must not restart the consumers of the link.
-pub fn behind(service: &Object<'_>, objects: &[Object<'_>]) -> Option<Vec<Tree>> {
+pub fn instances_of(service: &Object<'_>, objects: &[Object<'_>]) -> Option<Vec<Tree>> {
     if service.spec("type").and_then(Tree::as_str) == Some("ExternalName") {
         return Some(external_name(service));
     }

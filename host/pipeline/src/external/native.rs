@@ -1,7 +1,7 @@
 //! From native objects to the links that they provide.
 
 use super::codes;
-use super::instances::behind;
+use super::instances::instances_of;
 use super::marks::{self, Identity};
 use super::object::Object;
 use super::properties::properties;
@@ -218,7 +218,7 @@ impl<'o, 'a> Reader<'o, 'a> {
     }
 
     fn instances(&mut self, service: &Object<'_>, identity: &Identity) -> Option<Vec<Tree>> {
-        let Some(instances) = behind(service, self.objects) else {
+        let Some(instances) = instances_of(service, self.objects) else {
             let message = format!("{service} has neither a selector nor endpoints");
             let help = "set a selector, or create an EndpointSlice with the label `kubernetes.io/service-name`";
             self.diagnostics

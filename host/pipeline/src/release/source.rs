@@ -118,7 +118,7 @@ fn directories<'f>(files: &'f Files, path: &str) -> Vec<&'f str> {
 
 fn configured_name(files: &Files, sources: &mut Sources) -> Result<String, Diagnostic> {
     let document = files.document(CONFIG_FILE);
-    let nameless = || {
+    let no_name = || {
         Diagnostic::error(
             codes::RELEASE_NAME,
             format!("Expected non-empty 'name' in config '{document}'"),
@@ -128,7 +128,7 @@ fn configured_name(files: &Files, sources: &mut Sources) -> Result<String, Diagn
     };
     let file = match files.file(CONFIG_FILE) {
         Ok(file) => file,
-        Err(FileError::Missing) => return Err(nameless()),
+        Err(FileError::Missing) => return Err(no_name()),
         Err(why) => return Err(open::error(files, CONFIG_FILE, &why)),
     };
     let config = open::yaml(Dialect::YamlV2, &document, &file.bytes, sources)?;
@@ -143,7 +143,7 @@ fn configured_name(files: &Files, sources: &mut Sources) -> Result<String, Diagn
         .in_document(&document)
         .at("/final_name")),
         (Some(name), None) | (None, Some(name)) => checked_name(&name).map_err(|error| error.in_document(&document)),
-        (None, None) => Err(nameless()),
+        (None, None) => Err(no_name()),
     }
 }
 
