@@ -65,7 +65,9 @@ pub fn subcommand(container: &Container) -> Option<&str> {
 /// The command of a container that runs container-run.
 fn container_run_command(container: &Container) -> Option<&[String]> {
     let command = container.command.as_deref()?;
-    CONTAINER_RUN_PATHS.contains(&command.first()?.as_str()).then_some(command)
+    CONTAINER_RUN_PATHS
+        .contains(&command.first()?.as_str())
+        .then_some(command)
 }
 
 fn argument<'c>(container: &'c Container, flag: &str) -> Option<&'c str> {

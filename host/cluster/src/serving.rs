@@ -3,8 +3,8 @@
 //! Each part of the operator reports its own state. `/ready` succeeds when all caches are filled and the API server has
 //! answered. `/live` succeeds until a part ends that should run for ever; then only a restart helps.
 
-use crate::metrics::Metrics;
 use crate::client_slots::{Authenticated, ClientSlots};
+use crate::metrics::Metrics;
 use http_body_util::Full;
 use hyper::body::{Bytes, Incoming};
 use hyper::header::CONTENT_TYPE;

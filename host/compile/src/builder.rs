@@ -213,8 +213,13 @@ impl Builder {
         for name in ["context=", "dockerfile="] {
             command.arg("--local").arg(with_path(name, build.context));
         }
-        command.arg("--oci-layout").arg(with_path(&format!("{STEMCELL_CONTEXT}="), layout));
-        command.args(["--opt", &format!("context:{STEMCELL_CONTEXT}=oci-layout://{STEMCELL_CONTEXT}@{digest}")]);
+        command
+            .arg("--oci-layout")
+            .arg(with_path(&format!("{STEMCELL_CONTEXT}="), layout));
+        command.args([
+            "--opt",
+            &format!("context:{STEMCELL_CONTEXT}=oci-layout://{STEMCELL_CONTEXT}@{digest}"),
+        ]);
         if !build.network {
             command.args(["--opt", "force-network-mode=none"]);
         }

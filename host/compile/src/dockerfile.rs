@@ -65,7 +65,9 @@ pub fn release(stemcell: &str, packages: &[Package], labels: &[(&str, &str)]) ->
         for (nth, dependency) in package.dependencies.iter().filter_map(found) {
             let (installed, name) = (install_path(dependency), &dependency.name);
             text.push_str(&format!("COPY --from=package-{nth} {installed}/ {installed}/\n"));
-            text.push_str(&format!("RUN mkdir -p {PACKAGES_PATH} && ln -sfn {installed} {PACKAGES_PATH}/{name}\n"));
+            text.push_str(&format!(
+                "RUN mkdir -p {PACKAGES_PATH} && ln -sfn {installed} {PACKAGES_PATH}/{name}\n"
+            ));
         }
         text.push_str(&script(package));
     }
@@ -89,7 +91,12 @@ pub fn release(stemcell: &str, packages: &[Package], labels: &[(&str, &str)]) ->
 
 /// The links of packages in an image: path, relative to `/`, and target.
 pub fn links(packages: &[Package]) -> impl Iterator<Item = (String, String)> {
-    let link = |package: &Package| (format!("{}/{}", relative(PACKAGES_PATH), package.name), install_path(package));
+    let link = |package: &Package| {
+        (
+            format!("{}/{}", relative(PACKAGES_PATH), package.name),
+            install_path(package),
+        )
+    };
     let data = ("var/vcap/data/packages".to_owned(), PACKAGES_SRC_PATH.to_owned());
     packages.iter().map(link).chain([data])
 }

@@ -121,7 +121,10 @@ mod tests {
             let answer = |interface: &str, function: &str| answer(&format!("{interface}@{version}"), function);
             assert_eq!(answer("wasi:cli/environment", "get-environment"), Answer::Empty);
             assert_eq!(answer("wasi:filesystem/preopens", "get-directories"), Answer::Empty);
-            assert_eq!(answer("wasi:clocks/monotonic-clock", "now"), Answer::Number(CLOCK_NANOSECONDS));
+            assert_eq!(
+                answer("wasi:clocks/monotonic-clock", "now"),
+                Answer::Number(CLOCK_NANOSECONDS)
+            );
             for (interface, function) in [
                 ("wasi:cli/exit", "exit"),
                 ("wasi:filesystem/types", "[method]descriptor.open-at"),

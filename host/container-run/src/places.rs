@@ -97,7 +97,11 @@ impl Places {
 
 /// Path of this program, to start it again.
 pub fn program() -> PathBuf {
-    let called = || env::args_os().next().map_or_else(|| PathBuf::from(DEFAULT_HOME), PathBuf::from);
+    let called = || {
+        env::args_os()
+            .next()
+            .map_or_else(|| PathBuf::from(DEFAULT_HOME), PathBuf::from)
+    };
     env::current_exe().unwrap_or_else(|_| called())
 }
 

@@ -6,7 +6,7 @@
 //! test guesses of a password against it.
 
 use boson_cluster::objects;
-use boson_manifest::{pod_contract, labels};
+use boson_manifest::{labels, pod_contract};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
@@ -143,7 +143,10 @@ fn without_az_count(env: &mut Vec<Value>, zones: usize) {
     if env.iter().any(|one| one["name"] == pod_contract::VERSION_VARIABLE) {
         let removed = [pod_contract::VERSION_VARIABLE, pod_contract::AZ_COUNT_VARIABLE];
         env.retain(|one| !removed.iter().any(|name| one["name"] == *name));
-    } else if let Some(count) = env.iter_mut().find(|one| one["name"] == pod_contract::AZ_COUNT_VARIABLE) {
+    } else if let Some(count) = env
+        .iter_mut()
+        .find(|one| one["name"] == pod_contract::AZ_COUNT_VARIABLE)
+    {
         *count = zones.into();
     }
 }
@@ -278,7 +281,12 @@ mod tests {
             shapes(&spec)
         };
         let two = of(&["a", "b"], json!({"b": "x"}), "5", pod_contract::VERSION_VARIABLE);
-        let three = of(&["a", "b", "c"], json!({"b": "x", "c": "y"}), "5", pod_contract::VERSION_VARIABLE);
+        let three = of(
+            &["a", "b", "c"],
+            json!({"b": "x", "c": "y"}),
+            "5",
+            pod_contract::VERSION_VARIABLE,
+        );
         assert_eq!((&three[..2], three.len()), (&two[..], 3));
         assert_eq!(of(&["a"], json!({}), "2", pod_contract::VERSION_VARIABLE), two[..1]);
         let moved = of(&["b", "a"], json!({"b": "y"}), "5", pod_contract::VERSION_VARIABLE);

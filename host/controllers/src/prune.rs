@@ -118,7 +118,12 @@ impl Pruning {
                 return Err(PruneError::NoDeployment(name.into(), namespace.into()));
             }
             let found = cluster.list_metadata::<PersistentVolumeClaim>(namespace, &ours).await?;
-            claims.extend(found.into_iter().filter(outlives_deployment).filter_map(|claim| claim.name));
+            claims.extend(
+                found
+                    .into_iter()
+                    .filter(outlives_deployment)
+                    .filter_map(|claim| claim.name),
+            );
         }
         let mut readers = Vec::new();
         for (api_version, kind) in READERS {

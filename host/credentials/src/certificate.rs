@@ -216,7 +216,9 @@ impl Plan {
             CertificateBuilder::new(profile, SerialNumber::new(&serial)?, validity, info)
         };
         let mut builder = write().map_err(|error| signing_error(is_ca, error))?;
-        let body = builder.finalize(&signing).map_err(|error| signing_error(is_ca, error))?;
+        let body = builder
+            .finalize(&signing)
+            .map_err(|error| signing_error(is_ca, error))?;
         let signature = signing.0.sign(&body)?;
         let assemble = || {
             builder

@@ -18,10 +18,7 @@ pub enum ErrorKind {
     UnsupportedType(String),
     /// Options that the type does not know, or of another type.
     #[error("Failed to generate {kind}, parameters are invalid: {reason}")]
-    InvalidOptions {
-        kind: &'static str,
-        reason: String,
-    },
+    InvalidOptions { kind: &'static str, reason: String },
     /// `length` below zero.
     #[error("Failed to generate password, 'length' param cannot be negative")]
     NegativeLength,

@@ -1,6 +1,6 @@
 //! A certificate signing request (PKCS#10): a request to another signer, with the same options as certificates.
 
-use crate::certificate::{OPTIONS, alternative_names, subject, signing_error};
+use crate::certificate::{OPTIONS, alternative_names, signing_error, subject};
 use crate::options::Options;
 use crate::{ErrorKind, RsaKey, pem_text};
 use boson_document::Tree;

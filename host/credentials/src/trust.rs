@@ -1,8 +1,8 @@
 //! The CAs that users of a certificate trust, in one text, as CredHub writes them with `concatenate_cas`; and whether a
 //! certificate verifies against a CA.
 
-use crate::signing_request::first_certificate;
 use crate::pem_text;
+use crate::signing_request::first_certificate;
 use aws_lc_rs::signature::{RSA_PKCS1_2048_8192_SHA256, UnparsedPublicKey};
 use x509_cert::der::Encode;
 

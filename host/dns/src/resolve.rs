@@ -170,7 +170,10 @@ fn select(zone: &Zone, query: &Query<'_>) -> Found {
         First::Id(id) => with_id(zone, id, |instance| groups.contains(&zone.instances[instance].group)),
         First::Criteria(criteria) => {
             let all = groups.iter().flat_map(|group| zone.of_group[*group].iter().copied());
-            instances_or_nothing(all.filter(|instance| meets_criteria(zone, *instance, criteria)), criteria.health)
+            instances_or_nothing(
+                all.filter(|instance| meets_criteria(zone, *instance, criteria)),
+                criteria.health,
+            )
         }
     }
 }
@@ -221,7 +224,14 @@ fn reverse_names(zone: &Zone, pods: &Snapshot, name: &str) -> Answer {
     let full = zone.full_name(&zone.instances[instance]);
     let aliases = [full.clone(), ip.to_string()];
     let aliases = aliases.iter().filter_map(|target| zone.alias_of.get(target)).flatten();
-    Answer::Names([&full].into_iter().chain(aliases).take(MAX_REVERSE_NAMES).cloned().collect())
+    Answer::Names(
+        [&full]
+            .into_iter()
+            .chain(aliases)
+            .take(MAX_REVERSE_NAMES)
+            .cloned()
+            .collect(),
+    )
 }
 
 /// The address of `10.0.1.10.in-addr.arpa`, or of 32 digits before `ip6.arpa`.

@@ -1,6 +1,6 @@
 //! Asks whether a server answers, as BOSH's `post-start` script does.
 
-use crate::lookup::{Found, ADDRESS_TYPES, ask_for};
+use crate::lookup::{ADDRESS_TYPES, Found, ask_for};
 use crate::zone::UPCHECK_DOMAIN;
 use std::io;
 use std::net::SocketAddr;

@@ -200,8 +200,12 @@ impl Downloads {
         tell: &Tell<'_>,
     ) -> Result<(), DownloadError> {
         let whole = answer.content_length().map(|rest| have + rest);
-        let too_large =
-            || DownloadError::Final(server_error(release, &format!("sends more than {} MiB", self.largest >> 20)));
+        let too_large = || {
+            DownloadError::Final(server_error(
+                release,
+                &format!("sends more than {} MiB", self.largest >> 20),
+            ))
+        };
         if whole.is_some_and(|whole| whole > self.largest) {
             return Err(too_large());
         }
@@ -316,7 +320,10 @@ fn without_query(address: &str) -> &str {
 
 fn request_error(release: Release<'_>, error: &reqwest::Error) -> DownloadError {
     if error.is_redirect() {
-        return DownloadError::Final(server_error(release, "redirects too often, or to an address without TLS"));
+        return DownloadError::Final(server_error(
+            release,
+            "redirects too often, or to an address without TLS",
+        ));
     }
     DownloadError::Broken(
         if error.is_timeout() {

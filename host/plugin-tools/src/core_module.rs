@@ -96,7 +96,9 @@ fn key(module: &[u8]) -> Option<ComponentDigest> {
     let program = std::env::current_exe().and_then(std::fs::metadata).ok()?;
     let (version, size, time) = (env!("CARGO_PKG_VERSION"), program.len(), program.modified().ok()?);
     let module = ComponentDigest::of(module);
-    Some(ComponentDigest::of(format!("{module} {version} {size} {time:?}").as_bytes()))
+    Some(ComponentDigest::of(
+        format!("{module} {version} {size} {time:?}").as_bytes(),
+    ))
 }
 
 fn make(module: &[u8]) -> Reply {

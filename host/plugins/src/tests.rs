@@ -416,7 +416,11 @@ fn a_canary_without_a_first_version_in_its_namespace_is_refused() {
         ("here", "c", fine(canary("p", "old"), 5)),
     ]);
     let selection = selected(&two, &[], &[]);
-    assert_eq!(digests(&selection), digests_of(["old"]), "a conversion uses one version");
+    assert_eq!(
+        digests(&selection),
+        digests_of(["old"]),
+        "a conversion uses one version"
+    );
     assert_eq!(selection.plugin_problems.len(), 1);
 }
 

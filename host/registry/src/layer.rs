@@ -34,7 +34,12 @@ async fn copy_verified(mut answer: Response, layer: &Descriptor, inlet: Inlet) -
 ///
 /// # Guarantees
 /// If the caller stops waiting, the thread that unpacks ends, too.
-pub(crate) async fn receive(mut draft: Draft, key: Key, layer: &Descriptor, answer: Response) -> Result<Draft, Diagnostic> {
+pub(crate) async fn receive(
+    mut draft: Draft,
+    key: Key,
+    layer: &Descriptor,
+    answer: Response,
+) -> Result<Draft, Diagnostic> {
     let (inlet, outlet) = pipe();
     let image = draft.image.clone();
     let name = format!("{image}:{}", layer.digest());

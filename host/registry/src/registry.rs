@@ -139,7 +139,12 @@ fn not_allowed(reference: &Reference, image: &str) -> Diagnostic {
 }
 
 /// Adds a layer on top of `draft`, from the cache or from the registry.
-async fn add_layer(repository: &Repository<'_>, mut draft: Draft, key: Key, layer: &Descriptor) -> Result<Draft, Diagnostic> {
+async fn add_layer(
+    repository: &Repository<'_>,
+    mut draft: Draft,
+    key: Key,
+    layer: &Descriptor,
+) -> Result<Draft, Diagnostic> {
     let wanted = key.clone();
     let (draft, kept) = layer::run_blocking(move || draft.take(&wanted).map(|kept| (draft, kept))).await?;
     if kept {

@@ -33,11 +33,7 @@ impl Task<'_> {
     ///
     /// # Errors
     /// All that is wrong with it.
-    pub fn read(
-        &self,
-        sources: &mut Sources,
-        progress: &mut dyn FnMut(&str),
-    ) -> Result<Vec<Release>, Vec<Diagnostic>> {
+    pub fn read(&self, sources: &mut Sources, progress: &mut dyn FnMut(&str)) -> Result<Vec<Release>, Vec<Diagnostic>> {
         let source = self
             .title
             .map_or_else(|| self.path.display().to_string(), str::to_string);

@@ -134,7 +134,11 @@ mod tests {
             (wrong.clone(), wrong.clone(), SHA1.to_owned()),
             (format!("{SHA1};sha256:00"), "sha256:00".to_owned(), SHA256.to_owned()),
         ] {
-            assert_eq!(verify(&bad, b"abc"), Err(DigestError::Differs { expected, got }), "{bad}");
+            assert_eq!(
+                verify(&bad, b"abc"),
+                Err(DigestError::Differs { expected, got }),
+                "{bad}"
+            );
         }
         for unknown in ["", "md5:abc", ";"] {
             assert_eq!(

@@ -40,7 +40,10 @@ impl<R: BufRead> Read for Members<R> {
             if rest.fill_buf()?.is_empty() {
                 break;
             }
-            self.left = self.left.checked_sub(1).ok_or_else(|| io::Error::other(TooManyMembersError))?;
+            self.left = self
+                .left
+                .checked_sub(1)
+                .ok_or_else(|| io::Error::other(TooManyMembersError))?;
             self.current = Some(GzDecoder::new(rest));
         }
         Ok(0)
@@ -70,7 +73,10 @@ mod tests {
         let several = [member("a"), member(""), member("bc")].concat();
         assert_eq!(unpacked(&several, 3).unwrap(), "abc");
         let error = unpacked(&several, 2).unwrap_err();
-        assert!(error.get_ref().is_some_and(|inner| inner.is::<TooManyMembersError>()), "{error}");
+        assert!(
+            error.get_ref().is_some_and(|inner| inner.is::<TooManyMembersError>()),
+            "{error}"
+        );
         assert_eq!(
             unpacked(&several[..several.len() - 3], 9).unwrap_err().kind(),
             io::ErrorKind::UnexpectedEof

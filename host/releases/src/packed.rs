@@ -57,8 +57,7 @@ impl Packed {
         let reader = file.try_clone().map_err(fail)?;
         let parts = tarball::parts(reader, &source, &budget, tell)?;
         let assembled = tarball::assemble(&parts, &source, name, &budget, sources)?;
-        check(&assembled.manifest)
-            .inspect_err(|_| sources.add_document(assembled.manifest.document.clone(), false))?;
+        check(&assembled.manifest).inspect_err(|_| sources.add_document(assembled.manifest.document.clone(), false))?;
         Ok(Self {
             file,
             source,
@@ -190,7 +189,7 @@ fn check(manifest: &Manifest) -> Result<(), Diagnostic> {
         |message: String| Diagnostic::error(codes::RELEASE_MANIFEST, message).in_document(&manifest.document.name);
     if manifest.compiled && manifest.source_packages > 0 {
         return Err(manifest_error(
-            "Release manifest lists both 'packages' and 'compiled_packages'".into()
+            "Release manifest lists both 'packages' and 'compiled_packages'".into(),
         ));
     }
     let mut names = BTreeSet::new();

@@ -166,9 +166,19 @@ fn keep(item: &Item, data: &mut dyn Read, source: &str, budget: &Budget, parts: 
     if path == MANIFEST {
         match content(item, data, source, budget)? {
             Entry::File(file) => parts.manifest = Some(file.bytes),
-            _ => return Err(entry_error(codes::RELEASE_FILE_TOO_LARGE, source, &path, "is too large")),
+            _ => {
+                return Err(entry_error(
+                    codes::RELEASE_FILE_TOO_LARGE,
+                    source,
+                    &path,
+                    "is too large",
+                ));
+            }
         }
-    } else if let Some(job) = path.strip_prefix(JOBS_DIRECTORY).and_then(|file| file.strip_suffix(".tgz")) {
+    } else if let Some(job) = path
+        .strip_prefix(JOBS_DIRECTORY)
+        .and_then(|file| file.strip_suffix(".tgz"))
+    {
         if !job.contains('/') {
             budget.note(job, source)?;
             parts.jobs.insert(job.to_owned(), content(item, data, source, budget)?);

@@ -44,7 +44,10 @@ impl Sandbox {
     ) -> (Result<T, Error>, Measures) {
         let _span = plugin.span().entered();
         if account.is_spent() {
-            return (Err(self.failed(plugin, fuel_spent_error(plugin, account))), Measures::default());
+            return (
+                Err(self.failed(plugin, fuel_spent_error(plugin, account))),
+                Measures::default(),
+            );
         }
         let most = self.memory_limit() as u64;
         let first = initial_memory(plugin).unwrap_or(most).min(most);

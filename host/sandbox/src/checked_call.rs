@@ -6,8 +6,8 @@ use crate::plugins::Plugins;
 use crate::stages::answer;
 use boson_document::Tree;
 use boson_pipeline::stage::{
-    Answer, Deployment, DeploymentRequest, External, ExternalLink, GroupRequest, GroupSummary, Hook, JobFiles,
-    JobSpec, LinksRequest, MANIFEST, Named, OtherDeployment, Reply, Spread, Template, Variable, VariableRules, View,
+    Answer, Deployment, DeploymentRequest, External, ExternalLink, GroupRequest, GroupSummary, Hook, JobFiles, JobSpec,
+    LinksRequest, MANIFEST, Named, OtherDeployment, Reply, Spread, Template, Variable, VariableRules, View,
 };
 use boson_pipeline::{Stage, Stages};
 use serde::de::DeserializeOwned;
@@ -260,7 +260,9 @@ fn without_nulls(record: &Tree) -> Tree {
     match record {
         Tree::Object(members) => {
             let given = members.iter().filter(|(_, value)| !value.is_null());
-            given.map(|(name, value)| (name.as_str(), without_nulls(value))).collect()
+            given
+                .map(|(name, value)| (name.as_str(), without_nulls(value)))
+                .collect()
         }
         Tree::Array(items) => Tree::Array(items.iter().map(without_nulls).collect()),
         other => other.clone(),

@@ -153,7 +153,7 @@ fn is_of_every_stage(export: &str) -> bool {
 }
 
 /// The error for a component that needs an interface which only a later version of the contract has.
-fn later_version<'n>(what: &str, mut interfaces: impl Iterator<Item = &'n str>) -> Option<String> {
+fn later_version_error<'n>(what: &str, mut interfaces: impl Iterator<Item = &'n str>) -> Option<String> {
     let (name, version) = interfaces.find_map(|interface| {
         let (name, version) = interface.split_once('@')?;
         let is_compatible = provides(interface, &format!("{name}@{CONTRACT_VERSION}"));

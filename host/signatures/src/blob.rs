@@ -61,7 +61,11 @@ mod tests {
         for text in [signature.clone(), bundle.to_string(), old.to_string()] {
             let key = trust.keys.fingerprints().next().unwrap().to_string();
             assert_eq!(author(b"component", &text, &trust), Ok(Author::Key(key)), "{text}");
-            assert_eq!(author(b"other", &text, &trust), Err(SignatureError::default()), "{text}");
+            assert_eq!(
+                author(b"other", &text, &trust),
+                Err(SignatureError::default()),
+                "{text}"
+            );
         }
         let of_statement =
             json!({"dsseEnvelope": {"payload": "", "payloadType": "", "signatures": [{"sig": signature}]}});

@@ -160,7 +160,7 @@ mod tests {
         assert!(good.author(&digest("a"), &Trust::default()).is_err(), "there is no key");
         assert!(!is_of(&signed("atomic container signature"), &digest("a")));
         let changed = ImageSignature {
-            payload: good.payload.replace(&digest("a").to_string(), &digest("b").to_string()),
+            payload: good.payload.replace(&digest("a").to_string(), digest("b").as_ref()),
             ..good.clone()
         };
         assert!(!is_of(&changed, &digest("b")), "the signature is of another text");

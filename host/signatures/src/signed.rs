@@ -112,7 +112,12 @@ impl Signed {
     ///
     /// # Errors
     /// There is none: why the statement does not count that is closest to it.
-    pub fn provenance(&self, component: &Digest, trust: &Trust, builders: &[String]) -> Result<Provenance, SignatureError> {
+    pub fn provenance(
+        &self,
+        component: &Digest,
+        trust: &Trust,
+        builders: &[String],
+    ) -> Result<Provenance, SignatureError> {
         let own = self.statement.as_ref().and_then(|text| Envelope::read(text.as_bytes()));
         let image = self.image.as_ref();
         first(own.iter().chain(&self.attached.statements).map(|one| {

@@ -150,7 +150,9 @@ fn an_image_is_signed_by_bundles_of_cosign_3_and_annotations_of_cosign_2() {
     };
     assert_eq!(subject(&annotated(&image(), &|_| {})), Ok(Subject::Image));
     assert_eq!(subject(&annotated(&other, &|_| {})), Err(SignatureError::default()));
-    let changed = annotated(&other, &|payload| *payload = payload.replace(&other.to_string(), &image().to_string()));
+    let changed = annotated(&other, &|payload| {
+        *payload = payload.replace(&other.to_string(), image().as_ref())
+    });
     assert_eq!(subject(&changed).unwrap_err().reason, Reason::Invalid);
 }
 
@@ -319,7 +321,9 @@ fn refusals() -> Vec<(&'static str, Change, Reason, &'static str)> {
         (
             "a statement",
             bundle(|sigstore, bundle| {
-                *bundle = sigstore.statement(&author(), image().as_ref(), SIGNATURE, &json!({})).unwrap();
+                *bundle = sigstore
+                    .statement(&author(), image().as_ref(), SIGNATURE, &json!({}))
+                    .unwrap();
                 bundle["messageSignature"] = json!({"signature": "AAAA"});
             }),
             Reason::Invalid,

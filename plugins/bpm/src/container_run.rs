@@ -3,8 +3,8 @@
 use crate::group::job::Job;
 use crate::literal::literal;
 use crate::process::Process;
-use boson_manifest::packages::PACKAGES;
 pub use boson_manifest::container_run::{COPIER, HOME, IN_IMAGE, JOBS, LOGS, LOGS_CONTAINER, PROGRAM, VOLUME, install};
+use boson_manifest::packages::PACKAGES;
 
 #[derive(Clone, Debug)]
 pub struct Command {

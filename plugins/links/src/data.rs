@@ -69,7 +69,8 @@ impl<'a> Gathering<'_, 'a> {
     }
 
     fn job(&mut self, group: &Group<'a>, job: &Job<'a>) -> Option<JobData> {
-        self.content.count(group.instances.len() as u64, 0, group, self.report)?;
+        self.content
+            .count(group.instances.len() as u64, 0, group, self.report)?;
         let instances = group
             .instances
             .iter()

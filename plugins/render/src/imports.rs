@@ -108,9 +108,11 @@ fn wasi(name: &str, body: &mut InstrSeqBuilder<'_>, args: &[LocalId], state: &St
             body.i32_const(SUCCESS);
         }
         "clock_time_get" => {
-            body.local_get(args[2])
-                .i64_const(NOW_NANOSECONDS)
-                .store(state.memory, StoreKind::I64 { atomic: false }, arg(8, 0));
+            body.local_get(args[2]).i64_const(NOW_NANOSECONDS).store(
+                state.memory,
+                StoreKind::I64 { atomic: false },
+                arg(8, 0),
+            );
             body.i32_const(SUCCESS);
         }
         "fd_fdstat_get" => file_status(body, args, state),

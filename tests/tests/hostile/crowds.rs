@@ -55,7 +55,9 @@ fn find(sandbox: &Sandbox, plugin: &Plugin, namespace: &str) -> Result<Tree, Sta
 #[test]
 fn sixty_four_hostile_calls_neither_stop_nor_change_normal_ones() {
     let budget = Budget::of_many(CONTAINER_BYTES, 2);
-    let sandbox = Sandbox::new(limits(), Cache::none()).unwrap().with_budget(budget.clone());
+    let sandbox = Sandbox::new(limits(), Cache::none())
+        .unwrap()
+        .with_budget(budget.clone());
     let hostile = BODIES.map(|(body, kind)| (load(&sandbox, &ops(body, "")), kind));
     let normal = load(&sandbox, &normal());
     let (done, failed) = (AtomicBool::new(false), AtomicUsize::new(0));

@@ -28,7 +28,10 @@ const NAMES: &str = "hosts: files dns\n";
 pub(super) fn of(arguments: &ImageArguments) -> Result<[Entries; 3]> {
     let mut program = Entries::default();
     if !arguments.container_run.is_file() {
-        bail!("{} is missing: run `.ci/container-run`", arguments.container_run.display());
+        bail!(
+            "{} is missing: run `.ci/container-run`",
+            arguments.container_run.display()
+        );
     }
     program.add(CONTAINER_RUN, Entry::Program(arguments.container_run.clone()));
     program.add(HOST.trim_start_matches('/'), Entry::Program(arguments.host.clone()));

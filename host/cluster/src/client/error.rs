@@ -206,7 +206,11 @@ impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (verb, resource) = (self.verb, &self.resource);
         match &self.kind {
-            ErrorKind::Forbidden => write!(f, "the operator may not {verb} {resource}: {}", rule_hint(verb, resource)),
+            ErrorKind::Forbidden => write!(
+                f,
+                "the operator may not {verb} {resource}: {}",
+                rule_hint(verb, resource)
+            ),
             ErrorKind::NotFound if verb == Verb::List.as_str() => {
                 write!(
                     f,

@@ -2,7 +2,9 @@
 
 use super::call::body;
 use super::error::Subject;
-use super::{AnyObject, Cluster, Created, Error, ErrorKind, FieldManager, Verb, apply_params, merge_params, post_params};
+use super::{
+    AnyObject, Cluster, Created, Error, ErrorKind, FieldManager, Verb, apply_params, merge_params, post_params,
+};
 use k8s_openapi::ClusterResourceScope;
 use kube::api::{DeleteParams, GetParams, Patch, Preconditions};
 use kube::core::Request;

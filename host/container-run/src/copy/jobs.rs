@@ -24,7 +24,9 @@ pub fn run(arguments: &[String]) -> Result<u8> {
     }
     // When init containers run again, the directory holds files of pre-render scripts, such as a marker by which a
     // script skips its work.
-    fs::create_dir_all(to).and_then(|()| empty(to)).path_context("emptying", to)?;
+    fs::create_dir_all(to)
+        .and_then(|()| empty(to))
+        .path_context("emptying", to)?;
     copy(from, to).path_context("copying to", to)?;
     if rustix::process::geteuid().is_root() {
         // The copy must be readable for vcap. Other releases may be copied beside it as vcap.

@@ -159,7 +159,8 @@ pub fn mark(directory: &Path, what: &str) -> Result<()> {
 /// Writes a short text, which replaces an earlier one.
 pub fn write(directory: &Path, what: &str, text: &str) -> Result<()> {
     let path = directory.join(what);
-    let file = open(OpenOptions::new().write(true).create(true).truncate(true), &path).path_context("opening", &path)?;
+    let file =
+        open(OpenOptions::new().write(true).create(true).truncate(true), &path).path_context("opening", &path)?;
     file.write_all_at(text.as_bytes(), 0).path_context("writing", &path)
 }
 

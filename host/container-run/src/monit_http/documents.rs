@@ -51,7 +51,9 @@ pub fn status2(services: &[Service<'_>], incarnation: u64) -> String {
             "<service name=\"{name}\"><type>{PROCESS_CHECK}</type>{members}</service>"
         ));
     }
-    text.push_str(&format!("</services><servicegroups><servicegroup name=\"{SERVICE_GROUP}\">"));
+    text.push_str(&format!(
+        "</services><servicegroups><servicegroup name=\"{SERVICE_GROUP}\">"
+    ));
     for service in services {
         text.push_str(&format!("<service>{}</service>", escaped(service.name)));
     }

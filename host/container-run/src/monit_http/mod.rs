@@ -70,12 +70,16 @@ impl Monit<'_> {
             return refusal(request::UNAUTHORIZED, "You are not authorized to access monit");
         }
         match (request.method, request.path) {
-            (Method::Get, "/_status") if request.parameter("format") == Some("xml") => {
-                response(request::OK, XML_CONTENT_TYPE, &documents::status(&self.services(), incarnation))
-            }
-            (Method::Get, "/_status2") if request.parameter("format") == Some("xml") => {
-                response(request::OK, XML_CONTENT_TYPE, &documents::status2(&self.services(), incarnation))
-            }
+            (Method::Get, "/_status") if request.parameter("format") == Some("xml") => response(
+                request::OK,
+                XML_CONTENT_TYPE,
+                &documents::status(&self.services(), incarnation),
+            ),
+            (Method::Get, "/_status2") if request.parameter("format") == Some("xml") => response(
+                request::OK,
+                XML_CONTENT_TYPE,
+                &documents::status2(&self.services(), incarnation),
+            ),
             (Method::Get, "/_status" | "/_status2") => {
                 self.refresh();
                 response(request::OK, TEXT_CONTENT_TYPE, &summary(&self.processes))

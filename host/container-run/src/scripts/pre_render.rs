@@ -42,7 +42,11 @@ pub fn run(places: &Places, flags: &Flags) -> Result<u8> {
     let temporary = sources.volume.join("tmp");
     // A shell keeps its here-documents there; the container may have no other place to write to.
     fs::create_dir_all(&temporary).path_context("making", &temporary)?;
-    let shell = if Path::new(BASH_PATH).exists() { BASH_PATH } else { SH_PATH };
+    let shell = if Path::new(BASH_PATH).exists() {
+        BASH_PATH
+    } else {
+        SH_PATH
+    };
     let mut events = Events::new()?;
     children::adopt_orphans();
     for script in scripts {

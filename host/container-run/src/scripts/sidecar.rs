@@ -17,7 +17,7 @@ use crate::environment;
 use crate::error::{Error, Result};
 use crate::events::{Events, Happened};
 use crate::instance::pod::{Pod, time_for_scripts};
-use crate::instance::{Owner, StateFile, State, is_marked, mark};
+use crate::instance::{Owner, State, StateFile, is_marked, mark};
 use crate::launch::{Launch, Outputs};
 use crate::output::say::say;
 use crate::places::Places;

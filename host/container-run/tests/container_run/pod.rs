@@ -39,10 +39,7 @@ pub fn is_root() -> bool {
             "needs root"
         );
         // Bypasses the test harness, which shows output only of tests that fail.
-        let _ = writeln!(
-            std::io::stderr(),
-            "skipped a test of container-run: it needs root"
-        );
+        let _ = writeln!(std::io::stderr(), "skipped a test of container-run: it needs root");
     }
     root
 }

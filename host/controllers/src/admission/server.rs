@@ -4,8 +4,8 @@
 use super::keeper::Keeper;
 use super::material::Material;
 use super::{DELETIONS, DEPLOYMENTS, HEALTH_PART, PODS, Reviewers, answer, deletions, deployments, pods};
-use boson_cluster::metrics::Review;
 use boson_cluster::client_slots::{Authenticated, ClientSlots};
+use boson_cluster::metrics::Review;
 use boson_cluster::serving::{Health, State};
 use futures::StreamExt;
 use http_body_util::{BodyExt, Full, Limited};
@@ -161,7 +161,12 @@ async fn accept(listener: TcpListener, current: &Shared, reviewers: &Arc<Reviewe
             }
         };
         let authenticated = Authenticated::default();
-        let client = tokio::spawn(serve_connection(stream, current.clone(), reviewers.clone(), authenticated.clone()));
+        let client = tokio::spawn(serve_connection(
+            stream,
+            current.clone(),
+            reviewers.clone(),
+            authenticated.clone(),
+        ));
         slots.insert(peer.ip(), authenticated, client.abort_handle());
     }
 }

@@ -163,11 +163,13 @@ async fn plan_changes(run: &Reconcile<'_>, desired: &Desired, live: &mut Live) -
         },
     };
     let plan = plan::plan(desired, live, &settings);
-    Ok(if observe::skip_unchangeable(run, plan.drifted(), &mut live.objects).await? {
-        plan::plan(desired, live, &settings).with_excess_of(plan)
-    } else {
-        plan
-    })
+    Ok(
+        if observe::skip_unchangeable(run, plan.drifted(), &mut live.objects).await? {
+            plan::plan(desired, live, &settings).with_excess_of(plan)
+        } else {
+            plan
+        },
+    )
 }
 
 /// The desired states of its instances.

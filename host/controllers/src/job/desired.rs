@@ -100,7 +100,12 @@ fn prepare(object: &QuarksJob, pod: &mut Pod, owner: &OwnerReference, setting: &
         } else {
             output::with_origin_labels(asked, pod)
         };
-        output::add(pod, &asked, controller_reference(object).unwrap_or(owner), setting.operator_image)?;
+        output::add(
+            pod,
+            &asked,
+            controller_reference(object).unwrap_or(owner),
+            setting.operator_image,
+        )?;
     }
     Ok(())
 }

@@ -119,7 +119,10 @@ mod tests {
     #[test]
     fn what_a_pod_waits_for_is_reported_unless_it_is_usual() {
         let waiting = |reason: &str| json!({"waiting": {"reason": reason, "message": "x"}});
-        assert_eq!(waiting_reasons(&[pod("c", "i:1", waiting("ContainerCreating"))], &job()), None);
+        assert_eq!(
+            waiting_reasons(&[pod("c", "i:1", waiting("ContainerCreating"))], &job()),
+            None
+        );
         let text = waiting_reasons(&[pod("c", "i:1", waiting("ImagePullBackOff"))], &job()).unwrap();
         assert_eq!(text, "container 'c' waits: ImagePullBackOff (image 'i:1')");
     }

@@ -53,7 +53,11 @@ impl Observed {
 
 /// The configuration digest of a Job.
 pub(super) fn recorded_digest(job: &Job) -> Option<&str> {
-    job.metadata.annotations.as_ref()?.get(CONFIG_DIGEST).map(String::as_str)
+    job.metadata
+        .annotations
+        .as_ref()?
+        .get(CONFIG_DIGEST)
+        .map(String::as_str)
 }
 
 /// Reads the state. References are noted in `interest` before they are read, so that no later change is missed.

@@ -6,7 +6,7 @@ use boson_api::job::Output;
 use boson_cluster::client::Error;
 use boson_manifest::names::{self, MAX_LABEL_LENGTH};
 use boson_manifest::syntax::is_label_value;
-use boson_manifest::{pod_contract, labels};
+use boson_manifest::{labels, pod_contract};
 use boson_output::{CONTAINER, DIRECTORY, ORDER, Order};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 use serde_json::{Value, json};

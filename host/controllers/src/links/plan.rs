@@ -259,7 +259,10 @@ mod tests {
         );
         let all = [pod("a", Some(&old))];
         assert_eq!(outdated_workloads(&all, "other", &contents(2), &key()).len(), 0);
-        assert_eq!(outdated_workloads(&all, "cf", &contents(2), &DigestKey::default()).len(), 0);
+        assert_eq!(
+            outdated_workloads(&all, "cf", &contents(2), &DigestKey::default()).len(),
+            0
+        );
         assert_eq!(
             wanted_links(&[pod("a", None), pod("b", None)], "cf"),
             [link("a"), link("b")].into()
@@ -328,7 +331,10 @@ mod tests {
         let pods = [of_workload(0, 1)];
         let mut settled = Settled::from([("w-0".to_string(), now(2))]);
         assert!(due_workloads(outdated_workloads(&pods, "cf", &contents(2), &key()), &mut settled).is_empty());
-        assert_eq!(due_workloads(outdated_workloads(&pods, "cf", &contents(3), &key()), &mut settled).len(), 1);
+        assert_eq!(
+            due_workloads(outdated_workloads(&pods, "cf", &contents(3), &key()), &mut settled).len(),
+            1
+        );
         assert!(settled.is_empty());
     }
 

@@ -165,7 +165,9 @@ impl Context {
             }
             Err(error) if resize::is_refusal(&error) => {
                 tracing::info!(pod, %error, "cannot resize a pod, which is replaced instead");
-                self.cluster.merge(MANAGER, &one.pod, one.members_when_refused()).await?;
+                self.cluster
+                    .merge(MANAGER, &one.pod, one.members_when_refused())
+                    .await?;
             }
             Err(error) => return Err(error),
         }

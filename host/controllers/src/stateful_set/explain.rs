@@ -48,7 +48,11 @@ impl Context {
         for set in newest.into_iter().filter(|set| !inspect::is_ready(set)) {
             let Identity { name, uid, .. } = Identity::of(set)?;
             let pods: Vec<Pod> = match &seen.pods {
-                Some(listed) => listed.iter().filter(|pod| inspect::is_pod_of(pod, name)).cloned().collect(),
+                Some(listed) => listed
+                    .iter()
+                    .filter(|pod| inspect::is_pod_of(pod, name))
+                    .cloned()
+                    .collect(),
                 None => {
                     let selector = format!("{}={name}", labels::STATEFUL_SET_NAME);
                     self.cluster.list(namespace, &selector).await?

@@ -215,7 +215,10 @@ mod tests {
         let missing = missing_labels(&set, &[old.clone(), pod("s-1", &labelled)]);
         assert_eq!(missing.unlabelled.len(), 1, "one of a user's set stays as it is");
         assert_eq!(Some(missing.unlabelled[0].labels.clone()), metadata(&[("tier", "web")]));
-        assert_eq!(Some(missing.unlabelled[0].annotations.clone()), metadata(&[("team", "blue")]));
+        assert_eq!(
+            Some(missing.unlabelled[0].annotations.clone()),
+            metadata(&[("team", "blue")])
+        );
     }
 
     #[test]

@@ -99,13 +99,20 @@ impl<'a> States<'a> {
     fn is_older<'s>(self, pod: &Pod, states: impl Iterator<Item = &'s PodState>) -> bool {
         let created = pod.metadata.creation_timestamp.as_ref();
         // In the future, it would replace each pod that follows, too.
-        let before = states.filter_map(replacement_time).filter(|time| *time <= self.now).max();
+        let before = states
+            .filter_map(replacement_time)
+            .filter(|time| *time <= self.now)
+            .max();
         before.is_some_and(|before| created.is_some_and(|created| created.0 < before))
     }
 
     /// The next time at which pods are to be replaced.
     pub fn next_replacement(self) -> Option<Timestamp> {
-        self.all.iter().filter_map(replacement_time).filter(|time| *time > self.now).min()
+        self.all
+            .iter()
+            .filter_map(replacement_time)
+            .filter(|time| *time > self.now)
+            .min()
     }
 
     /// Whether the pods of a StatefulSet are ready that are neither ignored nor stopped. `pods`: needed if some are.

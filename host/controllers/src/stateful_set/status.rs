@@ -61,7 +61,10 @@ fn notices(set: &QuarksStatefulSet, status: &QuarksStatefulSetStatus, done: &Res
                 .problem()
                 .filter(|(reason, _)| !done.problems.is_empty() && is_worth_an_event(reason));
             let problem = reported.map(|(reason, message)| warning(reason, message));
-            let old = set.status.as_ref().and_then(|status| disks_condition(&status.conditions));
+            let old = set
+                .status
+                .as_ref()
+                .and_then(|status| disks_condition(&status.conditions));
             let new = disks_condition(&status.conditions).filter(|new| new.status == ConditionStatus::False);
             let changed = new.filter(|new| old.is_none_or(|old| old.message != new.message));
             let disks = changed.map(|new| warning(&new.reason, &new.message));
@@ -409,7 +412,10 @@ mod tests {
         set.status = Some(new.clone());
         assert!(notices(&set, &new, &small).is_empty());
         let fixed = status(&set, &done(Some(&[])), &now);
-        assert_eq!(disks_condition(&fixed.conditions).unwrap().status, ConditionStatus::True);
+        assert_eq!(
+            disks_condition(&fixed.conditions).unwrap().status,
+            ConditionStatus::True
+        );
         assert!(disks_condition(&status(&set, &done(None), &now).conditions).is_none());
         let refused = status(&set, &Err(Problem::new("Refused", "no".into())), &now);
         assert_eq!(refused.problem(), Some(("Refused", "no")));

@@ -82,7 +82,11 @@ impl Versions {
         if is_newest {
             return newest;
         }
-        let kept = if in_place { Self::serving_version(set, live) } else { before };
+        let kept = if in_place {
+            Self::serving_version(set, live)
+        } else {
+            before
+        };
         kept.unwrap_or_else(|| newest.saturating_add(1))
     }
 
@@ -182,17 +186,32 @@ mod tests {
     fn a_number_belongs_to_one_template() {
         let none = new();
         assert_eq!(Versions::wanted_version(&none, &[], None, &"a".into(), false), 1);
-        assert_eq!(Versions::wanted_version(&none, &[one(3, "a", 0)], None, &"a".into(), false), 3);
-        assert_eq!(Versions::wanted_version(&none, &[one(3, "a", 0)], None, &"b".into(), false), 4);
+        assert_eq!(
+            Versions::wanted_version(&none, &[one(3, "a", 0)], None, &"a".into(), false),
+            3
+        );
+        assert_eq!(
+            Versions::wanted_version(&none, &[one(3, "a", 0)], None, &"b".into(), false),
+            4
+        );
         assert_eq!(
             Versions::wanted_version(&set(7, "a", None), &[], None, &"a".into(), false),
             7,
             "it was deleted"
         );
-        assert_eq!(Versions::wanted_version(&set(7, "a", None), &[], None, &"b".into(), false), 8);
+        assert_eq!(
+            Versions::wanted_version(&set(7, "a", None), &[], None, &"b".into(), false),
+            8
+        );
         let rest = [one(6, "old", 2)];
-        assert_eq!(Versions::wanted_version(&set(7, "a", None), &rest, None, &"a".into(), false), 7);
-        assert_eq!(Versions::wanted_version(&set(7, "a", None), &rest, None, &"b".into(), false), 8);
+        assert_eq!(
+            Versions::wanted_version(&set(7, "a", None), &rest, None, &"a".into(), false),
+            7
+        );
+        assert_eq!(
+            Versions::wanted_version(&set(7, "a", None), &rest, None, &"b".into(), false),
+            8
+        );
     }
 
     #[test]
@@ -249,7 +268,10 @@ mod tests {
             "these pods run it"
         );
         assert_eq!(of(&[], "c"), 3);
-        assert_eq!(Versions::wanted_version(&new(), &[one(1, "a", 0)], None, &"b".into(), true), 1);
+        assert_eq!(
+            Versions::wanted_version(&new(), &[one(1, "a", 0)], None, &"b".into(), true),
+            1
+        );
     }
 
     #[test]

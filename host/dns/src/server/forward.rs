@@ -115,7 +115,9 @@ impl Forwarder {
         if way == Way::Tcp {
             let mut stream = TcpStream::connect(server).await?;
             write(&mut stream, &question).await?;
-            let answer = read(&mut stream).await?.filter(|answer| is_answer_to(answer, &question));
+            let answer = read(&mut stream)
+                .await?
+                .filter(|answer| is_answer_to(answer, &question));
             return answer.ok_or_else(|| std::io::ErrorKind::InvalidData.into());
         }
         // A new port for each question, connected so that only this server's answers arrive.

@@ -65,7 +65,11 @@ fn records(body: &[u8], asked: u16) -> serde_json::Result<Vec<GivenRecord>> {
     let reply: Reply = serde_json::from_slice(body)?;
     let given = |entry: Entry| {
         let ip: IpAddr = entry.data.parse().ok()?;
-        let kind = if ip.is_ipv4() { ADDRESS_TYPES[0] } else { ADDRESS_TYPES[1] };
+        let kind = if ip.is_ipv4() {
+            ADDRESS_TYPES[0]
+        } else {
+            ADDRESS_TYPES[1]
+        };
         let fits = entry.kind == kind && entry.kind == asked;
         fits.then_some(GivenRecord { ip, ttl: entry.ttl })
     };

@@ -268,9 +268,8 @@ impl Bundle {
     ) -> Result<(), Diagnostic> {
         let at = self.find(reference)?;
         let mut object = self.objects[at].clone();
-        let failed = |error: patch::Error| {
-            object_error(&self.objects[at], codes::BUNDLE_PATCH_FAILED, &error.to_string())
-        };
+        let failed =
+            |error: patch::Error| object_error(&self.objects[at], codes::BUNDLE_PATCH_FAILED, &error.to_string());
         apply(&mut object).map_err(failed)?;
         if ObjectKey::of(&object) != ObjectKey::of(&self.objects[at]) {
             let error = object_error(
@@ -319,20 +318,23 @@ impl Bundle {
     }
 
     fn find(&self, wanted: &ObjectReference) -> Result<usize, Diagnostic> {
-        self.index.get(&ObjectKey::of_reference(wanted)).copied().ok_or_else(|| {
-            let message = format!(
-                "There is no {} '{}' of {} to change",
-                wanted.kind, wanted.name, wanted.api_version
-            );
-            let error = Diagnostic::error(codes::BUNDLE_NO_SUCH_OBJECT, message);
-            match self.source_help(wanted) {
-                Some(help) => error.help(help),
-                None => {
-                    let same_kind = |object: &&Tree| object.str("kind") == Some(&wanted.kind);
-                    error.suggest(&wanted.name, self.objects.iter().filter(same_kind).map(name))
+        self.index
+            .get(&ObjectKey::of_reference(wanted))
+            .copied()
+            .ok_or_else(|| {
+                let message = format!(
+                    "There is no {} '{}' of {} to change",
+                    wanted.kind, wanted.name, wanted.api_version
+                );
+                let error = Diagnostic::error(codes::BUNDLE_NO_SUCH_OBJECT, message);
+                match self.source_help(wanted) {
+                    Some(help) => error.help(help),
+                    None => {
+                        let same_kind = |object: &&Tree| object.str("kind") == Some(&wanted.kind);
+                        error.suggest(&wanted.name, self.objects.iter().filter(same_kind).map(name))
+                    }
                 }
-            }
-        })
+            })
     }
 
     /// The object to change instead, if the wanted one is made of it after all plugins.

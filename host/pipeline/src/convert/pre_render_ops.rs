@@ -182,7 +182,10 @@ fn list(document: &Tree, part: Part) -> Option<&Tree> {
 }
 
 fn of_group(group: &Tree, part: Part) -> Option<&Tree> {
-    group.find(&SETTINGS_PATH)?.get(part.name()).filter(|list| !list.is_null())
+    group
+        .find(&SETTINGS_PATH)?
+        .get(part.name())
+        .filter(|list| !list.is_null())
 }
 
 // === impl Part ===

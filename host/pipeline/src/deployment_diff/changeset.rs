@@ -99,7 +99,9 @@ fn items(old: &[Shown<'_>], new: &[Shown<'_>], level: usize) -> Vec<Line> {
                 .chain(&removed)
                 .all(|one| one.value.is_null() || has(one.value, key))
         };
-        let key = ID_KEYS.into_iter().find(|key| item.value.as_map().is_some() && have(key));
+        let key = ID_KEYS
+            .into_iter()
+            .find(|key| item.value.as_map().is_some() && have(key));
         let partner = key.and_then(|key| {
             removed
                 .iter()

@@ -7,7 +7,7 @@ use crate::plain::stateful_set::is_delete_create;
 use crate::pod_resources;
 use boson_document::Tree;
 use boson_manifest::names::label_value;
-use boson_manifest::{pod_contract, labels};
+use boson_manifest::{labels, pod_contract};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A finished conversion, with objects of the operator.

@@ -66,7 +66,11 @@ fn lower_one(object: &Tree, values: &Tree) -> Result<Vec<Tree>, Diagnostic> {
             let value = value.ok_or_else(|| object_error(object, codes::PLAIN_MISSING_VALUE, why))?;
             Ok(vec![secret::secret(object, value)?])
         }
-        _ => Err(object_error(object, codes::PLAIN_UNKNOWN_KIND, "this kind has no plain form")),
+        _ => Err(object_error(
+            object,
+            codes::PLAIN_UNKNOWN_KIND,
+            "this kind has no plain form",
+        )),
     }
 }
 

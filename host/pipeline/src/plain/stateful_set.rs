@@ -30,8 +30,8 @@ pub fn stateful_sets(set: &Tree, version: u32) -> Result<Vec<Tree>, Diagnostic> 
     let template = spec
         .get("template")
         .filter(|template| template.get("spec").and_then(|s| s.get("template")).is_some());
-    let template =
-        template.ok_or_else(|| object_error(set, codes::PLAIN_INVALID_OBJECT, "it has no template of a StatefulSet"))?;
+    let template = template
+        .ok_or_else(|| object_error(set, codes::PLAIN_INVALID_OBJECT, "it has no template of a StatefulSet"))?;
     let zones = zones(set, spec)?;
     let one = |zone: &Zone<'_>| stateful_set(set, spec, template, zone, version);
     Ok(zones.iter().map(one).collect())

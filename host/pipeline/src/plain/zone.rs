@@ -2,7 +2,7 @@
 
 use crate::object::member;
 use boson_document::Tree;
-use boson_manifest::{pod_contract, labels};
+use boson_manifest::{labels, pod_contract};
 
 /// Node label with the zone, unless another one was configured.
 pub(crate) const NODE_LABEL: &str = "topology.kubernetes.io/zone";

@@ -24,7 +24,10 @@ pub fn read(files: &Files, name: Option<&str>, sources: &mut Sources) -> Result<
     let mut errors = Vec::new();
     let mut warnings = Vec::new();
     let own = configured_name(files, sources);
-    warnings.extend(own.iter().filter_map(|own| renamed(name, own, &files.document(CONFIG_FILE))));
+    warnings.extend(
+        own.iter()
+            .filter_map(|own| renamed(name, own, &files.document(CONFIG_FILE))),
+    );
     let name = name.map_or(own, checked_name).map_err(|error| errors.push(error)).ok();
     errors.extend(broken_link_errors(files, "jobs"));
     let named = package_names(files, sources).map_err(|found| errors.extend(found));

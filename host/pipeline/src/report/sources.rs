@@ -100,7 +100,11 @@ impl Sources {
     pub fn add_document(&mut self, document: impl Into<Arc<Document>>, secret: bool) {
         let document = document.into();
         let name = document.name.clone();
-        let document = if secret { Arc::new(redacted(&document)) } else { document };
+        let document = if secret {
+            Arc::new(redacted(&document))
+        } else {
+            document
+        };
         self.documents.insert(name, Source::Yaml(document));
     }
 
@@ -312,7 +316,10 @@ fn redacted(document: &Document) -> Document {
 fn without_values(tree: &Tree) -> Tree {
     match tree {
         Tree::Array(items) => Tree::Array(items.iter().map(without_values).collect()),
-        Tree::Object(map) => map.iter().map(|(name, value)| (name.as_str(), without_values(value))).collect(),
+        Tree::Object(map) => map
+            .iter()
+            .map(|(name, value)| (name.as_str(), without_values(value)))
+            .collect(),
         _ => Tree::Null,
     }
 }

@@ -31,7 +31,10 @@ pub fn is_certificate(text: &str) -> bool {
     let Ok(blocks) = pem::parse_many(text) else {
         return false;
     };
-    let certificates: Vec<_> = blocks.iter().filter(|block| PEM_LABELS.contains(&block.tag())).collect();
+    let certificates: Vec<_> = blocks
+        .iter()
+        .filter(|block| PEM_LABELS.contains(&block.tag()))
+        .collect();
     let is_readable = |block: &&pem::Pem| Certificate::from_der(block.contents()).is_ok();
     !certificates.is_empty() && certificates.iter().all(is_readable)
 }

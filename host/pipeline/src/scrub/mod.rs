@@ -236,7 +236,10 @@ impl Secrets {
         match tree {
             Tree::Array(items) => items.iter().for_each(|item| self.property(item, promised)),
             Tree::Object(map) => {
-                for (name, value) in map.iter().filter(|(name, _)| !COMPUTED_MEMBERS.contains(&name.as_str())) {
+                for (name, value) in map
+                    .iter()
+                    .filter(|(name, _)| !COMPUTED_MEMBERS.contains(&name.as_str()))
+                {
                     if !is_name(name) {
                         self.text(name, false);
                     }

@@ -93,9 +93,7 @@ impl<'r> Compared<'r> {
             (Call::Check(_), Ok((_, reported)) | Err(StageError::Input(reported))) => Ok(Self::Reported(reported)),
             (Call::Transform(hook), Ok((Answer::Edits(edits), _))) => {
                 let edited = edited::edited(hook.view.objects, edits.clone());
-                edited
-                    .map(Self::Edited)
-                    .map_err(|error| StageError::Input(vec![error]))
+                edited.map(Self::Edited).map_err(|error| StageError::Input(vec![error]))
             }
             (_, Ok((answer, _))) => Ok(Self::Answer(answer)),
             (_, Err(error)) => Err(error.clone()),

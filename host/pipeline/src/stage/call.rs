@@ -240,9 +240,9 @@ impl<'a> Call<'a> {
                 let files = files.iter().map(|file| file.name);
                 iter::once(document.name).chain(files).collect()
             }
-            Self::Find { document, .. }
-            | Self::Plan { document, .. }
-            | Self::Interpolate { document, .. } => vec![document.name],
+            Self::Find { document, .. } | Self::Plan { document, .. } | Self::Interpolate { document, .. } => {
+                vec![document.name]
+            }
             Self::ConvertDeployment(request) => vec![request.manifest.name],
             Self::Resolve(request) | Self::Addresses(request) => {
                 let specs = request.jobs.iter().map(|job| job.document_name);

@@ -61,7 +61,10 @@ fn release() -> Release {
 fn jobs_after_one_that_no_release_has_keep_their_packages() {
     let quarks = r#"{"quarks": {"instances": [{"index": 0}]}}"#;
     let jobs = ["added", "app"].map(|name| format!(r#"{{"name": "{name}", "release": "r", "properties": {quarks}}}"#));
-    let document = format!(r#"{{"instance_groups": [{{"name": "g", "jobs": [{}]}}]}}"#, jobs.join(","));
+    let document = format!(
+        r#"{{"instance_groups": [{{"name": "g", "jobs": [{}]}}]}}"#,
+        jobs.join(",")
+    );
     let groups = [ResolvedGroup {
         name: "g".into(),
         document: json::parse(&document).unwrap(),

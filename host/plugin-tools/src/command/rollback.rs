@@ -145,7 +145,9 @@ fn row(plugin: &str, one: &Revision) -> [String; 7] {
 }
 
 fn short(digest: Option<&str>) -> String {
-    digest.map_or("unknown".to_string(), |digest| clean::line(short_digest(&format!("sha256:{digest}"))))
+    digest.map_or("unknown".to_string(), |digest| {
+        clean::line(short_digest(&format!("sha256:{digest}")))
+    })
 }
 
 #[cfg(test)]

@@ -222,11 +222,7 @@ struct Loaded {
     cases: Vec<StoredCase>,
 }
 
-fn load(
-    arguments: &TestArguments,
-    printed: &Printed,
-    sources: &mut Sources,
-) -> Result<Loaded, Vec<Diagnostic>> {
+fn load(arguments: &TestArguments, printed: &Printed, sources: &mut Sources) -> Result<Loaded, Vec<Diagnostic>> {
     let settings = arguments
         .settings
         .as_ref()
@@ -254,12 +250,7 @@ fn load(
 }
 
 /// Tests a case; with the bytes of the reply. `update`: the folder to write the reply to.
-fn test(
-    sandbox: &Sandbox,
-    plugin: &Plugin,
-    case: &Case,
-    update: Option<&Path>,
-) -> anyhow::Result<(Tested, usize)> {
+fn test(sandbox: &Sandbox, plugin: &Plugin, case: &Case, update: Option<&Path>) -> anyhow::Result<(Tested, usize)> {
     let failed = |errors: &[Diagnostic]| Outcome::Failed(vec![report::text(errors, &Sources::default(), false)]);
     let tested = |outcome: Outcome, measures: Measures| Tested {
         name: case.name.clone(),

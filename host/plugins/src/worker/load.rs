@@ -148,7 +148,11 @@ impl Loader<'_> {
 fn name_in_messages(key: &Key, document: &PluginDocument) -> String {
     let digest = document.digest.as_ref();
     let digest = digest.map(|digest| format!(", {}", short_digest(digest.as_ref())));
-    format!("plugin '{}'{} (ConfigMap '{key}')", document.name, digest.unwrap_or_default())
+    format!(
+        "plugin '{}'{} (ConfigMap '{key}')",
+        document.name,
+        digest.unwrap_or_default()
+    )
 }
 
 /// Errors in settings with their places in `plugin.yaml`.

@@ -68,7 +68,11 @@ impl Loader<'_> {
             pull: Vec::new(),
         };
         if pinned && source.pinned(None).is_none() {
-            return Err(LoadError::Refused(not_pinned_error(source, "the operator requires a digest", None)));
+            return Err(LoadError::Refused(not_pinned_error(
+                source,
+                "the operator requires a digest",
+                None,
+            )));
         }
         if let Some(pinned) = source.pinned(described.record()) {
             image.image = pinned;
@@ -129,8 +133,7 @@ fn check_digest(document: &PluginDocument, digest: Digest) -> Result<Digest, Loa
     match document.digest.as_ref().filter(|wanted| **wanted != digest) {
         None => Ok(digest),
         Some(wanted) => {
-            let what =
-                format!("the component in the image has the digest {digest}, but plugin.yaml contains {wanted}");
+            let what = format!("the component in the image has the digest {digest}, but plugin.yaml contains {wanted}");
             let error = Diagnostic::error(codes::PLUGIN_IMAGE_DIGEST, what);
             Err(LoadError::Refused(error.help(
                 "correct `digest` or `image`; with an image that has a digest, `digest` is not necessary",

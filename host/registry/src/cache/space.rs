@@ -82,7 +82,10 @@ impl Reservation {
     pub(crate) fn explain(&self, image: &str, failure: &SpaceError) -> Diagnostic {
         match failure {
             SpaceError::Image => {
-                let message = format!("the jobs of image '{image}' have more than {}", size_text(self.sizes.image));
+                let message = format!(
+                    "the jobs of image '{image}' have more than {}",
+                    size_text(self.sizes.image)
+                );
                 Diagnostic::error(codes::IMAGE_SIZE, message)
                     .help("move large files from jobs into packages, which are not read")
             }

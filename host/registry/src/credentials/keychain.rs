@@ -44,7 +44,12 @@ pub fn docker_credentials(image: &str) -> Result<Option<Credentials>, Diagnostic
     let text = match read(&path) {
         Ok(text) => text,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-        Err(error) => return Err(credentials_error(format!("'{}' cannot be read: {error}", path.display()))),
+        Err(error) => {
+            return Err(credentials_error(format!(
+                "'{}' cannot be read: {error}",
+                path.display()
+            )));
+        }
     };
     let malformed = || credentials_error(format!("'{}' is not a configuration of docker", path.display()));
     let helpers: Helpers = serde_json::from_slice(&text).map_err(|_| malformed())?;

@@ -2,6 +2,7 @@
 //! the operator whether the pod is active: see `container-run active`.
 
 use crate::codes;
+use crate::container_run;
 use crate::containers::container;
 use crate::containers::environment::environment;
 use crate::containers::{resources, security};
@@ -11,7 +12,6 @@ use crate::group::{Group, Lifecycle};
 use crate::object::{compact, object};
 use crate::process::Process;
 use crate::volumes::Volumes;
-use crate::container_run;
 use boson_document::{Report, Tree};
 use boson_manifest::labels::{ACTIVE_PASSIVE_PORT, FIRST_ACTIVE_PASSIVE_PORT, MAX_ACTIVE_PASSIVE_PORTS};
 use boson_manifest::names;

@@ -1,5 +1,6 @@
 //! The container of a process: container-run, which reads the description of the process in the pod.
 
+use crate::container_run::{command_of_job, command_of_process};
 use crate::containers::environment::{environment, passed_variables};
 use crate::containers::lifecycle_scripts::{Members, after_pre_starts};
 use crate::containers::{container_probe, resources, security};
@@ -9,7 +10,6 @@ use crate::group::{Group, Lifecycle};
 use crate::object::{compact, object};
 use crate::process::Process;
 use crate::volumes::Volumes;
-use crate::container_run::{command_of_job, command_of_process};
 use boson_document::Tree;
 use boson_manifest::names;
 

@@ -2,12 +2,12 @@
 //! that the process wrapper does.
 
 use crate::codes;
+use crate::container_run::command_of_process;
 use crate::group::Group;
 use crate::group::job::Job;
 use crate::group::ports::Port;
 use crate::object::object;
 use crate::process::Process;
-use crate::container_run::command_of_process;
 use boson_document::{Report, Tree};
 use boson_processes::probe::{HANDLERS, KINDS, by_container_run};
 

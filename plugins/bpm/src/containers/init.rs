@@ -2,6 +2,7 @@
 //! copy the releases' templates, change and render them; the DNS server of the pod; then those that copy packages, wait
 //! for other groups, and run pre-start scripts; then the other sidecars.
 
+use crate::container_run::{COPIER, HOME, JOBS, LOGS_CONTAINER, VOLUME, install};
 use crate::containers::environment::{environment, field, ordinal, replicas, text};
 use crate::containers::{
     active_passive, container, lifecycle_scripts, logs, monit_http, packages, pod_dns, pre_render, resources, security,
@@ -12,11 +13,10 @@ use crate::group::{Group, Lifecycle};
 use crate::literal::literal;
 use crate::object::{compact, object};
 use crate::volumes::{self, Volumes, mount};
-use crate::container_run::{COPIER, HOME, JOBS, LOGS_CONTAINER, VOLUME, install};
 use boson_document::Tree;
 use boson_manifest::copier::{self, RELEASES};
 use boson_manifest::instances::Spread;
-use boson_manifest::{pod_contract, names};
+use boson_manifest::{names, pod_contract};
 use std::collections::HashSet;
 
 /// All init containers of a group.

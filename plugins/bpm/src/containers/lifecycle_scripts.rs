@@ -4,6 +4,7 @@
 //! scripts`.
 
 use crate::codes;
+use crate::container_run::{Command, PROGRAM, command_of_job};
 use crate::containers::environment::{environment, passed_variables};
 use crate::containers::{resources, security};
 use crate::group::job::Job;
@@ -11,7 +12,6 @@ use crate::group::scripts::Scripts;
 use crate::group::{Group, Lifecycle};
 use crate::object::{compact, object};
 use crate::volumes::{Volumes, mount, podinfo};
-use crate::container_run::{Command, PROGRAM, command_of_job};
 use boson_document::{Report, Tree};
 use boson_manifest::names;
 
@@ -147,7 +147,9 @@ pub fn sidecar(group: &Group, volumes: &Volumes, job: &Job) -> Tree {
 /// The command of the init container of a pre-start script.
 pub fn pre_start(job: &Job) -> Vec<String> {
     let command = command_of_job("script", job).with("--name", "pre-start");
-    wait_after_failure(command, job).with_variables(&passed_variables(job)).list()
+    wait_after_failure(command, job)
+        .with_variables(&passed_variables(job))
+        .list()
 }
 
 /// `<job>/<process>` of all containers that run a pre-start script inline.

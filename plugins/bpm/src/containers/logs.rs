@@ -5,13 +5,13 @@
 //! only processes log. There it is the last container, because the kubelet takes about a second to start what follows a
 //! sidecar; it stops after the processes by itself.
 
+use crate::container_run::{Command, LOGS_CONTAINER, command_in_image};
 use crate::containers::lifecycle_scripts::processes;
 use crate::containers::{resources, security};
 use crate::group::job::Job;
 use crate::group::{Group, Lifecycle};
 use crate::object::{compact, object};
 use crate::volumes;
-use crate::container_run::{Command, LOGS_CONTAINER, command_in_image};
 use boson_document::Tree;
 
 /// As a sidecar, if scripts may log.

@@ -1,13 +1,13 @@
 //! The sidecar that answers on monit's port, in the pods of groups with a job that uses it: see `container-run
 //! monit-http`.
 
+use crate::container_run;
 use crate::containers::{resources, security};
 use crate::group::Group;
 use crate::group::job::Job;
 use crate::object::{compact, object};
 use crate::process::clean;
 use crate::volumes::{self, paths};
-use crate::container_run;
 use boson_document::Tree;
 
 /// The name of the container.

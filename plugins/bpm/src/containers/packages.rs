@@ -2,13 +2,13 @@
 //! the pod, and the containers of the jobs that need them mount them where the own packages of a job are.
 
 use crate::codes;
+use crate::container_run::{HOME, VOLUME, copy_packages};
 use crate::containers::{resources, security};
 use crate::group::Group;
 use crate::group::job::Job;
 use crate::object::{compact, object};
 use crate::request::{JobFiles, ReleasePackage};
 use crate::volumes::{SHARED_PACKAGES, mount};
-use crate::container_run::{HOME, VOLUME, copy_packages};
 use boson_document::{Place, Report, Tree};
 use boson_manifest::group::{SETTINGS, settings};
 use boson_manifest::names::container;

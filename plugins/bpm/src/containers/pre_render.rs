@@ -4,17 +4,17 @@
 //! conversion itself has read.
 
 use crate::codes;
+use crate::container_run::{HOME, VOLUME, command_of_job};
 use crate::containers::environment::{environment, passed_variables, text};
 use crate::containers::{resources, security};
 use crate::group::Group;
 use crate::group::job::Job;
 use crate::object::{compact, object};
 use crate::volumes::mount;
-use crate::container_run::{HOME, VOLUME, command_of_job};
 use boson_document::{Place, Report, Tree};
 use boson_manifest::copier::RELEASES;
 use boson_manifest::pre_render::{KINDS, Kind};
-use boson_manifest::{pod_contract, names};
+use boson_manifest::{names, pod_contract};
 
 /// Init container that writes the scripts to the volume of the job sources.
 pub const WRITER: &str = "pre-render-scripts";

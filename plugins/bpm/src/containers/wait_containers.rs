@@ -6,7 +6,7 @@ use crate::group::Group;
 use crate::group::waits::Wait;
 use crate::object::{compact, object};
 use boson_document::Tree;
-use boson_manifest::{pod_contract, names};
+use boson_manifest::{names, pod_contract};
 
 /// Seconds after which the container fails, and is started again.
 const TIMEOUT_SECONDS: u32 = 1800;

@@ -2,12 +2,12 @@
 //! begins as a copy of the package in the image.
 
 use crate::codes;
+use crate::container_run::{HOME, VOLUME, copy_packages};
 use crate::containers::{resources, security};
 use crate::group::Group;
 use crate::group::job::Job;
 use crate::object::{compact, object};
 use crate::volumes::{WRITABLE_PACKAGES, mount};
-use crate::container_run::{HOME, VOLUME, copy_packages};
 use boson_document::{Place, Report, Tree};
 use boson_manifest::names::container;
 use indexmap::{IndexMap, IndexSet};

@@ -165,7 +165,10 @@ fn urls(request: &DeploymentRequest<'_>, place: &Place, report: &mut Report) {
     };
     let is_download = |release: &Release<'_>| release.tree.str("url").is_some_and(|url| !url.is_empty());
     let (name, all) = (&first.name, all.len());
-    let (count, downloads) = (without_image.len(), without_image.iter().all(|release| is_download(release)));
+    let (count, downloads) = (
+        without_image.len(),
+        without_image.iter().all(|release| is_download(release)),
+    );
     let what = match (count, downloads) {
         (1, true) => {
             format!("Release '{name}' has a download 'url', but needs a registry and organization")

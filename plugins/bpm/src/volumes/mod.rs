@@ -26,12 +26,12 @@ pub use shared_packages::VOLUME as SHARED_PACKAGES;
 pub use writable_packages::VOLUME as WRITABLE_PACKAGES;
 
 use crate::codes;
+use crate::container_run::{HOME, LOGS, VOLUME};
 use crate::group::job::Job;
 use crate::group::settings::ExtraDisk;
 use crate::group::{Group, Lifecycle};
 use crate::object::object;
 use crate::process::{Process, Volume, clean};
-use crate::container_run::{HOME, LOGS, VOLUME};
 use boson_document::{Report, Tree, json};
 use boson_manifest::names::container;
 use claims::{claim_name, ephemeral, errand_claim, extra_claim};

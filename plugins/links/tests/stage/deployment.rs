@@ -2,9 +2,7 @@
 
 use boson_contract::Reply;
 use boson_document::{Diagnostic, Pointer, Severity, Tree, json};
-use boson_links::{
-    Addresses, Deployment, External, Ids, JobSpec, LinksRequest, Named, Resolved, addresses, resolve,
-};
+use boson_links::{Addresses, Deployment, External, Ids, JobSpec, LinksRequest, Named, Resolved, addresses, resolve};
 use boson_manifest::instances::Spread;
 use serde_json::{Value, json as value};
 

@@ -3,7 +3,7 @@
 use super::job_sources::JobSources;
 use super::own_deployment::OwnDeployment;
 use super::pod_names::{self, Named};
-use super::processes::{self, WrapperFiles};
+use super::processes::{self, ContainerRunFiles};
 use crate::codes;
 use crate::command::render::render_files;
 use boson_commands::exit::ExitError;
@@ -125,7 +125,7 @@ fn template_render(
 #[derive(Default)]
 struct Rendered {
     files: Vec<Below>,
-    written: WrapperFiles,
+    written: ContainerRunFiles,
     reported: Vec<Diagnostic>,
 }
 

@@ -80,7 +80,12 @@ where
         cluster.remove_any(manager, live, &pointers, false).await?;
         let target = live.target()?;
         let additions: Vec<String> = additions.iter().map(ToString::to_string).collect();
-        let note = format!("removed from {} '{}': {}", target.resource.kind, target.name, additions.join(", "));
+        let note = format!(
+            "removed from {} '{}': {}",
+            target.resource.kind,
+            target.name,
+            additions.join(", ")
+        );
         events.warn_of(owner, REMOVED_REASON, &[note]).await;
         any = true;
     }

@@ -81,7 +81,10 @@ async fn find_or_create_version(
     };
     secret.metadata.annotations.get_or_insert_default().extend(annotations);
     let Some(name) = secret.metadata.name.clone() else {
-        return Err(DeployError::defect(&format!("a new version of {} has no name", series.name)));
+        return Err(DeployError::defect(&format!(
+            "a new version of {} has no name",
+            series.name
+        )));
     };
     match run.context.cluster.create(MANAGER, &*secret).await? {
         Created::Made(made) => Ok(made),

@@ -47,7 +47,9 @@ pub async fn act(run: &Reconcile<'_>, plan: &Applying, manifest: &Manifest) -> R
     let created = job_sources::create(run, &plan.job_sources.create).await;
     created.map_err(|error| manifest.refused_if_lasting(error))?;
     for objects in plan.in_order() {
-        let written = write::write_all(run, &plan.objects, &objects).await.map_err(DeployError::from);
+        let written = write::write_all(run, &plan.objects, &objects)
+            .await
+            .map_err(DeployError::from);
         written.map_err(|error| manifest.refused_if_lasting(error))?;
     }
     for object in &plan.objects.delete {

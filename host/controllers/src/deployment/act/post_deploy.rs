@@ -44,7 +44,9 @@ pub async fn start(
         start.groups.join(",")
     );
     let pods = context.cluster.list_metadata::<Pod>(namespace, &selector).await?;
-    let lacking = pods.iter().filter(|pod| post_deploy::needs_version(pod, &start.version));
+    let lacking = pods
+        .iter()
+        .filter(|pod| post_deploy::needs_version(pod, &start.version));
     let writes: Vec<_> = lacking
         .map(|pod| annotate(context, pod, &start.version).boxed())
         .collect();

@@ -29,7 +29,9 @@ pub async fn gather(run: &Reconcile<'_>, work: &mut Work) -> Result<(Vec<Gathere
             in_pods(run, work, &names, &series).await?
         }
     };
-    let links = stored.pop().ok_or_else(|| DeployError::defect("the links are not stored"))?;
+    let links = stored
+        .pop()
+        .ok_or_else(|| DeployError::defect("the links are not stored"))?;
     work.stamp(run, &links, &work.annotations(None)).await?;
     let providers = providers_document::read(&work.read(&links, stored_documents::PROVIDERS)?);
     let providers = providers.map_err(|error| work.manifest.error(error))?;

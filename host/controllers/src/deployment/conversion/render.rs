@@ -120,7 +120,10 @@ async fn in_pods(
     let site = work.site(run, Stage::Render).await?;
     let job = jobs::rendering(&site, &groups, &releases)?;
     let outputs = jobs::output_by_group(run, &job, series, &mut work.manifest).await?;
-    let failed = gathered.iter().zip(&outputs.stored).filter(|(_, stored)| stored.is_none());
+    let failed = gathered
+        .iter()
+        .zip(&outputs.stored)
+        .filter(|(_, stored)| stored.is_none());
     if let Some(wrong) = outputs.wrong {
         work.held_back.add(failed.map(|(one, _)| one.group.name.clone()), wrong);
     }

@@ -10,7 +10,7 @@ use boson_api::deployment::{Input, InputKind};
 use boson_cluster::client::{Error, Kind};
 use boson_document::{Pointer, Tree, json};
 use boson_pipeline::external::{
-    self, MAX_NATIVE_BYTES, MAX_NATIVE_INSTANCES, MAX_NATIVE_OBJECTS, Native, Object, SERVICE,
+    self, MAX_NATIVE_BYTES, MAX_NATIVE_INSTANCES, MAX_NATIVE_OBJECTS, Native, Object, SERVICE_LABEL,
 };
 use boson_pipeline::stage::External;
 use k8s_openapi::api::core::v1::{Secret, Service};
@@ -69,7 +69,7 @@ async fn fetch(run: &Reconcile<'_>) -> Result<Vec<Fetched>, Error> {
             continue;
         };
         service.metadata.managed_fields = None;
-        let labels = format!("{SERVICE}={name}");
+        let labels = format!("{SERVICE_LABEL}={name}");
         let slices: Vec<EndpointSlice> = cluster.list(run.namespace, &labels).await?;
         endpoints += slices.iter().map(|slice| slice.endpoints.len()).sum::<usize>();
         let first = fetched.len();

@@ -9,11 +9,11 @@ use boson_api::job::{Output, OutputSecret, PersistenceMethod, QuarksJobSpec, Str
 use boson_cluster::objects;
 use boson_cluster::objects::versioned::Series;
 use boson_in_pod::Held;
-use boson_manifest::pod_contract;
 use boson_manifest::copier;
 use boson_manifest::instances::Spread;
 use boson_manifest::labels;
 use boson_manifest::names;
+use boson_manifest::pod_contract;
 use boson_pipeline::bundle::{MANAGED_BY, MANAGER};
 use boson_pipeline::convert::stored_documents;
 use boson_pipeline::stage::Deployment;

@@ -4,7 +4,7 @@
 use crate::conversion::ReleaseImage;
 use crate::deployment::error::DeployError;
 use boson_document::{Tree, json};
-use boson_manifest::{pod_contract, copier, names, container_run};
+use boson_manifest::{container_run, copier, names, pod_contract};
 use boson_pipeline::Stage;
 use boson_pipeline::convert::pod_plugins::PodPlugin;
 use boson_pipeline::stage::Deployment;
@@ -106,7 +106,11 @@ pub fn copiers(image: &str, releases: &[ReleaseImage]) -> Vec<Container> {
     let install = Container {
         name: container_run::COPIER.into(),
         image: Some(image.into()),
-        command: Some([container_run::IN_IMAGE, "install", container_run::HOME].map(String::from).into()),
+        command: Some(
+            [container_run::IN_IMAGE, "install", container_run::HOME]
+                .map(String::from)
+                .into(),
+        ),
         resources: Some(resources_of_copier()),
         security_context: Some(within_restricted()),
         volume_mounts: Some(vec![writable(container_run::VOLUME, container_run::HOME)]),

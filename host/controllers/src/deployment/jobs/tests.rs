@@ -185,7 +185,11 @@ fn only_steps_whose_inputs_change_have_another_digest() {
 fn the_digest_is_on_the_pods_and_on_their_output_and_does_not_count_itself() {
     for job in with(|_, _, _| {}) {
         let template = &json(&job)["spec"]["template"]["spec"]["template"];
-        assert_eq!(template["metadata"]["annotations"][INPUTS_ANNOTATION], job.digest, "{}", job.name);
+        assert_eq!(
+            template["metadata"]["annotations"][INPUTS_ANNOTATION], job.digest,
+            "{}",
+            job.name
+        );
         let outputs = job.object.spec.output.unwrap().output_map.into_values();
         for secret in outputs.flat_map(BTreeMap::into_values) {
             assert_eq!(

@@ -63,7 +63,10 @@ fn active(context: &Context, selection: Selection, namespace: &str, deployment: 
         );
         Err(wrong(selection.errors))
     } else if let [first, ..] = selection.waiting.as_slice() {
-        Err(DeployError::Waiting(format!("plugin '{}', which is being loaded", first.name)))
+        Err(DeployError::Waiting(format!(
+            "plugin '{}', which is being loaded",
+            first.name
+        )))
     } else {
         let chosen: Vec<Chosen> = selection.chosen.iter().map(|pick| pick.chosen.clone()).collect();
         let host = &context.conversion.plugin_host;

@@ -328,7 +328,7 @@ fn settled_plan(object: &QuarksSecret, observed: &Observed, secret: &Secret, ste
         copies,
         about: about(secret),
         not_after: issued_certificate(object, secret).map(|issued| issued.not_after),
-        ..silent(finding, true)
+        ..idle_plan(finding, true)
     };
     plan.findings.extend(copied);
     plan

@@ -46,9 +46,7 @@ pub enum Prior {
     /// Sign it with this recipe.
     Sign(Box<CertificateSigningRequest>, Box<Recipe>),
     /// Delete the request, and the key if it is no longer needed.
-    Clear {
-        key: bool,
-    },
+    Clear { key: bool },
 }
 
 /// The next step before the value can be written; none once its certificate exists. `recipe`: as for local

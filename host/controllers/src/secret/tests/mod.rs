@@ -307,8 +307,7 @@ fn what_is_made_from_other_secrets_follows_them() {
     let mut source = ca();
     let mut observed = observed(Some(&source));
     settle(&asked(IMAGE), &mut observed, now());
-    let before =
-        image::credentials(&entry(observed.secret.as_ref().unwrap(), image::FILE_KEY).unwrap()).unwrap();
+    let before = image::credentials(&entry(observed.secret.as_ref().unwrap(), image::FILE_KEY).unwrap()).unwrap();
     source
         .data
         .as_mut()
@@ -317,8 +316,7 @@ fn what_is_made_from_other_secrets_follows_them() {
     observed.referred.insert("ca".into(), Some(source));
     assert_eq!(cause(&plan(&asked(IMAGE), &observed, now())), Some(Cause::Source));
     settle(&asked(IMAGE), &mut observed, now());
-    let after =
-        image::credentials(&entry(observed.secret.as_ref().unwrap(), image::FILE_KEY).unwrap()).unwrap();
+    let after = image::credentials(&entry(observed.secret.as_ref().unwrap(), image::FILE_KEY).unwrap()).unwrap();
     assert_eq!(after, ("maybe".to_string(), before.1), "the generated half stays");
 }
 

@@ -95,7 +95,9 @@ impl<'a> Draft<'a> {
             Some(superseded) => superseded,
             None => self.group.superseded(&self.wanted, &[])?,
         };
-        let given_back = self.group.give_back(&self.wanted, &self.returning, superseded.surplus)?;
+        let given_back = self
+            .group
+            .give_back(&self.wanted, &self.returning, superseded.surplus)?;
         self.changes.superseded = Some(superseded);
         self.resize = given_back.resize;
         if !self.takes_over {
@@ -160,7 +162,10 @@ impl<'a> Draft<'a> {
     /// `is_steady`: see [`Draft::is_steady`], before pods are replaced.
     pub fn finish(mut self, is_steady: bool) -> Result<Plan, PlanError> {
         let group = self.group;
-        let next_request = group.states.next_replacement().map(|time| time.duration_since(group.now));
+        let next_request = group
+            .states
+            .next_replacement()
+            .map(|time| time.duration_since(group.now));
         let rollout = &mut self.changes.rollout;
         rollout.again = rollout.again.into_iter().chain(next_request).min();
         let replace = self.changes.pods;

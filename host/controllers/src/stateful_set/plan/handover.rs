@@ -111,7 +111,9 @@ impl<'h> Handover<'h> {
 
     fn taken_over(&self, decision: &Decision) -> Vec<TakenOver> {
         let taken_over = |zone: &LiveZone<'_>| {
-            let mut members = (0..).zip(&self.instances).filter(|(_, one)| one.zone_index == zone.index);
+            let mut members = (0..)
+                .zip(&self.instances)
+                .filter(|(_, one)| one.zone_index == zone.index);
             // The older version loses its first instances, so one that is done after another one does not count yet.
             let open = members.position(|(at, _)| !decision.done.contains(&at));
             TakenOver {
@@ -166,7 +168,9 @@ fn has_limits(wanted: &[Value]) -> bool {
 /// The wanted StatefulSets that handed instances over before.
 pub(super) fn returning<'a>(wanted: &[Value], live: &'a [StatefulSet]) -> Vec<Returning<'a>> {
     let one = |object: &Value| {
-        let set = live.iter().find(|one| is_named(one, object) && !is_being_deleted(one))?;
+        let set = live
+            .iter()
+            .find(|one| is_named(one, object) && !is_being_deleted(one))?;
         let is_complete = object.annotation(INCOMPLETE).is_none();
         let first = first_ordinal(set)?;
         (first > 0 || is_complete).then_some(Returning {

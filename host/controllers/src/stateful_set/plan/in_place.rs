@@ -96,7 +96,11 @@ impl<'u> ZoneUpdate<'u> {
         let all = instances.iter().filter(of_zone);
         Self {
             zone,
-            next: next.iter().filter_map(|at| instances.get(*at)).filter(of_zone).collect(),
+            next: next
+                .iter()
+                .filter_map(|at| instances.get(*at))
+                .filter(of_zone)
+                .collect(),
             outdated: all.clone().filter(|one| one.is_outdated()).collect(),
             served: all.filter(is_served).count(),
         }

@@ -114,7 +114,8 @@ fn ordinals_are_not_the_users() {
         .template
         .change(|it| it["spec"]["ordinals"] = json!({"start": 5}));
     let seen = Seen::default();
-    let Err(PlanError::Problem(Problem { reason, message })) = plan(&set, &seen, &owner(), Timestamp::UNIX_EPOCH) else {
+    let Err(PlanError::Problem(Problem { reason, message })) = plan(&set, &seen, &owner(), Timestamp::UNIX_EPOCH)
+    else {
         panic!("it is taken")
     };
     assert_eq!(reason, INVALID);
@@ -687,7 +688,11 @@ fn pods_that_are_refused_their_resources_are_replaced_in_the_order_of_a_rollout(
         assert_eq!((first.resizes.now.len(), first.apply.len()), (6, 2));
         for one in &first.resizes.now {
             let is_refused = one.pod.name_any().starts_with("d-g-z0");
-            let members = if is_refused { one.members_when_refused() } else { one.members_when_done() };
+            let members = if is_refused {
+                one.members_when_refused()
+            } else {
+                one.members_when_done()
+            };
             annotate(&mut pods, &one.pod, &members);
         }
         carry_out(&mut there, &first);

@@ -12,7 +12,7 @@ use crate::stateful_set::states::{States, is_gated};
 use boson_cluster::client::AnyObject;
 use boson_cluster::objects::annotation;
 use boson_cluster::pods::{is_ready, main_statuses};
-use boson_manifest::{labels, container_run};
+use boson_manifest::{container_run, labels};
 use k8s_openapi::api::apps::v1::StatefulSet;
 use k8s_openapi::api::core::v1::{ContainerStatus, Pod};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
@@ -197,7 +197,9 @@ fn first_blocking(set: &StatefulSet, pods: &[Option<&Pod>], states: &[State]) ->
     };
     let claims = || set.spec.iter().flat_map(|spec| &spec.volume_claim_templates).flatten();
     let names = || claims().filter_map(|claim| claim.metadata.name.as_deref());
-    let first = pods.iter().position(|pod| pod.is_some_and(|pod| lacks_disk(names(), pod)))?;
+    let first = pods
+        .iter()
+        .position(|pod| pod.is_some_and(|pod| lacks_disk(names(), pod)))?;
     let (before, rest) = states.split_at_checked(first)?;
     (before.iter().all(is_ready) && !rest.iter().all(is_ready)).then_some(first)
 }

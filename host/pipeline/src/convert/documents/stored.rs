@@ -85,7 +85,11 @@ pub fn rendered(
     reported: &mut Vec<Diagnostic>,
 ) -> Result<Vec<Result<Texts, Vec<Diagnostic>>>, Vec<Diagnostic>> {
     let rendering = render(stages, manifest, groups, releases, filter, threads, reported)?;
-    let files = rendering.documents.iter().map(|file| (&*file.name, &*file.text)).collect();
+    let files = rendering
+        .documents
+        .iter()
+        .map(|file| (&*file.name, &*file.text))
+        .collect();
     let mut remaining = Remaining::default();
     let each = groups.iter().zip(rendering.groups);
     let texts = each.map(|(group, rendered)| {

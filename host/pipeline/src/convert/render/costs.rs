@@ -25,7 +25,10 @@ pub(super) struct Cost<'a> {
 pub(super) fn by_job<'a>(each: impl Iterator<Item = Cost<'a>>) -> Vec<Cost<'a>> {
     let mut costs: Vec<Cost<'a>> = Vec::new();
     for one in each {
-        match costs.iter_mut().find(|cost| (cost.group, cost.job) == (one.group, one.job)) {
+        match costs
+            .iter_mut()
+            .find(|cost| (cost.group, cost.job) == (one.group, one.job))
+        {
             Some(cost) => {
                 cost.instances += one.instances;
                 cost.fuel = cost.fuel.saturating_add(one.fuel);

@@ -33,7 +33,8 @@ impl<'a> Resolver<'a> {
         }
         match self.replacement_reason(definition, kind, options, mode) {
             Some(why) => {
-                self.warnings.push(update::regenerated_note(definition, why, self.document));
+                self.warnings
+                    .push(update::regenerated_note(definition, why, self.document));
                 self.generate(definition, kind, options, path)
             }
             None => Ok(true),

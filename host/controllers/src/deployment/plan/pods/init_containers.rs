@@ -5,7 +5,7 @@
 
 use crate::deployment::plan::object::{self, PODS};
 use boson_manifest::copier::{self, RELEASES};
-use boson_manifest::{pod_contract, container_run};
+use boson_manifest::{container_run, pod_contract};
 use boson_pipeline::convert::job_sources::{FILE, root};
 use serde_json::{Value, json};
 use std::ops::Range;
@@ -43,7 +43,10 @@ pub fn replace_copiers(object: &mut Value, config_map: &str) -> bool {
     let mut variables = renderer["env"].as_array_mut().into_iter().flatten();
     if let Some(version) = variables.find(|one| one["name"] == pod_contract::VERSION_VARIABLE) {
         let needed = version["value"].as_str().and_then(|text| text.parse().ok());
-        version["value"] = pod_contract::WITH_JOB_SOURCES.max(needed.unwrap_or(0)).to_string().into();
+        version["value"] = pod_contract::WITH_JOB_SOURCES
+            .max(needed.unwrap_or(0))
+            .to_string()
+            .into();
     }
     extend(
         pod,

@@ -1,8 +1,8 @@
 //! Desired states of instances, which users ask for beside the manifest. Each QuarksStatefulSet gets those of its
 //! group. An ignored instance must not be lost with a change of the manifest. Pure.
 
-use crate::deployment::plan::object;
 use crate::codes;
+use crate::deployment::plan::object;
 use boson_api::{InstanceState, PodState, QuarksStatefulSetSpec};
 use boson_cluster::client::AnyObject;
 use boson_manifest::instances::Spread;

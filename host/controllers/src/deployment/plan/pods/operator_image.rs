@@ -211,7 +211,7 @@ fn runs_operator_image(container: &Value, image: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use boson_manifest::{copier, labels, container_run};
+    use boson_manifest::{container_run, copier, labels};
     use serde_json::json;
 
     fn object(kind: &str, image: &str, command: &str) -> Value {
