@@ -40,9 +40,17 @@ fn refusal(scene: &Scene, reason: &str) -> String {
         .to_string()
 }
 
+/// Restarts the operator, and waits until it has loaded the plugin: before, its last good version is not known to it.
 fn restart(scene: &mut Scene) {
+    let loads = |scene: &Scene| {
+        let log = scene.operator.log();
+        let loads = log.lines().filter(|line| line.contains(" loaded ") && line.contains("hook"));
+        loads.count()
+    };
+    let before = loads(scene);
     scene.operator.kill();
     scene.operator.start().unwrap();
+    scene.until("a plugin that is loaded again", || Ok(loads(scene) > before));
 }
 
 #[test]

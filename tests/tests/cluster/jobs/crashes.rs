@@ -58,6 +58,8 @@ async fn two_lives(name: String, death: Death) -> usize {
     for (method, part) in [("POST", "/jobs"), ("PATCH", "/jobs/"), ("DELETE", "/jobs/")] {
         assert!(count(method, part) <= 1, "{death:?}: {landed:#?}");
     }
+    // Kubernetes writes its events in the background.
+    wait_until("the event of the pod", async || pods_made(&env).await > 0).await;
     assert_eq!(pods_made(&env).await, 1, "{death:?}: {landed:#?}");
     let status = env.api::<QuarksJob>().get("errand").await.unwrap().status.unwrap();
     assert_eq!(
