@@ -2,7 +2,8 @@
 //! never restarted: not when the definition is created, and not when the documented RBAC rules are added.
 
 use crate::installed::Installed;
-use crate::operator::{deployment_of, example_objects};
+use crate::objects::deployment_of;
+use crate::operator::example_objects;
 use crate::plugin_objects::plugin_of;
 use crate::shared_cluster::documents;
 use anyhow::{Context, Result, ensure};

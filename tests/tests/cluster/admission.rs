@@ -1,7 +1,8 @@
 //! The webhook from the user's view: `kubectl apply` reports errors, and nothing is blocked while the operator is
 //! unavailable.
 
-use crate::operator::{Environment, config_map};
+use crate::objects::config_map;
+use crate::operator::Environment;
 use anyhow::ensure;
 use boson_tests::cluster::Answer;
 use boson_tests::ports::free_port;

@@ -2,7 +2,7 @@
 
 use crate::guests::Guest;
 use crate::installed::Installed;
-use crate::operator::{config_map, deployment_of};
+use crate::objects::{config_map, deployment_of};
 use crate::plugin_objects;
 use anyhow::{Context, Result, ensure};
 use boson_tests::{host, root};

@@ -2,8 +2,8 @@
 //! object, reveals no value, and is no longer reported once it is fixed.
 
 use crate::invalid_additions;
-use crate::operator::config_map;
-use crate::operator_process::{OperatorProcess, Tenant, condition, is, small_release};
+use crate::objects::{condition, config_map, is};
+use crate::operator_process::{OperatorProcess, Tenant, small_release};
 use boson_tests::registry::layer;
 use serde_json::{Value, json};
 

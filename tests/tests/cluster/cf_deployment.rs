@@ -1,7 +1,8 @@
 //! The operator with the memory limit of `deploy/` converts a deployment as large as cf-deployment: its groups, jobs
 //! and addons, 3,000 lines, twelve anchors and 44 aliases.
 
-use crate::operator::{Environment, condition, config_map, is};
+use crate::objects::{condition, config_map, is};
+use crate::operator::Environment;
 use boson_tests::cf_deployment::{self, list, releases, write_release};
 use boson_tests::cluster::{peak, shared};
 use boson_tests::root;

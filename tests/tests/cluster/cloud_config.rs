@@ -1,7 +1,8 @@
 //! Cloud configs in a cluster: their settings reach the objects, a changed one is applied, and undefined names are
 //! refused.
 
-use crate::operator_process::{OperatorProcess, Tenant, condition, is};
+use crate::objects::{condition, is};
+use crate::operator_process::{OperatorProcess, Tenant};
 use anyhow::Context;
 use boson_tests::{wait_for_value, wait_until};
 use serde_json::{Value, json};

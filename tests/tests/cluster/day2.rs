@@ -2,7 +2,8 @@
 
 use crate::instance_states::{settled, write};
 use crate::kubelet::Kubelet;
-use crate::operator_process::{OperatorProcess, Tenant, condition};
+use crate::objects::condition;
+use crate::operator_process::{OperatorProcess, Tenant};
 use crate::reader::Reader;
 use crate::small_deployment::Small;
 use anyhow::ensure;

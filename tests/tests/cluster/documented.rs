@@ -2,7 +2,8 @@
 //! same objects that the command line creates.
 
 use crate::kubelet::Kubelet;
-use crate::operator_process::{OperatorProcess, Tenant, is};
+use crate::objects::is;
+use crate::operator_process::{OperatorProcess, Tenant};
 use crate::shared_cluster::documents;
 use anyhow::ensure;
 use boson_tests::{host, root, wait_for_value};

@@ -2,7 +2,8 @@
 //! commands that pods run.
 
 use crate::modes;
-use crate::operator::{Environment, condition, config_map, deployment_of};
+use crate::objects::{condition, config_map, deployment_of};
+use crate::operator::Environment;
 use anyhow::{Context, Result, ensure};
 use boson_tests::WAIT_TIMEOUT;
 use boson_tests::{golden, host};

@@ -2,7 +2,8 @@
 //! the conditions belong.
 
 use crate::example::Example;
-use crate::operator::{Environment, config_map};
+use crate::objects::config_map;
+use crate::operator::Environment;
 use anyhow::ensure;
 use boson_tests::host;
 use boson_tests::{wait_for_value, wait_until};

@@ -1,7 +1,8 @@
 //! An instance group that cannot be converted keeps the objects of the previous conversion, is reported by name, and
 //! does not affect the other groups.
 
-use crate::operator_process::{OperatorProcess, Tenant, condition, is};
+use crate::objects::{condition, is};
+use crate::operator_process::{OperatorProcess, Tenant};
 use serde_json::Value;
 
 const OURS: &str = "quarks.cloudfoundry.org/v1alpha1";

@@ -1,8 +1,8 @@
 //! An operator as `deploy/` installs it: the same account, RBAC rules and options. Only its process runs outside of the
 //! cluster, which has no nodes here.
 
+use crate::objects::MONITORED;
 use crate::operator::example_registry;
-use crate::operator_process::MONITORED;
 use crate::plugin_objects;
 use crate::rbac::text;
 use crate::shared_cluster::documents;

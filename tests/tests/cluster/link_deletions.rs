@@ -2,7 +2,8 @@
 //! afterwards gets an event.
 
 use crate::links::{BROKER, DIGEST, annotations, consumer, create, deployed, pod, until, until_created};
-use crate::operator::{Environment, config_map};
+use crate::objects::config_map;
+use crate::operator::Environment;
 use anyhow::Result;
 use boson_tests::cluster::Answer;
 use serde_json::{Value, json};

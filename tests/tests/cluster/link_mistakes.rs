@@ -3,7 +3,7 @@
 
 use crate::links::{BROKER, annotations, create, deployed, pod, until, until_created};
 use crate::native_links::{Consumer, GROUP, MANIFEST, secret, set};
-use crate::operator::{condition, config_map};
+use crate::objects::{condition, config_map};
 use boson_tests::root;
 use serde_json::{Value, json};
 use std::fs;

@@ -1,7 +1,8 @@
 //! Links for pods that are not part of a deployment: the Secrets of links, the webhook that gives them to pods, and the
 //! rollout of the workloads that consume them.
 
-use crate::operator::{Environment, config_map, is};
+use crate::objects::{config_map, is};
+use crate::operator::Environment;
 use anyhow::{Result, ensure};
 use boson_tests::cluster::{Answer, shared};
 use boson_tests::ports::free_port;

@@ -63,6 +63,7 @@ mod native_link_input;
 mod native_links;
 mod neighbors;
 mod node;
+mod objects;
 mod operator;
 mod operator_process;
 mod plugin_images;

@@ -1,7 +1,8 @@
 //! Memory: an operator in a container of 2 GiB stays within its limit whatever a namespace asks for, and continues to
 //! convert the deployments of another namespace.
 
-use crate::operator::{Environment, condition, config_map, is};
+use crate::objects::{condition, config_map, is};
+use crate::operator::Environment;
 use crate::web::Server;
 use anyhow::ensure;
 use boson_tests::WAIT_TIMEOUT;

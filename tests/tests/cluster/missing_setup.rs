@@ -1,6 +1,7 @@
 //! What users who forgot something get reported: a namespace without its label, a value for which the quota is used up.
 
-use crate::operator_process::{MONITORED, OperatorProcess, condition, is};
+use crate::objects::{MONITORED, condition, is};
+use crate::operator_process::OperatorProcess;
 
 const OURS: &str = "quarks.cloudfoundry.org/v1alpha1";
 

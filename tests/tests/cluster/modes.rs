@@ -1,6 +1,7 @@
 //! The commands that pods of a conversion run, `host util`: they give what the operator gives in its process.
 
-use crate::operator::{Environment, condition, config_map, is};
+use crate::objects::{condition, config_map, is};
+use crate::operator::Environment;
 use anyhow::{Context, Result, ensure};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;

@@ -1,7 +1,8 @@
 //! Links of native Secrets and Services: which objects change a deployment, and which do not.
 
 use crate::kubelet::report;
-use crate::operator_process::{OperatorProcess, Tenant, condition, is};
+use crate::objects::{condition, is};
+use crate::operator_process::{OperatorProcess, Tenant};
 use anyhow::ensure;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;

@@ -1,6 +1,7 @@
 //! Several deployments in one namespace: each has its own objects and values, and none affects the others.
 
-use crate::operator_process::{OperatorProcess, Tenant, condition, is};
+use crate::objects::{condition, is};
+use crate::operator_process::{OperatorProcess, Tenant};
 use crate::small_deployment::Small;
 use boson_tests::wait_until;
 use k8s_openapi::ByteString;

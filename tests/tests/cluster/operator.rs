@@ -1,7 +1,6 @@
 //! `host operator` with a real API server and a real registry: the objects of a BOSHDeployment. No pods run here.
 
-use crate::operator_process::MONITORED;
-pub use crate::operator_process::{condition, is};
+use crate::objects::{MONITORED, condition, config_map, deployment_of, is};
 use crate::world::World;
 use anyhow::{Context, Result, ensure};
 use base64::Engine;
@@ -193,22 +192,6 @@ pub fn example_objects(deployment: Value) -> Result<Vec<Value>> {
             "stringData": {"value": "example.com"}}),
         deployment,
     ])
-}
-
-/// A BOSHDeployment of the ConfigMap `manifest`, and of ops files in ConfigMaps. `registry`: where its releases are.
-pub fn deployment_of(name: &str, manifest: &str, ops: &[&str], registry: &str) -> Value {
-    let of_map = |name: &&str| json!({"type": "configmap", "name": name});
-    json!({
-        "apiVersion": "quarks.cloudfoundry.org/v1alpha1", "kind": "BOSHDeployment", "metadata": {"name": name},
-        "spec": {
-            "manifest": of_map(&manifest), "ops": ops.iter().map(of_map).collect::<Vec<_>>(),
-            "conversion": {"mode": "InProcess", "registry": registry}
-        }
-    })
-}
-
-pub fn config_map(name: &str, key: &str, text: &str) -> Value {
-    json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name}, "data": {key: text}})
 }
 
 #[test]

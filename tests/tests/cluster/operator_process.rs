@@ -2,7 +2,7 @@
 //! releases of the example and a small one.
 
 use crate::kubelet::{Kubelet, report_ready};
-use crate::operator::deployment_of;
+use crate::objects::{MONITORED, deployment_of, is};
 use crate::shared_cluster::SharedCluster;
 use anyhow::ensure;
 use boson_cluster::client::resource;
@@ -17,8 +17,6 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 const OURS: &str = "quarks.cloudfoundry.org/v1alpha1";
-/// The label of the namespaces that an operator serves.
-pub const MONITORED: &str = "quarks.cloudfoundry.org/monitored";
 
 /// The operator and the servers that it needs.
 pub struct OperatorProcess {
@@ -283,15 +281,4 @@ impl Tenant {
         })
         .await;
     }
-}
-
-pub fn condition<'v>(deployment: &'v Value, kind: &str) -> Option<&'v Value> {
-    let conditions = deployment["status"]["conditions"].as_array()?;
-    conditions.iter().find(|condition| condition["type"] == kind)
-}
-
-pub fn is(deployment: &Value, kind: &str, status: &str) -> bool {
-    let generation = &deployment["metadata"]["generation"];
-    condition(deployment, kind)
-        .is_some_and(|condition| condition["status"] == status && &condition["observedGeneration"] == generation)
 }

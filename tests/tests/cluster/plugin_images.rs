@@ -44,7 +44,9 @@ fn refusal(scene: &Scene, reason: &str) -> String {
 fn restart(scene: &mut Scene) {
     let loads = |scene: &Scene| {
         let log = scene.operator.log();
-        let loads = log.lines().filter(|line| line.contains(" loaded ") && line.contains("hook"));
+        let loads = log
+            .lines()
+            .filter(|line| line.contains(" loaded ") && line.contains("hook"));
         loads.count()
     };
     let before = loads(scene);

@@ -1,6 +1,7 @@
 //! What a change restarts, counted by the UIDs of pods: see docs/operator.md. No pod runs here.
 
-use crate::operator_process::{OperatorProcess, Tenant, is, small_release_with};
+use crate::objects::is;
+use crate::operator_process::{OperatorProcess, Tenant, small_release_with};
 use crate::rollout::{Found, found};
 use anyhow::{bail, ensure};
 use base64::Engine;

@@ -3,7 +3,8 @@
 
 use crate::connection::{Connection, Death};
 use crate::environment::Environment;
-use crate::operator_process::{OperatorProcess, Tenant, is};
+use crate::objects::is;
+use crate::operator_process::{OperatorProcess, Tenant};
 use crate::small_deployment::Small;
 use anyhow::ensure;
 use boson_api::QuarksSecret;

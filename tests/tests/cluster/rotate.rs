@@ -2,7 +2,8 @@
 //! the operator is killed. No pod runs here.
 
 use crate::kubelet::Kubelet;
-use crate::operator_process::{OperatorProcess, Tenant, condition, is};
+use crate::objects::{condition, is};
+use crate::operator_process::{OperatorProcess, Tenant};
 use crate::reader::Reader;
 use crate::small_deployment::Small;
 use anyhow::ensure;

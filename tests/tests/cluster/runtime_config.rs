@@ -1,7 +1,8 @@
 //! Runtime configs in a cluster: their addons, releases and tags reach the objects, a changed one is applied, and one
 //! for another deployment has no effect.
 
-use crate::operator_process::{OperatorProcess, Tenant, condition, is};
+use crate::objects::{condition, is};
+use crate::operator_process::{OperatorProcess, Tenant};
 use boson_tests::{root, wait_until};
 use serde_json::{Value, json};
 

@@ -1,7 +1,7 @@
 //! The QuarksSecret controller from the user's view: against an API server, through its public interface.
 
 use crate::environment::Environment;
-use crate::operator_process::MONITORED;
+use crate::objects::MONITORED;
 use anyhow::ensure;
 use boson_api::QuarksSecret;
 use boson_cluster::namespaces::Namespaces;

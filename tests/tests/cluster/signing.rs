@@ -2,7 +2,7 @@
 //! user's approval.
 
 use crate::environment::Environment;
-use crate::operator_process::MONITORED;
+use crate::objects::MONITORED;
 use anyhow::ensure;
 use boson_cluster::namespaces::Namespaces;
 use boson_tests::cluster::shared;

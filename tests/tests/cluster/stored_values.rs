@@ -1,7 +1,8 @@
 //! What a deployment retains and reads with: values of removed variables, `host prune`, pull Secrets, versions of
 //! Secrets.
 
-use crate::operator_process::{OperatorProcess, Tenant, condition, is};
+use crate::objects::{condition, is};
+use crate::operator_process::{OperatorProcess, Tenant};
 use crate::small_deployment::Small;
 use anyhow::ensure;
 use boson_tests::registry::{PASSWORD, USER};

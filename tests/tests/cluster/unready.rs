@@ -2,7 +2,7 @@
 //! status of its QuarksStatefulSet, and as an event.
 
 use crate::example::Example;
-use crate::operator_process::condition;
+use crate::objects::condition;
 use anyhow::ensure;
 use boson_tests::cluster::shared;
 use boson_tests::{wait_for_value, wait_until};

@@ -1,7 +1,8 @@
 //! Documents from web servers: read from allowed hosts, again when they change, and running objects are not changed
 //! while a server is unavailable.
 
-use crate::operator::{Environment, condition, is};
+use crate::objects::{condition, is};
+use crate::operator::Environment;
 use boson_tests::{root, wait_for};
 use parking_lot::Mutex;
 use serde_json::{Value, json};

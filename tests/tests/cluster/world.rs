@@ -1,6 +1,6 @@
 //! A namespace of a cluster: what tests do in it, and what is there when one fails.
 
-use crate::operator_process::condition;
+use crate::objects::condition;
 use crate::shared_cluster::documents;
 use anyhow::{Result, ensure};
 use boson_tests::cluster::image::Image;

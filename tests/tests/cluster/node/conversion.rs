@@ -1,7 +1,8 @@
 //! Both modes of a conversion, in the operator's process and in pods: the same objects, what a change reruns, and
 //! reported mistakes.
 
-use crate::operator::{Environment, condition, config_map, is};
+use crate::objects::{condition, config_map, is};
+use crate::operator::Environment;
 use anyhow::Result;
 use boson_tests::cluster::image::Image;
 use boson_tests::cluster::{Cluster, with_node};

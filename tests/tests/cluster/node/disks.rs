@@ -2,7 +2,8 @@
 //! a rolling change, and deletion and re-creation of the deployment.
 
 use super::lifecycle::{CLAIMS, check_start, check_stop, release};
-use crate::operator::{Environment, config_map, is};
+use crate::objects::{config_map, is};
+use crate::operator::Environment;
 use anyhow::{Context, Result, ensure};
 use boson_tests::cluster::{Cluster, with_node};
 use serde_json::Value;

@@ -2,7 +2,8 @@
 //! talk to the job. When the link changes, their Deployment or DaemonSet replaces them.
 
 use crate::links::{annotations, generation, pod, until_created};
-use crate::operator::{Environment, config_map};
+use crate::objects::config_map;
+use crate::operator::Environment;
 use anyhow::Result;
 use boson_tests::cluster::{Cluster, with_node};
 use boson_tests::ports::free_port;

@@ -1,7 +1,7 @@
 //! Output of QuarksJobs, with running pods: a file that a container writes becomes a Secret, by the real program in its
 //! pod.
 
-use crate::operator_process::condition;
+use crate::objects::condition;
 use crate::world::World;
 use anyhow::{Context, Result};
 use boson_tests::WAIT_TIMEOUT;

@@ -3,7 +3,8 @@
 
 use super::conversion::load_releases;
 use crate::guests::Guest;
-use crate::operator::{Environment, condition, is};
+use crate::objects::{condition, is};
+use crate::operator::Environment;
 use crate::plugins::scene::{altered, built_in};
 use anyhow::{Context, Result, ensure};
 use base64::Engine;

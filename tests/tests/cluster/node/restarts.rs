@@ -3,7 +3,8 @@
 //!
 //! Run by hand with `BOSON_NODE_RESTARTS=1`: beside the other tests, the node has no room for these pods.
 
-use crate::operator::{Environment, config_map, is};
+use crate::objects::{config_map, is};
+use crate::operator::Environment;
 use anyhow::{Context, Result};
 use boson_tests::cluster::{Cluster, with_node};
 use serde_json::{Value, json};

@@ -1,6 +1,7 @@
 //! The rotation of a CA while instances on a node connect to each other by TLS all the time: no handshake fails.
 
-use crate::operator::{Environment, condition, is};
+use crate::objects::{condition, is};
+use crate::operator::Environment;
 use anyhow::{Result, ensure};
 use boson_tests::cluster::with_node;
 use boson_tests::{host, root};

@@ -1,7 +1,8 @@
 //! `host run-errand` with pods: logs are shown to the last line, exit codes are those of the errand, and a job of a
 //! service runs in its instances.
 
-use crate::operator::{Environment, is};
+use crate::objects::is;
+use crate::operator::Environment;
 use anyhow::{Result, ensure};
 use boson_tests::cluster::{Cluster, with_node};
 use boson_tests::{Ran, host, root};

@@ -1,19 +1,20 @@
 //! Why a group is not ready, as kubelet and scheduler report it.
 
 use super::conversion::load_releases;
-use crate::operator::{self, config_map};
+use crate::objects::{condition, config_map};
+use crate::operator::Environment;
 use boson_tests::cluster::with_node;
 use serde_json::Value;
 
 #[test]
 fn errors_of_kubelet_and_scheduler_are_reported_with_pod_and_container() {
     let Some(cluster) = with_node().unwrap() else { return };
-    let mut env = operator::Environment::with_pods(cluster, "unready").unwrap();
+    let mut env = Environment::with_pods(cluster, "unready").unwrap();
     env.mode = "InProcess";
     load_releases(cluster, &env).unwrap();
     env.deploy().unwrap();
     let message = |deployment: &Value| {
-        let ready = operator::condition(deployment, "Ready").cloned().unwrap_or_default();
+        let ready = condition(deployment, "Ready").cloned().unwrap_or_default();
         ready["message"].as_str().unwrap_or_default().to_string()
     };
     let reported = |words: &str| {

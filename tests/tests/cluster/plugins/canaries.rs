@@ -2,7 +2,7 @@
 
 use super::scene::{HOOKED, Scene, healthy, hooked};
 use crate::guests::Guest;
-use crate::operator_process::is;
+use crate::objects::is;
 use serde_json::Value;
 
 /// The reason of a stopped canary.

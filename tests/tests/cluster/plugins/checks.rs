@@ -2,7 +2,7 @@
 
 use super::scene::{Scene, healthy};
 use crate::guests::Guest;
-use crate::operator_process::{condition, is};
+use crate::objects::{condition, is};
 use serde_json::Value;
 
 /// The notes of the events with this reason.

@@ -2,7 +2,7 @@
 
 use super::scene::{HOOKED, Scene, healthy, uses};
 use crate::guests::Guest;
-use crate::operator::condition;
+use crate::objects::condition;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use data_encoding::HEXLOWER;

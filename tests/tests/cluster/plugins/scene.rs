@@ -1,7 +1,7 @@
 //! An operator with two namespaces, plugins that are added as users add them, and what its deployment says about them.
 
-use crate::operator::{condition, deployment_of, example_objects, example_registry};
-use crate::operator_process::MONITORED;
+use crate::objects::{MONITORED, condition, deployment_of};
+use crate::operator::{example_objects, example_registry};
 use crate::shared_cluster::documents;
 use anyhow::{Context, Result, ensure};
 use base64::Engine;

@@ -2,7 +2,7 @@
 
 use super::scene::{HOOKED, Scene, altered, built_in, healthy, uses};
 use crate::guests::Guest;
-use crate::operator::condition;
+use crate::objects::condition;
 use boson_tests::cluster::Operator;
 use boson_tests::wrapper::wrapper;
 use serde_json::Value;

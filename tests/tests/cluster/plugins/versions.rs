@@ -2,7 +2,7 @@
 
 use super::scene::{HOOKED, Scene, healthy, hooked, uses};
 use crate::guests::Guest;
-use crate::operator_process::is;
+use crate::objects::is;
 use anyhow::{Context, Result, ensure};
 use boson_tests::host;
 use serde_json::{Value, json};
