@@ -172,7 +172,8 @@ mod tests {
         assert_eq!(bytes, b"DSSEv1 29 http://example.com/HelloWorld 11 hello world");
         let statement = json!({
             "_type": "https://in-toto.io/Statement/v1", "predicateType": "https://slsa.dev/provenance/v1",
-            "subject": [{"name": "p", "digest": {"sha256": "ab".repeat(32)}}, {"digest": {"sha512": "cd"}}], "predicate": {"a": 1},
+            "subject": [{"name": "p", "digest": {"sha256": "ab".repeat(32)}}, {"digest": {"sha512": "cd".repeat(32)}}],
+            "predicate": {"a": 1},
         });
         let payload = statement.to_string().into_bytes();
         let envelope = |kind: &str, signed: &[u8]| {
