@@ -312,6 +312,17 @@ mod tests {
     }
 
     #[test]
+    fn a_record_has_the_digits_of_a_digest() {
+        let digest = boson_oci::digest(b"component");
+        let version = Version {
+            digest: Some(&digest),
+            ..good("a")
+        };
+        let history = History::default().with(version, "now");
+        assert_eq!(history.revisions[0].digest.as_deref(), Some(digest.digest()));
+    }
+
+    #[test]
     fn names_of_copies_are_names_of_config_maps() {
         let identity = "0123456789abcdef0123";
         assert_eq!(copy_name("hook", identity, 2), "hook.0123456789abcdef-2");
