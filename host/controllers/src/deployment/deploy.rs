@@ -130,7 +130,7 @@ async fn apply(run: &Reconcile<'_>, desired: &Desired, manifest: &Manifest) -> R
         match plan_changes(run, desired, &mut live).await? {
             Plan::Retain(retaining) => return Err(act::retain(run, &retaining).await?),
             Plan::Apply(plan) if reserve_rollout_slot(run, &plan) => break plan,
-            // Then no group rolls, which needs no place.
+            // Then no group rolls, which needs no slot.
             Plan::Apply(_) => live.may_roll = false,
         }
     };
@@ -180,16 +180,16 @@ fn instance_states<'r>(run: &'r Reconcile<'_>) -> InstanceStates<'r> {
     }
 }
 
-/// Reserves a place for the group that rolls, if any. False if another deployment has reserved the last one since the
+/// Reserves a slot for the group that rolls, if any. False if another deployment has reserved the last one since the
 /// cluster was observed.
 fn reserve_rollout_slot(run: &Reconcile<'_>, plan: &Applying) -> bool {
     let Some(group) = &plan.rolls else { return true };
     let (image, most) = (&run.deployment.operator_image, run.context.conversion.roll_outdated);
-    let has_place = run.context.memory.rollouts.take(run.key(), most, Instant::now());
-    if has_place {
+    let has_slot = run.context.memory.rollouts.take(run.key(), most, Instant::now());
+    if has_slot {
         tracing::info!(group, image, "the operator rolls an instance group to its own image");
     }
-    has_place
+    has_slot
 }
 
 /// How many instance groups of a manifest are services.

@@ -56,7 +56,7 @@ pub(crate) use plan::variables::variable_of;
 
 /// How long the watch events of our own writes may take.
 const EVENT_DELAY: Duration = Duration::from_secs(1);
-/// Until the next try for a deployment whose namespace already uses its half of the places.
+/// Until the next try for a deployment whose namespace already uses its half of the slots.
 const SLOT_RETRY_DELAY: Duration = Duration::from_secs(1);
 /// Between two reads of documents on web servers.
 const DOCUMENT_REREAD_INTERVAL: Duration = Duration::from_secs(180);

@@ -18,9 +18,9 @@ impl ByDeployment<Since> {
         is_free(&self.all.lock(), key, most, now)
     }
 
-    /// Takes a place, if one is free.
+    /// Takes a slot, if one is free.
     pub fn take(&self, key: Key, most: usize, now: Instant) -> bool {
-        // Held from the count to the entry: otherwise two deployments could take the last place.
+        // Held from the count to the entry: otherwise two deployments could take the last slot.
         let mut since = self.all.lock();
         let free = is_free(&since, &key, most, now);
         if free {
@@ -45,7 +45,7 @@ mod tests {
     use std::thread;
 
     #[test]
-    fn deployments_that_ask_at_the_same_time_do_not_share_a_place() {
+    fn deployments_that_ask_at_the_same_time_do_not_share_a_slot() {
         const DEPLOYMENTS: usize = 8;
         for _ in 0..200 {
             let rollouts = ByDeployment::<Since>::default();
