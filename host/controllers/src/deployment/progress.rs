@@ -11,6 +11,7 @@ pub struct Progress(Mutex<Known>);
 /// What is known so far.
 #[derive(Debug, Default)]
 pub struct Known {
+    /// How many steps of the conversion are done.
     pub steps: i32,
     /// How many instance groups are services; none before the manifest is read.
     pub groups: Option<i32>,

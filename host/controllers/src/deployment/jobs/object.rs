@@ -49,6 +49,7 @@ pub struct Site<'a> {
     pub values: &'a [Held],
     /// The Secret with the links from outside of the deployment.
     pub external: Option<&'a str>,
+    /// Names of pull Secrets.
     pub pull: Vec<String>,
     pub plugins: PodPlugins,
 }

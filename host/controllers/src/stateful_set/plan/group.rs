@@ -24,6 +24,7 @@ pub(super) struct Group<'a> {
     pub set: &'a QuarksStatefulSet,
     pub digest: &'a Digest,
     pub seen: &'a Seen,
+    /// The wanted one.
     pub version: u32,
     /// The last version that was ready.
     pub last: Option<u32>,
