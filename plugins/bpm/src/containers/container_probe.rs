@@ -1,5 +1,5 @@
 //! The probes of a container, without texts that may be values of variables: those that have some name a health check
-//! that the process wrapper does.
+//! that container-run does.
 
 use crate::codes;
 use crate::container_run::command_of_process;

@@ -64,7 +64,7 @@ pub fn passed_variables(job: &Job) -> Vec<String> {
 }
 
 /// The environment of a container that runs something of a job. Values of `quarks.envs` may be secret, so they are in
-/// no workload: the wrapper reads them from the pod's files. Kubernetes expands references to other variables.
+/// no workload: container-run reads them from the pod's files. Kubernetes expands references to other variables.
 pub fn environment(group: &Group, job: &Job) -> Vec<Tree> {
     let own = job.quarks.envs.iter().filter(|env| is_of_container(env));
     // Two entries of one name would be refused.

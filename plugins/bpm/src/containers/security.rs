@@ -89,8 +89,8 @@ pub fn warn(job: &Job, report: &mut Report) {
 }
 
 /// `securityContext` of a process. A process with capabilities, which Kubernetes gives to root only, or with a hook or
-/// an inline pre-start script, which run as root, starts as root: the process wrapper then changes to vcap. Processes
-/// that monit runs stay root. A job that needs no root has none of this.
+/// an inline pre-start script, which run as root, starts as root: container-run then changes to vcap. Processes that
+/// monit runs stay root. A job that needs no root has none of this.
 pub fn of_process(job: &Job, process: &Process) -> Tree {
     if job.is_errand {
         return of_scripts(job);

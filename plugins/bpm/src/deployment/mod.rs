@@ -149,7 +149,7 @@ fn releases(request: &DeploymentRequest<'_>, place: &Place, report: &mut Report)
     }
 }
 
-/// Jobs of other releases are part of each pod: a DNS server, and the process wrapper instead of bpm.
+/// Jobs of other releases are part of each pod: a DNS server, and container-run instead of bpm.
 fn has_image(release: &Release<'_>) -> bool {
     !is_release(&release.name) && release.name != "bpm"
 }

@@ -1,6 +1,6 @@
 //! One list of processes for all instances of a job, or errors about differences in fields that shape the pod.
 //!
-//! Programs, arguments, environment and all else that the process wrapper reads in the pod may differ.
+//! Programs, arguments, environment and all else that container-run reads in the pod may differ.
 
 use super::{Process, dropped, findings};
 use crate::codes;
