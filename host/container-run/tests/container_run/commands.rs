@@ -97,8 +97,8 @@ fn bpm_starts_what_has_no_container_in_this_one() {
     assert_eq!(call(&pod, "bpm", &["pid", "j", "-p", "extra"]).0, 1);
     assert!(!std::path::Path::new(&format!("/proc/{}", pid.trim())).exists());
     // Unlike a container, its container-run ends, too.
-    let seat = std::fs::File::open(pod.path("container-run/instance/process.j.extra")).unwrap();
-    until("the end of its container-run", || seat.try_lock().is_ok());
+    let state_file = std::fs::File::open(pod.path("container-run/instance/process.j.extra")).unwrap();
+    until("the end of its container-run", || state_file.try_lock().is_ok());
 }
 
 #[test]
