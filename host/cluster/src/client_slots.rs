@@ -24,6 +24,7 @@ struct Client {
     task: AbortHandle,
 }
 
+/// Whether a client is authenticated, as its task and the slots know it.
 #[derive(Clone, Debug, Default)]
 pub struct Authenticated(Arc<AtomicBool>);
 
@@ -116,25 +117,25 @@ mod tests {
     #[tokio::test]
     async fn a_flood_from_one_address_disconnects_only_itself() {
         let mut slots = ClientSlots::new(8, 3);
-        let (known, stranger) = (client(&mut slots, 1, true), client(&mut slots, 1, false));
+        let (authenticated, other) = (client(&mut slots, 1, true), client(&mut slots, 1, false));
         let flood: Vec<_> = (0..9).map(|_| client(&mut slots, 2, false)).collect();
         let mut gone = Vec::new();
         for one in flood {
             gone.push(is_gone(one).await);
         }
         assert_eq!(gone, [[true; 6].as_slice(), &[false; 3]].concat());
-        assert!(!is_gone(known).await && !is_gone(stranger).await);
+        assert!(!is_gone(authenticated).await && !is_gone(other).await);
     }
 
     #[tokio::test]
     async fn without_slots_the_address_with_most_unauthenticated_clients_loses_its_oldest() {
         let mut slots = ClientSlots::new(4, 3);
-        let known = client(&mut slots, 1, true);
+        let authenticated = client(&mut slots, 1, true);
         let (single, first) = (client(&mut slots, 2, false), client(&mut slots, 3, false));
         let second = client(&mut slots, 3, false);
         let new = client(&mut slots, 4, false);
         assert!(is_gone(first).await, "of the address with two");
-        for kept in [known, single, second, new] {
+        for kept in [authenticated, single, second, new] {
             assert!(!is_gone(kept).await);
         }
         let mut slots = ClientSlots::new(1, 3);
