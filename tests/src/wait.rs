@@ -8,8 +8,9 @@ use std::time::{Duration, Instant};
 /// long.
 pub const WAIT_TIMEOUT: Duration = Duration::from_secs(300);
 /// How long an operator may take to react to a change: it collects changes for a second, those of links for another
-/// one, and lets three pass between two conversions. What it has not written by then, it does not write.
-pub const QUIET_DURATION: Duration = Duration::from_secs(5);
+/// one, and lets three pass between two conversions. What it has not written by then, it does not write. Two more for a
+/// busy machine.
+pub const QUIET_DURATION: Duration = Duration::from_secs(7);
 /// Between two looks.
 const POLL_INTERVAL: Duration = Duration::from_millis(200);
 
