@@ -51,7 +51,7 @@ pub fn replicas(group: &Group, name: &str) -> Tree {
 /// Variables with the zone, which are added per StatefulSet: see the documentation of this crate.
 const OF_ZONE: [&str; 3] = ["KUBE_AZ", "BOSH_AZ", "CF_OPERATOR_AZ"];
 
-/// Variables of the container that are passed to processes and scripts of the job. The wrapper sets all others, as
+/// Variables of the container that are passed to processes and scripts of the job. container-run sets all others, as
 /// under BPM.
 pub fn passed_variables(job: &Job) -> Vec<String> {
     let common = ["POD_IP", "POD_ORDINAL", "AZ_INDEX", "REPLICAS"]

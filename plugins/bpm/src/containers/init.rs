@@ -1,6 +1,6 @@
-//! Init containers, in order: the sidecar for log files, if scripts log; then those that bring container-run,
-//! copy the releases' templates, change and render them; the DNS server of the pod; then those that copy packages, wait
-//! for other groups, and run pre-start scripts; then the other sidecars.
+//! Init containers, in order: the sidecar for log files, if scripts log; then those that bring container-run, copy the
+//! releases' templates, change and render them; the DNS server of the pod; then those that copy packages, wait for
+//! other groups, and run pre-start scripts; then the other sidecars.
 
 use crate::container_run::{COPIER, HOME, JOBS, LOGS_CONTAINER, VOLUME, install};
 use crate::containers::environment::{environment, field, ordinal, replicas, text};
@@ -23,7 +23,7 @@ use std::collections::HashSet;
 pub fn containers(group: &Group, volumes: &Volumes) -> Vec<Tree> {
     let mut out = Vec::new();
     out.extend(logs::sidecar(group));
-    out.push(wrapper_copier(group));
+    out.push(container_run_copier(group));
     out.extend(copiers(group));
     out.extend(pre_render::containers(group));
     out.push(template_render(group));
@@ -93,7 +93,7 @@ pub fn names_of(group: &Group) -> Vec<(String, String)> {
     out
 }
 
-fn wrapper_copier(group: &Group) -> Tree {
+fn container_run_copier(group: &Group) -> Tree {
     compact(object! {
         "name" => COPIER,
         "image" => group.deployment.operator_image.as_str(),

@@ -255,7 +255,7 @@ fn envs(tree: &Tree, place: &Place, report: &mut Report) -> Vec<Tree> {
                 "An entry of 'envs' has no 'name' of an environment variable",
             );
         } else {
-            // The wrapper sets the others.
+            // container-run sets the others.
             if !document::is_by_value(item) {
                 let place = place.at("envs").at(index);
                 fields::check("core.v1.EnvVar", item, &place, report);

@@ -7,7 +7,7 @@
 //! | `/var/vcap/sys` | `sys-dir` |
 //! | `/var/vcap/store` | `<group>-pvc`, where the group has a persistent disk |
 //! | `/etc/hosts`, `/etc/resolv.conf` | `container-run`, names of the pod and the addresses of its DNS servers |
-//! | `/container-run` | `container-run`, container-run and what it shares between containers |
+//! | `/container-run` | `container-run`, the program of this name and what it shares between containers |
 //! | `/var/vcap/instance`, `/var/vcap/bosh` | files of the same volume |
 //! | `/var/vcap/packages/<name>` | `writable-packages`, if a job may write to it |
 //! | `/var/vcap/packages/<name>` of another release | `shared-packages`, if no job may write to it |

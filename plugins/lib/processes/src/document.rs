@@ -1,5 +1,4 @@
-//! `/container-run/processes/<job>.json`: the description of a job for container-run, written in the pod. Format
-//! 1.
+//! `/container-run/processes/<job>.json`: the description of a job for container-run, written in the pod. Format 1.
 //!
 //! | member | |
 //! |---|---|
