@@ -54,6 +54,7 @@ pub struct JobFiles {
     #[serde(rename = "aliases", alias = "dns-aliases", skip_serializing_if = "Option::is_none")]
     pub dns_aliases: Option<Tree>,
     /// Packages that `sharePackages` selects, by name. Those of other releases are copied into the pods.
+    // Stored documents of deployments without them stay as they are.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub packages: Vec<ReleasePackage>,
 }
