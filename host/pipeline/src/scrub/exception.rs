@@ -169,8 +169,7 @@ fn row_of_numbers(text: &str) -> &str {
     if digits > MAX_SHOWN_DIGITS { &text[..end] } else { "" }
 }
 
-/// Length of the white space, separator, or escape like `
-/// ` at the start of the text, in bytes.
+/// Length of the white space, separator, or escape like `\n` at the start of the text, in bytes.
 fn separator(text: &str) -> usize {
     let mut chars = text.chars();
     match (chars.next(), chars.next()) {
