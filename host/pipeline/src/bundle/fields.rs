@@ -6,8 +6,8 @@ use crate::object::object_error;
 use boson_document::{Pointer, Tree};
 use boson_fields::{FieldError, Required};
 
-/// Flaws that one message names.
-const MAX_NAMED_FLAWS: usize = 3;
+/// Errors that one message names.
+const MAX_NAMED_ERRORS: usize = 3;
 
 /// Checks all fields of an object of a kind of Kubernetes, and those of the templates of the operator's kinds.
 pub(crate) fn check(object: &Tree) -> Result<(), Diagnostic> {
@@ -17,23 +17,23 @@ pub(crate) fn check(object: &Tree) -> Result<(), Diagnostic> {
         _ => None,
     };
     let template = Pointer::root().at("spec").at("template").at("spec");
-    let (flaws, below) = match of_template {
+    let (errors, below) = match of_template {
         Some(kind) => {
             let found = template.find(object).unwrap_or(&Tree::Null);
             (boson_fields::check(kind, found, Required::Ignored), template)
         }
         None => (boson_fields::check_object(object), Pointer::root()),
     };
-    if flaws.is_empty() {
+    if errors.is_empty() {
         return Ok(());
     }
-    let one = |flaw: &FieldError| format!("{} (at {})", flaw.why, below.join(flaw.pointer.tokens()));
-    let mut named: Vec<String> = flaws.iter().take(MAX_NAMED_FLAWS).map(one).collect();
-    if flaws.len() > MAX_NAMED_FLAWS {
-        named.push(format!("and {} more", flaws.len() - MAX_NAMED_FLAWS));
+    let one = |error: &FieldError| format!("{} (at {})", error.why, below.join(error.pointer.tokens()));
+    let mut named: Vec<String> = errors.iter().take(MAX_NAMED_ERRORS).map(one).collect();
+    if errors.len() > MAX_NAMED_ERRORS {
+        named.push(format!("and {} more", errors.len() - MAX_NAMED_ERRORS));
     }
     let error = object_error(object, codes::BUNDLE_INVALID_FIELD, &named.join("; "));
-    Err(match flaws.first().and_then(|flaw| flaw.unknown.as_ref()) {
+    Err(match errors.first().and_then(|first| first.unknown.as_ref()) {
         Some(unknown) => error.suggest(&unknown.name, unknown.known.iter().copied()),
         None => error,
     })
