@@ -3,7 +3,7 @@
 //! rendered, and read when objects are created. The files are stored as text, so that later diagnostics can name their
 //! lines.
 
-use super::foreign;
+use super::foreign::foreign_error;
 use crate::convert::instance_files::InstanceDigests;
 use crate::diagnostic::Diagnostic;
 use crate::stage::JobFiles;
@@ -44,12 +44,12 @@ pub fn write(jobs: &[JobFiles], texts: &FileTexts<'_>, instances: &InstanceDiges
 pub fn read(document: &Document) -> Result<BpmDocument, Diagnostic> {
     let mut files = Vec::new();
     let jobs = document.tree.get("jobs").and_then(Tree::as_array);
-    let jobs = jobs.ok_or_else(|| foreign(document))?;
+    let jobs = jobs.ok_or_else(|| structure_error(document))?;
     let jobs = jobs.iter().map(|job| read_job(job, document, &mut files));
     let jobs = jobs.collect::<Result<_, _>>()?;
     let zones = document.tree.get("instances").and_then(Tree::as_array);
     let read = |zones: &Vec<Tree>| zones.iter().map(read_zone).collect::<Option<_>>();
-    let instances = zones.map(|zones| read(zones).ok_or_else(|| foreign(document)));
+    let instances = zones.map(|zones| read(zones).ok_or_else(|| structure_error(document)));
     Ok(BpmDocument {
         jobs,
         files,
@@ -76,9 +76,9 @@ fn job(job: &JobFiles, texts: &FileTexts<'_>) -> Tree {
 
 fn read_job(tree: &Tree, document: &Document, files: &mut Vec<Document>) -> Result<JobFiles, Diagnostic> {
     let job = serde_json::to_value(tree).and_then(serde_json::from_value);
-    let mut job: JobFiles = job.map_err(|_| foreign(document))?;
+    let mut job: JobFiles = job.map_err(|_| structure_error(document))?;
     for (copy, stored) in job.bpm.iter_mut().zip(tree.items("bpm")) {
-        let text = stored.str("content").ok_or_else(|| foreign(document))?;
+        let text = stored.str("content").ok_or_else(|| structure_error(document))?;
         let file = yaml::read_as(Dialect::Bpm, &copy.document_name, text)?;
         copy.bpm = file.tree.clone();
         files.push(file);
@@ -86,9 +86,9 @@ fn read_job(tree: &Tree, document: &Document, files: &mut Vec<Document>) -> Resu
     Ok(job)
 }
 
-fn foreign(document: &Document) -> Diagnostic {
+fn structure_error(document: &Document) -> Diagnostic {
     let what = "it does not have the structure of a rendered instance group";
-    foreign::foreign(&document.name, what)
+    foreign_error(&document.name, what)
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! The document of a deployment's Secret `<deployment>.links`: the links that its jobs provide, with their properties.
 //! Written when links are resolved, and read when the Secrets of links are made.
 
-use super::foreign::foreign;
+use super::foreign::foreign_error;
 use crate::diagnostic::Diagnostic;
 use crate::stage::Provider;
 use crate::yaml::Document;
@@ -20,7 +20,7 @@ pub fn read(document: &Document) -> Result<Vec<Provider>, Diagnostic> {
     let providers = document.tree.get("providers").and_then(Tree::as_array);
     let providers = providers.and_then(|providers| providers.iter().map(read_provider).collect());
     let what = "it does not have the structure of the links of a deployment";
-    providers.ok_or_else(|| foreign(&document.name, what))
+    providers.ok_or_else(|| foreign_error(&document.name, what))
 }
 
 fn provider(provider: &Provider) -> Tree {

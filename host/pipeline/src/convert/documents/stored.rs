@@ -1,7 +1,7 @@
 //! The results that one step of a conversion stores for the next: texts by key, each the data of a Secret. Both the
 //! operator and its pods write and read them here, so it does not matter which of them did a step.
 
-use super::foreign::foreign;
+use super::foreign::foreign_error;
 use super::job_sources::{self, Remaining};
 use crate::convert::instance_files::{InstanceDigests, digests};
 use crate::convert::render::{Origin, RenderError, render};
@@ -110,7 +110,7 @@ pub fn rendered(
 /// # Errors
 /// It is not YAML, or damaged.
 pub fn read(name: &str, bytes: &[u8]) -> Result<yaml::Document, Diagnostic> {
-    let damaged = |_| foreign(name, "its compressed text is damaged");
+    let damaged = |_| foreign_error(name, "its compressed text is damaged");
     yaml::read_bytes(name, &encoding::unpack(bytes).map_err(damaged)?)
 }
 
