@@ -125,7 +125,14 @@ mod tests {
             ("z1".into(), Vec::new()),
         ]);
         let texts = FileTexts::from([(name, &*file.text)]);
-        let kept = yaml::write_manifest(&[write(&jobs, &texts, &instances)]);
+        let document = write(&jobs, &texts, &instances);
+        // Another form would change the digest of every stored document, and restart its group.
+        let content = serde_json::to_string(&*file.text).unwrap();
+        let form = format!(
+            r#"{{"jobs":[{{"name":"j","release":"r","templates":["config/bpm.yml"],"monitored":true,"bpm":[{{"document":"b (rendered for g)","instances":[0,3],"content":{content}}}],"start_program":"/bin/ctl start","aliases":{{"a.b":["q-s0.g.n.d.bosh"]}},"packages":[{{"name":"p","release":"s"}}]}}],"instances":[{{"zone":"","digests":["00","1e3"]}},{{"zone":"z1","digests":[]}}]}}"#
+        );
+        assert_eq!(serde_json::to_string(&document).unwrap(), form);
+        let kept = yaml::write_manifest(&[document]);
         let found = read(&yaml::read("s", &kept).unwrap()).unwrap();
         assert_eq!(format!("{:?}", found.jobs), format!("{jobs:?}"));
         assert_eq!(format!("{:?}", found.files[0]), format!("{file:?}"));
