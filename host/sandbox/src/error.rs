@@ -106,7 +106,7 @@ impl Error {
 
     /// As the error of a stage.
     pub(crate) fn stage_error(&self) -> StageError {
-        StageError::Plugin(Box::new(self.diagnostic()))
+        StageError::Plugin(self.diagnostic())
     }
 
     /// The failure as a diagnostic.

@@ -57,7 +57,7 @@ pub enum JsonCallError {
     /// The arguments do not fit the function.
     Arguments(String),
     /// The plugin failed.
-    Plugin(Box<Error>, Measures),
+    Plugin(Error, Measures),
 }
 
 impl Sandbox {
@@ -122,10 +122,10 @@ impl Sandbox {
         if let Some(message) = argument_error {
             return Err(JsonCallError::Arguments(message));
         }
-        let value = result.map_err(|failure| JsonCallError::Plugin(Box::new(failure), measures))?;
+        let value = result.map_err(|failure| JsonCallError::Plugin(failure, measures))?;
         if let Some(message) = value.as_ref().and_then(exception_in) {
             let failure = self.failed(plugin, plugin.failure(ErrorKind::Exception, message));
-            return Err(JsonCallError::Plugin(Box::new(failure), measures));
+            return Err(JsonCallError::Plugin(failure, measures));
         }
         let (value, failed) = match value {
             Some(Val::Result(Ok(value))) => (value.map_or(Tree::Null, |value| lift(&value, false)), false),

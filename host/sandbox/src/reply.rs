@@ -67,7 +67,7 @@ impl<'a> Reading<'a> {
         let mut diagnostic = failure.diagnostic();
         let names = failure.kind.may_be_by_input() && self.plugin.stage != Stage::Render;
         diagnostic.place.document = self.documents.first().filter(|_| names).map(ToString::to_string);
-        StageError::Plugin(Box::new(diagnostic))
+        StageError::Plugin(diagnostic)
     }
 
     fn failed(&self, failure: Error) -> StageError {

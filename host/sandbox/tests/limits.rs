@@ -36,7 +36,7 @@ fn failure(limits: Limits, find: &str, extra: &str) -> (Error, Measures) {
     let sandbox = sandbox(limits);
     let plugin = plugin(&sandbox, find, extra);
     match sandbox.call_json(&plugin, "find", &json::parse(FIND).unwrap()) {
-        Err(JsonCallError::Plugin(failure, measures)) => (*failure, measures),
+        Err(JsonCallError::Plugin(failure, measures)) => (failure, measures),
         other => panic!("{other:?}"),
     }
 }

@@ -103,7 +103,7 @@ fn added(objects: u32, items: u32) -> Diagnostic {
     );
     let plugins = plugin("resources", "transformation@1.0.0#transform", &body);
     match plugins.transform(hook(&deployment(), &Tree::object())) {
-        Err(StageError::Plugin(failure)) => *failure,
+        Err(StageError::Plugin(failure)) => failure,
         other => panic!("{other:?}"),
     }
 }

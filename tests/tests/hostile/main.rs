@@ -107,7 +107,7 @@ fn failure(plugin: &Plugin) -> Error {
     match SANDBOX.call_json(plugin, "find", &json::parse(FIND).unwrap()) {
         Err(JsonCallError::Plugin(failure, _)) => {
             is_short(&failure);
-            *failure
+            failure
         }
         other => panic!("{other:?}"),
     }

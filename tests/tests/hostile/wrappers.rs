@@ -12,7 +12,7 @@ fn call(plugin: &Plugin) -> Result<String, Error> {
         Ok(reply) => Ok(json::to_text(&reply.value)),
         Err(JsonCallError::Plugin(failure, _)) => {
             is_short(&failure);
-            Err(*failure)
+            Err(failure)
         }
         Err(other) => panic!("{other:?}"),
     }

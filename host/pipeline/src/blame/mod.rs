@@ -76,7 +76,7 @@ pub fn convert(
     inputs: &Inputs<'_>,
     question: &Question,
     progress: &dyn Fn(&str),
-) -> (Conversion, Result<Vec<Blame>, Box<Diagnostic>>) {
+) -> (Conversion, Result<Vec<Blame>, Diagnostic>) {
     let observed = Observed::new(stages);
     let conversion = convert::convert(&observed, inputs, progress);
     let Ok(objects) = &conversion.result else {
@@ -93,7 +93,7 @@ fn answer(
     calls: &Calls,
     objects: &[Tree],
     question: &Question,
-) -> Result<Vec<Blame>, Box<Diagnostic>> {
+) -> Result<Vec<Blame>, Diagnostic> {
     let tracing = Tracing { stages, inputs, calls };
     let asked: Vec<&Tree> = objects.iter().filter(|object| question.is_about(object)).collect();
     let Some(first) = asked.first() else {
@@ -104,7 +104,7 @@ fn answer(
         for field in field::fields(object, &question.field) {
             if blames.len() == MAX_FIELDS {
                 let message = format!("the question is about more than {MAX_FIELDS} fields");
-                return Err(Box::new(Diagnostic::error(codes::BLAME_TOO_MANY, message)));
+                return Err(Diagnostic::error(codes::BLAME_TOO_MANY, message));
             }
             blames.extend(tracing.blame(object, field));
         }
@@ -116,7 +116,7 @@ fn answer(
     }
 }
 
-fn no_object(objects: &[Tree], question: &Question) -> Box<Diagnostic> {
+fn no_object(objects: &[Tree], question: &Question) -> Diagnostic {
     let message = format!("the conversion has no object '{}'", question.object());
     let similar = objects.iter().filter(|object| question.is_of_kind(object));
     let mut names: Vec<String> = similar.map(identity).collect();
@@ -124,18 +124,18 @@ fn no_object(objects: &[Tree], question: &Question) -> Box<Diagnostic> {
         names = objects.iter().map(identity).collect();
     }
     let error = Diagnostic::error(codes::BLAME_NO_OBJECT, message);
-    Box::new(error.help(format!("there are: {}", first_of(&names, MAX_FIELDS, " and "))))
+    error.help(format!("there are: {}", first_of(&names, MAX_FIELDS, " and ")))
 }
 
-fn no_field(object: &Tree, question: &Question) -> Box<Diagnostic> {
+fn no_field(object: &Tree, question: &Question) -> Diagnostic {
     let members = object.as_object().into_iter().flatten();
     let members: Vec<&str> = members.map(|(name, _)| name.as_str()).collect();
     let message = format!("{} has no field '{}'", question.object(), question.field);
     let error = Diagnostic::error(codes::BLAME_NO_FIELD, message);
-    Box::new(error.help(format!(
+    error.help(format!(
         "name it as in the object: its members are {}; `*` stands for any part of a name",
         members.join(", ")
-    )))
+    ))
 }
 
 fn is_same(one: &Tree, other: &Tree) -> bool {

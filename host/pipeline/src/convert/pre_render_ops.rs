@@ -223,7 +223,7 @@ impl<'a> Operations<'a> {
         match stages.apply(document, slice::from_ref(&file)) {
             Ok((applied, reported)) => Ok((applied.document, self.placed(reported, &name))),
             Err(StageError::Input(reported)) => Err(StageError::Input(self.placed(reported, &name))),
-            Err(StageError::Plugin(broken)) => Err(StageError::Input(self.placed(vec![*broken], &name))),
+            Err(StageError::Plugin(broken)) => Err(StageError::Input(self.placed(vec![broken], &name))),
         }
     }
 

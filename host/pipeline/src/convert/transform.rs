@@ -57,9 +57,9 @@ fn check(
     for (nth, plugin) in stages.checks().iter().enumerate() {
         let found = match stages.check(Hook { nth, deployment, view }) {
             Ok(((), found)) | Err(StageError::Input(found)) => found,
-            Err(StageError::Plugin(failure)) if plugin.policy.is_optional => vec![skipped(*failure)],
+            Err(StageError::Plugin(failure)) if plugin.policy.is_optional => vec![skipped(failure)],
             // A check that cannot run says nothing about the objects.
-            Err(StageError::Plugin(failure)) => return Err(vec![*failure]),
+            Err(StageError::Plugin(failure)) => return Err(vec![failure]),
         };
         for mut one in shown(found, view.target, view.objects) {
             match one.severity {

@@ -132,7 +132,7 @@ answers! {
 
 fn other_function() -> StageError {
     let message = "a call has the answer of another function";
-    StageError::Plugin(Box::new(Diagnostic::reported_error("plugin-malformed-reply", message)))
+    StageError::Plugin(Diagnostic::reported_error("plugin-malformed-reply", message))
 }
 
 /// The reply of a call whose function is known.

@@ -114,7 +114,7 @@ pub enum StageError {
     Input(Vec<Diagnostic>),
     /// The plugin is at fault: it trapped, exceeded a limit, or gave a malformed reply. One diagnostic, written by the
     /// host.
-    Plugin(Box<Diagnostic>),
+    Plugin(Diagnostic),
 }
 
 // === impl StageError ===
@@ -123,7 +123,7 @@ impl StageError {
     pub fn into_diagnostics(self) -> Vec<Diagnostic> {
         match self {
             Self::Input(diagnostics) => diagnostics,
-            Self::Plugin(diagnostic) => vec![*diagnostic],
+            Self::Plugin(diagnostic) => vec![diagnostic],
         }
     }
 }

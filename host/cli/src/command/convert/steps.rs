@@ -362,7 +362,7 @@ impl Context<'_> {
         })
     }
 
-    fn objects(&self, inputs: &Inputs<'_>, progress: &Progress) -> (Conversion, Result<Vec<Blame>, Box<Diagnostic>>) {
+    fn objects(&self, inputs: &Inputs<'_>, progress: &Progress) -> (Conversion, Result<Vec<Blame>, Diagnostic>) {
         let say = |what: &str| progress.say(what);
         match self.watching {
             Watching::Fields(question) => blame::convert(&self.plugins, inputs, question, &say),
