@@ -24,7 +24,7 @@ pub enum KeepError {
     Api(#[from] Error),
     /// A name conflict.
     #[error("{}", .0.message)]
-    Foreign(Box<Diagnostic>),
+    Foreign(Diagnostic),
 }
 
 /// Writes this Secret, owned by `owner`, if it has changed. Returns its name with the version.
@@ -129,10 +129,7 @@ async fn keep_plain(
     };
     if !objects::has_owner(&found, &owner.uid) {
         let what = format!("Secret '{}' exists and belongs to another object", wanted.name);
-        return Err(KeepError::Foreign(Box::new(Diagnostic::error(
-            codes::OUTPUT_FOREIGN,
-            what,
-        ))));
+        return Err(KeepError::Foreign(Diagnostic::error(codes::OUTPUT_FOREIGN, what)));
     }
     let same = found.data.clone().unwrap_or_default() == wanted.data;
     if !same

@@ -5,7 +5,6 @@ use boson_api::job::{Output, OutputSecret, PersistenceMethod};
 use boson_manifest::labels;
 use boson_manifest::names::{self, MAX_SUBDOMAIN_LENGTH};
 use boson_manifest::syntax::is_data_key;
-use boson_pipeline::codes::Code;
 use boson_pipeline::{Diagnostic, encoding};
 use k8s_openapi::ByteString;
 use serde_json::{Map, Value};
@@ -32,12 +31,7 @@ pub struct Wanted {
 ///
 /// # Errors
 /// It does not match the output map, or is too large.
-pub fn secrets(
-    place: &str,
-    bytes: &[u8],
-    output: &Output,
-    asked: &OutputSecret,
-) -> Result<Vec<Wanted>, Box<Diagnostic>> {
+pub fn secrets(place: &str, bytes: &[u8], output: &Output, asked: &OutputSecret) -> Result<Vec<Wanted>, Diagnostic> {
     let members = members(place, bytes)?;
     match asked.persistence_method {
         PersistenceMethod::OneToOne => Ok(vec![wanted(place, asked.name.clone(), &members, output, asked)?]),
@@ -49,7 +43,7 @@ pub fn secrets(
                 let one = wanted(&place, secret_name(&place, key, asked)?, &inner, output, asked)?;
                 if all.iter().any(|other| other.name == one.name) {
                     let what = format!("{place}: another member becomes Secret '{}', too", one.name);
-                    return Err(error(codes::OUTPUT_COLLISION, what));
+                    return Err(Diagnostic::error(codes::OUTPUT_COLLISION, what));
                 }
                 all.push(one);
             }
@@ -58,10 +52,10 @@ pub fn secrets(
     }
 }
 
-fn secret_name(place: &str, key: &str, asked: &OutputSecret) -> Result<String, Box<Diagnostic>> {
+fn secret_name(place: &str, key: &str, asked: &OutputSecret) -> Result<String, Diagnostic> {
     let ending = names::subdomain(key);
     if ending.is_empty() {
-        return Err(error(
+        return Err(Diagnostic::error(
             codes::OUTPUT_NAME,
             format!("{place} has no letter or digit for the name of a Secret"),
         ));
@@ -79,12 +73,12 @@ fn wanted(
     members: &Map<String, Value>,
     output: &Output,
     asked: &OutputSecret,
-) -> Result<Wanted, Box<Diagnostic>> {
+) -> Result<Wanted, Diagnostic> {
     let mut data = BTreeMap::new();
     for (key, value) in members {
         if !is_data_key(key) {
             let what = format!("{place}: a Secret cannot have the key '{}'", key.escape_debug());
-            return Err(error(codes::OUTPUT_NAME, what));
+            return Err(Diagnostic::error(codes::OUTPUT_NAME, what));
         }
         data.insert(
             key.clone(),
@@ -92,8 +86,11 @@ fn wanted(
         );
     }
     let mut annotations = asked.secret_annotations.clone();
-    let packed = encoding::pack(data.values_mut().map(|bytes| &mut bytes.0));
-    if packed.map_err(|large| error(codes::OUTPUT_TOO_LARGE, format!("{place}: Secret '{name}': {large}")))? {
+    let is_packed = encoding::pack(data.values_mut().map(|bytes| &mut bytes.0)).map_err(|large| {
+        let what = format!("{place}: Secret '{name}': {large}");
+        Diagnostic::error(codes::OUTPUT_TOO_LARGE, what)
+    })?;
+    if is_packed {
         annotations.insert(labels::ENCODING.into(), encoding::GZIP.into());
     }
     let mut labels = output.secret_labels.clone();
@@ -107,29 +104,25 @@ fn wanted(
     })
 }
 
-fn members(place: &str, bytes: &[u8]) -> Result<Map<String, Value>, Box<Diagnostic>> {
+fn members(place: &str, bytes: &[u8]) -> Result<Map<String, Value>, Diagnostic> {
     let value: Value = serde_json::from_slice(bytes).map_err(|wrong| {
         let what = format!("{place} is not JSON: line {}, column {}", wrong.line(), wrong.column());
-        error(codes::OUTPUT_NOT_JSON, what)
+        Diagnostic::error(codes::OUTPUT_NOT_JSON, what)
     })?;
     match value {
         Value::Object(members) => Ok(members),
-        _ => Err(error(
+        _ => Err(Diagnostic::error(
             codes::OUTPUT_NOT_FLAT,
             format!("{place} is JSON, but not an object"),
         )),
     }
 }
 
-fn string_value<'v>(place: &str, key: &str, value: &'v Value) -> Result<&'v str, Box<Diagnostic>> {
+fn string_value<'v>(place: &str, key: &str, value: &'v Value) -> Result<&'v str, Diagnostic> {
     value.as_str().ok_or_else(|| {
         let what = format!("{place}: the value of '{}' is not a string", key.escape_debug());
-        error(codes::OUTPUT_NOT_FLAT, what)
+        Diagnostic::error(codes::OUTPUT_NOT_FLAT, what)
     })
-}
-
-fn error(code: &Code, what: String) -> Box<Diagnostic> {
-    Box::new(Diagnostic::error(code, what))
 }
 
 #[cfg(test)]

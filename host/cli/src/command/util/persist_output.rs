@@ -54,6 +54,12 @@ enum PersistError {
     Other(#[from] anyhow::Error),
 }
 
+impl From<Diagnostic> for PersistError {
+    fn from(error: Diagnostic) -> Self {
+        Self::Invalid(Box::new(error))
+    }
+}
+
 pub fn run(arguments: &PersistOutputArguments, color: Color) -> Result<(), ExitError> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     match runtime.block_on(persist(arguments)) {
@@ -85,11 +91,11 @@ fn write_message(file: &Path, message: &str) {
 
 async fn persist(arguments: &PersistOutputArguments) -> Result<(), PersistError> {
     let order: Order = serde_json::from_str(&arguments.order).map_err(|_| {
-        let error = Diagnostic::error(
+        Diagnostic::error(
             codes::OUTPUT_ORDER,
             "the instructions in BOSON_OUTPUT are not valid for this program",
-        );
-        PersistError::Invalid(Box::new(error.help("use an operator and an image of the same version")))
+        )
+        .help("use an operator and an image of the same version")
     })?;
     let client = connect(&Connection::Default).await.map_err(anyhow::Error::msg)?;
     let cluster = Cluster::new(client, Arc::default());
@@ -158,18 +164,16 @@ async fn persist_container(
                 codes::OUTPUT_MISSING,
                 format!("the container ended without writing {place}"),
             );
-            return Err(PersistError::Invalid(Box::new(
-                error.help(format!("write it to {DIRECTORY}/{name}")),
-            )));
+            return Err(error.help(format!("write it to {DIRECTORY}/{name}")).into());
         };
-        for wanted in secrets(&place, &bytes, &order.output, asked).map_err(PersistError::Invalid)? {
+        for wanted in secrets(&place, &bytes, &order.output, asked)? {
             keep(cluster, &arguments.namespace, &order.owner, &wanted)
                 .await
                 .map_err(|failure| match failure {
-                    KeepError::Foreign(error) => PersistError::Invalid(error),
+                    KeepError::Foreign(error) => PersistError::from(error),
                     KeepError::Api(error) if matches!(error.kind, ErrorKind::Refused(_)) => {
                         let what = format!("{place}: {error}");
-                        PersistError::Invalid(Box::new(Diagnostic::error(codes::OUTPUT_REFUSED, what)))
+                        PersistError::from(Diagnostic::error(codes::OUTPUT_REFUSED, what))
                     }
                     KeepError::Api(error) => PersistError::Other(error.into()),
                 })?;
@@ -179,10 +183,9 @@ async fn persist_container(
 }
 
 /// `None` if there is no such file.
-fn read(place: &str, path: &Path) -> Result<Option<Vec<u8>>, PersistError> {
+fn read(place: &str, path: &Path) -> Result<Option<Vec<u8>>, Diagnostic> {
     let unreadable = |error: std::io::Error| {
-        let error = Diagnostic::error(codes::OUTPUT_UNREADABLE, format!("cannot read {place}: {error}"));
-        PersistError::Invalid(Box::new(error))
+        Diagnostic::error(codes::OUTPUT_UNREADABLE, format!("cannot read {place}: {error}"))
     };
     let file = match File::open(path) {
         Ok(file) => file,
@@ -194,11 +197,10 @@ fn read(place: &str, path: &Path) -> Result<Option<Vec<u8>>, PersistError> {
         .read_to_end(&mut bytes)
         .map_err(unreadable)?;
     if bytes.len() as u64 > MAX_FILE_BYTES {
-        let error = Diagnostic::error(
+        return Err(Diagnostic::error(
             codes::OUTPUT_TOO_LARGE,
             format!("{place} has more than {MAX_FILE_BYTES} bytes"),
-        );
-        return Err(PersistError::Invalid(Box::new(error)));
+        ));
     }
     Ok(Some(bytes))
 }
