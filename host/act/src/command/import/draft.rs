@@ -85,7 +85,7 @@ pub fn drafts(entries: &[Entry], wanted: Option<&Wanted>, names: &Names) -> Resu
                 kind: own,
             });
         } else if let Err(error) = add(&mut contents, entry, defined, names) {
-            errors.push(*error);
+            errors.push(error);
         }
     }
     for (name, content) in &contents {
@@ -93,7 +93,7 @@ pub fn drafts(entries: &[Entry], wanted: Option<&Wanted>, names: &Names) -> Resu
             Ok(draft) => {
                 drafts.secrets.insert(name.clone(), draft);
             }
-            Err(error) => errors.push(*error),
+            Err(error) => errors.push(error),
         }
     }
     drafts.unused.sort();
@@ -107,7 +107,7 @@ fn deduplicate<'e>(entries: &'e [Entry], errors: &mut Vec<Diagnostic>) -> Vec<&'
     for entry in entries {
         match seen.get(entry.name.as_str()) {
             Some(first) if first.value == entry.value => {}
-            Some(first) => errors.push(*entry.error(format!(
+            Some(first) => errors.push(entry.error(format!(
                 "variable '{}' has another value in '{}'",
                 entry.name, first.document
             ))),
@@ -126,7 +126,7 @@ fn add<'e>(
     entry: &'e Entry,
     defined: Option<String>,
     names: &Names,
-) -> Result<(), Box<Diagnostic>> {
+) -> Result<(), Diagnostic> {
     if entry.value.is_null() {
         return Err(entry.error(format!("variable '{}' has no value", entry.name)));
     }
@@ -173,7 +173,7 @@ impl Content<'_> {
         }
     }
 
-    fn draft(&self, name: &str, names: &Names) -> Result<Draft, Box<Diagnostic>> {
+    fn draft(&self, name: &str, names: &Names) -> Result<Draft, Diagnostic> {
         let mut metadata = ObjectMeta {
             name: Some(name.to_string()),
             ..ObjectMeta::default()
@@ -227,7 +227,7 @@ impl Content<'_> {
 }
 
 /// The data of a Secret for a value of this type, as the operator stores what it generates.
-fn members(entry: &Entry, kind: &str) -> Result<BTreeMap<String, String>, Box<Diagnostic>> {
+fn members(entry: &Entry, kind: &str) -> Result<BTreeMap<String, String>, Diagnostic> {
     let name = &entry.name;
     let needed = GENERATED_TYPES.iter().find(|(one, _)| *one == kind);
     let needed = needed.map_or(&[][..], |(_, members)| *members);
@@ -253,7 +253,7 @@ fn members(entry: &Entry, kind: &str) -> Result<BTreeMap<String, String>, Box<Di
     Ok(data)
 }
 
-fn check_key(entry: &Entry, key: &str) -> Result<(), Box<Diagnostic>> {
+fn check_key(entry: &Entry, key: &str) -> Result<(), Diagnostic> {
     if is_data_key(key) {
         return Ok(());
     }

@@ -23,9 +23,9 @@ pub struct Entry {
 
 impl Entry {
     /// An error about this value. The text must not quote it.
-    pub fn error(&self, message: impl Into<String>) -> Box<Diagnostic> {
+    pub fn error(&self, message: impl Into<String>) -> Diagnostic {
         let error = Diagnostic::error(codes::IMPORT_VALUE, message);
-        Box::new(error.in_document(&self.document).at(&self.pointer))
+        error.in_document(&self.document).at(&self.pointer)
     }
 }
 
