@@ -17,7 +17,7 @@ pub const MAX_BYTES: u64 = 32 << 20;
 ///
 /// # Errors
 /// A diagnostic that names the file: missing, a directory, not readable, too large.
-pub fn read(path: &Path) -> Result<Vec<u8>, Box<Diagnostic>> {
+pub fn read(path: &Path) -> Result<Vec<u8>, Diagnostic> {
     let name = name(path);
     let mut bytes = Vec::new();
     let result = if path == Path::new("-") {
@@ -43,18 +43,18 @@ pub fn read_all(paths: &[PathBuf]) -> anyhow::Result<Vec<Vec<u8>>> {
     paths.iter().map(read).collect()
 }
 
-fn file_error(name: &str, code: &Code, message: String, help: &str) -> Box<Diagnostic> {
-    Box::new(Diagnostic::error(code, message).in_document(name).help(help))
+fn file_error(name: &str, code: &Code, message: String, help: &str) -> Diagnostic {
+    Diagnostic::error(code, message).in_document(name).help(help)
 }
 
 /// The error for a directory in place of a file.
-pub fn directory(name: &str) -> Box<Diagnostic> {
+pub fn directory(name: &str) -> Diagnostic {
     let message = format!("'{name}' is a directory, not a file");
     file_error(name, codes::INPUT_IS_DIRECTORY, message, "use a file in it")
 }
 
 /// The error for a file with more than [`MAX_BYTES`].
-pub fn too_large(name: &str) -> Box<Diagnostic> {
+pub fn too_large(name: &str) -> Diagnostic {
     let message = format!("'{name}' is larger than {} MiB", MAX_BYTES >> 20);
     file_error(
         name,
@@ -65,7 +65,7 @@ pub fn too_large(name: &str) -> Box<Diagnostic> {
 }
 
 /// The error for a file that cannot be read.
-pub fn unreadable(name: &str, error: &io::Error) -> Box<Diagnostic> {
+pub fn unreadable(name: &str, error: &io::Error) -> Diagnostic {
     if error.kind() == io::ErrorKind::NotFound {
         let message = format!("there is no file '{name}'");
         let help = "check the path; it is relative to the current directory";

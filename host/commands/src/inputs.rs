@@ -14,7 +14,7 @@ use std::path::Path;
 ///
 /// # Errors
 /// The file cannot be read, or is not YAML.
-pub fn yaml_file(path: &Path, sources: &mut Sources) -> Result<Document, Box<Diagnostic>> {
+pub fn yaml_file(path: &Path, sources: &mut Sources) -> Result<Document, Diagnostic> {
     read_document(&files::name(path), files::read(path)?, sources, false)
 }
 
@@ -22,7 +22,7 @@ pub fn yaml_file(path: &Path, sources: &mut Sources) -> Result<Document, Box<Dia
 ///
 /// # Errors
 /// As [`yaml_file`].
-pub fn secret_file(path: &Path, sources: &mut Sources) -> Result<Document, Box<Diagnostic>> {
+pub fn secret_file(path: &Path, sources: &mut Sources) -> Result<Document, Diagnostic> {
     read_document(&files::name(path), files::read(path)?, sources, true)
 }
 
@@ -30,7 +30,7 @@ pub fn secret_file(path: &Path, sources: &mut Sources) -> Result<Document, Box<D
 ///
 /// # Errors
 /// As [`yaml_file`], and `input-damaged`.
-pub fn read_mounted(path: &Path, sources: &mut Sources) -> Result<Tree, Box<Diagnostic>> {
+pub fn read_mounted(path: &Path, sources: &mut Sources) -> Result<Tree, Diagnostic> {
     let (bytes, name) = (files::read(path)?, files::name(path));
     let bytes = encoding::unpack(&bytes).map_err(|_| {
         Diagnostic::error(
@@ -49,16 +49,16 @@ pub fn read_mounted(path: &Path, sources: &mut Sources) -> Result<Tree, Box<Diag
 ///
 /// # Errors
 /// It is not YAML.
-pub fn secret_text(name: &str, bytes: Vec<u8>, sources: &mut Sources) -> Result<Document, Box<Diagnostic>> {
+pub fn secret_text(name: &str, bytes: Vec<u8>, sources: &mut Sources) -> Result<Document, Diagnostic> {
     read_document(name, bytes, sources, true)
 }
 
-fn read_document(name: &str, bytes: Vec<u8>, sources: &mut Sources, secret: bool) -> Result<Document, Box<Diagnostic>> {
+fn read_document(name: &str, bytes: Vec<u8>, sources: &mut Sources, secret: bool) -> Result<Document, Diagnostic> {
     let weight = yaml::weight(&bytes);
     if let Err(error) = count_memory(name, weight, sources) {
         // If this document alone has too many values, the reader reports that.
         let alone = (weight > sources.limit()).then(|| yaml::read_bytes(name, &bytes).err());
-        return Err(alone.flatten().map_or(error, Box::new));
+        return Err(alone.flatten().unwrap_or(error));
     }
     match yaml::read_bytes(name, &bytes) {
         Ok(document) => {
@@ -70,7 +70,7 @@ fn read_document(name: &str, bytes: Vec<u8>, sources: &mut Sources, secret: bool
             if !secret && let Ok(text) = String::from_utf8(bytes) {
                 sources.add_text(name, &text);
             }
-            Err(Box::new(diagnostic))
+            Err(diagnostic)
         }
     }
 }
@@ -82,7 +82,7 @@ pub const TOTAL_SIZE_CODE: &Code = codes::INPUT_TOTAL_TOO_LARGE;
 ///
 /// # Errors
 /// The total exceeds the limit.
-pub fn count_memory(name: &str, bytes: u64, sources: &mut Sources) -> Result<(), Box<Diagnostic>> {
+pub fn count_memory(name: &str, bytes: u64, sources: &mut Sources) -> Result<(), Diagnostic> {
     sources.take(bytes).map_err(|most| {
         let message = format!(
             "'{name}' exceeds the memory for input files: all of them may use {} MiB, and this one needs {} MiB",
@@ -90,6 +90,6 @@ pub fn count_memory(name: &str, bytes: u64, sources: &mut Sources) -> Result<(),
             bytes.div_ceil(1 << 20)
         );
         let error = Diagnostic::error(TOTAL_SIZE_CODE, message).in_document(name);
-        Box::new(error.help("use fewer or smaller files, or raise --max-memory"))
+        error.help("use fewer or smaller files, or raise --max-memory")
     })
 }

@@ -27,10 +27,10 @@ pub struct Pulled {
 ///
 /// # Errors
 /// Codes `plugin-image-*`.
-pub fn read(path: &Path) -> Result<Option<Vec<u8>>, Box<Diagnostic>> {
+pub fn read(path: &Path) -> Result<Option<Vec<u8>>, Diagnostic> {
     match place(path) {
         None => Ok(None),
-        Some(Place::Archive(file)) => read_archive(file).map(Some).map_err(Box::new),
+        Some(Place::Archive(file)) => read_archive(file).map(Some),
         Some(Place::Registry(image)) => {
             let settings = registries::settings_of_environment().map_err(|error| unusable(&error))?;
             pull(image, &settings).map(|pulled| Some(pulled.component))
@@ -42,7 +42,7 @@ pub fn read(path: &Path) -> Result<Option<Vec<u8>>, Box<Diagnostic>> {
 ///
 /// # Errors
 /// Codes `plugin-image-*`.
-pub fn with_attachments(path: &Path) -> Result<Option<(Pulled, Attachments)>, Box<Diagnostic>> {
+pub fn with_attachments(path: &Path) -> Result<Option<(Pulled, Attachments)>, Diagnostic> {
     let Some(Place::Registry(image)) = place(path) else {
         return Ok(None);
     };
@@ -52,7 +52,7 @@ pub fn with_attachments(path: &Path) -> Result<Option<(Pulled, Attachments)>, Bo
     let credentials = docker_credentials(image)?;
     let asked = registries::run(registry.attachments(&pulled.pinned, credentials.as_ref()));
     let attachments = asked.map_err(|error| unusable(&error))?;
-    Ok(Some((pulled, attachments.map_err(Box::new)?)))
+    Ok(Some((pulled, attachments?)))
 }
 
 fn place(path: &Path) -> Option<Place<'_>> {
@@ -70,7 +70,7 @@ fn place(path: &Path) -> Option<Place<'_>> {
 ///
 /// # Errors
 /// Codes `plugin-image-*`.
-pub fn pull(image: &str, settings: &Settings) -> Result<Pulled, Box<Diagnostic>> {
+pub fn pull(image: &str, settings: &Settings) -> Result<Pulled, Diagnostic> {
     let (_directory, registry) = client(settings)?;
     let credentials = docker_credentials(image)?;
     let requests = async {
@@ -96,13 +96,11 @@ pub fn pull(image: &str, settings: &Settings) -> Result<Pulled, Box<Diagnostic>>
             pinned,
         })
     };
-    registries::run(requests)
-        .map_err(|error| unusable(&error))?
-        .map_err(Box::new)
+    registries::run(requests).map_err(|error| unusable(&error))?
 }
 
 /// A client of registries with the cache of the user. Who has none gets a directory that the client needs.
-fn client(settings: &Settings) -> Result<(Option<TempDir>, Registry), Box<Diagnostic>> {
+fn client(settings: &Settings) -> Result<(Option<TempDir>, Registry), Diagnostic> {
     let (temporary, path) = match user_cache::directory("components") {
         Some(directory) => (None, directory),
         None => {
@@ -114,11 +112,11 @@ fn client(settings: &Settings) -> Result<(Option<TempDir>, Registry), Box<Diagno
     Ok((temporary, Registry::new(path, settings)?))
 }
 
-fn unusable(error: &anyhow::Error) -> Box<Diagnostic> {
-    Box::new(Diagnostic::error(
+fn unusable(error: &anyhow::Error) -> Diagnostic {
+    Diagnostic::error(
         codes::PLUGIN_REGISTRY_OPTIONS,
         format!("registries cannot be used: {error:#}"),
-    ))
+    )
 }
 
 #[cfg(test)]

@@ -62,7 +62,7 @@ pub fn is_at(path: &Path) -> bool {
 ///
 /// # Errors
 /// No component can be made of the module.
-pub fn component(path: &Path) -> Result<Option<Vec<u8>>, Box<Diagnostic>> {
+pub fn component(path: &Path) -> Result<Option<Vec<u8>>, Diagnostic> {
     let bound = u64::try_from(MAX_COMPONENT_BYTES).unwrap_or(u64::MAX);
     let Ok(file) = File::open(path) else { return Ok(None) };
     let (mut file, mut bytes) = (file.take(bound), Vec::new());
@@ -73,7 +73,7 @@ pub fn component(path: &Path) -> Result<Option<Vec<u8>>, Box<Diagnostic>> {
     }
     match make_cached(&bytes) {
         Reply::Made(component) => Ok(Some(component)),
-        Reply::Refused(message, help) => Err(Box::new(module_error(path, &message, help))),
+        Reply::Refused(message, help) => Err(module_error(path, &message, help)),
     }
 }
 

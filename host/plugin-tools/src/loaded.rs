@@ -172,7 +172,7 @@ impl Shared {
         let is_new = found.is_none();
         let known = match found {
             Some(known) => Ok(known),
-            None => self.prepare(package, bytes).map_err(|error| vec![*error]),
+            None => self.prepare(package, bytes).map_err(|error| vec![error]),
         };
         let checked = known
             .and_then(|known| known.fits(&self.sandbox, package))
@@ -188,7 +188,7 @@ impl Shared {
         Ok(LoadedPlugin { digest, warnings })
     }
 
-    fn prepare(&self, package: &Package, bytes: &[u8]) -> Result<Known, Box<Diagnostic>> {
+    fn prepare(&self, package: &Package, bytes: &[u8]) -> Result<Known, Diagnostic> {
         let source = Source::Bytes(package.name.clone());
         let plugin = self
             .sandbox

@@ -30,7 +30,7 @@ impl Given {
     ///
     /// # Errors
     /// There are several.
-    pub fn take(&mut self, stage: Stage, names: &[&str]) -> Result<Option<Document>, Box<Diagnostic>> {
+    pub fn take(&mut self, stage: Stage, names: &[&str]) -> Result<Option<Document>, Diagnostic> {
         let is_own = |one: &Settings| one.plugin.as_deref().is_some_and(|name| names.contains(&name));
         let mut own = self.positions(stage, is_own);
         if own.is_empty() {
@@ -39,7 +39,7 @@ impl Given {
         own.iter().for_each(|at| self.files[*at].1 = true);
         let mut files = own.into_iter().map(|at| &self.files[at].0);
         match (files.next(), files.next()) {
-            (Some(one), Some(other)) => Err(Box::new(several(one, other))),
+            (Some(one), Some(other)) => Err(several(one, other)),
             (one, _) => Ok(one.map(|one| one.document.clone())),
         }
     }
@@ -67,7 +67,7 @@ pub fn read(files: &[Replacement], sources: &mut Sources) -> (Vec<Settings>, Vec
                 plugin: one.name.clone(),
                 document,
             }),
-            Err(error) => errors.push(*error),
+            Err(error) => errors.push(error),
         }
     }
     (settings, errors)

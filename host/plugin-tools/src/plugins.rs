@@ -68,7 +68,7 @@ pub fn prepare_within(
         match with_given_settings(plugin, &mut given, &loaded.sandbox) {
             Ok(plugin) => {
                 let plugin = restrictions.apply(plugin, &name);
-                errors.extend(insert(&mut plugins, plugin, arguments).err().map(|error| *error));
+                errors.extend(insert(&mut plugins, plugin, arguments).err());
             }
             Err(reported) => errors.extend(reported),
         }
@@ -104,9 +104,9 @@ pub fn load(arguments: &PluginArguments, stages: &[Stage]) -> Result<Plugins, Ve
 }
 
 /// Adds a plugin. Those of the command line have the order in which they are given.
-fn insert(plugins: &mut Plugins, plugin: Plugin, arguments: &PluginArguments) -> Result<(), Box<Diagnostic>> {
+fn insert(plugins: &mut Plugins, plugin: Plugin, arguments: &PluginArguments) -> Result<(), Diagnostic> {
     let added = plugins.add(plugin, true, arguments.check_policy());
-    added.map_err(|failure| Box::new(failure.diagnostic()))
+    added.map_err(|failure| failure.diagnostic())
 }
 
 /// A component of the user's for single calls, with its settings, which each call checks; a wrapper is put around the
@@ -181,7 +181,7 @@ fn load_all(budget: &Budget, arguments: &PluginArguments, stages: &[Stage]) -> R
             Ok(plugin) => given.push(plugin),
             Err(error) => {
                 failed.push(one.stage);
-                errors.push(*error);
+                errors.push(error);
             }
         }
     }
@@ -196,7 +196,7 @@ fn load_all(budget: &Budget, arguments: &PluginArguments, stages: &[Stage]) -> R
         let rule = built_in(&sandbox, arguments.plugins_dir.as_deref(), *stage);
         match rule.and_then(|rule| try_describe(rule, &sandbox)) {
             Ok(rule) => all.push(rule),
-            Err(error) => errors.push(*error),
+            Err(error) => errors.push(error),
         }
     }
     all.extend(given);
@@ -206,13 +206,13 @@ fn load_all(budget: &Budget, arguments: &PluginArguments, stages: &[Stage]) -> R
 }
 
 /// A plugin of the user's.
-fn load_replacement(sandbox: &Sandbox, one: &Replacement) -> Result<Plugin, Box<Diagnostic>> {
+fn load_replacement(sandbox: &Sandbox, one: &Replacement) -> Result<Plugin, Diagnostic> {
     let plugin = component(sandbox, &one.file)?;
     if plugin.stage != one.stage {
         let (file, stage) = (one.file.display(), plugin.stage);
         let message = format!("'{file}' is a plugin of the stage '{stage}', not '{}'", one.stage);
         let error = Diagnostic::error(codes::PLUGIN_OTHER_STAGE, message);
-        return Err(Box::new(error.help(format!("use `--plugin {stage}={file}`"))));
+        return Err(error.help(format!("use `--plugin {stage}={file}`")));
     }
     let plugin = match &one.name {
         Some(name) => plugin.named(name),
@@ -223,7 +223,7 @@ fn load_replacement(sandbox: &Sandbox, one: &Replacement) -> Result<Plugin, Box<
 
 /// Calls a plugin's `describe` before the conversion, so that a broken plugin fails here and not during the conversion.
 /// Those of the installation are not called.
-fn try_describe(plugin: Plugin, sandbox: &Sandbox) -> Result<Plugin, Box<Diagnostic>> {
+fn try_describe(plugin: Plugin, sandbox: &Sandbox) -> Result<Plugin, Diagnostic> {
     if plugin.is_foreign() {
         plugin.describe(sandbox).map_err(|failure| failure.diagnostic())?;
     }
@@ -235,13 +235,13 @@ fn try_describe(plugin: Plugin, sandbox: &Sandbox) -> Result<Plugin, Box<Diagnos
 ///
 /// # Errors
 /// It cannot be read, or is refused.
-pub fn component(sandbox: &Sandbox, path: &Path) -> Result<Plugin, Box<Diagnostic>> {
+pub fn component(sandbox: &Sandbox, path: &Path) -> Result<Plugin, Diagnostic> {
     let bytes = content(path)?;
     let loaded = match bytes {
         Some(bytes) => of_content(sandbox, path, &bytes),
         None => sandbox.load_file(path),
     };
-    loaded.map_err(|failure| Box::new(failure.diagnostic()))
+    loaded.map_err(|failure| failure.diagnostic())
 }
 
 /// The component at a path with this content.
@@ -256,7 +256,7 @@ pub fn of_content(sandbox: &Sandbox, path: &Path, bytes: &[u8]) -> Result<Plugin
 ///
 /// # Errors
 /// It cannot be read, or no component can be made of the module.
-pub fn content(path: &Path) -> Result<Option<Vec<u8>>, Box<Diagnostic>> {
+pub fn content(path: &Path) -> Result<Option<Vec<u8>>, Diagnostic> {
     if let Some(bytes) = artifacts::read(path)? {
         return Ok(Some(bytes));
     }
@@ -340,7 +340,7 @@ pub fn check_call(plugin: &Plugin, sandbox: &Sandbox, call: &Tree, document: &st
 ///
 /// # Errors
 /// There is no installation, or the plugin is refused.
-pub fn built_in(sandbox: &Sandbox, directory: Option<&Path>, stage: Stage) -> Result<Plugin, Box<Diagnostic>> {
+pub fn built_in(sandbox: &Sandbox, directory: Option<&Path>, stage: Stage) -> Result<Plugin, Diagnostic> {
     let file = format!("{stage}.wasm");
     let loaded = match directory {
         // The user's directory: only components are read from it, because its machine code is not trusted.
@@ -348,14 +348,12 @@ pub fn built_in(sandbox: &Sandbox, directory: Option<&Path>, stage: Stage) -> Re
         None => match installation() {
             Ok(directory) => sandbox.load_built_in(stage, &directory.join(file)),
             Err(error) => {
-                return Err(Box::new(
-                    Diagnostic::error(codes::PLUGINS_MISSING, format!("{error:#}"))
-                        .help("build them with `make build`, or set their directory with --plugins-dir"),
-                ));
+                return Err(Diagnostic::error(codes::PLUGINS_MISSING, format!("{error:#}"))
+                    .help("build them with `make build`, or set their directory with --plugins-dir"));
             }
         },
     };
-    loaded.map_err(|failure| Box::new(failure.diagnostic()))
+    loaded.map_err(|failure| failure.diagnostic())
 }
 
 /// The installation's plugin folder: beside the binary's own directory, or the system's.

@@ -136,7 +136,7 @@ impl Signatures {
     ///
     /// # Errors
     /// It is not signed, or its build is not attested, and has to be.
-    pub fn check(&self, component: &[u8], signed: &Signed) -> Result<Vec<Diagnostic>, Box<Diagnostic>> {
+    pub fn check(&self, component: &[u8], signed: &Signed) -> Result<Vec<Diagnostic>, Diagnostic> {
         let digest = boson_oci::digest(component);
         let Self { trust, builders, .. } = self;
         let error = (self.mode != Mode::Off).then(|| signed.signer(component, trust).err());
@@ -149,7 +149,7 @@ impl Signatures {
                 continue;
             };
             match mode {
-                Mode::Enforce => return Err(Box::new(Diagnostic::error(code, what).help(help))),
+                Mode::Enforce => return Err(Diagnostic::error(code, what).help(help)),
                 Mode::Warn | Mode::Off => warnings.push(Diagnostic::warning(code, what).help(help)),
             }
         }

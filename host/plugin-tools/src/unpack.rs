@@ -14,7 +14,7 @@ use std::slice;
 ///
 /// # Errors
 /// It is too large, packed or unpacked, or not a zstd stream.
-pub fn unpack(parts: &[Vec<u8>], compressed: bool) -> Result<Vec<u8>, Box<Diagnostic>> {
+pub fn unpack(parts: &[Vec<u8>], compressed: bool) -> Result<Vec<u8>, Diagnostic> {
     if parts.iter().map(Vec::len).sum::<usize>() > MAX_PACKED_BYTES {
         return Err(too_large(MAX_PACKED_BYTES, " packed"));
     }
@@ -47,14 +47,9 @@ pub fn stream(parts: &[Vec<u8>], bound: usize) -> Result<Option<Vec<u8>>, String
 ///
 /// # Errors
 /// As [`unpack`], or it cannot be read.
-pub fn read(path: &Path) -> Result<Option<Vec<u8>>, Box<Diagnostic>> {
+pub fn read(path: &Path) -> Result<Option<Vec<u8>>, Diagnostic> {
     let name = path.display().to_string();
-    let unreadable = |what: &str| {
-        Box::new(Diagnostic::error(
-            codes::PLUGIN_PARTS_UNREADABLE,
-            format!("'{name}': {what}"),
-        ))
-    };
+    let unreadable = |what: &str| Diagnostic::error(codes::PLUGIN_PARTS_UNREADABLE, format!("'{name}': {what}"));
     if path.is_dir() {
         let entries = fs::read_dir(path).map_err(|error| unreadable(&error.to_string()))?;
         let names: Vec<String> = entries
@@ -82,17 +77,17 @@ pub fn bounded(path: &Path, most: usize) -> std::io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-fn too_large(bound: usize, how: &str) -> Box<Diagnostic> {
+fn too_large(bound: usize, how: &str) -> Diagnostic {
     let what = format!("the component has more than {} MiB{how}", bound >> 20);
-    Box::new(Diagnostic::error(boson_plugins::codes::PLUGIN_TOO_LARGE, what).help("strip it of debugging information"))
+    Diagnostic::error(boson_plugins::codes::PLUGIN_TOO_LARGE, what).help("strip it of debugging information")
 }
 
-fn no_stream(why: &str) -> Box<Diagnostic> {
+fn no_stream(why: &str) -> Diagnostic {
     let error = Diagnostic::error(
         codes::PLUGIN_PARTS_UNREADABLE,
         format!("the component is not a zstd stream: {why}"),
     );
-    Box::new(error.help("compress it with `zstd`, or let `host plugin pack` do it"))
+    error.help("compress it with `zstd`, or let `host plugin pack` do it")
 }
 
 /// Parts as one stream, without a copy of them.

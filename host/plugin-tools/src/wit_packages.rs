@@ -53,7 +53,7 @@ pub fn push(place: &str, settings: &Settings, color: Color) -> Result<(), ExitEr
     let images = packages.iter().map(|package| package_image(place, package));
     let images: Vec<Image> = images.collect::<anyhow::Result<_>>()?;
     let sent = registries::run(send(&images, settings))?;
-    let present = sent.map_err(|error| exit::refused(&[*error], &Sources::default(), color))?;
+    let present = sent.map_err(|error| exit::refused(&[error], &Sources::default(), color))?;
     for (image, present) in images.iter().zip(present) {
         match present {
             Some(digest) => output::complain(&format!("not replaced: {}@{digest}\n", image.name)),
@@ -64,7 +64,7 @@ pub fn push(place: &str, settings: &Settings, color: Color) -> Result<(), ExitEr
 }
 
 /// Sends the images that the registry lacks; the digests of the others.
-async fn send(images: &[Image], settings: &Settings) -> Result<Vec<Option<String>>, Box<Diagnostic>> {
+async fn send(images: &[Image], settings: &Settings) -> Result<Vec<Option<String>>, Diagnostic> {
     let transfer = Transfer::new(settings)?;
     let mut all = Vec::new();
     for image in images {

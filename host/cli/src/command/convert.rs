@@ -178,7 +178,7 @@ pub fn run(arguments: &ConvertArguments, color: Color) -> Result<(), ExitError> 
     let arguments = &arguments;
     let begin = |directory: &PathBuf| Recording::begin(directory, &arguments.record_stage).map(Arc::new);
     let recording = arguments.record.as_ref().map(begin).transpose();
-    let recording = recording.map_err(|error| exit::refused(&[*error], &sources, color))?;
+    let recording = recording.map_err(|error| exit::refused(&[error], &sources, color))?;
     let progress = Progress::start();
     let watching = recording.as_ref().map_or(Watching::Nothing, Watching::Calls);
     let converted = convert(arguments, watching, &mut sources, &mut warnings, &progress);
@@ -190,7 +190,7 @@ pub fn run(arguments: &ConvertArguments, color: Color) -> Result<(), ExitError> 
             output::complain(&message);
             converted
         }
-        Err(error) => Err(converted.err().into_iter().flatten().chain([*error]).collect()),
+        Err(error) => Err(converted.err().into_iter().flatten().chain([error]).collect()),
     };
     let converted = converted.and_then(|done| {
         if arguments.strict && warnings.iter().any(|one| one.severity == Severity::Warning) {

@@ -54,7 +54,7 @@ pub fn run(arguments: &DiffArguments, color: Color) -> Result<(), ExitError> {
         ));
     }
     let sandbox = plugins::sandbox(Limits::default()).map_err(|failure| fail(failure.diagnostic()))?;
-    let load = |path: &Path| plugins::component(&sandbox, path).map_err(|error| fail(*error));
+    let load = |path: &Path| plugins::component(&sandbox, path).map_err(fail);
     let (before, after) = (old.map(load).transpose()?, load(&arguments.new)?);
     let names = |plugin: Option<&Plugin>| plugin.map_or(Ok(Vec::new()), |plugin| plugins::names(plugin, &sandbox));
     let names_of = |plugin: Option<&Plugin>| names(plugin).map_err(|failure| fail(failure.diagnostic()));

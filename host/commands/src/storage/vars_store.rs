@@ -34,7 +34,7 @@ impl VarsStore {
     ///
     /// # Errors
     /// It is a directory, a device or a named pipe, or its type cannot be read.
-    pub fn at(path: &Path) -> Result<Self, Box<Diagnostic>> {
+    pub fn at(path: &Path) -> Result<Self, Diagnostic> {
         let name = files::name(path);
         let path = resolve_links(path, &name)?;
         Ok(Self {
@@ -49,7 +49,7 @@ impl VarsStore {
     ///
     /// # Errors
     /// It cannot be read, or is not a map.
-    pub fn read(&mut self, shown: &mut Sources) -> Result<Store, Box<Diagnostic>> {
+    pub fn read(&mut self, shown: &mut Sources) -> Result<Store, Diagnostic> {
         self.content = self.read_regular(&self.path)?;
         let Some(bytes) = self.content.clone() else {
             return Ok(Store::default());
@@ -67,7 +67,7 @@ impl VarsStore {
     ///
     /// # Errors
     /// It cannot be locked.
-    pub fn lock(&mut self) -> Result<(), Box<Diagnostic>> {
+    pub fn lock(&mut self) -> Result<(), Diagnostic> {
         const UNWRITABLE: [io::ErrorKind; 3] = [
             io::ErrorKind::PermissionDenied,
             io::ErrorKind::ReadOnlyFilesystem,
@@ -93,7 +93,7 @@ impl VarsStore {
     ///
     /// # Errors
     /// It cannot be read.
-    pub fn has_changed(&self) -> Result<bool, Box<Diagnostic>> {
+    pub fn has_changed(&self) -> Result<bool, Diagnostic> {
         Ok(self.read_regular(&self.path)? != self.content)
     }
 
@@ -101,7 +101,7 @@ impl VarsStore {
     ///
     /// # Errors
     /// The file cannot be written.
-    pub fn write(&self, store: &Store) -> Result<(), Box<Diagnostic>> {
+    pub fn write(&self, store: &Store) -> Result<(), Diagnostic> {
         let write = |path: &Path, tree: &Tree| {
             durable::write(path, yaml::write(tree).as_bytes(), 0o600)
                 .map_err(|error| self.unwritable(&format!("{error:#}")))
@@ -116,7 +116,7 @@ impl VarsStore {
         Ok(())
     }
 
-    fn read_regular(&self, path: &Path) -> Result<Option<Vec<u8>>, Box<Diagnostic>> {
+    fn read_regular(&self, path: &Path) -> Result<Option<Vec<u8>>, Diagnostic> {
         match fs::symlink_metadata(path) {
             Ok(data) if data.is_file() && data.len() > files::MAX_BYTES => Err(files::too_large(&self.name)),
             _ => files::regular(path, files::MAX_BYTES).map_err(|error| files::unreadable(&self.name, &error)),
@@ -135,15 +135,15 @@ impl VarsStore {
     }
 
     /// Removes files with secrets that killed runs left.
-    fn remove_leftovers(&self) -> Result<(), Box<Diagnostic>> {
+    fn remove_leftovers(&self) -> Result<(), Diagnostic> {
         let all = [self.path.clone(), self.recipes()];
         let ours = |name: &str| all.iter().any(|path| path.file_name() == Some(name.as_ref()));
         durable::remove_leftovers(durable::parent(&self.path), ours)
             .map_err(|error| self.unwritable(&format!("{error:#}")))
     }
 
-    fn unwritable(&self, message: &str) -> Box<Diagnostic> {
-        Box::new(Diagnostic::error(codes::OUTPUT_UNWRITABLE, message).help("check --vars-store"))
+    fn unwritable(&self, message: &str) -> Diagnostic {
+        Diagnostic::error(codes::OUTPUT_UNWRITABLE, message).help("check --vars-store")
     }
 }
 
@@ -151,15 +151,13 @@ impl VarsStore {
 const RECIPES_SUFFIX: &str = ".options";
 
 /// Resolves the links at this path, to the file that is read or created.
-fn resolve_links(path: &Path, name: &str) -> Result<PathBuf, Box<Diagnostic>> {
+fn resolve_links(path: &Path, name: &str) -> Result<PathBuf, Diagnostic> {
     match fs::metadata(path) {
         Ok(data) if data.is_dir() => return Err(files::directory(name)),
         Ok(data) if !data.is_file() => {
             let message = format!("'{name}' is not a regular file: no values can be stored in it");
             let error = Diagnostic::error(codes::VARS_STORE_SPECIAL, message).in_document(name);
-            return Err(Box::new(
-                error.help("set --vars-store to the path of a regular file, or of a new file"),
-            ));
+            return Err(error.help("set --vars-store to the path of a regular file, or of a new file"));
         }
         Ok(_) => return fs::canonicalize(path).map_err(|error| files::unreadable(name, &error)),
         Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(files::unreadable(name, &error)),

@@ -83,7 +83,7 @@ impl Case {
     ///
     /// # Errors
     /// The arguments do not fit the function.
-    pub fn call(&self, sandbox: &Sandbox, plugin: &Plugin) -> Result<Called, Box<Diagnostic>> {
+    pub fn call(&self, sandbox: &Sandbox, plugin: &Plugin) -> Result<Called, Diagnostic> {
         self.call_for(sandbox, plugin, &Account::unbounded())
     }
 
@@ -91,7 +91,7 @@ impl Case {
     ///
     /// # Errors
     /// The arguments do not fit the function.
-    pub fn call_for(&self, sandbox: &Sandbox, plugin: &Plugin, account: &Account) -> Result<Called, Box<Diagnostic>> {
+    pub fn call_for(&self, sandbox: &Sandbox, plugin: &Plugin, account: &Account) -> Result<Called, Diagnostic> {
         match sandbox.call_json_for(plugin, account, &self.function, &self.arguments) {
             Ok(reply) => Ok(Called {
                 reply: self::reply(&reply),
@@ -108,7 +108,7 @@ impl Case {
             }
             Err(JsonCallError::Arguments(message)) => {
                 let error = Diagnostic::error(codes::PLUGIN_ARGUMENTS, message).in_document(&self.name);
-                Err(Box::new(error.help("see `wit/` for the function's parameters")))
+                Err(error.help("see `wit/` for the function's parameters"))
             }
         }
     }

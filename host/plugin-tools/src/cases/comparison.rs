@@ -27,12 +27,7 @@ pub enum Mismatch {
 ///
 /// # Errors
 /// The arguments do not fit the function.
-pub fn compare(
-    case: &Case,
-    sandbox: &Sandbox,
-    plugin: &Plugin,
-    account: &Account,
-) -> Result<Compared, Box<Diagnostic>> {
+pub fn compare(case: &Case, sandbox: &Sandbox, plugin: &Plugin, account: &Account) -> Result<Compared, Diagnostic> {
     let called = case.call_for(sandbox, plugin, account)?;
     // It prints the same again.
     let silent = sandbox.clone().without_console();

@@ -49,7 +49,7 @@ pub fn description(sandbox: &Sandbox, plugin: &Plugin) -> Tested {
 pub fn input(sandbox: &Sandbox, plugin: &Plugin, case: &Case) -> Tested {
     let name = format!("{}: {}", case.function, case.name);
     let (faults, measures) = match case.call(sandbox, plugin) {
-        Err(error) => (vec![text(*error)], Measures::default()),
+        Err(error) => (vec![text(error)], Measures::default()),
         Ok(Called {
             failure: Some(failure),
             measures,
@@ -86,7 +86,7 @@ fn faults(sandbox: &Sandbox, plugin: &Plugin, case: &Case, called: &Called) -> V
             ));
         }
         Ok(_) => {}
-        Err(error) => faults.push(text(*error)),
+        Err(error) => faults.push(text(error)),
     }
     match with_later_member(case).map(|later| later.call(sandbox, plugin)) {
         Some(Ok(later)) if !replies::are_same(&later.reply, &called.reply) => {
@@ -95,7 +95,7 @@ fn faults(sandbox: &Sandbox, plugin: &Plugin, case: &Case, called: &Called) -> V
                 "a member '{LATER}' in `more` of the request changes the reply; {rule}"
             ));
         }
-        Some(Err(error)) => faults.push(text(*error)),
+        Some(Err(error)) => faults.push(text(error)),
         _ => {}
     }
     faults.extend(checked(sandbox, plugin, case));

@@ -36,14 +36,14 @@ pub fn name(folder: &Path) -> String {
 ///
 /// # Errors
 /// `call.json` is missing; it or `reply.json` cannot be read, or is not of the form of [`Case`].
-pub fn read(folder: &Path) -> Result<Case, Box<Diagnostic>> {
+pub fn read(folder: &Path) -> Result<Case, Diagnostic> {
     let file = folder.join(CALL);
     let call = document(&file)?.ok_or_else(|| no_call(folder))?;
     let case = Case::of(&name(folder), call).map_err(|message| {
         let help =
             "write {\"stage\": .., \"function\": .., \"request\": .., \"context\": ..}, as `host convert --record` does";
         let error = Diagnostic::error(codes::PLUGIN_CASE, message);
-        Box::new(error.in_document(files::name(&file)).help(help))
+        error.in_document(files::name(&file)).help(help)
     })?;
     Ok(Case {
         reply: document(&folder.join(REPLY))?,
@@ -78,7 +78,7 @@ pub fn write_reply(folder: &Path, reply: &Tree) -> Result<()> {
 }
 
 /// The folders below this one that have a call, or this one, sorted by name.
-fn below(directory: &Path) -> Result<Vec<PathBuf>, Box<Diagnostic>> {
+fn below(directory: &Path) -> Result<Vec<PathBuf>, Diagnostic> {
     if directory.join(CALL).is_file() {
         return Ok(vec![directory.to_path_buf()]);
     }
@@ -99,19 +99,19 @@ fn below(directory: &Path) -> Result<Vec<PathBuf>, Box<Diagnostic>> {
     }
 }
 
-fn no_call(folder: &Path) -> Box<Diagnostic> {
+fn no_call(folder: &Path) -> Diagnostic {
     let name = files::name(folder);
     let error = Diagnostic::error(
         codes::PLUGIN_CASE,
         format!("'{name}' has no cases: directories with a `{CALL}`"),
     );
-    Box::new(error.help("record some: host convert manifest.yml ... --record DIR"))
+    error.help("record some: host convert manifest.yml ... --record DIR")
 }
 
 /// The document in a file; `None` if there is no such file.
-fn document(file: &Path) -> Result<Option<Tree>, Box<Diagnostic>> {
+fn document(file: &Path) -> Result<Option<Tree>, Diagnostic> {
     let name = files::name(file);
-    let refuse = |message: String| Box::new(Diagnostic::error(codes::PLUGIN_CASE, message).in_document(&name));
+    let refuse = |message: String| Diagnostic::error(codes::PLUGIN_CASE, message).in_document(&name);
     // Cases may come from others: a link could lead anywhere, and a named pipe would block.
     let Some(bytes) = files::regular(file, files::MAX_BYTES).map_err(|error| files::unreadable(&name, &error))? else {
         return Ok(None);

@@ -19,7 +19,7 @@ const MAX_NAME_CHARS: usize = 120;
 ///
 /// # Errors
 /// There are too many, or they are too large.
-pub fn pack(cases: &[Case]) -> Result<Vec<u8>, Box<Diagnostic>> {
+pub fn pack(cases: &[Case]) -> Result<Vec<u8>, Diagnostic> {
     let item = |case: &Case| {
         Tree::object()
             .with("name", case.name.as_str())
@@ -39,7 +39,7 @@ pub fn pack(cases: &[Case]) -> Result<Vec<u8>, Box<Diagnostic>> {
 ///
 /// # Errors
 /// It is too large or not of the form above, or has too many cases.
-pub fn unpack(packed: &[u8]) -> Result<Vec<Case>, Box<Diagnostic>> {
+pub fn unpack(packed: &[u8]) -> Result<Vec<Case>, Diagnostic> {
     if packed.len() > MAX_PACKED_CASES_BYTES {
         return Err(too_large());
     }
@@ -59,7 +59,7 @@ pub fn unpack(packed: &[u8]) -> Result<Vec<Case>, Box<Diagnostic>> {
     items.iter().enumerate().map(|(nth, item)| case(nth, item)).collect()
 }
 
-fn case(nth: usize, item: &Tree) -> Result<Case, Box<Diagnostic>> {
+fn case(nth: usize, item: &Tree) -> Result<Case, Diagnostic> {
     let refuse = |what: &str| wrong(format!("case {nth}: {what}"));
     let name = item
         .str("name")
@@ -80,19 +80,19 @@ pub fn of_stage(cases: Vec<Case>, stage: Stage) -> Vec<Case> {
     cases.into_iter().filter(|case| case.stage == stage).collect()
 }
 
-fn wrong(what: String) -> Box<Diagnostic> {
+fn wrong(what: String) -> Diagnostic {
     let error = Diagnostic::error(codes::PLUGIN_CASES, format!("'{CASES}': {what}"));
-    Box::new(error.help("write it with `host plugin pack --cases DIR`"))
+    error.help("write it with `host plugin pack --cases DIR`")
 }
 
-fn too_large() -> Box<Diagnostic> {
+fn too_large() -> Diagnostic {
     let what = format!(
         "the cases have more than {} MiB, or more than {} KiB packed",
         MAX_CASES_BYTES >> 20,
         MAX_PACKED_CASES_BYTES >> 10
     );
     let error = Diagnostic::error(codes::PLUGIN_CASES, what);
-    Box::new(error.help("pack a few small cases; large ones belong to the tests of the plugin's author"))
+    error.help("pack a few small cases; large ones belong to the tests of the plugin's author")
 }
 
 #[cfg(test)]
@@ -109,7 +109,7 @@ mod tests {
         }
     }
 
-    fn code(result: Result<impl Sized, Box<Diagnostic>>) -> String {
+    fn code(result: Result<impl Sized, Diagnostic>) -> String {
         result.map(|_| ()).unwrap_err().message
     }
 

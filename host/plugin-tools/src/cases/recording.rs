@@ -34,7 +34,7 @@ struct State {
     secrets: Secrets,
     /// The manifest with its placeholders. Never one with values: what is in it is not redacted.
     public: Sources,
-    failed: Option<Box<Diagnostic>>,
+    failed: Option<Diagnostic>,
 }
 
 // === impl Recording ===
@@ -44,7 +44,7 @@ impl Recording {
     ///
     /// # Errors
     /// The folder has files, or cannot be read.
-    pub fn begin(directory: &Path, stages: &[Stage]) -> Result<Self, Box<Diagnostic>> {
+    pub fn begin(directory: &Path, stages: &[Stage]) -> Result<Self, Diagnostic> {
         let name = files::name(directory);
         let is_empty = match fs::read_dir(directory) {
             Ok(mut entries) => entries.next().is_none(),
@@ -54,7 +54,7 @@ impl Recording {
         if !is_empty {
             let message = format!("the directory '{name}' is not empty");
             let error = Diagnostic::error(codes::RECORD_NOT_EMPTY, message);
-            return Err(Box::new(error.help("remove it, or record to another one")));
+            return Err(error.help("remove it, or record to another one"));
         }
         Ok(Self {
             directory: directory.to_path_buf(),
@@ -67,7 +67,7 @@ impl Recording {
     ///
     /// # Errors
     /// A case could not be written.
-    pub fn end(&self) -> Result<String, Box<Diagnostic>> {
+    pub fn end(&self) -> Result<String, Diagnostic> {
         let state = self.state.lock();
         match &state.failed {
             Some(failed) => Err(failed.clone()),
@@ -92,7 +92,7 @@ impl Recording {
         state.secrets.add(secrets);
     }
 
-    fn write(&self, state: &mut State, call: RecordedCall, sandbox: &Sandbox) -> Result<(), Box<Diagnostic>> {
+    fn write(&self, state: &mut State, call: RecordedCall, sandbox: &Sandbox) -> Result<(), Diagnostic> {
         state.calls += 1;
         let RecordedCall {
             stage,
@@ -110,7 +110,7 @@ impl Recording {
             arguments,
             reply: None,
         };
-        let unwritable = |error: anyhow::Error| Box::new(files::unwritable(&error).help("check --record"));
+        let unwritable = |error: anyhow::Error| files::unwritable(&error).help("check --record");
         folders::write_call(&folder, &case).map_err(unwritable)?;
         if let Some(plugin) = &plugin {
             let called = case.call(sandbox, plugin)?;

@@ -28,7 +28,7 @@ pub fn account(holder: &str) -> Account {
 ///
 /// # Errors
 /// The plugin fails in every call: with the failure of the first one.
-pub fn replies_at_all(sandbox: &Sandbox, plugin: &Plugin, account: &Account) -> Result<(), Box<Diagnostic>> {
+pub fn replies_at_all(sandbox: &Sandbox, plugin: &Plugin, account: &Account) -> Result<(), Diagnostic> {
     let (started, mut first) = (Instant::now(), None);
     let inputs = edge::inputs(plugin.stage).unwrap_or_default();
     for case in inputs.iter().filter(|case| !is_empty(case)) {
@@ -43,7 +43,7 @@ pub fn replies_at_all(sandbox: &Sandbox, plugin: &Plugin, account: &Account) -> 
             break;
         }
     }
-    first.map_or(Ok(()), |failure| Err(Box::new(failure)))
+    first.map_or(Ok(()), Err)
 }
 
 /// Whether it has a view without objects.
@@ -56,7 +56,7 @@ fn is_empty(case: &Case) -> bool {
 ///
 /// # Errors
 /// The first case that fails.
-pub fn pass(sandbox: &Sandbox, plugin: &Plugin, cases: &[Case], account: &Account) -> Result<(), Box<Diagnostic>> {
+pub fn pass(sandbox: &Sandbox, plugin: &Plugin, cases: &[Case], account: &Account) -> Result<(), Diagnostic> {
     let started = Instant::now();
     for case in cases {
         if started.elapsed() > CALLS_TIMEOUT {
@@ -89,8 +89,8 @@ fn difference(expected: Option<&Tree>, reply: &Tree) -> String {
     }
 }
 
-fn failed(case: &Case, what: &str) -> Box<Diagnostic> {
+fn failed(case: &Case, what: &str) -> Diagnostic {
     let message = format!("case '{}' failed: {what}", clean::line(&case.name));
     let help = "run `host plugin test COMPONENT DIR` with the cases that were packed, which shows the differences";
-    Box::new(Diagnostic::error(codes::PLUGIN_CASE_FAILED, message).help(help))
+    Diagnostic::error(codes::PLUGIN_CASE_FAILED, message).help(help)
 }

@@ -29,7 +29,7 @@ pub struct ComponentArguments {
 
 pub fn run(arguments: &ComponentArguments, color: Color) -> Result<(), ExitError> {
     let fail = |error: Diagnostic| exit::refused(&[error], &Sources::default(), color);
-    let made = core_module::component(&arguments.module).map_err(|error| fail(*error))?;
+    let made = core_module::component(&arguments.module).map_err(fail)?;
     let component = made.ok_or_else(|| {
         let what = format!(
             "'{}' cannot be read, or is not a core module",

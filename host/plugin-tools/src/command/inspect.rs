@@ -58,9 +58,9 @@ pub fn run(arguments: &InspectArguments, color: Color) -> Result<(), ExitError> 
     let show = |error: Diagnostic| exit::refused(&[error], &Sources::default(), color);
     let fail = |failure: boson_sandbox::Error| show(failure.diagnostic());
     let (trust, names) = arguments.trust.read()?;
-    let found = Found::read(&arguments.component).map_err(|error| show(*error))?;
+    let found = Found::read(&arguments.component).map_err(show)?;
     // Before anything is done with it.
-    check_digest(arguments, &found).map_err(|error| show(*error))?;
+    check_digest(arguments, &found).map_err(show)?;
     let sandbox = plugins::sandbox(Limits::default()).map_err(fail)?;
     let plugin = plugins::of_content(&sandbox, &arguments.component, &found.bytes).map_err(fail)?;
     let description = plugin.describe(&sandbox).map_err(fail)?;
@@ -84,7 +84,7 @@ pub fn run(arguments: &InspectArguments, color: Color) -> Result<(), ExitError> 
     Ok(output::print(&text)?)
 }
 
-fn check_digest(arguments: &InspectArguments, found: &Found) -> Result<(), Box<Diagnostic>> {
+fn check_digest(arguments: &InspectArguments, found: &Found) -> Result<(), Diagnostic> {
     let digest = boson_oci::digest(&found.bytes);
     let Some(expected) = arguments.expect_digest.as_ref().filter(|expected| **expected != digest) else {
         return Ok(());
@@ -95,7 +95,7 @@ fn check_digest(arguments: &InspectArguments, found: &Found) -> Result<(), Box<D
     if found.image_digest().as_ref() == Some(expected) {
         error = error.help("this is the digest of the image; expect that of the component");
     }
-    Err(Box::new(error))
+    Err(error)
 }
 
 // === impl Inspection ===

@@ -74,7 +74,7 @@ pub fn run(arguments: &NewArguments, color: Color) -> Result<(), ExitError> {
     };
     // Before anything is written.
     let reply = new.stage.has_rule().then(|| reply_of_rule(&new));
-    let reply = reply.transpose().map_err(|error| fail(*error))?;
+    let reply = reply.transpose().map_err(fail)?;
     for (path, text) in new.files() {
         storage::create(&folder.join(path), &text)?;
     }
@@ -93,16 +93,14 @@ fn name_collides(arguments: &NewArguments) -> bool {
 }
 
 /// The reply of the built-in rule, which a new wrapper has to return.
-fn reply_of_rule(new: &New) -> Result<Tree, Box<Diagnostic>> {
-    let failed = |failure: boson_sandbox::Error| Box::new(failure.diagnostic());
+fn reply_of_rule(new: &New) -> Result<Tree, Diagnostic> {
+    let failed = |failure: boson_sandbox::Error| failure.diagnostic();
     let sandbox = plugins::sandbox(Limits::default()).map_err(failed)?;
     let rule = plugins::built_in(&sandbox, None, new.stage)?;
-    let case = |message| Box::new(Diagnostic::error(codes::PLUGIN_CASE, message));
+    let case = |message| Diagnostic::error(codes::PLUGIN_CASE, message);
     let call = json::parse(new.call()).map_err(|error| case(error.to_string()))?;
     let called = Case::of(new.case(), call).map_err(case)?.call(&sandbox, &rule)?;
-    called
-        .failure
-        .map_or(Ok(called.reply), |failure| Err(Box::new(failure)))
+    called.failure.map_or(Ok(called.reply), Err)
 }
 
 #[cfg(test)]

@@ -115,8 +115,8 @@ pub fn run(arguments: &PackArguments, color: Color) -> Result<(), ExitError> {
         .settings
         .as_ref()
         .map(|file| inputs::yaml_file(file, &mut sources));
-    let settings = settings.transpose().map_err(|error| fail(vec![*error], &sources))?;
-    let bytes = component(&arguments.component).map_err(|error| fail(vec![*error], &sources))?;
+    let settings = settings.transpose().map_err(|error| fail(vec![error], &sources))?;
+    let bytes = component(&arguments.component).map_err(|error| fail(vec![error], &sources))?;
     let is_signed = arguments.signature.is_some() || arguments.attestation.is_some();
     if is_signed && core_module::is_at(&arguments.component) {
         return Err(fail(vec![signed_module(&arguments.component)], &sources));
@@ -255,16 +255,16 @@ pub fn text_of(file: Option<&Path>) -> anyhow::Result<Option<String>> {
 ///
 /// # Errors
 /// It cannot be read, or no component can be made of it.
-pub fn component(path: &Path) -> Result<Vec<u8>, Box<Diagnostic>> {
+pub fn component(path: &Path) -> Result<Vec<u8>, Diagnostic> {
     let bytes = match plugins::content(path)? {
         Some(component) => component,
         None => unpack::bounded(path, packed::MAX_COMPONENT_BYTES).map_err(|error| {
             let message = format!("'{}' cannot be read: {error}", path.display());
-            Box::new(Diagnostic::error(codes::PLUGIN_PARTS_UNREADABLE, message).help("check the path"))
+            Diagnostic::error(codes::PLUGIN_PARTS_UNREADABLE, message).help("check the path")
         })?,
     };
     // No operator would load it.
-    too_large(bytes.len(), None).map_or(Ok(bytes), |error| Err(Box::new(error)))
+    too_large(bytes.len(), None).map_or(Ok(bytes), Err)
 }
 
 /// A component that can be used as a plugin.
@@ -279,8 +279,8 @@ pub struct Usable {
 ///
 /// # Errors
 /// It is refused.
-pub fn load(path: &Path, bytes: &[u8]) -> Result<Usable, Box<Diagnostic>> {
-    let failed = |failure: boson_sandbox::Error| Box::new(failure.diagnostic());
+pub fn load(path: &Path, bytes: &[u8]) -> Result<Usable, Diagnostic> {
+    let failed = |failure: boson_sandbox::Error| failure.diagnostic();
     let sandbox = plugins::sandbox(Limits::default()).map_err(failed)?;
     let plugin = plugins::of_content(&sandbox, path, bytes).map_err(failed)?;
     let description = plugin.describe(&sandbox).map_err(failed)?;

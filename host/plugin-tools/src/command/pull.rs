@@ -35,7 +35,7 @@ pub fn run(arguments: &PullArguments, color: Color) -> Result<(), ExitError> {
         .strip_prefix("oci://")
         .unwrap_or(&arguments.reference);
     let pulled =
-        artifacts::pull(reference, &settings).map_err(|error| exit::refused(&[*error], &Sources::default(), color))?;
+        artifacts::pull(reference, &settings).map_err(|error| exit::refused(&[error], &Sources::default(), color))?;
     let written = std::fs::write(&arguments.out, &pulled.component);
     written.with_context(|| format!("cannot write '{}'", arguments.out.display()))?;
     Ok(output::print(&format!("{}\n", pulled.pinned))?)

@@ -63,8 +63,8 @@ fn annotation(text: &str) -> Result<(String, String), String> {
 
 pub fn run(arguments: &PushArguments, color: Color) -> Result<(), ExitError> {
     let fail = |error: Diagnostic| exit::refused(&[error], &Sources::default(), color);
-    let bytes = pack::component(&arguments.component).map_err(|error| fail(*error))?;
-    let plugin = pack::load(&arguments.component, &bytes).map_err(|error| fail(*error))?;
+    let bytes = pack::component(&arguments.component).map_err(fail)?;
+    let plugin = pack::load(&arguments.component, &bytes).map_err(fail)?;
     let mut annotations = annotations(&bytes, &plugin);
     annotations.extend(arguments.annotations.iter().cloned());
     let image = image(&arguments.reference, &bytes, &plugin.interfaces)?.annotated(&annotations);

@@ -74,14 +74,14 @@ pub fn run(arguments: &RunPluginArguments, color: Color) -> Result<(), ExitError
     let fail = |diagnostics: Vec<Diagnostic>, sources: &Sources| exit::refused(&diagnostics, sources, color);
     let file = arguments.settings.as_ref();
     let settings = file.map(|file| inputs::secret_file(file, &mut sources));
-    let settings = settings.transpose().map_err(|one| fail(vec![*one], &sources))?;
+    let settings = settings.transpose().map_err(|one| fail(vec![one], &sources))?;
     let limits = limits(arguments);
     let sandbox = plugins::sandbox(limits.clone()).map_err(|failure| fail(vec![failure.diagnostic()], &sources))?;
     let printed = Printed::default();
     let sandbox = sandbox.with_console(printed.console());
     let plugin =
         plugins::alone(&sandbox, &arguments.component, settings.as_ref()).map_err(|all| fail(all, &sources))?;
-    let call = call(arguments, &sandbox, &plugin).map_err(|one| fail(vec![*one], &sources))?;
+    let call = call(arguments, &sandbox, &plugin).map_err(|one| fail(vec![one], &sources))?;
     register(&call.arguments, &mut sources);
     let errors = settings_errors(arguments, &sandbox, &plugin, &call, settings.as_ref());
     // What `describe` has printed is shown when it is the function that is called.
@@ -135,7 +135,7 @@ fn limits(arguments: &RunPluginArguments) -> Limits {
 }
 
 /// The call to make, with the reply that was recorded.
-fn call(arguments: &RunPluginArguments, sandbox: &Sandbox, plugin: &Plugin) -> Result<Case, Box<Diagnostic>> {
+fn call(arguments: &RunPluginArguments, sandbox: &Sandbox, plugin: &Plugin) -> Result<Case, Diagnostic> {
     let Some(folder) = &arguments.replay else {
         let function = function(arguments, sandbox, plugin)?;
         return Ok(Case {
@@ -153,7 +153,7 @@ fn call(arguments: &RunPluginArguments, sandbox: &Sandbox, plugin: &Plugin) -> R
             case.stage, plugin.stage
         );
         let error = Diagnostic::error(codes::PLUGIN_OTHER_STAGE, message);
-        return Err(Box::new(error.help("select a call of the plugin's stage")));
+        return Err(error.help("select a call of the plugin's stage"));
     }
     Ok(case)
 }
@@ -191,7 +191,7 @@ fn compare_with_recorded(recorded: &Tree, reply: &Tree) -> Result<(), ExitError>
     Err(ExitError::Input)
 }
 
-fn function(arguments: &RunPluginArguments, sandbox: &Sandbox, plugin: &Plugin) -> Result<String, Box<Diagnostic>> {
+fn function(arguments: &RunPluginArguments, sandbox: &Sandbox, plugin: &Plugin) -> Result<String, Diagnostic> {
     if let Some(name) = &arguments.call {
         return Ok(name.clone());
     }
@@ -199,23 +199,21 @@ fn function(arguments: &RunPluginArguments, sandbox: &Sandbox, plugin: &Plugin) 
     let mut stage = names.iter().filter(|name| *name != "describe");
     match (stage.next(), stage.next()) {
         (Some(only), None) => Ok(only.clone()),
-        _ => Err(Box::new(
-            Diagnostic::error(
-                codes::PLUGIN_FUNCTION_NEEDED,
-                format!("the stage '{}' has several functions", plugin.stage),
-            )
-            .help(format!("select one with --call: {}", names.join(", "))),
-        )),
+        _ => {
+            let message = format!("the stage '{}' has several functions", plugin.stage);
+            let error = Diagnostic::error(codes::PLUGIN_FUNCTION_NEEDED, message);
+            Err(error.help(format!("select one with --call: {}", names.join(", "))))
+        }
     }
 }
 
-fn input(arguments: &RunPluginArguments, function: &str) -> Result<Tree, Box<Diagnostic>> {
+fn input(arguments: &RunPluginArguments, function: &str) -> Result<Tree, Diagnostic> {
     if function == "describe" {
         return Ok(Tree::object());
     }
     let name = files::name(&arguments.input);
     let bytes = files::read(&arguments.input)?;
-    let refuse = |message: String| Box::new(Diagnostic::error(codes::PLUGIN_ARGUMENTS, message).in_document(&name));
+    let refuse = |message: String| Diagnostic::error(codes::PLUGIN_ARGUMENTS, message).in_document(&name);
     let text = String::from_utf8(bytes).map_err(|_| refuse("the input is not UTF-8".to_string()))?;
     json::parse(&text).map_err(|error| refuse(format!("the input is not JSON: {error}")))
 }

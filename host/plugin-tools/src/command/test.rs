@@ -263,7 +263,7 @@ fn test(sandbox: &Sandbox, plugin: &Plugin, case: &Case, update: Option<&Path>) 
     }
     let Compared { called, mismatch } = match compare(case, sandbox, plugin, &Account::unbounded()) {
         Ok(compared) => compared,
-        Err(error) => return Ok((tested(failed(&[*error]), Measures::default()), 0)),
+        Err(error) => return Ok((tested(failed(&[error]), Measures::default()), 0)),
     };
     let size = json::to_text(&called.reply).len();
     let outcome = match (mismatch, update, called.failure) {

@@ -77,7 +77,7 @@ impl Found {
     ///
     /// # Errors
     /// It cannot be read.
-    pub fn read(path: &Path) -> Result<Self, Box<Diagnostic>> {
+    pub fn read(path: &Path) -> Result<Self, Diagnostic> {
         Ok(match artifacts::with_attachments(path)? {
             Some((pulled, attachments)) => Self {
                 bytes: pulled.component,
@@ -100,7 +100,7 @@ impl Found {
 pub fn run(arguments: &VerifyArguments, color: Color) -> Result<(), ExitError> {
     let fail = |error: Diagnostic| exit::refused(&[error], &Sources::default(), color);
     let (trust, names) = arguments.trust.read()?;
-    let found = Found::read(&arguments.component).map_err(|error| fail(*error))?;
+    let found = Found::read(&arguments.component).map_err(fail)?;
     let is_signed = arguments.signature.is_some() || arguments.attestation.is_some();
     if is_signed && core_module::is_at(&arguments.component) {
         return Err(fail(pack::signed_module(&arguments.component)));

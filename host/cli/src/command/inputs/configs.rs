@@ -83,6 +83,6 @@ fn read(paths: &[PathBuf], sources: &mut Sources, errors: &mut Vec<Diagnostic>) 
     let read = paths
         .iter()
         .map(|path| inputs::yaml_file(&files::expanded(path), sources));
-    read.filter_map(|one| one.map_err(|error| errors.push(*error)).ok())
+    read.filter_map(|one| one.map_err(|error| errors.push(error)).ok())
         .collect()
 }

@@ -198,7 +198,7 @@ fn documents(
 }
 
 /// The error for a file that cannot be read, with its purpose in BOSH's words.
-fn read_as<T>(what: &str, path: &Path, read: Result<T, Box<Diagnostic>>) -> Result<T, Box<Diagnostic>> {
+fn read_as<T>(what: &str, path: &Path, read: Result<T, Diagnostic>) -> Result<T, Diagnostic> {
     read.map_err(|mut error| {
         if error.code.starts_with("input-") {
             error.message = format!("Reading {what} '{}': {}", path.display(), error.message);
@@ -207,12 +207,12 @@ fn read_as<T>(what: &str, path: &Path, read: Result<T, Box<Diagnostic>>) -> Resu
     })
 }
 
-fn collect_error<T>(result: Result<T, Box<Diagnostic>>, errors: &mut Vec<Diagnostic>) -> Option<T> {
-    let note = |error: Box<Diagnostic>| {
+fn collect_error<T>(result: Result<T, Diagnostic>, errors: &mut Vec<Diagnostic>) -> Option<T> {
+    let note = |error: Diagnostic| {
         // If the files together are too large, report only the first that does not fit.
         let total = inputs::TOTAL_SIZE_CODE.name;
         if error.code != total || errors.iter().all(|other| other.code != total) {
-            errors.push(*error);
+            errors.push(error);
         }
     };
     result.map_err(note).ok()
@@ -224,7 +224,7 @@ fn table(arguments: &VariableArguments, shown: &mut Shown, errors: &mut Vec<Diag
     let files: Vec<Document> = files.filter_map(|file| collect_error(read(file), errors)).collect();
     let mut contents = Vec::new();
     for argument in &arguments.var_files {
-        let read = FilePath::parse(argument).map_err(Box::new).and_then(|file| {
+        let read = FilePath::parse(argument).and_then(|file| {
             let path = files::expanded(Path::new(&file.path));
             let bytes = read_as("variable from file", &path, files::read(&path))?;
             // Counted twice: the text, and its copy in the tree.
@@ -252,7 +252,7 @@ fn table(arguments: &VariableArguments, shown: &mut Shown, errors: &mut Vec<Diag
     sources.table().map_err(|more| errors.extend(more)).ok()
 }
 
-fn store(arguments: &VariableArguments, shown: &mut Shown) -> Result<(Option<VarsStore>, Store), Box<Diagnostic>> {
+fn store(arguments: &VariableArguments, shown: &mut Shown) -> Result<(Option<VarsStore>, Store), Diagnostic> {
     let (path, kept) = (arguments.vars_store.as_deref(), &arguments.kept);
     match (path, kept) {
         (_, Kept::Given(values)) => Ok((None, Store::of(values))),
@@ -418,7 +418,7 @@ impl Read {
     }
 
     /// Reads the store again if it was changed.
-    fn update(&mut self) -> Result<(), Box<Diagnostic>> {
+    fn update(&mut self) -> Result<(), Diagnostic> {
         if let Some(file) = &mut self.store_file
             && file.has_changed()?
         {

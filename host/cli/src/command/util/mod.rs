@@ -46,7 +46,7 @@ pub enum UtilCommand {
 
 pub fn run(command: &UtilCommand, color: Color) -> Result<(), ExitError> {
     if let Err(error) = pod_contract::check() {
-        return refuse(command, *error, color);
+        return refuse(command, error, color);
     }
     match command {
         UtilCommand::Interpolate(arguments) => interpolate::run(arguments, color),

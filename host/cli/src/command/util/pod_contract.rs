@@ -8,14 +8,14 @@ use boson_pipeline::Diagnostic;
 ///
 /// # Errors
 /// This image does not serve it.
-pub fn check() -> Result<(), Box<Diagnostic>> {
+pub fn check() -> Result<(), Diagnostic> {
     match std::env::var(VERSION_VARIABLE) {
         Ok(text) => check_version(&text),
         Err(_) => Ok(()),
     }
 }
 
-fn check_version(text: &str) -> Result<(), Box<Diagnostic>> {
+fn check_version(text: &str) -> Result<(), Diagnostic> {
     let asked: Option<u32> = text.parse().ok();
     if asked.is_some_and(|asked| (OLDEST_VERSION..=POD_CONTRACT_VERSION).contains(&asked)) {
         return Ok(());
@@ -28,9 +28,7 @@ fn check_version(text: &str) -> Result<(), Box<Diagnostic>> {
     let text: String = text.chars().take(20).collect();
     let message = format!("this pod needs version '{text}' of the pod contract, but host {host} supports {ours}");
     let error = Diagnostic::error(codes::POD_CONTRACT, message);
-    Err(Box::new(
-        error.help("set `--operator-image` to an image of the operator's version"),
-    ))
+    Err(error.help("set `--operator-image` to an image of the operator's version"))
 }
 
 #[cfg(test)]

@@ -46,10 +46,10 @@ pub struct Named<'m> {
 ///
 /// # Errors
 /// The deployment's DNS cannot be found, or the files cannot be written. A warning if its DNS does not answer.
-pub fn write(directory: &Path, pod: &Named<'_>) -> Result<Option<Diagnostic>, Box<Diagnostic>> {
+pub fn write(directory: &Path, pod: &Named<'_>) -> Result<Option<Diagnostic>, Diagnostic> {
     let unwritable = |error: std::io::Error| {
         let message = format!("cannot write the names of the pod: {error}");
-        Box::new(Diagnostic::error(boson_commands::codes::OUTPUT_UNWRITABLE, message))
+        Diagnostic::error(boson_commands::codes::OUTPUT_UNWRITABLE, message)
     };
     let etc = directory.join("etc");
     fs::create_dir_all(&etc).map_err(unwritable)?;
@@ -82,13 +82,13 @@ pub fn write(directory: &Path, pod: &Named<'_>) -> Result<Option<Diagnostic>, Bo
 }
 
 /// The zone, if the deployment has one.
-fn zone(manifest: &Tree) -> Result<Option<Zone>, Box<Diagnostic>> {
+fn zone(manifest: &Tree) -> Result<Option<Zone>, Diagnostic> {
     let Some(document) = manifest.get(RESOLVED_KEY) else {
         return Ok(None);
     };
     let zone = Zone::read(&json::to_text(document), &AliasFiles::new());
     zone.map(Some)
-        .map_err(|error| Box::new(Diagnostic::error(codes::POD_DNS, error.to_string())))
+        .map_err(|error| Diagnostic::error(codes::POD_DNS, error.to_string()))
 }
 
 fn hosts_of(manifest: &Tree, index: u32, ip: &str, zone: Option<&Zone>) -> String {
@@ -134,11 +134,11 @@ fn names_of(manifest: &Tree, address: &str) -> Option<Names> {
 }
 
 /// The address of the deployment's DNS, from the cluster's DNS.
-fn find_server(manifest: &Tree, zone: &Zone) -> Result<SocketAddr, Box<Diagnostic>> {
+fn find_server(manifest: &Tree, zone: &Zone) -> Result<SocketAddr, Diagnostic> {
     let document = manifest.get(RESOLVED_KEY);
     let text = |key: &str| document.and_then(|document| document.str(key)).unwrap_or_default();
     let names = Names::new(text("deployment"), &zone.namespace, text("clusterDomain"));
-    let names = names.map_err(|error| Box::new(Diagnostic::error(codes::POD_DNS, error.to_string())))?;
+    let names = names.map_err(|error| Diagnostic::error(codes::POD_DNS, error.to_string()))?;
     let address = names.address(&object_name(&names));
     let began = Instant::now();
     loop {
@@ -154,7 +154,7 @@ fn find_server(manifest: &Tree, zone: &Zone) -> Result<SocketAddr, Box<Diagnosti
         if began.elapsed() >= LOOKUP_TIMEOUT {
             let message = format!("the cluster's DNS cannot resolve '{address}', the DNS of the deployment: {why}");
             let help = "check that the Service exists and that pods reach the cluster's DNS: names and aliases of BOSH DNS need both";
-            return Err(Box::new(Diagnostic::error(codes::POD_DNS, message).help(help)));
+            return Err(Diagnostic::error(codes::POD_DNS, message).help(help));
         }
         std::thread::sleep(LOOKUP_INTERVAL);
     }

@@ -26,9 +26,9 @@ pub fn run(arguments: &PreRenderScriptsArguments, color: Color) -> Result<(), Ex
     let mut sources = Sources::default();
     let written = inputs::read_mounted(&arguments.manifest, &mut sources).and_then(|manifest| {
         below::write(&arguments.releases, &files(&manifest))
-            .map_err(|error| Box::new(boson_commands::files::unwritable(&error)))
+            .map_err(|error| boson_commands::files::unwritable(&error))
     });
-    written.map_err(|error| exit::refused(&[*error], &sources, color))
+    written.map_err(|error| exit::refused(&[error], &sources, color))
 }
 
 /// The scripts may hold secrets: only vcap can read them.
