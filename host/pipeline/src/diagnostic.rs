@@ -184,22 +184,10 @@ impl From<boson_document::Diagnostic> for Diagnostic {
     }
 }
 
-impl From<Box<Diagnostic>> for Diagnostic {
-    fn from(boxed: Box<Diagnostic>) -> Self {
-        *boxed
-    }
-}
-
 /// So that `?` ends with one diagnostic what may end with several.
 impl From<Diagnostic> for Vec<Diagnostic> {
     fn from(one: Diagnostic) -> Self {
         vec![one]
-    }
-}
-
-impl From<Box<Diagnostic>> for Vec<Diagnostic> {
-    fn from(boxed: Box<Diagnostic>) -> Self {
-        vec![*boxed]
     }
 }
 
