@@ -190,14 +190,11 @@ impl Shared {
 
     fn prepare(&self, package: &Package, bytes: &[u8]) -> Result<Known, Diagnostic> {
         let source = Source::Bytes(package.name.clone());
-        let plugin = self
-            .sandbox
-            .load(&package.name, bytes, source)
-            .map_err(|failure| failure.diagnostic())?;
+        let plugin = self.sandbox.load(&package.name, bytes, source)?;
         let (weight, budget) = (self.sandbox.code_weight(&plugin), self.sandbox.budget());
         let share = budget.try_hold(Class::Code, &package.namespace, weight);
         let share = share.ok_or_else(|| no_memory(weight, budget.most(Class::Code)))?;
-        let mut known = Known::of(plugin, &self.sandbox).map_err(|failure| failure.diagnostic())?;
+        let mut known = Known::of(plugin, &self.sandbox)?;
         known._code = Some(Arc::new(share));
         Ok(known)
     }
@@ -213,8 +210,7 @@ impl Shared {
         let stage = plugin.stage;
         let mut rules = self.built_in.iter().filter(|rule| rule.plugin.stage == stage);
         if let Some(rule) = rules.next().filter(|_| plugin.wraps) {
-            let around = plugin.around(rule.plugin.clone());
-            plugin = around.map_err(|failure| failure.diagnostic())?;
+            plugin = plugin.around(rule.plugin.clone())?;
         }
         let account = cases::account(&package.namespace);
         if package.is_update {

@@ -105,8 +105,7 @@ pub fn load(arguments: &PluginArguments, stages: &[Stage]) -> Result<Plugins, Ve
 
 /// Adds a plugin. Those of the command line have the order in which they are given.
 fn insert(plugins: &mut Plugins, plugin: Plugin, arguments: &PluginArguments) -> Result<(), Diagnostic> {
-    let added = plugins.add(plugin, true, arguments.check_policy());
-    added.map_err(|failure| failure.diagnostic())
+    Ok(plugins.add(plugin, true, arguments.check_policy())?)
 }
 
 /// A component of the user's for single calls, with its settings, which each call checks; a wrapper is put around the
@@ -133,7 +132,7 @@ pub fn configured_alone(
     }
     if plugin.wraps {
         let rule = built_in(sandbox, None, plugin.stage)?;
-        plugin = plugin.around(rule).map_err(|failure| failure.diagnostic())?;
+        plugin = plugin.around(rule)?;
     }
     Ok(plugin)
 }
@@ -169,8 +168,7 @@ pub fn names(plugin: &Plugin, sandbox: &Sandbox) -> Result<Vec<String>, boson_sa
 }
 
 fn load_all(budget: &Budget, arguments: &PluginArguments, stages: &[Stage]) -> Result<Loaded, Vec<Diagnostic>> {
-    let sandbox = sandbox(Limits::default()).map_err(|failure| failure.diagnostic())?;
-    let sandbox = sandbox.with_budget(budget.clone());
+    let sandbox = sandbox(Limits::default())?.with_budget(budget.clone());
     let sandbox = match &arguments.printed {
         Some(printed) => sandbox.with_console(printed.console()),
         None => sandbox,
@@ -225,7 +223,7 @@ fn load_replacement(sandbox: &Sandbox, one: &Replacement) -> Result<Plugin, Diag
 /// Those of the installation are not called.
 fn try_describe(plugin: Plugin, sandbox: &Sandbox) -> Result<Plugin, Diagnostic> {
     if plugin.is_foreign() {
-        plugin.describe(sandbox).map_err(|failure| failure.diagnostic())?;
+        plugin.describe(sandbox)?;
     }
     Ok(plugin)
 }
@@ -236,12 +234,10 @@ fn try_describe(plugin: Plugin, sandbox: &Sandbox) -> Result<Plugin, Diagnostic>
 /// # Errors
 /// It cannot be read, or is refused.
 pub fn component(sandbox: &Sandbox, path: &Path) -> Result<Plugin, Diagnostic> {
-    let bytes = content(path)?;
-    let loaded = match bytes {
-        Some(bytes) => of_content(sandbox, path, &bytes),
-        None => sandbox.load_file(path),
-    };
-    loaded.map_err(|failure| failure.diagnostic())
+    Ok(match content(path)? {
+        Some(bytes) => of_content(sandbox, path, &bytes)?,
+        None => sandbox.load_file(path)?,
+    })
 }
 
 /// The component at a path with this content.
@@ -270,8 +266,7 @@ pub fn content(path: &Path) -> Result<Option<Vec<u8>>, Diagnostic> {
 fn with_given_settings(plugin: Plugin, given: &mut Given, sandbox: &Sandbox) -> Result<Plugin, Vec<Diagnostic>> {
     let name = short_name(&plugin);
     let own = if plugin.is_foreign() {
-        let described = plugin.describe(sandbox);
-        described.map_err(|failure| failure.diagnostic())?.name.clone()
+        plugin.describe(sandbox)?.name.clone()
     } else {
         name.clone()
     };
@@ -342,18 +337,15 @@ pub fn check_call(plugin: &Plugin, sandbox: &Sandbox, call: &Tree, document: &st
 /// There is no installation, or the plugin is refused.
 pub fn built_in(sandbox: &Sandbox, directory: Option<&Path>, stage: Stage) -> Result<Plugin, Diagnostic> {
     let file = format!("{stage}.wasm");
-    let loaded = match directory {
+    if let Some(directory) = directory {
         // The user's directory: only components are read from it, because its machine code is not trusted.
-        Some(directory) => sandbox.load_file(&directory.join(file)),
-        None => match installation() {
-            Ok(directory) => sandbox.load_built_in(stage, &directory.join(file)),
-            Err(error) => {
-                return Err(Diagnostic::error(codes::PLUGINS_MISSING, format!("{error:#}"))
-                    .help("build them with `make build`, or set their directory with --plugins-dir"));
-            }
-        },
-    };
-    loaded.map_err(|failure| failure.diagnostic())
+        return Ok(sandbox.load_file(&directory.join(file))?);
+    }
+    let directory = installation().map_err(|error| {
+        Diagnostic::error(codes::PLUGINS_MISSING, format!("{error:#}"))
+            .help("build them with `make build`, or set their directory with --plugins-dir")
+    })?;
+    Ok(sandbox.load_built_in(stage, &directory.join(file))?)
 }
 
 /// The installation's plugin folder: beside the binary's own directory, or the system's.

@@ -160,6 +160,18 @@ impl fmt::Display for Error {
 
 impl std::error::Error for Error {}
 
+impl From<Error> for Diagnostic {
+    fn from(error: Error) -> Self {
+        error.diagnostic()
+    }
+}
+
+impl From<Error> for Vec<Diagnostic> {
+    fn from(error: Error) -> Self {
+        vec![error.diagnostic()]
+    }
+}
+
 /// The text, or so many bytes of it and `end`.
 pub(crate) fn cut(mut text: String, most: usize, end: &str) -> String {
     if text.len() > most {

@@ -299,8 +299,7 @@ fn load(
     sources: &mut Sources,
 ) -> Result<(Loaded, Permissions), Vec<Diagnostic>> {
     let plugins = plugins::prepare_within(budget, &arguments.plugins, &Stage::ALL, sources)?;
-    let rules = Loaded::new(plugins, signatures.clone(), Arc::new(Metrics::default()));
-    let rules = rules.map_err(|failure| failure.diagnostic())?;
+    let rules = Loaded::new(plugins, signatures.clone(), Arc::new(Metrics::default()))?;
     Ok((rules, arguments.allowed.permissions()?))
 }
 

@@ -94,8 +94,7 @@ fn name_collides(arguments: &NewArguments) -> bool {
 
 /// The reply of the built-in rule, which a new wrapper has to return.
 fn reply_of_rule(new: &New) -> Result<Tree, Diagnostic> {
-    let failed = |failure: boson_sandbox::Error| failure.diagnostic();
-    let sandbox = plugins::sandbox(Limits::default()).map_err(failed)?;
+    let sandbox = plugins::sandbox(Limits::default())?;
     let rule = plugins::built_in(&sandbox, None, new.stage)?;
     let case = |message| Diagnostic::error(codes::PLUGIN_CASE, message);
     let call = json::parse(new.call()).map_err(|error| case(error.to_string()))?;

@@ -280,10 +280,9 @@ pub struct Usable {
 /// # Errors
 /// It is refused.
 pub fn load(path: &Path, bytes: &[u8]) -> Result<Usable, Diagnostic> {
-    let failed = |failure: boson_sandbox::Error| failure.diagnostic();
-    let sandbox = plugins::sandbox(Limits::default()).map_err(failed)?;
-    let plugin = plugins::of_content(&sandbox, path, bytes).map_err(failed)?;
-    let description = plugin.describe(&sandbox).map_err(failed)?;
+    let sandbox = plugins::sandbox(Limits::default())?;
+    let plugin = plugins::of_content(&sandbox, path, bytes)?;
+    let description = plugin.describe(&sandbox)?;
     Ok(Usable {
         interfaces: sandbox.interfaces(&plugin),
         name: description.name.clone(),
@@ -307,9 +306,8 @@ fn check_component(
     bytes: &[u8],
     settings: Option<&yaml::Document>,
 ) -> Result<Accepted, Vec<Diagnostic>> {
-    let failed = |failure: boson_sandbox::Error| vec![failure.diagnostic()];
-    let sandbox = plugins::sandbox(Limits::default()).map_err(failed)?;
-    let plugin = plugins::of_content(&sandbox, &arguments.component, bytes).map_err(failed)?;
+    let sandbox = plugins::sandbox(Limits::default())?;
+    let plugin = plugins::of_content(&sandbox, &arguments.component, bytes)?;
     if plugin.stage != arguments.stage {
         let what = format!(
             "'{}' is a plugin of the stage '{}', not '{}'",
@@ -323,7 +321,7 @@ fn check_component(
     if !errors.is_empty() {
         return Err(errors);
     }
-    let name = plugin.describe(&sandbox).map_err(failed)?.name.clone();
+    let name = plugin.describe(&sandbox)?.name.clone();
     let wraps = plugin.wraps;
     let cases = match &arguments.cases {
         Some(directory) => Some(pack_passed_cases(

@@ -228,8 +228,7 @@ fn load(arguments: &TestArguments, printed: &Printed, sources: &mut Sources) -> 
         .as_ref()
         .map(|file| inputs::secret_file(file, sources));
     let settings = settings.transpose()?;
-    let sandbox = plugins::sandbox(Limits::default()).map_err(|failure| failure.diagnostic())?;
-    let sandbox = sandbox.with_console(printed.console());
+    let sandbox = plugins::sandbox(Limits::default())?.with_console(printed.console());
     let plugin = plugins::alone(&sandbox, &arguments.component, settings.as_ref())?;
     let cases = arguments
         .cases

@@ -58,7 +58,7 @@ impl Shared {
         let beside = shadows.iter().filter_map(|one| self.shadow(one, &all, deployment));
         let beside: Vec<(Shadow, String)> = beside.collect();
         let account = Account::new(deployment.namespace, self.sandbox.limits().conversion_fuel);
-        let stages = stages(&self.sandbox, account, &all, deployment).map_err(|failure| failure.diagnostic())?;
+        let stages = stages(&self.sandbox, account, &all, deployment)?;
         Ok(resolved(Arc::new(stages), all, beside, reported))
     }
 

@@ -34,8 +34,7 @@ impl Verdicts {
             return Ok(found.clone());
         }
         let document = plugin_settings::document(&settings.document, &settings.tree);
-        let found = sandbox.check_settings(plugin, &document);
-        let found = found.map_err(|failure| failure.diagnostic())?;
+        let found = sandbox.check_settings(plugin, &document)?;
         let mut known = known();
         if known.len() >= MAX_REMEMBERED_SETTINGS {
             known.clear();
