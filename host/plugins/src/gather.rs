@@ -139,7 +139,7 @@ fn read(map: &ConfigMap, key: &Key, stage: Stage, sources: &mut Sources) -> Resu
         return Err(vec![error.help("run `host plugin pack` to write the ConfigMap")]);
     };
     let name = format!("configmap/{}/{DOCUMENT}", key.name);
-    let parsed = yaml::read(&name, text).map_err(|error| vec![error])?;
+    let parsed = yaml::read(&name, text)?;
     sources.add_document(parsed.clone(), false);
     document::read(&parsed, stage)
 }

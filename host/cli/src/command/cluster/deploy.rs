@@ -103,9 +103,8 @@ impl Found {
 ///
 /// # Errors
 /// The first that cannot be read.
-pub fn documents(files: &[File]) -> Result<Vec<Document>, Vec<Diagnostic>> {
-    let read = |file: &File| yaml::read(&file.name, &file.text).map_err(|error| vec![error]);
-    files.iter().map(read).collect()
+pub fn documents(files: &[File]) -> Result<Vec<Document>, Diagnostic> {
+    files.iter().map(|file| yaml::read(&file.name, &file.text)).collect()
 }
 
 /// Converts as the deployment is converted, where the options do not say otherwise.
@@ -150,7 +149,7 @@ pub fn run(arguments: &DeployArguments, color: Color) -> Result<(), ExitError> {
         .get_or_insert_with(|| applied.filter_map(|one| one.cloud_config.clone()).collect());
     if configs.runtime.is_none() {
         let present = runtime.block_on(found.runtime_configs())?;
-        let read = documents(&present).map_err(|errors| exit::refused(&errors, &Sources::default(), color))?;
+        let read = documents(&present).map_err(|error| exit::refused(&[error], &Sources::default(), color))?;
         configs.runtime = Some(read);
     }
     let merged = convert::merged(&new, color)?;
