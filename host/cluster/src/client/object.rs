@@ -43,98 +43,55 @@ pub struct Target<'o> {
 
 /// An object of any kind, as JSON.
 pub trait AnyObject {
-    fn api_version(&self) -> Option<&str>;
-    fn kind(&self) -> Option<&str>;
-    fn name(&self) -> Option<&str>;
-    fn namespace(&self) -> Option<&str>;
-    fn uid(&self) -> Option<&str>;
-    /// The version that was read.
-    fn resource_version(&self) -> Option<&str>;
-    fn is_going(&self) -> bool;
-    fn label(&self, key: &str) -> Option<&str>;
-    fn annotation(&self, key: &str) -> Option<&str>;
-    /// Whether the object with this UID is one of its owners.
-    fn has_owner(&self, uid: &str) -> bool;
-    /// Who has set which of its fields.
-    fn managed_fields(&self) -> impl Iterator<Item = ManagedFields<'_>>;
-    fn spec(&self) -> Option<&Value>;
-    /// Its members except for metadata and status.
-    fn content(&self) -> impl Iterator<Item = (&String, &Value)>;
-    /// Its labels, annotations, owners and finalizers: the metadata that is not managed by the API server.
-    fn marks(&self) -> [Option<&Value>; 4];
+    fn json(&self) -> &Value;
+    fn json_mut(&mut self) -> &mut Value;
 
-    /// The object as a type of its kind. The type drops fields that it does not know: read it, and write the JSON.
-    ///
-    /// # Errors
-    /// [`super::ErrorKind::Unreadable`]: it does not have the form of the kind.
-    fn typed<K: DeserializeOwned>(&self) -> Result<K, Error>;
-    /// Its kind, namespace and name, for a call.
-    ///
-    /// # Errors
-    /// [`super::ErrorKind::Flawed`]: it lacks one of them.
-    fn target(&self) -> Result<Target<'_>, Error>;
-
-    /// Sets its kind. Lists leave it out of their items.
-    fn set_kind(&mut self, resource: &ApiResource);
-    fn set_name(&mut self, name: &str);
-    /// Sets the version that must not have changed.
-    fn set_resource_version(&mut self, version: Option<&str>);
-    /// Sets the UID that it must have.
-    fn set_uid(&mut self, uid: Option<&str>);
-    /// Sets a label, or removes it.
-    fn set_label(&mut self, key: &str, value: Option<&str>);
-    /// Sets an annotation, or removes it.
-    fn set_annotation(&mut self, key: &str, value: Option<&str>);
-    /// Sets its only owner.
-    fn set_owner(&mut self, owner: &OwnerReference);
-    /// Replaces all members except for metadata by those of `other`, and adds the labels and annotations of `other`.
-    fn overlay(&mut self, other: &Value);
-}
-
-impl AnyObject for Value {
     fn api_version(&self) -> Option<&str> {
-        text(self, API_VERSION)
+        text(self.json(), API_VERSION)
     }
 
     fn kind(&self) -> Option<&str> {
-        text(self, KIND)
+        text(self.json(), KIND)
     }
 
     fn name(&self) -> Option<&str> {
-        text(self.get(METADATA)?, NAME)
+        text(self.json().get(METADATA)?, NAME)
     }
 
     fn namespace(&self) -> Option<&str> {
-        text(self.get(METADATA)?, NAMESPACE)
+        text(self.json().get(METADATA)?, NAMESPACE)
     }
 
     fn uid(&self) -> Option<&str> {
-        text(self.get(METADATA)?, UID)
+        text(self.json().get(METADATA)?, UID)
     }
 
+    /// The version that was read.
     fn resource_version(&self) -> Option<&str> {
-        text(self.get(METADATA)?, RESOURCE_VERSION)
+        text(self.json().get(METADATA)?, RESOURCE_VERSION)
     }
 
     fn is_going(&self) -> bool {
-        self.get(METADATA)
-            .is_some_and(|metadata| text(metadata, DELETION_TIMESTAMP).is_some())
+        let metadata = self.json().get(METADATA);
+        metadata.is_some_and(|metadata| text(metadata, DELETION_TIMESTAMP).is_some())
     }
 
     fn label(&self, key: &str) -> Option<&str> {
-        text(self.get(METADATA)?.get(LABELS)?, key)
+        text(self.json().get(METADATA)?.get(LABELS)?, key)
     }
 
     fn annotation(&self, key: &str) -> Option<&str> {
-        text(self.get(METADATA)?.get(ANNOTATIONS)?, key)
+        text(self.json().get(METADATA)?.get(ANNOTATIONS)?, key)
     }
 
+    /// Whether the object with this UID is one of its owners.
     fn has_owner(&self, uid: &str) -> bool {
-        items(self.get(METADATA), OWNER_REFERENCES).any(|owner| text(owner, UID) == Some(uid))
+        items(self.json().get(METADATA), OWNER_REFERENCES).any(|owner| text(owner, UID) == Some(uid))
     }
 
+    /// Who has set which of its fields.
     fn managed_fields(&self) -> impl Iterator<Item = ManagedFields<'_>> {
-        items(self.get(METADATA), MANAGED_FIELDS).filter_map(|entry| {
+        items(self.json().get(METADATA), MANAGED_FIELDS).filter_map(|entry| {
             Some(ManagedFields {
                 manager: text(entry, "manager")?,
                 of_subresource: text(entry, "subresource").is_some_and(|name| !name.is_empty()),
@@ -144,25 +101,35 @@ impl AnyObject for Value {
     }
 
     fn spec(&self) -> Option<&Value> {
-        self.get(SPEC)
+        self.json().get(SPEC)
     }
 
+    /// Its members except for metadata and status.
     fn content(&self) -> impl Iterator<Item = (&String, &Value)> {
-        let members = self.as_object().into_iter().flatten();
+        let members = self.json().as_object().into_iter().flatten();
         members.filter(|(key, _)| ![METADATA, STATUS].contains(&key.as_str()))
     }
 
+    /// Its labels, annotations, owners and finalizers: the metadata that is not managed by the API server.
     fn marks(&self) -> [Option<&Value>; 4] {
-        let metadata = self.get(METADATA);
+        let metadata = self.json().get(METADATA);
         [LABELS, ANNOTATIONS, OWNER_REFERENCES, FINALIZERS]
             .map(|key| metadata?.get(key).filter(|value| !value.is_null()))
     }
 
+    /// The object as a type of its kind. The type drops fields that it does not know: read it, and write the JSON.
+    ///
+    /// # Errors
+    /// [`super::ErrorKind::Unreadable`]: it does not have the form of the kind.
     fn typed<K: DeserializeOwned>(&self) -> Result<K, Error> {
-        K::deserialize(self)
+        K::deserialize(self.json())
             .map_err(|_| Error::unreadable(self.kind().unwrap_or("object"), self.name().unwrap_or_default()))
     }
 
+    /// Its kind, namespace and name, for a call.
+    ///
+    /// # Errors
+    /// [`super::ErrorKind::Flawed`]: it lacks one of them.
     fn target(&self) -> Result<Target<'_>, Error> {
         let lacks = |what| move || Error::flawed(self.kind().unwrap_or("object"), self.name(), what);
         let api_version = self.api_version().ok_or_else(lacks("has no apiVersion"))?;
@@ -174,47 +141,64 @@ impl AnyObject for Value {
         })
     }
 
+    /// Sets its kind. Lists leave it out of their items.
     fn set_kind(&mut self, resource: &ApiResource) {
-        set(self, &[API_VERSION], resource.api_version.as_str().into());
-        set(self, &[KIND], resource.kind.as_str().into());
+        set(self.json_mut(), &[API_VERSION], resource.api_version.as_str().into());
+        set(self.json_mut(), &[KIND], resource.kind.as_str().into());
     }
 
     fn set_name(&mut self, name: &str) {
-        set(self, &[METADATA, NAME], name.into());
+        set(self.json_mut(), &[METADATA, NAME], name.into());
     }
 
+    /// Sets the version that must not have changed.
     fn set_resource_version(&mut self, version: Option<&str>) {
-        set(self, &[METADATA, RESOURCE_VERSION], version.into());
+        set(self.json_mut(), &[METADATA, RESOURCE_VERSION], version.into());
     }
 
+    /// Sets the UID that it must have.
     fn set_uid(&mut self, uid: Option<&str>) {
-        set(self, &[METADATA, UID], uid.into());
+        set(self.json_mut(), &[METADATA, UID], uid.into());
     }
 
+    /// Sets a label, or removes it.
     fn set_label(&mut self, key: &str, value: Option<&str>) {
-        set_or_remove(self, &[METADATA, LABELS], key, value);
+        set_or_remove(self.json_mut(), &[METADATA, LABELS], key, value);
     }
 
+    /// Sets an annotation, or removes it.
     fn set_annotation(&mut self, key: &str, value: Option<&str>) {
-        set_or_remove(self, &[METADATA, ANNOTATIONS], key, value);
+        set_or_remove(self.json_mut(), &[METADATA, ANNOTATIONS], key, value);
     }
 
+    /// Sets its only owner.
     fn set_owner(&mut self, owner: &OwnerReference) {
-        set(self, &[METADATA, OWNER_REFERENCES], json!([owner]));
+        set(self.json_mut(), &[METADATA, OWNER_REFERENCES], json!([owner]));
     }
 
+    /// Replaces all members except for metadata by those of `other`, and adds the labels and annotations of `other`.
     fn overlay(&mut self, other: &Value) {
         for (key, value) in other.as_object().into_iter().flatten() {
             if key != METADATA {
-                set(self, &[key], value.clone());
+                set(self.json_mut(), &[key], value.clone());
             }
         }
         for list in [LABELS, ANNOTATIONS] {
             let entries = other.get(METADATA).and_then(|metadata| metadata.get(list)?.as_object());
             for (key, value) in entries.into_iter().flatten() {
-                set(self, &[METADATA, list, key], value.clone());
+                set(self.json_mut(), &[METADATA, list, key], value.clone());
             }
         }
+    }
+}
+
+impl AnyObject for Value {
+    fn json(&self) -> &Value {
+        self
+    }
+
+    fn json_mut(&mut self) -> &mut Value {
+        self
     }
 }
 
