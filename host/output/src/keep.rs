@@ -2,7 +2,7 @@
 
 use super::parsed::Wanted;
 use crate::codes;
-use boson_cluster::client::{Cluster, Created, Error, FieldManager};
+use boson_cluster::client::{Cluster, Error, FieldManager};
 use boson_cluster::objects;
 use boson_cluster::objects::versioned::{Content, Next, Series};
 use boson_manifest::labels::{self, secret_kind};
@@ -88,10 +88,7 @@ async fn keep_version(
     let next = series.next(greatest.as_ref(), content);
     let name = format!("{}-v{}", wanted.name, next.version());
     match next {
-        Next::Make(_, secret) => match cluster.create(MANAGER, &*secret).await? {
-            Created::Made(_) => Ok(Some(name)),
-            Created::Exists => Ok(None),
-        },
+        Next::Make(_, secret) => Ok(cluster.create(MANAGER, &*secret).await?.map(|_| name)),
         Next::Keep(_, found) => {
             if !has_all(&found.metadata.annotations, &wanted.annotations) {
                 cluster.replace(MANAGER, &with_metadata(&found, wanted)).await?;
@@ -122,10 +119,8 @@ async fn keep_plain(
             type_: Some("Opaque".into()),
             ..Secret::default()
         };
-        return Ok(match cluster.create(MANAGER, &secret).await? {
-            Created::Made(_) => Some(wanted.name.clone()),
-            Created::Exists => None,
-        });
+        let made = cluster.create(MANAGER, &secret).await?;
+        return Ok(made.map(|_| wanted.name.clone()));
     };
     if !objects::has_owner(&found, &owner.uid) {
         let what = format!("Secret '{}' exists and belongs to another object", wanted.name);

@@ -4,7 +4,7 @@
 //! often and by whichever process it is emitted, until the API server deletes it (after an hour by default).
 
 use super::recorded::RecordedEvent;
-use super::{Cluster, Created, Error, FieldManager};
+use super::{Cluster, Error, FieldManager};
 use data_encoding::HEXLOWER;
 use k8s_openapi::api::events::v1::Event;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::MicroTime;
@@ -101,7 +101,7 @@ impl Events {
         let now = Timestamp::now();
         let event = event(about, notice, self.controller.0, &self.instance, now)?;
         let created = self.cluster.create(self.controller, &event).await?;
-        if self.is_recorded && matches!(created, Created::Made(_)) {
+        if self.is_recorded && created.is_some() {
             let recorded = RecordedEvent::with_reason(about, &notice.reason, now);
             let recorded = if notice.warning {
                 recorded.failed(&notice.note)

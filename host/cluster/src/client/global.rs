@@ -2,9 +2,7 @@
 
 use super::call::body;
 use super::error::Subject;
-use super::{
-    AnyObject, Cluster, Created, Error, ErrorKind, FieldManager, Verb, apply_params, merge_params, post_params,
-};
+use super::{Cluster, Error, ErrorKind, FieldManager, Verb, apply_params, merge_params, of_same_version, post_params};
 use k8s_openapi::ClusterResourceScope;
 use kube::api::{DeleteParams, GetParams, Patch, Preconditions};
 use kube::core::Request;
@@ -40,13 +38,12 @@ impl Cluster {
     ///
     /// # Errors
     /// See [`Error`]. An existing object is no error.
-    pub async fn create_global<K: GlobalKind>(&self, manager: FieldManager, object: &K) -> Result<Created<K>, Error> {
+    pub async fn create_global<K: GlobalKind>(&self, manager: FieldManager, object: &K) -> Result<Option<K>, Error> {
         let name = object.name_any();
         let request = body(object).and_then(|body| path::<K>().create(&post_params(manager), body));
         match self.call(&Subject::of::<K>(), Verb::Create, &name, request).await {
-            Ok(made) => Ok(Created::Made(made)),
-            Err(error) if error.kind == ErrorKind::AlreadyExists => Ok(Created::Exists),
-            Err(error) => Err(error),
+            Err(error) if error.kind == ErrorKind::AlreadyExists => Ok(None),
+            made => made.map(Some),
         }
     }
 
@@ -89,12 +86,11 @@ impl Cluster {
         &self,
         manager: FieldManager,
         object: &K,
-        mut members: Value,
+        members: Value,
     ) -> Result<K, Error> {
         let name = object.name_any();
-        members.set_resource_version(object.meta().resource_version.as_deref());
-        members.set_uid(object.meta().uid.as_deref());
-        let request = path::<K>().patch(&name, &merge_params(manager), &Patch::Merge(members));
+        let patch = of_same_version(object, members);
+        let request = path::<K>().patch(&name, &merge_params(manager), &Patch::Merge(patch));
         self.call(&Subject::of::<K>(), Verb::Patch, &name, request).await
     }
 

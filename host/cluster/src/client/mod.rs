@@ -49,6 +49,7 @@ use recorded::Recorded;
 use crate::metrics::Metrics;
 use boson_pipeline::bundle::kinds::Kind as AdditionalKind;
 use k8s_openapi::api::core::v1::Namespace;
+use kube::Resource;
 use kube::api::{DeleteParams, GetParams, Patch, PatchParams, PostParams, Preconditions, ValidationDirective};
 use kube::core::Request;
 use serde::Serialize;
@@ -73,14 +74,6 @@ pub enum Verb {
     Update,
     Patch,
     Delete,
-}
-
-#[derive(Clone, Debug)]
-pub enum Created<K> {
-    Made(K),
-    /// An object of that name exists, of another owner or from an earlier try whose answer was lost. Read it, and check
-    /// its owner.
-    Exists,
 }
 
 /// The API server, for controllers.
@@ -182,17 +175,18 @@ impl Cluster {
         self.get_global(name).await
     }
 
-    /// Creates an object that must not exist yet.
+    /// Creates an object that must not exist yet. None if an object of that name exists, of another owner or from an
+    /// earlier try whose answer was lost: read it, and check its owner.
     ///
     /// # Errors
     /// See [`Error`]. An existing object is no error.
-    pub async fn create<K: Kind>(&self, manager: FieldManager, object: &K) -> Result<Created<K>, Error> {
+    pub async fn create<K: Kind>(&self, manager: FieldManager, object: &K) -> Result<Option<K>, Error> {
         let (namespace, name) = place(object)?;
         let request = body(object).and_then(|body| path::<K>(namespace).create(&post_params(manager), body));
         match self.call(&Subject::of::<K>(), Verb::Create, name, request).await {
             // Also if our first try succeeded and only its answer was lost.
-            Err(error) if error.kind == ErrorKind::AlreadyExists => Ok(Created::Exists),
-            made => note_written(name, made).map(Created::Made),
+            Err(error) if error.kind == ErrorKind::AlreadyExists => Ok(None),
+            made => note_written(name, made).map(Some),
         }
     }
 
@@ -332,7 +326,7 @@ fn merge_params(manager: FieldManager) -> PatchParams {
 }
 
 /// A patch of exactly this object, as it was read.
-fn of_same_version<K: Kind>(object: &K, mut patch: serde_json::Value) -> serde_json::Value {
+fn of_same_version<K: Resource>(object: &K, mut patch: serde_json::Value) -> serde_json::Value {
     patch.set_resource_version(object.meta().resource_version.as_deref());
     patch.set_uid(object.meta().uid.as_deref());
     patch

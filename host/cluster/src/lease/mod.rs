@@ -12,7 +12,7 @@ mod decision;
 #[cfg(test)]
 mod tests;
 
-use crate::client::{Cluster, Created, Error, ErrorKind, FieldManager};
+use crate::client::{Cluster, Error, ErrorKind, FieldManager};
 use crate::serving::{Health, State};
 use decision::{Step, decide};
 use k8s_openapi::api::coordination::v1::{Lease, LeaseSpec};
@@ -195,15 +195,15 @@ impl Election {
         let written = if step == Step::Create {
             cluster.create(MANAGER, &lease).await
         } else {
-            cluster.replace(MANAGER, &lease).await.map(Created::Made)
+            cluster.replace(MANAGER, &lease).await.map(Some)
         };
         match written {
-            Ok(Created::Made(lease)) => {
+            Ok(Some(lease)) => {
                 observed.lease = Some(lease);
                 observed.changed = Instant::now();
                 Ok(Holder::Us)
             }
-            Ok(Created::Exists) => Ok(Holder::Unclear),
+            Ok(None) => Ok(Holder::Unclear),
             // Another process was faster.
             Err(error) if error.is_race() => Ok(Holder::Unclear),
             Err(error) => Err(error),

@@ -3,7 +3,7 @@
 use super::configuration::{self, Inputs, authorities, owner};
 use super::material::{self, Material, MaterialError, SIGNING_DELAY, Step};
 use super::{MANAGER, Settings};
-use boson_cluster::client::{Cluster, Created, Error, GlobalKind, WatchBackoff};
+use boson_cluster::client::{Cluster, Error, GlobalKind, WatchBackoff};
 use boson_cluster::namespaces::Namespaces;
 use boson_cluster::objects;
 use boson_pipeline::bundle::{MANAGED_BY, MANAGER as BOSON};
@@ -98,9 +98,9 @@ impl Keeper {
     /// Creates the Secret. Of several processes only one succeeds, and all use its Secret.
     pub(super) async fn create_secret(&self) -> Result<(), KeeperError> {
         let material = self.make_material(Step::Make, None).await?;
-        match self.cluster.create(MANAGER, &self.secret(None, &material)).await? {
-            Created::Made(_) => tracing::info!("created certificates for the webhook"),
-            Created::Exists => {}
+        let made = self.cluster.create(MANAGER, &self.secret(None, &material)).await?;
+        if made.is_some() {
+            tracing::info!("created certificates for the webhook");
         }
         Ok(())
     }

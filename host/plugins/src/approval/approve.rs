@@ -8,7 +8,7 @@ use super::gains::gained;
 use super::version::{digest, version};
 use boson_api::plugin_approval::MAX_VERSIONS;
 use boson_api::{ApprovedVersion, PluginApproval, PluginApprovalSpec};
-use boson_cluster::client::{Cluster, Created, Error, FieldManager};
+use boson_cluster::client::{Cluster, Error, FieldManager};
 use boson_oci::Digest;
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube::ResourceExt;
@@ -142,10 +142,8 @@ async fn write(
     let Some(mut approval) = approval else {
         let mut approval = PluginApproval::new(&key.name, PluginApprovalSpec { versions });
         approval.metadata.namespace = Some(key.namespace.clone());
-        return match cluster.create(MANAGER, &approval).await? {
-            Created::Made(_) => Ok(()),
-            Created::Exists => Err(race()),
-        };
+        let made = cluster.create(MANAGER, &approval).await?;
+        return made.map(drop).ok_or_else(race);
     };
     approval.spec.versions = versions;
     match cluster.replace(MANAGER, &approval).await {

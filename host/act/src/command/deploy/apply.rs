@@ -5,7 +5,7 @@ use super::record::{Revision, garbage, result};
 use super::values::Content;
 use anyhow::{Context, bail};
 use boson_api::BoshDeployment;
-use boson_cluster::client::{AnyObject, Created, FieldManager, Kind};
+use boson_cluster::client::{AnyObject, FieldManager, Kind};
 use boson_look::access::Access;
 use boson_manifest::labels;
 use boson_manifest::names::Names;
@@ -103,13 +103,12 @@ pub async fn apply(access: &Access, present: &Present, plan: &Plan) -> anyhow::R
         inputs.iter_mut().for_each(|object| object.set_owner(owner));
     }
     let record: ConfigMap = serde_json::from_value(record)?;
-    let mut record = match access.call(access.cluster.create(FIELD_MANAGER, &record)).await? {
-        Created::Made(record) => record,
-        Created::Exists => bail!(
+    let Some(mut record) = access.call(access.cluster.create(FIELD_MANAGER, &record)).await? else {
+        bail!(
             "revision {} of deployment '{}' was made meanwhile, by another deploy: try again",
             plan.number,
             present.name
-        ),
+        );
     };
     for object in &inputs {
         write(access, object).await?;

@@ -8,7 +8,7 @@ mod plan;
 pub use draft::{Drafts, Wanted};
 
 use anyhow::bail;
-use boson_cluster::client::{Created, FieldManager};
+use boson_cluster::client::FieldManager;
 use boson_commands::confirm::Confirmation;
 use boson_commands::exit::ExitError;
 use boson_commands::inputs;
@@ -131,7 +131,7 @@ impl ImportOptions {
         for secret in &plan.new {
             let mut secret = secret.clone();
             secret.metadata.namespace = Some(access.namespace.clone());
-            if let Created::Exists = access.call(access.cluster.create(MANAGER, &secret)).await? {
+            if access.call(access.cluster.create(MANAGER, &secret)).await?.is_none() {
                 bail!(
                     "Secret '{}' was created meanwhile: run the command again",
                     secret.name_any()

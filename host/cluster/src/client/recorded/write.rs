@@ -2,7 +2,7 @@
 
 use super::RecordedEvent;
 use super::page::{self, Page, Write};
-use crate::client::{Cluster, Created, Error, ErrorKind, FieldManager};
+use crate::client::{Cluster, Error, ErrorKind, FieldManager};
 use boson_manifest::labels::EVENTS_PAGE;
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube::api::ObjectMeta;
@@ -82,14 +82,14 @@ async fn append_to(
             (Write::Merge(members), Some(page)) => cluster.merge(manager, &page.object, members).await.map(Some),
             (Write::Merge(_), None) => Ok(None),
             (Write::Create(page), _) => match cluster.create(manager, &*page).await? {
-                Created::Made(made) => {
+                Some(made) => {
                     // The events are written: an error would repeat them.
                     if let Err(error) = delete_outdated(cluster, namespace).await {
                         tracing::debug!(%error, namespace, "old events are deleted later");
                     }
                     Ok(Some(made))
                 }
-                Created::Exists => Ok(None),
+                None => Ok(None),
             },
         };
         match written {

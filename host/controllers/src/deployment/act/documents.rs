@@ -8,7 +8,6 @@ use crate::deployment::manifest::Manifest;
 use crate::deployment::observe;
 use crate::deployment::plan::documents::{Document, PendingChange, Stored, content, is_up_to_date, provenance};
 use crate::deployment::reconcile::Reconcile;
-use boson_cluster::client::Created;
 use boson_cluster::objects::versioned::{Content, Next, Series};
 use boson_pipeline::diagnostic::all;
 use k8s_openapi::api::core::v1::Secret;
@@ -87,9 +86,9 @@ async fn find_or_create_version(
         )));
     };
     match run.context.cluster.create(MANAGER, &*secret).await? {
-        Created::Made(made) => Ok(made),
+        Some(made) => Ok(made),
         // Another process was faster, or an earlier try succeeded: read again.
-        Created::Exists => {
+        None => {
             check_secret_owner(run, observe::secret(run, &name).await?.as_ref())?;
             Err(changed())
         }

@@ -17,7 +17,7 @@ use super::value::recipe::Recipe;
 use super::{ActError, Context, MANAGER, position, status};
 use crate::controller::Next;
 use boson_api::{BoshDeployment, QuarksSecret, word};
-use boson_cluster::client::{Cluster, Created, Error, Identity};
+use boson_cluster::client::{Cluster, Error, Identity};
 use boson_cluster::metrics::Generated;
 use boson_credentials::System;
 use boson_document::Tree;
@@ -136,7 +136,7 @@ fn was_generated(object: &QuarksSecret) -> bool {
 /// The Secret may exist by now, from another operator or from an earlier try whose answer was lost: the next reconcile
 /// finds it.
 async fn create(cluster: &Cluster, made: &Secret, draft: &Draft, object: &QuarksSecret) -> Result<(), ActError> {
-    if let Created::Made(_) = cluster.create(MANAGER, made).await? {
+    if cluster.create(MANAGER, made).await?.is_some() {
         count_generated(cluster, draft, object);
     }
     Ok(())
