@@ -6,7 +6,7 @@
 
 use super::selector::{SLICE_KIND, concerns, homes};
 use super::{Cache, Digest, Entry, Place, Reported};
-use crate::client::{Cluster, WatchBackoff, api, resource_of};
+use crate::client::{Cluster, WatchBackoff, api, api_of_any, resource_of};
 use boson_api::QuarksStatefulSet;
 use boson_manifest::labels;
 use boson_pipeline::bundle::kinds::{KINDS, Kind};
@@ -14,7 +14,6 @@ use boson_pipeline::name_rule::NameRule;
 use futures::stream::{self, BoxStream};
 use futures::{Stream, StreamExt};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
-use kube::Api;
 use kube::core::{DynamicObject, PartialObjectMeta};
 use kube::runtime::WatchStreamExt;
 use kube::runtime::watcher::{self, Event};
@@ -92,11 +91,7 @@ fn objects(
     namespace: &Option<String>,
     config: watcher::Config,
 ) -> BoxStream<'static, watcher::Result<Event<Observed>>> {
-    let resource = resource_of(kind);
-    let api: Api<PartialObjectMeta<DynamicObject>> = match namespace {
-        Some(namespace) => Api::namespaced_with(client.clone(), namespace, &resource),
-        None => Api::all_with(client.clone(), &resource),
-    };
+    let api = api_of_any::<PartialObjectMeta<DynamicObject>>(client, namespace, &resource_of(kind));
     let observed = |object: PartialObjectMeta<DynamicObject>| Observed {
         meta: object.metadata,
         reported: Reported::default(),

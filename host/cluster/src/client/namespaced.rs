@@ -1,7 +1,7 @@
 //! Kinds whose objects are in namespaces.
 
 use k8s_openapi::NamespaceResourceScope;
-use kube::core::{ApiResource, DynamicObject};
+use kube::core::{ApiResource, DynamicResourceScope};
 use kube::{Api, Client, Resource};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -30,7 +30,10 @@ where
 
 /// The objects of any kind in one namespace, or in all, as the API server has them: a Rust type would drop the fields
 /// that it does not know.
-pub fn api_of_any(client: &Client, namespace: &Option<String>, resource: &ApiResource) -> Api<DynamicObject> {
+pub fn api_of_any<K>(client: &Client, namespace: &Option<String>, resource: &ApiResource) -> Api<K>
+where
+    K: Resource<DynamicType = ApiResource, Scope = DynamicResourceScope>,
+{
     match namespace {
         Some(namespace) => Api::namespaced_with(client.clone(), namespace, resource),
         None => Api::all_with(client.clone(), resource),

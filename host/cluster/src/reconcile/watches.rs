@@ -75,7 +75,7 @@ impl<K: Kind + Send + Sync + 'static> Watches<K> {
     /// Also watches other objects in all namespaces.
     #[must_use]
     pub fn and_all<O>(
-        mut self,
+        self,
         others: Api<PartialObjectMeta<O>>,
         config: watcher::Config,
         whom: impl Fn(&ObjectMeta) -> Vec<ObjectRef<K>> + Send + 'static,
@@ -83,11 +83,7 @@ impl<K: Kind + Send + Sync + 'static> Watches<K> {
     where
         O: Resource<DynamicType = ()> + Clone + Debug + Send + 'static,
     {
-        let events = watcher(others, config).backoff(WatchBackoff::default());
-        let here = self.namespace.clone();
-        let concerned = move |meta: &ObjectMeta| within(&here, whom(meta));
-        self.all.push(foreign(self.store.clone(), events, concerned).boxed());
-        self
+        self.and_whole(others, config, |_| {}, whom)
     }
 
     /// Like [`Self::and`], but watches whole objects. `seen` gets each event before `whom` is called; none: the watch

@@ -54,7 +54,7 @@ pub(super) fn watch(context: &Arc<Context>, namespace: &Option<String>) -> Watch
         seeing_pods.followed.apply_pod_event(&of_pods, event, keys);
     };
     let page = || Config::default().page_size(OBJECTS_PER_PAGE);
-    let sets = api_of_any(&client, namespace, &resource("apps/v1", "StatefulSet"));
+    let sets = api_of_any::<DynamicObject>(&client, namespace, &resource("apps/v1", "StatefulSet"));
     let watches = Watches::<QuarksStatefulSet>::of(&client, namespace, Config::default())
         .and_whole(sets, page(), set, owners)
         .and_whole(
