@@ -204,10 +204,8 @@ fn ids(text: &str) -> Result<(u32, Vec<u32>), String> {
         (Some(_), Err(_)) => return Err(format!("unknown user '{text}'")),
         (None, _) => users::user_ids(user).map_err(|failure| failure.text)?,
     };
-    let mut groups = Vec::new();
-    for name in names {
-        groups.push(users::group_id(name).map_err(|failure| failure.text)?);
-    }
+    let groups = names.map(|name| users::group_id(name).map_err(|failure| failure.text));
+    let mut groups: Vec<u32> = groups.collect::<Result<_, _>>()?;
     if groups.is_empty() {
         groups.push(main);
     }

@@ -64,12 +64,7 @@ pub fn findings(observed: &Observed, status: &BoshDeploymentStatus) -> Vec<Findi
 }
 
 fn finding(kind: &'static str, status: ConditionStatus, reason: &str, message: &str) -> Finding {
-    Finding {
-        kind,
-        status,
-        reason: reason.to_string().into(),
-        message: message.into(),
-    }
+    Finding::new(kind, status, reason.to_string(), message)
 }
 
 fn ready_finding(observed: &Observed, status: &BoshDeploymentStatus) -> Finding {

@@ -2,8 +2,6 @@
 
 use crate::codes;
 use crate::deployment::manifest::Manifest;
-use ConditionStatus::{False, True};
-use boson_api::ConditionStatus;
 use boson_api::conditions::Finding;
 use boson_pipeline::Diagnostic;
 use boson_pipeline::shadow::Shadow;
@@ -43,16 +41,7 @@ pub fn results(shadows: &[Shadow], manifest: &Manifest) -> Vec<ShadowResult> {
 pub fn finding(results: Option<&[ShadowResult]>) -> Option<Finding> {
     let results = results.filter(|results| !results.is_empty())?;
     let agree = results.iter().all(|one| one.agrees);
-    let (status, reason) = if agree {
-        (True, "NoDifference")
-    } else {
-        (False, "Different")
-    };
+    let reason = if agree { "NoDifference" } else { "Different" };
     let texts: Vec<&str> = results.iter().map(|one| one.text.as_str()).collect();
-    Some(Finding {
-        kind: SHADOWS,
-        status,
-        reason: reason.into(),
-        message: texts.join("\n"),
-    })
+    Some(Finding::new(SHADOWS, agree, reason, texts.join("\n")))
 }

@@ -3,7 +3,7 @@
 
 use super::after::created;
 use boson_api::conditions::{self, Finding};
-use boson_api::{BoshDeployment, BoshDeploymentStatus, ConditionStatus};
+use boson_api::{BoshDeployment, BoshDeploymentStatus};
 use boson_cluster::client::Notice;
 use boson_manifest::labels;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
@@ -20,12 +20,7 @@ pub fn unserved(object: &BoshDeployment, namespace: &str, id: &str, now: &Time) 
     );
     let mut status = created(now);
     status.message = Some(message.clone());
-    let finding = Finding {
-        kind: "Ready",
-        status: ConditionStatus::False,
-        reason: NOT_SERVED_REASON.into(),
-        message: message.clone(),
-    };
+    let finding = Finding::new("Ready", false, NOT_SERVED_REASON, message.clone());
     conditions::set(&mut status.conditions, finding, object.metadata.generation, now);
     (status, Notice::warning(NOT_SERVED_REASON, message))
 }
