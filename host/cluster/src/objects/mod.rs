@@ -9,5 +9,5 @@ mod plan;
 pub mod used;
 pub mod versioned;
 
-pub use metadata::{annotation, label};
+pub use metadata::{annotation, entry, label};
 pub use plan::{DIGEST, Plan, TRIGGER, digest, has_owner, hexadecimal, is_manual, names_owner, own, plan};

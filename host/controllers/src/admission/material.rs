@@ -6,6 +6,7 @@
 //! beside the old one, and signs only after both have been in the configuration for a while.
 
 use crate::secret::member;
+use boson_cluster::objects::entry;
 use boson_credentials::{ErrorKind, Issued, KeySize, Request, RsaKey, Source, System, generate};
 use boson_document::Tree;
 use data_encoding::HEXLOWER;
@@ -233,10 +234,7 @@ impl Source for BackdatedSystem {
 impl Material {
     /// The material in a Secret, if it is complete.
     pub(super) fn read(secret: &Secret) -> Option<Self> {
-        let text = |key: &str| {
-            let bytes = secret.data.as_ref()?.get(key)?;
-            String::from_utf8(bytes.0.clone()).ok().filter(|text| !text.is_empty())
-        };
+        let text = |key: &str| entry(secret, key).filter(|text| !text.is_empty());
         let pair = |certificate, key| {
             Some(Pair {
                 certificate: text(certificate)?,

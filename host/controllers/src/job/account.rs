@@ -29,17 +29,14 @@ pub(super) async fn account(cluster: &Cluster, manager: FieldManager, namespace:
             ))),
         };
     }
-    output_account().make(cluster, manager, namespace).await?;
-    Ok(ACCOUNT_NAME.into())
-}
-
-fn output_account() -> Account {
-    Account {
+    let ours = Account {
         name: ACCOUNT_NAME,
         rules: vec![
             rule("", "pods", &["get"]),
             rule("", "secrets", &["get", "list", "create", "update"]),
         ],
         mounts_token: false,
-    }
+    };
+    ours.make(cluster, manager, namespace).await?;
+    Ok(ACCOUNT_NAME.into())
 }

@@ -2,9 +2,9 @@
 
 use super::signer::certificate_request;
 use super::stored::desired::{self, CertificateKeys, Marks};
-use super::stored::entry::entry;
 use boson_api::QuarksSecret;
 use boson_api::request::SignerType;
+use boson_cluster::objects::entry;
 use boson_credentials::{Issued, is_for_key};
 use boson_in_pod::secrets::TRANSITIONAL_PREFIX;
 use k8s_openapi::api::core::v1::Secret;

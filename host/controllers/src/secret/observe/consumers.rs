@@ -4,11 +4,11 @@
 use crate::secret::position::{self, Position};
 use crate::secret::signer::local_ca;
 use crate::secret::stored::desired::{self, Owner};
-use crate::secret::stored::entry::entry;
 use boson_api::secret::Copy;
 use boson_api::{BoshDeployment, QuarksSecret};
 use boson_cluster::client::{Cluster, Error, ErrorKind, Identity};
 use boson_cluster::consumers::{Versions, lags, newest_links, version_digest};
+use boson_cluster::objects::entry;
 use boson_manifest::labels::{SECRET_TYPE, secret_type};
 use k8s_openapi::api::core::v1::Secret;
 use std::collections::BTreeMap;
