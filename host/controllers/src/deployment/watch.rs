@@ -7,7 +7,7 @@ use super::memory::Source;
 use super::observe::snapshot;
 use crate::controller::Watched;
 use boson_api::BoshDeployment;
-use boson_cluster::cache::{Touched, follow};
+use boson_cluster::cache::follow;
 use boson_cluster::client::{WatchBackoff, api};
 use boson_cluster::objects::annotation;
 use boson_cluster::reconcile::watches::{self, Watches, named, requeued};
@@ -47,7 +47,16 @@ fn touched_deployments(
     let touched = follow(&context.cache, &context.cluster, namespace);
     let context = context.clone();
     requeued(touched, move |touched| {
-        let mut all = concerned_deployments(&context, &store.state(), &touched);
+        let here = |deployment: &&Arc<BoshDeployment>| {
+            deployment.metadata.namespace.as_deref() == Some(touched.place.namespace.as_str())
+        };
+        let concerns = |deployment: &&Arc<BoshDeployment>| {
+            let selector = snapshot::of(&context, deployment);
+            selector.is_some_and(|selector| selector.matches(&touched.place, &touched.homes))
+        };
+        let deployments = store.state();
+        let concerned = deployments.iter().filter(here).filter(concerns);
+        let mut all: Vec<_> = concerned.map(|one| ObjectRef::from_obj(&**one)).collect();
         if touched.place.kind == "Secret" {
             let place = touched.place;
             let source = Source::Secret(place.name);
@@ -65,22 +74,6 @@ fn retry_pulling(context: &Context, namespace: Option<String>, source: &Source) 
         context.memory.schedule.forget_failure(&(namespace, user.name.clone()));
     }
     users
-}
-
-/// The deployments that own the object or refer to it.
-fn concerned_deployments(
-    context: &Context,
-    deployments: &[Arc<BoshDeployment>],
-    touched: &Touched,
-) -> Vec<ObjectRef<BoshDeployment>> {
-    let here = |deployment: &&Arc<BoshDeployment>| {
-        deployment.metadata.namespace.as_deref() == Some(touched.place.namespace.as_str())
-    };
-    let concerns = |deployment: &&Arc<BoshDeployment>| {
-        snapshot::of(context, deployment).is_some_and(|selector| selector.matches(&touched.place, &touched.homes))
-    };
-    let concerned = deployments.iter().filter(here).filter(concerns);
-    concerned.map(|deployment| ObjectRef::from_obj(&**deployment)).collect()
 }
 
 /// The deployments to requeue when a ServiceAccount changes that they pull images with.
