@@ -42,14 +42,8 @@ pub fn todo(live: Option<&QuarksJob>, digest: &str) -> Todo {
 
 fn inputs(job: &QuarksJob) -> Option<String> {
     let template = job.spec.template.members();
-    let metadata = template.get("spec")?.get("template")?.get("metadata")?;
-    Some(
-        metadata
-            .get("annotations")?
-            .get(INPUTS_ANNOTATION)?
-            .as_str()?
-            .to_string(),
-    )
+    let annotations = template.get("spec")?.pointer("/template/metadata/annotations")?;
+    Some(annotations.get(INPUTS_ANNOTATION)?.as_str()?.to_string())
 }
 
 /// The result of the run that its spec asks for; none if it has not ended.
