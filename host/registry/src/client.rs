@@ -63,7 +63,8 @@ pub(crate) enum Access<'a> {
 #[derive(Debug)]
 pub(crate) struct Repository<'c> {
     http: &'c reqwest::Client,
-    address: String,
+    /// With a slash at its end, so that paths are relative to it.
+    address: Url,
     authorization: Option<HeaderValue>,
 }
 
@@ -129,9 +130,10 @@ impl Client {
                 // Requests without authorization may still succeed.
                 (Some(Challenge::Basic), None) | (None, _) => None,
             };
+            let address = format!("{scheme}://{registry}/v2/{}/", image.repository());
             Ok(Repository {
                 http: &self.http,
-                address: format!("{scheme}://{registry}/v2/{}", image.repository()),
+                address: Url::parse(&address).map_err(|_| Error::Odd("breaks off"))?,
                 authorization,
             })
         })
@@ -195,7 +197,7 @@ impl Repository<'_> {
 
     /// Begins to read a layer from this byte on, or from its begin where the registry gives all of it.
     pub(crate) async fn blob_from(&self, digest: &Digest, from: u64) -> Result<(Response, u64), Error> {
-        let mut request = self.request(Method::GET, &format!("blobs/{digest}"));
+        let mut request = self.request(Method::GET, &format!("blobs/{digest}"))?;
         if from > 0 {
             request = request.header(RANGE, format!("bytes={from}-"));
         }
@@ -238,7 +240,7 @@ impl Repository<'_> {
 
     /// The digest of the manifest under this tag, if there is one.
     pub(crate) async fn manifest_digest(&self, tag: &str) -> Result<Option<String>, Error> {
-        let request = self.request(Method::HEAD, &format!("manifests/{tag}"));
+        let request = self.request(Method::HEAD, &format!("manifests/{tag}"))?;
         let answer = match check_status(request.header(ACCEPT, MANIFESTS).send().await?) {
             Err(Error::Missing) => return Ok(None),
             answer => answer?,
@@ -247,29 +249,21 @@ impl Repository<'_> {
         Ok(Some(digest.unwrap_or_default().to_owned()))
     }
 
-    /// A request for a path of the repository.
-    pub(crate) fn request(&self, method: Method, path: &str) -> RequestBuilder {
-        let request = self.http.request(method, format!("{}/{path}", self.address));
-        match &self.authorization {
+    /// A request for a path of the repository, or to an address that the registry gave. Another host gets no
+    /// `Authorization` header: the address contains what it needs.
+    pub(crate) fn request(&self, method: Method, place: &str) -> Result<RequestBuilder, Error> {
+        let url = self.address.join(place).map_err(|_| Error::Odd("breaks off"))?;
+        let own = url.origin() == self.address.origin();
+        let request = self.http.request(method, url);
+        Ok(match self.authorization.as_ref().filter(|_| own) {
             // It is not sent to another host on a redirect.
             Some(authorization) => request.header(AUTHORIZATION, authorization.clone()),
             None => request,
-        }
-    }
-
-    /// A request to an address that the registry gave. Another host gets no `Authorization` header: the address
-    /// contains what it needs.
-    pub(crate) fn request_at(&self, method: Method, url: Url) -> RequestBuilder {
-        let own = Url::parse(&self.address).is_ok_and(|own| own.origin() == url.origin());
-        let request = self.http.request(method, url);
-        match self.authorization.as_ref().filter(|_| own) {
-            Some(authorization) => request.header(AUTHORIZATION, authorization.clone()),
-            None => request,
-        }
+        })
     }
 
     async fn get(&self, path: &str) -> Result<Response, Error> {
-        let request = self.request(Method::GET, path).header(ACCEPT, MANIFESTS);
+        let request = self.request(Method::GET, path)?.header(ACCEPT, MANIFESTS);
         check_status(request.send().await?)
     }
 }

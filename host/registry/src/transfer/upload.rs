@@ -117,8 +117,7 @@ impl<'u> Upload<'u> {
     }
 
     async fn has_blob(&self, digest: &Digest) -> Result<bool, Error> {
-        let path = format!("blobs/{digest}");
-        let answer = self.send_empty(Method::HEAD, &Address::Path(&path)).await?;
+        let answer = self.send_empty(Method::HEAD, &format!("blobs/{digest}")).await?;
         match answer.status() {
             StatusCode::OK => Ok(true),
             StatusCode::NOT_FOUND => Ok(false),
@@ -132,10 +131,10 @@ impl<'u> Upload<'u> {
             Some(from) => format!("blobs/uploads/?mount={digest}&from={from}"),
             None => "blobs/uploads/".to_owned(),
         };
-        let mut answer = self.send_empty(Method::POST, &Address::Path(&path)).await?;
+        let mut answer = self.send_empty(Method::POST, &path).await?;
         // Some registries refuse to mount what they do not have, instead of beginning an upload.
         if from.is_some() && !matches!(answer.status(), StatusCode::CREATED | StatusCode::ACCEPTED) {
-            answer = self.send_empty(Method::POST, &Address::Path("blobs/uploads/")).await?;
+            answer = self.send_empty(Method::POST, "blobs/uploads/").await?;
         }
         match answer.status() {
             StatusCode::CREATED if from.is_some() => Ok(None),
@@ -157,8 +156,7 @@ impl<'u> Upload<'u> {
         let mut headers = HeaderMap::new();
         let range = format!("{}-{}", session.sent, end.saturating_sub(1));
         headers.insert(CONTENT_RANGE, range.parse().map_err(|_| Error::Odd("breaks off"))?);
-        let address = Address::Place(session.place.clone());
-        let answer = self.send(Method::PATCH, &address, headers, bytes).await?;
+        let answer = self.send(Method::PATCH, session.place.as_str(), headers, bytes).await?;
         match answer.status() {
             StatusCode::ACCEPTED | StatusCode::CREATED | StatusCode::NO_CONTENT => {
                 session.place = self.next_address(&answer).await?;
@@ -179,9 +177,7 @@ impl<'u> Upload<'u> {
     async fn finish_upload(&self, session: &Session, digest: &Digest, bytes: Vec<u8>) -> Result<(), Error> {
         let mut place = session.place.clone();
         place.query_pairs_mut().append_pair("digest", digest.as_ref());
-        let answer = self
-            .send(Method::PUT, &Address::Place(place), HeaderMap::new(), bytes)
-            .await?;
+        let answer = self.send(Method::PUT, place.as_str(), HeaderMap::new(), bytes).await?;
         match answer.status() {
             StatusCode::CREATED | StatusCode::NO_CONTENT => Ok(()),
             // The digest does not match: a part was lost, so all are sent again.
@@ -193,8 +189,7 @@ impl<'u> Upload<'u> {
     /// The state of an upload at the registry; `None` if the upload must begin again.
     async fn query_progress(&self, session: Option<Session>) -> Option<Session> {
         let session = session.filter(|session| session.sent > 0)?;
-        let address = Address::Place(session.place.clone());
-        let answer = self.send_empty(Method::GET, &address).await.ok()?;
+        let answer = self.send_empty(Method::GET, session.place.as_str()).await.ok()?;
         let is_there = matches!(
             answer.status(),
             StatusCode::NO_CONTENT | StatusCode::ACCEPTED | StatusCode::OK
@@ -214,8 +209,7 @@ impl<'u> Upload<'u> {
             let mut headers = HeaderMap::new();
             let media_type = manifest.media_type.as_ref().parse();
             headers.insert(CONTENT_TYPE, media_type.map_err(|_| Error::Odd("rejects a manifest"))?);
-            let address = Address::Path(&path);
-            let sent = self.send(Method::PUT, &address, headers, manifest.bytes.clone());
+            let sent = self.send(Method::PUT, &path, headers, manifest.bytes.clone());
             let failure = match sent.await.map(|answer| answer.status()) {
                 Ok(StatusCode::CREATED | StatusCode::OK | StatusCode::ACCEPTED) => return Ok(()),
                 Ok(status) => Error::of(status),
@@ -230,26 +224,20 @@ impl<'u> Upload<'u> {
     }
 
     /// One request without content.
-    async fn send_empty(&self, method: Method, address: &Address<'_>) -> Result<Response, Error> {
-        self.send(method, address, HeaderMap::new(), Vec::new()).await
+    async fn send_empty(&self, method: Method, place: &str) -> Result<Response, Error> {
+        self.send(method, place, HeaderMap::new(), Vec::new()).await
     }
 
     /// One request. An expired token is replaced once.
-    async fn send(
-        &self,
-        method: Method,
-        address: &Address<'_>,
-        headers: HeaderMap,
-        body: Vec<u8>,
-    ) -> Result<Response, Error> {
+    async fn send(&self, method: Method, place: &str, headers: HeaderMap, body: Vec<u8>) -> Result<Response, Error> {
         let repository = self.repository.lock().await.clone();
         let body: bytes::Bytes = body.into();
-        let answer = send_once(&repository, &method, address, &headers, body.clone()).await?;
+        let answer = send_once(&repository, &method, place, &headers, body.clone()).await?;
         if answer.status() != StatusCode::UNAUTHORIZED {
             return Ok(answer);
         }
         let fresh = self.renew_token(&repository).await?;
-        send_once(&fresh, &method, address, &headers, body).await
+        send_once(&fresh, &method, place, &headers, body).await
     }
 
     async fn renew_token(&self, old: &Arc<Repository<'u>>) -> Result<Arc<Repository<'u>>, Error> {
@@ -277,24 +265,14 @@ impl<'u> Upload<'u> {
     }
 }
 
-enum Address<'a> {
-    /// A path of the repository.
-    Path(&'a str),
-    /// An address that the registry gave.
-    Place(Url),
-}
-
 async fn send_once(
     repository: &Repository<'_>,
     method: &Method,
-    address: &Address<'_>,
+    place: &str,
     headers: &HeaderMap,
     body: bytes::Bytes,
 ) -> Result<Response, Error> {
-    let request = match address {
-        Address::Path(path) => repository.request(method.clone(), path),
-        Address::Place(url) => repository.request_at(method.clone(), url.clone()),
-    };
+    let request = repository.request(method.clone(), place)?;
     let mut headers = headers.clone();
     if *method != Method::HEAD && *method != Method::GET {
         headers.insert(CONTENT_LENGTH, body.len().into());
