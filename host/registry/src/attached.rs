@@ -36,7 +36,7 @@ impl Registry {
                 let path = place.path().join("attached");
                 std::fs::write(&path, &text)?;
                 cache.forget(&key);
-                cache.keep(&key, &path, text.len() as u64)
+                cache.keep(&key, &path)
             })
             .await?;
         }

@@ -171,11 +171,7 @@ impl Registry {
         let (repository, manifests, layer) = asked.await.map_err(explain)?;
         let (place, reservation) = self.in_cache(|cache| Ok((cache.place()?, cache.reserve()))).await?;
         let answer = within_timeout(repository.blob(layer.digest())).await.map_err(explain)?;
-        let mut draft = Draft {
-            place,
-            reservation,
-            written: 0,
-        };
+        let mut draft = Draft { place, reservation };
         draft.receive(wanted.image, answer, &layer).await?;
         let (keys, found) = (Keys::new(wanted.namespace, reference), layer.digest().clone());
         self.in_cache(move |cache| {
@@ -210,7 +206,6 @@ impl Keys {
 struct Draft {
     place: Place,
     reservation: Reservation,
-    written: u64,
 }
 
 // === impl Draft ===
@@ -218,17 +213,17 @@ struct Draft {
 impl Draft {
     /// Moves component and manifests to the cache. The manifests last: one without its component would be useless.
     fn keep(&self, cache: &Cache, keys: &Keys, component: &Digest, manifests: &[Vec<u8>]) -> io::Result<()> {
-        let keep = |digest: &Digest, file: &Path, bytes: u64| {
+        let keep = |digest: &Digest, file: &Path| {
             let key = keys.of(digest.as_ref());
             // A damaged one would stay otherwise.
             cache.forget(&key);
-            cache.keep(&key, file, bytes)
+            cache.keep(&key, file)
         };
-        keep(component, &self.place.path().join(COMPONENT_FILE), self.written)?;
+        keep(component, &self.place.path().join(COMPONENT_FILE))?;
         let file = self.place.path().join("manifest");
         for body in manifests {
             fs::write(&file, body)?;
-            keep(&digest(body), &file, body.len() as u64)?;
+            keep(&digest(body), &file)?;
             fs::remove_file(&file)?;
         }
         Ok(())
@@ -240,11 +235,12 @@ impl Draft {
         let explain = |failure: Error| failure.explain_component(image);
         let file = File::create(self.place.path().join(COMPONENT_FILE)).map_err(|error| cache_error(&error))?;
         let mut out = Digesting::new(BufWriter::new(Reserving::new(file, &mut self.reservation)));
+        let mut written = 0;
         loop {
             let part = answer.chunk().await.map_err(|error| explain(error.into()))?;
             let Some(part) = part else { break };
-            self.written += part.len() as u64;
-            if self.written > layer.size() {
+            written += part.len() as u64;
+            if written > layer.size() {
                 return Err(explain(WRONG_DIGEST));
             }
             out.write_all(&part).map_err(|error| cache_error(&error))?;

@@ -81,9 +81,7 @@ impl Draft {
         }
         drop(out);
         reduced?;
-        let bytes = fs::metadata(&path).map_err(|error| cache_error(&error))?.len();
-        let kept = self.cache.keep(key, &path, bytes);
-        kept.map_err(|error| cache_error(&error))?;
+        self.cache.keep(key, &path).map_err(|error| cache_error(&error))?;
         self.layers.push(path);
         Ok(())
     }

@@ -92,11 +92,11 @@ impl Cache {
         }
     }
 
-    /// Caches the layer at `path`, which has this size.
-    pub(crate) fn keep(&self, key: &Key, path: &Path, bytes: u64) -> io::Result<()> {
+    /// Caches the layer at `path`.
+    pub(crate) fn keep(&self, key: &Key, path: &Path) -> io::Result<()> {
         fs::create_dir_all(self.directory.join("layers"))?;
         let _lock = self.lock()?;
-        self.make_room(bytes)?;
+        self.make_room(fs::metadata(path)?.len())?;
         let kept = self.layer(key);
         // The clock of file systems is coarser than ours: a new layer would seem older than one that was used just
         // before.
@@ -114,29 +114,28 @@ impl Cache {
 
     /// Reads a cached file; `None` if it is not cached, or larger than `most`.
     pub(crate) fn read(&self, key: &Key, most: u64) -> io::Result<Option<Vec<u8>>> {
-        let kept = self.layer(key);
-        let file = match File::open(&kept) {
-            Ok(file) => file,
-            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
-            Err(error) => return Err(error),
-        };
+        let Some(kept) = self.find(key)? else { return Ok(None) };
         let mut bytes = Vec::new();
-        file.take(most.saturating_add(1)).read_to_end(&mut bytes)?;
-        // Marks it as recently used, as above.
-        let _ = touch(&kept);
+        kept.reader().take(most.saturating_add(1)).read_to_end(&mut bytes)?;
         Ok((bytes.len() as u64 <= most).then_some(bytes))
     }
 
     /// The digest of a cached file, without holding it in memory; `None` if it is not cached.
     pub(crate) fn digest(&self, key: &Key) -> io::Result<Option<Digest>> {
-        let kept = match Section::open(&self.layer(key)) {
-            Ok(kept) => kept,
-            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
-            Err(error) => return Err(error),
-        };
-        let digest = kept.digest()?;
-        let _ = touch(&self.layer(key));
-        Ok(Some(digest))
+        self.find(key)?.map(|kept| kept.digest()).transpose()
+    }
+
+    fn find(&self, key: &Key) -> io::Result<Option<Section>> {
+        let path = self.layer(key);
+        match Section::open(&path) {
+            Ok(kept) => {
+                // Marks it as recently used, as above.
+                let _ = touch(&path);
+                Ok(Some(kept))
+            }
+            Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(error),
+        }
     }
 
     pub(crate) fn forget(&self, key: &Key) {
