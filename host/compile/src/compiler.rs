@@ -98,7 +98,7 @@ impl Compiler {
     /// # Errors
     /// `compile-no-builder`
     pub fn check(&self, source: &Source) -> Result<(), Diagnostic> {
-        let needs_none = source.packages().iter().all(|package| self.cache.has_any(package));
+        let needs_none = source.packages.iter().all(|package| self.cache.has_any(package));
         if needs_none {
             return Ok(());
         }
@@ -115,15 +115,15 @@ impl Compiler {
         base: &Base,
         tell: &(dyn Fn(Event<'_>) + Sync),
     ) -> Result<(Vec<Layer>, Tally), Vec<Diagnostic>> {
-        let keys = keys(source.packages(), &base.digest);
+        let keys = keys(&source.packages, &base.digest);
         let missing: Vec<&Package> = source
-            .packages()
+            .packages
             .iter()
             .filter(|package| self.cached(package, &keys).is_none())
             .collect();
         let tally = Tally {
             compiled: missing.len(),
-            cached: source.packages().len() - missing.len(),
+            cached: source.packages.len() - missing.len(),
         };
         if !missing.is_empty() {
             let stemcell = self.stemcell(base)?;
@@ -133,8 +133,8 @@ impl Compiler {
             let run = Run {
                 compiler: self,
                 stemcell: &stemcell,
-                release: &source.release().name,
-                packages: source.packages(),
+                release: &source.release.name,
+                packages: &source.packages,
                 keys: &keys,
                 work: &work,
                 tell,
@@ -145,7 +145,7 @@ impl Compiler {
             }
         }
         let mut layers = BTreeMap::new();
-        for package in source.packages() {
+        for package in &source.packages {
             let layer = self.cached(package, &keys);
             let layer = layer.ok_or_else(|| cache::storage_error(io::ErrorKind::NotFound.into()))?;
             layers.insert(package.name.clone(), layer);

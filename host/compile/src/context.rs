@@ -48,7 +48,7 @@ pub fn write(whole: &Whole<'_>, out: &Path, pool: &Pool) -> Result<(), Vec<Diagn
     let fail = |error: io::Error| vec![write_error(out, &error)];
     let source = whole.source;
     create_empty(out)?;
-    let packages = source.packages();
+    let packages = &source.packages;
     let wanted = packages.iter().map(|package| package.name.as_str()).collect();
     write_archives(source, &wanted, |error| write_error(out, &error), &|package| {
         let nth = packages
@@ -58,10 +58,10 @@ pub fn write(whole: &Whole<'_>, out: &Path, pool: &Pool) -> Result<(), Vec<Diagn
         Ok(out.join(format!("source-{nth}.tar")))
     })?;
     write_links(packages, &out.join("links.tar")).map_err(fail)?;
-    let jobs = jobs_layer(source.jobs(), out, pool)?;
+    let jobs = jobs_layer(&source.jobs, out, pool)?;
     let mut file = File::create(out.join("jobs.tar.gz")).map_err(fail)?;
     io::copy(&mut jobs.content.reader(), &mut file).map_err(fail)?;
-    let release = source.release();
+    let release = &source.release;
     let version = release.version.as_deref().unwrap_or_default();
     let labels = [
         ("bosh.release.name", release.name.as_str()),

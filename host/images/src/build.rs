@@ -92,7 +92,7 @@ fn of_packages(
     pool: &Pool,
     tell: &mut dyn FnMut(u64),
 ) -> Result<Vec<Layer>, Diagnostic> {
-    let each = release.packages().len().div_ceil(available).max(1);
+    let each = release.manifest.packages.len().div_ceil(available).max(1);
     let mut layers = BTreeMap::new();
     // One at a time: each holds some blocks that are being compressed.
     let mut open: Option<Shared> = None;
@@ -107,7 +107,7 @@ fn of_packages(
                 },
             };
             let (name, fingerprint) = (&package.name, &package.fingerprint);
-            packages::add(&mut shared.draft, name, fingerprint, content, release.source())?;
+            packages::add(&mut shared.draft, name, fingerprint, content, &release.source)?;
             shared.packages += 1;
             if shared.packages == each {
                 layers.extend([shared.finish()?])

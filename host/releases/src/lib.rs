@@ -66,16 +66,16 @@ impl Opened {
 
     pub fn release(&self) -> &Release {
         match self {
-            Self::Compiled(packed) => packed.release(),
-            Self::Source(source) => source.release(),
+            Self::Compiled(packed) => &packed.release,
+            Self::Source(source) => &source.release,
         }
     }
 
     /// The files of the jobs, below `jobs/<job>/`.
     pub fn jobs(&self) -> &Files {
         match self {
-            Self::Compiled(packed) => packed.jobs(),
-            Self::Source(source) => source.jobs(),
+            Self::Compiled(packed) => &packed.jobs,
+            Self::Source(source) => &source.jobs,
         }
     }
 
@@ -85,14 +85,6 @@ impl Opened {
             Self::Compiled(packed) => packed.stemcell(),
             Self::Source(_) => None,
         }
-    }
-
-    pub fn warnings(&self) -> Vec<Diagnostic> {
-        let mut warnings = self.release().warnings.clone();
-        if let Self::Source(source) = self {
-            warnings.extend_from_slice(source.warnings());
-        }
-        warnings
     }
 }
 

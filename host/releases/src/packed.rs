@@ -28,8 +28,13 @@ const SCAN_LIMITS: Limits = Limits::scanning(64 << 30);
 /// A release tarball with its packages, compiled or not.
 pub struct Packed {
     file: File,
-    source: String,
-    assembled: Assembled,
+    /// Its name in messages.
+    pub source: String,
+    /// Content of `release.MF`, with the packages as it lists them.
+    pub manifest: Manifest,
+    /// The files of the jobs, below `jobs/<job>/`.
+    pub jobs: Files,
+    pub release: Release,
 }
 
 /// Receives a package: its reference, and its tarball.
@@ -56,27 +61,24 @@ impl Packed {
         let budget = Budget::new(SCAN_LIMITS);
         let reader = file.try_clone().map_err(fail)?;
         let parts = tarball::parts(reader, &source, &budget, tell)?;
-        let assembled = tarball::assemble(&parts, &source, name, &budget, sources)?;
-        check(&assembled.manifest).inspect_err(|_| sources.add_document(assembled.manifest.document.clone(), false))?;
+        let Assembled {
+            manifest,
+            files,
+            release,
+        } = tarball::assemble(&parts, &source, name, &budget, sources)?;
+        check(&manifest).inspect_err(|_| sources.add_document(manifest.document.clone(), false))?;
         Ok(Self {
             file,
             source,
-            assembled,
+            manifest,
+            jobs: files,
+            release,
         })
-    }
-
-    pub fn release(&self) -> &Release {
-        &self.assembled.release
     }
 
     /// Its packages must be compiled first.
     pub fn is_source(&self) -> bool {
-        self.assembled.manifest.source_packages > 0
-    }
-
-    /// Content of `release.MF`.
-    pub(crate) fn manifest(&self) -> &Manifest {
-        &self.assembled.manifest
+        self.manifest.source_packages > 0
     }
 
     /// The directory of packages in the tarball.
@@ -88,24 +90,9 @@ impl Packed {
         }
     }
 
-    /// Its name in messages.
-    pub fn source(&self) -> &str {
-        &self.source
-    }
-
-    /// The files of the jobs, below `jobs/<job>/`.
-    pub fn jobs(&self) -> &Files {
-        &self.assembled.files
-    }
-
-    /// The packages, as `release.MF` lists them.
-    pub fn packages(&self) -> &[PackageReference] {
-        &self.assembled.manifest.packages
-    }
-
     /// `<os>/<version>` of the stemcell that the packages were compiled for, where there are any and all of them agree.
     pub fn stemcell(&self) -> Option<&str> {
-        let mut stemcells = self.packages().iter().map(|package| package.stemcell.as_deref());
+        let mut stemcells = self.manifest.packages.iter().map(|package| package.stemcell.as_deref());
         let first = stemcells.next()??;
         stemcells.all(|other| other == Some(first)).then_some(first)
     }
@@ -130,7 +117,7 @@ impl Packed {
             }
             self.one(package, content, visit)
         })?;
-        let mut packages = self.packages().iter();
+        let mut packages = self.manifest.packages.iter();
         let Some(missing) = packages.find(|package| !seen.contains(package.name.as_str())) else {
             return Ok(());
         };
@@ -144,7 +131,7 @@ impl Packed {
         let name = path
             .strip_prefix(self.directory())
             .and_then(|file| file.strip_suffix(".tgz"));
-        let package = name.and_then(|name| self.packages().iter().find(|package| package.name == name));
+        let package = name.and_then(|name| self.manifest.packages.iter().find(|package| package.name == name));
         match (&item.kind, package) {
             (Kind::File { .. }, found) => Ok(found),
             (_, Some(_)) => Err(item.entry_error(codes::RELEASE_ARCHIVE_ENTRY, &self.source, "is not a file")),
@@ -178,7 +165,7 @@ impl Packed {
     fn package_error(&self, package: &PackageReference, code: &Code, why: String) -> Diagnostic {
         let message = format!("Reading package '{}' from archive: {why}", package.name);
         Diagnostic::error(code, message)
-            .in_document(&self.assembled.manifest.document.name)
+            .in_document(&self.manifest.document.name)
             .at(&package.pointer)
     }
 }

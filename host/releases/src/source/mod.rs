@@ -33,12 +33,12 @@ pub struct Package {
 
 /// A release whose packages must be compiled.
 pub struct Source {
-    release: Release,
-    jobs: Files,
-    /// Those that jobs need, each after its dependencies.
-    packages: Vec<Package>,
+    pub release: Release,
+    /// The files of the jobs, below `jobs/<job>/`, as in a tarball.
+    pub jobs: Files,
+    /// The packages that jobs need, each after its dependencies. A release without jobs needs all.
+    pub packages: Vec<Package>,
     store: Store,
-    warnings: Vec<Diagnostic>,
 }
 
 /// Where the content of packages is.
@@ -88,8 +88,7 @@ impl Source {
         let folder = Folder::open(path)?;
         let (mut release, files) = crate::detect::repository(path, name, sources)?;
         let mut packages = Packages::new(&folder)?.read()?;
-        let mut warnings = Vec::new();
-        unpack::compare(&mut packages, &mut warnings)?;
+        unpack::compare(&mut packages, &mut release.warnings)?;
         let (all, contents): (Vec<Package>, Vec<(String, Content)>) = packages
             .into_iter()
             .map(|(package, content)| (package.clone(), (package.name, content)))
@@ -104,7 +103,6 @@ impl Source {
                 folder,
                 contents: contents.into_iter().collect(),
             },
-            warnings,
         })
     }
 
@@ -113,41 +111,22 @@ impl Source {
     /// # Errors
     /// All errors in them.
     pub fn tarball(packed: Packed, tell: &mut dyn FnMut(u64)) -> Result<Self, Vec<Diagnostic>> {
-        let tree = &packed.manifest().document.tree;
-        let listed = packed.packages().iter().zip(tree.items("packages"));
+        let tree = &packed.manifest.document.tree;
+        let listed = packed.manifest.packages.iter().zip(tree.items("packages"));
         let mut all: Vec<Package> = listed
             .map(|(package, entry)| {
                 let dependencies = folder::texts(entry, "dependencies");
                 Package::new(package.name.clone(), package.fingerprint.clone(), dependencies)
             })
             .collect();
-        let mut warnings = Vec::new();
-        unpack::compare_tarball(&packed, &mut all, &mut warnings, tell)?;
+        let mut release = packed.release.clone();
+        unpack::compare_tarball(&packed, &mut all, &mut release.warnings, tell)?;
         Ok(Self {
-            packages: order::needed(all, packed.release())?,
-            release: packed.release().clone(),
-            jobs: packed.jobs().clone(),
+            packages: order::needed(all, &release)?,
+            release,
+            jobs: packed.jobs.clone(),
             store: Store::Tarball(Box::new(packed)),
-            warnings,
         })
-    }
-
-    pub fn release(&self) -> &Release {
-        &self.release
-    }
-
-    /// The files of the jobs, below `jobs/<job>/`, as in a tarball.
-    pub fn jobs(&self) -> &Files {
-        &self.jobs
-    }
-
-    /// The packages that jobs need, each after its dependencies. A release without jobs needs all.
-    pub fn packages(&self) -> &[Package] {
-        &self.packages
-    }
-
-    pub fn warnings(&self) -> &[Diagnostic] {
-        &self.warnings
     }
 }
 

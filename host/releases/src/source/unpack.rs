@@ -42,7 +42,7 @@ impl Source {
                 .each_package(
                     &mut |reference, content| match packages().find(|package| package.name == reference.name) {
                         Some(package) => {
-                            let archive = format!("{}:packages/{}.tgz", packed.source(), package.name);
+                            let archive = format!("{}:packages/{}.tgz", packed.source, package.name);
                             entries_of(&archive, content, &mut |item, data| visit(package, item, data))
                         }
                         None => Ok(()),
@@ -235,7 +235,7 @@ pub fn compare_tarball(
 ) -> Result<(), Diagnostic> {
     packed.each_package(
         &mut |reference, content| {
-            let archive = format!("{}:packages/{}.tgz", packed.source(), reference.name);
+            let archive = format!("{}:packages/{}.tgz", packed.source, reference.name);
             let Some(package) = packages.iter_mut().find(|package| package.name == reference.name) else {
                 return Ok(());
             };

@@ -148,7 +148,7 @@ fn open_release(
 ) -> Result<(Read, Vec<Diagnostic>), Vec<Diagnostic>> {
     let name = selected.wanted.as_ref().map(|wanted| wanted.release.as_str());
     let opened = Opened::open(path, title, name, sources, &mut |_| {})?;
-    let mut warnings = opened.warnings();
+    let mut warnings = opened.release().warnings.clone();
     let own = opened.stemcell().and_then(Stemcell::parse);
     let unnamed = |why: &str| {
         let error = Diagnostic::error(
@@ -218,7 +218,7 @@ async fn build_image(
 fn assemble(shared: &Shared, read: &Read, base: &Base, bar: &Bar) -> Result<(Image, Made), Vec<Diagnostic>> {
     let (mut layers, mut tally) = (Vec::new(), None);
     if let Opened::Source(source) = &read.opened {
-        let progress = Progress::new(&shared.bars, &source.release().name);
+        let progress = Progress::new(&shared.bars, &source.release.name);
         let (made, counted) = shared.compiler.compile(source, base, &|event| progress.tell(event))?;
         layers = made;
         tally = Some(counted);
