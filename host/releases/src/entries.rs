@@ -169,8 +169,7 @@ impl Walk<'_> {
                 let mut all = Extensions::default();
                 self.extensions(&self.short(entry)?, &mut all)?;
                 if all.path.is_some() || all.target.is_some() || all.size.is_some() || all.sparse {
-                    let what = "is a header that gives all files one name or size";
-                    return Err(self.entry_error(codes::RELEASE_ARCHIVE_ENTRY, "?", what));
+                    return Err(self.entry_error("?", "is a header that gives all files one name or size"));
                 }
             }
             _ => return Ok(false),
@@ -200,7 +199,7 @@ impl Walk<'_> {
         // Enough for a path, the target of a link, and other pax records.
         let limit = self.budget.limits.path * 16;
         if entry.size() > limit {
-            return Err(self.entry_error(codes::RELEASE_ARCHIVE_ENTRY, "?", "has a header that is too long"));
+            return Err(self.entry_error("?", "has a header that is too long"));
         }
         let mut bytes = Vec::new();
         entry
@@ -216,12 +215,11 @@ impl Walk<'_> {
         let path = self.text(path)?;
         // With two sizes, two readers could extract different files.
         if extensions.size.is_some_and(|size| size != entry.size()) {
-            return Err(self.entry_error(codes::RELEASE_ARCHIVE_ENTRY, &path, "has two different sizes"));
+            return Err(self.entry_error(&path, "has two different sizes"));
         }
-        let sparse = extensions.sparse;
         let target = extensions.target.or_else(|| header.link_name_bytes().map(Vec::from));
         let target = self.text(target.unwrap_or_default())?;
-        let kind = if sparse {
+        let kind = if extensions.sparse {
             Kind::Special(SPARSE_FILE)
         } else {
             kind(header, &path, target)
@@ -240,17 +238,13 @@ impl Walk<'_> {
             String::from_utf8(bytes).unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned());
         if text.len() as u64 > self.budget.limits.path {
             let begin: String = text.chars().take(60).collect();
-            return Err(self.entry_error(
-                codes::RELEASE_ARCHIVE_ENTRY,
-                &format!("{begin}..."),
-                "has a path that is too long",
-            ));
+            return Err(self.entry_error(&format!("{begin}..."), "has a path that is too long"));
         }
         Ok(text)
     }
 
-    fn entry_error(&self, code: &Code, path: &str, what: &str) -> Diagnostic {
-        entry_error(code, self.name, path, what)
+    fn entry_error(&self, path: &str, what: &str) -> Diagnostic {
+        entry_error(codes::RELEASE_ARCHIVE_ENTRY, self.name, path, what)
     }
 
     fn no_archive(&self) -> Diagnostic {
