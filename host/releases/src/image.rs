@@ -110,28 +110,24 @@ impl Image<'_> {
 
 impl Changes {
     fn take(&mut self, item: &Item, data: &mut dyn Read, archive: &str, budget: &Budget) -> Result<(), Diagnostic> {
-        let path = path_of(item, archive)?;
+        let Some(path) = relevant(item, archive)? else {
+            return Ok(());
+        };
         let (parent, file) = path.rsplit_once('/').unwrap_or(("", &path));
         if file == OPAQUE_WHITEOUT {
-            if matters(parent) {
-                budget.note(parent, archive)?;
-                self.emptied.push(parent.to_owned());
-            }
+            budget.note(parent, archive)?;
+            self.emptied.push(parent.to_owned());
             return Ok(());
         }
         if let Some(hidden) = file.strip_prefix(WHITEOUT_PREFIX) {
             let hidden = join(parent, hidden);
-            if matters(&hidden) {
-                budget.note(&hidden, archive)?;
-                self.removed.push(hidden);
-            }
+            budget.note(&hidden, archive)?;
+            self.removed.push(hidden);
             return Ok(());
         }
         if !is_below(&path, JOBS_SRC) {
             // A file in place of a parent directory hides everything below it in lower layers.
-            if is_below(JOBS_SRC, &path) && item.kind != Kind::Directory {
-                self.removed.push(path);
-            }
+            self.removed.push(path);
             return Ok(());
         }
         budget.note(&path, archive)?;
@@ -168,7 +164,8 @@ impl Changes {
 /// # Errors
 /// The path leads out of the archive.
 pub fn relevant(item: &Item, archive: &str) -> Result<Option<String>, Diagnostic> {
-    let path = path_of(item, archive)?;
+    let path = clean(item.path.trim_start_matches('/'))
+        .map_err(|_| item.entry_error(codes::RELEASE_ARCHIVE_PATH, archive, "leads out of the archive"))?;
     let (parent, file) = path.rsplit_once('/').unwrap_or(("", &path));
     let is_relevant = if file == OPAQUE_WHITEOUT {
         matters(parent)
@@ -178,11 +175,6 @@ pub fn relevant(item: &Item, archive: &str) -> Result<Option<String>, Diagnostic
         is_below(&path, JOBS_SRC) || item.kind != Kind::Directory && is_below(JOBS_SRC, &path)
     };
     Ok(is_relevant.then_some(path))
-}
-
-fn path_of(item: &Item, archive: &str) -> Result<String, Diagnostic> {
-    clean(item.path.trim_start_matches('/'))
-        .map_err(|_| item.entry_error(codes::RELEASE_ARCHIVE_PATH, archive, "leads out of the archive"))
 }
 
 /// The target relative to the link's directory, in a file system whose root is the image's.
