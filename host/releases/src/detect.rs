@@ -1,6 +1,6 @@
 //! Detects the kind of release at the user's path, and reads it.
 
-use crate::directory::{Reader, read_error};
+use crate::directory::{Reader, open_file, read_error};
 use crate::image::{Image, JOBS_SRC};
 use crate::limits::{Budget, Limits};
 use crate::tarball::{self, Parts};
@@ -79,14 +79,7 @@ impl Task<'_> {
             return tarball::assemble(&parts, source, self.name, self.budget, sources).map(|all| vec![all.release]);
         }
         if dir.exists(MARK) {
-            // To open a pipe would wait for its writer.
-            let find = |path: &str| {
-                if dir.metadata(path)?.is_file() {
-                    Section::of(dir.open(path)?.into_std())
-                } else {
-                    Err(io::Error::other("not a file"))
-                }
-            };
+            let find = |path: &str| Section::of(open_file(dir, path)?.into_std());
             return self.image(&find, source).read(self.name, sources, tell);
         }
         if is_dir("jobs") {

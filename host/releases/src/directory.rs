@@ -232,6 +232,19 @@ pub fn read_error(document: &str, error: &io::Error) -> Diagnostic {
     Diagnostic::error(codes::RELEASE_PATH, format!("'{document}' can't be read: {error}")).in_document(document)
 }
 
+/// Opens a regular file.
+///
+/// # Errors
+/// Those of the disk; it is not a regular file.
+pub fn open_file(dir: &Dir, path: &str) -> io::Result<cap_std::fs::File> {
+    // To open a pipe would wait for its writer.
+    if dir.metadata(path)?.is_file() {
+        dir.open(path)
+    } else {
+        Err(io::Error::other("not a file"))
+    }
+}
+
 /// Reads a file that had `size` bytes a moment ago.
 fn bounded(dir: &Dir, path: &Path, size: u64) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::with_capacity(usize::try_from(size).unwrap_or(0));

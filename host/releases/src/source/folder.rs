@@ -1,7 +1,7 @@
 //! The repository of a release, through a handle that no path can leave.
 
 use crate::codes;
-use crate::directory::read_error;
+use crate::directory::{open_file, read_error};
 use crate::limits::{Budget, Limits};
 use boson_document::Tree;
 use boson_pipeline::Diagnostic;
@@ -85,12 +85,7 @@ impl Folder {
     /// # Errors
     /// Those of the disk; it is not a regular file.
     pub fn open_file(&self, path: &str) -> io::Result<File> {
-        // To open a pipe would wait for its writer.
-        if self.dir.metadata(path)?.is_file() {
-            self.dir.open(path)
-        } else {
-            Err(io::Error::other("not a file"))
-        }
+        open_file(&self.dir, path)
     }
 
     /// Whether the file, links followed, or a link itself, has an execute bit.
