@@ -126,66 +126,52 @@ impl PermissionArguments {
     }
 }
 
-/// `STAGE[:NAME]=FILE`.
+/// `STAGE[:NAME]=VALUE`.
 #[derive(Clone, Debug)]
-pub struct Replacement {
+pub struct OfPlugin<T> {
     /// For this stage.
     pub stage: Stage,
     /// Name of the plugin.
     pub name: Option<String>,
-    /// This file.
-    pub file: PathBuf,
+    pub value: T,
 }
 
-/// `STAGE[:NAME]=GROUP[,GROUP]`.
-#[derive(Clone, Debug)]
-pub struct SelectedGroups {
-    /// Of this stage.
-    pub stage: Stage,
-    /// Name of the plugin.
-    pub name: Option<String>,
-    /// Names of instance groups.
-    pub groups: Vec<String>,
-}
+/// `STAGE[:NAME]=FILE`.
+pub type Replacement = OfPlugin<PathBuf>;
+
+/// `STAGE[:NAME]=GROUP[,GROUP]`: names of instance groups.
+pub type SelectedGroups = OfPlugin<Vec<String>>;
 
 fn selected_groups(text: &str) -> Result<SelectedGroups, String> {
-    let Some((plugin, groups)) = text.split_once('=') else {
-        return Err("expected STAGE=GROUP or STAGE:NAME=GROUP".to_string());
-    };
-    let (stage, name) = plugin_of(plugin)?;
+    let OfPlugin { stage, name, value } = of_plugin(text, "GROUP")?;
     if !stage.is_by_group() {
         return Err(format!("a plugin of the stage '{stage}' serves all instance groups"));
     }
-    let groups: Vec<String> = groups.split(',').map(str::to_string).collect();
-    if groups.iter().any(String::is_empty) {
+    let value: Vec<String> = value.split(',').map(str::to_string).collect();
+    if value.iter().any(String::is_empty) {
         Err("the name of an instance group is missing".to_string())
     } else {
-        Ok(SelectedGroups { stage, name, groups })
+        Ok(OfPlugin { stage, name, value })
     }
 }
 
 fn replacement(text: &str) -> Result<Replacement, String> {
-    let Some((plugin, file)) = text.split_once('=') else {
-        return Err("expected STAGE=FILE or STAGE:NAME=FILE".to_string());
-    };
-    let (stage, name) = plugin_of(plugin)?;
-    if file.is_empty() {
-        Err("the name of the file is missing".to_string())
-    } else {
-        Ok(Replacement {
-            stage,
-            name,
-            file: file.into(),
-        })
+    let OfPlugin { stage, name, value } = of_plugin(text, "FILE")?;
+    if value.is_empty() {
+        return Err("the name of the file is missing".to_string());
     }
+    let value = value.into();
+    Ok(OfPlugin { stage, name, value })
 }
 
-/// `STAGE[:NAME]`.
-fn plugin_of(text: &str) -> Result<(Stage, Option<String>), String> {
-    let (stage, name) = match text.split_once(':') {
+/// `what`: the kind of value, for messages.
+fn of_plugin<'t>(text: &'t str, what: &str) -> Result<OfPlugin<&'t str>, String> {
+    let expected = || format!("expected STAGE={what} or STAGE:NAME={what}");
+    let (plugin, value) = text.split_once('=').ok_or_else(expected)?;
+    let (stage, name) = match plugin.split_once(':') {
         Some((_, "")) => return Err("the name after the colon is missing".to_string()),
         Some((stage, name)) => (stage, Some(name.to_string())),
-        None => (text, None),
+        None => (plugin, None),
     };
     let stage = Stage::named(stage).ok_or_else(|| {
         let names = Stage::ALL.map(Stage::name);
@@ -194,5 +180,5 @@ fn plugin_of(text: &str) -> Result<(Stage, Option<String>), String> {
             None => format!("unknown stage '{stage}'; the stages are {}", names.join(", ")),
         }
     })?;
-    Ok((stage, name))
+    Ok(OfPlugin { stage, name, value })
 }

@@ -13,7 +13,7 @@ pub fn unknown(options: &[SelectedGroups], manifest: &Tree) -> Vec<Diagnostic> {
         .iter()
         .filter_map(|group| group.str("name"))
         .collect();
-    let selected = options.iter().flat_map(|option| &option.groups);
+    let selected = options.iter().flat_map(|option| &option.value);
     let unknown = selected.filter(|group| !names.contains(&group.as_str()));
     let error = |group: &String| {
         let what = format!("--plugin-instance-groups: the manifest has no instance group '{group}'");
@@ -44,7 +44,7 @@ impl<'a> Restrictions<'a> {
             let is_named = option.name.as_deref().is_none_or(|option| option == name);
             if plugin.wraps && option.stage == plugin.stage && is_named {
                 *is_used = true;
-                groups.extend(option.groups.iter().cloned());
+                groups.extend(option.value.iter().cloned());
             }
         }
         if groups.is_empty() {

@@ -61,7 +61,7 @@ impl Given {
 pub fn read(files: &[Replacement], sources: &mut Sources) -> (Vec<Settings>, Vec<Diagnostic>) {
     let (mut settings, mut errors) = (Vec::new(), Vec::new());
     for one in files {
-        match inputs::secret_file(&one.file, sources) {
+        match inputs::secret_file(&one.value, sources) {
             Ok(document) => settings.push(Settings {
                 stage: one.stage,
                 plugin: one.name.clone(),

@@ -205,9 +205,9 @@ fn load_all(budget: &Budget, arguments: &PluginArguments, stages: &[Stage]) -> R
 
 /// A plugin of the user's.
 fn load_replacement(sandbox: &Sandbox, one: &Replacement) -> Result<Plugin, Diagnostic> {
-    let plugin = component(sandbox, &one.file)?;
+    let plugin = component(sandbox, &one.value)?;
     if plugin.stage != one.stage {
-        let (file, stage) = (one.file.display(), plugin.stage);
+        let (file, stage) = (one.value.display(), plugin.stage);
         let message = format!("'{file}' is a plugin of the stage '{stage}', not '{}'", one.stage);
         let error = Diagnostic::error(codes::PLUGIN_OTHER_STAGE, message);
         return Err(error.help(format!("use `--plugin {stage}={file}`")));

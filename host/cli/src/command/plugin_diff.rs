@@ -92,7 +92,7 @@ fn replace_stage(arguments: &mut PluginArguments, stage: Stage, file: Option<&Pa
     arguments.replacements.extend(file.map(|file| Replacement {
         stage,
         name: None,
-        file: file.to_path_buf(),
+        value: file.to_path_buf(),
     }));
     let is_for_other = |name: &Option<String>| name.as_ref().is_some_and(|name| others.contains(name));
     let stays = |of: Stage, name: &Option<String>, has_plugin: bool| of != stage || has_plugin && !is_for_other(name);
