@@ -133,29 +133,22 @@ impl Language {
     pub fn call(self, function: &Function) -> String {
         let Function { name, request, reply } = function;
         let (request, reply) = (pascal(request), pascal(reply));
+        let name = match self {
+            Self::Rust | Self::Python => snake(name),
+            Self::Js => camel(name),
+            Self::Go => pascal(name),
+        };
         match self {
-            Self::Rust => {
-                let name = snake(name);
-                format!(
-                    "    fn {name}(request: {request}, _: NoSettings, context: Context) -> Result<{reply}, Vec<Diagnostic>> {{\n        rule::{name}(&request, &context)\n    }}\n"
-                )
-            }
-            Self::Js => {
-                let name = camel(name);
-                format!("  {name}(request, context) {{\n    return rule.{name}(request, context);\n  }},\n")
-            }
-            Self::Python => {
-                let name = snake(name);
-                format!(
-                    "\n    def {name}(self, request: {request}, context: Context) -> {reply}:\n        return rule.{name}(request, context)\n"
-                )
-            }
-            Self::Go => {
-                let name = pascal(name);
-                format!(
-                    "\n// {name} returns the reply of the rule.\nfunc {name}(request shapes.{request}, context types.Context) wit_types.Result[shapes.{reply}, []types.Diagnostic] {{\n\treturn rule.{name}(request, context)\n}}\n"
-                )
-            }
+            Self::Rust => format!(
+                "    fn {name}(request: {request}, _: NoSettings, context: Context) -> Result<{reply}, Vec<Diagnostic>> {{\n        rule::{name}(&request, &context)\n    }}\n"
+            ),
+            Self::Js => format!("  {name}(request, context) {{\n    return rule.{name}(request, context);\n  }},\n"),
+            Self::Python => format!(
+                "\n    def {name}(self, request: {request}, context: Context) -> {reply}:\n        return rule.{name}(request, context)\n"
+            ),
+            Self::Go => format!(
+                "\n// {name} returns the reply of the rule.\nfunc {name}(request shapes.{request}, context types.Context) wit_types.Result[shapes.{reply}, []types.Diagnostic] {{\n\treturn rule.{name}(request, context)\n}}\n"
+            ),
         }
     }
 }
