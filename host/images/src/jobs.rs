@@ -20,15 +20,6 @@ const JOBS_PATH: &str = "var/vcap/jobs-src";
 /// One of them is too large or not a file; the layer cannot be written.
 pub fn jobs_layer(files: &Files, place: &Path, pool: &Pool) -> Result<Layer, Diagnostic> {
     let mut draft = Draft::new(place, pool).map_err(|error| write_error(&error))?;
-    add(&mut draft, files)?;
-    draft.finish().map_err(|error| write_error(&error))
-}
-
-/// Adds the files of all jobs, which are below `jobs/<job>/`.
-///
-/// # Errors
-/// One of them is too large or not a file; the layer cannot be written.
-fn add(draft: &mut Draft, files: &Files) -> Result<(), Diagnostic> {
     draft.directory(JOBS_PATH).map_err(|error| write_error(&error))?;
     for (path, entry) in files.iter_below("jobs") {
         let Some(inner) = path.strip_prefix("jobs/") else {
@@ -43,21 +34,18 @@ fn add(draft: &mut Draft, files: &Files) -> Result<(), Diagnostic> {
             );
         }
         let parent = full.rsplit_once('/').map_or(JOBS_PATH, |(parent, _)| parent);
-        let written = draft.directory(parent).and_then(|()| match entry {
+        draft.directory(parent).map_err(|error| write_error(&error))?;
+        let written = match entry {
             Entry::Directory => draft.directory(&full),
             Entry::Link(target) => draft.link(&full, target),
             Entry::File(file) => {
                 let mode = if file.executable { 0o755 } else { 0o644 };
                 draft.file(&full, mode, file.bytes.len() as u64, file.bytes.as_slice())
             }
-            Entry::Unread(_) | Entry::Special => Ok(()),
-        });
-        written.map_err(|error| write_error(&error))?;
-        match entry {
             Entry::Unread(_) => return bad(codes::RELEASE_FILE_TOO_LARGE, "is too large"),
             Entry::Special => return bad(codes::RELEASE_ARCHIVE_ENTRY, "is not a file"),
-            _ => {}
-        }
+        };
+        written.map_err(|error| write_error(&error))?;
     }
-    Ok(())
+    draft.finish().map_err(|error| write_error(&error))
 }
