@@ -11,10 +11,8 @@ use std::collections::BTreeMap;
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Observed {
-    pub version: String,
-    /// Creation time in seconds.
-    pub created: i64,
-    pub label: String,
+    /// As far as this ConfigMap tells.
+    pub plugin: Plugin,
     /// The ConfigMap with the `plugin.yaml`, if this one holds further parts.
     pub part_of: Option<String>,
 }
@@ -33,13 +31,7 @@ impl Listing {
     pub fn plugins(&self) -> BTreeMap<Key, Plugin> {
         let mut plugins = BTreeMap::new();
         for (key, observed) in self.values.iter().filter(|(_, observed)| observed.part_of.is_none()) {
-            let plugin = Plugin {
-                created: observed.created,
-                label: observed.label.clone(),
-                more: Vec::new(),
-                version: observed.version.clone(),
-            };
-            plugins.insert(key.clone(), plugin);
+            plugins.insert(key.clone(), observed.plugin.clone());
         }
         for (key, observed) in &self.values {
             let whole = observed.part_of.as_ref().map(|name| Key {
@@ -49,7 +41,7 @@ impl Listing {
             if let Some(plugin) = whole.and_then(|whole| plugins.get_mut(&whole)) {
                 plugin.more.push(key.name.clone());
                 plugin.version.push(' ');
-                plugin.version.push_str(&observed.version);
+                plugin.version.push_str(&observed.plugin.version);
             }
         }
         plugins
@@ -57,12 +49,14 @@ impl Listing {
 }
 
 fn observed(map: PartialObjectMeta<ConfigMap>) -> Observed {
-    Observed {
-        version: map.resource_version().unwrap_or_default(),
+    let plugin = Plugin {
         created: map.creation_timestamp().map_or(0, |time| time.0.as_second()),
         label: map.labels().get(PLUGIN).cloned().unwrap_or_default(),
-        part_of: map.annotations().get(PART_OF).cloned(),
-    }
+        more: Vec::new(),
+        version: map.resource_version().unwrap_or_default(),
+    };
+    let part_of = map.annotations().get(PART_OF).cloned();
+    Observed { plugin, part_of }
 }
 
 #[cfg(test)]

@@ -4,16 +4,14 @@ mod follow;
 
 use super::approval::{Approved, PluginUpdates};
 use super::marks;
-use boson_api::PluginApproval;
 use boson_cluster::changes::Changes;
 use boson_cluster::client::{Cluster, Error, WatchBackoff, api};
 use boson_cluster::serving::{Health, PartName, State};
 use follow::Listing;
 use futures::StreamExt;
 use futures::future::join_all;
-use k8s_openapi::api::core::v1::ConfigMap;
 use kube::Resource;
-use kube::core::{NamespaceResourceScope, PartialObjectMeta};
+use kube::core::NamespaceResourceScope;
 use kube::runtime::watcher::{Config, Event};
 use kube::runtime::{WatchStreamExt, watcher};
 use parking_lot::Mutex;
@@ -47,17 +45,11 @@ impl Followed {
     ) {
         let maps = namespaces.iter().enumerate().map(|(nth, namespace)| {
             let selector = Config::default().labels(marks::PLUGIN);
-            let take = move |event: Event<PartialObjectMeta<ConfigMap>>| {
-                let mut listing = self.listing.lock();
-                listing.take(nth, namespace.as_deref(), event)
-            };
+            let take = move |event| self.listing.lock().take(nth, namespace.as_deref(), event);
             self.watch(cluster, namespace, selector, PLUGINS_PART, health, take)
         });
         let approvals = namespaces.iter().enumerate().map(|(nth, namespace)| {
-            let take = move |event: Event<PluginApproval>| {
-                let mut approved = self.approved.lock();
-                approved.take(nth, namespace.as_deref(), event)
-            };
+            let take = move |event| self.approved.lock().take(nth, namespace.as_deref(), event);
             self.watch(cluster, namespace, Config::default(), APPROVALS_PART, health, take)
         });
         match updates {
