@@ -128,7 +128,6 @@ impl Plugins {
         let following = followed.follow(loader.cluster, &watched, health, self.policy.updates);
         let worker = worker::Worker {
             plugins: self,
-            cluster: loader.cluster,
             scope,
             followed: &followed,
             watches,

@@ -20,7 +20,7 @@ use super::stops::{self, StoppedCanaries};
 use super::watches::Followed;
 use crate::codes;
 use boson_api::conditions;
-use boson_cluster::client::{Cluster, Error};
+use boson_cluster::client::Error;
 use boson_cluster::namespaces::Scope;
 use boson_document::Code;
 use boson_oci::Digest;
@@ -34,7 +34,6 @@ use queue::{Queue, Queued};
 use retries::Retries;
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::pin::pin;
-
 use std::time::{Duration, Instant};
 
 /// Until the retry of a plugin whose ConfigMaps could not be read.
@@ -42,7 +41,6 @@ const READ_RETRY_DELAY: Duration = Duration::from_secs(5);
 
 pub(super) struct Worker<'a> {
     pub plugins: &'a Plugins,
-    pub cluster: &'a Cluster,
     pub scope: &'a Scope,
     pub followed: &'a Followed,
     pub watches: usize,
@@ -171,7 +169,7 @@ impl Worker<'_> {
             registry.covered = covered;
             self.publish(registry);
         }
-        progress.stops.record(self.cluster).await && unread.is_empty()
+        progress.stops.record(self.loader.cluster).await && unread.is_empty()
     }
 
     /// The plugins of these namespaces, which are served, once all of them are listed.
@@ -210,7 +208,7 @@ impl Worker<'_> {
         if let Some(error) = refused {
             return Ok(Some(refused_entry(key, plugin, error)));
         }
-        let described = gather::describe(self.cluster, key, plugin).await?;
+        let described = gather::describe(self.loader.cluster, key, plugin).await?;
         Ok(described.map(|described| read_entry(key, plugin, &described, old)))
     }
 
@@ -319,7 +317,7 @@ impl Worker<'_> {
     }
 
     fn publish(&self, registry: Registry) {
-        let metrics = self.cluster.metrics();
+        let metrics = self.loader.cluster.metrics();
         metrics.plugins_loaded.set(registry.count(|entry| entry.good.is_some()));
         metrics
             .plugins_refused
