@@ -44,9 +44,6 @@ pub fn sidecar(group: &Group) -> Tree {
 fn security(group: &Group) -> Tree {
     let processes = group.all_processes();
     let mut users = processes.map(|(job, process)| security::of_process(job, process).get("runAsUser").cloned());
-    if users.all(|user| user.is_none_or(|user| user == Tree::from(security::VCAP_ID))) {
-        security::of_plain()
-    } else {
-        security::of_root()
-    }
+    let is_vcap = users.all(|user| user.is_none_or(|user| user == Tree::from(security::VCAP_ID)));
+    security::of_vcap_or_root(is_vcap)
 }

@@ -140,7 +140,12 @@ pub fn of_root() -> Tree {
 /// can, and so can vcap if all jobs of the release need no root.
 pub fn of_copier(group: &Group, release: &str) -> Tree {
     let mut jobs = group.jobs.iter().filter(|job| job.release == release);
-    if jobs.all(needs_no_root) {
+    of_vcap_or_root(jobs.all(needs_no_root))
+}
+
+/// `securityContext` of a container of the operator, which runs as vcap where that is enough.
+pub fn of_vcap_or_root(is_vcap: bool) -> Tree {
+    if is_vcap {
         return of_plain();
     }
     of_root()

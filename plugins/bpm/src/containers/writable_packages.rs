@@ -88,17 +88,12 @@ pub fn copiers(group: &Group) -> Vec<Tree> {
 }
 
 fn copier(copies: &Copies<'_>) -> Tree {
-    let security = if copies.for_vcap {
-        security::of_plain()
-    } else {
-        security::of_root()
-    };
     compact(object! {
         "name" => name(&copies.job.release),
         "image" => copies.job.image.as_str(),
         "command" => copy_packages(TARGET, &copies.packages),
         "resources" => resources::of_copier(),
         "volumeMounts" => vec![mount(VOLUME, HOME, None, true), mount(WRITABLE_PACKAGES, TARGET, None, false)],
-        "securityContext" => security,
+        "securityContext" => security::of_vcap_or_root(copies.for_vcap),
     })
 }
