@@ -16,8 +16,8 @@ use k8s_openapi::api::core::v1::ConfigMap;
 use kube::ResourceExt;
 use std::collections::BTreeMap;
 
-/// Who owns the annotations.
-const MANAGER: FieldManager = FieldManager("boson-plugins");
+/// Who owns the annotations, records and copies.
+pub(super) const MANAGER: FieldManager = FieldManager("boson-plugins");
 
 /// The first ConfigMap of a plugin, read.
 pub(super) struct Described {

@@ -1,11 +1,11 @@
 //! Records the versions of plugins in their namespaces, and keeps copies of the last ones. Only the leader does this.
 
 use super::super::Plugins;
-use super::super::gather;
+use super::super::gather::{self, MANAGER};
 use super::super::marks::{CONTENT_OF, DOCUMENT, HISTORY, KEPT, PART_OF, PLUGIN, with_suffix};
 use super::super::registry::{Entry, Key, State};
 use super::record::{History, Revision, Version, copy_name, fits};
-use boson_cluster::client::{Cluster, Error, FieldManager};
+use boson_cluster::client::{Cluster, Error};
 use futures::StreamExt;
 use futures::future::OptionFuture;
 use k8s_openapi::api::core::v1::ConfigMap;
@@ -16,7 +16,6 @@ use std::collections::BTreeMap;
 use std::pin::pin;
 use std::time::Duration;
 
-const MANAGER: FieldManager = FieldManager("boson-plugins");
 /// Key of the record in its ConfigMap.
 pub(super) const RECORD_KEY: &str = "history.json";
 /// Suffix of the name of that ConfigMap.
