@@ -229,7 +229,7 @@ impl Downloads {
     async fn check(&self, release: Release<'_>, path: &Path, file: &File) -> Result<(), Diagnostic> {
         let Some(digests) = release.digests else { return Ok(()) };
         let refused = |mismatch: DigestError| {
-            remove(path);
+            let _ = fs::remove_file(path);
             let message = format!(
                 "release '{}' from '{}' was not used: {mismatch}",
                 release.name,
@@ -251,14 +251,10 @@ impl Downloads {
 
 impl Download {
     pub fn done(self) {
-        remove(&self.path);
+        // If it cannot be removed, the next run uses or replaces it.
+        let _ = fs::remove_file(&self.path);
         drop(self.lock);
     }
-}
-
-/// A file that cannot be removed is used or replaced by the next run.
-fn remove(path: &Path) {
-    let _ = fs::remove_file(path);
 }
 
 fn feed(mut file: File, mut verifier: Verifier) -> io::Result<Verifier> {

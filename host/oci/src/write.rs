@@ -6,6 +6,7 @@ use serde_json::json;
 use std::collections::HashSet;
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Read, Write};
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use tar::{Builder, EntryType};
 use tempfile::NamedTempFile;
@@ -99,15 +100,10 @@ fn put(to: &Path, place: &Path, mut content: impl Read) -> io::Result<()> {
 }
 
 fn publish(file: NamedTempFile, to: &Path) -> io::Result<()> {
-    open_to_all(file.as_file())?;
+    // Temporary files are readable by their owner only; images are not secret.
+    file.as_file().set_permissions(fs::Permissions::from_mode(0o644))?;
     file.as_file().sync_all()?;
     file.persist(to).map(drop).map_err(|error| error.error)
-}
-
-/// Temporary files are readable by their owner only; images are not secret.
-fn open_to_all(file: &File) -> io::Result<()> {
-    use std::os::unix::fs::PermissionsExt;
-    file.set_permissions(fs::Permissions::from_mode(0o644))
 }
 
 #[cfg(test)]
