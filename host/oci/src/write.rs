@@ -4,7 +4,7 @@ use crate::layout::{BLOBS, INDEX, MARK, MARK_CONTENT};
 use crate::{Blob, Image, header, index, path};
 use serde_json::json;
 use std::collections::HashSet;
-use std::fs::{self, File};
+use std::fs;
 use std::io::{self, BufWriter, Read, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;

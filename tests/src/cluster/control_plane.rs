@@ -128,9 +128,6 @@ pub(super) fn manager_flags(directory: &Path, port: u16) -> Vec<OsString> {
         ("use-service-account-credentials", "true"),
         // Claims are bound, and volumes released, at the next resync at the latest: by default after 15 s.
         ("pvclaimbinder-sync-period", "2s"),
-        // By default 20 and 30: with several tests at once, its events and writes wait for seconds.
-        ("kube-api-qps", "200"),
-        ("kube-api-burst", "400"),
     ]));
     all
 }

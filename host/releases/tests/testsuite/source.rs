@@ -231,7 +231,13 @@ fn vendored_packages_are_read_from_their_archives() {
     let path = ".final_builds/packages/tool/index.yml";
     repository.write(path, &index(digest.as_ref()));
     let source = repository.read().unwrap();
-    let warns = |source: &Source| source.release.warnings.iter().any(|one| one.code == "release-fingerprint");
+    let warns = |source: &Source| {
+        source
+            .release
+            .warnings
+            .iter()
+            .any(|one| one.code == "release-fingerprint")
+    };
     assert_eq!(source.packages[0].other_content, None);
     assert!(!warns(&source));
     let mut seen = Vec::new();

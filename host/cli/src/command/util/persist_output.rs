@@ -184,9 +184,8 @@ async fn persist_container(
 
 /// `None` if there is no such file.
 fn read(place: &str, path: &Path) -> Result<Option<Vec<u8>>, Diagnostic> {
-    let unreadable = |error: std::io::Error| {
-        Diagnostic::error(codes::OUTPUT_UNREADABLE, format!("cannot read {place}: {error}"))
-    };
+    let unreadable =
+        |error: std::io::Error| Diagnostic::error(codes::OUTPUT_UNREADABLE, format!("cannot read {place}: {error}"));
     let file = match File::open(path) {
         Ok(file) => file,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),

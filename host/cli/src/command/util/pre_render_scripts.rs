@@ -25,8 +25,7 @@ pub struct PreRenderScriptsArguments {
 pub fn run(arguments: &PreRenderScriptsArguments, color: Color) -> Result<(), ExitError> {
     let mut sources = Sources::default();
     let written = inputs::read_mounted(&arguments.manifest, &mut sources).and_then(|manifest| {
-        below::write(&arguments.releases, &files(&manifest))
-            .map_err(|error| boson_commands::files::unwritable(&error))
+        below::write(&arguments.releases, &files(&manifest)).map_err(|error| boson_commands::files::unwritable(&error))
     });
     written.map_err(|error| exit::refused(&[error], &sources, color))
 }
