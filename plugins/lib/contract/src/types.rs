@@ -66,8 +66,7 @@ impl Spread {
     }
 }
 
-/// Defines `deployment`, which makes a [`Deployment`](crate::types::Deployment) of the types in this module, which
-/// `wit_bindgen` has generated.
+/// Defines `deployment`, which makes a [`Deployment`] of the types in this module, which `wit_bindgen` has generated.
 #[macro_export]
 macro_rules! deployment_type {
     ($wit:ident) => {
