@@ -2,9 +2,7 @@
 //! clients wait for one. Pure.
 
 use boson_api::deployment::{Input, InputKind};
-/// The digest of a Secret, which reveals nothing about its content.
-pub use boson_cluster::consumers::version_digest as of_secret;
-use boson_cluster::objects;
+use boson_cluster::{consumers, objects};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
@@ -41,6 +39,11 @@ pub fn of_bytes(bytes: &[u8]) -> String {
     let mut digits = objects::hexadecimal(&Sha256::digest(bytes));
     digits.truncate(DIGEST_DIGITS);
     digits
+}
+
+/// The digest of a Secret, which reveals nothing about its content.
+pub fn of_secret(meta: &ObjectMeta) -> String {
+    consumers::version_digest(meta)
 }
 
 /// The value of a variable, in this Secret.

@@ -1,7 +1,7 @@
 //! The objects of kinds that an administrator allows in addition. Their definition may be missing, and so may the RBAC
 //! rule for them: that stops only the deployments that have such objects.
 
-use super::objects::of_kind;
+use super::of_kind::of_kind;
 use crate::codes;
 use crate::deployment::error::DeployError;
 use crate::deployment::reconcile::Reconcile;

@@ -1,15 +1,15 @@
 //! The objects of a deployment in the cluster.
 
 use crate::deployment::error::DeployError;
+use crate::deployment::observe::of_kind::of_kind;
 use crate::deployment::observe::{additional, rollouts};
 use crate::deployment::plan::Live;
 use crate::deployment::plan::variables::retention::{needs_claims, outlives_deployment};
 use crate::deployment::reconcile::Reconcile;
-use boson_cluster::client::{AnyObject, Error, ErrorKind, resource};
+use boson_cluster::client::{Error, ErrorKind};
 use boson_cluster::objects;
 use boson_manifest::labels::{self, secret_kind};
 use boson_pipeline::bundle::kinds::KINDS;
-use boson_pipeline::bundle::{MANAGED_BY, MANAGER};
 use boson_plugins::COPY;
 use k8s_openapi::api::core::v1::{ConfigMap, PersistentVolumeClaim, ResourceQuota, Secret};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
@@ -29,17 +29,6 @@ pub async fn live(run: &Reconcile<'_>, desired: &[Value]) -> Result<Live, Deploy
         job_sources: job_sources(run).await?,
         objects,
     })
-}
-
-/// The objects of a kind that belong to this deployment: those that it owns, and claims.
-pub async fn of_kind(run: &Reconcile<'_>, api_version: &str, kind: &str) -> Result<Vec<Value>, Error> {
-    let (resource, labels) = (
-        resource(api_version, kind),
-        format!("{},{MANAGED_BY}={MANAGER}", run.selector()),
-    );
-    let mut found = run.context.cluster.list_any(&resource, run.namespace, &labels).await?;
-    found.retain(|object| kind == "PersistentVolumeClaim" || object.has_owner(&run.owner.uid));
-    Ok(found)
 }
 
 /// The metadata of all existing versions of its documents. Not their data: they may be many, and large.
