@@ -28,9 +28,8 @@ pub fn deployment(arguments: &Tree) -> Result<Deployment, String> {
         operator_image: text(options, "operator-image").unwrap_or_default(),
         registry: text(options, "registry"),
         spread: match text(options, "spread").as_deref() {
-            None | Some("total") => Spread::Total,
-            Some("per-zone") => Spread::PerZone,
-            Some(_) => return Err("`spread` is neither total nor per-zone".into()),
+            None => Spread::default(),
+            Some(name) => Spread::named(name).ok_or("`spread` is neither total nor per-zone")?,
         },
     })
 }

@@ -34,8 +34,10 @@ pub fn of_group(
         let request = GroupRequest {
             deployment,
             group: input.get("group")?.clone(),
+            document_name: request.document_name.clone(),
+            pointer: request.pointer.clone(),
             jobs: with_bpm(&request.jobs, input.items("bpm")),
-            ..request.clone()
+            resolved_secret: request.resolved_secret.clone(),
         };
         let changed = changed_settings(stages, plugin, &settings, input);
         let stages = changed.as_deref().unwrap_or(stages);

@@ -43,7 +43,7 @@ pub fn check(object: &QuarksSecret, observed: &Observed, options: &Tree, cluster
         .iter()
         .filter_map(|(_, service)| cluster_ip(service.as_ref()?))
         .collect();
-    let alternative = options.items("alternative_names").iter().filter_map(Tree::as_str);
+    let alternative = options.texts("alternative_names");
     let mut names = options.str("common_name").into_iter().chain(alternative);
     let is_allowed = |name: &&str| {
         let of_namespace = |suffix: &String| name.strip_suffix(suffix).is_some_and(|rest| !rest.is_empty());

@@ -134,7 +134,7 @@ fn of_release<'r>(releases: &'r [Release], name: &str) -> BTreeSet<&'r str> {
 
 /// The packages that the spec of a job lists: those that a VM with this job has.
 fn listed(job: &Job) -> impl Iterator<Item = &str> {
-    job.spec.tree.items("packages").iter().filter_map(Tree::as_str)
+    job.spec.tree.texts("packages")
 }
 
 // === impl Group ===
