@@ -2,7 +2,7 @@
 //! never restarted: not when the definition is created, and not when the documented RBAC rules are added.
 
 use crate::installed::Installed;
-use crate::objects::deployment_of;
+use crate::objects::{condition, deployment_of};
 use crate::operator::example_objects;
 use crate::plugin_objects::plugin_of;
 use crate::shared_cluster::documents;
@@ -95,9 +95,7 @@ fn reported(it: &Installed, reason: &str, text: &str) -> Result<()> {
 fn applied(it: &Installed) -> Result<()> {
     it.until("Applied", || {
         let deployment = it.get("boshdeployment/nats")?;
-        let conditions = deployment["status"]["conditions"].as_array().into_iter().flatten();
-        let mut conditions = conditions.filter(|one| one["type"] == "Applied");
-        Ok(conditions.any(|one| one["status"] == "True"))
+        Ok(condition(&deployment, "Applied").is_some_and(|one| one["status"] == "True"))
     })
 }
 

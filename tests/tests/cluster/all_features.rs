@@ -2,7 +2,7 @@
 
 use crate::guests::Guest;
 use crate::installed::Installed;
-use crate::objects::{config_map, deployment_of};
+use crate::objects::{condition, config_map, deployment_of};
 use crate::plugin_objects;
 use anyhow::{Context, Result, ensure};
 use boson_tests::{host, root};
@@ -61,9 +61,7 @@ fn deployment(it: &Installed) -> Value {
 /// Whether the condition has this status.
 fn is(it: &Installed, kind: &str, status: &str) -> Result<bool> {
     let deployment = it.get("boshdeployment/nats")?;
-    let conditions = deployment["status"]["conditions"].as_array();
-    let mut conditions = conditions.into_iter().flatten();
-    Ok(conditions.any(|condition| condition["type"] == kind && condition["status"] == status))
+    Ok(condition(&deployment, kind).is_some_and(|one| one["status"] == status))
 }
 
 fn deploy(it: &mut Installed) -> Result<()> {

@@ -4,6 +4,7 @@
 use crate::connection::{AGENT, Connection, Death};
 use crate::environment::{Environment, Operator, no_conversion};
 use crate::kubelet::report_ready;
+use crate::objects::is;
 use anyhow::{bail, ensure};
 use boson_api::PluginUse;
 use boson_cluster::client::resource;
@@ -296,12 +297,7 @@ impl Example {
 }
 
 pub fn is_applied(deployment: &Value) -> bool {
-    let generation = &deployment["metadata"]["generation"];
-    let conditions = deployment["status"]["conditions"].as_array();
-    let of = |kind: &str| conditions.into_iter().flatten().find(|one| one["type"] == kind);
-    ["Applied", "Converted"]
-        .iter()
-        .all(|kind| of(kind).is_some_and(|one| one["status"] == "True" && &one["observedGeneration"] == generation))
+    ["Applied", "Converted"].iter().all(|kind| is(deployment, kind, "True"))
 }
 
 /// A request: namespace, verb, resource and name, and the answer's code.

@@ -96,7 +96,7 @@ pub fn whose(found: &ObjectMeta, owner: &OwnerReference, deployment: &str) -> Wh
             other => Whose::Other(format!("of {} '{}'", other.kind, other.name)),
         };
     }
-    let label = |key: &str| found.labels.as_ref()?.get(key).map(String::as_str);
+    let label = |key: &str| super::label(found, key);
     // Secrets between the steps of a conversion have a type instead of a manager.
     let is_boson = label(MANAGED_BY) == Some(MANAGER) || label(labels::SECRET_TYPE).is_some();
     if is_boson && label(labels::DEPLOYMENT_NAME) == Some(deployment) {

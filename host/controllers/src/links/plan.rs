@@ -5,6 +5,7 @@ use super::digest::DigestKey;
 use super::found::provided_link;
 use super::memory::{Contents, Known, Settled};
 use super::stores::PodMeta;
+use boson_cluster::objects::annotation;
 use boson_manifest::labels::LINKS_DIGEST;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use serde_json::{Value, json};
@@ -107,7 +108,7 @@ fn outdated_workloads(pods: &[Arc<PodMeta>], deployment: &str, links: &Contents,
         let Some((digest, workload)) = digest.zip(workload(&pod.metadata)) else {
             continue;
         };
-        if recorded_digest(&pod.metadata) == Some(&digest) {
+        if recorded_digest(&pod.metadata) == Some(digest.as_str()) {
             continue;
         }
         found.entry(workload.uid.clone()).or_insert_with(|| Outdated {
@@ -155,7 +156,7 @@ fn owner(meta: &ObjectMeta) -> Option<Workload> {
 /// the metadata of its pod template.
 pub(super) fn roll_patch(template: &ObjectMeta, deployment: &str, links: &Contents, key: &DigestKey) -> Option<Value> {
     let digest = digest(&consumed_links(template, deployment)?, links, key)?;
-    if recorded_digest(template) == Some(&digest) {
+    if recorded_digest(template) == Some(digest.as_str()) {
         return None;
     }
     Some(json!({"spec": {"template": {"metadata": {"annotations": {LINKS_DIGEST: digest}}}}}))
@@ -173,8 +174,8 @@ fn digest(consumed: &Consumed, links: &Contents, key: &DigestKey) -> Option<Stri
     key.digest(all.collect::<Option<Vec<_>>>()?)
 }
 
-fn recorded_digest(meta: &ObjectMeta) -> Option<&String> {
-    meta.annotations.as_ref()?.get(LINKS_DIGEST)
+fn recorded_digest(meta: &ObjectMeta) -> Option<&str> {
+    annotation(meta, LINKS_DIGEST)
 }
 
 #[cfg(test)]

@@ -5,6 +5,7 @@ use super::stores::{PodMeta, Stores};
 use super::{Context, DeploymentMeta};
 use crate::orphans::{Namers, Naming, report};
 use boson_cluster::client::{Error, Kind, Notice};
+use boson_cluster::objects::annotation;
 use boson_manifest::labels::DEPLOYMENT;
 use k8s_openapi::api::apps::v1::{DaemonSet, Deployment, ReplicaSet, StatefulSet};
 use k8s_openapi::api::batch::v1::Job;
@@ -63,7 +64,7 @@ fn naming(pod: &PodMeta) -> Option<Naming<Workload>> {
     let meta = &pod.metadata;
     Some(Naming {
         namespace: meta.namespace.clone()?,
-        deployment: meta.annotations.as_ref()?.get(DEPLOYMENT)?.clone(),
+        deployment: annotation(meta, DEPLOYMENT)?.to_string(),
         what: workload(meta)?,
     })
 }
