@@ -11,6 +11,7 @@ use boson_pipeline::stage::{
 };
 use boson_pipeline::{Stage, Stages};
 use serde::de::DeserializeOwned;
+use std::borrow::Cow;
 
 /// The deployment of a call: of its options and its context.
 ///
@@ -106,10 +107,10 @@ fn links(
     let document = request.document()?;
     let jobs = request.list("jobs", |job| {
         Ok(JobSpec {
-            release: job.text("release")?,
-            job: job.text("job")?,
-            spec: job.member("spec")?,
-            document_name: job.text("document-name")?,
+            release: job.text("release")?.into(),
+            job: job.text("job")?.into(),
+            spec: Cow::Borrowed(job.member("spec")?),
+            document_name: job.text("document-name")?.into(),
         })
     })?;
     let other = |other: Members<'_>| {

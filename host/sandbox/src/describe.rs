@@ -47,7 +47,7 @@ impl Plugin {
         });
         let description = result?;
         let malformed = |message: String| self.failure(ErrorKind::Malformed, message);
-        if let Some(what) = unknown_members(&description.more) {
+        if let Some(what) = unknown_members(description.more.iter().map(|member| member.name.as_str())) {
             return Err(malformed(what));
         }
         if let Some(what) = text_error(&description) {

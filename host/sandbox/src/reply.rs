@@ -7,6 +7,7 @@ use crate::engine::Sandbox;
 use crate::error::{Error, ErrorKind, cut};
 use crate::exception;
 use crate::plugin::Plugin;
+use boson_contract::bindings::{FromWit, Reader};
 use boson_document::contract::REQUIRED;
 use boson_document::{Pointer, Tree, json};
 use boson_pipeline::diagnostic::Related;
@@ -42,6 +43,25 @@ pub(crate) struct Reading<'a> {
 
 // === impl Reading ===
 
+impl Reader for Reading<'_> {
+    type Error = StageError;
+
+    fn document(&self, member: &'static str, text: &str) -> Result<Tree, StageError> {
+        let separates = |byte: &u8| matches!(byte, b',' | b':' | b'[' | b'{');
+        let found = self.separators.get() + text.bytes().filter(separates).count();
+        self.separators.set(found);
+        if found > MAX_SEPARATORS {
+            let message = format!("returned a reply that is too large: with `{member}` it has too many values");
+            return Err(self.failed(self.plugin.failure(ErrorKind::OverOutput, message)));
+        }
+        json::parse(text).map_err(|error| self.malformed(format!("`{member}` is not JSON: {error}")))
+    }
+
+    fn more<'m>(&self, names: impl Iterator<Item = &'m str>) -> Result<(), StageError> {
+        unknown_members(names).map_or(Ok(()), |what| Err(self.malformed(format!("it {what}"))))
+    }
+}
+
 impl<'a> Reading<'a> {
     /// Checks replies of this call of `plugin`.
     pub(crate) fn of(sandbox: &'a Sandbox, plugin: &'a Plugin, call: Call<'a>) -> Self {
@@ -74,19 +94,9 @@ impl<'a> Reading<'a> {
         self.sandbox.failed(self.plugin, failure).stage_error()
     }
 
-    pub(crate) fn document(&self, what: &str, text: &str) -> Result<Tree, StageError> {
-        let separates = |byte: &u8| matches!(byte, b',' | b':' | b'[' | b'{');
-        let found = self.separators.get() + text.bytes().filter(separates).count();
-        self.separators.set(found);
-        if found > MAX_SEPARATORS {
-            let message = format!("returned a reply that is too large: with `{what}` it has too many values");
-            return Err(self.failed(self.plugin.failure(ErrorKind::OverOutput, message)));
-        }
-        json::parse(text).map_err(|error| self.malformed(format!("`{what}` is not JSON: {error}")))
-    }
-
-    pub(crate) fn documents(&self, what: &str, texts: &[String]) -> Result<Vec<Tree>, StageError> {
-        texts.iter().map(|text| self.document(what, text)).collect()
+    /// A value of the reply.
+    pub(crate) fn read<W, T: FromWit<W>>(&self, member: &'static str, wit: W) -> Result<T, StageError> {
+        T::from_wit(wit, member, self)
     }
 
     pub(crate) fn pointer(&self, what: &str, text: &str) -> Result<(), StageError> {
@@ -126,7 +136,7 @@ impl<'a> Reading<'a> {
 
     /// The value with its warnings, or the user's errors.
     pub(crate) fn reply<T>(&self, value: T, diagnostics: Vec<wit::Diagnostic>, more: &[wit::Member]) -> Reply<T> {
-        self.members(more)?;
+        self.more(more.iter().map(|member| member.name.as_str()))?;
         fail_on_errors(value, self.diagnostics(diagnostics)?)
     }
 
@@ -137,11 +147,6 @@ impl<'a> Reading<'a> {
             Ok(_) => self.malformed("it failed without an error diagnostic that says why"),
             Err(error) => error,
         }
-    }
-
-    /// Additional members of one of the reply's records.
-    pub(crate) fn members(&self, more: &[wit::Member]) -> Result<(), StageError> {
-        unknown_members(more).map_or(Ok(()), |what| Err(self.malformed(format!("it {what}"))))
     }
 
     fn diagnostics(&self, mut all: Vec<wit::Diagnostic>) -> Result<Vec<Diagnostic>, StageError> {
@@ -165,7 +170,7 @@ impl<'a> Reading<'a> {
     /// Texts stay unchanged, with control characters, because the filter for secrets compares them with values. They
     /// are cleaned when they are shown.
     fn diagnostic(&self, diagnostic: wit::Diagnostic) -> Result<Diagnostic, StageError> {
-        self.members(&diagnostic.more)?;
+        self.more(diagnostic.more.iter().map(|member| member.name.as_str()))?;
         self.code(&diagnostic.code)?;
         let place = diagnostic.place.map(|place| self.place(place)).transpose()?;
         let related = diagnostic.related.into_iter().take(MAX_RELATED).map(|related| {
@@ -267,13 +272,9 @@ impl Reading<'_> {
 }
 
 /// What is wrong if one of these members must be known, because this host knows none.
-pub(crate) fn unknown_members(more: &[wit::Member]) -> Option<String> {
-    let required = more.iter().find(|member| member.name.starts_with(REQUIRED))?;
-    let name = required
-        .name
-        .chars()
-        .filter(char::is_ascii_graphic)
-        .take(MAX_CODE_BYTES);
+pub(crate) fn unknown_members<'m>(mut names: impl Iterator<Item = &'m str>) -> Option<String> {
+    let required = names.find(|name| name.starts_with(REQUIRED))?;
+    let name = required.chars().filter(char::is_ascii_graphic).take(MAX_CODE_BYTES);
     let name: String = name.collect();
     Some(format!("requires '{name}', which this host does not know"))
 }

@@ -5,18 +5,19 @@ use crate::bindings::boson::types::objects as wit_objects;
 use crate::bindings::boson::types::types::Context;
 use crate::bindings::boson::{bpm, links, ops, render, variables};
 use crate::bindings::exports::boson as exports;
-use crate::conversions::{context, edit, references};
+use crate::conversions::{context, references};
 use crate::plugin::Plugin;
 use crate::plugins::Plugins;
 use crate::reply::Reading;
 use crate::unchanged;
+use boson_contract::bindings::{Reader, ToWit};
 use boson_document::{Tree, json};
 use boson_pipeline::Stages;
 use boson_pipeline::schema::SettingsError;
 use boson_pipeline::stage::{
     Addresses, Answer, Applied, Call, Consumed, Definition, DeploymentRequest, Edit, GroupRequest, Interpolated,
-    LinksRequest, Named, Origin, PluginInfo, PluginRef, Provider, Rendered, Reply, Resolved, ResolvedGroup, Settings,
-    StageError, Template, VariableRules, VariablesPlan, View,
+    LinksRequest, Named, Origin, PluginInfo, PluginRef, Rendered, Reply, Resolved, Settings, Template, VariableRules,
+    VariablesPlan, View,
 };
 use std::collections::HashSet;
 
@@ -143,28 +144,24 @@ impl Pending<'_> {
     fn apply(&self, doc: Named<'_>, files: &[Named<'_>]) -> Reply<Applied> {
         let file = |file: &Named<'_>| ops::shapes::OperationsFile {
             name: file.name.into(),
-            operations: json::to_text(file.tree),
+            operations: file.tree.to_wit(),
         };
         let request = ops::shapes::ApplyRequest {
-            document: json::to_text(doc.tree),
+            document: doc.tree.to_wit(),
             document_name: doc.name.into(),
             files: files.iter().map(file).collect(),
             more: Vec::new(),
         };
         let reply = call!(self, exports::ops::operations, call_apply, &request);
-        for origin in &reply.origins {
+        let origins: Vec<Origin> = self.reading.read("origins", reply.origins)?;
+        for origin in &origins {
             self.reading.check_document_name("origins", &origin.document)?;
             self.reading.pointer("origins", &origin.pointer)?;
             self.reading.pointer("origins", &origin.source)?;
         }
-        let origins = reply.origins.into_iter().map(|origin| Origin {
-            pointer: origin.pointer,
-            document: origin.document,
-            source: origin.source,
-        });
         let applied = Applied {
             document: self.reading.document("document", &reply.document)?,
-            origins: origins.collect(),
+            origins,
         };
         let (applied, diagnostics) = self.reading.reply(applied, reply.diagnostics, &reply.more)?;
         if self.plugin.is_any_foreign()
@@ -178,7 +175,7 @@ impl Pending<'_> {
 
     fn find(&self, doc: Named<'_>, path: &str) -> Reply<Tree> {
         let request = ops::shapes::FindRequest {
-            document: json::to_text(doc.tree),
+            document: doc.tree.to_wit(),
             document_name: doc.name.into(),
             path: path.into(),
             more: Vec::new(),
@@ -190,24 +187,15 @@ impl Pending<'_> {
 
     fn plan(&self, doc: Named<'_>, rules: VariableRules) -> Reply<VariablesPlan> {
         let request = variables::shapes::PlanRequest {
-            document: json::to_text(doc.tree),
+            document: doc.tree.to_wit(),
             document_name: doc.name.into(),
-            rules: rules.into(),
+            rules: rules.to_wit(),
             more: Vec::new(),
         };
         let reply = call!(self, exports::variables::interpolation, call_plan, &request);
-        let mut definitions = Vec::new();
-        for one in reply.definitions {
+        let definitions: Vec<Definition> = self.reading.read("definitions", reply.definitions)?;
+        for one in &definitions {
             self.reading.pointer("definitions", &one.pointer)?;
-            self.reading.members(&one.more)?;
-            definitions.push(Definition {
-                options: self.reading.document("options", &one.options)?,
-                consumes: self.reading.document("consumes", &one.consumes)?,
-                name: one.name,
-                kind: one.kind,
-                update_mode: one.update_mode,
-                pointer: one.pointer,
-            });
         }
         let plan = VariablesPlan {
             definitions,
@@ -218,10 +206,10 @@ impl Pending<'_> {
 
     fn interpolate(&self, doc: Named<'_>, values: &Tree, rules: VariableRules) -> Reply<Interpolated> {
         let request = variables::shapes::InterpolateRequest {
-            document: json::to_text(doc.tree),
+            document: doc.tree.to_wit(),
             document_name: doc.name.into(),
-            values: json::to_text(values),
-            rules: rules.into(),
+            values: values.to_wit(),
+            rules: rules.to_wit(),
             more: Vec::new(),
         };
         let reply = call!(self, exports::variables::interpolation, call_interpolate, &request);
@@ -256,29 +244,10 @@ impl Pending<'_> {
                 .reading
                 .malformed(format!("provider {nth} belongs to a group that does not exist")));
         }
-        let mut resolved = Resolved {
-            groups: Vec::new(),
-            providers: Vec::new(),
+        let resolved = Resolved {
+            groups: self.reading.read("groups", reply.groups)?,
+            providers: self.reading.read("providers", reply.providers)?,
         };
-        for group in reply.groups {
-            self.reading.members(&group.more)?;
-            resolved.groups.push(ResolvedGroup {
-                document: self.reading.document("document", &group.document)?,
-                name: group.name,
-            });
-        }
-        for provider in reply.providers {
-            self.reading.members(&provider.more)?;
-            let shared = provider.shared.as_deref();
-            resolved.providers.push(Provider {
-                shared: shared.map(|link| self.reading.document("shared", link)).transpose()?,
-                properties: self.reading.document("properties", &provider.properties)?,
-                name: provider.name,
-                kind: provider.type_,
-                group: provider.group,
-                job: provider.job,
-            });
-        }
         self.reading.reply(resolved, reply.diagnostics, &reply.more)
     }
 
@@ -293,7 +262,7 @@ impl Pending<'_> {
                     "entry {nth} of `variables` names a variable that does not exist"
                 )));
             }
-            self.reading.members(&one.more)?;
+            self.reading.more(one.more.iter().map(|member| member.name.as_str()))?;
             let consumed = Consumed {
                 alternative_names: one.alternative_names,
                 common_name: one.common_name,
@@ -308,13 +277,9 @@ impl Pending<'_> {
     }
 
     fn render(&self, templates: &[Template<'_>], spec: &Tree) -> Reply<Vec<Rendered>> {
-        let template = |template: &Template<'_>| render::shapes::Template {
-            name: template.name.into(),
-            text: template.text.into(),
-        };
         let request = render::shapes::RenderRequest {
-            templates: templates.iter().map(template).collect(),
-            spec: json::to_text(spec),
+            templates: templates.to_wit(),
+            spec: spec.to_wit(),
             more: Vec::new(),
         };
         let reply = call!(self, exports::render::templates, call_render, &request);
@@ -322,33 +287,28 @@ impl Pending<'_> {
         let names = templates.iter().map(|template| template.name);
         self.reading
             .names("files", reply.files.iter().map(|file| file.name.as_str()), names)?;
-        let file = |file: render::shapes::Rendered| Rendered {
-            name: file.name,
-            content: file.content,
-        };
-        let files: Vec<Rendered> = reply.files.into_iter().map(file).collect();
+        let files: Vec<Rendered> = self.reading.read("files", reply.files)?;
         self.reading.reply(files, reply.diagnostics, &reply.more)
     }
 
     fn convert_deployment(&self, request: DeploymentRequest<'_>) -> Reply<Vec<Tree>> {
         let request: bpm::shapes::DeploymentRequest = request.into();
         let reply = call!(self, exports::bpm::conversion, call_convert_deployment, &request);
-        let objects = self.reading.documents("objects", &reply.objects)?;
+        let objects = self.reading.read("objects", reply.objects)?;
         self.reading.reply(objects, reply.diagnostics, &reply.more)
     }
 
     fn convert_group(&self, request: &GroupRequest) -> Reply<Vec<Tree>> {
-        let request: bpm::shapes::GroupRequest = request.into();
+        let request: bpm::shapes::GroupRequest = request.to_wit();
         let reply = call!(self, exports::bpm::conversion, call_convert_group, &request);
-        let objects = self.reading.documents("objects", &reply.objects)?;
+        let objects = self.reading.read("objects", reply.objects)?;
         self.reading.reply(objects, reply.diagnostics, &reply.more)
     }
 
     fn transform(&self, view: View<'_>) -> Reply<Vec<Edit>> {
         let request = wit_objects::View::from(view);
         let reply = call!(self, exports::resources::transformation, call_transform, &request);
-        let edits = reply.edits.into_iter().map(|one| edit(&self.reading, one));
-        let edits = edits.collect::<Result<_, StageError>>()?;
+        let edits = self.reading.read("edits", reply.edits)?;
         self.reading.reply(edits, reply.diagnostics, &reply.more)
     }
 

@@ -197,14 +197,15 @@ mod tests {
     use super::*;
     use boson_contract::links::JobSpec;
     use boson_document::{Report, json};
+    use std::borrow::Cow;
 
     fn bound(given: &str, properties: &str) -> Result<String, Vec<Mismatch>> {
         let spec = json::parse(&format!(r#"{{"name": "j", "properties": {properties}}}"#)).unwrap();
         let from = JobSpec {
-            release: "r",
-            job: "j",
-            spec: &spec,
-            document_name: "spec",
+            release: "r".into(),
+            job: "j".into(),
+            spec: Cow::Borrowed(&spec),
+            document_name: "spec".into(),
         };
         let mut report = Report::default();
         let spec = Spec::read(&from, crate::codes::JOB_SPEC, &mut report);

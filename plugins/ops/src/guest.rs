@@ -1,10 +1,12 @@
 //! The plugin: this stage behind the contract's world `ops`.
 
-use crate::{Origin, codes};
+use crate::codes;
 use boson::ops::shapes;
 use boson::types::types as wit;
-use boson_document::contract::reject_required;
-use boson_document::{Diagnostic, Tree, about_plugin, contract_types, json};
+use boson_contract::bindings::{Reader, ToWit};
+use boson_contract::call::{CallCodes, CallReader};
+use boson_contract::{context_records, ops_records};
+use boson_document::{about_plugin, contract_types};
 use exports::boson::ops::operations as world;
 use exports::boson::types::about;
 
@@ -24,59 +26,48 @@ about_plugin!(
     r#"{"type":"object","additionalProperties":false}"#,
     codes::ALL
 );
+contract_types!(wit);
+context_records!(wit);
+ops_records!(shapes);
+
+const CODES: CallCodes = CallCodes {
+    malformed: codes::MALFORMED_DOCUMENT,
+    required_member: codes::REQUIRED_MEMBER,
+};
 
 impl world::Guest for Plugin {
     fn apply(request: shapes::ApplyRequest, context: wit::Context) -> Result<shapes::Applied, Vec<wit::Diagnostic>> {
-        known(&request.more, &context)?;
-        let read = |file: shapes::OperationsFile| {
-            Ok(crate::OperationsFile {
-                operations: parse(&file.operations, &file.name)?,
-                name: file.name,
-            })
-        };
-        let files = request.files.into_iter().map(read);
-        let files = files.collect::<Result<_, Vec<wit::Diagnostic>>>()?;
         let name = &request.document_name;
-        let (applied, diagnostics) =
-            crate::apply(parse(&request.document, name)?, name, files).map_err(|all| to_wire(all, name))?;
-        let origin = |origin: Origin| shapes::Origin {
-            pointer: origin.pointer,
-            document: origin.document,
-            source: origin.source,
+        let apply = || {
+            let (reader, _) = CallReader::of_call(name, &CODES, names(&request.more), context)?;
+            let files = reader.read(request.files)?;
+            crate::apply(reader.document("document", &request.document)?, name, files)
         };
-        let text = json::to_text(&applied.document);
+        let (applied, diagnostics) = reply(apply(), name)?;
+        let document = applied.document.to_wit();
         // The instance ends with this call: freeing a large tree piece by piece would take a tenth of the call without
         // need.
         std::mem::forget(applied.document);
         Ok(shapes::Applied {
-            document: text,
-            origins: applied.origins.into_iter().map(origin).collect(),
-            diagnostics: to_wire(diagnostics, name),
+            document,
+            origins: applied.origins.to_wit(),
+            diagnostics,
             more: Vec::new(),
         })
     }
 
     fn find(request: shapes::FindRequest, context: wit::Context) -> Result<shapes::Found, Vec<wit::Diagnostic>> {
-        known(&request.more, &context)?;
         let name = &request.document_name;
-        let found = crate::find(&parse(&request.document, name)?, name, &request.path)
-            .map_err(|diagnostic| to_wire(vec![diagnostic], name))?;
+        let find = || {
+            let (reader, _) = CallReader::of_call(name, &CODES, names(&request.more), context)?;
+            let document = reader.document("document", &request.document)?;
+            let found = crate::find(&document, name, &request.path).map_err(|error| vec![error])?;
+            Ok((found, Vec::new()))
+        };
+        let (found, _) = reply(find(), name)?;
         Ok(shapes::Found {
-            value: json::to_text(&found),
+            value: found.to_wit(),
             more: Vec::new(),
         })
     }
 }
-
-/// Rejects a call with a member that this plugin must know.
-fn known(more: &[wit::Member], context: &wit::Context) -> Result<(), Vec<wit::Diagnostic>> {
-    reject_required(codes::REQUIRED_MEMBER, names(more).chain(names_of_context(context)))
-        .map_err(|error| vec![error.into()])
-}
-
-fn parse(text: &str, name: &str) -> Result<Tree, Vec<wit::Diagnostic>> {
-    let malformed = |error: json::Error| Diagnostic::error(codes::MALFORMED_DOCUMENT, error.to_string());
-    json::parse(text).map_err(|error| to_wire(vec![malformed(error)], name))
-}
-
-contract_types!(wit);

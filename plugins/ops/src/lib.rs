@@ -24,7 +24,7 @@ mod test;
 #[allow(unsafe_code, reason = "generated bindings")]
 mod guest;
 
-pub use boson_contract::ops::{Applied, Origin};
+pub use boson_contract::ops::{Applied, OperationsFile, Origin};
 
 use boson_contract::Reply;
 use boson_document::{Diagnostic, Pointer, Tree, did_you_mean};
@@ -34,15 +34,6 @@ use origins::{Step, Trace, Traced};
 use path::Path;
 use scan::Scan;
 use std::borrow::Cow;
-
-/// One ops file.
-#[derive(Clone, Debug)]
-pub struct OperationsFile {
-    /// Name of the document, for diagnostics.
-    pub name: String,
-    /// A list of operations, or null for an empty file.
-    pub operations: Tree,
-}
 
 /// Applies the operations of all files in order.
 ///

@@ -6,6 +6,7 @@ use crate::release::Release;
 use crate::stage::{JobSpec, Named};
 use boson_document::{Pointer, Tree, ruby};
 use boson_manifest::job::is_built_in;
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Code of the links stage for a job that its release does not have.
@@ -83,10 +84,10 @@ pub fn specs<'r>(manifest: Named<'_>, releases: &'r [Release]) -> Vec<JobSpec<'r
         let found = releases.iter().find(|one| one.name == release)?;
         let files = found.job(job)?;
         Some(JobSpec {
-            release: &found.name,
-            job: &files.name,
-            spec: &files.spec.tree,
-            document_name: &files.spec.name,
+            release: (&found.name).into(),
+            job: (&files.name).into(),
+            spec: Cow::Borrowed(&files.spec.tree),
+            document_name: (&files.spec.name).into(),
         })
     };
     used(manifest.tree).into_keys().filter_map(spec).collect()

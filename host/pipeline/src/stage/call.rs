@@ -245,7 +245,7 @@ impl<'a> Call<'a> {
             }
             Self::ConvertDeployment(request) => vec![request.manifest.name],
             Self::Resolve(request) | Self::Addresses(request) => {
-                let specs = request.jobs.iter().map(|job| job.document_name);
+                let specs = request.jobs.iter().map(|job| &*job.document_name);
                 iter::once(request.manifest.name).chain(specs).collect()
             }
             Self::Render { templates, .. } => templates.iter().map(|template| template.name).collect(),

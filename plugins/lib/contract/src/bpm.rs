@@ -110,3 +110,21 @@ impl JobFiles {
         self.templates.iter().any(|template| template == path)
     }
 }
+
+/// [Converts](crate::bindings) the records of this module to those of generated bindings, and back.
+#[macro_export]
+macro_rules! bpm_records {
+    ($wit:ident) => {
+        $crate::record!($crate::bpm::ReleasePackage, $wit::ReleasePackage { name, release });
+        $crate::record!($crate::bpm::BpmCopy, $wit::BpmCopy { document_name, instances, bpm });
+        $crate::record!(
+            $crate::bpm::JobFiles,
+            $wit::JobFiles { job, release, templates, monitored, start_program, dns_aliases, bpm, packages } + more
+        );
+        $crate::record!(
+            $crate::bpm::GroupRequest,
+            $wit::GroupRequest { group, document_name, pointer, jobs, resolved_secret; deployment = options } + more
+        );
+        $crate::record!($crate::bpm::Variable, $wit::Variable { name, kind, options, update_mode, pointer } + more);
+    };
+}

@@ -1,11 +1,13 @@
-//! The nouns of the plugin interface: records of `wit/` with documents as trees, without bindings. The host and the
-//! rules have no others: each field is here once, and where bindings become these types.
+//! The nouns of the plugin interface: records of `wit/` with documents as trees. The host and the rules have no others:
+//! each field is here once, and once more in a macro below its type, which converts it from and to bindings.
 //!
 //! Pure. A record has no `more`; diagnostics are beside a reply, because the rules and the host have two forms of them.
 
 #![warn(missing_docs)]
 
+pub mod bindings;
 pub mod bpm;
+pub mod call;
 pub mod links;
 pub mod objects;
 pub mod ops;

@@ -2,19 +2,20 @@
 
 use crate::types::{Deployment, Named};
 use boson_document::Tree;
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 /// A job of a release.
 #[derive(Clone, Debug)]
 pub struct JobSpec<'a> {
     /// Name of the release.
-    pub release: &'a str,
+    pub release: Cow<'a, str>,
     /// Name of the job: the directory's.
-    pub job: &'a str,
+    pub job: Cow<'a, str>,
     /// The job's `spec` (or `job.MF`) file.
-    pub spec: &'a Tree,
+    pub spec: Cow<'a, Tree>,
     /// Name of the spec's document, for diagnostics.
-    pub document_name: &'a str,
+    pub document_name: Cow<'a, str>,
 }
 
 /// A link from outside of the deployment.
@@ -146,4 +147,22 @@ impl External {
         let found = self.deployments.iter().find(|one| one.name == name)?;
         Some(&found.links)
     }
+}
+
+/// [Converts](crate::bindings) the records of this module to those of generated bindings, and back.
+#[macro_export]
+macro_rules! links_records {
+    ($wit:ident) => {
+        $crate::record!($crate::links::JobSpec<'_>, $wit::JobSpec { release, job, spec, document_name } + more);
+        $crate::record!(
+            $crate::links::ExternalLink,
+            $wit::ExternalLink { name, origin; kind = type_; content = link } + more
+        );
+        $crate::record!($crate::links::OtherDeployment, $wit::OtherDeployment { name, links } + more);
+        $crate::record!($crate::links::ResolvedGroup, $wit::ResolvedGroup { name, document } + more);
+        $crate::record!(
+            $crate::links::Provider,
+            $wit::Provider { name, group, job, properties, shared; kind = type_ } + more
+        );
+    };
 }

@@ -88,3 +88,13 @@ impl<'a> View<'a> {
         Self { objects, ..self }
     }
 }
+
+/// [Converts](crate::bindings) what plugins see to the records of generated bindings.
+#[macro_export]
+macro_rules! objects_records {
+    ($wit:ident) => {
+        $crate::record!(to $crate::objects::GroupSummary, $wit::Group { name, instances, jobs } + more);
+        $crate::record!(to $crate::objects::JobSummary, $wit::Job { name, release, consumes } + more);
+        $crate::record!(to $crate::objects::ConsumedLink, $wit::ConsumedLink { name, provider_group } + more);
+    };
+}

@@ -2,6 +2,15 @@
 
 use boson_document::Tree;
 
+/// One ops file.
+#[derive(Clone, Debug)]
+pub struct OperationsFile {
+    /// Name of the document, for diagnostics.
+    pub name: String,
+    /// A list of operations, or null for an empty file.
+    pub operations: Tree,
+}
+
 /// Origin of a part of a document.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Origin {
@@ -20,4 +29,23 @@ pub struct Applied {
     pub document: Tree,
     /// Parts that do not come from the same pointer of the input document.
     pub origins: Vec<Origin>,
+}
+
+/// [Converts](crate::bindings) the records of this module to those of generated bindings, and back.
+#[macro_export]
+macro_rules! ops_records {
+    ($wit:ident) => {
+        $crate::record!(
+            $crate::ops::OperationsFile,
+            $wit::OperationsFile { name, operations }
+        );
+        $crate::record!(
+            $crate::ops::Origin,
+            $wit::Origin {
+                pointer,
+                document,
+                source
+            }
+        );
+    };
 }

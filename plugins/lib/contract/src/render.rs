@@ -17,3 +17,12 @@ pub struct Rendered {
     /// The text that the template gives.
     pub content: String,
 }
+
+/// [Converts](crate::bindings) the records of this module to those of generated bindings; what is rendered, back.
+#[macro_export]
+macro_rules! render_records {
+    ($wit:ident) => {
+        $crate::record!(to $crate::render::Template<'_>, $wit::Template { name, text });
+        $crate::record!($crate::render::Rendered, $wit::Rendered { name, content });
+    };
+}

@@ -38,6 +38,26 @@ pub enum Spread {
     PerZone,
 }
 
+/// What a call is made for.
+#[derive(Clone, Debug, Default)]
+pub struct CallContext {
+    /// `None`: for none, as in a test of a plugin.
+    pub deployment: Option<DeploymentName>,
+    /// JSON.
+    pub settings: String,
+    /// What the host supports beyond the first version of the contract.
+    pub features: Vec<String>,
+}
+
+/// Names the deployment of a call.
+#[derive(Clone, Debug, Default)]
+pub struct DeploymentName {
+    /// Name of the BOSHDeployment resource.
+    pub name: String,
+    /// Kubernetes namespace.
+    pub namespace: String,
+}
+
 // === impl Named ===
 
 impl<'a> Named<'a> {
@@ -66,22 +86,50 @@ impl Spread {
     }
 }
 
-/// Defines `deployment`, which makes a [`Deployment`] of the types in this module, which `wit_bindgen` has generated.
+/// [Converts](crate::bindings) the context of calls to the records of generated bindings, and back.
 #[macro_export]
-macro_rules! deployment_type {
+macro_rules! context_records {
     ($wit:ident) => {
-        /// The deployment of a call with these options.
-        fn deployment(deployment: $wit::Deployment, options: &$wit::ConversionOptions) -> $crate::types::Deployment {
-            $crate::types::Deployment {
-                name: deployment.name,
-                namespace: deployment.namespace,
-                cluster_domain: options.cluster_domain.clone(),
-                operator_image: options.operator_image.clone(),
-                registry: options.registry.clone(),
-                spread: match options.spread {
-                    $wit::Spread::Total => $crate::types::Spread::Total,
-                    $wit::Spread::PerZone => $crate::types::Spread::PerZone,
-                },
+        $crate::record!(
+            $crate::types::CallContext,
+            $wit::Context {
+                deployment,
+                settings,
+                features
+            } + more
+        );
+        $crate::record!(
+            $crate::types::DeploymentName,
+            $wit::Deployment { name, namespace } + more
+        );
+    };
+}
+
+/// [Converts](crate::bindings) a deployment to the options of generated bindings, and back.
+#[macro_export]
+macro_rules! options_records {
+    ($wit:ident) => {
+        $crate::cases!($crate::types::Spread, $wit::Spread { Total, PerZone });
+        $crate::record!(
+            to $crate::types::Deployment,
+            $wit::ConversionOptions { cluster_domain, operator_image, registry, spread } + more
+        );
+
+        impl $crate::bindings::FromWit<$wit::ConversionOptions> for $crate::types::Deployment {
+            /// Without the names, which are in the context of a call.
+            fn from_wit<R: $crate::bindings::Reader>(
+                wit: $wit::ConversionOptions,
+                _: &'static str,
+                reader: &R,
+            ) -> Result<Self, R::Error> {
+                reader.more(wit.more.iter().map(|member| member.name.as_str()))?;
+                Ok(Self {
+                    cluster_domain: wit.cluster_domain,
+                    operator_image: wit.operator_image,
+                    registry: wit.registry,
+                    spread: $crate::bindings::FromWit::from_wit(wit.spread, "spread", reader)?,
+                    ..Self::default()
+                })
             }
         }
     };

@@ -56,3 +56,23 @@ pub struct Interpolated {
     /// Names of values that were used, sorted.
     pub used: Vec<String>,
 }
+
+/// [Converts](crate::bindings) the values of this module to those of generated bindings, and back.
+#[macro_export]
+macro_rules! variables_records {
+    ($wit:ident) => {
+        $crate::cases!($crate::variables::Rules, $wit::Rules { Director, Cli });
+        $crate::record!(
+            $crate::variables::Definition,
+            $wit::Definition {
+                name,
+                kind,
+                options,
+                update_mode,
+                consumes,
+                pointer
+            } + more
+        );
+        $crate::record!($crate::variables::Reference, $wit::Reference { name, pointer });
+    };
+}

@@ -46,8 +46,8 @@ macro_rules! about_plugin {
 }
 
 /// Converts [`Severity`](crate::Severity) and [`Diagnostic`] to the types in this module, which `wit_bindgen` has
-/// generated; a diagnostic with a pointer names its document. Defines `to_wire`, which converts a list of diagnostics,
-/// and `names` and `names_of_context`, which list additional members for [`reject_required`].
+/// generated; a diagnostic with a pointer names its document. Defines `reply`, which converts the diagnostics of a
+/// reply, and `names`, which lists additional members for [`reject_required`].
 #[macro_export]
 macro_rules! contract_types {
     ($wit:ident) => {
@@ -56,16 +56,17 @@ macro_rules! contract_types {
             members.iter().map(|member| member.name.as_str())
         }
 
-        /// The names of additional members of a context.
-        fn names_of_context(context: &$wit::Context) -> impl Iterator<Item = &str> {
-            let deployment = context.deployment.as_ref().map(|deployment| &deployment.more);
-            let of_deployment = deployment.into_iter().flatten();
-            let of_deployment = of_deployment.map(|member| member.name.as_str());
-            names(&context.more).chain(of_deployment)
+        /// A reply, whose diagnostics are about this document unless they name another.
+        fn reply<T>(
+            reply: Result<(T, Vec<$crate::Diagnostic>), Vec<$crate::Diagnostic>>,
+            name: &str,
+        ) -> Result<(T, Vec<$wit::Diagnostic>), Vec<$wit::Diagnostic>> {
+            reply
+                .map(|(value, diagnostics)| (value, to_wire(diagnostics, name)))
+                .map_err(|errors| to_wire(errors, name))
         }
 
-        /// Diagnostics, about this document unless they name another.
-        pub fn to_wire(diagnostics: Vec<$crate::Diagnostic>, name: &str) -> Vec<$wit::Diagnostic> {
+        fn to_wire(diagnostics: Vec<$crate::Diagnostic>, name: &str) -> Vec<$wit::Diagnostic> {
             let named = |mut diagnostic: $crate::Diagnostic| {
                 diagnostic.document.get_or_insert_with(|| name.into());
                 diagnostic.into()

@@ -50,20 +50,20 @@ pub struct Consumes {
 
 impl<'s> Spec<'s> {
     /// Reads a spec; errors are added to the report with this code.
-    pub fn read(from: &JobSpec<'s>, code: &'static Code, report: &mut Report) -> Self {
+    pub fn read(from: &'s JobSpec<'_>, code: &'static Code, report: &mut Report) -> Self {
         let mut reader = Reader {
-            job: from.job,
-            document: from.document_name,
+            job: &from.job,
+            document: &from.document_name,
             code,
             report,
         };
-        reader.name(from.spec);
-        reader.formats(from.spec);
+        reader.name(&from.spec);
+        reader.formats(&from.spec);
         Self {
-            document: from.document_name,
-            properties: reader.properties(from.spec),
-            provides: reader.provides(from.spec),
-            consumes: reader.consumes(from.spec),
+            document: &from.document_name,
+            properties: reader.properties(&from.spec),
+            provides: reader.provides(&from.spec),
+            consumes: reader.consumes(&from.spec),
         }
     }
 }
@@ -78,12 +78,12 @@ pub struct Specs<'a> {
 
 impl<'a> Specs<'a> {
     /// Reads all specs; errors are added to the report with this code.
-    pub fn read(jobs: &[JobSpec<'a>], code: &'static Code, report: &mut Report) -> Self {
+    pub fn read(jobs: &'a [JobSpec<'_>], code: &'static Code, report: &mut Report) -> Self {
         let all = jobs.iter().map(|job| Spec::read(job, code, report)).collect();
         let by_name = jobs
             .iter()
             .enumerate()
-            .map(|(index, job)| ((job.release, job.job), index))
+            .map(|(index, job)| ((&*job.release, &*job.job), index))
             .collect();
         Self { all, by_name }
     }

@@ -5,6 +5,7 @@ use boson_document::{Diagnostic, Pointer, Severity, Tree, json};
 use boson_links::{Addresses, Deployment, External, Ids, JobSpec, LinksRequest, Named, Resolved, addresses, resolve};
 use boson_manifest::instances::Spread;
 use serde_json::{Value, json as value};
+use std::borrow::Cow;
 
 /// A deployment `dep` in namespace `ns`.
 pub struct Case {
@@ -70,10 +71,10 @@ impl Case {
 
     fn jobs(&self) -> Vec<JobSpec<'_>> {
         let jobs = self.jobs.iter().map(|(release, job, spec, document_name)| JobSpec {
-            release,
-            job,
-            spec,
-            document_name,
+            release: release.into(),
+            job: job.into(),
+            spec: Cow::Borrowed(spec),
+            document_name: document_name.into(),
         });
         jobs.collect()
     }
