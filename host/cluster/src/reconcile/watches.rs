@@ -10,6 +10,7 @@
 //! Lists are rare: one at the beginning, and one when a watch was interrupted for longer than the API server keeps
 //! events.
 
+use super::batched;
 use crate::changes::Changes;
 use crate::client::{Kind, WatchBackoff, api};
 use futures::stream::{self, BoxStream, Stream, StreamExt};
@@ -23,6 +24,7 @@ use kube::{Api, Client, Resource};
 use serde::de::DeserializeOwned;
 use std::collections::HashSet;
 use std::fmt::Debug;
+use std::time::Duration;
 
 pub type Requeued<K> = watcher::Result<ObjectRef<K>>;
 
@@ -128,6 +130,14 @@ impl<K: Kind + Send + Sync + 'static> Watches<K> {
         self.all
             .push(foreign(self.store.clone(), events.reflect(writer), concerned).boxed());
         (self, kept)
+    }
+
+    /// [Batches](batched) what the watch that was added last requeues.
+    #[must_use]
+    pub fn in_batches(mut self, window: Duration) -> Self {
+        let last = self.all.pop();
+        self.all.extend(last.map(|last| batched(last, window).boxed()));
+        self
     }
 
     /// The objects, and which of them to reconcile now.

@@ -19,6 +19,11 @@ use kube::core::PartialObjectMeta;
 use kube::runtime::reflector::{ObjectRef, Store};
 use kube::runtime::{WatchStreamExt, watcher};
 use std::sync::Arc;
+use std::time::Duration;
+
+/// How long events of pods are collected. A pod changes about eight times while it starts, and each reconcile of a
+/// deployment reads about forty objects.
+const POD_BATCH_DELAY: Duration = Duration::from_secs(2);
 
 type Requeued = watches::Requeued<BoshDeployment>;
 
@@ -26,7 +31,8 @@ pub fn watch(context: &Arc<Context>, namespace: &Option<String>) -> Watched<Bosh
     // Of the pods of conversions: only pods report images that cannot be pulled.
     let pods = watcher::Config::default().labels(QUARKS_JOB_NAME);
     let watches = Watches::<BoshDeployment>::of(&context.cluster.client(), namespace, watcher::Config::default())
-        .and::<Pod>(pods, |pod| named(annotation(pod, DEPLOYMENT), pod.namespace.as_deref()));
+        .and::<Pod>(pods, |pod| named(annotation(pod, DEPLOYMENT), pod.namespace.as_deref()))
+        .in_batches(POD_BATCH_DELAY);
     let (store, objects) = watches.queue();
     let touched = touched_deployments(context, namespace, store.clone());
     // Each reconcile resolves which plugins it uses.
