@@ -12,6 +12,7 @@ pub mod patcher;
 pub mod ports;
 pub mod random;
 pub mod registry;
+mod runtime;
 pub mod signing;
 pub mod sigstore;
 pub mod sources;

@@ -4,16 +4,19 @@
 use crate::WAIT_TIMEOUT;
 use crate::ports::free_port_at;
 use crate::root;
+use crate::runtime::finish;
 use anyhow::{Context, Result, bail, ensure};
 use data_encoding::HEXLOWER;
 use flate2::Compression;
 use flate2::write::GzEncoder;
+use http::HeaderMap;
+use http::header::{CONTENT_TYPE, LOCATION};
 use sha2::{Digest, Sha256};
 use std::fs::{self, File};
-use std::io::Write;
 use std::net::{Ipv4Addr, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::sync::LazyLock;
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
@@ -26,6 +29,8 @@ const PASSWORDS: &str = "robot:$2b$05$abcdefghijklmnopqrstuuLK7U1u6pVRmL7L1BBM2a
 
 /// The type of a manifest.
 const MANIFEST: &str = "application/vnd.oci.image.manifest.v1+json";
+
+static HTTP: LazyLock<reqwest::Client> = LazyLock::new(reqwest::Client::new);
 
 /// A running registry; it ends with this value.
 #[derive(Debug)]
@@ -244,11 +249,7 @@ impl Server {
         let digest = sha256(bytes);
         let url = format!("http://{}/v2/bosh/{repository}/blobs/uploads/", self.host);
         let headers = self.send(&url, "POST", "application/octet-stream", b"")?;
-        let place = headers
-            .lines()
-            .find_map(|line| line.strip_prefix("Location: ").or(line.strip_prefix("location: ")))
-            .context("no place to upload to")?
-            .trim();
+        let place = headers.get(LOCATION).context("no place to upload to")?.to_str()?;
         let joint = if place.contains('?') { '&' } else { '?' };
         let url = format!("{place}{joint}digest=sha256:{digest}");
         self.send(&url, "PUT", "application/octet-stream", bytes)?;
@@ -259,38 +260,18 @@ impl Server {
     }
 
     /// One request; returns the headers of the answer.
-    fn send(&self, url: &str, method: &str, media_type: &str, body: &[u8]) -> Result<String> {
-        let mut curl = Command::new("curl");
-        curl.args([
-            "--silent",
-            "--show-error",
-            "--fail",
-            "--dump-header",
-            "-",
-            "--output",
-            "/dev/null",
-        ])
-        .args(["--request", method, "--header", &format!("Content-Type: {media_type}")])
-        .args(["--data-binary", "@-", url]);
-        if self.asks {
-            curl.args(["--user", &format!("{USER}:{PASSWORD}")]);
-        }
-        let mut child = curl
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()
-            .context("curl is missing")?;
-        child.stdin.take().context("no standard input")?.write_all(body)?;
-        let output = child.wait_with_output()?;
-        ensure!(
-            output.status.success(),
-            "{method} {url}: {}\n{}",
-            String::from_utf8_lossy(&output.stderr),
-            // A registry that has ended says why.
-            fs::read_to_string(self.files().join("log")).unwrap_or_default()
-        );
-        Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+    fn send(&self, url: &str, method: &str, media_type: &'static str, body: &[u8]) -> Result<HeaderMap> {
+        let request = HTTP.request(method.parse()?, url).header(CONTENT_TYPE, media_type);
+        let request = if self.asks {
+            request.basic_auth(USER, Some(PASSWORD))
+        } else {
+            request
+        };
+        let sent = request.body(body.to_vec()).send();
+        let answer = finish(async move { Ok(sent.await?.error_for_status()?.headers().clone()) });
+        // A registry that has ended says why.
+        let log = || fs::read_to_string(self.files().join("log")).unwrap_or_default();
+        answer.with_context(|| format!("{method} {url}: {}", log()))
     }
 }
 

@@ -2,10 +2,14 @@
 //! look at it five times a second: with `kubectl`, each look costs a process, a TLS handshake and an authentication.
 
 use super::Cluster;
-use super::client::{connect, finish, twice};
+use super::client::{connect, twice};
+use crate::runtime::finish;
 use anyhow::{Context, Result};
+use k8s_openapi::api::core::v1::Pod;
 use kube::Client;
-use kube::api::{Api, DeleteParams, DynamicObject, ListParams, Patch, PatchParams, PostParams, TypeMeta};
+use kube::api::{
+    Api, DeleteParams, DynamicObject, EvictParams, ListParams, LogParams, Patch, PatchParams, PostParams, TypeMeta,
+};
 use kube::discovery::{ApiCapabilities, ApiGroup, ApiResource, Discovery, Scope, verbs};
 use parking_lot::Mutex;
 use serde_json::{Value, json};
@@ -149,6 +153,40 @@ impl Cluster {
         let name = name.to_owned();
         finish(async move { Ok(api.delete(&name, &DeleteParams::default()).await?) })?;
         Ok(())
+    }
+
+    /// The last lines of a container's log.
+    ///
+    /// # Errors
+    /// There is no such container, or it has not started.
+    pub fn tail(&self, namespace: &str, pod: &str, container: &str, lines: i64) -> Result<String> {
+        let pods: Api<Pod> = Api::namespaced(self.client()?, namespace);
+        let query = LogParams {
+            container: Some(container.to_owned()),
+            tail_lines: Some(lines),
+            ..LogParams::default()
+        };
+        twice(|| {
+            let (pods, pod, query) = (pods.clone(), pod.to_owned(), query.clone());
+            async move { pods.logs(&pod, &query).await }
+        })
+    }
+
+    /// Whether the disruption budget allows the eviction of a pod now, which it begins.
+    ///
+    /// # Errors
+    /// The server refuses it for another reason.
+    pub fn evict(&self, namespace: &str, pod: &str) -> Result<bool> {
+        const TOO_MANY_REQUESTS: u16 = 429;
+        let pods: Api<Pod> = Api::namespaced(self.client()?, namespace);
+        let pod = pod.to_owned();
+        finish(async move {
+            match pods.evict(&pod, &EvictParams::default()).await {
+                Ok(_) => Ok(true),
+                Err(kube::Error::Api(refusal)) if refusal.code == TOO_MANY_REQUESTS => Ok(false),
+                Err(error) => Err(error.into()),
+            }
+        })
     }
 
     /// Sets a label of a namespace.

@@ -398,17 +398,21 @@ fn a_new_plugin_in_rust_has_the_same_bytes_in_every_directory() {
     let scratch = tempfile::tempdir().unwrap();
     let home = std::env::var_os("CARGO_HOME").map(PathBuf::from);
     let home = home.unwrap_or_else(|| Path::new(&std::env::var_os("HOME").unwrap()).join(".cargo"));
-    let moved = scratch.path().join("moved-home");
+    // Kept for the next run, which then compiles only what has changed.
+    let one = target();
+    let elsewhere = one.join("elsewhere/deeper");
+    fs::create_dir_all(&elsewhere).unwrap();
+    let (other, moved) = (elsewhere.join("target"), elsewhere.join("moved-home"));
+    let _ = fs::remove_file(&moved);
     std::os::unix::fs::symlink(&home, &moved).unwrap();
-    let (one, other) = (target(), scratch.path().join("target"));
     let first = made(
         &scratch.path().join("a"),
         "checks",
         "rust",
         &[("CARGO_TARGET_DIR", &one)],
     );
-    let elsewhere = [("CARGO_TARGET_DIR", other.as_path()), ("CARGO_HOME", &moved)];
-    let second = made(&scratch.path().join("b/deeper"), "checks", "rust", &elsewhere);
+    let variables = [("CARGO_TARGET_DIR", other.as_path()), ("CARGO_HOME", &moved)];
+    let second = made(&scratch.path().join("b/deeper"), "checks", "rust", &variables);
     assert!(
         first == second,
         "{} and {} bytes, or other ones",

@@ -1,7 +1,8 @@
 //! The cluster's DNS: Services by their full names. A real server would be one more program to build; this one asks the
 //! API server, for each name once a second at most.
 
-use super::super::client::{connect, finish, twice};
+use super::super::client::{connect, twice};
+use crate::runtime::finish;
 use anyhow::{Context, Result};
 use kube::Client;
 use parking_lot::Mutex;

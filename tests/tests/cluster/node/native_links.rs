@@ -98,10 +98,15 @@ impl Native {
         let each = (0..pods).map(|number| format!("{number} mynats-{number} answers mynats-{number};"));
         let wanted = format!("{begin}{}", each.collect::<String>());
         // The last line of each pod of the job.
-        let logs = ["logs", "--selector", CLIENT, "--container=client-client", "--tail=1"];
+        let last = |pod: &Value| {
+            let name = pod["metadata"]["name"].as_str().unwrap_or_default();
+            let (cluster, namespace) = (self.env.cluster, &self.env.namespace);
+            cluster
+                .tail(namespace, name, "client-client", 1)
+                .is_ok_and(|line| line.trim_end() == wanted)
+        };
         self.env.until(&format!("'{wanted}'"), || {
-            let logs = self.env.kubectl(&logs).unwrap_or_default();
-            Ok(logs.lines().any(|line| line == wanted))
+            Ok(self.env.list("pods", CLIENT)?.iter().any(last))
         })
     }
 }

@@ -62,7 +62,8 @@ fn no_request_is_lost_while_instances_are_updated_added_and_removed() {
     scenario("eviction of all pods", &|shop| {
         for pod in [shop.pods("web")?, shop.pods("store")?].concat() {
             let name = pod["metadata"]["name"].as_str().context("a name")?.to_string();
-            shop.env.until("the eviction", || shop.evict(&name))?;
+            shop.env
+                .until("the eviction", || shop.env.cluster.evict(&shop.env.namespace, &name))?;
         }
         shop.reached("second", 3)
     });
@@ -137,20 +138,6 @@ impl Shop {
         let mut pods = self.env.list("pods", &selector)?;
         pods.retain(|pod| pod["metadata"]["deletionTimestamp"].is_null());
         Ok(pods)
-    }
-
-    /// Whether the disruption budget allows the eviction of this pod now.
-    fn evict(&self, pod: &str) -> Result<bool> {
-        let path = format!("/api/v1/namespaces/{}/pods/{pod}/eviction", self.env.namespace);
-        let eviction = json!({"apiVersion": "policy/v1", "kind": "Eviction", "metadata": {"name": pod}});
-        let arguments = ["create", "--raw", &path, "--filename=-"];
-        let answer = self.env.cluster.try_kubectl(arguments, &eviction.to_string())?;
-        ensure!(
-            answer.success || answer.stderr.contains("disruption budget"),
-            "{}",
-            answer.stderr
-        );
-        Ok(answer.success)
     }
 
     /// Of the pods of both groups.
