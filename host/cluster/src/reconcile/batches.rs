@@ -4,9 +4,10 @@
 //! An object is requeued at most once per window, and no event waits longer than a window. (kube's own debounce starts
 //! again at each event, so events that do not pause would delay an object for ever.)
 
-use super::watches::Requeued;
 use crate::client::Kind;
 use futures::stream::{self, Stream, StreamExt};
+use kube::runtime::reflector::ObjectRef;
+use kube::runtime::watcher;
 use std::collections::HashSet;
 use std::time::Duration;
 use tokio::time::sleep;
@@ -14,9 +15,9 @@ use tokio::time::sleep;
 /// Requeues each object once for all its events within a window. A window begins with the first event after the last
 /// one.
 pub fn batched<K: Kind + Send + Sync + 'static>(
-    queue: impl Stream<Item = Requeued<K>> + Send,
+    queue: impl Stream<Item = watcher::Result<ObjectRef<K>>> + Send,
     window: Duration,
-) -> impl Stream<Item = Requeued<K>> + Send {
+) -> impl Stream<Item = watcher::Result<ObjectRef<K>>> + Send {
     let queue = Box::pin(queue.fuse());
     let batches = stream::unfold(queue, move |mut queue| async move {
         let mut next = Some(queue.next().await?);
@@ -42,13 +43,11 @@ pub fn batched<K: Kind + Send + Sync + 'static>(
 mod tests {
     use super::*;
     use k8s_openapi::api::core::v1::ConfigMap;
-    use kube::runtime::reflector::ObjectRef;
-    use kube::runtime::watcher;
     use std::future::pending;
 
     const BATCH_DELAY: Duration = Duration::from_millis(50);
 
-    fn object(nth: usize) -> Requeued<ConfigMap> {
+    fn object(nth: usize) -> watcher::Result<ObjectRef<ConfigMap>> {
         Ok(ObjectRef::new(&format!("o{nth}")).within("n"))
     }
 

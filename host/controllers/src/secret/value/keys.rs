@@ -7,8 +7,8 @@ use std::time::Duration;
 
 /// The default key size of certificates.
 const SPARE_KEY_SIZE: KeySize = KeySize::Rsa3072;
-/// Pause after the start and after a key was taken: what the operator does at these times uses all cores. Many operators
-/// of tests end before it is over.
+/// Pause after the start and after a key was taken: what the operator does at these times uses all cores. Many
+/// operators of tests end before it is over.
 pub const KEY_GENERATION_DELAY: Duration = Duration::from_secs(60);
 
 /// Where new keys come from.
