@@ -177,13 +177,12 @@ impl Cluster {
     /// # Errors
     /// The server refuses it for another reason.
     pub fn evict(&self, namespace: &str, pod: &str) -> Result<bool> {
-        const TOO_MANY_REQUESTS: u16 = 429;
         let pods: Api<Pod> = Api::namespaced(self.client()?, namespace);
         let pod = pod.to_owned();
         finish(async move {
             match pods.evict(&pod, &EvictParams::default()).await {
                 Ok(_) => Ok(true),
-                Err(kube::Error::Api(refusal)) if refusal.code == TOO_MANY_REQUESTS => Ok(false),
+                Err(kube::Error::Api(refusal)) if refusal.message.contains("disruption budget") => Ok(false),
                 Err(error) => Err(error.into()),
             }
         })
