@@ -6,7 +6,7 @@ use crate::description::{Code, Description, is_name, is_version};
 use crate::engine::Sandbox;
 use crate::error::{Error, ErrorKind};
 use crate::plugin::Plugin;
-use crate::reply::unknown_members;
+use crate::reply::{member_names, unknown_members};
 use boson_document::json;
 
 /// Bytes of all texts of a description, and of its schema. The operator keeps them for as long as the plugin is loaded,
@@ -47,7 +47,7 @@ impl Plugin {
         });
         let description = result?;
         let malformed = |message: String| self.failure(ErrorKind::Malformed, message);
-        if let Some(what) = unknown_members(description.more.iter().map(|member| member.name.as_str())) {
+        if let Some(what) = unknown_members(member_names(&description.more)) {
             return Err(malformed(what));
         }
         if let Some(what) = text_error(&description) {

@@ -136,7 +136,7 @@ impl<'a> Reading<'a> {
 
     /// The value with its warnings, or the user's errors.
     pub(crate) fn reply<T>(&self, value: T, diagnostics: Vec<wit::Diagnostic>, more: &[wit::Member]) -> Reply<T> {
-        self.more(more.iter().map(|member| member.name.as_str()))?;
+        self.more(member_names(more))?;
         fail_on_errors(value, self.diagnostics(diagnostics)?)
     }
 
@@ -170,7 +170,7 @@ impl<'a> Reading<'a> {
     /// Texts stay unchanged, with control characters, because the filter for secrets compares them with values. They
     /// are cleaned when they are shown.
     fn diagnostic(&self, diagnostic: wit::Diagnostic) -> Result<Diagnostic, StageError> {
-        self.more(diagnostic.more.iter().map(|member| member.name.as_str()))?;
+        self.more(member_names(&diagnostic.more))?;
         self.code(&diagnostic.code)?;
         let place = diagnostic.place.map(|place| self.place(place)).transpose()?;
         let related = diagnostic.related.into_iter().take(MAX_RELATED).map(|related| {
@@ -269,6 +269,11 @@ impl Reading<'_> {
             None => Err(self.malformed("the place of a diagnostic names an object that the call did not pass")),
         }
     }
+}
+
+/// The names of additional members of a record.
+pub(crate) fn member_names(members: &[wit::Member]) -> impl Iterator<Item = &str> {
+    members.iter().map(|member| member.name.as_str())
 }
 
 /// What is wrong if one of these members must be known, because this host knows none.

@@ -8,7 +8,7 @@ use crate::bindings::exports::boson as exports;
 use crate::conversions::{context, references};
 use crate::plugin::Plugin;
 use crate::plugins::Plugins;
-use crate::reply::Reading;
+use crate::reply::{Reading, member_names};
 use crate::unchanged;
 use boson_contract::bindings::{Reader, ToWit};
 use boson_document::{Tree, json};
@@ -262,7 +262,7 @@ impl Pending<'_> {
                     "entry {nth} of `variables` names a variable that does not exist"
                 )));
             }
-            self.reading.more(one.more.iter().map(|member| member.name.as_str()))?;
+            self.reading.more(member_names(&one.more))?;
             let consumed = Consumed {
                 alternative_names: one.alternative_names,
                 common_name: one.common_name,
