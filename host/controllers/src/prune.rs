@@ -140,6 +140,7 @@ impl Pruning {
     ///
     /// # Errors
     /// See [`Error`].
+    #[expect(clippy::disallowed_methods, reason = "`host prune` calls it, no controller")]
     pub async fn delete(cluster: &Cluster, leftover: &Leftover) -> Result<(), Error> {
         if let Some(object) = &leftover.object {
             cluster.delete(object).await?;

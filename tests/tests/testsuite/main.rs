@@ -17,8 +17,6 @@ mod budget;
 mod capacity;
 mod cf_deployment;
 mod circles;
-mod codes;
-mod columns;
 mod conformance;
 mod contract;
 mod corpus;

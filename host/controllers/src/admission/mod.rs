@@ -18,6 +18,7 @@ mod answer;
 mod configuration;
 mod deletions;
 mod deployments;
+#[expect(clippy::disallowed_methods, reason = "it keeps the Secret of the server")]
 mod keeper;
 mod material;
 mod pods;

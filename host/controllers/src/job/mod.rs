@@ -1,10 +1,12 @@
 //! The controller of QuarksJobs: a Job for each run, one run at a time, with the result in the status.
 
 mod account;
+#[expect(clippy::disallowed_methods, reason = "it is the part that writes")]
 mod act;
 mod desired;
 mod error;
 mod failure;
+#[expect(clippy::disallowed_methods, reason = "`act` calls it")]
 mod garbage;
 mod marks;
 mod observe;

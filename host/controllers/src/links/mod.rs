@@ -9,6 +9,7 @@
 //! Pods without a Deployment, StatefulSet or DaemonSet are not replaced; an event reports them. A link that disappears
 //! rolls nothing: its consumers run on with the last values.
 
+#[expect(clippy::disallowed_methods, reason = "it is the part that writes")]
 mod act;
 mod consumed;
 mod digest;

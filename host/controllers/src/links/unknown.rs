@@ -70,6 +70,7 @@ fn naming(pod: &PodMeta) -> Option<Naming<Workload>> {
 }
 
 /// Emits an event about an object that is known by name and UID.
+#[expect(clippy::disallowed_methods, reason = "the search runs beside the controller")]
 async fn emit_about<K: Kind + Send + Sync>(
     context: &Context,
     namespace: &str,

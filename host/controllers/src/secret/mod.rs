@@ -1,11 +1,13 @@
 //! The controllers of QuarksSecrets, and of the ConfigMaps that ask for their rotation.
 
+#[expect(clippy::disallowed_methods, reason = "it is the part that writes")]
 mod act;
 mod cause;
 mod observe;
 mod plan;
 mod position;
 mod request;
+#[expect(clippy::disallowed_methods, reason = "it runs beside the controller")]
 mod rotation;
 mod signer;
 mod status;

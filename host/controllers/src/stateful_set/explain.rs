@@ -32,6 +32,7 @@ const HARMLESS_PREFIXES: [&str; 5] = [
 impl Context {
     /// Adds why pods of the newest version are not ready. Nothing waits for those that are ignored or stopped, so their
     /// problems explain nothing.
+    #[expect(clippy::disallowed_methods, reason = "`act` calls it")]
     pub(super) async fn explain(
         &self,
         set: &QuarksStatefulSet,

@@ -1,6 +1,8 @@
 //! The controller of QuarksStatefulSets: versioned StatefulSets, one per zone.
 
+#[expect(clippy::disallowed_methods, reason = "it is the part that writes")]
 mod act;
+#[expect(clippy::disallowed_methods, reason = "it runs beside the controller")]
 mod active;
 mod digest;
 mod disks;
@@ -140,6 +142,7 @@ pub struct Decision {
 ///
 /// # Errors
 /// An object that is invalid.
+#[expect(clippy::disallowed_methods, reason = "it stands in for the driver")]
 pub fn decide(set: &QuarksStatefulSet, live: Vec<Value>, pods: Vec<Pod>) -> Result<Decision, Error> {
     let seen = Seen {
         live: Live::of(live)?,
@@ -308,6 +311,7 @@ impl Controller for Context {
         }
     }
 
+    #[expect(clippy::disallowed_methods, reason = "the driver calls it")]
     async fn write_status(&self, set: &QuarksStatefulSet, status: &QuarksStatefulSetStatus) -> Result<(), Error> {
         let groups = &self.cluster.metrics().groups;
         groups.set(&reconcile::key(set), Some(status.ready));

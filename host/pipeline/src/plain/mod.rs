@@ -4,7 +4,7 @@
 //! a whole conversion and reports what has no effect without the operator.
 
 mod active;
-pub mod codes;
+pub(crate) mod codes;
 mod dns;
 pub mod job;
 pub mod places;

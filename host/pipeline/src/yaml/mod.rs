@@ -7,7 +7,7 @@
 
 mod anchors;
 mod bpm;
-pub mod codes;
+pub(crate) mod codes;
 mod events;
 mod lines;
 mod marks;
