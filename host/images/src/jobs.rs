@@ -8,11 +8,8 @@ use boson_oci::Layer;
 use boson_pipeline::Diagnostic;
 use boson_pipeline::release::codes;
 use boson_pipeline::release::{Entry, Files};
-use boson_releases::entry_error;
+use boson_releases::{JOBS_SRC, entry_error};
 use std::path::Path;
-
-/// Path at which conversions read jobs.
-const JOBS_PATH: &str = "var/vcap/jobs-src";
 
 /// The layer of all jobs, whose files are below `jobs/<job>/`.
 ///
@@ -20,12 +17,12 @@ const JOBS_PATH: &str = "var/vcap/jobs-src";
 /// One of them is too large or not a file; the layer cannot be written.
 pub fn jobs_layer(files: &Files, place: &Path, pool: &Pool) -> Result<Layer, Diagnostic> {
     let mut draft = Draft::new(place, pool).map_err(|error| write_error(&error))?;
-    draft.directory(JOBS_PATH).map_err(|error| write_error(&error))?;
+    draft.directory(JOBS_SRC).map_err(|error| write_error(&error))?;
     for (path, entry) in files.iter_below("jobs") {
         let Some(inner) = path.strip_prefix("jobs/") else {
             continue;
         };
-        let full = format!("{JOBS_PATH}/{inner}");
+        let full = format!("{JOBS_SRC}/{inner}");
         let bad = |code: &Code, what: &str| Err(entry_error(code, files.naming().source(), path, what));
         if inner.split('/').any(|part| part.starts_with(".wh.")) {
             return bad(
@@ -33,7 +30,7 @@ pub fn jobs_layer(files: &Files, place: &Path, pool: &Pool) -> Result<Layer, Dia
                 "has a name with which layers of images delete files",
             );
         }
-        let parent = full.rsplit_once('/').map_or(JOBS_PATH, |(parent, _)| parent);
+        let parent = full.rsplit_once('/').map_or(JOBS_SRC, |(parent, _)| parent);
         draft.directory(parent).map_err(|error| write_error(&error))?;
         let written = match entry {
             Entry::Directory => draft.directory(&full),

@@ -20,6 +20,7 @@ mod tarball;
 
 pub use digest::{DigestError, Verifier};
 pub use entries::{Item, Kind, each, each_until, entry_error};
+pub use image::JOBS_SRC;
 pub use layer::reduce;
 pub use limits::{Budget, Limits};
 pub use packed::Packed;

@@ -2,7 +2,7 @@
 //! object, reveals no value, and is no longer reported once it is fixed.
 
 use crate::invalid_additions;
-use crate::objects::{condition, config_map, is};
+use crate::objects::{condition, config_map, has_reason, is};
 use crate::operator_process::{OperatorProcess, Tenant, small_release};
 use boson_tests::registry::layer;
 use serde_json::{Value, json};
@@ -400,7 +400,7 @@ async fn play(tenant: Tenant, case: Case) {
     tenant.deployment(name, &ops).await;
     let reported = tenant
         .until(name, reason, |deployment| {
-            is(deployment, kind, "False") && condition(deployment, kind).is_some_and(|found| found["reason"] == reason)
+            is(deployment, kind, "False") && has_reason(deployment, kind, reason)
         })
         .await;
     let message = condition(&reported, kind).unwrap()["message"]
@@ -508,7 +508,7 @@ async fn an_error_of_a_stateful_set_is_reported_at_the_deployment() {
     tenant.deployment("d", &["ops"]).await;
     let stuck = tenant
         .until("d", "a refusal", |deployment| {
-            condition(deployment, "Ready").is_some_and(|ready| ready["reason"] == "GroupsRefused")
+            has_reason(deployment, "Ready", "GroupsRefused")
         })
         .await;
     let message = stuck["status"]["message"].as_str().unwrap();
@@ -522,7 +522,7 @@ async fn an_error_of_a_stateful_set_is_reported_at_the_deployment() {
     tenant.delete("v1", "ResourceQuota", "few").await;
     tenant
         .until("d", "Deployed", |deployment| {
-            condition(deployment, "Ready").is_some_and(|ready| ready["reason"] == "GroupsNotReady")
+            has_reason(deployment, "Ready", "GroupsNotReady")
         })
         .await;
     // A group that is removed takes its objects with it.

@@ -2,7 +2,7 @@
 
 use crate::instance_states::{settled, write};
 use crate::kubelet::Kubelet;
-use crate::objects::condition;
+use crate::objects::has_reason;
 use crate::operator_process::{OperatorProcess, Tenant};
 use crate::reader::Reader;
 use crate::small_deployment::Small;
@@ -85,7 +85,7 @@ async fn a_cancelled_rollout_begins_no_update_until_it_is_resumed() {
     write(&tenant, 3, "example.org").await;
     tenant
         .until("d", "the rollout", |one| {
-            condition(one, "Progressing").is_some_and(|one| one["reason"] == "Updating")
+            has_reason(one, "Progressing", "Updating")
         })
         .await;
     // Neither does a pause wait for a conversion, nor does an error in the manifest prevent it.
@@ -104,7 +104,7 @@ async fn a_cancelled_rollout_begins_no_update_until_it_is_resumed() {
     let _kubelet = Kubelet::of(tenant.pods());
     tenant
         .until("d", "the pause", |one| {
-            condition(one, "Progressing").is_some_and(|one| one["reason"] == "Paused")
+            has_reason(one, "Progressing", "Paused")
         })
         .await;
     done(&user, &["resume", "-d", "d"]);

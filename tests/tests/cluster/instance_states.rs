@@ -2,7 +2,7 @@
 //! here.
 
 use crate::kubelet::Kubelet;
-use crate::objects::{condition, is};
+use crate::objects::{condition, has_reason, is};
 use crate::operator_process::{OperatorProcess, Tenant};
 use crate::reader::Reader;
 use crate::small_deployment::Small;
@@ -41,7 +41,7 @@ pub async fn settled(
         let deployment = tenant.get(OURS, "BOSHDeployment", "d").await.unwrap_or_default();
         let pods = pods(tenant).await;
         let is_done = is(&deployment, "Ready", "True")
-            && condition(&deployment, "Progressing").is_some_and(|one| one["reason"] == "RolledOut");
+            && has_reason(&deployment, "Progressing", "RolledOut");
         ensure!(is_done && holds(&pods), "{pods:?} {:#}", deployment["status"]);
         Ok(pods)
     })

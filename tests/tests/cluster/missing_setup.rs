@@ -1,6 +1,6 @@
 //! What users who forgot something get reported: a namespace without its label, a value for which the quota is used up.
 
-use crate::objects::{MONITORED, condition, is};
+use crate::objects::{MONITORED, has_reason, is};
 use crate::operator_process::OperatorProcess;
 
 const OURS: &str = "quarks.cloudfoundry.org/v1alpha1";
@@ -22,7 +22,7 @@ async fn a_namespace_without_the_label_is_reported_and_served_once_labelled() {
     tenant.deployment("d", &[]).await;
     let reported = tenant
         .until("d", "the reason", |found| {
-            condition(found, "Ready").is_some_and(|ready| ready["reason"] == "NamespaceNotServed")
+            has_reason(found, "Ready", "NamespaceNotServed")
         })
         .await;
     let message = reported["status"]["message"].as_str().unwrap();
@@ -47,7 +47,7 @@ async fn a_value_refused_by_a_quota_is_a_failure_and_not_waited_for() {
     tenant.deployment("d", &[]).await;
     let reported = tenant
         .until("d", "the reason", |found| {
-            condition(found, "Applied").is_some_and(|one| one["reason"] == "DeploymentVariable")
+            has_reason(found, "Applied", "DeploymentVariable")
         })
         .await;
     for kind in ["Converted", "Applied", "Ready"] {

@@ -1,7 +1,7 @@
 //! Links of native Secrets and Services: which objects change a deployment, and which do not.
 
 use crate::kubelet::report;
-use crate::objects::{condition, is};
+use crate::objects::{condition, has_reason, is};
 use crate::operator_process::{OperatorProcess, Tenant};
 use anyhow::ensure;
 use base64::Engine;
@@ -146,7 +146,7 @@ impl Consumer {
     /// Waits until the deployment is not converted for this reason, and returns the message.
     pub async fn wrong(&self, reason: &str) -> String {
         let is_wrong = |deployment: &Value| {
-            is(deployment, "Converted", "False") && condition(deployment, "Converted").unwrap()["reason"] == reason
+            is(deployment, "Converted", "False") && has_reason(deployment, "Converted", reason)
         };
         let deployment = self.tenant.until("d", reason, is_wrong).await;
         let message = &condition(&deployment, "Converted").unwrap()["message"];

@@ -31,3 +31,7 @@ pub fn is(deployment: &Value, kind: &str, status: &str) -> bool {
     condition(deployment, kind)
         .is_some_and(|condition| condition["status"] == status && &condition["observedGeneration"] == generation)
 }
+
+pub fn has_reason(object: &Value, kind: &str, reason: &str) -> bool {
+    condition(object, kind).is_some_and(|condition| condition["reason"] == reason)
+}

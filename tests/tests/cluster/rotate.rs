@@ -2,7 +2,7 @@
 //! the operator is killed. No pod runs here.
 
 use crate::kubelet::Kubelet;
-use crate::objects::{condition, is};
+use crate::objects::{condition, has_reason, is};
 use crate::operator_process::{OperatorProcess, Tenant};
 use crate::reader::Reader;
 use crate::small_deployment::Small;
@@ -73,7 +73,7 @@ fn run(user: &Reader<'_>, arguments: &[&str]) -> Ran {
 }
 
 async fn ready(tenant: &Tenant) {
-    let is_rolled_out = |one: &Value| condition(one, "Progressing").is_some_and(|one| one["reason"] == "RolledOut");
+    let is_rolled_out = |one: &Value| has_reason(one, "Progressing", "RolledOut");
     tenant
         .until("d", "a rollout", |one| is(one, "Ready", "True") && is_rolled_out(one))
         .await;

@@ -1,7 +1,7 @@
 //! What a deployment retains and reads with: values of removed variables, `host prune`, pull Secrets, versions of
 //! Secrets.
 
-use crate::objects::{condition, is};
+use crate::objects::{has_reason, is};
 use crate::operator_process::{OperatorProcess, Tenant};
 use crate::small_deployment::Small;
 use anyhow::ensure;
@@ -113,7 +113,7 @@ async fn images_are_read_with_the_pull_secrets_of_groups_and_accounts() {
         tenant.deployment("d", &[]).await;
         tenant
             .until("d", "a refusal", |deployment| {
-                condition(deployment, "Converted").is_some_and(|found| found["reason"] == "ImageAccess")
+                has_reason(deployment, "Converted", "ImageAccess")
             })
             .await;
         if settings.is_empty() {

@@ -1,7 +1,7 @@
 //! Both modes of a conversion, in the operator's process and in pods: the same objects, what a change reruns, and
 //! reported mistakes.
 
-use crate::objects::{condition, config_map, is};
+use crate::objects::{condition, config_map, has_reason, is};
 use crate::operator::Environment;
 use anyhow::Result;
 use boson_tests::cluster::image::Image;
@@ -171,7 +171,7 @@ fn mistakes_are_reported_with_their_place(cluster: &Cluster, env: &Environment) 
     version("9.9.9");
     let reported = env
         .wait("the missing image", |deployment| {
-            condition(deployment, "Converted").is_some_and(|reported| reported["reason"] == "DeploymentImagePull")
+            has_reason(deployment, "Converted", "DeploymentImagePull")
         })
         .unwrap();
     assert!(

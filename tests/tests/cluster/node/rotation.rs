@@ -1,6 +1,6 @@
 //! The rotation of a CA while instances on a node connect to each other by TLS all the time: no handshake fails.
 
-use crate::objects::{condition, is};
+use crate::objects::{has_reason, is};
 use crate::operator::Environment;
 use anyhow::{Result, ensure};
 use boson_tests::cluster::with_node;
@@ -50,7 +50,7 @@ fn deploy(env: &Environment) -> Result<()> {
     env.deploy_manifest("rotation", &manifest)?;
     env.until("ready instances", || {
         let deployment = env.get("boshdeployment/rotation")?;
-        let is_rolled_out = condition(&deployment, "Progressing").is_some_and(|one| one["reason"] == "RolledOut");
+        let is_rolled_out = has_reason(&deployment, "Progressing", "RolledOut");
         Ok(is(&deployment, "Ready", "True") && is_rolled_out)
     })
 }

@@ -2,7 +2,7 @@
 
 use super::scene::{HOOKED, Scene, healthy, uses};
 use crate::guests::Guest;
-use crate::objects::condition;
+use crate::objects::has_reason;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use data_encoding::HEXLOWER;
@@ -96,7 +96,7 @@ fn a_bad_plugin_is_refused_and_reported_and_the_last_good_one_stays() {
     scene.operator.kill();
     scene.operator.start().unwrap();
     scene.wait("the loss", |deployment| {
-        condition(deployment, "Converted").is_some_and(|one| one["reason"] == "PluginLost")
+        has_reason(deployment, "Converted", "PluginLost")
     });
     assert_eq!(scene.get("configmap/hooked").unwrap()["data"]["a"], "b");
     scene.apply(&scene.own, &good).unwrap();
@@ -211,7 +211,7 @@ fn a_hook_can_neither_add_plugins_nor_privileges_of_pods() {
             )
             .unwrap();
         scene.wait(reason, |deployment| {
-            condition(deployment, "Converted").is_some_and(|one| one["reason"] == reason)
+            has_reason(deployment, "Converted", reason)
         });
         assert!(scene.get("configmap/evil").is_err() && scene.get("deployment.apps/evil").is_err());
         scene.remove(&scene.here, &maps).unwrap();
