@@ -84,9 +84,7 @@ async fn a_cancelled_rollout_begins_no_update_until_it_is_resumed() {
     drop(kubelet);
     write(&tenant, 3, "example.org").await;
     tenant
-        .until("d", "the rollout", |one| {
-            has_reason(one, "Progressing", "Updating")
-        })
+        .until("d", "the rollout", |one| has_reason(one, "Progressing", "Updating"))
         .await;
     // Neither does a pause wait for a conversion, nor does an error in the manifest prevent it.
     tenant
@@ -103,9 +101,7 @@ async fn a_cancelled_rollout_begins_no_update_until_it_is_resumed() {
     write(&tenant, 3, "example.org").await;
     let _kubelet = Kubelet::of(tenant.pods());
     tenant
-        .until("d", "the pause", |one| {
-            has_reason(one, "Progressing", "Paused")
-        })
+        .until("d", "the pause", |one| has_reason(one, "Progressing", "Paused"))
         .await;
     done(&user, &["resume", "-d", "d"]);
     settled(&tenant, "the rest", |pods| pods.len() == 3).await;

@@ -40,8 +40,7 @@ pub async fn settled(
     wait_for_value(what, async || {
         let deployment = tenant.get(OURS, "BOSHDeployment", "d").await.unwrap_or_default();
         let pods = pods(tenant).await;
-        let is_done = is(&deployment, "Ready", "True")
-            && has_reason(&deployment, "Progressing", "RolledOut");
+        let is_done = is(&deployment, "Ready", "True") && has_reason(&deployment, "Progressing", "RolledOut");
         ensure!(is_done && holds(&pods), "{pods:?} {:#}", deployment["status"]);
         Ok(pods)
     })

@@ -145,9 +145,8 @@ impl Consumer {
 
     /// Waits until the deployment is not converted for this reason, and returns the message.
     pub async fn wrong(&self, reason: &str) -> String {
-        let is_wrong = |deployment: &Value| {
-            is(deployment, "Converted", "False") && has_reason(deployment, "Converted", reason)
-        };
+        let is_wrong =
+            |deployment: &Value| is(deployment, "Converted", "False") && has_reason(deployment, "Converted", reason);
         let deployment = self.tenant.until("d", reason, is_wrong).await;
         let message = &condition(&deployment, "Converted").unwrap()["message"];
         message.as_str().unwrap().to_string()

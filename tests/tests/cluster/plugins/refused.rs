@@ -210,9 +210,7 @@ fn a_hook_can_neither_add_plugins_nor_privileges_of_pods() {
                 &[],
             )
             .unwrap();
-        scene.wait(reason, |deployment| {
-            has_reason(deployment, "Converted", reason)
-        });
+        scene.wait(reason, |deployment| has_reason(deployment, "Converted", reason));
         assert!(scene.get("configmap/evil").is_err() && scene.get("deployment.apps/evil").is_err());
         scene.remove(&scene.here, &maps).unwrap();
         scene.wait("the end of the hook", |deployment| {
