@@ -20,7 +20,7 @@ pub mod cache;
 pub mod changes;
 pub mod client;
 pub mod client_slots;
-mod codes;
+pub mod codes;
 pub mod consumers;
 pub mod lease;
 pub mod metrics;

@@ -9,7 +9,7 @@
 //! Type errors of options and CA variables do not quote the value, as BOSH's do: it may be a secret.
 
 mod certificate;
-mod codes;
+pub mod codes;
 mod error;
 mod generate;
 mod inspect;

@@ -17,6 +17,7 @@ mod budget;
 mod capacity;
 mod cf_deployment;
 mod circles;
+mod codes;
 mod conformance;
 mod contract;
 mod corpus;

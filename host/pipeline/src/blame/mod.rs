@@ -8,7 +8,7 @@
 //! A change that has no effect alone, or that makes the input invalid, is not found. What a plugin of `resources` read
 //! to compute a value is unknown: it sees all objects.
 
-pub(crate) mod codes;
+pub mod codes;
 mod field;
 mod influence;
 mod observed;

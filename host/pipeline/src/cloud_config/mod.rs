@@ -5,7 +5,7 @@
 //! Placeholders are replaced together with the manifest's: a cloud config is interpolated for each deployment that uses
 //! it.
 
-pub(crate) mod codes;
+pub mod codes;
 
 use crate::diagnostic::Diagnostic;
 use crate::report::Sources;

@@ -4,7 +4,7 @@
 //! a whole conversion and reports what has no effect without the operator.
 
 mod active;
-pub(crate) mod codes;
+pub mod codes;
 mod dns;
 pub mod job;
 pub mod places;

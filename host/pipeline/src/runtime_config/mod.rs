@@ -5,7 +5,7 @@
 //! of a platform. Placeholders have no values yet, so an addon that may apply stays, and the links stage decides. Every
 //! part keeps its place: an error about an addon names the line of the runtime config.
 
-pub(crate) mod codes;
+pub mod codes;
 mod config;
 mod vm_releases;
 

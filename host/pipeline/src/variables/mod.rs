@@ -6,7 +6,7 @@ mod ahead;
 mod amend;
 mod checks;
 mod circle;
-pub(crate) mod codes;
+pub mod codes;
 mod exposed;
 mod flags;
 mod flow;

@@ -7,7 +7,7 @@
 
 mod anchors;
 mod bpm;
-pub(crate) mod codes;
+pub mod codes;
 mod events;
 mod lines;
 mod marks;

@@ -61,9 +61,7 @@ macro_rules! codes {
             #[doc = $title]
             pub const $constant: &$crate::Code = &$crate::Code::new($name, $title, $explanation)$(.with_help($help))?;
         )*
-        // Without the constants, so that the compiler reports one that nothing uses.
-        pub const ALL: &[&$crate::Code] =
-            &[$(&$crate::Code::new($name, $title, $explanation)$(.with_help($help))?),*];
+        pub const ALL: &[&$crate::Code] = &[$($constant),*];
     };
 }
 
