@@ -1,11 +1,11 @@
 //! The engine: one configuration for compiling and running, narrowed to what the contract needs.
 
 use crate::cache::{self, Cache};
-use crate::console::Console;
 use crate::error::{Error, ErrorKind};
 use crate::limits::{Limits, MAX_WRAPPERS};
-use crate::meter::Meter;
-use crate::profiler::Profiler;
+use crate::telemetry::console::Console;
+use crate::telemetry::meter::Meter;
+use crate::telemetry::profiler::Profiler;
 use boson_budget::Budget;
 use std::num::NonZeroUsize;
 use std::sync::Arc;

@@ -1,8 +1,8 @@
 //! Loads machine code, and finds it beside the components of an installation.
 
+use crate::component::sealed;
 use crate::digest::ComponentDigest;
 use crate::error::{Error, ErrorKind};
-use crate::sealed;
 use std::fs::{self, File};
 use std::hash::{BuildHasher, Hash, Hasher, RandomState};
 use std::io::{Read, Seek, Write};

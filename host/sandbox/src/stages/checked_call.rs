@@ -2,8 +2,8 @@
 
 use crate::engine::Sandbox;
 use crate::plugin::Plugin;
-use crate::plugins::Plugins;
 use crate::stages::answer;
+use crate::stages::plugins::Plugins;
 use boson_document::Tree;
 use boson_pipeline::stage::{
     Answer, Deployment, DeploymentRequest, External, ExternalLink, GroupRequest, GroupSummary, Hook, JobFiles, JobSpec,

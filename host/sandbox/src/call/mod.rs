@@ -8,22 +8,29 @@
 //! runs again, with the maximum of a call reserved from the beginning. So it never waits while it holds memory, and
 //! concurrent calls change the time of its reply, never its content.
 //!
-//! A wrapper calls the rule below it ([`crate::wrapping`]). For memory and time these calls are part of its own call;
-//! only fuel is counted for each.
+//! A wrapper calls the rule below it ([`wrapping`]). For memory and time these calls are part of its own call; only
+//! fuel is counted for each.
 
-use crate::account::Account;
-use crate::call_state::{CallState, EndedCall, MemoryHeldError, OverLimitError};
+pub(crate) mod conversions;
+mod exception;
+pub mod json_call;
+mod profile;
+pub(crate) mod reply;
+pub(crate) mod wrapping;
+
 use crate::engine::Sandbox;
 use crate::error::{Error, ErrorKind};
-use crate::frames;
 use crate::limits;
-use crate::measures::Measures;
+use crate::limits::account::Account;
+use crate::limits::call_state::{CallState, EndedCall, MemoryHeldError, OverLimitError};
+use crate::limits::measures::Measures;
 use crate::plugin::Plugin;
-use crate::wrapping::{BelowError, Rule};
+use crate::telemetry::frames;
 use boson_budget::Class;
 use std::time::Instant;
 use wasmtime::component::Instance;
 use wasmtime::{Store, Trap};
+use wrapping::{BelowError, Rule};
 
 /// Bytes of one page of linear memory.
 pub(crate) const PAGE_BYTES: u64 = 64 << 10;

@@ -2,7 +2,7 @@
 //! catches it and reports a diagnostic with a reserved code.
 
 use crate::bindings::boson::types::types as wit;
-use crate::codes;
+use crate::error::codes;
 use boson_document::{Tree, json};
 
 /// Bytes of the text of an exception that a message shows.

@@ -1,5 +1,9 @@
 //! Limits of one call of a plugin. One struct, each number with its unit and its reason.
 
+pub(crate) mod account;
+pub(crate) mod call_state;
+pub(crate) mod measures;
+
 use std::time::Duration;
 
 /// Wrappers around a rule.

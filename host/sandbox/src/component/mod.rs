@@ -1,8 +1,11 @@
 //! What a component may be: sealed, and of one stage. Decided from its type, before it runs.
 
+mod imports;
+pub(crate) mod sealed;
+
 use crate::error::{Error, ErrorKind};
-use crate::imports::{Import, Imports, Path, cut, list};
 use boson_pipeline::Stage;
+use imports::{Import, Imports, Path, cut, list};
 use wasmtime::Engine;
 use wasmtime::component::Component;
 use wasmtime::component::types::ComponentItem;

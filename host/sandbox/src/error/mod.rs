@@ -1,6 +1,7 @@
 //! Why a plugin gave no reply, classified so that each class has its own help text.
 
-use crate::codes;
+pub mod codes;
+
 use crate::digest::ComponentDigest;
 use boson_pipeline::Diagnostic;
 use boson_pipeline::codes::Code;

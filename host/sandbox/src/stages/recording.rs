@@ -2,11 +2,11 @@
 
 use crate::bindings::boson::types::objects as wit_objects;
 use crate::bindings::boson::types::types::Context;
-use crate::conversions::context_with;
-use crate::json_call::JSON_MEMBERS;
+use crate::call::conversions::context_with;
+use crate::call::json_call::JSON_MEMBERS;
 use crate::plugin::Plugin;
-use crate::plugins::Plugins;
-use crate::recorder::{ENUM_MEMBERS, RecordedCall};
+use crate::stages::plugins::Plugins;
+use crate::stages::recorder::{ENUM_MEMBERS, RecordedCall};
 use boson_document::{Map, Tree, json};
 use boson_pipeline::stage::Call;
 use serde::Serialize;

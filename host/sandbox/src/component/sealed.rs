@@ -1,8 +1,8 @@
 //! Checks that a component is sealed, from its bytes: before it is compiled, and without reading its code.
 
+use crate::component::imports::{Import, Imports, Path};
 use crate::component::kind_of;
 use crate::error::{Error, ErrorKind};
-use crate::imports::{Import, Imports, Path};
 use wasmparser::component_types::{ComponentAnyTypeId, ComponentEntityType};
 use wasmparser::types::TypesRef;
 use wasmparser::{Parser, Payload, ValidPayload, Validator, WasmFeatures};

@@ -1,9 +1,9 @@
 //! Which functions of a plugin use its fuel: stacks of calls that are interrupted thousands of times in a second.
 
+use crate::call::json_call::JsonCallError;
 use crate::engine::Sandbox;
-use crate::json_call::JsonCallError;
 use crate::plugin::Plugin;
-use crate::profiler::{Profile, Profiler};
+use crate::telemetry::profiler::{Profile, Profiler};
 use boson_document::Tree;
 use std::sync::Arc;
 use std::sync::mpsc::{self, RecvTimeoutError};

@@ -1,12 +1,14 @@
 //! A plugin: a checked component, ready to be instantiated.
 
-use crate::call_state::CallState;
-use crate::description::Description;
+pub(crate) mod description;
+
 use crate::digest::ComponentDigest;
 use crate::error::{Error, ErrorKind};
 use crate::limits::MAX_WRAPPERS;
+use crate::limits::call_state::CallState;
 use boson_document::{Tree, json};
 use boson_pipeline::{Author, Installer, Stage};
+use description::Description;
 use std::borrow::Cow;
 use std::fmt;
 use std::path::PathBuf;

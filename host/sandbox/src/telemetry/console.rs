@@ -1,8 +1,8 @@
 //! The output of plugins, for debugging: only where a command has a console. A plugin imports a function that prints,
 //! or keeps its output and exports a function that returns it.
 
-use crate::call_state::CallState;
 use crate::component::{CONSOLE, OUTPUT};
+use crate::limits::call_state::CallState;
 use crate::plugin::Plugin;
 use std::sync::Arc;
 use wasmtime::Store;

@@ -1,12 +1,12 @@
 //! The plugins of a conversion: a rule for each stage, with its wrappers, and any number of plugins for `resources` and
 //! `checks`.
 
-use crate::account::Account;
 use crate::engine::Sandbox;
 use crate::error::{Error, ErrorKind};
-use crate::measures::Measures;
+use crate::limits::account::Account;
+use crate::limits::measures::Measures;
 use crate::plugin::Plugin;
-use crate::recorder::Recorder;
+use crate::stages::recorder::Recorder;
 use boson_pipeline::Stage;
 use boson_pipeline::stage::{Call, CheckPolicy, PluginRef, StageError};
 use parking_lot::Mutex;

@@ -1,7 +1,7 @@
 //! What gets the calls of a conversion.
 
+use crate::call::json_call::JSON_MEMBERS;
 use crate::engine::Sandbox;
-use crate::json_call::JSON_MEMBERS;
 use crate::plugin::Plugin;
 use boson_document::Tree;
 use boson_pipeline::Stage;

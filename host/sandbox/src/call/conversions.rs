@@ -8,8 +8,8 @@ use crate::bindings::boson::resources::shapes as wit_resources;
 use crate::bindings::boson::types::objects as wit_objects;
 use crate::bindings::boson::types::types as wit;
 use crate::bindings::boson::variables::shapes as wit_variables;
+use crate::call::reply::Reading;
 use crate::plugin::Plugin;
-use crate::reply::Reading;
 use boson_contract::bindings::{FromWit, Reader, ToWit};
 use boson_contract::types::{CallContext, DeploymentName};
 use boson_contract::{

@@ -1,12 +1,12 @@
 //! Asks a plugin for its description.
 
-use crate::account::Account;
 use crate::bindings::exports::boson::types::about;
-use crate::description::{Code, Description, is_name, is_version};
+use crate::call::reply::{member_names, unknown_members};
 use crate::engine::Sandbox;
 use crate::error::{Error, ErrorKind};
+use crate::limits::account::Account;
 use crate::plugin::Plugin;
-use crate::reply::{member_names, unknown_members};
+use crate::plugin::description::{Code, Description, is_name, is_version};
 use boson_document::json;
 
 /// Bytes of all texts of a description, and of its schema. The operator keeps them for as long as the plugin is loaded,

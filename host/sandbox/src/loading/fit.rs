@@ -1,12 +1,12 @@
 //! Whether the functions of a component have the types of the contract. The engine checks them at each call, which
 //! would be in the conversion of every deployment that uses the plugin.
 
-use crate::account::Account;
 use crate::bindings::exports::boson as exports;
-use crate::call_state::CallState;
 use crate::component::{self, ABOUT};
 use crate::engine::Sandbox;
 use crate::error::{Error, ErrorKind};
+use crate::limits::account::Account;
+use crate::limits::call_state::CallState;
 use crate::plugin::Plugin;
 use boson_pipeline::Stage;
 use wasmtime::Store;

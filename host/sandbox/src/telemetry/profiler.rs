@@ -1,7 +1,7 @@
 //! Samples of the stacks of calls.
 
-use crate::call_state::CallState;
-use crate::frames;
+use crate::limits::call_state::CallState;
+use crate::telemetry::frames;
 use parking_lot::Mutex;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};

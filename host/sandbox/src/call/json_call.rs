@@ -5,13 +5,13 @@
 //! options null or the value, enums and variants their case's name (`{"case": payload}` with a payload). JSON text of
 //! the contract is inserted as JSON. The members `settings` and `features` of the context may be left out.
 
-use crate::account::Account;
+use crate::call::conversions::FEATURES;
+use crate::call::exception;
 use crate::component::{ABOUT, interface};
-use crate::conversions::FEATURES;
 use crate::engine::Sandbox;
 use crate::error::{Error, ErrorKind};
-use crate::exception;
-use crate::measures::Measures;
+use crate::limits::account::Account;
+use crate::limits::measures::Measures;
 use crate::plugin::Plugin;
 use boson_document::{Map, Tree, json};
 use wasmtime::component::types::ComponentItem;

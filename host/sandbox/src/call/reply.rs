@@ -1,12 +1,12 @@
 //! Checks the reply of a plugin against the contract: it is untrusted text that may refer only to the plugin's input.
 
 use crate::bindings::boson::types::types as wit;
-use crate::codes;
-use crate::description::words;
+use crate::call::exception;
 use crate::engine::Sandbox;
+use crate::error::codes;
 use crate::error::{Error, ErrorKind, cut};
-use crate::exception;
 use crate::plugin::Plugin;
+use crate::plugin::description::words;
 use boson_contract::bindings::{FromWit, Reader};
 use boson_document::contract::REQUIRED;
 use boson_document::{Pointer, Tree, json};

@@ -1,14 +1,19 @@
 //! Loads components: from the installation, from a file, or from bytes.
 
+mod describe;
+mod fit;
+pub(crate) mod interfaces;
+pub mod settings;
+
 use crate::cache::{self, Loaded, Uncompiled};
-use crate::call_state::CallState;
+use crate::call::wrapping;
 use crate::component::{self, Kind};
-use crate::console;
 use crate::digest::ComponentDigest;
 use crate::engine::Sandbox;
 use crate::error::{CANNOT_BE_READ, Error, ErrorKind};
+use crate::limits::call_state::CallState;
 use crate::plugin::{Plugin, Source};
-use crate::wrapping;
+use crate::telemetry::console;
 use boson_pipeline::Stage;
 use boson_pipeline::packed::MAX_COMPONENT_BYTES;
 use std::fs::File;

@@ -1,15 +1,19 @@
 //! The stages on plugins: `pipeline::Stages` by calls into components.
 
-use crate::account;
+pub(crate) mod checked_call;
+pub(crate) mod plugins;
+pub(crate) mod recorder;
+mod recording;
+mod unchanged;
+
 use crate::bindings::boson::types::objects as wit_objects;
 use crate::bindings::boson::types::types::Context;
 use crate::bindings::boson::{bpm, links, ops, render, variables};
 use crate::bindings::exports::boson as exports;
-use crate::conversions::{context, references};
+use crate::call::conversions::{context, references};
+use crate::call::reply::{Reading, member_names};
+use crate::limits::account;
 use crate::plugin::Plugin;
-use crate::plugins::Plugins;
-use crate::reply::{Reading, member_names};
-use crate::unchanged;
 use boson_contract::bindings::{Reader, ToWit};
 use boson_document::{Tree, json};
 use boson_pipeline::Stages;
@@ -19,6 +23,7 @@ use boson_pipeline::stage::{
     LinksRequest, Named, Origin, PluginInfo, PluginRef, Rendered, Reply, Resolved, Settings, Template, VariableRules,
     VariablesPlan, View,
 };
+use plugins::Plugins;
 use std::collections::HashSet;
 
 /// Makes a call. If the plugin fails, this ends the function.

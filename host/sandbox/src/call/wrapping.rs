@@ -5,12 +5,12 @@
 //! another call holds: chains cannot deadlock. If the rule below fails, the whole call fails with the failure of that
 //! rule, whatever the wrapper would do with it.
 
-use crate::call_state::{Below, CallState, EndedCall, MemoryHeldError};
+use crate::call::json_call::exception_in;
 use crate::component::interface;
 use crate::engine::Sandbox;
 use crate::error::{Error, ErrorKind};
-use crate::json_call::exception_in;
-use crate::measures::Measures;
+use crate::limits::call_state::{Below, CallState, EndedCall, MemoryHeldError};
+use crate::limits::measures::Measures;
 use crate::plugin::Plugin;
 use boson_pipeline::Stage;
 use std::sync::Arc;

@@ -1,6 +1,6 @@
 //! What gets the use of each call, for metrics.
 
-use crate::measures::Measures;
+use crate::limits::measures::Measures;
 use crate::plugin::Plugin;
 use boson_document::Code;
 
