@@ -2,12 +2,11 @@
 
 use crate::engine::Sandbox;
 use crate::plugin::Plugin;
-use crate::stages::answer;
 use crate::stages::plugins::Plugins;
 use boson_document::Tree;
 use boson_pipeline::stage::{
-    Answer, Deployment, DeploymentRequest, External, ExternalLink, GroupRequest, GroupSummary, Hook, JobFiles, JobSpec,
-    LinksRequest, MANIFEST, Named, OtherDeployment, Reply, Spread, Template, Variable, VariableRules, View,
+    Answer, Call, Deployment, DeploymentRequest, External, ExternalLink, GroupRequest, GroupSummary, Hook, JobFiles,
+    JobSpec, LinksRequest, MANIFEST, Named, OtherDeployment, Reply, Spread, Template, Variable, VariableRules, View,
 };
 use boson_pipeline::{Stage, Stages};
 use serde::de::DeserializeOwned;
@@ -77,12 +76,13 @@ impl Sandbox {
 fn ops(plugins: &Plugins, function: &str, request: Members<'_>) -> Result<Reply<Answer>, String> {
     let document = request.document()?;
     if function == "find" {
-        return Ok(answer(plugins.find(document, request.text("path")?)));
+        let path = request.text("path")?;
+        return Ok(plugins.call(Call::Find { document, path }));
     }
-    let files = request.list("files", |file| {
+    let files = &request.list("files", |file| {
         Ok(Named::new(file.text("name")?, file.member("operations")?))
     })?;
-    Ok(answer(plugins.apply(document, &files)))
+    Ok(plugins.call(Call::Apply { document, files }))
 }
 
 fn variables(plugins: &Plugins, function: &str, request: Members<'_>) -> Result<Reply<Answer>, String> {
@@ -92,10 +92,15 @@ fn variables(plugins: &Plugins, function: &str, request: Members<'_>) -> Result<
         "cli" => VariableRules::Cli,
         _ => return Err("`rules` is neither director nor cli".into()),
     };
-    Ok(match function {
-        "plan" => answer(plugins.plan(document, rules)),
-        _ => answer(plugins.interpolate(document, request.member("values")?, rules)),
-    })
+    let call = match function {
+        "plan" => Call::Plan { document, rules },
+        _ => Call::Interpolate {
+            document,
+            values: request.member("values")?,
+            rules,
+        },
+    };
+    Ok(plugins.call(call))
 }
 
 fn links(
@@ -129,10 +134,10 @@ fn links(
         jobs: &jobs,
         external: &external,
     };
-    Ok(match function {
-        "resolve" => answer(plugins.resolve(request)),
-        _ => answer(plugins.addresses(request)),
-    })
+    Ok(plugins.call(match function {
+        "resolve" => Call::Resolve(request),
+        _ => Call::Addresses(request),
+    }))
 }
 
 fn render(plugins: &Plugins, request: Members<'_>) -> Result<Reply<Answer>, String> {
@@ -142,7 +147,11 @@ fn render(plugins: &Plugins, request: Members<'_>) -> Result<Reply<Answer>, Stri
             text: template.text("text")?,
         })
     })?;
-    Ok(answer(plugins.render(None, &templates, request.member("spec")?)))
+    Ok(plugins.call(Call::Render {
+        group: None,
+        templates: &templates,
+        context: request.member("spec")?,
+    }))
 }
 
 fn bpm(
@@ -152,13 +161,12 @@ fn bpm(
     deployment: &Deployment,
 ) -> Result<Reply<Answer>, String> {
     if function == "convert-deployment" {
-        let variables: Vec<Variable> = request.list("variables", Members::variable)?;
-        let reply = plugins.convert_deployment(DeploymentRequest {
+        let variables = request.list("variables", Members::variable)?;
+        return Ok(plugins.call(Call::ConvertDeployment(DeploymentRequest {
             deployment,
             manifest: request.document()?,
             variables: &variables,
-        });
-        return Ok(answer(reply));
+        })));
     }
     let request = GroupRequest {
         deployment: deployment.clone(),
@@ -168,7 +176,7 @@ fn bpm(
         jobs: request.list("jobs", Members::job_files)?,
         resolved_secret: request.text("resolved-secret")?.into(),
     };
-    Ok(answer(plugins.convert_group(&request)))
+    Ok(plugins.call(Call::ConvertGroup(&request)))
 }
 
 fn hook(
@@ -189,10 +197,10 @@ fn hook(
         deployment,
         view,
     };
-    Ok(match stage {
-        Stage::Checks => answer(plugins.check(hook)),
-        _ => answer(plugins.transform(hook)),
-    })
+    Ok(plugins.call(match stage {
+        Stage::Checks => Call::Check(hook),
+        _ => Call::Transform(hook),
+    }))
 }
 
 // === impl Members ===
@@ -206,10 +214,6 @@ impl<'t> Members<'t> {
         self.0
             .str(name)
             .ok_or_else(|| format!("`{name}` is missing, or not a string"))
-    }
-
-    fn optional(self, name: &str) -> Option<String> {
-        self.0.str(name).map(str::to_string)
     }
 
     fn list<T>(self, name: &str, one: impl Fn(Self) -> Result<T, String>) -> Result<Vec<T>, String> {
@@ -234,7 +238,7 @@ impl<'t> Members<'t> {
             name: self.text("name")?.into(),
             kind: self.text("kind")?.into(),
             options: self.member("options")?.clone(),
-            update_mode: self.optional("update-mode"),
+            update_mode: self.0.str("update-mode").map(str::to_string),
             pointer: self.text("pointer")?.into(),
         })
     }

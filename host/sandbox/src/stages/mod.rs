@@ -62,7 +62,7 @@ fn named(entries: &[Tree]) -> impl Iterator<Item = &str> {
     entries.iter().map(|entry| entry.str("name").unwrap_or_default())
 }
 
-pub(crate) fn answer<T: Into<Answer>>(reply: Reply<T>) -> Reply<Answer> {
+fn answer<T: Into<Answer>>(reply: Reply<T>) -> Reply<Answer> {
     reply.map(|(value, diagnostics)| (value.into(), diagnostics))
 }
 
