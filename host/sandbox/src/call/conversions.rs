@@ -11,7 +11,7 @@ use crate::bindings::boson::variables::shapes as wit_variables;
 use crate::call::reply::Reading;
 use crate::plugin::Plugin;
 use boson_contract::bindings::{FromWit, Reader, ToWit};
-use boson_contract::types::{CallContext, DeploymentName};
+use boson_contract::types::{CallContext, DeploymentName, Named};
 use boson_contract::{
     bpm_records, context_records, links_records, objects_records, ops_records, options_records, record, render_records,
     variables_records,
@@ -29,6 +29,8 @@ record!(
 );
 options_records!(wit);
 ops_records!(wit_ops);
+// An ops file is passed without a copy of its operations.
+record!(to Named<'_>, wit_ops::OperationsFile { name; tree = operations });
 variables_records!(wit_variables);
 links_records!(wit_links);
 render_records!(wit_render);

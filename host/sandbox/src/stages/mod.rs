@@ -147,14 +147,10 @@ impl Stages for Plugins {
 
 impl Pending<'_> {
     fn apply(&self, doc: Named<'_>, files: &[Named<'_>]) -> Reply<Applied> {
-        let file = |file: &Named<'_>| ops::shapes::OperationsFile {
-            name: file.name.into(),
-            operations: file.tree.to_wit(),
-        };
         let request = ops::shapes::ApplyRequest {
             document: doc.tree.to_wit(),
             document_name: doc.name.into(),
-            files: files.iter().map(file).collect(),
+            files: files.to_wit(),
             more: Vec::new(),
         };
         let reply = call!(self, exports::ops::operations, call_apply, &request);
