@@ -15,9 +15,7 @@ use tar::{Builder, EntryType, Header};
 pub enum Entry {
     /// A file with this mode.
     File(u32, Vec<u8>),
-    /// A symbolic link.
     Link(String),
-    /// A hard link.
     HardLink(String),
     Device,
     Directory,
@@ -302,7 +300,6 @@ pub fn noise(size: usize) -> Vec<u8> {
     (0..size).map(|_| next()).collect()
 }
 
-/// The hexadecimal digest.
 pub fn sha256(bytes: &[u8]) -> String {
     HEXLOWER.encode(&Sha256::digest(bytes))
 }

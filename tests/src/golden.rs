@@ -35,7 +35,6 @@ pub fn cases() -> Result<Vec<Case>> {
     Ok(cases)
 }
 
-/// The case `<stage>/<case>`.
 pub fn case(name: &str) -> Case {
     Case {
         folder: root().join("tests/golden").join(name),

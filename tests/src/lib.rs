@@ -41,13 +41,10 @@ use std::process::{Command, Output, Stdio};
 pub struct Ran {
     /// Exit code; -1 for a signal.
     pub code: i32,
-    /// Standard output.
     pub stdout: String,
-    /// Standard error.
     pub stderr: String,
 }
 
-/// The repository's root.
 pub fn root() -> PathBuf {
     // Read at run time: checkouts that share a target directory also share this library, which was compiled in one of
     // them.

@@ -124,7 +124,6 @@ impl Checkout {
         self
     }
 
-    /// Its directory.
     pub fn directory(&self) -> &Path {
         &self.directory
     }

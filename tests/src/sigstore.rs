@@ -46,7 +46,6 @@ pub struct Sigstore {
     now: i64,
 }
 
-/// Who signs.
 #[derive(Clone, Debug)]
 pub struct Author {
     pub name: String,

@@ -33,7 +33,6 @@ pub(crate) fn is_current(file: &Path, made_of: &str) -> bool {
     stamp == text(made_of, &component)
 }
 
-/// Remembers it.
 pub(crate) fn set(file: &Path, made_of: &str, component: &[u8]) -> Result<()> {
     let place = place(file);
     std::fs::write(&place, text(made_of, component)).with_context(|| format!("writing {}", place.display()))

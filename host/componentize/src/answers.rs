@@ -31,7 +31,6 @@ pub(crate) enum Answer {
     Print,
     /// The first of the pollables is ready.
     First,
-    /// Two numbers.
     Seed(i64),
     /// A list of this byte while the component starts; afterwards it traps.
     RandomBytes(i32),

@@ -29,9 +29,7 @@ pub struct Member {
 /// The values of the flags.
 #[derive(Debug, Default)]
 pub struct Flags {
-    /// `--job`.
     pub job: String,
-    /// `--process`.
     pub process: String,
     /// `--name`: the script, or the kind of the probe.
     pub name: String,

@@ -49,7 +49,6 @@ impl Places {
         self.root.ancestors().nth(2).filter(|_| self.root.ends_with("var/vcap"))
     }
 
-    /// `jobs/<job>/bin/<name>`.
     pub fn script(&self, job: &str, name: &str) -> PathBuf {
         self.root.join("jobs").join(job).join("bin").join(name)
     }

@@ -30,7 +30,6 @@ const READERS: [(&str, &str); 9] = [
 /// What was found.
 #[derive(Debug, Default)]
 pub struct Pruning {
-    /// To delete.
     pub remove: Vec<Leftover>,
     /// Values to keep, each with an object that refers to it.
     pub keep: Vec<(Leftover, String)>,
@@ -50,7 +49,6 @@ pub struct Leftover {
 /// Why pruning is not possible.
 #[derive(Debug, thiserror::Error)]
 pub enum PruneError {
-    /// The API server.
     #[error(transparent)]
     Api(#[from] Error),
     /// Neither the deployment nor a retained value of it exists.

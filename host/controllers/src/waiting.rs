@@ -31,7 +31,6 @@ pub struct Waiting {
 /// How waiting ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum End {
-    /// The condition holds.
     Met,
     /// It cannot hold before a user changes something: why.
     Failed(String),
@@ -42,7 +41,6 @@ pub enum End {
 /// Why waiting is not possible.
 #[derive(Debug, thiserror::Error)]
 pub enum WaitError {
-    /// The API server.
     #[error(transparent)]
     Api(#[from] Error),
     /// The deployment does not exist.

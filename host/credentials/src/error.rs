@@ -79,7 +79,6 @@ pub enum SignerError {
     Shape(String, String),
     #[error("Certificate did not contain PEM formatted block")]
     NoCertificate,
-    /// A broken one.
     #[error("Parsing certificate: x509: malformed certificate")]
     BadCertificate,
     #[error("Private key did not contain PEM formatted block")]

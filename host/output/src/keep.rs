@@ -19,7 +19,6 @@ const MAX_LOST_RACES: usize = 10;
 /// Why a Secret was not written.
 #[derive(Debug, thiserror::Error)]
 pub enum KeepError {
-    /// A call failed.
     #[error(transparent)]
     Api(#[from] Error),
     /// A name conflict.

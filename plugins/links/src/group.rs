@@ -58,11 +58,9 @@ pub struct GroupReader<'r, 'a> {
     pub releases: &'r HashMap<String, Release<'a>>,
     /// The manifest's `properties`.
     pub global: Option<&'a Map>,
-    /// The cloud config.
     pub cloud: Option<CloudConfig<'a>>,
     /// Canonical names of the groups read so far.
     pub canonical: HashSet<String>,
-    /// Collects diagnostics.
     pub report: &'r mut Report,
 }
 

@@ -160,7 +160,6 @@ impl<'s> Known<'s> {
         node.whole = true;
     }
 
-    /// The dotted names.
     pub fn names(&self) -> impl Iterator<Item = &'s str> {
         self.names.iter().copied()
     }

@@ -17,7 +17,6 @@ use std::collections::{HashMap, HashSet};
 pub enum Source {
     /// The job of this number in its group.
     Job(usize),
-    /// A persistent disk.
     Disk,
 }
 

@@ -3,7 +3,6 @@
 use crate::codes;
 use boson_document::{MAX_DEPTH, Map, Pointer, Report, Tree, escape, go};
 
-/// Evaluates strings.
 pub trait Evaluate {
     /// The value for a string; none: the string stays.
     fn value(&mut self, text: &str, place: &Pointer, report: &mut Report) -> Option<Tree>;

@@ -13,7 +13,6 @@ use tokio::runtime::Runtime;
 
 /// Instance groups of cf-deployment with its usual ops files; each of ours has three jobs.
 const LARGE_GROUPS: usize = 30;
-/// Idle deployments.
 const IDLE_DEPLOYMENTS: usize = 500;
 /// Timeout of one row on a busy machine.
 const WAIT_TIMEOUT: Duration = Duration::from_secs(1800);

@@ -2,7 +2,6 @@
 
 use std::fs;
 
-/// One promise.
 pub struct Row {
     what: String,
     measured: String,

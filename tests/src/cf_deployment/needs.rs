@@ -1,6 +1,5 @@
 //! What some jobs of cf-deployment need of a VM: files with the same needs, for their small releases.
 
-/// A job's needs.
 #[derive(Debug, Default)]
 pub(super) struct Needs {
     /// Packages that its spec lists.

@@ -12,9 +12,7 @@ use std::process::{Command, Output, Stdio};
 pub struct Answer {
     /// Whether it succeeded.
     pub success: bool,
-    /// Standard output.
     pub stdout: String,
-    /// Standard error.
     pub stderr: String,
 }
 

@@ -44,7 +44,6 @@ pub use self::limited::{Limited, peak};
 pub use self::operator::Operator;
 pub use self::programs::program;
 
-/// A running cluster.
 #[derive(Debug)]
 pub struct Cluster {
     directory: PathBuf,

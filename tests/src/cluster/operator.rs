@@ -126,7 +126,6 @@ impl Operator {
         self.variables.extend(value.map(|value| (name.to_string(), value)));
     }
 
-    /// Adds arguments.
     #[must_use]
     pub fn arguments<A: Into<OsString>>(mut self, more: impl IntoIterator<Item = A>) -> Self {
         self.arguments.extend(more.into_iter().map(Into::into));
@@ -201,7 +200,6 @@ impl Operator {
         Ok(())
     }
 
-    /// Kills it.
     pub fn kill(&mut self) {
         if let Some(mut child) = self.child().take() {
             let _ = child.kill();

@@ -104,7 +104,6 @@ fn search_path() -> OsString {
 // === impl Process ===
 
 impl Process {
-    /// The program's name.
     pub(super) fn name(&self) -> &str {
         &self.name
     }

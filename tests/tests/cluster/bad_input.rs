@@ -47,7 +47,6 @@ struct Case {
     reported: (&'static str, &'static str),
     /// Texts in the message.
     words: &'static [&'static str],
-    /// Fixes it.
     fix: Vec<Step>,
 }
 

@@ -75,7 +75,6 @@ patches:
 
 type Objects = BTreeMap<(String, String, String), Value>;
 
-/// The generated chart.
 fn chart() -> &'static Path {
     static CHART: OnceLock<PathBuf> = OnceLock::new();
     let made = || -> Result<PathBuf> {

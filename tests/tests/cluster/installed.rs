@@ -29,7 +29,6 @@ const ACCOUNT: &str = "boson";
 pub struct Installed {
     pub cluster: &'static Cluster,
     pub registry: Server,
-    /// The two namespaces.
     pub namespaces: [String; 2],
     /// The namespace of its account and lease.
     pub system: String,

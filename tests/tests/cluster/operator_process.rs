@@ -58,7 +58,6 @@ impl OperatorProcess {
         }
     }
 
-    /// A new namespace.
     pub fn tenant(&self, name: &str) -> Tenant {
         let tenant = self.unlabelled(name);
         self.label(&tenant);
@@ -93,7 +92,6 @@ impl OperatorProcess {
         self.operator.start().unwrap();
     }
 
-    /// The operator's log.
     pub fn log(&self) -> String {
         self.operator.log()
     }

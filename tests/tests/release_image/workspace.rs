@@ -12,7 +12,6 @@ use tempfile::TempDir;
 /// The name of the release's image, without its registry.
 pub const NAME: &str = "messaging:ubuntu-jammy-1.584-1.4.0";
 
-/// A working directory.
 pub struct Workspace {
     directory: TempDir,
 }
@@ -37,7 +36,6 @@ impl Workspace {
         workspace
     }
 
-    /// Writes `release.tgz`.
     pub fn release(&self, release: &Release) {
         release.write(&self.path("release.tgz")).unwrap();
     }

@@ -95,7 +95,6 @@ fn faults(document: &Document, schema: &Schema) -> Vec<String> {
         .collect()
 }
 
-/// The schemas, compiled.
 fn compiled() -> [Schema; 2] {
     schemas().map(|schema| Schema::new(&schema).unwrap())
 }

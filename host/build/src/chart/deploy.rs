@@ -23,7 +23,6 @@ pub(super) struct Part {
     pub each: bool,
 }
 
-/// All folders.
 pub(super) const PARTS: &[Part] = &[
     part("operator", ""),
     part("listed", r#"eq .Values.scope "listed""#),
@@ -58,7 +57,6 @@ const fn part(folder: &'static str, when: &'static str) -> Part {
     }
 }
 
-/// The operator's image.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub(super) struct Image {

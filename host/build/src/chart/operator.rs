@@ -111,7 +111,6 @@ pub(super) fn registry_ports(text: &str) -> Result<String> {
     ))
 }
 
-/// The default values.
 pub(super) fn values(text: &str, deploy: &Deploy) -> Result<String> {
     let (_, operator) = deploy
         .files("operator")

@@ -25,7 +25,6 @@ struct Unanswered {
 // === impl Outage ===
 
 impl Outage {
-    /// A call ended.
     pub fn note(&self, result: Result<(), &Error>) {
         match result {
             Err(error) if is_no_answer(&error.kind) => self.unanswered(error),

@@ -25,7 +25,6 @@ pub struct Earliest {
     shown: Family<Of, Gauge>,
 }
 
-/// Of what.
 #[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
 pub struct Of {
     /// Always `deployments`: without a label, the metric would be 0 if there are none.

@@ -38,22 +38,18 @@ enum Stage {
     Condition(Instant),
     /// The condition is being tried.
     Trying(Pid),
-    /// post-start runs.
     PostStart(Pid),
     Up,
-    /// post-deploy runs.
     PostDeploy(Pid),
     /// The pod stops, since then: pre-stop runs.
     PreStop(Pid),
     /// Other jobs' pre-stop scripts still run.
     AwaitPreStops,
-    /// drain runs.
     Drain(Pid),
     /// drain asked for this time.
     Sleep(Instant, bool),
     /// Done: processes may stop.
     Drained,
-    /// post-stop runs.
     PostStop(Pid),
 }
 

@@ -68,7 +68,6 @@ pub enum Way {
 
 /// What answers the requests.
 pub(crate) struct Reviewers {
-    /// Checks deployments.
     context: Arc<Context>,
     /// The namespaces whose objects are reviewed.
     served: Namespaces,

@@ -12,5 +12,4 @@ pub(super) const TRIGGER_RESET: &str = "quarks.cloudfoundry.org/trigger-reset-fo
 pub(super) const QUARKS_JOB: &str = "quarks.cloudfoundry.org/quarks-job";
 /// Label of a pod that is deleted after a success.
 pub(super) const DELETE: &str = "delete";
-/// Its value.
 pub(super) const DELETE_POD: &str = "pod";

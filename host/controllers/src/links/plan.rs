@@ -42,7 +42,6 @@ pub(super) struct Outdated {
     pub workload: Workload,
     /// One of the pods.
     pub pod: Arc<PodMeta>,
-    /// The present content.
     pub digest: String,
 }
 

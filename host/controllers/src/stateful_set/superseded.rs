@@ -80,7 +80,6 @@ pub(super) struct GivenBack {
 pub(super) struct Pace {
     /// How many at a time.
     pub at_a_time: usize,
-    /// See [`Superseded::surplus`].
     pub surplus: usize,
     /// A pod that is not ready this long after its creation is waited for no longer: the version is a good one.
     pub limit: SignedDuration,

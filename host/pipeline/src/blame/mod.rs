@@ -34,7 +34,6 @@ pub struct Question {
     /// `StatefulSet`, in any case; `None`: any kind.
     pub kind: Option<String>,
     pub name: String,
-    /// See [`field::fields`].
     pub field: String,
 }
 

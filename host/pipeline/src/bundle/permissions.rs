@@ -49,7 +49,6 @@ pub struct Permissions {
 #[derive(Clone, Debug)]
 pub(crate) struct Rights<'a> {
     pub author: &'a Author,
-    /// Additional kinds.
     pub kinds: Vec<Kind>,
     /// Privileges of pods.
     pub privileges: Privileges,

@@ -7,7 +7,6 @@ use std::cmp::Ordering;
 /// A mapping's key.
 pub(super) enum Key<'t> {
     Text(&'t str),
-    /// Anything else.
     Other(Tree),
 }
 

@@ -37,7 +37,6 @@ const MAX_SHADOWS: usize = 2;
 pub struct Asking<'a> {
     pub namespace: &'a str,
     pub name: &'a str,
-    /// Its `spec.conversion.plugins`.
     pub choices: &'a [PluginChoice],
     /// The plugins of its last conversion.
     pub used: &'a [PluginUse],

@@ -24,7 +24,6 @@ pub(super) const MAX_CONCURRENT_PULLS: usize = 4;
 pub(super) enum Pulled {
     /// The component is on the disk; its digest.
     Done(Digest),
-    /// See [`LoadError::Outdated`].
     Outdated,
     Refused(PluginProblem),
 }

@@ -9,7 +9,6 @@ pub struct Request {
     pub method: String,
     /// Path and query.
     pub path: String,
-    /// The `Authorization` header.
     pub authorization: Option<String>,
 }
 

@@ -56,7 +56,6 @@ pub struct JsonReply {
 pub enum JsonCallError {
     /// The arguments do not fit the function.
     Arguments(String),
-    /// The plugin failed.
     Plugin(Error, Measures),
 }
 

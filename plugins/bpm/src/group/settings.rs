@@ -28,7 +28,6 @@ pub struct Settings {
     pub ephemeral_claim: bool,
     /// Log files are not shown.
     pub no_logs: bool,
-    /// More disks.
     pub disks: Vec<ExtraDisk>,
     /// Of errands.
     pub backoff_limit: Option<i64>,

@@ -4,7 +4,6 @@ use crate::{Code, Diagnostic, Place};
 use std::collections::HashSet;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-/// Collects diagnostics.
 #[derive(Clone, Debug)]
 pub struct Report {
     /// Most errors, and most warnings.

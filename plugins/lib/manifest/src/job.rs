@@ -49,7 +49,6 @@ impl<'a> Job<'a> {
     }
 }
 
-/// See [`Job::is_built_in`].
 pub fn is_built_in(release: &str, name: &str) -> bool {
     (name == "bpm" && release == "bpm") || dns::is_release(release)
 }

@@ -27,7 +27,6 @@ impl<'a> Stemcell<'a> {
         compiled_for.or_else(|| Self::with_alias(document, alias?))
     }
 
-    /// Its `alias`.
     pub fn alias(&self) -> Option<&'a str> {
         self.tree.str("alias")
     }

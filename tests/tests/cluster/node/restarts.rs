@@ -83,7 +83,6 @@ fn a_change_that_jobs_render_restarts_only_instances_whose_files_or_pods_differ(
     }
 }
 
-/// A manifest.
 #[derive(Clone)]
 struct Row {
     manifest: &'static str,
@@ -164,7 +163,6 @@ instance_groups:{}
     }
 }
 
-/// The deployment.
 struct Table {
     env: Environment,
 }

@@ -19,7 +19,6 @@ use std::time::{Duration, Instant};
 /// An operator with its own namespace, and two namespaces that it serves.
 pub struct Scene {
     pub cluster: &'static Cluster,
-    /// The operator's namespace.
     pub own: String,
     /// With a deployment.
     pub here: String,

@@ -96,7 +96,6 @@ impl Stored {
 // === impl Record ===
 
 impl Record {
-    /// Its ConfigMap.
     pub fn object(&self, number: u64, names: &Names, namespace: &str) -> Value {
         json!({
             "apiVersion": "v1",

@@ -107,7 +107,6 @@ impl Use {
         (is_database || has(&DATABASE_USERS) || is_of_client).then_some(Storage::Database)
     }
 
-    /// `database/postgres: databases.roles.password`.
     pub fn place(&self) -> String {
         let Self { group, job, path, .. } = self;
         match job.as_str() {

@@ -114,7 +114,6 @@ fn instance(context: &Tree) -> Tree {
 pub struct ContainerRunFiles {
     /// Job, and what [`of_job`] made.
     pub jobs: Vec<(String, String)>,
-    /// See [`instance`].
     pub context: Tree,
 }
 

@@ -5,7 +5,6 @@ use crate::admission::{DELETIONS, DEPLOYMENTS};
 use boson_manifest::labels;
 use k8s_openapi::api::admissionregistration::v1::{ValidatingWebhook, ValidatingWebhookConfiguration};
 
-/// The desired object.
 pub(in crate::admission) fn deployments(inputs: &Inputs<'_>) -> ValidatingWebhookConfiguration {
     let changes = ValidatingWebhook {
         name: format!("boshdeployments.{}", labels::GROUP),

@@ -5,7 +5,6 @@ use crate::admission::PODS;
 use boson_manifest::labels;
 use k8s_openapi::api::admissionregistration::v1::{MutatingWebhook, MutatingWebhookConfiguration};
 
-/// The desired object.
 pub(in crate::admission) fn pods(inputs: &Inputs<'_>) -> MutatingWebhookConfiguration {
     let annotation = labels::CONSUMES;
     let webhook = MutatingWebhook {

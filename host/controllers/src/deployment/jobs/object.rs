@@ -58,7 +58,6 @@ pub struct Site<'a> {
 pub struct Job {
     pub name: String,
     pub object: QuarksJob,
-    /// See [`INPUTS_ANNOTATION`].
     pub digest: String,
 }
 

@@ -35,7 +35,6 @@ pub enum Value {
     /// Credentials; a missing part is generated.
     Image {
         asked: ImageCredentials,
-        /// The user's name.
         username: Option<String>,
         password: Option<String>,
     },

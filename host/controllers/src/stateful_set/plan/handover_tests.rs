@@ -12,7 +12,6 @@ use std::collections::{BTreeMap, BTreeSet};
 const MAX_IN_FLIGHT: usize = 2;
 const BROKEN: &str = "i:broken";
 
-/// A pod.
 #[derive(Clone)]
 struct Member {
     image: String,

@@ -92,7 +92,6 @@ pub(super) struct Seen {
 #[derive(Default)]
 struct Changes {
     rollout: Rollout,
-    /// To delete.
     pods: Vec<Pod>,
     begun: Vec<Begun>,
     /// None: nothing is taken over.

@@ -35,7 +35,6 @@ pub(in crate::stateful_set) struct Waiver<'a> {
     pub rule: Rule,
     /// The pod whose failed update counts as done.
     pub pod: Option<&'a str>,
-    /// The annotation.
     pub text: &'a str,
 }
 

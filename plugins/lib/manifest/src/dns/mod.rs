@@ -43,7 +43,6 @@ pub struct GroupNames {
     /// As in the manifest.
     pub name: String,
     pub azs: Vec<String>,
-    /// Its `instances`.
     pub instances: u32,
 }
 

@@ -25,7 +25,6 @@ pub enum Fate {
     Refused(&'static str),
 }
 
-/// One key.
 #[derive(Clone, Copy, Debug)]
 pub struct Key {
     /// Path below the table's root.

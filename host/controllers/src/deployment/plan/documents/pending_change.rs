@@ -9,7 +9,6 @@ use k8s_openapi::api::core::v1::Secret;
 /// Pairs of items of lists that are compared at most: each list of one manifest is compared with one of the other.
 const MAX_COMPARED_PAIRS: usize = 100_000_000;
 
-/// What waits.
 #[derive(Debug)]
 pub struct PendingChange {
     /// The text of the manifest from before the pause; empty if it is not known any more.

@@ -4,7 +4,6 @@
 use std::iter::Peekable;
 use std::str::Chars;
 
-/// A simple command.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Command {
     /// Line of its first word, from 1.
