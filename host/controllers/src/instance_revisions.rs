@@ -137,7 +137,7 @@ pub(crate) fn shapes(spec: &Value) -> Vec<String> {
     zones.iter().map(in_zone).collect()
 }
 
-/// Removes the number of zones, and the contract version that depends on it, from a container of the operator: pods
+/// Removes the number of zones, and the pod contract version that depends on it, from a container of the operator: pods
 /// keep them. Any other container that has the variable gets the number.
 fn without_az_count(env: &mut Vec<Value>, zones: usize) {
     if env.iter().any(|one| one["name"] == pod_contract::VERSION_VARIABLE) {

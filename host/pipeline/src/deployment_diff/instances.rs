@@ -278,7 +278,7 @@ fn without_tags(mut metadata: Tree) -> Tree {
     metadata
 }
 
-/// The spec of pods without the number of zones, and the contract version that depends on it, in containers of the
+/// The spec of pods without the number of zones, and the pod contract version that depends on it, in containers of the
 /// operator: pods keep them. Any other container that has the variable gets the number.
 fn without_az_count(mut pod: Tree, zones: usize) -> Tree {
     let is = |variable: &Tree, name: &str| variable.str("name") == Some(name);

@@ -146,7 +146,7 @@ fn template_render(group: &Group) -> Tree {
         text(pod_contract::AZ_COUNT_VARIABLE, &zones),
         replicas(group, "BOSH_REPLICA_COUNT"),
         ordinal(group, "BOSH_REPLICA_ORDINAL"),
-        text(pod_contract::VERSION_VARIABLE, &contract_version(group).to_string()),
+        text(pod_contract::VERSION_VARIABLE, &pod_contract_version(group).to_string()),
     ];
     // This container also makes the directories of processes: a separate container would delay every start.
     let mut command: Vec<String> = ["host", "util", "template-render"].map(String::from).into();
@@ -174,7 +174,7 @@ fn template_render(group: &Group) -> Tree {
     })
 }
 
-fn contract_version(group: &Group) -> u32 {
+fn pod_contract_version(group: &Group) -> u32 {
     if pod_dns::is_needed(group) {
         return pod_contract::WITH_POD_DNS;
     }

@@ -1,9 +1,9 @@
-//! The contract between an operator and the image that its pods run: the commands of `host util` with their options and
-//! variables, and the documents that they read and write. Pods keep the image that they were created with, so an
-//! operator meets images of other versions.
+//! The pod contract, between an operator and the image that its pods run: the commands of `host util` with their
+//! options and variables, and the documents that they read and write. Pods keep the image that they were created with,
+//! so an operator meets images of other versions.
 //!
-//! A variable of the pod has the contract version that it was created for. An image that does not serve that version
-//! reports an error and does nothing.
+//! A variable of the pod has the pod contract version that it was created for. An image that does not serve that
+//! version reports an error and does nothing.
 
 /// The newest version that `host util` serves. It changes with everything that an older image would not understand.
 pub const POD_CONTRACT_VERSION: u32 = WITH_POD_DNS;

@@ -4,7 +4,7 @@ use crate::codes;
 use boson_manifest::pod_contract::{OLDEST_VERSION, POD_CONTRACT_VERSION, VERSION_VARIABLE};
 use boson_pipeline::Diagnostic;
 
-/// Checks the contract version that the pod was created for. Outside a pod, no version is set.
+/// Checks the pod contract version that the pod was created for. Outside a pod, no version is set.
 ///
 /// # Errors
 /// This image does not serve it.

@@ -154,9 +154,9 @@ fn starts_pods(object: &Value) -> bool {
     }
 }
 
-/// Gives the containers of `object` that run the operator image the images that they have in `found`, with the contract
-/// versions that they were made for; not where other zones need a later version, which an older image may not serve.
-/// Returns the first image that differs.
+/// Gives the containers of `object` that run the operator image the images that they have in `found`, with the pod
+/// contract versions that they were made for; not where other zones need a later version, which an older image may not
+/// serve. Returns the first image that differs.
 fn keep_image(object: &mut Value, found: &Value, image: &str) -> Option<String> {
     let mut old = None;
     let has_other_zones = object["spec"]["zones"] != found["spec"]["zones"];
@@ -169,31 +169,31 @@ fn keep_image(object: &mut Value, found: &Value, image: &str) -> Option<String> 
             let Some(there) = containers(found, list).find(|there| there["name"] == container["name"]) else {
                 continue;
             };
-            if has_other_zones && contract_version(container) > contract_version(there) {
+            if has_other_zones && pod_contract_version(container) > pod_contract_version(there) {
                 continue;
             }
             if let Some(other) = there["image"].as_str().filter(|other| container["image"] != *other) {
                 old.get_or_insert_with(|| other.to_string());
                 container["image"] = other.into();
-                keep_contract(container, there);
+                keep_pod_contract(container, there);
             }
         }
     }
     old
 }
 
-/// The contract version that a container was made for.
-fn contract_version(container: &Value) -> Option<u32> {
-    contract_variable(container)?["value"].as_str()?.parse().ok()
+/// The pod contract version that a container was made for.
+fn pod_contract_version(container: &Value) -> Option<u32> {
+    version_variable(container)?["value"].as_str()?.parse().ok()
 }
 
-fn contract_variable(container: &Value) -> Option<&Value> {
+fn version_variable(container: &Value) -> Option<&Value> {
     let mut env = container["env"].as_array()?.iter();
     env.find(|one| one["name"] == pod_contract::VERSION_VARIABLE)
 }
 
-fn keep_contract(container: &mut Value, there: &Value) {
-    let Some(old) = contract_variable(there) else { return };
+fn keep_pod_contract(container: &mut Value, there: &Value) {
+    let Some(old) = version_variable(there) else { return };
     let mut env = container["env"].as_array_mut().into_iter().flatten();
     if let Some(version) = env.find(|one| one["name"] == pod_contract::VERSION_VARIABLE) {
         version.clone_from(old);
@@ -335,7 +335,7 @@ mod tests {
     }
 
     #[test]
-    fn pods_that_keep_an_image_keep_the_contract_version_that_it_serves() {
+    fn pods_that_keep_an_image_keep_the_pod_contract_version_that_it_serves() {
         let with = |image: &str, version: &str, command: &str| {
             let mut object = object("QuarksStatefulSet", image, command);
             let renderer = object
