@@ -1,6 +1,7 @@
 //! The text of Dockerfiles. Names of packages and fingerprints consist of letters, digits, `-`, `_`, `+` and `.` only,
 //! so they need no quotes.
 
+use boson_images::VCAP_GROUP_ID;
 use boson_releases::{Package, Source};
 
 const COMPILE_PATH: &str = "/var/vcap/data/compile";
@@ -9,8 +10,6 @@ const PACKAGES_SRC_PATH: &str = "/var/vcap/packages-src";
 const PACKAGES_PATH: &str = "/var/vcap/packages";
 /// The number that a director appends to the fingerprint: it counts compilations, and here there is one.
 const BUILD_NUMBER: u32 = 1;
-/// Group of files in packages: vcap's.
-const VCAP_GROUP_ID: u32 = 1000;
 
 pub fn install_path(package: &Package) -> String {
     format!("{PACKAGES_SRC_PATH}/{}/{}", package.name, package.fingerprint)

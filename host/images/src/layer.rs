@@ -10,7 +10,7 @@ use std::sync::Arc;
 use tar::{Builder, EntryType};
 
 /// Group of what is in packages and jobs: vcap's, as BOSH's agent sets it.
-const VCAP_GROUP_ID: u64 = 1000;
+pub const VCAP_GROUP_ID: u64 = 1000;
 
 pub(crate) struct Draft {
     archive: Builder<Digesting<LayerWriter>>,

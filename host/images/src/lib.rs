@@ -24,5 +24,6 @@ pub use codes::ALL as CODES;
 pub use download::{Download, Downloads, Release};
 pub use gzip::Pool;
 pub use jobs::jobs_layer;
+pub use layer::VCAP_GROUP_ID;
 pub use packages::package_layer;
 pub use wanted::{Stemcell, Wanted, wanted};

@@ -1,5 +1,8 @@
 //! Quantities of Kubernetes, such as `1Gi`.
 
+/// In bytes.
+pub const MIB: u64 = 1 << 20;
+
 /// A quantity in thousandths.
 pub fn quantity(text: &str) -> Option<i128> {
     let digits = text

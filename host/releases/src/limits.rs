@@ -1,11 +1,11 @@
 //! Limits for reading a release. All input is counted against them before it is stored.
 
 use boson_pipeline::Diagnostic;
+use boson_pipeline::quantities::MIB;
 use boson_pipeline::release::codes;
 use std::cell::Cell;
 
 const KIB: u64 = 1 << 10;
-const MIB: u64 = 1 << 20;
 const GIB: u64 = 1 << 30;
 
 /// An upper estimate of an entry's memory besides its path and content, in bytes.

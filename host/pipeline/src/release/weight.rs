@@ -3,10 +3,10 @@
 use super::Release;
 use crate::diagnostic::Diagnostic;
 use crate::listing::first_of;
+use crate::quantities::MIB;
 use crate::release::codes;
 use crate::yaml;
 
-const MIB: u64 = 1 << 20;
 /// Limit on the memory of one release, in bytes.
 pub(super) const MAX_RELEASE_BYTES: u64 = 96 * MIB;
 /// Number of releases that an error names.

@@ -2,11 +2,10 @@
 
 use crate::codes;
 use boson_pipeline::Diagnostic;
+use boson_pipeline::quantities::MIB;
 use std::io::{self, Write};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-
-const MIB: u64 = 1 << 20;
 
 /// How large things may grow, in bytes. All together fits into the volume of 2 GiB that `deploy/` gives the operator.
 #[derive(Clone, Copy, Debug)]

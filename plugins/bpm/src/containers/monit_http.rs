@@ -9,6 +9,7 @@ use crate::object::{compact, object};
 use crate::process::clean;
 use crate::volumes::{self, paths};
 use boson_document::Tree;
+use boson_manifest::container_run::VCAP_ID;
 
 /// The name of the container.
 pub const NAME: &str = "monit-http";
@@ -44,6 +45,6 @@ pub fn sidecar(group: &Group) -> Tree {
 fn security(group: &Group) -> Tree {
     let processes = group.all_processes();
     let mut users = processes.map(|(job, process)| security::of_process(job, process).get("runAsUser").cloned());
-    let is_vcap = users.all(|user| user.is_none_or(|user| user == Tree::from(security::VCAP_ID)));
+    let is_vcap = users.all(|user| user.is_none_or(|user| user == Tree::from(VCAP_ID)));
     security::of_vcap_or_root(is_vcap)
 }

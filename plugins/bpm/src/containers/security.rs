@@ -6,11 +6,9 @@ use crate::group::job::Job;
 use crate::object::{compact, object};
 use crate::process::Process;
 use boson_document::{Map, Report, Tree};
+use boson_manifest::container_run::VCAP_ID;
 use indexmap::IndexSet;
 use std::slice;
-
-/// User and group of BOSH's `vcap`.
-pub const VCAP_ID: i64 = 1000;
 
 /// `securityContext` of a pod with these kernel parameters.
 pub fn of_pod(sysctls: Vec<Tree>) -> Tree {

@@ -17,6 +17,8 @@ pub const LOGS: &str = "/container-run/logs";
 pub const BOSH: &str = "/container-run/bosh";
 /// Directory of rendered jobs. It also contains `bpm` for scripts.
 pub const JOBS: &str = "/var/vcap/jobs";
+/// User and group of BOSH's `vcap`.
+pub const VCAP_ID: i64 = 1000;
 
 /// The command that copies it to its volume.
 pub fn install() -> [&'static str; 7] {

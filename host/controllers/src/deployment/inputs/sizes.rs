@@ -3,9 +3,9 @@
 use crate::codes;
 use boson_pipeline::Diagnostic;
 use boson_pipeline::listing::first_of;
+use boson_pipeline::quantities::MIB;
 use boson_pipeline::yaml;
 
-const MIB: u64 = 1 << 20;
 /// Most bytes of all documents of a deployment. A document that is named several times counts each time, because the
 /// ops stage gets it each time.
 pub const MAX_DOCUMENT_BYTES: u64 = 16 * MIB;

@@ -22,8 +22,6 @@ pub const SCRATCH: &str = "tmp";
 pub const RELEASES: &str = "all-releases";
 /// Mode of Secrets' files: the pod's group may read them.
 pub const SECRET_FILE_MODE: i32 = 0o440;
-/// User and group of the pods.
-const VCAP_ID: i64 = 1000;
 
 /// What a container needs to run the plugins of the deployment that are not in its image.
 #[derive(Clone, Debug, Default)]
@@ -194,9 +192,9 @@ pub fn spec(init: Vec<Container>, containers: Vec<Container>, volumes: Vec<Volum
         enable_service_links: Some(false),
         image_pull_secrets: Some(pull.collect()),
         security_context: Some(PodSecurityContext {
-            run_as_user: Some(VCAP_ID),
-            run_as_group: Some(VCAP_ID),
-            fs_group: Some(VCAP_ID),
+            run_as_user: Some(container_run::VCAP_ID),
+            run_as_group: Some(container_run::VCAP_ID),
+            fs_group: Some(container_run::VCAP_ID),
             seccomp_profile: Some(SeccompProfile {
                 type_: "RuntimeDefault".into(),
                 ..SeccompProfile::default()
