@@ -1,6 +1,7 @@
 //! A canary: a second version of a plugin, which some of the deployments use in place of the first, until conversions
 //! of too many of them fail because of it. Pure.
 
+use boson_cluster::client::NamespacedName;
 use boson_cluster::objects;
 use parking_lot::Mutex;
 use std::collections::BTreeMap;
@@ -23,12 +24,9 @@ pub struct Canary {
     pub min_deployments: usize,
 }
 
-/// A namespace and the name of a deployment in it.
-pub type DeploymentKey = (String, String);
-
 /// The last result of each deployment that a canary has converted: why that failed, if the canary was the cause.
 #[derive(Debug, Default)]
-pub struct Trial(Mutex<BTreeMap<DeploymentKey, Option<String>>>);
+pub struct Trial(Mutex<BTreeMap<NamespacedName, Option<String>>>);
 
 // === impl Canary ===
 
@@ -43,7 +41,7 @@ impl Canary {
 
 impl Trial {
     /// Records the result of a conversion: only the last one of a deployment counts, because a failed one is repeated.
-    pub fn note(&self, deployment: DeploymentKey, failure: Option<String>) {
+    pub fn note(&self, deployment: NamespacedName, failure: Option<String>) {
         let mut results = self.0.lock();
         if results.len() < MAX_COUNTED_DEPLOYMENTS || results.contains_key(&deployment) {
             results.insert(deployment, failure);

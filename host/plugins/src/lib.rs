@@ -28,7 +28,7 @@ mod worker;
 mod tests;
 
 pub use approval::PluginUpdates;
-pub use canary::{DeploymentKey, Trial};
+pub use canary::Trial;
 pub use codes::ALL as CODES;
 pub use marks::COPY;
 pub use marks::NO_MEMORY;
@@ -39,6 +39,7 @@ pub use sources::{PluginPolicy, PluginSources};
 pub use worker::Loader;
 
 use boson_cluster::changes::Changes;
+use boson_cluster::client::NamespacedName;
 use boson_cluster::namespaces::{Namespaces, Scope};
 use boson_cluster::serving::Health;
 use boson_oci::Digest;
@@ -81,7 +82,7 @@ impl Plugins {
 
     /// Counts a conversion for the canaries among its plugins. `failures`: the plugins that failed in it. One that
     /// ended early for another reason says nothing about a canary.
-    pub fn tried(&self, picks: &[Pick], deployment: &DeploymentKey, failures: &[PluginProblem], is_complete: bool) {
+    pub fn tried(&self, picks: &[Pick], deployment: &NamespacedName, failures: &[PluginProblem], is_complete: bool) {
         for pick in picks {
             let Some(trial) = &pick.trial else { continue };
             let failure = failures.iter().find(|one| pick.is_named_in(&one.message));

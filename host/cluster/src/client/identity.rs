@@ -13,6 +13,9 @@ pub struct Identity<'o> {
     pub uid: &'o str,
 }
 
+/// Namespace and name of an object of a known kind.
+pub type NamespacedName = (String, String);
+
 // === impl Identity ===
 
 impl<'o> Identity<'o> {

@@ -30,7 +30,7 @@ pub use containers::{Container, Ended, Input};
 pub use discovery::Served;
 pub use error::{Error, ErrorKind};
 pub use global::GlobalKind;
-pub use identity::{Identity, owner, pod_identity};
+pub use identity::{Identity, NamespacedName, owner, pod_identity};
 pub use kube::Client;
 pub use kube::api::{AttachedProcess, LogParams, TerminalSize};
 pub use managers::{OPERATOR_PREFIX, managers};

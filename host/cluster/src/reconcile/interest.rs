@@ -3,12 +3,11 @@
 //! Stored by name, independent of any cache, because a controller most often waits for an object that does not exist
 //! yet.
 
+use crate::client::NamespacedName;
 use kube::Resource;
 use kube::runtime::reflector::ObjectRef;
 use parking_lot::Mutex;
 use std::collections::{HashMap, HashSet};
-
-type Place = (String, String);
 
 #[derive(Debug, Default)]
 pub struct Interest {
@@ -17,19 +16,19 @@ pub struct Interest {
 
 #[derive(Debug, Default)]
 struct Tables {
-    references: HashMap<Place, HashSet<Place>>,
-    watched: HashMap<Place, HashSet<Place>>,
+    references: HashMap<NamespacedName, HashSet<NamespacedName>>,
+    watched: HashMap<NamespacedName, HashSet<NamespacedName>>,
 }
 
 // === impl Interest ===
 
 impl Interest {
     /// From now on, this object refers to exactly these.
-    pub fn note(&self, namespace: &str, name: &str, references: impl Iterator<Item = Place>) {
+    pub fn note(&self, namespace: &str, name: &str, references: impl Iterator<Item = NamespacedName>) {
         let who = place(namespace, name);
         let mut tables = self.tables.lock();
         tables.forget(&who);
-        let references: HashSet<Place> = references.collect();
+        let references: HashSet<NamespacedName> = references.collect();
         for place in &references {
             tables.watched.entry(place.clone()).or_default().insert(who.clone());
         }
@@ -37,7 +36,7 @@ impl Interest {
     }
 
     /// The objects to which this one refers.
-    pub fn references(&self, namespace: &str, name: &str) -> Vec<Place> {
+    pub fn references(&self, namespace: &str, name: &str) -> Vec<NamespacedName> {
         let tables = self.tables.lock();
         let found = tables.references.get(&place(namespace, name));
         found.into_iter().flatten().cloned().collect()
@@ -57,14 +56,14 @@ impl Interest {
     }
 }
 
-fn place(namespace: &str, name: &str) -> Place {
+fn place(namespace: &str, name: &str) -> NamespacedName {
     (namespace.into(), name.into())
 }
 
 // === impl Tables ===
 
 impl Tables {
-    fn forget(&mut self, who: &Place) {
+    fn forget(&mut self, who: &NamespacedName) {
         for place in self.references.remove(who).into_iter().flatten() {
             if let Some(all) = self.watched.get_mut(&place) {
                 all.remove(who);
@@ -85,7 +84,7 @@ mod tests {
         interest.of("n", name)
     }
 
-    fn here(name: &str) -> Place {
+    fn here(name: &str) -> NamespacedName {
         place("n", name)
     }
 

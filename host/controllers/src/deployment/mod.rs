@@ -28,7 +28,7 @@ mod watch;
 use crate::controller::{Controller, Next, Planned, Report, Watched};
 use boson_api::deployment::ConversionMode;
 use boson_api::{BoshDeployment, BoshDeploymentStatus};
-use boson_cluster::client::{Error, Events, written};
+use boson_cluster::client::{Error, Events, NamespacedName, written};
 use boson_pipeline::convert::is_skipped_check;
 use boson_plugins::{Pick, PluginProblem};
 use deploy::deploy;
@@ -37,7 +37,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use k8s_openapi::jiff::Timestamp;
 use kube::runtime::controller::Action;
 use kube::{Resource, ResourceExt};
-use memory::{Due, FALLBACK_INTERVAL, Key};
+use memory::{Due, FALLBACK_INTERVAL};
 use observe::plugins::Resolution;
 use observe::snapshot::Snapshot;
 use progress::Progress;
@@ -224,7 +224,7 @@ impl Controller for Context {
 
 impl Context {
     /// When to reconcile again without a watch event. `retry`: when to retry the conversion.
-    fn requeue(&self, object: &BoshDeployment, key: &Key, retry: Option<Duration>) -> Action {
+    fn requeue(&self, object: &BoshDeployment, key: &NamespacedName, retry: Option<Duration>) -> Action {
         match (retry, observe::snapshot::on_the_web(&object.spec)) {
             (Some(retry), _) => Action::requeue(retry),
             // No event announces that garbage can be collected, or that a group can roll.
@@ -240,7 +240,7 @@ impl Context {
     async fn convert(
         &self,
         object: &BoshDeployment,
-        key: &Key,
+        key: &NamespacedName,
         snapshot: Option<Snapshot>,
         resolution: Resolution,
     ) -> Result<Converted, Error> {
@@ -272,7 +272,7 @@ impl Context {
     async fn deploy_and_observe(
         &self,
         object: &BoshDeployment,
-        key: &Key,
+        key: &NamespacedName,
         resolution: Resolution,
     ) -> Result<Observed, Error> {
         let (progress, namespace) = (Progress::default(), key.0.as_str());
@@ -305,7 +305,7 @@ impl Context {
     }
 
     /// Remembers which plugins have failed. A conversion that ends for another reason says nothing about them.
-    fn note_failures(&self, key: &Key, result: &Result<Done, DeployError>, picks: &[Pick]) {
+    fn note_failures(&self, key: &NamespacedName, result: &Result<Done, DeployError>, picks: &[Pick]) {
         let (skipped, wrong) = match result {
             Ok(done) => (done.warnings.as_slice(), done.held_back.as_ref()),
             Err(DeployError::Wrong(wrong)) if !wrong.failed_plugins.is_empty() => (&[][..], Some(wrong)),
@@ -333,6 +333,6 @@ fn is_final(object: &BoshDeployment, outcome: &Outcome) -> bool {
     }
 }
 
-fn key(object: &BoshDeployment) -> Key {
+fn key(object: &BoshDeployment) -> NamespacedName {
     (object.namespace().unwrap_or_default(), object.name_any())
 }

@@ -2,12 +2,12 @@
 
 use super::context::Context;
 use super::error::DeployError;
-use super::memory::Key;
 use super::plan::documents::Whose;
 use super::progress::Progress;
 use boson_api::BoshDeployment;
 use boson_api::deployment::ConversionMode;
 use boson_budget::Share;
+use boson_cluster::client::NamespacedName;
 use boson_manifest::names::{NameError, Names};
 use boson_pipeline::convert::codes;
 use boson_pipeline::release::Release;
@@ -110,7 +110,7 @@ impl<'a> Reconcile<'a> {
         }
     }
 
-    pub fn key(&self) -> Key {
+    pub fn key(&self) -> NamespacedName {
         (self.namespace.to_string(), self.object.name_any())
     }
 

@@ -2,6 +2,7 @@
 //! request. Nothing is lost with it: an operator that starts reads each Secret and checks each workload once.
 
 use super::consumed::LinkName;
+use boson_cluster::client::NamespacedName;
 use parking_lot::Mutex;
 use std::collections::{BTreeMap, HashMap};
 use std::time::{Duration, Instant};
@@ -33,9 +34,9 @@ pub(super) struct Known {
     since: Option<Instant>,
 }
 
-/// What is remembered of all deployments, by namespace and name.
+/// What is remembered of all deployments.
 #[derive(Debug, Default)]
-pub(super) struct Memory(Mutex<HashMap<(String, String), Known>>);
+pub(super) struct Memory(Mutex<HashMap<NamespacedName, Known>>);
 
 // === impl Known ===
 

@@ -1,10 +1,9 @@
 //! Writes the status of a deployment.
 
 use crate::deployment::context::{Context, MANAGER};
-use crate::deployment::memory::Key;
 use crate::deployment::status::{self, Observed, Outcome};
 use boson_api::{BoshDeployment, BoshDeploymentStatus, ConditionStatus};
-use boson_cluster::client::Error;
+use boson_cluster::client::{Error, NamespacedName};
 use boson_manifest::labels;
 use boson_plugins::PluginProblem;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
@@ -27,7 +26,7 @@ pub async fn write(
     context: &Context,
     object: &BoshDeployment,
     new: &BoshDeploymentStatus,
-    key: &Key,
+    key: &NamespacedName,
 ) -> Result<(), Error> {
     let is_ready = |one: &boson_api::Condition| one.kind == "Ready" && one.status == ConditionStatus::True;
     count(context, key, Some(new.conditions.iter().any(is_ready)));
@@ -95,7 +94,7 @@ pub async fn report_unserved(context: &Context, object: &BoshDeployment, namespa
 }
 
 /// Counts the deployment in the metrics; none: it is deleted.
-pub fn count(context: &Context, key: &Key, ready: Option<bool>) {
+pub fn count(context: &Context, key: &NamespacedName, ready: Option<bool>) {
     let key = format!("{}/{}", key.0, key.1);
     context.cluster.metrics().deployments.set(&key, ready);
 }

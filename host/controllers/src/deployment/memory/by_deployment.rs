@@ -1,19 +1,19 @@
 //! A value for each deployment. One that is the default takes no memory.
 
-use super::Key;
+use boson_cluster::client::NamespacedName;
 use parking_lot::Mutex;
 use std::collections::HashMap;
 
 #[derive(Debug, Default)]
 pub struct ByDeployment<T> {
-    pub(super) all: Mutex<HashMap<Key, T>>,
+    pub(super) all: Mutex<HashMap<NamespacedName, T>>,
 }
 
 // === impl ByDeployment ===
 
 impl<T: Clone + Default + PartialEq> ByDeployment<T> {
     /// Returns the value before.
-    pub fn set(&self, key: &Key, value: T) -> T {
+    pub fn set(&self, key: &NamespacedName, value: T) -> T {
         let mut all = self.all.lock();
         let before = if value == T::default() {
             all.remove(key)
@@ -23,7 +23,7 @@ impl<T: Clone + Default + PartialEq> ByDeployment<T> {
         before.unwrap_or_default()
     }
 
-    pub fn of(&self, key: &Key) -> T {
+    pub fn of(&self, key: &NamespacedName) -> T {
         self.all.lock().get(key).cloned().unwrap_or_default()
     }
 }

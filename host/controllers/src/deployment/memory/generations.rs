@@ -1,15 +1,15 @@
 //! Which generation of each deployment was recorded as a change last, so that what others cause later, such as an
 //! edited ConfigMap, is not recorded as a change by whoever wrote the specification.
 
-use super::Key;
 use super::by_deployment::ByDeployment;
 use boson_api::BoshDeployment;
+use boson_cluster::client::NamespacedName;
 
 // === impl ByDeployment ===
 
 impl ByDeployment<Option<i64>> {
     /// Whether the specification has changed since the last change that was recorded; from now on, it has not.
-    pub fn advance(&self, key: &Key, object: &BoshDeployment) -> bool {
+    pub fn advance(&self, key: &NamespacedName, object: &BoshDeployment) -> bool {
         let generation = object.metadata.generation;
         let before = self.set(key, generation);
         before.map_or_else(|| !object.is("Applied"), |before| generation != Some(before))

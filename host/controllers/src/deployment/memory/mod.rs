@@ -10,13 +10,11 @@ mod schedule;
 pub use pull_sources::Source;
 pub use schedule::{Due, Schedule};
 
+use boson_cluster::client::NamespacedName;
 use boson_plugins::PluginProblem;
 use by_deployment::ByDeployment;
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
-
-/// Namespace and name of a deployment.
-pub type Key = (String, String);
 
 /// When to reconcile again while waiting for something that causes a watch event: a fallback, should the event be lost.
 pub const FALLBACK_INTERVAL: Duration = Duration::from_secs(30);
@@ -46,13 +44,13 @@ pub struct Memory {
 
 impl Memory {
     /// These problems, and those of the plugins that failed last.
-    pub fn with_failed(&self, key: &Key, mut plugin_problems: Vec<PluginProblem>) -> Vec<PluginProblem> {
+    pub fn with_failed(&self, key: &NamespacedName, mut plugin_problems: Vec<PluginProblem>) -> Vec<PluginProblem> {
         plugin_problems.extend(self.failed.of(key));
         plugin_problems
     }
 
     /// The deployment is deleted.
-    pub fn forget(&self, key: &Key) {
+    pub fn forget(&self, key: &NamespacedName) {
         self.schedule.forget(key);
         self.pulls.set(key, BTreeSet::new());
         self.linked.set(key, BTreeSet::new());

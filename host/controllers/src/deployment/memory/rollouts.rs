@@ -1,7 +1,7 @@
 //! The deployments that roll an instance group to the operator's own image. Their number is limited.
 
-use super::Key;
 use super::by_deployment::ByDeployment;
+use boson_cluster::client::NamespacedName;
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
@@ -14,12 +14,12 @@ type Since = Option<Instant>;
 
 impl ByDeployment<Since> {
     /// Whether the deployment may roll a group now: at most `most` deployments roll at a time.
-    pub fn is_free(&self, key: &Key, most: usize, now: Instant) -> bool {
+    pub fn is_free(&self, key: &NamespacedName, most: usize, now: Instant) -> bool {
         is_free(&self.all.lock(), key, most, now)
     }
 
     /// Takes a slot, if one is free.
-    pub fn take(&self, key: Key, most: usize, now: Instant) -> bool {
+    pub fn take(&self, key: NamespacedName, most: usize, now: Instant) -> bool {
         // Held from the count to the entry: otherwise two deployments could take the last slot.
         let mut since = self.all.lock();
         let free = is_free(&since, &key, most, now);
@@ -30,7 +30,7 @@ impl ByDeployment<Since> {
     }
 }
 
-fn is_free(since: &HashMap<Key, Since>, key: &Key, most: usize, now: Instant) -> bool {
+fn is_free(since: &HashMap<NamespacedName, Since>, key: &NamespacedName, most: usize, now: Instant) -> bool {
     let rolls = |began: Instant| now.saturating_duration_since(began) < ROLLOUT_TIMEOUT;
     let others = since
         .iter()

@@ -3,8 +3,9 @@
 //!
 //! Held in memory only. A new process converts each deployment once, because its plugins may differ.
 
-use super::{FALLBACK_INTERVAL, Key};
+use super::FALLBACK_INTERVAL;
 use boson_cluster::cache::Digest;
+use boson_cluster::client::NamespacedName;
 use parking_lot::Mutex;
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
@@ -22,7 +23,7 @@ const MAX_RETRY_DELAY: Duration = Duration::from_secs(300);
 /// The last conversion of each deployment.
 #[derive(Debug, Default)]
 pub struct Schedule {
-    deployments: Mutex<HashMap<Key, Remembered>>,
+    deployments: Mutex<HashMap<NamespacedName, Remembered>>,
 }
 
 #[derive(Debug, Default)]
@@ -83,7 +84,7 @@ impl Schedule {
     /// What to do for a snapshot with this digest.
     ///
     /// A first change is converted at once. Only changes soon after a conversion wait for a pause.
-    pub fn due(&self, key: &Key, observed: Digest, now: Instant) -> Due {
+    pub fn due(&self, key: &NamespacedName, observed: Digest, now: Instant) -> Due {
         let mut deployments = self.deployments.lock();
         let Some(known) = deployments.get_mut(key) else {
             return Due::Now;
@@ -114,7 +115,13 @@ impl Schedule {
     }
 
     /// The conversion of this snapshot has ended. Returns when to retry it, if it has failed.
-    pub fn record_end(&self, key: &Key, observed: Digest, has_failed: bool, at: Instant) -> Option<Duration> {
+    pub fn record_end(
+        &self,
+        key: &NamespacedName,
+        observed: Digest,
+        has_failed: bool,
+        at: Instant,
+    ) -> Option<Duration> {
         let mut failures = 0;
         self.set(key, |last| {
             if has_failed {
@@ -127,16 +134,16 @@ impl Schedule {
     }
 
     /// Forgets the last outcome, so that the next reconcile converts.
-    pub fn forget_outcome(&self, key: &Key) {
+    pub fn forget_outcome(&self, key: &NamespacedName) {
         self.set(key, |_| None);
     }
 
     /// Forgets a failed outcome, so that the next reconcile converts.
-    pub fn forget_failure(&self, key: &Key) {
+    pub fn forget_failure(&self, key: &NamespacedName) {
         self.set(key, |last| last.filter(|last| last.failures == 0));
     }
 
-    fn set(&self, key: &Key, last: impl FnOnce(Option<Last>) -> Option<Last>) {
+    fn set(&self, key: &NamespacedName, last: impl FnOnce(Option<Last>) -> Option<Last>) {
         let mut deployments = self.deployments.lock();
         let known = deployments.entry(key.clone()).or_default();
         known.last = last(known.last);
@@ -144,18 +151,18 @@ impl Schedule {
     }
 
     /// The deployment is deleted.
-    pub fn forget(&self, key: &Key) {
+    pub fn forget(&self, key: &NamespacedName) {
         self.deployments.lock().remove(key);
     }
 
     /// The status of this version of the object was replaced.
-    pub fn record_replaced(&self, key: &Key, version: Option<String>) {
+    pub fn record_replaced(&self, key: &NamespacedName, version: Option<String>) {
         let mut deployments = self.deployments.lock();
         deployments.entry(key.clone()).or_default().replaced = version;
     }
 
     /// Whether the status of this version was replaced since: the watch event with the new version is on its way.
-    pub fn is_replaced(&self, key: &Key, version: Option<&String>) -> bool {
+    pub fn is_replaced(&self, key: &NamespacedName, version: Option<&String>) -> bool {
         let deployments = self.deployments.lock();
         let replaced = deployments.get(key).and_then(|known| known.replaced.as_ref());
         replaced.is_some() && replaced == version
@@ -166,7 +173,7 @@ impl Schedule {
 mod tests {
     use super::*;
 
-    fn key() -> Key {
+    fn key() -> NamespacedName {
         ("n".into(), "d".into())
     }
 
@@ -175,11 +182,11 @@ mod tests {
     }
 
     impl Schedule {
-        fn good(&self, key: &Key, observed: Digest, now: Instant) {
+        fn good(&self, key: &NamespacedName, observed: Digest, now: Instant) {
             assert_eq!(self.record_end(key, observed, false, now), None);
         }
 
-        fn bad(&self, key: &Key, observed: Digest, now: Instant) -> Duration {
+        fn bad(&self, key: &NamespacedName, observed: Digest, now: Instant) -> Duration {
             self.record_end(key, observed, true, now).unwrap()
         }
     }

@@ -2,11 +2,10 @@
 
 use super::plugins::Resolution;
 use crate::deployment::context::Context;
-use crate::deployment::memory::Key;
 use crate::deployment::status::{CONVERSION_STEPS, Errands, Observed, Outcome};
 use boson_api::{BoshDeployment, QuarksJob, QuarksStatefulSet};
 use boson_cluster::cache::{GroupProblem, Reported};
-use boson_cluster::client::{Error, Kind};
+use boson_cluster::client::{Error, Kind, NamespacedName};
 use boson_cluster::objects;
 use boson_manifest::labels;
 use boson_manifest::names::Names;
@@ -26,7 +25,7 @@ pub struct Groups {
 pub async fn unchanged_state(
     context: &Context,
     object: &BoshDeployment,
-    key: &Key,
+    key: &NamespacedName,
     resolution: Resolution,
 ) -> Result<Observed, Error> {
     let status = object.status.as_ref();
