@@ -108,6 +108,7 @@ lint: ## formatting, clippy, licences and bans, links in the documentation of th
 	cargo fmt --check --manifest-path tests/smith/Cargo.toml
 	cargo clippy --release --workspace --all-targets --locked -- -D warnings
 	cargo clippy --release --workspace --test buildah --test cluster --test example_plugins --test container_run --locked -- -D warnings
+	cargo clippy --release --all-targets --locked --target-dir $(TARGET)/smith --manifest-path tests/smith/Cargo.toml -- -D warnings
 	cargo deny --locked check bans licenses sources
 	cargo deny --locked --manifest-path tests/smith/Cargo.toml --config .deny.toml check bans licenses sources
 	.ci/sdk

@@ -65,7 +65,7 @@ fn component(noise: &[u8]) -> Option<Vec<u8>> {
 fn plugin(noise: &[u8], number: u64, shape: &[u8]) -> Option<Vec<u8>> {
     let mut source = Unstructured::new(noise);
     let mut config = Config::arbitrary(&mut source).ok()?;
-    if number % 2 == 0 {
+    if number.is_multiple_of(2) {
         config.gc_enabled = false;
         config.exceptions_enabled = false;
         config.threads_enabled = false;
