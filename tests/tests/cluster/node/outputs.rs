@@ -2,59 +2,38 @@
 //! pod.
 
 use crate::objects::condition;
-use crate::world::World;
-use anyhow::{Context, Result};
-use boson_tests::WAIT_TIMEOUT;
-use boson_tests::cluster::Operator;
+use crate::operator::Environment;
+use anyhow::Result;
+use boson_tests::cluster::with_node;
 use serde_json::{Value, json};
 
 /// The image of the containers.
 const WORK: &str = "boson.test/outputs:1";
 
-/// A namespace on the cluster with a node, and an operator for it.
-struct Environment {
-    operator: Operator,
-    world: World,
+/// An environment whose node has the image; `None` if this user cannot have a node.
+fn with_image(name: &str) -> Result<Option<Environment>> {
+    let Some(cluster) = with_node()? else { return Ok(None) };
+    let env = Environment::with_pods(cluster, name)?;
+    env.load_busybox(WORK)?;
+    Ok(Some(env))
 }
 
-// === impl Environment ===
+/// The operator has changed the trigger meanwhile.
+fn apply(env: &Environment, objects: &[Value]) {
+    env.cluster.force_apply(&env.namespace, objects).unwrap();
+}
 
-impl Environment {
-    fn set(name: &str) -> Result<Option<Self>> {
-        let Some(world) = World::on_node(name)? else {
-            return Ok(None);
-        };
-        world.load_busybox(WORK)?;
-        world.cluster.define()?;
-        let image = ["--operator-image", world.cluster.operator_image()?];
-        let operator = Operator::new(world.cluster, &world.namespace)?.arguments(image);
-        let mut operator = operator.arguments(["--namespace", &world.namespace]);
-        operator.start()?;
-        Ok(Some(Self { operator, world }))
-    }
-
-    /// The operator has changed the trigger meanwhile.
-    fn apply(&self, objects: &[Value]) -> Result<()> {
-        self.world.cluster.force_apply(&self.world.namespace, objects)
-    }
-
-    fn get(&self, what: &str) -> Result<Value> {
-        self.world.get(what)
-    }
-
-    /// Waits for the end of a run: the condition of this type that is true.
-    fn end(&self, name: &str, run: i64, kind: &str) -> Result<Value> {
-        let mut found = None;
-        let look = || {
-            let job = self.get(&format!("quarksjob/{name}"))?;
-            found = condition(&job, kind).filter(|one| one["status"] == "True").cloned();
-            Ok(found.is_some() && job["status"]["endedRuns"] == run)
-        };
-        let what = format!("{kind} of run {run} of {name}");
-        self.operator
-            .until(&what, WAIT_TIMEOUT, look, || self.world.everything())?;
-        found.context("no condition")
-    }
+/// Waits for the end of a run: the condition of this type that is true.
+fn wait_for_end(env: &Environment, name: &str, run: i64, kind: &str) -> Value {
+    let mut found = None;
+    let what = format!("{kind} of run {run} of {name}");
+    env.until(&what, || {
+        let job = env.get(&format!("quarksjob/{name}"))?;
+        found = condition(&job, kind).filter(|one| one["status"] == "True").cloned();
+        Ok(found.is_some() && job["status"]["endedRuns"] == run)
+    })
+    .unwrap();
+    found.unwrap()
 }
 
 /// A QuarksJob whose container copies the content of a ConfigMap into its output, and has no token.
@@ -94,14 +73,16 @@ fn reader(secret: &str) -> Value {
 
 #[test]
 fn the_output_of_a_container_becomes_versions_of_a_secret() {
-    let Some(env) = Environment::set("outputs").unwrap() else {
+    let Some(env) = with_image("outputs").unwrap() else {
         return;
     };
     let asked =
         json!({"name": "result", "versioned": true, "secretLabels": {"x": "y"}, "secretAnnotations": {"from": "one"}});
-    env.apply(&[config("job", r#"{"key": "one"}"#, "0"), quarks_job("job", &asked)])
-        .unwrap();
-    env.end("job", 1, "Complete").unwrap();
+    apply(
+        &env,
+        &[config("job", r#"{"key": "one"}"#, "0"), quarks_job("job", &asked)],
+    );
+    wait_for_end(&env, "job", 1, "Complete");
     let first = env.get("secret/result-v1").unwrap();
     assert_eq!(first["data"], json!({"key": "b25l"}));
     assert_eq!(first["immutable"], true);
@@ -115,68 +96,69 @@ fn the_output_of_a_container_becomes_versions_of_a_secret() {
     // The same content creates no version; its annotations are updated.
     let mut asked = asked;
     asked["secretAnnotations"]["from"] = "two".into();
-    env.apply(&[quarks_job("job", &asked)]).unwrap();
-    env.end("job", 2, "Complete").unwrap();
+    apply(&env, &[quarks_job("job", &asked)]);
+    wait_for_end(&env, "job", 2, "Complete");
     assert_eq!(
         env.get("secret/result-v1").unwrap()["metadata"]["annotations"]["from"],
         "two"
     );
     // The output of a run that failed with code 1 counts, if the QuarksJob says so.
-    env.apply(&[config("job", r#"{"key": "two"}"#, "1")]).unwrap();
-    env.end("job", 3, "Failed").unwrap();
+    apply(&env, &[config("job", r#"{"key": "two"}"#, "1")]);
+    wait_for_end(&env, "job", 3, "Failed");
     assert_eq!(env.get("secret/result-v2").unwrap()["data"], json!({"key": "dHdv"}));
     let large = format!(r#"{{"key": "{}"}}"#, "line of text ".repeat(30_000));
-    env.apply(&[config("job", &large, "0")]).unwrap();
-    env.end("job", 4, "Complete").unwrap();
+    apply(&env, &[config("job", &large, "0")]);
+    wait_for_end(&env, "job", 4, "Complete");
     let third = env.get("secret/result-v3").unwrap();
     assert_eq!(
         third["metadata"]["annotations"]["quarks.cloudfoundry.org/encoding"],
         "gzip"
     );
-    assert_eq!(
-        env.world.names("secret").unwrap(),
-        ["result-v1", "result-v2", "result-v3"]
-    );
+    assert_eq!(env.names("secret").unwrap(), ["result-v1", "result-v2", "result-v3"]);
     // Two are retained beside the newest, and one that a workload names, though no pod of it runs.
-    env.apply(&[reader("result-v1")]).unwrap();
+    apply(&env, &[reader("result-v1")]);
     for run in [5, 6] {
         let text = format!(r#"{{"key": "{run}"}}"#);
-        env.apply(&[config("job", &text, "0")]).unwrap();
-        env.end("job", run, "Complete").unwrap();
+        apply(&env, &[config("job", &text, "0")]);
+        wait_for_end(&env, "job", run, "Complete");
     }
     let kept = ["result-v1", "result-v3", "result-v4", "result-v5"];
-    assert_eq!(env.world.names("secret").unwrap(), kept);
+    assert_eq!(env.names("secret").unwrap(), kept);
 }
 
 #[test]
 fn each_member_can_become_a_secret_and_errors_are_reported_without_the_content() {
-    let Some(env) = Environment::set("fanned").unwrap() else {
+    let Some(env) = with_image("fanned").unwrap() else {
         return;
     };
     let asked = json!({"name": "part", "persistencemethod": "fan-out"});
     let good = r#"{"a_1": "{\"k\": \"v\"}", "b": "{}"}"#;
-    env.apply(&[config("job", r#"{"a": CANARY}"#, "0"), quarks_job("job", &asked)])
-        .unwrap();
-    let reported = env.end("job", 1, "Failed").unwrap();
+    apply(
+        &env,
+        &[config("job", r#"{"a": CANARY}"#, "0"), quarks_job("job", &asked)],
+    );
+    let reported = wait_for_end(&env, "job", 1, "Failed");
     let message = reported["message"].as_str().unwrap();
     assert!(
         message.contains("error[output-not-json]") && message.contains("line 1, column 7"),
         "{message}"
     );
     assert!(!message.contains("CANARY"), "{message}");
-    env.apply(&[config("job", good, "0")]).unwrap();
-    env.end("job", 2, "Complete").unwrap();
+    apply(&env, &[config("job", good, "0")]);
+    wait_for_end(&env, "job", 2, "Complete");
     assert_eq!(env.get("secret/part-a-1").unwrap()["data"], json!({"k": "dg=="}));
     env.get("secret/part-b").unwrap();
 
     // A Secret that is not owned by the QuarksJob is not changed.
     let mine =
         json!({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "taken"}, "stringData": {"k": "mine"}});
-    env.apply(&[mine]).unwrap();
+    apply(&env, &[mine]);
     let taken = json!({"name": "taken"});
-    env.apply(&[config("thief", r#"{"k": "stolen"}"#, "0"), quarks_job("thief", &taken)])
-        .unwrap();
-    let reported = env.end("thief", 1, "Failed").unwrap();
+    apply(
+        &env,
+        &[config("thief", r#"{"k": "stolen"}"#, "0"), quarks_job("thief", &taken)],
+    );
+    let reported = wait_for_end(&env, "thief", 1, "Failed");
     assert!(
         reported["message"].as_str().unwrap().contains("output-foreign"),
         "{reported}"
