@@ -5,7 +5,7 @@ use crate::shared_cluster::documents;
 use anyhow::{Result, ensure};
 use boson_tests::cluster::image::Image;
 use boson_tests::cluster::{Cluster, with_node};
-use boson_tests::{WAIT_TIMEOUT, host, try_wait_for};
+use boson_tests::{WAIT_TIMEOUT, host, root, try_wait_for};
 use parking_lot::Mutex;
 use serde_json::Value;
 use std::collections::BTreeSet;
@@ -49,6 +49,15 @@ impl World {
     /// The same on the shared node; `None` if this user cannot have one.
     pub fn on_node(name: &str) -> Result<Option<Self>> {
         with_node()?.map(|cluster| Self::with_pods(cluster, name)).transpose()
+    }
+
+    /// The same, and the node has an image with busybox.
+    pub fn with_busybox(name: &str, image: &'static str) -> Result<Option<Self>> {
+        let world = Self::on_node(name)?;
+        if let Some(world) = &world {
+            world.load_busybox(image)?;
+        }
+        Ok(world)
     }
 
     /// Gives the shared node an image with busybox, once for all tests.
@@ -114,6 +123,20 @@ impl World {
         let mut objects = documents(&converted.stdout);
         objects.retain(|object| object["kind"].as_str().is_some_and(|kind| !except.contains(&kind)));
         self.apply(&objects)
+    }
+
+    /// Applies what `host convert` prints of a release of `tests/fixtures/releases` and its manifest, and gives the
+    /// node the release's image. `change`: adds files to it.
+    pub fn convert_release(
+        &self,
+        release: &str,
+        change: impl FnOnce(Image) -> Result<Image>,
+        more: &[&str],
+    ) -> Result<()> {
+        let folder = root().join("tests/fixtures/releases").join(release);
+        let image = Image::release(&format!("boson.test/{release}:busybox-1-1"), &folder)?;
+        self.cluster.load_image(&change(image)?)?;
+        self.convert(&folder.join("manifest.yml"), &folder, more, &[])
     }
 
     /// Runs a shell script in a container.

@@ -35,156 +35,140 @@ addons:
 
 #[test]
 fn names_resolve_to_ready_pods_while_a_server_is_unavailable() {
-    let Some(env) = Environment::set().unwrap() else { return };
-    env.instance("web-0", "web-ui", 0, true).unwrap();
-    env.instance("web-1", "web-ui", 1, false).unwrap();
-    env.instance("db-0", "db", 0, false).unwrap();
-    env.client(&env.cluster_address("demo-dns").unwrap()).unwrap();
-    let [first, second, db] = ["web-0", "web-1", "db-0"].map(|pod| env.address(pod).unwrap());
+    let Some(world) = World::with_busybox("names", IMAGE).unwrap() else {
+        return;
+    };
+    // The servers need no other permissions than this.
+    world.restrict().unwrap();
+    apply_names(&world, MANIFEST).unwrap();
+    world.until_is("deployment/demo-dns", "Available").unwrap();
+    instance(&world, "web-0", "web-ui", 0, true).unwrap();
+    instance(&world, "web-1", "web-ui", 1, false).unwrap();
+    instance(&world, "db-0", "db", 0, false).unwrap();
+    client(&world, &cluster_address(&world, "demo-dns").unwrap()).unwrap();
+    let [first, second, db] = ["web-0", "web-1", "db-0"].map(|pod| address(&world, pod).unwrap());
     let both = [first.as_str(), second.as_str()];
 
     // A pod that is not ready is left out, unless it is the only one.
-    env.until("web.service.internal", &[&first]).unwrap();
-    env.until("db.service.internal", &[&db]).unwrap();
-    env.until("q-s4.web-ui.default.demo.bosh", &both).unwrap();
-    env.until("q-s1.web-ui.default.demo.bosh", &[&second]).unwrap();
-    env.until("web_ui-1.web.service.internal", &[&second]).unwrap();
-    env.until("upcheck.bosh-dns", &["127.0.0.1"]).unwrap();
+    wait_for_answer(&world, "web.service.internal", &[&first]).unwrap();
+    wait_for_answer(&world, "db.service.internal", &[&db]).unwrap();
+    wait_for_answer(&world, "q-s4.web-ui.default.demo.bosh", &both).unwrap();
+    wait_for_answer(&world, "q-s1.web-ui.default.demo.bosh", &[&second]).unwrap();
+    wait_for_answer(&world, "web_ui-1.web.service.internal", &[&second]).unwrap();
+    wait_for_answer(&world, "upcheck.bosh-dns", &["127.0.0.1"]).unwrap();
     // All other names are resolved by the cluster's DNS.
-    let web = env.cluster_address("demo-web-ui-0").unwrap();
-    let name = format!("demo-web-ui-0.{}.svc.cluster.local", env.world.namespace);
-    env.until(&name, &[&web]).unwrap();
+    let web = cluster_address(&world, "demo-web-ui-0").unwrap();
+    let name = format!("demo-web-ui-0.{}.svc.cluster.local", world.namespace);
+    wait_for_answer(&world, &name, &[&web]).unwrap();
 
     // It becomes ready.
-    env.world.inside("web-1", "main", "touch /tmp/ready").unwrap();
-    env.until("web.service.internal", &both).unwrap();
+    world.inside("web-1", "main", "touch /tmp/ready").unwrap();
+    wait_for_answer(&world, "web.service.internal", &both).unwrap();
 
     // While one server is unavailable the other answers: no question fails longer than a client retries.
-    let servers = env.world.list("pods", "app.kubernetes.io/component=dns").unwrap();
+    let servers = world.list("pods", "app.kubernetes.io/component=dns").unwrap();
     let deleted = servers[0]["metadata"]["name"].as_str().unwrap();
     let delete = ["delete", "pod", deleted, "--force", "--grace-period=0", "--wait=false"];
-    env.world.kubectl(&delete).unwrap();
+    world.kubectl(&delete).unwrap();
     for _ in 0..5 {
         let began = Instant::now();
-        env.until("web.service.internal", &both).unwrap();
+        wait_for_answer(&world, "web.service.internal", &both).unwrap();
         assert!(began.elapsed() < Duration::from_secs(15), "{:?}", began.elapsed());
     }
 
     // A new alias in the manifest resolves without a restart.
     let changed = MANIFEST.replace("domain: web.service.internal", "domain: later.service.internal");
-    env.apply_names(&changed).unwrap();
-    env.until("later.service.internal", &both).unwrap();
+    apply_names(&world, &changed).unwrap();
+    wait_for_answer(&world, "later.service.internal", &both).unwrap();
 }
 
-/// A namespace with the names of the deployment.
-struct Environment {
-    world: World,
+/// The objects of the deployment, without the instances.
+fn apply_names(world: &World, manifest: &str) -> Result<()> {
+    let folder = tempfile::tempdir()?;
+    let job = folder.path().join("demo/jobs/app");
+    fs::create_dir_all(job.join("templates"))?;
+    fs::create_dir_all(folder.path().join("demo/config"))?;
+    fs::write(folder.path().join("demo/config/final.yml"), "name: demo\n")?;
+    fs::write(
+        job.join("spec"),
+        "name: app\ntemplates: {bpm.yml: config/bpm.yml}\nproperties: {}\n",
+    )?;
+    fs::write(job.join("monit"), "")?;
+    fs::write(
+        job.join("templates/bpm.yml"),
+        "processes: [{name: app, executable: /bin/app}]\n",
+    )?;
+    let file = folder.path().join("manifest.yml");
+    fs::write(&file, manifest)?;
+    let more = ["--name", "demo", "--target", "kubernetes"];
+    let release = folder.path().join("demo");
+    world.convert(&file, &release, &more, &["StatefulSet", "Secret"])
 }
 
-// === impl Environment ===
+/// A pod like those of a StatefulSet, for the Services to select.
+fn instance(world: &World, name: &str, group: &str, index: u32, ready: bool) -> Result<()> {
+    let labels = json!({
+        "quarks.cloudfoundry.org/deployment-name": "demo", "quarks.cloudfoundry.org/instance-group-name": group,
+        "quarks.cloudfoundry.org/az-index": "0", "apps.kubernetes.io/pod-index": index.to_string(),
+    });
+    let probe = json!({"exec": {"command": ["test", "-e", "/tmp/ready"]}, "periodSeconds": 1});
+    let script = if ready {
+        "touch /tmp/ready; sleep 3600"
+    } else {
+        "sleep 3600"
+    };
+    pod(
+        world,
+        name,
+        labels,
+        json!({"command": ["sh", "-c", script], "readinessProbe": probe}),
+        json!({}),
+    )
+}
 
-impl Environment {
-    fn set() -> Result<Option<Self>> {
-        let Some(world) = World::on_node("names")? else {
-            return Ok(None);
-        };
-        world.load_busybox(IMAGE)?;
-        // The servers need no other permissions than this.
-        world.restrict()?;
-        let env = Self { world };
-        env.apply_names(MANIFEST)?;
-        env.world.until_is("deployment/demo-dns", "Available")?;
-        Ok(Some(env))
-    }
+/// A pod that uses the deployment's DNS.
+fn client(world: &World, server: &str) -> Result<()> {
+    let dns = json!({"dnsPolicy": "None", "dnsConfig": {"nameservers": [server]}});
+    pod(world, "client", json!({}), json!({"command": ["sleep", "3600"]}), dns)?;
+    world.until_is("pod/client", "Ready")
+}
 
-    /// The objects of the deployment, without the instances.
-    fn apply_names(&self, manifest: &str) -> Result<()> {
-        let folder = tempfile::tempdir()?;
-        let job = folder.path().join("demo/jobs/app");
-        fs::create_dir_all(job.join("templates"))?;
-        fs::create_dir_all(folder.path().join("demo/config"))?;
-        fs::write(folder.path().join("demo/config/final.yml"), "name: demo\n")?;
-        fs::write(
-            job.join("spec"),
-            "name: app\ntemplates: {bpm.yml: config/bpm.yml}\nproperties: {}\n",
-        )?;
-        fs::write(job.join("monit"), "")?;
-        fs::write(
-            job.join("templates/bpm.yml"),
-            "processes: [{name: app, executable: /bin/app}]\n",
-        )?;
-        let file = folder.path().join("manifest.yml");
-        fs::write(&file, manifest)?;
-        let more = ["--name", "demo", "--target", "kubernetes"];
-        let release = folder.path().join("demo");
-        self.world.convert(&file, &release, &more, &["StatefulSet", "Secret"])
-    }
+fn pod(world: &World, name: &str, labels: Value, mut container: Value, mut spec: Value) -> Result<()> {
+    container["name"] = "main".into();
+    container["image"] = IMAGE.into();
+    container["securityContext"] = json!({"allowPrivilegeEscalation": false, "capabilities": {"drop": ["ALL"]}});
+    spec["terminationGracePeriodSeconds"] = 0.into();
+    spec["securityContext"] =
+        json!({"runAsNonRoot": true, "runAsUser": 1000, "seccompProfile": {"type": "RuntimeDefault"}});
+    spec["containers"] = json!([container]);
+    let pod = json!({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name, "labels": labels}, "spec": spec});
+    world.apply(&[pod])
+}
 
-    /// A pod like those of a StatefulSet, for the Services to select.
-    fn instance(&self, name: &str, group: &str, index: u32, ready: bool) -> Result<()> {
-        let labels = json!({
-            "quarks.cloudfoundry.org/deployment-name": "demo", "quarks.cloudfoundry.org/instance-group-name": group,
-            "quarks.cloudfoundry.org/az-index": "0", "apps.kubernetes.io/pod-index": index.to_string(),
-        });
-        let probe = json!({"exec": {"command": ["test", "-e", "/tmp/ready"]}, "periodSeconds": 1});
-        let script = if ready {
-            "touch /tmp/ready; sleep 3600"
-        } else {
-            "sleep 3600"
-        };
-        self.pod(
-            name,
-            labels,
-            json!({"command": ["sh", "-c", script], "readinessProbe": probe}),
-            json!({}),
-        )
-    }
+fn address(world: &World, pod: &str) -> Result<String> {
+    world.until_phase(pod, "Running")?;
+    let pod = world.get(&format!("pod/{pod}"))?;
+    Ok(pod["status"]["podIP"].as_str().context("no address")?.into())
+}
 
-    /// A pod that uses the deployment's DNS.
-    fn client(&self, server: &str) -> Result<()> {
-        let dns = json!({"dnsPolicy": "None", "dnsConfig": {"nameservers": [server]}});
-        self.pod("client", json!({}), json!({"command": ["sleep", "3600"]}), dns)?;
-        self.world.until_is("pod/client", "Ready")
-    }
+fn cluster_address(world: &World, service: &str) -> Result<String> {
+    let service = world.get(&format!("service/{service}"))?;
+    Ok(service["spec"]["clusterIP"].as_str().context("no address")?.into())
+}
 
-    fn pod(&self, name: &str, labels: Value, mut container: Value, mut spec: Value) -> Result<()> {
-        container["name"] = "main".into();
-        container["image"] = IMAGE.into();
-        container["securityContext"] = json!({"allowPrivilegeEscalation": false, "capabilities": {"drop": ["ALL"]}});
-        spec["terminationGracePeriodSeconds"] = 0.into();
-        spec["securityContext"] =
-            json!({"runAsNonRoot": true, "runAsUser": 1000, "seccompProfile": {"type": "RuntimeDefault"}});
-        spec["containers"] = json!([container]);
-        let pod =
-            json!({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name, "labels": labels}, "spec": spec});
-        self.world.apply(&[pod])
-    }
-
-    fn address(&self, pod: &str) -> Result<String> {
-        self.world.until_phase(pod, "Running")?;
-        let pod = self.world.get(&format!("pod/{pod}"))?;
-        Ok(pod["status"]["podIP"].as_str().context("no address")?.into())
-    }
-
-    fn cluster_address(&self, service: &str) -> Result<String> {
-        let service = self.world.get(&format!("service/{service}"))?;
-        Ok(service["spec"]["clusterIP"].as_str().context("no address")?.into())
-    }
-
-    /// Asks until the answer has these addresses.
-    fn until(&self, name: &str, wanted: &[&str]) -> Result<()> {
-        let wanted: BTreeSet<String> = wanted.iter().map(ToString::to_string).collect();
-        let ask = ["exec", "client", "--", "nslookup", "-type=a", name];
-        let ask = ["--namespace", &self.world.namespace].into_iter().chain(ask);
-        let look = || {
-            let answer = self.world.cluster.try_kubectl(ask.clone(), "")?;
-            let found = addresses(&answer.stdout);
-            ensure!(found == wanted, "{found:?}: {}{}", answer.stdout, answer.stderr);
-            Ok(())
-        };
-        let found = try_wait_for_value(&format!("{name}: {wanted:?}"), WAIT_TIMEOUT, look);
-        found.with_context(|| self.world.everything())
-    }
+/// Asks until the answer has these addresses.
+fn wait_for_answer(world: &World, name: &str, wanted: &[&str]) -> Result<()> {
+    let wanted: BTreeSet<String> = wanted.iter().map(ToString::to_string).collect();
+    let ask = ["exec", "client", "--", "nslookup", "-type=a", name];
+    let ask = ["--namespace", &world.namespace].into_iter().chain(ask);
+    let look = || {
+        let answer = world.cluster.try_kubectl(ask.clone(), "")?;
+        let found = addresses(&answer.stdout);
+        ensure!(found == wanted, "{found:?}: {}{}", answer.stdout, answer.stderr);
+        Ok(())
+    };
+    let found = try_wait_for_value(&format!("{name}: {wanted:?}"), WAIT_TIMEOUT, look);
+    found.with_context(|| world.everything())
 }
 
 /// The addresses in nslookup's output, after that of the server.

@@ -15,7 +15,7 @@ const IMAGE: &str = "boson.test/pods:1";
 
 #[test]
 fn a_job_with_an_init_container_runs_to_its_end() {
-    let Some(env) = Environment::set("job").unwrap() else {
+    let Some(world) = World::with_busybox("job", IMAGE).unwrap() else {
         return;
     };
     let job = format!(
@@ -37,18 +37,15 @@ spec:
           volumeMounts: [{{name: shared, mountPath: /shared}}]}}
 "#
     );
-    env.world.apply(&documents(&job)).unwrap();
-    env.world.until_is("job/two-steps", "Complete").unwrap();
-    let log = env
-        .world
-        .kubectl(&["logs", "job/two-steps", "--container=second"])
-        .unwrap();
+    world.apply(&documents(&job)).unwrap();
+    world.until_is("job/two-steps", "Complete").unwrap();
+    let log = world.kubectl(&["logs", "job/two-steps", "--container=second"]).unwrap();
     assert_eq!(log, "made by 1000, read by 1000\n");
 }
 
 #[test]
 fn a_pod_reaches_the_api_server_with_the_token_of_its_account() {
-    let Some(env) = Environment::set("token").unwrap() else {
+    let Some(world) = World::with_busybox("token", IMAGE).unwrap() else {
         return;
     };
     let script = r#"
@@ -56,15 +53,16 @@ fn a_pod_reaches_the_api_server_with_the_token_of_its_account() {
         wget -q -O - --header "Authorization: Bearer $(cat $account/token)" --no-check-certificate \
           https://$KUBERNETES_SERVICE_HOST:$KUBERNETES_SERVICE_PORT/api/v1/namespaces/$(cat $account/namespace)/configmaps/greeting
     "#;
-    let account = format!("--serviceaccount={}:default", env.world.namespace);
+    let account = format!("--serviceaccount={}:default", world.namespace);
     for words in [
         &["configmap", "greeting", "--from-literal=word=hello"][..],
         &["role", "reader", "--verb=get", "--resource=configmaps"],
         &["rolebinding", "reader", "--role=reader", &account],
     ] {
-        env.world.kubectl(&[&["create"][..], words].concat()).unwrap();
+        world.kubectl(&[&["create"][..], words].concat()).unwrap();
     }
-    let log = env.pod("asks", script).unwrap();
+    begin(&world, "asks", IMAGE, script).unwrap();
+    let log = log_at_the_end_of(&world, "asks").unwrap();
     assert!(
         log.contains(r#""word":"hello""#) || log.contains(r#""word": "hello""#),
         "{log}"
@@ -73,28 +71,28 @@ fn a_pod_reaches_the_api_server_with_the_token_of_its_account() {
 
 #[test]
 fn an_image_is_pulled_from_a_registry_on_this_machine_which_pods_reach_too() {
-    let Some(env) = Environment::set("pull").unwrap() else {
+    let Some(world) = World::with_busybox("pull", IMAGE).unwrap() else {
         return;
     };
-    let registry = Server::start_at(env.world.cluster.gateway(), false).unwrap();
-    env.world.cluster.trust(registry.host()).unwrap();
+    let registry = Server::start_at(world.cluster.gateway(), false).unwrap();
+    world.cluster.trust(registry.host()).unwrap();
     let image = Image::busybox(IMAGE).unwrap().file("word", "pulled\n");
     image.push(&registry, "word:1").unwrap();
     let script = format!("cat /word; wget -q -O - http://{}/v2/_catalog", registry.host());
-    env.begin("pulls", &registry.image("word:1"), &script).unwrap();
-    let log = env.log_at_the_end_of("pulls").unwrap();
+    begin(&world, "pulls", &registry.image("word:1"), &script).unwrap();
+    let log = log_at_the_end_of(&world, "pulls").unwrap();
     assert_eq!(log, "pulled\n{\"repositories\":[\"bosh/word\"]}\n");
 }
 
 #[test]
 fn the_operators_image_works_under_the_restricted_policy() {
-    let Some(env) = Environment::set("restricted").unwrap() else {
+    let Some(world) = World::with_busybox("restricted", IMAGE).unwrap() else {
         return;
     };
-    env.world.restrict().unwrap();
+    world.restrict().unwrap();
     let files = json!({"manifest.yml": "{name: ((name))}", "ops.yml": "[{type: replace, path: /added?, value: 1}]"});
     let files = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "inputs"}, "data": files});
-    let image = env.world.cluster.operator_image().unwrap();
+    let image = world.cluster.operator_image().unwrap();
     let container = |name: &str, arguments: &[&str]| {
         json!({
             "name": name, "image": image, "args": arguments,
@@ -121,9 +119,9 @@ fn the_operators_image_works_under_the_restricted_policy() {
             container("plugins", &["plugin", "list"]),
         ],
     }});
-    env.world.apply(&[files, pod]).unwrap();
-    env.world.until_phase("host", "Succeeded").unwrap();
-    let log = |name: &str| env.world.kubectl(&["logs", "host", "--container", name]).unwrap();
+    world.apply(&[files, pod]).unwrap();
+    world.until_phase("host", "Succeeded").unwrap();
+    let log = |name: &str| world.kubectl(&["logs", "host", "--container", name]).unwrap();
     assert_eq!(log("version"), format!("host {}\n", env!("CARGO_PKG_VERSION")));
     assert!(log("help").contains("Render all templates"), "{}", log("help"));
     assert_eq!(log("stage"), "added: 1\nname: restricted\n");
@@ -176,10 +174,10 @@ fn stays_until_it_is_killed() {
     let Some(report) = std::env::var_os(TO_BE_KILLED) else {
         return;
     };
-    let env = Environment::set("killed").unwrap().unwrap();
-    env.begin("sleeps", IMAGE, "sleep 3600").unwrap();
-    env.world.until_is("pod/sleeps", "Ready").unwrap();
-    let cluster = env.world.cluster;
+    let world = World::with_busybox("killed", IMAGE).unwrap().unwrap();
+    begin(&world, "sleeps", IMAGE, "sleep 3600").unwrap();
+    world.until_is("pod/sleeps", "Ready").unwrap();
+    let cluster = world.cluster;
     let kubeconfig = cluster.kubeconfig();
     let directory = kubeconfig.parent().unwrap().display();
     std::fs::write(report, format!("{directory} {}\n", cluster.gateway())).unwrap();
@@ -216,38 +214,15 @@ fn traces_of(directory: &str, gateway: &str) -> Vec<String> {
     found
 }
 
-/// A namespace on the cluster with a node.
-struct Environment {
-    world: World,
+fn log_at_the_end_of(world: &World, pod: &str) -> Result<String> {
+    world.until_phase(pod, "Succeeded")?;
+    world.kubectl(&["logs", pod])
 }
 
-// === impl Environment ===
-
-impl Environment {
-    fn set(name: &str) -> Result<Option<Self>> {
-        let Some(world) = World::on_node(name)? else {
-            return Ok(None);
-        };
-        world.load_busybox(IMAGE)?;
-        Ok(Some(Self { world }))
-    }
-
-    /// Runs a script in a pod to its end and returns its log.
-    fn pod(&self, name: &str, script: &str) -> Result<String> {
-        self.begin(name, IMAGE, script)?;
-        self.log_at_the_end_of(name)
-    }
-
-    fn log_at_the_end_of(&self, pod: &str) -> Result<String> {
-        self.world.until_phase(pod, "Succeeded")?;
-        self.world.kubectl(&["logs", pod])
-    }
-
-    /// Creates a pod that runs a script.
-    fn begin(&self, name: &str, image: &str, script: &str) -> Result<()> {
-        let container = json!({"name": "main", "image": image, "command": ["sh", "-c", script]});
-        let pod = json!({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name},
-            "spec": {"restartPolicy": "Never", "containers": [container]}});
-        self.world.apply(&[pod])
-    }
+/// Creates a pod that runs a script.
+fn begin(world: &World, name: &str, image: &str, script: &str) -> Result<()> {
+    let container = json!({"name": "main", "image": image, "command": ["sh", "-c", script]});
+    let pod = json!({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name},
+        "spec": {"restartPolicy": "Never", "containers": [container]}});
+    world.apply(&[pod])
 }

@@ -4,15 +4,21 @@
 use crate::world::World;
 use anyhow::{Result, ensure};
 use boson_tests::cluster::image::Image;
-use boson_tests::root;
 
-const IMAGE: &str = "boson.test/pre-start:busybox-1-1";
 const POD: &str = "prepared-server-v1-0";
 
 #[test]
 fn processes_see_what_pre_start_scripts_write_where_their_jobs_ask_for_it() {
-    let Some(env) = Environment::set().unwrap() else { return };
-    env.ready().unwrap();
+    let Some(world) = World::on_node("pre-start").unwrap() else {
+        return;
+    };
+    // A package is a link, as in the images of `host image`.
+    let with_package = |image: Image| {
+        let image = image.file("var/vcap/packages-src/tools/1/etc/setting", "the image\n");
+        Ok(image.link("var/vcap/packages/tools", "/var/vcap/packages-src/tools/1"))
+    };
+    world.convert_release("pre-start", with_package, &[]).unwrap();
+    wait_until_ready(&world).unwrap();
     for (job, said) in [
         ("package", "as 1000: setting of pre-start, prepared by none\n"),
         (
@@ -23,16 +29,16 @@ fn processes_see_what_pre_start_scripts_write_where_their_jobs_ask_for_it() {
     ] {
         let log = format!("/var/vcap/sys/log/{job}");
         let cat = format!("cat {log}/pre-start.stdout.log {log}/{job}.stdout.log");
-        env.world
-            .until(&format!("'{said}'"), || Ok(env.inside(job, &cat)? == said))
+        world
+            .until(&format!("'{said}'"), || Ok(inside(&world, job, &cat)? == said))
             .unwrap();
     }
-    what_is_lost_is_in_the_log(&env).unwrap();
-    an_inline_script_runs_again_in_a_new_container(&env).unwrap();
+    what_is_lost_is_in_the_log(&world).unwrap();
+    an_inline_script_runs_again_in_a_new_container(&world).unwrap();
 }
 
-fn what_is_lost_is_in_the_log(env: &Environment) -> Result<()> {
-    let log = |container: &str| env.world.kubectl(&["logs", POD, "--container", container]);
+fn what_is_lost_is_in_the_log(world: &World) -> Result<()> {
+    let log = |container: &str| world.kubectl(&["logs", POD, "--container", container]);
     let lost = log("bosh-pre-start-loses")?;
     for line in [
         "do not see these (1):\n",
@@ -46,48 +52,22 @@ fn what_is_lost_is_in_the_log(env: &Environment) -> Result<()> {
     Ok(())
 }
 
-fn an_inline_script_runs_again_in_a_new_container(env: &Environment) -> Result<()> {
-    let runs = |env: &Environment| env.inside("package", "cat /var/vcap/data/runs");
-    ensure!(runs(env)? == "run\n", "{}", runs(env)?);
-    env.inside("inline", "kill $(cat /var/vcap/sys/run/bpm/inline/inline.pid)")?;
-    env.world
-        .until("another run of the script", || Ok(runs(env)? == "run\nrun\n"))?;
-    env.ready()?;
-    env.world.until("the file that it writes", || {
-        Ok(env
-            .inside("inline", "cat /etc/prepared")
-            .is_ok_and(|text| text == "inline\n"))
+fn an_inline_script_runs_again_in_a_new_container(world: &World) -> Result<()> {
+    let runs = || inside(world, "package", "cat /var/vcap/data/runs");
+    ensure!(runs()? == "run\n", "{}", runs()?);
+    inside(world, "inline", "kill $(cat /var/vcap/sys/run/bpm/inline/inline.pid)")?;
+    world.until("another run of the script", || Ok(runs()? == "run\nrun\n"))?;
+    wait_until_ready(world)?;
+    world.until("the file that it writes", || {
+        Ok(inside(world, "inline", "cat /etc/prepared").is_ok_and(|text| text == "inline\n"))
     })
 }
 
-/// A namespace with the release of `tests/fixtures/releases/pre-start`.
-struct Environment {
-    world: World,
+fn wait_until_ready(world: &World) -> Result<()> {
+    world.until_is(&format!("pod/{POD}"), "Ready")
 }
 
-// === impl Environment ===
-
-impl Environment {
-    fn set() -> Result<Option<Self>> {
-        let Some(world) = World::on_node("pre-start")? else {
-            return Ok(None);
-        };
-        let release = root().join("tests/fixtures/releases/pre-start");
-        // A package is a link, as in the images of `host image`.
-        let image = Image::release(IMAGE, &release)?
-            .file("var/vcap/packages-src/tools/1/etc/setting", "the image\n")
-            .link("var/vcap/packages/tools", "/var/vcap/packages-src/tools/1");
-        world.cluster.load_image(&image)?;
-        world.convert(&release.join("manifest.yml"), &release, &[], &[])?;
-        Ok(Some(Self { world }))
-    }
-
-    fn ready(&self) -> Result<()> {
-        self.world.until_is(&format!("pod/{POD}"), "Ready")
-    }
-
-    /// Runs a shell script in the container of a job's process.
-    fn inside(&self, job: &str, script: &str) -> Result<String> {
-        self.world.inside(POD, &format!("{job}-{job}"), script)
-    }
+/// Runs a shell script in the container of a job's process.
+fn inside(world: &World, job: &str, script: &str) -> Result<String> {
+    world.inside(POD, &format!("{job}-{job}"), script)
 }

@@ -1,96 +1,104 @@
 //! Processes and scripts of jobs in real pods: they start in BOSH's order, as the users that BOSH runs them as, and
 //! restart after a failure.
 
-use super::lifecycle::{CLAIMS, check_start, check_stop, release};
+use super::lifecycle::{CLAIMS, check_start, check_stop};
 use crate::world::World;
 use anyhow::{Context, Result, ensure};
-use boson_tests::cluster::image::Image;
 use serde_json::Value;
 
-const IMAGE: &str = "boson.test/lifecycle:busybox-1-1";
 /// Shared by the group's pods over their restarts: a disk on which every process and script notes that it ran.
 const NOTES: &str = "/var/vcap/store/order";
 
 #[test]
 fn everything_that_bosh_starts_runs_in_its_order_and_as_its_user() {
-    let Some(env) = Environment::set().unwrap() else { return };
+    let Some(world) = World::on_node("running").unwrap() else {
+        return;
+    };
+    world.cluster.disks(&world.namespace, CLAIMS, 2).unwrap();
+    let more = ["--vars-store", "vars.yml", "--registry", "boson.test"];
+    world.convert_release("lifecycle", Ok, &more).unwrap();
     for pod in 0..2 {
-        env.ready(pod).unwrap();
-        check_start(&env.notes(pod).unwrap(), pod).unwrap();
+        wait_until_ready(&world, pod).unwrap();
+        check_start(&notes_of(&world, pod).unwrap(), pod).unwrap();
     }
-    no_secret_is_in_a_workload(&env).unwrap();
-    logs_are_those_of_kubectl_and_of_bosh(&env).unwrap();
-    a_large_log_file_is_rotated(&env).unwrap();
-    a_killed_process_starts_again(&env).unwrap();
-    monits_port_stops_and_starts_a_process_of_another_container(&env).unwrap();
-    a_deleted_pod_stops_in_order_and_finds_its_disk_again(&env).unwrap();
-    an_errand_gives_its_exit_status_and_log(&env).unwrap();
+    no_secret_is_in_a_workload(&world).unwrap();
+    logs_are_those_of_kubectl_and_of_bosh(&world).unwrap();
+    a_large_log_file_is_rotated(&world).unwrap();
+    a_killed_process_starts_again(&world).unwrap();
+    monits_port_stops_and_starts_a_process_of_another_container(&world).unwrap();
+    a_deleted_pod_stops_in_order_and_finds_its_disk_again(&world).unwrap();
+    an_errand_gives_its_exit_status_and_log(&world).unwrap();
 }
 
 /// The word is in an argument of bpm.yml.
-fn no_secret_is_in_a_workload(env: &Environment) -> Result<()> {
-    let notes = env.notes(0)?;
+fn no_secret_is_in_a_workload(world: &World) -> Result<()> {
+    let notes = notes_of(world, 0)?;
     let line = notes
         .iter()
         .find(|line| line.starts_with("first starts"))
         .context("no start")?;
     let word = line.split(' ').nth(4).context("no word")?;
     ensure!(word.len() == 20, "{line}");
-    let workloads = env.world.get("statefulsets,jobs,pods,services")?.to_string();
+    let workloads = world.get("statefulsets,jobs,pods,services")?.to_string();
     ensure!(!workloads.contains(word), "a workload holds the password");
     Ok(())
 }
 
-fn logs_are_those_of_kubectl_and_of_bosh(env: &Environment) -> Result<()> {
-    let log = env.log("first-server")?;
+fn logs_are_those_of_kubectl_and_of_bosh(world: &World) -> Result<()> {
+    let log = log_of(world, "first-server")?;
     ensure!(log.contains("stdout of first"), "{log}");
-    let file = env.inside(0, "first-server", "cat /var/vcap/sys/log/first/server.stdout.log")?;
+    let file = inside(
+        world,
+        0,
+        "first-server",
+        "cat /var/vcap/sys/log/first/server.stdout.log",
+    )?;
     ensure!(file.contains("stdout of first"), "{file}");
-    let log = env.log("bosh-pre-start-first")?;
+    let log = log_of(world, "bosh-pre-start-first")?;
     ensure!(log.contains("log of pre-start"), "{log}");
-    env.world.until("a line of a log file in the log of the sidecar", || {
-        Ok(env.log("logs")?.contains("a line of first"))
+    world.until("a line of a log file in the log of the sidecar", || {
+        Ok(log_of(world, "logs")?.contains("a line of first"))
     })
 }
 
 /// More than the size at which `logs` rotates a file.
-fn a_large_log_file_is_rotated(env: &Environment) -> Result<()> {
+fn a_large_log_file_is_rotated(world: &World) -> Result<()> {
     const FILE: &str = "/var/vcap/sys/log/first/large.log";
     let script = format!("dd if=/dev/zero of={FILE} bs=1000000 count=60 2>&1");
-    env.inside(0, "first-server", &script)?;
-    env.world.until("a rotated file", || {
-        let sizes = env.inside(0, "first-server", &format!("stat -c %s {FILE} {FILE}.1 || true"))?;
+    inside(world, 0, "first-server", &script)?;
+    world.until("a rotated file", || {
+        let sizes = inside(world, 0, "first-server", &format!("stat -c %s {FILE} {FILE}.1 || true"))?;
         Ok(sizes.split_whitespace().eq(["0", "60000000"]))
     })?;
     // A restarted sidecar does not send everything again.
-    let state = env.inside(0, "first-server", "ls /container-run/logs")?;
+    let state = inside(world, 0, "first-server", "ls /container-run/logs")?;
     ensure!(state.trim() == "sent", "the state of the sidecar is '{state}'");
     ensure!(
-        !env.log("logs")?.contains("stdout of first"),
+        !log_of(world, "logs")?.contains("stdout of first"),
         "the output of a process is sent twice"
     );
     Ok(())
 }
 
-fn a_killed_process_starts_again(env: &Environment) -> Result<()> {
+fn a_killed_process_starts_again(world: &World) -> Result<()> {
     let starts = |notes: Vec<String>| notes.iter().filter(|line| line.starts_with("first starts")).count();
-    let before = starts(env.notes(1)?);
-    env.inside(
+    let before = starts(notes_of(world, 1)?);
+    inside(
+        world,
         1,
         "first-server",
         "kill -9 $(cat /var/vcap/sys/run/bpm/first/server.pid)",
     )?;
-    env.world
-        .until("another start", || Ok(starts(env.notes(1)?) == before + 1))?;
-    env.ready(1)
+    world.until("another start", || Ok(starts(notes_of(world, 1)?) == before + 1))?;
+    wait_until_ready(world, 1)
 }
 
 /// From a container of vcap, of a process that root runs.
-fn monits_port_stops_and_starts_a_process_of_another_container(env: &Environment) -> Result<()> {
+fn monits_port_stops_and_starts_a_process_of_another_container(world: &World) -> Result<()> {
     const MONIT: &str = "http://vcap:random-password@127.0.0.1:2822";
     let state = || -> Result<String> {
         let script = format!("wget -q -O - '{MONIT}/_status?format=xml'");
-        let text = env.inside(1, "first-server", &script)?;
+        let text = inside(world, 1, "first-server", &script)?;
         let service = text.split("<name>by-monit</name>").nth(1).context(text.clone())?;
         let members = ["monitor", "status", "pendingaction"].map(|member| {
             let value = service.split(&format!("<{member}>")).nth(1);
@@ -101,31 +109,29 @@ fn monits_port_stops_and_starts_a_process_of_another_container(env: &Environment
     let running = "1 0 0";
     for (action, reached) in [("stop", "0 0 0"), ("start", running)] {
         let script = format!("wget -q -O - --post-data action={action} {MONIT}/by-monit");
-        env.inside(1, "first-server", &script)?;
-        env.world
-            .until(&format!("{action} by monit"), || Ok(state()? == reached))?;
+        inside(world, 1, "first-server", &script)?;
+        world.until(&format!("{action} by monit"), || Ok(state()? == reached))?;
     }
-    let notes = env.notes(1)?;
+    let notes = notes_of(world, 1)?;
     let of_it: Vec<&String> = notes.iter().filter(|line| line.starts_with("by-monit")).collect();
     ensure!(
         of_it == ["by-monit starts 0", "by-monit stops 0", "by-monit starts 0"],
         "{notes:#?}"
     );
     // Only processes of the pod find it.
-    let pod = env.world.get("pod/lifecycle-server-v1-0")?;
+    let pod = world.get("pod/lifecycle-server-v1-0")?;
     let address = pod["status"]["podIP"].as_str().context("no address")?;
     let refused = format!("! wget -q -O - http://{address}:2822/_status 2>&1");
-    let said = env.inside(1, "first-server", &refused)?;
+    let said = inside(world, 1, "first-server", &refused)?;
     ensure!(said.contains("refused"), "{said}");
-    env.ready(1)
+    wait_until_ready(world, 1)
 }
 
-fn a_deleted_pod_stops_in_order_and_finds_its_disk_again(env: &Environment) -> Result<()> {
-    let before = env.notes(0)?.len();
-    env.world
-        .kubectl(&["delete", "pod", "lifecycle-server-v1-0", "--timeout=120s"])?;
-    env.ready(0)?;
-    let all = env.notes(0)?;
+fn a_deleted_pod_stops_in_order_and_finds_its_disk_again(world: &World) -> Result<()> {
+    let before = notes_of(world, 0)?.len();
+    world.kubectl(&["delete", "pod", "lifecycle-server-v1-0", "--timeout=120s"])?;
+    wait_until_ready(world, 0)?;
+    let all = notes_of(world, 0)?;
     ensure!(all.len() > before, "the disk is another one: {all:#?}");
     let lines = &all[before..];
     let end = lines.iter().position(|line| line.starts_with("first pre-start"));
@@ -135,63 +141,38 @@ fn a_deleted_pod_stops_in_order_and_finds_its_disk_again(env: &Environment) -> R
     check_stop(stop)
 }
 
-fn an_errand_gives_its_exit_status_and_log(env: &Environment) -> Result<()> {
+fn an_errand_gives_its_exit_status_and_log(world: &World) -> Result<()> {
     let run = r#"{"spec": {"suspend": false}}"#;
-    env.world
-        .kubectl(&["patch", "job", "lifecycle-check", "--patch", run])?;
+    world.kubectl(&["patch", "job", "lifecycle-check", "--patch", run])?;
     let mut ended = Value::Null;
-    env.world.until("the end of the errand", || {
-        let pods = Value::from(env.world.list("pods", "job-name=lifecycle-check")?);
+    world.until("the end of the errand", || {
+        let pods = Value::from(world.list("pods", "job-name=lifecycle-check")?);
         ended = pods[0]["status"]["containerStatuses"][0]["state"]["terminated"]["exitCode"].clone();
         Ok(!ended.is_null())
     })?;
     ensure!(ended == 7, "{ended}");
-    let log = env
-        .world
-        .kubectl(&["logs", "job/lifecycle-check", "--container", "check-check"])?;
+    let log = world.kubectl(&["logs", "job/lifecycle-check", "--container", "check-check"])?;
     ensure!(log == "errand of 0 in lifecycle\n", "{log}");
     // A sidecar does not keep an errand from ending.
-    env.world.until("the failure of the job", || {
-        Ok(env.world.get("job/lifecycle-check")?["status"]["failed"] == 1)
+    world.until("the failure of the job", || {
+        Ok(world.get("job/lifecycle-check")?["status"]["failed"] == 1)
     })
 }
 
-/// A namespace with the release of `tests/fixtures/releases/lifecycle`.
-struct Environment {
-    world: World,
+fn wait_until_ready(world: &World, pod: usize) -> Result<()> {
+    world.until_is(&format!("pod/lifecycle-server-v1-{pod}"), "Ready")
 }
 
-// === impl Environment ===
+fn inside(world: &World, pod: usize, container: &str, script: &str) -> Result<String> {
+    world.inside(&format!("lifecycle-server-v1-{pod}"), container, script)
+}
 
-impl Environment {
-    fn set() -> Result<Option<Self>> {
-        let Some(world) = World::on_node("running")? else {
-            return Ok(None);
-        };
-        world.cluster.load_image(&Image::release(IMAGE, &release())?)?;
-        world.cluster.disks(&world.namespace, CLAIMS, 2)?;
-        let more = ["--vars-store", "vars.yml", "--registry", "boson.test"];
-        world.convert(&release().join("manifest.yml"), &release(), &more, &[])?;
-        Ok(Some(Self { world }))
-    }
+/// What a container of the first pod has printed.
+fn log_of(world: &World, container: &str) -> Result<String> {
+    world.kubectl(&["logs", "lifecycle-server-v1-0", "--container", container])
+}
 
-    fn ready(&self, pod: usize) -> Result<()> {
-        self.world.until_is(&format!("pod/lifecycle-server-v1-{pod}"), "Ready")
-    }
-
-    fn inside(&self, pod: usize, container: &str, script: &str) -> Result<String> {
-        self.world
-            .inside(&format!("lifecycle-server-v1-{pod}"), container, script)
-    }
-
-    /// What a container of the first pod has printed.
-    fn log(&self, container: &str) -> Result<String> {
-        self.world
-            .kubectl(&["logs", "lifecycle-server-v1-0", "--container", container])
-    }
-
-    fn notes(&self, pod: usize) -> Result<Vec<String>> {
-        let text = self.inside(pod, "by-monit-by-monit", &format!("cat {NOTES}"))?;
-        Ok(text.lines().map(String::from).collect())
-    }
+fn notes_of(world: &World, pod: usize) -> Result<Vec<String>> {
+    let text = inside(world, pod, "by-monit-by-monit", &format!("cat {NOTES}"))?;
+    Ok(text.lines().map(String::from).collect())
 }
