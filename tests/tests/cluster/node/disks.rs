@@ -1,8 +1,9 @@
 //! A deployment with disks: health checks act on its pods, and the data on its disks and its generated password survive
 //! a rolling change, and deletion and re-creation of the deployment.
 
-use super::lifecycle::{CLAIMS, check_start, check_stop, release};
-use crate::objects::{config_map, is};
+use super::deploy_with_ops;
+use super::lifecycle::{CLAIMS, check_start, check_stop};
+use crate::objects::is;
 use crate::operator::Environment;
 use anyhow::{Context, Result, ensure};
 use boson_tests::cluster::{Cluster, with_node};
@@ -158,15 +159,10 @@ impl Lifecycle {
 
     /// Creates or changes the deployment.
     pub fn deploy(&self, ops: &str) -> Result<()> {
-        let manifest = fs::read_to_string(release().join("manifest.yml"))?;
         let instances = self.instances;
         let ops =
             format!("- {{type: replace, path: /instance_groups/name=server/instances, value: {instances}}}\n{ops}");
-        self.env.apply(&[
-            config_map("manifest", "manifest", &manifest),
-            config_map("ops", "ops", &ops),
-            self.env.deployment_of("lifecycle", "manifest", &["ops"]),
-        ])
+        deploy_with_ops(&self.env, "lifecycle", &ops)
     }
 
     /// Waits until the deployment and all its pods are ready.

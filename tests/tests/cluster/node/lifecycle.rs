@@ -1,15 +1,9 @@
 //! The release of `tests/fixtures/releases/lifecycle`, and the lines that its processes and scripts write.
 
 use anyhow::{Context, Result, ensure};
-use boson_tests::root;
-use std::path::PathBuf;
 
 /// The claims of its deployment, without the pod's number.
 pub const CLAIMS: &str = "server-pvc-lifecycle-server-v1";
-
-pub fn release() -> PathBuf {
-    root().join("tests/fixtures/releases/lifecycle")
-}
 
 /// Every line once, and those that wait for others after them.
 pub fn check_start(notes: &[String], index: usize) -> Result<()> {

@@ -1,6 +1,7 @@
 //! Pods that are not part of a deployment, on a node: they read the link of a BOSH job from files and variables, and
 //! talk to the job. When the link changes, their Deployment or DaemonSet replaces them.
 
+use super::deploy_with_ops;
 use crate::links::{annotations, generation, pod, until_created};
 use crate::objects::config_map;
 use crate::operator::Environment;
@@ -9,7 +10,6 @@ use boson_tests::cluster::{Cluster, with_node};
 use boson_tests::ports::free_port;
 use boson_tests::root;
 use serde_json::{Value, json};
-use std::fs;
 
 /// Compares files with variables, and prints the domain of the certificate that the broker presents.
 const SCRIPT: &str = r#"
@@ -39,7 +39,7 @@ fn a_native_client_reads_its_link_talks_to_the_job_and_follows_a_change() {
     let Some(cluster) = with_node().unwrap() else { return };
     let env = with_links(cluster, "native-client").unwrap();
     env.load("bus", |image| image.installed("/usr/bin/openssl")).unwrap();
-    deploy(&env).unwrap();
+    deploy_with_ops(&env, "bus", "[]").unwrap();
     env.until_ready("bus").unwrap();
     let broker = env.get("pod/bus-brokers-v1-0").unwrap()["status"]["podIP"].clone();
     env.apply(&[client(&env.image("bus"), &broker)]).unwrap();
@@ -61,7 +61,7 @@ fn a_daemon_set_is_rolled_when_its_link_changes() {
     env.load_busybox(AGENT).unwrap();
     let release = root().join("tests/fixtures/releases/bus");
     env.registry.push_release("bus:busybox-1-1", &release).unwrap();
-    deploy(&env).unwrap();
+    deploy_with_ops(&env, "bus", "[]").unwrap();
     until(&env, "the link", || {
         Ok(env.get("secret/link-bus-broker-broker").is_ok())
     });
@@ -86,16 +86,6 @@ fn with_links(cluster: &'static Cluster, name: &str) -> Result<Environment> {
     let mut env = Environment::with_pods_and(cluster, name, &more)?;
     env.mode = "InProcess";
     Ok(env)
-}
-
-/// Deploys the brokers.
-fn deploy(env: &Environment) -> Result<()> {
-    let manifest = fs::read_to_string(root().join("tests/fixtures/releases/bus/manifest.yml"))?;
-    env.apply(&[
-        config_map("manifest", "manifest", &manifest),
-        config_map("ops", "ops", "[]"),
-        env.deployment_of("bus", "manifest", &["ops"]),
-    ])
 }
 
 /// What each client that runs has as the port: in the variable, and in the file.

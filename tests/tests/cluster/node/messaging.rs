@@ -1,12 +1,11 @@
 //! Two brokers and a client on a node: they verify each other's generated certificates for names of BOSH DNS, listen on
 //! their own address, and a message that an errand sends to one arrives at the other. In both modes of conversion.
 
+use super::{deploy, manifest_of};
 use crate::operator::Environment;
 use anyhow::{Context, Result, ensure};
 use boson_tests::cluster::{Cluster, with_node};
-use boson_tests::root;
 use serde_json::Value;
-use std::fs;
 
 #[test]
 fn a_message_sent_to_one_broker_by_tls_arrives_at_the_other() {
@@ -37,9 +36,7 @@ impl Bus {
 
     /// `more`: members to add to the manifest.
     fn deploy(&self, more: &str) -> Result<()> {
-        let manifest = fs::read_to_string(root().join("tests/fixtures/releases/bus/manifest.yml"))?;
-        self.env.deploy_manifest("bus", &format!("{manifest}\n{more}"))?;
-        self.env.until_ready("bus")
+        deploy(&self.env, "bus", &format!("{}\n{more}", manifest_of("bus")?))
     }
 
     fn gets_job_sources(&self) -> Result<()> {

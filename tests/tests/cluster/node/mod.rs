@@ -26,3 +26,30 @@ mod running;
 mod unready;
 mod up;
 mod work;
+
+use crate::objects::config_map;
+use crate::operator::Environment;
+use anyhow::Result;
+use boson_tests::root;
+use std::fs;
+
+/// The manifest of a release of `tests/fixtures/releases`.
+fn manifest_of(release: &str) -> Result<String> {
+    let folder = root().join("tests/fixtures/releases").join(release);
+    Ok(fs::read_to_string(folder.join("manifest.yml"))?)
+}
+
+/// Creates or changes a deployment of this manifest, and waits until it is ready.
+fn deploy(env: &Environment, name: &str, manifest: &str) -> Result<()> {
+    env.deploy_manifest(name, manifest)?;
+    env.until_ready(name)
+}
+
+/// Creates or changes the deployment of a release of `tests/fixtures/releases`, with this ops file.
+fn deploy_with_ops(env: &Environment, release: &str, ops: &str) -> Result<()> {
+    env.apply(&[
+        config_map("manifest", "manifest", &manifest_of(release)?),
+        config_map("ops", "ops", ops),
+        env.deployment_of(release, "manifest", &["ops"]),
+    ])
+}

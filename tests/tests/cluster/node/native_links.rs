@@ -1,6 +1,7 @@
 //! A native workload that a BOSH job uses, on a node: the job gets the address and the pods of a Service, talks to each
 //! pod, and follows when the workload is scaled. In both modes of conversion.
 
+use super::deploy;
 use crate::operator::Environment;
 use anyhow::Result;
 use boson_tests::cluster::{Cluster, with_node};
@@ -71,8 +72,7 @@ impl Native {
 
     fn deploy(&self) -> Result<()> {
         self.env.apply(&[secret("first"), service(), self.workload(2)])?;
-        self.env.deploy_manifest("d", MANIFEST)?;
-        self.env.until_ready("d")
+        deploy(&self.env, "d", MANIFEST)
     }
 
     /// A StatefulSet, because the names of its pods are known.

@@ -1,11 +1,10 @@
 //! A job on a node runs a program in a package of another release, as it could on a VM.
 
+use super::{deploy, manifest_of};
 use crate::operator::Environment;
 use anyhow::Result;
 use boson_tests::cluster::with_node;
-use boson_tests::root;
 use serde_json::Value;
-use std::fs;
 
 const POD: &str = "colocated-web-v1-0";
 
@@ -13,7 +12,7 @@ const POD: &str = "colocated-web-v1-0";
 fn a_job_runs_a_program_of_another_release_and_cannot_change_it() {
     let Some(cluster) = with_node().unwrap() else { return };
     let env = Environment::with_pods(cluster, "packages").unwrap();
-    deploy(&env).unwrap();
+    deploy_both(&env).unwrap();
     for (file, user) in [("of-pre-start", 0), ("tmp/of-server", 1000)] {
         let said = inside(&env, &format!("cat /var/vcap/data/web/{file}")).unwrap();
         assert_eq!(said.trim(), format!("hello from tools to {user}"));
@@ -29,13 +28,11 @@ fn a_job_runs_a_program_of_another_release_and_cannot_change_it() {
 }
 
 /// Deploys the releases of `tests/fixtures/releases/{front,tools}`.
-fn deploy(env: &Environment) -> Result<()> {
+fn deploy_both(env: &Environment) -> Result<()> {
     for name in ["front", "tools"] {
         env.load(name, Ok)?;
     }
-    let manifest = fs::read_to_string(root().join("tests/fixtures/releases/front/manifest.yml"))?;
-    env.deploy_manifest("colocated", &manifest)?;
-    env.until_ready("colocated")?;
+    deploy(env, "colocated", &manifest_of("front")?)?;
     // Ready are also pods whose process has just started.
     env.until("the greeting of the process", || {
         Ok(inside(env, "cat /var/vcap/data/web/tmp/of-server").is_ok_and(|text| !text.is_empty()))

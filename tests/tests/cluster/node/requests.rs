@@ -3,14 +3,13 @@
 //! restarts none. The manifest is rendered by Jobs.
 
 use super::disks::is_ready;
+use super::manifest_of;
 use crate::operator::Environment;
 use anyhow::{Context, Result, ensure};
 use boson_tests::cluster::{Cluster, with_node};
-use boson_tests::root;
 use boson_tests::web::{self, Client, Count};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
-use std::fs;
 use std::net::{IpAddr, SocketAddr};
 
 /// Claims of the group `store`, without the pod's number.
@@ -103,8 +102,7 @@ impl Shop {
 
     /// `instances`: of the group without a disk.
     fn deploy(&self, word: &str, instances: usize) -> Result<()> {
-        let manifest = fs::read_to_string(root().join("tests/fixtures/releases/shop/manifest.yml"))?;
-        let manifest = manifest.replacen("instances: 2", &format!("instances: {instances}"), 1);
+        let manifest = manifest_of("shop")?.replacen("instances: 2", &format!("instances: {instances}"), 1);
         let manifest = manifest.replace("word: first", &format!("word: {word}"));
         self.env.deploy_manifest("shop", &manifest)
     }

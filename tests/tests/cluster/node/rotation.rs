@@ -1,10 +1,11 @@
 //! The rotation of a CA while instances on a node connect to each other by TLS all the time: no handshake fails.
 
+use super::manifest_of;
 use crate::objects::{has_reason, is};
 use crate::operator::Environment;
 use anyhow::{Result, ensure};
 use boson_tests::cluster::with_node;
-use boson_tests::{host, root};
+use boson_tests::host;
 use std::fs;
 use std::io::ErrorKind;
 
@@ -46,8 +47,7 @@ fn no_handshake_fails_while_a_ca_is_rotated() {
 }
 
 fn deploy(env: &Environment) -> Result<()> {
-    let manifest = fs::read_to_string(root().join("tests/fixtures/releases/rotation/manifest.yml"))?;
-    env.deploy_manifest("rotation", &manifest)?;
+    env.deploy_manifest("rotation", &manifest_of("rotation")?)?;
     env.until("ready instances", || {
         let deployment = env.get("boshdeployment/rotation")?;
         let is_rolled_out = has_reason(&deployment, "Progressing", "RolledOut");

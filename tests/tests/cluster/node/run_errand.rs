@@ -1,11 +1,12 @@
 //! `host run-errand` with pods: logs are shown to the last line, exit codes are those of the errand, and a job of a
 //! service runs in its instances.
 
+use super::manifest_of;
 use crate::objects::is;
 use crate::operator::Environment;
 use anyhow::{Result, ensure};
 use boson_tests::cluster::{Cluster, with_node};
-use boson_tests::{Ran, host, root};
+use boson_tests::{Ran, host};
 use serde_json::{Value, json};
 use std::fs;
 use tempfile::TempDir;
@@ -45,8 +46,7 @@ impl Errands {
 
     /// `word`: a property of the errand `good`.
     fn deploy(&self, word: &str) -> Result<()> {
-        let manifest = fs::read_to_string(root().join("tests/fixtures/releases/errands/manifest.yml"))?;
-        let manifest = manifest.replace("word: hello", &format!("word: {word}"));
+        let manifest = manifest_of("errands")?.replace("word: hello", &format!("word: {word}"));
         self.env.deploy_manifest("errands", &manifest)?;
         let waited = self.host(&["wait", "errands"])?;
         ensure!(waited.code == 0, "{}\n{}", waited.stderr, self.env.everything());

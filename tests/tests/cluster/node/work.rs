@@ -1,5 +1,6 @@
 //! The commands that work in instances: `host ssh`, `host scp` and `host logs`, with two instances.
 
+use super::deploy;
 use crate::operator::Environment;
 use anyhow::{Context, Result, ensure};
 use boson_tests::cluster::{Cluster, with_node};
@@ -69,8 +70,7 @@ impl Shop {
     }
 
     fn deploy(&self) -> Result<()> {
-        self.env.deploy_manifest("shop", MANIFEST)?;
-        self.env.until_ready("shop")?;
+        deploy(&self.env, "shop", MANIFEST)?;
         let secret = self.env.get("secret/shop.var-word")?;
         let word = self.env.decoded(&secret["data"]["password"])?;
         ensure!(word.len() == 20, "{} characters", word.len());
