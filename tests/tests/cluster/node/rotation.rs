@@ -21,7 +21,7 @@ fn no_handshake_fails_while_a_ca_is_rotated() {
         .unwrap();
     cluster.disks(&env.namespace, CLAIMS, INSTANCES).unwrap();
     deploy(&env).unwrap();
-    let before = until_all_connect(&env, 0).unwrap();
+    let before = wait_for_connections(&env, 0).unwrap();
     let ca = |env: &Environment| env.get("secret/rotation.var-ca").unwrap()["data"]["certificate"].clone();
     let old = ca(&env);
 
@@ -43,7 +43,7 @@ fn no_handshake_fails_while_a_ca_is_rotated() {
     .unwrap();
     assert_eq!(ran.code, 0, "{}\n{}", ran.stdout, ran.stderr);
     assert_ne!(ca(&env), old);
-    until_all_connect(&env, before).unwrap();
+    wait_for_connections(&env, before).unwrap();
 }
 
 fn deploy(env: &Environment) -> Result<()> {
@@ -56,7 +56,7 @@ fn deploy(env: &Environment) -> Result<()> {
 }
 
 /// Waits until each instance has made more connections than that. Returns the most that one has made.
-fn until_all_connect(env: &Environment, before: usize) -> Result<usize> {
+fn wait_for_connections(env: &Environment, before: usize) -> Result<usize> {
     let mut most = 0;
     env.until("more connections", || {
         let counts: Vec<usize> = (0..INSTANCES).map(|at| connections(env, at)).collect::<Result<_>>()?;
