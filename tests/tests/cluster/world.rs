@@ -40,7 +40,7 @@ impl World {
     pub fn with_pods(cluster: &'static Cluster, name: &str) -> Result<Self> {
         let mut world = Self::new(cluster, name)?;
         world.has_pods = true;
-        world.until("the account of pods", || {
+        world.wait_for("the account of pods", || {
             Ok(world.find("serviceaccount/default")?.is_some())
         })?;
         Ok(world)
@@ -152,21 +152,21 @@ impl World {
 
     // --- waits ---
 
-    pub fn until(&self, what: &str, holds: impl FnMut() -> Result<bool>) -> Result<()> {
+    pub fn wait_for(&self, what: &str, holds: impl FnMut() -> Result<bool>) -> Result<()> {
         try_wait_for(what, WAIT_TIMEOUT, holds, || self.everything())
     }
 
     /// Waits until this condition of the object for `kind/name` is true.
-    pub fn until_is(&self, what: &str, kind: &str) -> Result<()> {
-        self.until(&format!("{what}: {kind}"), || {
+    pub fn wait_for_condition(&self, what: &str, kind: &str) -> Result<()> {
+        self.wait_for(&format!("{what}: {kind}"), || {
             let object = self.find(what)?.unwrap_or_default();
             Ok(condition(&object, kind).is_some_and(|one| one["status"] == "True"))
         })
     }
 
     /// Waits for this phase of a pod.
-    pub fn until_phase(&self, pod: &str, phase: &str) -> Result<()> {
-        self.until(&format!("{pod}: {phase}"), || {
+    pub fn wait_for_phase(&self, pod: &str, phase: &str) -> Result<()> {
+        self.wait_for(&format!("{pod}: {phase}"), || {
             let found = self.find(&format!("pod/{pod}"))?.unwrap_or_default();
             Ok(found["status"]["phase"] == phase)
         })

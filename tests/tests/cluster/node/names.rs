@@ -41,7 +41,7 @@ fn names_resolve_to_ready_pods_while_a_server_is_unavailable() {
     // The servers need no other permissions than this.
     world.restrict().unwrap();
     apply_names(&world, MANIFEST).unwrap();
-    world.until_is("deployment/demo-dns", "Available").unwrap();
+    world.wait_for_condition("deployment/demo-dns", "Available").unwrap();
     instance(&world, "web-0", "web-ui", 0, true).unwrap();
     instance(&world, "web-1", "web-ui", 1, false).unwrap();
     instance(&world, "db-0", "db", 0, false).unwrap();
@@ -130,7 +130,7 @@ fn instance(world: &World, name: &str, group: &str, index: u32, ready: bool) -> 
 fn client(world: &World, server: &str) -> Result<()> {
     let dns = json!({"dnsPolicy": "None", "dnsConfig": {"nameservers": [server]}});
     pod(world, "client", json!({}), json!({"command": ["sleep", "3600"]}), dns)?;
-    world.until_is("pod/client", "Ready")
+    world.wait_for_condition("pod/client", "Ready")
 }
 
 fn pod(world: &World, name: &str, labels: Value, mut container: Value, mut spec: Value) -> Result<()> {
@@ -146,7 +146,7 @@ fn pod(world: &World, name: &str, labels: Value, mut container: Value, mut spec:
 }
 
 fn address(world: &World, pod: &str) -> Result<String> {
-    world.until_phase(pod, "Running")?;
+    world.wait_for_phase(pod, "Running")?;
     let pod = world.get(&format!("pod/{pod}"))?;
     Ok(pod["status"]["podIP"].as_str().context("no address")?.into())
 }

@@ -98,7 +98,7 @@ impl Walk {
     }
 
     /// Waits until the condition is met.
-    pub fn until(&self, what: &str, holds: impl Fn() -> Result<bool>) -> Result<()> {
+    pub fn wait_for(&self, what: &str, holds: impl Fn() -> Result<bool>) -> Result<()> {
         try_wait_for(what, WAIT_TIMEOUT, holds, || self.everything().unwrap_or_default())
     }
 }

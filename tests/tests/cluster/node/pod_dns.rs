@@ -12,7 +12,7 @@ fn a_pod_with_handlers_has_a_server_at_the_addresses_of_bosh_dns() {
         return;
     };
     world.convert_release("pod-dns", Ok, &[]).unwrap();
-    world.until_is(&format!("pod/{POD}"), "Ready").unwrap();
+    world.wait_for_condition(&format!("pod/{POD}"), "Ready").unwrap();
     let inside = |script: &str| world.inside(POD, "client-client", script);
     let first = inside("grep -m 1 nameserver /etc/resolv.conf").unwrap();
     assert_eq!(first.trim(), "nameserver 169.254.0.2");
@@ -28,7 +28,7 @@ fn a_pod_with_handlers_has_a_server_at_the_addresses_of_bosh_dns() {
         ] {
             let ask = format!("nslookup -type=a {name} {server} || true");
             world
-                .until(&format!("{name} at {server}"), || Ok(inside(&ask)?.contains(answer)))
+                .wait_for(&format!("{name} at {server}"), || Ok(inside(&ask)?.contains(answer)))
                 .unwrap();
         }
     }

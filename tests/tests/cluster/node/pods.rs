@@ -38,7 +38,7 @@ spec:
 "#
     );
     world.apply(&documents(&job)).unwrap();
-    world.until_is("job/two-steps", "Complete").unwrap();
+    world.wait_for_condition("job/two-steps", "Complete").unwrap();
     let log = world.kubectl(&["logs", "job/two-steps", "--container=second"]).unwrap();
     assert_eq!(log, "made by 1000, read by 1000\n");
 }
@@ -120,7 +120,7 @@ fn the_operators_image_works_under_the_restricted_policy() {
         ],
     }});
     world.apply(&[files, pod]).unwrap();
-    world.until_phase("host", "Succeeded").unwrap();
+    world.wait_for_phase("host", "Succeeded").unwrap();
     let log = |name: &str| world.kubectl(&["logs", "host", "--container", name]).unwrap();
     assert_eq!(log("version"), format!("host {}\n", env!("CARGO_PKG_VERSION")));
     assert!(log("help").contains("Render all templates"), "{}", log("help"));
@@ -176,7 +176,7 @@ fn stays_until_it_is_killed() {
     };
     let world = World::with_busybox("killed", IMAGE).unwrap().unwrap();
     begin(&world, "sleeps", IMAGE, "sleep 3600").unwrap();
-    world.until_is("pod/sleeps", "Ready").unwrap();
+    world.wait_for_condition("pod/sleeps", "Ready").unwrap();
     let cluster = world.cluster;
     let kubeconfig = cluster.kubeconfig();
     let directory = kubeconfig.parent().unwrap().display();
@@ -215,7 +215,7 @@ fn traces_of(directory: &str, gateway: &str) -> Vec<String> {
 }
 
 fn log_at_the_end_of(world: &World, pod: &str) -> Result<String> {
-    world.until_phase(pod, "Succeeded")?;
+    world.wait_for_phase(pod, "Succeeded")?;
     world.kubectl(&["logs", pod])
 }
 

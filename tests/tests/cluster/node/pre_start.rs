@@ -18,7 +18,7 @@ fn processes_see_what_pre_start_scripts_write_where_their_jobs_ask_for_it() {
         Ok(image.link("var/vcap/packages/tools", "/var/vcap/packages-src/tools/1"))
     };
     world.convert_release("pre-start", with_package, &[]).unwrap();
-    wait_until_ready(&world).unwrap();
+    wait_for_ready(&world).unwrap();
     for (job, said) in [
         ("package", "as 1000: setting of pre-start, prepared by none\n"),
         (
@@ -30,7 +30,7 @@ fn processes_see_what_pre_start_scripts_write_where_their_jobs_ask_for_it() {
         let log = format!("/var/vcap/sys/log/{job}");
         let cat = format!("cat {log}/pre-start.stdout.log {log}/{job}.stdout.log");
         world
-            .until(&format!("'{said}'"), || Ok(inside(&world, job, &cat)? == said))
+            .wait_for(&format!("'{said}'"), || Ok(inside(&world, job, &cat)? == said))
             .unwrap();
     }
     what_is_lost_is_in_the_log(&world).unwrap();
@@ -56,15 +56,15 @@ fn an_inline_script_runs_again_in_a_new_container(world: &World) -> Result<()> {
     let runs = || inside(world, "package", "cat /var/vcap/data/runs");
     ensure!(runs()? == "run\n", "{}", runs()?);
     inside(world, "inline", "kill $(cat /var/vcap/sys/run/bpm/inline/inline.pid)")?;
-    world.until("another run of the script", || Ok(runs()? == "run\nrun\n"))?;
-    wait_until_ready(world)?;
-    world.until("the file that it writes", || {
+    world.wait_for("another run of the script", || Ok(runs()? == "run\nrun\n"))?;
+    wait_for_ready(world)?;
+    world.wait_for("the file that it writes", || {
         Ok(inside(world, "inline", "cat /etc/prepared").is_ok_and(|text| text == "inline\n"))
     })
 }
 
-fn wait_until_ready(world: &World) -> Result<()> {
-    world.until_is(&format!("pod/{POD}"), "Ready")
+fn wait_for_ready(world: &World) -> Result<()> {
+    world.wait_for_condition(&format!("pod/{POD}"), "Ready")
 }
 
 /// Runs a shell script in the container of a job's process.
