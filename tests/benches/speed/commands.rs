@@ -22,7 +22,7 @@ const INSTANCES: usize = 10;
 const PODS: usize = 50;
 const RUNS: usize = 5;
 /// Until the deployment or all pods are ready.
-const WAIT_TIMEOUT: Duration = Duration::from_secs(900);
+const READY_TIMEOUT: Duration = Duration::from_secs(900);
 const COMMANDS: [&[&str]; 8] = [
     &["instances"],
     &["instances", "--details"],
@@ -56,7 +56,7 @@ pub fn commands() -> Result<Vec<Row>> {
     site.apply(&[map("manifest", &manifest), site.deployment("d", "manifest")])?;
     let ready = "--output=jsonpath={.status.conditions[?(@.type==\"Ready\")].status}";
     // The operator and the API server would still be busy with the pods.
-    site.until("the deployment", WAIT_TIMEOUT, |site| {
+    site.until("the deployment", READY_TIMEOUT, |site| {
         Ok(site.kubectl(&["get", "boshdeployments", "d", ready])? == "True")
     })?;
     let pods = site.kubectl(&["get", "pods", "--output=name"])?.lines().count();
@@ -106,7 +106,7 @@ pub fn in_instances() -> Result<Vec<Row>> {
     let template = pod_start::prepare(&place)?;
     let pods: Vec<Value> = (0..PODS).map(|nth| pod(&template, nth)).collect();
     place.create(&pods)?;
-    let timeout = format!("--timeout={}s", WAIT_TIMEOUT.as_secs());
+    let timeout = format!("--timeout={}s", READY_TIMEOUT.as_secs());
     place.kubectl(&["wait", "pods", "--all", "--for=condition=Ready", &timeout])?;
     let directory = tempfile::tempdir()?;
     let mut rows = Vec::new();

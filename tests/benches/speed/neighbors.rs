@@ -22,7 +22,7 @@ const BROKEN_DEPLOYMENTS: usize = 60;
 const EDITS: usize = 15;
 /// Between two edits: longer than the operator waits for more changes.
 const EDIT_INTERVAL: Duration = Duration::from_secs(4);
-const WAIT_TIMEOUT: Duration = Duration::from_secs(120);
+const EDIT_TIMEOUT: Duration = Duration::from_secs(120);
 
 /// Two namespaces of one operator, and one that it does not serve.
 struct Neighbors {
@@ -105,7 +105,7 @@ impl Neighbors {
                 self.apply(own, &edit).await?;
                 changed.as_mut().await
             };
-            tokio::time::timeout(WAIT_TIMEOUT, edited)
+            tokio::time::timeout(EDIT_TIMEOUT, edited)
                 .await
                 .context("an edit had no effect")??;
             times.push(began.elapsed().as_secs_f64());

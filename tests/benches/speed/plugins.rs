@@ -7,7 +7,7 @@ use crate::site::Site;
 use crate::table::Row;
 use anyhow::{Context, Result, ensure};
 use boson_tests::wrapper::wrapper;
-use boson_tests::{host, synthetic};
+use boson_tests::{WAIT_TIMEOUT, host, synthetic};
 use serde::Deserialize;
 use serde_json::Value;
 use std::fs;
@@ -23,8 +23,6 @@ const DEPLOYMENTS: usize = 16;
 const SWAPS: usize = 10;
 /// Between two versions.
 const SWAP_INTERVAL: Duration = Duration::from_secs(5);
-/// Timeout of a step on a busy machine.
-const WAIT_TIMEOUT: Duration = Duration::from_secs(300);
 
 pub fn plugins() -> Result<Vec<Row>> {
     let mut site = Site::new("bench-plugins")?;

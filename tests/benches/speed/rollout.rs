@@ -8,6 +8,7 @@ use boson_api::QuarksStatefulSet;
 use boson_cluster::pods::is_ready;
 use boson_controllers::decide;
 use boson_manifest::labels;
+use boson_tests::WAIT_TIMEOUT;
 use futures::StreamExt;
 use k8s_openapi::api::core::v1::Pod;
 use k8s_openapi::jiff::Timestamp;
@@ -16,7 +17,7 @@ use kube::runtime::{WatchStreamExt, watcher};
 use kube::{Client, ResourceExt};
 use serde_json::{Value, json};
 use std::pin::pin;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 use tokio::runtime::Runtime;
 
 /// Updated one after the other.
@@ -24,7 +25,6 @@ const INSTANCES: u32 = 10;
 /// Decided one after the other.
 const DECIDED_GROUPS: usize = 200;
 const DECISIONS: usize = 20;
-const WAIT_TIMEOUT: Duration = Duration::from_secs(300);
 
 pub fn rollout() -> Result<Vec<Row>> {
     let mut site = Site::new("bench-rollout")?;

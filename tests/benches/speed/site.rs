@@ -109,8 +109,8 @@ impl Site {
     }
 
     /// Polls until the condition is met.
-    pub fn until(&self, what: &str, patience: Duration, holds: impl Fn(&Self) -> Result<bool>) -> Result<()> {
-        self.operator.until(what, patience, || holds(self), String::new)
+    pub fn until(&self, what: &str, timeout: Duration, holds: impl Fn(&Self) -> Result<bool>) -> Result<()> {
+        self.operator.until(what, timeout, || holds(self), String::new)
     }
 
     pub fn kubectl(&self, arguments: &[&str]) -> Result<String> {

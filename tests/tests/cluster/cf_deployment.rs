@@ -11,7 +11,7 @@ use std::fs;
 use std::time::Duration;
 
 /// The keys of its certificates take most of it, on a busy machine.
-const WAIT_TIMEOUT: Duration = Duration::from_secs(600);
+const CONVERSION_TIMEOUT: Duration = Duration::from_secs(600);
 const ANCHORS: usize = 12;
 const ALIASES: usize = 44;
 /// Lines of the properties of a job.
@@ -122,7 +122,7 @@ fn the_operator_as_shipped_converts_cf_deployment_within_its_limit() {
         Ok(is(&deployment, "Applied", "True"))
     };
     env.operator
-        .until("cf-deployment", WAIT_TIMEOUT, applied, || env.everything())
+        .until("cf-deployment", CONVERSION_TIMEOUT, applied, || env.everything())
         .unwrap();
 
     let services = list(&parsed["instance_groups"]).iter();

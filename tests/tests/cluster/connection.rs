@@ -21,7 +21,7 @@ pub enum Death {
 }
 
 /// Of each so many writes, one ends a connection, unless all of them do.
-const DEATH_STRIDE: usize = 3;
+const WRITES_PER_DEATH: usize = 3;
 
 /// A connection to the cluster that ends.
 #[derive(Clone, Default)]
@@ -46,7 +46,7 @@ impl Death {
         if std::env::var_os("BOSON_ALL_DEATHS").is_some() {
             return (0..count).flat_map(|at| [Self::Before(at), Self::After(at)]).collect();
         }
-        let some = (0..count).step_by(DEATH_STRIDE);
+        let some = (0..count).step_by(WRITES_PER_DEATH);
         some.map(|at| if at % 2 == 0 { Self::Before(at) } else { Self::After(at) })
             .collect()
     }

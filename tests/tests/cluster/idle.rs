@@ -12,14 +12,14 @@ use tokio::time::sleep;
 /// How long nothing may be written: longer than the intervals at which controllers look again.
 const IDLE_DURATION: Duration = Duration::from_secs(60);
 /// Longer than recorded events wait until they are written.
-const RECORDED_AFTER: Duration = Duration::from_secs(15);
+const EVENT_WRITE_DELAY: Duration = Duration::from_secs(15);
 /// Edits at shorter intervals count as one series.
 const EDIT_INTERVAL: Duration = Duration::from_millis(400);
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_converged_deployment_causes_no_writes_even_after_a_restart() {
     let (example, operator) = Example::running("silent").await;
-    sleep(RECORDED_AFTER).await;
+    sleep(EVENT_WRITE_DELAY).await;
     let here = [example.env.namespace.as_str()];
     let (before, conversions) = (all_writes(&here), example.conversions.load(Ordering::SeqCst));
     assert!(
@@ -36,7 +36,7 @@ async fn a_converged_deployment_causes_no_writes_even_after_a_restart() {
         example.conversions.load(Ordering::SeqCst) > conversions
     })
     .await;
-    sleep(RECORDED_AFTER).await;
+    sleep(EVENT_WRITE_DELAY).await;
     assert_eq!(all_writes(&here)[after.len()..], [], "the restart changed something");
     assert_eq!(
         example.conversions.load(Ordering::SeqCst),

@@ -16,7 +16,7 @@ fn admitted(env: &Environment, name: &str) {
 
 /// Creates pods that ask for a link until `after` of them came after the certificate was replaced. None may fail.
 /// `before`: the Secret of the webhook with the earlier certificate.
-fn create_until_replaced(env: &Environment, before: &Value, after: usize, patience: Duration) {
+fn create_until_replaced(env: &Environment, before: &Value, after: usize, timeout: Duration) {
     let (mut created, mut replaced) = (0, 0);
     let look = || {
         admitted(env, &format!("during-{created}"));
@@ -29,7 +29,7 @@ fn create_until_replaced(env: &Environment, before: &Value, after: usize, patien
         );
         Ok(())
     };
-    env.operator.until_value("another certificate", patience, look).unwrap();
+    env.operator.until_value("another certificate", timeout, look).unwrap();
 }
 
 #[test]

@@ -24,7 +24,7 @@ const CONCURRENT_PODS: usize = 8;
 /// Pods that come, change twice and go: 300 changes.
 const PODS: usize = 75;
 /// Longer than the operator collects changes.
-const CALM_DURATION: Duration = Duration::from_secs(12);
+const IDLE_DURATION: Duration = Duration::from_secs(12);
 /// Changes wait at least so long until they pause.
 const CHANGE_INTERVAL: Duration = Duration::from_millis(700);
 const GROUP: &str = "quarks.cloudfoundry.org";
@@ -47,10 +47,10 @@ fn count(requests: &[Request], verb: &str, what: &str) -> usize {
 }
 
 /// Waits until the operator has made no request for some time. Returns how many it has made.
-async fn calm(example: &Example) -> usize {
+async fn idle(example: &Example) -> usize {
     let last = AtomicUsize::new(all(example).len());
-    wait_for_value("calm", async || {
-        sleep(CALM_DURATION).await;
+    wait_for_value("an idle operator", async || {
+        sleep(IDLE_DURATION).await;
         let now = all(example).len();
         let before = last.swap(now, Ordering::SeqCst);
         ensure!(now == before, "{:#?}", since(example, before));
@@ -90,19 +90,19 @@ async fn with_native(name: &str) -> (Example, Operator) {
         accounts.get_opt("default").await.unwrap().is_some()
     })
     .await;
-    for (name, address) in STAYING {
+    for (name, address) in STABLE_PODS {
         arrives(&example.env.api(), name, "native", address).await;
     }
     example.deploy_with(&ops).await;
     wait_until("the link", async || {
-        is_applied(&example.deployment().await) && addresses(&example).await == STAYING.map(|(_, address)| address)
+        is_applied(&example.deployment().await) && addresses(&example).await == STABLE_PODS.map(|(_, address)| address)
     })
     .await;
     (example, operator)
 }
 
-/// The pods behind the Service that stay.
-const STAYING: [(&str, &str); 2] = [("staying-0", "10.9.0.1"), ("staying-1", "10.9.0.2")];
+/// The pods behind the Service that stay: name and address.
+const STABLE_PODS: [(&str, &str); 2] = [("staying-0", "10.9.0.1"), ("staying-1", "10.9.0.2")];
 
 /// A pod as the kubelet reports it.
 async fn arrives(pods: &Api<Pod>, name: &str, app: &str, address: &str) {
@@ -164,25 +164,25 @@ async fn addresses(example: &Example) -> Vec<String> {
 #[tokio::test(flavor = "multi_thread")]
 async fn pods_behind_a_native_service_are_read_together_and_others_not_at_all() {
     let (example, operator) = with_native("link-requests").await;
-    let before = calm(&example).await;
+    let before = idle(&example).await;
     let pods = example.env.api::<Pod>();
     let all_mounted = async || [mounted(&example, "gateway").await, mounted(&example, "broker").await];
     let first = all_mounted().await;
 
     // Pods that no link depends on.
     pass(&example, "unrelated", 1).await;
-    assert_eq!(calm(&example).await, before, "{:#?}", since(&example, before));
+    assert_eq!(idle(&example).await, before, "{:#?}", since(&example, before));
 
     // What changes the endpoints, but not the link: pods that are not ready count, too.
     for round in 0..20 {
         let status = if round % 2 == 0 { "True" } else { "False" };
-        for (name, _) in STAYING {
+        for (name, _) in STABLE_PODS {
             let pod = pods.get(name).await.unwrap();
             let status = json!({"conditions": [{"type": "Ready", "status": status}]});
             report(&pods, &pod.metadata, status).await.unwrap();
         }
     }
-    let before = calm(&example).await;
+    let before = idle(&example).await;
     assert_eq!(all_mounted().await, first, "nobody is replaced");
 
     // Pods behind the Service: what a conversion costs does not depend on their number.
@@ -191,7 +191,7 @@ async fn pods_behind_a_native_service_are_read_together_and_others_not_at_all() 
     pass(&example, "native", 2).await;
     // Changes that arrive after the last pod has gone, and garbage that is collected later, cost some, too.
     let most = 5 + usize::try_from(began.elapsed().as_millis() / CHANGE_INTERVAL.as_millis()).unwrap();
-    calm(&example).await;
+    idle(&example).await;
     let (made, converted) = (since(&example, before), conversions() - converted);
     assert!((1..=most).contains(&converted), "{converted} conversions, {made:#?}");
     for (verb, what) in [
@@ -202,7 +202,7 @@ async fn pods_behind_a_native_service_are_read_together_and_others_not_at_all() 
         let times = count(&made, verb, what);
         assert!((1..=converted).contains(&times), "{times} times {what}: {made:#?}");
     }
-    assert_eq!(addresses(&example).await, STAYING.map(|(_, address)| address));
+    assert_eq!(addresses(&example).await, STABLE_PODS.map(|(_, address)| address));
     let [gateway, broker] = all_mounted().await;
     assert!(gateway - first[0] <= converted, "{gateway} after {first:?}");
     assert_eq!(broker, first[1], "it does not consume the link");
@@ -243,9 +243,9 @@ async fn pods_that_consume_a_link_cost_one_read_each_and_a_change_one_rollout() 
     scale(&example, 1).await;
 
     // The webhook reads the Secret of the link for each new pod. Nothing else does.
-    let before = calm(&example).await;
+    let before = idle(&example).await;
     scale(&example, REPLICAS).await;
-    let after = calm(&example).await;
+    let after = idle(&example).await;
     let made = since(&example, before);
     assert_eq!(count(&made, "get", LINK), made.len(), "{made:#?}");
     assert!(made.len() < REPLICAS, "{}", made.len());
@@ -257,17 +257,17 @@ async fn pods_that_consume_a_link_cost_one_read_each_and_a_change_one_rollout() 
         changing.buffer_unordered(CONCURRENT_PODS).collect::<Vec<()>>().await;
     }
     scale(&example, 1).await;
-    assert_eq!(calm(&example).await, after, "{:#?}", since(&example, after));
+    assert_eq!(idle(&example).await, after, "{:#?}", since(&example, after));
 
     // A change: two reads and one patch for all pods of the workload.
     scale(&example, REPLICAS).await;
-    let before = calm(&example).await;
+    let before = idle(&example).await;
     let path = "/instance_groups/name=broker/jobs/name=broker/properties/broker/user";
     let ops = format!("{}- {{type: replace, path: {path}, value: other}}\n", Example::ops(0));
     example.edit(&ops).await;
     let digest = async || workload(&example).await["spec"]["template"]["metadata"]["annotations"][DIGEST].clone();
     wait_until("the rollout", async || digest().await.is_string()).await;
-    calm(&example).await;
+    idle(&example).await;
     let made = since(&example, before);
     for (verb, what) in [
         ("get", "replicasets/"),

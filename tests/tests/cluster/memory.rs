@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 
 const MAX_MEMORY_BYTES: u64 = 2 << 30;
 /// Deployments that need much memory.
-const EATERS: usize = 8;
+const LARGE_DEPLOYMENTS: usize = 8;
 
 /// A namespace that asks for too much.
 struct Attack<'s> {
@@ -60,7 +60,7 @@ impl Attack<'_> {
             json!({"type": "url", "name": server.url(&path)})
         };
         self.deploy("urls", "small", &(0..128).map(url).collect::<Vec<_>>());
-        for nth in 0..EATERS {
+        for nth in 0..LARGE_DEPLOYMENTS {
             self.deploy(&format!("eater-{nth}"), "eater", &[]);
         }
     }
@@ -97,9 +97,9 @@ impl Attack<'_> {
     }
 
     /// How many of the large deployments are not converted yet.
-    fn waiting_eaters(&self) -> usize {
+    fn waiting_large_deployments(&self) -> usize {
         let waits = |nth: &usize| !is(&self.get(&format!("eater-{nth}")), "Converted", "True");
-        (0..EATERS).filter(waits).count()
+        (0..LARGE_DEPLOYMENTS).filter(waits).count()
     }
 
     /// Waits until the deployment has the reason why it is not converted.
@@ -199,9 +199,9 @@ fn an_operator_stays_within_its_container_and_others_are_served() {
 
     attack.begin(&server);
     let attacked = latency(&env, 3..6);
-    let still = attack.waiting_eaters();
+    let still = attack.waiting_large_deployments();
     eprintln!(
-        "an edit takes {quiet:?}, and {attacked:?} under attack; {still} of {EATERS} attackers are still at work"
+        "an edit takes {quiet:?}, and {attacked:?} under attack; {still} of {LARGE_DEPLOYMENTS} attackers are still at work"
     );
     // The machine may be busy with other tests; without fair turns, an edit waits for whole conversions of the
     // attackers.
@@ -220,7 +220,7 @@ fn an_operator_stays_within_its_container_and_others_are_served() {
     );
     // Large but allowed deployments are converted eventually, one at a time.
     let status = || attack.get("eater-0")["status"].to_string();
-    let all_are = || Ok(attack.waiting_eaters() == 0);
+    let all_are = || Ok(attack.waiting_large_deployments() == 0);
     env.operator
         .until("the large deployments", 3 * WAIT_TIMEOUT, all_are, status)
         .unwrap();

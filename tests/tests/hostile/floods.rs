@@ -9,7 +9,7 @@ use boson_tests::component::component;
 use boson_tests::wrapper::COMMON;
 
 /// Where there is room for large replies: after the memory that a plugin has from the beginning.
-const ROOM: u32 = 8 << 16;
+const LIST_ADDRESS: u32 = 8 << 16;
 
 /// A plugin of a stage with one function.
 fn plugin(stage: &str, function: &str, body: &str) -> Plugins {
@@ -51,7 +51,7 @@ fn hook<'a>(deployment: &'a Deployment, manifest: &'a Tree) -> Hook<'a> {
 /// Repeats a body: `$to` is the address of each record of this size.
 fn repeated(count: u32, size: u32, body: &str) -> String {
     format!(
-        "(local.set $to (i32.const {ROOM})) (local.set $n (i32.const {count}))
+        "(local.set $to (i32.const {LIST_ADDRESS})) (local.set $n (i32.const {count}))
          (loop {body} (local.set $to (i32.add (local.get $to) (i32.const {size})))
             (br_if 0 (local.tee $n (i32.sub (local.get $n) (i32.const 1)))))"
     )
@@ -65,7 +65,7 @@ fn a_hundred_thousand_diagnostics_are_reported_as_five_hundred() {
         (i32.store offset=12 (local.get $to) (i32.const 3000)) (i32.store offset=16 (local.get $to) (i32.const 10))";
     let body = format!(
         "(drop (memory.grow (i32.const 200))) {}
-         (i32.store (i32.const 4096) (i32.const {ROOM})) (i32.store (i32.const 4100) (i32.const {count}))
+         (i32.store (i32.const 4096) (i32.const {LIST_ADDRESS})) (i32.store (i32.const 4100) (i32.const {count}))
          (i32.const 4096)",
         repeated(count, 104, record)
     );
@@ -84,7 +84,7 @@ fn a_hundred_thousand_diagnostics_are_reported_as_five_hundred() {
 /// The failure of a plugin of `resources` that adds one text as this number of objects. The text is a list of this
 /// number of items.
 fn added(objects: u32, items: u32) -> Diagnostic {
-    let text = ROOM + objects * 36;
+    let text = LIST_ADDRESS + objects * 36;
     let record = format!(
         "(i32.store8 (local.get $to) (i32.const 2)) (i32.store offset=4 (local.get $to) (i32.const {text}))
          (i32.store offset=8 (local.get $to) (i32.const {}))",
@@ -97,7 +97,7 @@ fn added(objects: u32, items: u32) -> Diagnostic {
             (local.set $to (i32.add (local.get $to) (i32.const 2)))
             (br_if 0 (local.tee $n (i32.sub (local.get $n) (i32.const 1)))))
          (i32.store8 (local.get $to) (i32.const 93))
-         (i32.store (i32.const 4100) (i32.const {ROOM})) (i32.store (i32.const 4104) (i32.const {objects}))
+         (i32.store (i32.const 4100) (i32.const {LIST_ADDRESS})) (i32.store (i32.const 4104) (i32.const {objects}))
          (i32.const 4096)",
         repeated(objects, 36, &record)
     );

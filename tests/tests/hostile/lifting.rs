@@ -6,8 +6,8 @@ use boson_sandbox::ErrorKind;
 /// Bytes of a diagnostic in a reply, and of a place that it refers to.
 const DIAGNOSTIC: u32 = 104;
 const RELATED: u32 = 48;
-/// Where there is room for large replies, and the pages that this takes.
-const ROOM: u32 = 8 << 16;
+/// Where there is room for large replies.
+const LIST_ADDRESS: u32 = 8 << 16;
 
 /// `err` with a list: its address and length.
 fn err(at: i64, length: i64) -> String {
@@ -93,12 +93,18 @@ fn texts_that_are_not_utf_8_and_cases_that_do_not_exist_are_faults_of_the_plugin
 fn a_reply_that_refers_to_one_place_many_times_counts_each_time() {
     let grow = "(local $to i32) (drop (memory.grow (i32.const 40)))";
     // A thousand diagnostics with one text of 500 kB.
-    let texts = list(ROOM, 1000, DIAGNOSTIC, 12, [ROOM + 200_000, 500_000]);
-    let texts = format!("{grow} {texts} {}", err(ROOM.into(), 1000));
+    let texts = list(LIST_ADDRESS, 1000, DIAGNOSTIC, 12, [LIST_ADDRESS + 200_000, 500_000]);
+    let texts = format!("{grow} {texts} {}", err(LIST_ADDRESS.into(), 1000));
     // A thousand with one list of ten thousand places.
-    let places = list(ROOM, 1000, DIAGNOSTIC, 64, [ROOM + 1000 * DIAGNOSTIC, 10_000]);
-    let cases = list(ROOM + 1000 * DIAGNOSTIC, 10_000, RELATED, 40, [0, 0]);
-    let places = format!("{grow} {cases} {places} {}", err(ROOM.into(), 1000));
+    let places = list(
+        LIST_ADDRESS,
+        1000,
+        DIAGNOSTIC,
+        64,
+        [LIST_ADDRESS + 1000 * DIAGNOSTIC, 10_000],
+    );
+    let cases = list(LIST_ADDRESS + 1000 * DIAGNOSTIC, 10_000, RELATED, 40, [0, 0]);
+    let places = format!("{grow} {cases} {places} {}", err(LIST_ADDRESS.into(), 1000));
     for find in [texts, places] {
         is_one_of(&find, &[ErrorKind::OverOutput]);
     }

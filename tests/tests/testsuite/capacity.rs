@@ -7,8 +7,8 @@ use boson_tests::component::component;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-/// Address space in KiB in which a component can run, but which is too small for the pool of instances.
-const SCARCE: &str = "41943040";
+/// Address space in which a component can run, but which is too small for the pool of instances.
+const MAX_ADDRESS_SPACE_KIB: &str = "41943040";
 
 /// A plugin of the ops stage whose `find` answers `7`, with these additional parts.
 fn plugin(find: &str, extra: &str) -> Vec<u8> {
@@ -110,7 +110,7 @@ fn call(component: &[u8], space: &str) -> Ran {
 
 /// Calls with either allocator.
 fn both(component: &[u8], holds: impl Fn(&Ran) -> bool) {
-    for (space, pooled) in [("unlimited", true), (SCARCE, false)] {
+    for (space, pooled) in [("unlimited", true), (MAX_ADDRESS_SPACE_KIB, false)] {
         let ran = call(component, space);
         assert!(holds(&ran), "{space}: {} {}\n{}", ran.code, ran.stdout, ran.stderr);
         assert_eq!(

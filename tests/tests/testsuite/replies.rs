@@ -110,7 +110,7 @@ struct Said {
     more: &'static [(&'static str, &'static str)],
 }
 
-const FINE: Said = Said {
+const DIAGNOSTIC: Said = Said {
     severity: WARNING,
     code: "theirs-odd",
     message: "odd",
@@ -295,48 +295,51 @@ fn invalid_diagnostics_of_a_plugin_are_refused() {
     let folder = deployment();
     for (said, words) in [
         (
-            Said { code: "odd", ..FINE },
+            Said {
+                code: "odd",
+                ..DIAGNOSTIC
+            },
             "the code of a diagnostic is not `theirs-` and lower-case words joined by `-`",
         ),
         (
             Said {
                 code: "theirs-s3cr3t-t0k3n-v4lue\u{1b}",
-                ..FINE
+                ..DIAGNOSTIC
             },
             "the code of a diagnostic",
         ),
         (
             Said {
                 code: "bpm-wrong-type",
-                ..FINE
+                ..DIAGNOSTIC
             },
             "the code of a diagnostic",
         ),
         (
             Said {
                 place: Some(At::Document("/etc/passwd", None)),
-                ..FINE
+                ..DIAGNOSTIC
             },
             "`document` names a document that the call did not pass",
         ),
         (
             Said {
                 place: Some(At::Setting("no pointer")),
-                ..FINE
+                ..DIAGNOSTIC
             },
             "`setting` is not a JSON pointer",
         ),
         (
             Said {
                 place: Some(At::Object("Service", "other")),
-                ..FINE
+                ..DIAGNOSTIC
             },
             "names an object that the call did not pass",
         ),
         (
             Said {
                 more: &[("required-color", "1")],
-                ..FINE
+                ..DIAGNOSTIC
             },
             "it requires 'required-color', which this host does not know",
         ),
@@ -356,7 +359,7 @@ fn invalid_diagnostics_of_a_plugin_are_refused() {
         "resources",
         "it requires 'required-order', which this host does not know",
     );
-    resources(folder.path(), &[FINE], &[("color", "\"red\"")], &[], false);
+    resources(folder.path(), &[DIAGNOSTIC], &[("color", "\"red\"")], &[], false);
     let ran = convert(folder.path(), "resources");
     assert_eq!(ran.code, 0, "{}", ran.stderr);
     assert!(
@@ -502,7 +505,7 @@ fn a_check_warns_until_it_is_enforced() {
     let said = Said {
         severity: ERROR,
         place: Some(At::Object("Service", "demo-web")),
-        ..FINE
+        ..DIAGNOSTIC
     };
     let found = image.diagnostics(&[said]).to_vec();
     write(folder.path(), "checks", "policy", image, &[("check", found)]);
@@ -552,7 +555,7 @@ fn diagnostics_of_a_plugin_are_shown_without_values_and_with_its_name() {
         message: "no s3cr3t-t0k3n-v4lue, no \u{1b}[31mS3CR3T-T0K3N-V4LUE, no czNjcjN0LXQwazNuLXY0bHVl",
         place: Some(At::Setting("/data/s3cr3t-t0k3n-v4lue")),
         help: Some("not s3cr3t-t0k3n-v4l"),
-        ..FINE
+        ..DIAGNOSTIC
     };
     resources(folder.path(), &[said], &[], &[], true);
     let ran = convert(folder.path(), "resources");

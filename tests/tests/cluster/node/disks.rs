@@ -13,7 +13,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 /// Timeout of pods on a busy machine.
-const WAIT_TIMEOUT: Duration = Duration::from_secs(900);
+const PODS_TIMEOUT: Duration = Duration::from_secs(900);
 /// One probe fails while a file exists; the other fails once, and deletes its file.
 const PROBES: &str = r#"
 - type: replace
@@ -250,6 +250,6 @@ impl Lifecycle {
                 .collect();
             format!("{notes:#?}\n{}", self.env.everything())
         };
-        self.env.operator.until(what, WAIT_TIMEOUT, holds, otherwise)
+        self.env.operator.until(what, PODS_TIMEOUT, holds, otherwise)
     }
 }
