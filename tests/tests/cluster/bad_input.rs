@@ -378,9 +378,7 @@ fn cases() -> Vec<Case> {
 
 /// The inputs of a good deployment.
 async fn prepare(tenant: &Tenant, name: &str) {
-    tenant
-        .config_map(&format!("{name}-manifest"), "manifest", &manifest("1", "domain"))
-        .await;
+    tenant.apply_manifest(name, &manifest("1", "domain")).await;
     tenant
         .secret(&format!("{name}.var-implicit-domain"), "value", MARKER)
         .await;

@@ -141,7 +141,7 @@ struct Group {
 impl Group {
     async fn write(&self, disk: &str, settings: &str) {
         let manifest = manifest(disk, settings);
-        self.tenant.config_map("d-manifest", "manifest", &manifest).await;
+        self.tenant.apply_manifest("d", &manifest).await;
     }
 
     /// Waits until the group is ready and it holds; meanwhile, pods become ready.

@@ -66,7 +66,7 @@ async fn quarks_set(tenant: &Tenant, group: &str) -> Value {
 async fn settings_of_a_cloud_config_reach_the_objects_and_follow_its_changes() {
     let operator = OperatorProcess::set("cloud", false, &[]).await;
     let tenant = operator.tenant("config");
-    tenant.config_map("cloudy-manifest", "manifest", MANIFEST).await;
+    tenant.apply_manifest(NAME, MANIFEST).await;
     tenant.config_map("zones", "cloud-config", ZONES).await;
     tenant.secret("sizes", "cloud-config", &sizes(512)).await;
     deploy(&tenant).await;

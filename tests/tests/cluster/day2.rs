@@ -87,9 +87,7 @@ async fn a_cancelled_rollout_begins_no_update_until_it_is_resumed() {
         .until("d", "the rollout", |one| has_reason(one, "Progressing", "Updating"))
         .await;
     // Neither does a pause wait for a conversion, nor does an error in the manifest prevent it.
-    tenant
-        .config_map("d-manifest", "manifest", "name: d\ninstance_groups: 7\n")
-        .await;
+    tenant.apply_manifest("d", "name: d\ninstance_groups: 7\n").await;
     done(&user, &["cancel", "-d", "d"]);
     // Until the group has the pause, it continues as soon as the canary is ready.
     wait_for_value("the pause of the group", async || {
@@ -177,8 +175,7 @@ async fn a_stopped_instance_gets_another_disk_and_the_one_before_is_kept() {
         group: &group,
         ..Small::default()
     };
-    tenant.config_map("d-manifest", "manifest", &small.manifest()).await;
-    tenant.deployment("d", &[]).await;
+    tenant.deploy("d", &small.manifest()).await;
     settled(&tenant, "the deployment", |pods| pods.len() == 1).await;
     let user = Reader::new(&tenant, "user", USER);
     let namespace = tenant.namespace.as_str();

@@ -25,9 +25,7 @@ async fn a_change_is_compared_with_what_the_cluster_has_and_nothing_is_written()
         variables,
         ..Small::default()
     };
-    tenant.config_map("d-manifest", "manifest", &applied.manifest()).await;
-    tenant.deployment("d", &[]).await;
-    tenant.applied("d").await;
+    tenant.deployed("d", &applied.manifest()).await;
     let role = "--verb=get --resource=secrets,boshdeployments.quarks.cloudfoundry.org";
     let reader = Reader::new(&tenant, "reader", role);
 

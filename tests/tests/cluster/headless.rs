@@ -30,11 +30,9 @@ async fn the_first_port_gives_instances_an_address_and_removing_the_last_removes
     let port = "ports: [{name: http, protocol: TCP, internal: 8080}]";
     let is_headless = |service: &Value| service["spec"]["clusterIP"] == "None";
     let has_port = |service: &Value| service["spec"]["ports"][0]["port"] == 8080;
-    tenant.config_map("d-manifest", "manifest", &manifest("")).await;
-    tenant.deployment("d", &[]).await;
-    tenant.applied("d").await;
+    tenant.deployed("d", &manifest("")).await;
     for quarks in ["", port, ""] {
-        tenant.config_map("d-manifest", "manifest", &manifest(quarks)).await;
+        tenant.apply_manifest("d", &manifest(quarks)).await;
         let ported = !quarks.is_empty();
         until(&tenant, "d-web-0", &format!("'{quarks}'"), |service| {
             service["spec"].is_object() && is_headless(service) != ported && has_port(service) == ported
@@ -60,9 +58,7 @@ async fn the_service_of_a_group_with_active_passive_probes_selects_the_active_po
     let operator = OperatorProcess::set("active", false, &[]).await;
     let tenant = operator.tenant("active");
     let quarks = "ports: [{name: http, protocol: TCP, internal: 8080}], activePassiveProbes: {app-app: {exec: {command: [/bin/true]}}}";
-    tenant.config_map("d-manifest", "manifest", &manifest(quarks)).await;
-    tenant.deployment("d", &[]).await;
-    tenant.applied("d").await;
+    tenant.deployed("d", &manifest(quarks)).await;
     for (name, value) in [("d-web", json!("active")), ("d-web-0", Value::Null)] {
         let service = until(&tenant, name, "the Service", Value::is_object).await;
         let selected = &service["spec"]["selector"]["quarks.cloudfoundry.org/pod-active"];

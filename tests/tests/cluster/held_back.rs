@@ -58,8 +58,7 @@ async fn a_group_that_fails_to_convert_holds_back_only_itself() {
     let operator = OperatorProcess::set("held-back", false, &[]).await;
     let tenant = operator.tenant("held-back");
     // From the start: the other group is created.
-    tenant.config_map("d-manifest", "manifest", &manifest(1, BAD)).await;
-    tenant.deployment("d", &[]).await;
+    tenant.deploy("d", &manifest(1, BAD)).await;
     let deployment = held_back(&tenant).await;
     let message = condition(&deployment, "Converted").unwrap()["message"]
         .as_str()
@@ -75,13 +74,13 @@ async fn a_group_that_fails_to_convert_holds_back_only_itself() {
         .reported("the group", |_, note| note.contains("'db' is held back"))
         .await;
     // Once it can be converted, its objects are created.
-    tenant.config_map("d-manifest", "manifest", &manifest(1, GOOD)).await;
+    tenant.apply_manifest("d", &manifest(1, GOOD)).await;
     tenant.applied("d").await;
     let db = spec(&tenant, "db").await;
     assert!(db.is_object());
     let services = tenant.names("v1", "Service", "d").await;
     // When it fails again, its objects stay, and the other group follows the manifest.
-    tenant.config_map("d-manifest", "manifest", &manifest(2, BAD)).await;
+    tenant.apply_manifest("d", &manifest(2, BAD)).await;
     held_back(&tenant).await;
     assert_eq!(spec(&tenant, "db").await, db);
     assert_eq!(spec(&tenant, "web").await["template"]["spec"]["replicas"], 2);
@@ -90,7 +89,7 @@ async fn a_group_that_fails_to_convert_holds_back_only_itself() {
         services.iter().all(|service| now.contains(service)),
         "{services:?} {now:?}"
     );
-    tenant.config_map("d-manifest", "manifest", &manifest(2, GOOD)).await;
+    tenant.apply_manifest("d", &manifest(2, GOOD)).await;
     let deployment = tenant.applied("d").await;
     assert!(is(&deployment, "Converted", "True"), "{:#}", deployment["status"]);
 }

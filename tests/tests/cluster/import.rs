@@ -26,12 +26,6 @@ fn manifest() -> String {
     small.manifest()
 }
 
-async fn deploy(tenant: &Tenant) {
-    tenant.config_map("d-manifest", "manifest", &manifest()).await;
-    tenant.deployment("d", &[]).await;
-    tenant.applied("d").await;
-}
-
 async fn data(tenant: &Tenant, secret: &str) -> Value {
     let found = tenant.get("v1", "Secret", secret).await;
     found.map(|secret| secret["data"].clone()).unwrap_or_default()
@@ -71,7 +65,7 @@ async fn the_operator_keeps_the_imported_password_and_ca() {
     // The values of the director: those that another deployment has.
     let director = operator.tenant("director");
     director.secret("d.var-implicit-domain", "value", "example.com").await;
-    deploy(&director).await;
+    director.deployed("d", &manifest()).await;
     let (ca, leaf) = (texts(&director, "d.var-ca").await, texts(&director, "d.var-leaf").await);
     let of_type = |kind: &str, name: &str, value: Value| json!({"name": name, "type": kind, "value": value});
     let export = json!({"credentials": [
@@ -106,7 +100,7 @@ async fn the_operator_keeps_the_imported_password_and_ca() {
     let ran = import(&["--apply", "--yes"]);
     assert_eq!((ran.code, states(&ran)), (0, all("new")), "{}", ran.stderr);
 
-    deploy(&tenant).await;
+    tenant.deployed("d", &manifest()).await;
     let word = BTreeMap::from([("password".to_string(), VALUE.to_string())]);
     assert_eq!(texts(&tenant, "d.var-word").await, word);
     assert_eq!(texts(&tenant, "d.var-ca").await, ca);

@@ -28,7 +28,7 @@ pub async fn write(tenant: &Tenant, instances: u32, domain: &str) {
         group: "update: {canaries: 1, max_in_flight: 1, canary_watch_time: 0-30000, update_watch_time: 0-30000}",
         ..Small::default()
     };
-    tenant.config_map("d-manifest", "manifest", &small.manifest()).await;
+    tenant.apply_manifest("d", &small.manifest()).await;
 }
 
 /// Waits until everything is rolled out that was written before.

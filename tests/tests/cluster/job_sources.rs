@@ -66,9 +66,7 @@ async fn pods_mount_their_job_sources_and_old_ones_are_deleted() {
             domain,
             ..Small::default()
         };
-        tenant
-            .config_map("d-manifest", "manifest", &manifest(version, small))
-            .await;
+        tenant.apply_manifest("d", &manifest(version, small)).await;
     };
     change("1", "example.com").await;
     tenant.deployment("d", &[]).await;
@@ -125,9 +123,7 @@ async fn pods_with_pre_render_scripts_copy_their_job_sources() {
         quarks: "pre_render_scripts: {jobs: ['true']}",
         ..Small::default()
     };
-    tenant.config_map("d-manifest", "manifest", &small.manifest()).await;
-    tenant.deployment("d", &[]).await;
-    tenant.applied("d").await;
+    tenant.deployed("d", &small.manifest()).await;
     let (names, map) = chain(&tenant).await;
     assert_eq!(
         (names[0].as_str(), &names[1..3]),

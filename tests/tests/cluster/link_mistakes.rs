@@ -114,7 +114,7 @@ async fn mistakes_of_native_objects_name_object_and_key_and_change_nothing() {
     elsewhere.deployment("p", &[]).await;
     let named = "{name: client, release: native, consumes: {nats: {from: main, deployment: p}}}";
     let manifest = MANIFEST.replace("{name: client, release: native}", named);
-    tenant.config_map("d-manifest", "manifest", &manifest).await;
+    tenant.apply_manifest("d", &manifest).await;
     let message = consumer.wrong("LinksUnknownDeployment").await;
     assert!(
         message.contains("from deployment 'p', but the deployment does not exist"),

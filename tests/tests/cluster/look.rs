@@ -29,8 +29,7 @@ async fn deploy(tenant: &Tenant) {
     };
     tenant.secret("d.var-implicit-port", "value", VALUE).await;
     let manifest = small.manifest() + ERRAND;
-    tenant.config_map("d-manifest", "manifest", &manifest).await;
-    tenant.deployment("d", &[]).await;
+    tenant.deploy("d", &manifest).await;
     tenant.ready("d").await;
 }
 

@@ -18,8 +18,7 @@ fn manifest() -> String {
 async fn a_namespace_without_the_label_is_reported_and_served_once_labelled() {
     let operator = OperatorProcess::set("unlabelled", false, &[]).await;
     let tenant = operator.unlabelled("late");
-    tenant.config_map("d-manifest", "manifest", &manifest()).await;
-    tenant.deployment("d", &[]).await;
+    tenant.deploy("d", &manifest()).await;
     let reported = tenant
         .until("d", "the reason", |found| {
             has_reason(found, "Ready", "NamespaceNotServed")
@@ -43,8 +42,7 @@ async fn a_value_refused_by_a_quota_is_a_failure_and_not_waited_for() {
     let operator = OperatorProcess::set("no-values", false, &[]).await;
     let tenant = operator.tenant("quota");
     tenant.few("secrets", "1").await;
-    tenant.config_map("d-manifest", "manifest", &manifest()).await;
-    tenant.deployment("d", &[]).await;
+    tenant.deploy("d", &manifest()).await;
     let reported = tenant
         .until("d", "the reason", |found| {
             has_reason(found, "Applied", "DeploymentVariable")

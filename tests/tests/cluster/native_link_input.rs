@@ -253,7 +253,7 @@ async fn a_link_of_several_objects_is_an_error_that_names_them_and_changes_nothi
     let broker = "  jobs: [{name: client, release: native}, {name: broker, release: native}]";
     let manifest = MANIFEST.replace("  jobs: [{name: client, release: native}]", broker);
     assert_ne!(manifest, MANIFEST);
-    tenant.config_map("d-manifest", "manifest", &manifest).await;
+    tenant.apply_manifest("d", &manifest).await;
     let message = consumer.wrong("LinksAmbiguous").await;
     for words in [
         "Link provider 'nats' from job 'broker' in instance group 'client'",
@@ -262,7 +262,7 @@ async fn a_link_of_several_objects_is_an_error_that_names_them_and_changes_nothi
         assert!(message.contains(words), "{message}");
     }
     assert_eq!(consumer.workload("client").await, before);
-    tenant.config_map("d-manifest", "manifest", MANIFEST).await;
+    tenant.apply_manifest("d", MANIFEST).await;
     tenant.applied("d").await;
     assert_eq!(consumer.workload("client").await, before);
 }

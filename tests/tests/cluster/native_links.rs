@@ -75,7 +75,7 @@ pub fn service(name: &str) -> Value {
 impl Consumer {
     pub async fn new(operator: &OperatorProcess, name: &str) -> Self {
         let tenant = operator.tenant(name);
-        tenant.config_map("d-manifest", "manifest", MANIFEST).await;
+        tenant.apply_manifest("d", MANIFEST).await;
         Self { tenant }
     }
 
@@ -330,22 +330,18 @@ async fn a_deployment_takes_a_link_that_another_shares() {
     let tenant = &consumer.tenant;
     let named = "{name: client, release: native, consumes: {nats: {from: main, deployment: p}}}";
     let manifest = MANIFEST.replace("{name: client, release: native}", named);
-    tenant.config_map("d-manifest", "manifest", &manifest).await;
-    tenant.deployment("d", &[]).await;
+    tenant.deploy("d", &manifest).await;
     let message = consumer.wrong("LinksUnknownDeployment").await;
     assert!(
         message.contains("consumes from deployment 'p', but the deployment does not exist."),
         "{message}"
     );
     // It shares nothing yet.
-    tenant
-        .config_map("p-manifest", "manifest", &provider(1, "{as: main}"))
-        .await;
-    tenant.deployment("p", &[]).await;
+    tenant.deploy("p", &provider(1, "{as: main}")).await;
     consumer.wrong("LinksUnresolved").await;
     let share = async |instances: u32| {
         let text = provider(instances, "{as: main, shared: true}");
-        tenant.config_map("p-manifest", "manifest", &text).await;
+        tenant.apply_manifest("p", &text).await;
     };
     share(1).await;
     let link = consumer.until("the link", |link| !link.is_null()).await;

@@ -65,16 +65,10 @@ async fn deployments_of_one_namespace_share_nothing() {
     let operator = OperatorProcess::set("neighbors", false, &[]).await;
     let tenant = operator.tenant("shared");
     for name in ["one", "two"] {
-        tenant
-            .config_map(&format!("{name}-manifest"), "manifest", &manifest(1))
-            .await;
-        tenant.deployment(name, &[]).await;
+        tenant.deploy(name, &manifest(1)).await;
     }
     deploy_from_secrets(&tenant, "private", "a value of the user").await;
-    tenant
-        .config_map("broken-manifest", "manifest", "instance_groups: [{name: web}]\n")
-        .await;
-    tenant.deployment("broken", &[]).await;
+    tenant.deploy("broken", "instance_groups: [{name: web}]\n").await;
     for name in ["one", "two", "private"] {
         tenant.applied(name).await;
     }
@@ -95,7 +89,7 @@ async fn deployments_of_one_namespace_share_nothing() {
 
     // A change of one does not change another, also while one fails.
     let before = tenant.get(OURS, "QuarksStatefulSet", "two-web").await.unwrap();
-    tenant.config_map("one-manifest", "manifest", &manifest(2)).await;
+    tenant.apply_manifest("one", &manifest(2)).await;
     tenant
         .until("one", "a second instance", |deployment| {
             is(deployment, "Applied", "True")

@@ -2,7 +2,7 @@
 //! releases of the example and a small one.
 
 use crate::kubelet::{Kubelet, report_ready};
-use crate::objects::{MONITORED, deployment_of, is};
+use crate::objects::{MONITORED, config_map, deployment_of, is};
 use crate::shared_cluster::SharedCluster;
 use anyhow::ensure;
 use boson_cluster::client::resource;
@@ -192,8 +192,7 @@ impl Tenant {
     }
 
     pub async fn config_map(&self, name: &str, key: &str, text: &str) {
-        self.apply(json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name}, "data": {key: text}}))
-            .await;
+        self.apply(config_map(name, key, text)).await;
     }
 
     pub async fn secret(&self, name: &str, key: &str, text: &str) {
@@ -225,6 +224,23 @@ impl Tenant {
     /// Creates or changes this deployment.
     pub async fn deployment(&self, name: &str, ops: &[&str]) {
         self.apply(self.object(name, ops)).await;
+    }
+
+    /// Creates or changes the manifest of a deployment.
+    pub async fn apply_manifest(&self, name: &str, text: &str) {
+        self.config_map(&format!("{name}-manifest"), "manifest", text).await;
+    }
+
+    /// Creates or changes a deployment of this manifest, without ops files.
+    pub async fn deploy(&self, name: &str, manifest: &str) {
+        self.apply_manifest(name, manifest).await;
+        self.deployment(name, &[]).await;
+    }
+
+    /// The same, and waits until all objects are up to date.
+    pub async fn deployed(&self, name: &str, manifest: &str) -> Value {
+        self.deploy(name, manifest).await;
+        self.applied(name).await
     }
 
     /// Waits until a deployment meets the condition.

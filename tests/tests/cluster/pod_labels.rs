@@ -72,10 +72,7 @@ async fn pods_get_labels_and_the_annotation_of_their_deployment_and_everything_g
         .push_release("demo:ubuntu-jammy-1.1-2", scratch.path())
         .unwrap();
     let tenant = operator.tenant("pods");
-    tenant
-        .config_map("d-manifest", "manifest", &manifest("example.com"))
-        .await;
-    tenant.deployment("d", &[]).await;
+    tenant.deploy("d", &manifest("example.com")).await;
     until(&tenant, false, &["d-web-v1-0 0 1 -", "d-web-v1-1 1 1 -"]).await;
     until(&tenant, true, &["d-web-v1-0 0 1 1", "d-web-v1-1 1 1 1"]).await;
     tenant
@@ -89,9 +86,7 @@ async fn pods_get_labels_and_the_annotation_of_their_deployment_and_everything_g
     tenant.delete("v1", "Pod", "d-web-v1-1").await;
     until(&tenant, true, &["d-web-v1-0 0 1 1", "d-web-v1-1 1 1 -"]).await;
 
-    tenant
-        .config_map("d-manifest", "manifest", &manifest("example.org"))
-        .await;
+    tenant.apply_manifest("d", &manifest("example.org")).await;
     until(&tenant, true, &["d-web-v2-0 0 2 2", "d-web-v2-1 1 2 2"]).await;
 }
 

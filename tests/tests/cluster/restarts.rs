@@ -144,8 +144,7 @@ fn announced(tenant: &Tenant, release: &Path, group: &Group) -> BTreeSet<String>
 /// Waits until a manifest is applied and all pods are ready. Returns their UIDs by the zone and ordinal of the pod.
 async fn deployed(tenant: &Tenant, group: &Group) -> Vec<(String, String)> {
     let before = tenant.get(OURS, "BOSHDeployment", "d").await.unwrap_or_default();
-    tenant.config_map("d-manifest", "manifest", &group.manifest()).await;
-    tenant.deployment("d", &[]).await;
+    tenant.deploy("d", &group.manifest()).await;
     let observed = |deployment: &Value| deployment["status"]["inputsDigest"].clone();
     let applied = |deployment: &Value| observed(deployment) != observed(&before) && is(deployment, "Applied", "True");
     tenant.until("d", "the manifest", applied).await;
@@ -349,8 +348,7 @@ async fn a_serial_group_is_updated_when_the_group_before_it_is_done() {
     let tenant = operator.tenant("order");
     let deploy = async |db: &str, domain: &str| {
         let manifest = in_order(db, domain);
-        tenant.config_map("d-manifest", "manifest", &manifest).await;
-        tenant.deployment("d", &[]).await;
+        tenant.deploy("d", &manifest).await;
     };
     let until = async |what: &str, holds: &dyn Fn(&Found, &[Value; 2]) -> bool| {
         wait_for_value(what, async || {
@@ -444,7 +442,7 @@ async fn pause_and_resume(tenant: &Tenant, kind: Kind) {
     let first = until("RolledOut", 2).await;
     pause(true).await;
     let changed = group("domain: b").manifest();
-    tenant.config_map("d-manifest", "manifest", &changed).await;
+    tenant.apply_manifest("d", &changed).await;
     assert_eq!(until("Paused", 0).await, first, "{kind:?}");
     let stored = async |key: &str| {
         let secret = tenant.get("v1", "Secret", "d.with-ops").await.unwrap_or_default();

@@ -61,14 +61,6 @@ fn is_owned(secret: &Value) -> bool {
         .is_some_and(|owners| !owners.is_empty())
 }
 
-async fn deploy(tenant: &Tenant, disk: &str, variables: &str) {
-    tenant
-        .config_map("d-manifest", "manifest", &manifest(disk, variables))
-        .await;
-    tenant.deployment("d", &[]).await;
-    tenant.applied("d").await;
-}
-
 /// With all that Kubernetes deletes with it.
 async fn delete(tenant: &Tenant) {
     tenant.delete(OURS, "BOSHDeployment", "d").await;
@@ -82,7 +74,7 @@ async fn delete(tenant: &Tenant) {
 async fn values_of_a_deployment_with_claims_are_reused_when_it_is_recreated_until_they_are_pruned() {
     let mut operator = OperatorProcess::set("retained", false, &[]).await;
     let tenant = operator.tenant("d");
-    deploy(&tenant, DISK, VARIABLES).await;
+    tenant.deployed("d", &manifest(DISK, VARIABLES)).await;
     let claims = wait_for_value("a claim", async || {
         let claims = tenant.list("v1", "PersistentVolumeClaim").await;
         ensure!(!claims.is_empty());
@@ -106,7 +98,7 @@ async fn values_of_a_deployment_with_claims_are_reused_when_it_is_recreated_unti
     let mine = json!({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "d.var-mine"}, "stringData": {"password": "mine"}});
     tenant.apply(mine).await;
     let more = format!("{VARIABLES}\n- {{name: mine, type: password}}");
-    deploy(&tenant, DISK, &more).await;
+    tenant.deployed("d", &manifest(DISK, &more)).await;
     let mut after = values(&tenant).await;
     let mine = after.remove("d.var-mine").unwrap();
     assert_eq!(after, before, "generated again");
@@ -116,15 +108,11 @@ async fn values_of_a_deployment_with_claims_are_reused_when_it_is_recreated_unti
 
     // Another request generates another value, as for a variable that was never removed.
     delete(&tenant).await;
-    deploy(
-        &tenant,
-        DISK,
-        &more.replace(
-            "{name: word, type: password}",
-            "{name: word, type: password, update_mode: converge, options: {length: 40}}",
-        ),
-    )
-    .await;
+    let longer = more.replace(
+        "{name: word, type: password}",
+        "{name: word, type: password, update_mode: converge, options: {length: 40}}",
+    );
+    tenant.deployed("d", &manifest(DISK, &longer)).await;
     let changed = values(&tenant).await;
     assert_ne!(changed["d.var-word"], before["d.var-word"]);
     assert_eq!(changed["d.var-leaf"], before["d.var-leaf"]);
@@ -168,11 +156,7 @@ async fn claims_decide_unless_the_specification_does() {
     ] {
         let tenant = operator.tenant(name);
         tenant
-            .config_map(
-                "d-manifest",
-                "manifest",
-                &manifest(disk, "[{name: word, type: password}]"),
-            )
+            .apply_manifest("d", &manifest(disk, "[{name: word, type: password}]"))
             .await;
         let mut deployment = tenant.object("d", &[]);
         if let Some(retain) = retain {
@@ -201,11 +185,11 @@ async fn values_are_retained_before_the_first_claim_is_made() {
     let operator = OperatorProcess::set("later", false, &[]).await;
     let tenant = operator.tenant("d");
     let variables = "[{name: word, type: password}, {name: old, type: password}]";
-    deploy(&tenant, "", variables).await;
+    tenant.deployed("d", &manifest("", variables)).await;
     let before = values(&tenant).await;
     assert!(secrets(&tenant).await.values().all(is_owned));
     let less = "[{name: word, type: password}]";
-    tenant.config_map("d-manifest", "manifest", &manifest(DISK, less)).await;
+    tenant.apply_manifest("d", &manifest(DISK, less)).await;
     wait_until("the claim", async || {
         let has_claims = |set: &Value| set["spec"]["volumeClaimTemplates"].is_array();
         let sets = tenant.list("apps/v1", "StatefulSet").await;
@@ -235,7 +219,7 @@ async fn values_are_retained_before_the_first_claim_is_made() {
     assert_eq!(ran.code, 0, "{}", ran.stderr);
     assert_eq!(values(&tenant).await.keys().collect::<Vec<_>>(), ["d.var-word"]);
 
-    tenant.config_map("d-manifest", "manifest", &manifest("", less)).await;
+    tenant.apply_manifest("d", &manifest("", less)).await;
     // Before that, the StatefulSet's controller would create deleted claims again.
     wait_until("a group without claims", async || {
         let sets = tenant.list("apps/v1", "StatefulSet").await;
@@ -262,7 +246,9 @@ async fn values_are_retained_before_the_first_claim_is_made() {
 async fn a_value_that_is_generated_again_is_an_event_of_the_deployment() {
     let operator = OperatorProcess::set("again", false, &[]).await;
     let tenant = operator.tenant("d");
-    deploy(&tenant, "", "[{name: word, type: password}]").await;
+    tenant
+        .deployed("d", &manifest("", "[{name: word, type: password}]"))
+        .await;
     let regenerated = async || {
         let events = tenant.list("events.k8s.io/v1", "Event").await;
         let again =

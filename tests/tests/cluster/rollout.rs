@@ -23,7 +23,7 @@ fn manifest(tier: &str) -> String {
 }
 
 async fn write(tenant: &Tenant, tier: &str) {
-    tenant.config_map("d-manifest", "manifest", &manifest(tier)).await;
+    tenant.apply_manifest("d", &manifest(tier)).await;
 }
 
 /// StatefulSets with their pods' UIDs.
@@ -96,8 +96,7 @@ async fn a_version_that_never_becomes_ready_is_removed_for_its_fix_within_the_qu
     let tenant = operator.tenant("quota");
     let quota = json!({"apiVersion": "v1", "kind": "ResourceQuota", "metadata": {"name": "two"}, "spec": {"hard": {"pods": "2"}}});
     tenant.apply(quota).await;
-    write(&tenant, "one").await;
-    tenant.deployment("d", &[]).await;
+    tenant.deploy("d", &manifest("one")).await;
     let first = ready(&tenant, "d-web-v1").await;
 
     // Two broken ones in a row: one of them at a time, beside the one that serves.
@@ -105,7 +104,7 @@ async fn a_version_that_never_becomes_ready_is_removed_for_its_fix_within_the_qu
         write(&tenant, "broken").await;
         if version == 3 {
             let broken = manifest("broken").replace("domain: example.com", "domain: example.org");
-            tenant.config_map("d-manifest", "manifest", &broken).await;
+            tenant.apply_manifest("d", &broken).await;
         }
         let set = format!("d-web-v{version}");
         let found = until(&tenant, &set, |found, _| {
@@ -148,8 +147,7 @@ async fn a_reverted_change_starts_no_pod() {
 async fn a_deleted_stateful_set_is_recreated_with_its_number() {
     let operator = OperatorProcess::set("returns", false, &[]).await;
     let tenant = operator.tenant("number");
-    write(&tenant, "one").await;
-    tenant.deployment("d", &[]).await;
+    tenant.deploy("d", &manifest("one")).await;
     ready(&tenant, "d-web-v1").await;
     for version in 2..4 {
         write(&tenant, &format!("t{version}")).await;

@@ -90,8 +90,7 @@ async fn each_step_of_a_rotation_waits_for_the_rollout_of_the_one_before() {
         domain: r#""((leaf.certificate))((leaf.ca))""#,
         ..Small::default()
     };
-    tenant.config_map("d-manifest", "manifest", &small.manifest()).await;
-    tenant.deployment("d", &[]).await;
+    tenant.deploy("d", &small.manifest()).await;
     let kubelet = Kubelet::of(tenant.pods());
     ready(&tenant).await;
     let user = Reader::new(&tenant, "user", USER);
@@ -164,8 +163,7 @@ async fn a_password_gets_a_new_value_in_one_step_and_the_command_waits_for_its_r
         domain: "((pw))",
         ..Small::default()
     };
-    tenant.config_map("d-manifest", "manifest", &small.manifest()).await;
-    tenant.deployment("d", &[]).await;
+    tenant.deploy("d", &small.manifest()).await;
     ready(&tenant).await;
     let password = async || tenant.get("v1", "Secret", "d.var-pw").await.unwrap()["data"]["password"].clone();
     let before = password().await;

@@ -80,8 +80,7 @@ async fn a_run_is_requested_once_and_its_end_is_the_end_of_the_command() {
     let operator = OperatorProcess::set("run-errand", false, &[]).await;
     let tenant = operator.tenant("d");
     let manifest = Small::default().manifest() + ERRAND;
-    tenant.config_map("d-manifest", "manifest", &manifest).await;
-    tenant.deployment("d", &[]).await;
+    tenant.deploy("d", &manifest).await;
     wait_for_value("the errand", async || {
         let found = tenant
             .get(API_VERSION, "QuarksJob", "d-check")

@@ -76,7 +76,7 @@ async fn addons_of_runtime_configs_reach_the_groups_and_follow_their_changes() {
         .push_release("errands:ubuntu-jammy-1.1-1", &errands)
         .unwrap();
     let tenant = operator.tenant("config");
-    tenant.config_map("watched-manifest", "manifest", MANIFEST).await;
+    tenant.apply_manifest(NAME, MANIFEST).await;
     tenant.config_map("agents", "runtime-config", &agents("1", "web")).await;
     tenant.secret("tags", "runtime-config", "tags: {cost: center}\n").await;
     deploy(&tenant).await;

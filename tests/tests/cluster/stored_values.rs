@@ -21,9 +21,7 @@ fn manifest(variables: &str, pull: &str) -> String {
 }
 
 async fn variables(tenant: &Tenant, variables: &str, removed: &[&str]) {
-    tenant
-        .config_map("d-manifest", "manifest", &manifest(variables, ""))
-        .await;
+    tenant.apply_manifest("d", &manifest(variables, "")).await;
     let removed = json!(removed);
     tenant
         .until("d", "removed variables", |deployment| {
@@ -38,11 +36,7 @@ async fn a_removed_variable_keeps_its_value_until_it_is_pruned() {
     let operator = OperatorProcess::set("kept", false, &[]).await;
     let tenant = operator.tenant("kept");
     let (one, two) = ("{name: one_word, type: password}", "{name: two, type: password}");
-    tenant
-        .config_map("d-manifest", "manifest", &manifest(&format!("{one}, {two}"), ""))
-        .await;
-    tenant.deployment("d", &[]).await;
-    tenant.applied("d").await;
+    tenant.deployed("d", &manifest(&format!("{one}, {two}"), "")).await;
     let value = async |name: &str| {
         tenant
             .get("v1", "Secret", name)
@@ -107,10 +101,7 @@ async fn images_are_read_with_the_pull_secrets_of_groups_and_accounts() {
     let auths = json!({"auths": {operator.registry.host(): {"username": USER, "password": PASSWORD}}}).to_string();
     for (name, settings) in [("group", "imagePullSecrets: [{name: pull}]"), ("account", "")] {
         let tenant = operator.tenant(name);
-        tenant
-            .config_map("d-manifest", "manifest", &manifest("", settings))
-            .await;
-        tenant.deployment("d", &[]).await;
+        tenant.deploy("d", &manifest("", settings)).await;
         tenant
             .until("d", "a refusal", |deployment| {
                 has_reason(deployment, "Converted", "ImageAccess")
@@ -140,9 +131,7 @@ async fn pods_of_a_conversion_pull_with_the_secrets_of_accounts() {
     let operator = OperatorProcess::set("pod-pulls", false, &[]).await;
     let tenant = operator.tenant("d");
     let settings = "imagePullSecrets: [{name: named}], serviceAccountName: mine";
-    tenant
-        .config_map("d-manifest", "manifest", &manifest("", settings))
-        .await;
+    tenant.apply_manifest("d", &manifest("", settings)).await;
     let mut deployment = tenant.object("d", &[]);
     deployment["spec"]["conversion"]["mode"] = "Jobs".into();
     tenant.apply(deployment).await;
@@ -186,9 +175,7 @@ async fn versions_stay_until_a_stateful_set_has_rolled() {
     let change = async |number: usize, instances: usize| {
         let text = manifest("", "").replace("domain: example.com", &format!("domain: n{number}.example.com"));
         let group = format!("instances: {instances}\n  persistent_disk: 1024");
-        tenant
-            .config_map("d-manifest", "manifest", &text.replace("instances: 1", &group))
-            .await;
+        tenant.apply_manifest("d", &text.replace("instances: 1", &group)).await;
         if number == 1 {
             tenant.deployment("d", &[]).await;
         }

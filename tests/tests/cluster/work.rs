@@ -19,8 +19,7 @@ async fn deploy(tenant: &Tenant) {
         ..Small::default()
     };
     tenant.secret("d.var-implicit-port", "value", "8080").await;
-    tenant.config_map("d-manifest", "manifest", &small.manifest()).await;
-    tenant.deployment("d", &[]).await;
+    tenant.deploy("d", &small.manifest()).await;
     tenant.ready("d").await;
 }
 
