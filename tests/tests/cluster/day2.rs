@@ -90,12 +90,10 @@ async fn a_cancelled_rollout_begins_no_update_until_it_is_resumed() {
     tenant.apply_manifest("d", "name: d\ninstance_groups: 7\n").await;
     done(&user, &["cancel", "-d", "d"]);
     // Until the group has the pause, it continues as soon as the canary is ready.
-    wait_for_value("the pause of the group", async || {
-        let group = tenant.get(OURS, "QuarksStatefulSet", "d-web").await.unwrap_or_default();
-        ensure!(group["spec"]["paused"] == true, "{:#}", group["spec"]["paused"]);
-        Ok(())
-    })
-    .await;
+    let group = [OURS, "QuarksStatefulSet", "d-web"];
+    tenant
+        .until_object("the pause of the group", group, |group| group["spec"]["paused"] == true)
+        .await;
     write(&tenant, 3, "example.org").await;
     let _kubelet = Kubelet::of(tenant.pods());
     tenant

@@ -1,9 +1,7 @@
 //! Services of single instances: with an address if the group has ports, headless if it has none.
 
-use crate::operator_process::{OperatorProcess, Tenant};
+use crate::operator_process::OperatorProcess;
 use crate::small_deployment::Small;
-use anyhow::ensure;
-use boson_tests::wait_for_value;
 use serde_json::{Value, json};
 
 fn manifest(quarks: &str) -> String {
@@ -12,15 +10,6 @@ fn manifest(quarks: &str) -> String {
         ..Small::default()
     };
     small.manifest()
-}
-
-async fn until(tenant: &Tenant, name: &str, what: &str, holds: impl Fn(&Value) -> bool) -> Value {
-    wait_for_value(what, async || {
-        let service = tenant.get("v1", "Service", name).await.unwrap_or_default();
-        ensure!(holds(&service), "{service:#}");
-        Ok(service)
-    })
-    .await
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -34,15 +23,18 @@ async fn the_first_port_gives_instances_an_address_and_removing_the_last_removes
     for quarks in ["", port, ""] {
         tenant.apply_manifest("d", &manifest(quarks)).await;
         let ported = !quarks.is_empty();
-        until(&tenant, "d-web-0", &format!("'{quarks}'"), |service| {
-            service["spec"].is_object() && is_headless(service) != ported && has_port(service) == ported
-        })
-        .await;
+        let one = ["v1", "Service", "d-web-0"];
+        tenant
+            .until_object(&format!("'{quarks}'"), one, |service| {
+                service["spec"].is_object() && is_headless(service) != ported && has_port(service) == ported
+            })
+            .await;
         // The Service of all instances is changed in place.
-        let all = until(&tenant, "d-web", "the Service of all", |service| {
-            has_port(service) == ported
-        })
-        .await;
+        let all = tenant
+            .until_object("the Service of all", ["v1", "Service", "d-web"], |service| {
+                has_port(service) == ported
+            })
+            .await;
         assert!(is_headless(&all));
         tenant.applied("d").await;
     }
@@ -60,7 +52,9 @@ async fn the_service_of_a_group_with_active_passive_probes_selects_the_active_po
     let quarks = "ports: [{name: http, protocol: TCP, internal: 8080}], activePassiveProbes: {app-app: {exec: {command: [/bin/true]}}}";
     tenant.deployed("d", &manifest(quarks)).await;
     for (name, value) in [("d-web", json!("active")), ("d-web-0", Value::Null)] {
-        let service = until(&tenant, name, "the Service", Value::is_object).await;
+        let service = tenant
+            .until_object("the Service", ["v1", "Service", name], Value::is_object)
+            .await;
         let selected = &service["spec"]["selector"]["quarks.cloudfoundry.org/pod-active"];
         assert_eq!(*selected, value, "{name}");
     }

@@ -207,12 +207,9 @@ impl Tenant {
         let spec = json!({"hard": {format!("count/{resource}"): most}});
         self.apply(json!({"apiVersion": "v1", "kind": "ResourceQuota", "metadata": {"name": "few"}, "spec": spec}))
             .await;
-        wait_for_value("the quota", async || {
-            let quota = self.get("v1", "ResourceQuota", "few").await.unwrap_or_default();
-            ensure!(!quota["status"]["hard"].is_null(), "{quota:#}");
-            Ok(())
-        })
-        .await;
+        let quota = ["v1", "ResourceQuota", "few"];
+        self.until_object("the quota", quota, |quota| !quota["status"]["hard"].is_null())
+            .await;
     }
 
     /// A BOSHDeployment of the ConfigMap `<name>-manifest` and ops files in ConfigMaps.
@@ -245,9 +242,15 @@ impl Tenant {
 
     /// Waits until a deployment meets the condition.
     pub async fn until(&self, name: &str, what: &str, holds: impl Fn(&Value) -> bool) -> Value {
+        self.until_object(what, [OURS, "BOSHDeployment", name], holds).await
+    }
+
+    /// Waits until the object of this API version, kind and name meets the condition; null is none.
+    pub async fn until_object(&self, what: &str, object: [&str; 3], holds: impl Fn(&Value) -> bool) -> Value {
+        let [api_version, kind, name] = object;
         wait_for_value(&format!("{}/{name}: {what}", self.namespace), async || {
-            let found = self.get(OURS, "BOSHDeployment", name).await.unwrap_or_default();
-            ensure!(holds(&found), "{:#}", found["status"]);
+            let found = self.get(api_version, kind, name).await.unwrap_or_default();
+            ensure!(holds(&found), "{:#} {:#}", found["spec"], found["status"]);
             Ok(found)
         })
         .await

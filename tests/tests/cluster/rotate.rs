@@ -55,17 +55,12 @@ async fn step(tenant: &Tenant, what: &str, is_it: impl Fn(&Values) -> bool) -> V
 
 /// Waits until the CA waits for the deployment.
 async fn waits(tenant: &Tenant, reason: &str) {
-    wait_for_value("a rotation that waits", async || {
-        let ca = tenant.get(OURS, "QuarksSecret", "d.var-ca").await.unwrap_or_default();
-        let rotating = condition(&ca, "Rotating").cloned().unwrap_or_default();
-        let message = rotating["message"].as_str().unwrap_or_default();
-        ensure!(
-            rotating["reason"] == reason && message.contains("deployment 'd'"),
-            "{rotating:#}"
-        );
-        Ok(())
-    })
-    .await;
+    let ca = [OURS, "QuarksSecret", "d.var-ca"];
+    let is_waiting = |ca: &Value| {
+        let message = condition(ca, "Rotating").and_then(|rotating| rotating["message"].as_str());
+        has_reason(ca, "Rotating", reason) && message.is_some_and(|message| message.contains("deployment 'd'"))
+    };
+    tenant.until_object("a rotation that waits", ca, is_waiting).await;
 }
 
 fn run(user: &Reader<'_>, arguments: &[&str]) -> Ran {

@@ -5,7 +5,7 @@ use crate::kubelet::report;
 use crate::operator_process::{OperatorProcess, Tenant};
 use crate::reader::Reader;
 use crate::small_deployment::Small;
-use anyhow::{Context, ensure};
+use anyhow::Context;
 use boson_tests::{Ran, wait_for_value};
 use k8s_openapi::api::core::v1::Pod;
 use kube::api::ListParams;
@@ -81,15 +81,10 @@ async fn a_run_is_requested_once_and_its_end_is_the_end_of_the_command() {
     let tenant = operator.tenant("d");
     let manifest = Small::default().manifest() + ERRAND;
     tenant.deploy("d", &manifest).await;
-    wait_for_value("the errand", async || {
-        let found = tenant
-            .get(API_VERSION, "QuarksJob", "d-check")
-            .await
-            .unwrap_or_default();
-        ensure!(found["status"].is_object(), "{found:#}");
-        Ok(())
-    })
-    .await;
+    let errand = [API_VERSION, "QuarksJob", "d-check"];
+    tenant
+        .until_object("the errand", errand, |errand| errand["status"].is_object())
+        .await;
     let reader = Reader::new(&tenant, "runner", RUNNER);
     let json = [&RUN[..], &["--json"]].concat();
 

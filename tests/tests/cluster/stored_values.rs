@@ -4,9 +4,8 @@
 use crate::objects::{has_reason, is};
 use crate::operator_process::{OperatorProcess, Tenant};
 use crate::small_deployment::Small;
-use anyhow::ensure;
 use boson_tests::registry::{PASSWORD, USER};
-use boson_tests::{is_quiet, wait_for_value, wait_until};
+use boson_tests::{is_quiet, wait_until};
 use serde_json::{Value, json};
 
 const OURS: &str = "quarks.cloudfoundry.org/v1alpha1";
@@ -136,16 +135,12 @@ async fn pods_of_a_conversion_pull_with_the_secrets_of_accounts() {
     deployment["spec"]["conversion"]["mode"] = "Jobs".into();
     tenant.apply(deployment).await;
     let pulls = async |what: &str, wanted: Value| {
-        wait_for_value(what, async || {
-            let job = tenant
-                .get(OURS, "QuarksJob", "var-interpolation-d")
-                .await
-                .unwrap_or_default();
-            let found = &job["spec"]["template"]["spec"]["template"]["spec"]["imagePullSecrets"];
-            ensure!(*found == wanted, "{found}");
-            Ok(())
-        })
-        .await;
+        let job = [OURS, "QuarksJob", "var-interpolation-d"];
+        tenant
+            .until_object(what, job, |job| {
+                job["spec"]["template"]["spec"]["template"]["spec"]["imagePullSecrets"] == wanted
+            })
+            .await;
     };
     pulls("before the account", json!([{"name": "named"}])).await;
     // No pod runs here, so the job has not ended: it is replaced by one that can pull.
