@@ -1,7 +1,7 @@
 //! A new namespace for each test, and operators in this process that serve it.
 
 use crate::shared_cluster::{SharedCluster, documents};
-use anyhow::ensure;
+use anyhow::{bail, ensure};
 use boson_api::{Condition, ConditionStatus, QuarksSecret};
 use boson_cluster::lease::Election;
 use boson_cluster::namespaces::Namespaces;
@@ -217,7 +217,7 @@ impl Environment {
 
     pub async fn ready(&self, names: &[&str]) {
         for name in names {
-            self.until(name, |object| {
+            self.until(name, "ready", |object: &QuarksSecret| {
                 let status = object.status.clone().unwrap_or_default();
                 let current = status.observed_generation == object.metadata.generation;
                 let ready =
@@ -228,14 +228,19 @@ impl Environment {
         }
     }
 
-    pub async fn until(&self, name: &str, good: impl Fn(&QuarksSecret) -> bool) {
-        wait_for_value(name, async || {
-            let found = self.api::<QuarksSecret>().get(name).await;
-            let is_good = found.as_ref().is_ok_and(&good);
-            ensure!(is_good, "{:?}", found.map(|object| object.status));
-            Ok(())
+    /// Waits until the object meets the condition, and returns it.
+    pub async fn until<K>(&self, name: &str, what: &str, is_met: impl Fn(&K) -> bool) -> K
+    where
+        K: kube::Resource<DynamicType = (), Scope = k8s_openapi::NamespaceResourceScope>,
+        K: Clone + Debug + DeserializeOwned,
+    {
+        wait_for_value(&format!("{name}: {what}"), async || {
+            match self.api::<K>().get(name).await {
+                Ok(object) if is_met(&object) => Ok(object),
+                other => bail!("{other:#?}"),
+            }
         })
-        .await;
+        .await
     }
 
     pub async fn text(&self, secret: &str, key: &str) -> Option<String> {

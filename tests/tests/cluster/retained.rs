@@ -334,7 +334,7 @@ async fn three_lives(env: &Environment, death: Death) -> usize {
     let operator = env.operator("fourth");
     env.apply("{spec: {type: password, secretName: word}, metadata: {name: thief}}")
         .await;
-    env.until("thief", |thief| {
+    env.until("thief", "the conflict", |thief: &QuarksSecret| {
         let conditions = thief.status.iter().flat_map(|status| &status.conditions);
         conditions.into_iter().any(|one| one.reason == "NameConflict")
     })

@@ -4,6 +4,7 @@
 use crate::environment::Environment;
 use crate::objects::MONITORED;
 use anyhow::ensure;
+use boson_api::QuarksSecret;
 use boson_cluster::namespaces::Namespaces;
 use boson_tests::cluster::shared;
 use boson_tests::{is_quiet, wait_for_value};
@@ -130,7 +131,7 @@ async fn a_signer_of_kubernetes_is_waited_for_and_its_key_outlives_the_operator(
     };
     let operator = start(env.client.clone());
     env.apply(CLIENT).await;
-    env.until("client", |object| {
+    env.until("client", "the reason", |object: &QuarksSecret| {
         let status = object.status.clone().unwrap_or_default();
         status
             .conditions

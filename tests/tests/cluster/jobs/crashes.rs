@@ -1,6 +1,6 @@
 //! Counts the writes of a run, then dies at each of them.
 
-use super::users::{ask, has_succeeded, jobs, run, template, until};
+use super::users::{ask, has_succeeded, jobs, run, template};
 use crate::connection::{Connection, Death};
 use crate::environment::Environment;
 use boson_api::QuarksJob;
@@ -37,7 +37,7 @@ async fn two_lives(name: String, death: Death) -> usize {
     let lives = async {
         // The last write comes after the success: the Job is deleted.
         let done = async || {
-            until(&env, "errand", "success", has_succeeded).await;
+            env.until("errand", "success", has_succeeded).await;
             wait_until("the end of the Job", async || jobs(&env).await.is_empty()).await;
         };
         first.ended_or(done()).await;

@@ -14,9 +14,7 @@ use k8s_openapi::api::rbac::v1::{Role, RoleBinding};
 use kube::ResourceExt;
 use kube::api::{DeleteParams, ListParams, Patch, PatchParams, PostParams};
 use serde_json::{Value, json};
-use users::{
-    ask, condition, events, has_succeeded, is_running, jobs, pod, run, says, secret, template, trigger, until,
-};
+use users::{ask, condition, events, has_succeeded, is_running, jobs, pod, run, says, secret, template, trigger};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_errand_runs_when_it_is_asked_to_and_once() {
@@ -28,14 +26,14 @@ async fn an_errand_runs_when_it_is_asked_to_and_once() {
         &json!({"trigger": {"strategy": "manual"}, "template": template(&json!({}))}),
     )
     .await;
-    until(&env, "errand", "idle", |object| {
+    env.until("errand", "idle", |object| {
         says(object, "Complete", ConditionStatus::False, "Idle")
     })
     .await;
     assert!(jobs(&env).await.is_empty());
 
     trigger(&env, "errand", "now").await;
-    let object = until(&env, "errand", "running", is_running).await;
+    let object = env.until("errand", "running", is_running).await;
     assert_eq!(serde_json::to_value(object.spec.trigger).unwrap()["strategy"], "manual");
     assert_eq!(jobs(&env).await.len(), 1);
     let spec = pod(&env, "errand").await.spec.unwrap();
@@ -44,7 +42,7 @@ async fn an_errand_runs_when_it_is_asked_to_and_once() {
     // Asked again while it runs: the next run comes afterwards.
     trigger(&env, "errand", "now").await;
     run(&env, "errand", 0, "").await;
-    until(&env, "errand", "second run", |object| {
+    env.until("errand", "second run", |object| {
         is_running(object)
             && object
                 .status
@@ -53,7 +51,7 @@ async fn an_errand_runs_when_it_is_asked_to_and_once() {
     })
     .await;
     run(&env, "errand", 0, "").await;
-    until(&env, "errand", "success", has_succeeded).await;
+    env.until("errand", "success", has_succeeded).await;
     wait_until("the end of Job and pod after the success", async || {
         let pods = env.api::<Pod>().list(&ListParams::default()).await.unwrap();
         jobs(&env).await.is_empty() && pods.items.is_empty()
@@ -84,10 +82,11 @@ async fn a_finished_job_reruns_when_its_inputs_change_and_a_failure_stays_visibl
     secret(&env, "series-v2", true, "2").await;
     secret(&env, "series-other-v9", true, "9").await;
     ask(&env, "auto", &spec).await;
-    let object = until(&env, "auto", "waiting", |object| {
-        says(object, "Complete", ConditionStatus::False, "Waiting")
-    })
-    .await;
+    let object = env
+        .until("auto", "waiting", |object| {
+            says(object, "Complete", ConditionStatus::False, "Waiting")
+        })
+        .await;
     assert!(
         condition(&object, "Complete")
             .unwrap()
@@ -98,10 +97,10 @@ async fn a_finished_job_reruns_when_its_inputs_change_and_a_failure_stays_visibl
 
     let map: ConfigMap = serde_json::from_value(json!({"metadata": {"name": "map"}, "data": {"k": "1"}})).unwrap();
     env.api().create(&PostParams::default(), &map).await.unwrap();
-    until(&env, "auto", "running", is_running).await;
+    env.until("auto", "running", is_running).await;
     assert_eq!(first_secret(&pod(&env, "auto").await), "series-v2");
     run(&env, "auto", 0, "").await;
-    let object = until(&env, "auto", "success", has_succeeded).await;
+    let object = env.until("auto", "success", has_succeeded).await;
     assert_eq!(serde_json::to_value(object.spec.trigger).unwrap()["strategy"], "done");
 
     // A new version of another series, or changed labels, do not count as changes.
@@ -117,7 +116,7 @@ async fn a_finished_job_reruns_when_its_inputs_change_and_a_failure_stays_visibl
     .await;
 
     secret(&env, "series-v3", true, "3").await;
-    until(&env, "auto", "second run", |object| is_in_run(object, 2)).await;
+    env.until("auto", "second run", |object| is_in_run(object, 2)).await;
     assert_eq!(first_secret(&pod(&env, "auto").await), "series-v3");
     a_failure_stays_visible_without_what_a_container_wrote(&env).await;
 
@@ -127,11 +126,11 @@ async fn a_finished_job_reruns_when_its_inputs_change_and_a_failure_stays_visibl
         .patch("map", &PatchParams::default(), &Patch::Merge(data))
         .await
         .unwrap();
-    until(&env, "auto", "third run", |object| is_in_run(object, 3)).await;
+    env.until("auto", "third run", |object| is_in_run(object, 3)).await;
     secret(&env, "absent", false, "now it is there").await;
-    until(&env, "auto", "fourth run", |object| is_in_run(object, 4)).await;
+    env.until("auto", "fourth run", |object| is_in_run(object, 4)).await;
     run(&env, "auto", 0, "").await;
-    until(&env, "auto", "success", has_succeeded).await;
+    env.until("auto", "success", has_succeeded).await;
 
     env.api::<QuarksJob>()
         .delete("auto", &DeleteParams::default())
@@ -152,10 +151,11 @@ fn first_secret(pod: &Pod) -> &str {
 
 async fn a_failure_stays_visible_without_what_a_container_wrote(env: &Environment) {
     run(env, "auto", 3, "CANARY").await;
-    let object = until(env, "auto", "failure", |object| {
-        says(object, "Failed", ConditionStatus::True, "BackoffLimitExceeded")
-    })
-    .await;
+    let object = env
+        .until("auto", "failure", |object| {
+            says(object, "Failed", ConditionStatus::True, "BackoffLimitExceeded")
+        })
+        .await;
     let message = &condition(&object, "Failed").unwrap().message;
     assert!(message.contains("container 'work' ended with code 3"), "{message}");
     assert!(!object.status.as_ref().unwrap().completed);
@@ -182,22 +182,24 @@ async fn an_error_of_the_server_is_reported_and_fixing_the_object_is_enough() {
         &spec(json!({"containers": [{"name": "work", "image": "i", "imagePulPolicy": "Always"}]})),
     )
     .await;
-    let object = until(&env, "wrong", "refusal", |object| {
-        says(object, "Failed", ConditionStatus::True, "Refused")
-    })
-    .await;
+    let object = env
+        .until("wrong", "refusal", |object| {
+            says(object, "Failed", ConditionStatus::True, "Refused")
+        })
+        .await;
     let message = &condition(&object, "Failed").unwrap().message;
     assert!(message.contains("imagePulPolicy"), "{message}");
     ask(&env, "wrong", &spec(json!({}))).await;
-    until(&env, "wrong", "running", is_running).await;
+    env.until("wrong", "running", is_running).await;
 
     let mut unknown = spec(json!({}));
     unknown["output"] = json!({"outputMap": {"other": {"output.json": {"name": "s"}}}});
     ask(&env, "unknown", &unknown).await;
-    let object = until(&env, "unknown", "refusal", |object| {
-        says(object, "Failed", ConditionStatus::True, "Refused")
-    })
-    .await;
+    let object = env
+        .until("unknown", "refusal", |object| {
+            says(object, "Failed", ConditionStatus::True, "Refused")
+        })
+        .await;
     assert!(condition(&object, "Failed").unwrap().message.contains("'other'"));
     operator.stop().await;
 }
@@ -247,14 +249,15 @@ async fn output_pods_have_an_account_with_few_permissions() {
         .label_namespace(&env.namespace, label, "mine")
         .unwrap();
     ask(&env, "other", &spec).await;
-    let object = until(&env, "other", "waiting", |object| {
-        says(object, "Complete", ConditionStatus::False, "Waiting")
-    })
-    .await;
+    let object = env
+        .until("other", "waiting", |object| {
+            says(object, "Complete", ConditionStatus::False, "Waiting")
+        })
+        .await;
     assert!(condition(&object, "Complete").unwrap().message.contains("'mine'"));
     let mine: ServiceAccount = serde_json::from_value(json!({"metadata": {"name": "mine"}})).unwrap();
     env.api().create(&PostParams::default(), &mine).await.unwrap();
-    until(&env, "other", "running", is_running).await;
+    env.until("other", "running", is_running).await;
     assert_eq!(
         self::pod(&env, "other")
             .await

@@ -1,6 +1,6 @@
 //! What `host util persist-output` writes, with only the permissions of its account.
 
-use super::users::{ask, is_running, template, until};
+use super::users::{ask, is_running, template};
 use crate::environment::Environment;
 use crate::shared_cluster::connection;
 use boson_api::job::{Output, OutputSecret};
@@ -59,7 +59,7 @@ async fn output_is_stored_in_versions_and_never_overwrites_secrets_of_others() {
     let mut spec = json!({"trigger": {"strategy": "now"}, "template": template(&json!({}))});
     spec["output"] = json!({"outputMap": {"work": {"output.json": {"name": "result"}}}});
     ask(&env, "kept", &spec).await;
-    until(&env, "kept", "running", is_running).await;
+    env.until("kept", "running", is_running).await;
     operator.stop().await;
     let cluster = as_account(&env).await;
     let pod: Option<Pod> = cluster.get(&env.namespace, "none").await.unwrap();

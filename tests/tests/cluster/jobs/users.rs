@@ -2,7 +2,7 @@
 
 use crate::environment::Environment;
 use crate::kubelet::report;
-use anyhow::{Context, bail};
+use anyhow::Context;
 use boson_api::{Condition, ConditionStatus, QuarksJob};
 use boson_tests::wait_for_value;
 use k8s_openapi::api::batch::v1::Job;
@@ -37,17 +37,6 @@ pub async fn trigger(env: &Environment, name: &str, strategy: &str) {
         .patch(name, &PatchParams::default(), &Patch::Merge(patch))
         .await
         .unwrap();
-}
-
-/// Waits until the object meets the condition, and returns it.
-pub async fn until(env: &Environment, name: &str, what: &str, good: impl Fn(&QuarksJob) -> bool) -> QuarksJob {
-    wait_for_value(&format!("{name}: {what}"), async || {
-        match env.api::<QuarksJob>().get(name).await {
-            Ok(object) if good(&object) => Ok(object),
-            other => bail!("{:#?}", other.map(|object| (object.spec.trigger, object.status))),
-        }
-    })
-    .await
 }
 
 pub fn condition<'o>(object: &'o QuarksJob, kind: &str) -> Option<&'o Condition> {
