@@ -2,9 +2,9 @@
 //! directories.
 
 use crate::connection::{AGENT, Connection, Death};
-use crate::environment::{Environment, Operator, no_conversion};
 use crate::kubelet::report_ready;
 use crate::objects::is;
+use crate::operator_tasks::{OperatorTask, OperatorTasks, no_conversion};
 use anyhow::{bail, ensure};
 use boson_api::PluginUse;
 use boson_cluster::client::resource;
@@ -77,7 +77,7 @@ const OPS: &str = "
 
 /// A namespace with the example.
 pub struct Example {
-    pub env: Environment,
+    pub env: OperatorTasks,
     /// Number of conversions in this process.
     pub conversions: Arc<AtomicUsize>,
 }
@@ -144,13 +144,13 @@ fn plugins() -> Arc<Plugins> {
 impl Example {
     pub async fn set(name: &str) -> Self {
         Self {
-            env: Environment::set(name).await,
+            env: OperatorTasks::set(name).await,
             conversions: Arc::default(),
         }
     }
 
     /// The example, deployed, and its operator.
-    pub async fn running(name: &str) -> (Self, Operator) {
+    pub async fn running(name: &str) -> (Self, OperatorTask) {
         let example = Self::set(name).await;
         let (operator, _) = example.operator("first");
         example.deploy().await;
@@ -159,25 +159,25 @@ impl Example {
     }
 
     /// An operator whose writes are counted.
-    pub fn operator(&self, lease: &str) -> (Operator, Connection) {
+    pub fn operator(&self, lease: &str) -> (OperatorTask, Connection) {
         let line = Connection::default();
         (self.operator_through(&line, Death::Never, lease), line)
     }
 
-    pub fn operator_through(&self, line: &Connection, death: Death, lease: &str) -> Operator {
+    pub fn operator_through(&self, line: &Connection, death: Death, lease: &str) -> OperatorTask {
         let client = line.client(self.env.client.clone(), death);
         self.operator_of(client, "boson", 0, lease)
     }
 
     /// An operator of this image. `roll_outdated`: number of deployments that may roll to it at a time.
-    pub fn operator_of(&self, client: Client, image: &str, roll_outdated: usize, lease: &str) -> Operator {
+    pub fn operator_of(&self, client: Client, image: &str, roll_outdated: usize, lease: &str) -> OperatorTask {
         let here = Namespaces::Fixed([self.env.namespace.clone()].into());
         let conversion = self.conversion(image, roll_outdated);
         self.env.operator_with(client, here, lease, conversion)
     }
 
     /// An operator that also gives links to pods.
-    pub fn operator_with_links(&self, line: &Connection, death: Death, lease: &str) -> Operator {
+    pub fn operator_with_links(&self, line: &Connection, death: Death, lease: &str) -> OperatorTask {
         let client = line.client(self.env.client.clone(), death);
         self.env.operator_with_links(client, lease, self.conversion("boson", 0))
     }

@@ -2,7 +2,7 @@
 //! answer arrived.
 
 use crate::connection::{Connection, Death};
-use crate::environment::Environment;
+use crate::operator_tasks::OperatorTasks;
 use k8s_openapi::api::core::v1::Secret;
 use std::collections::BTreeMap;
 use std::sync::atomic::Ordering;
@@ -18,7 +18,7 @@ const OBJECTS: &str = r"
 const NAMES: [&str; 3] = ["root", "leaf", "word"];
 
 /// One run that ends as given, and one after it. Returns the number of writes in the first.
-async fn two_lives(env: &Environment, death: Death) -> usize {
+async fn two_lives(env: &OperatorTasks, death: Death) -> usize {
     let (first, second) = (Connection::default(), Connection::default());
     let operator = env.operator_through(first.client(env.client.clone(), death), "first");
     env.apply(OBJECTS).await;
@@ -51,9 +51,9 @@ async fn two_lives(env: &Environment, death: Death) -> usize {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_death_at_any_write_loses_nothing() {
-    let writes = two_lives(&Environment::set("death-never").await, Death::Never).await;
+    let writes = two_lives(&OperatorTasks::set("death-never").await, Death::Never).await;
     assert!(writes >= 6, "three Secrets and three statuses: {writes}");
     for (nth, death) in Death::at_writes(writes).into_iter().enumerate() {
-        two_lives(&Environment::set(&format!("secret-death-{nth}")).await, death).await;
+        two_lives(&OperatorTasks::set(&format!("secret-death-{nth}")).await, death).await;
     }
 }

@@ -2,11 +2,11 @@
 //! pods that consume a link.
 
 use crate::connection::{Connection, Death};
-use crate::environment::Operator;
 use crate::example::{Example, Request, is_applied, requests};
 use crate::kubelet::report;
 use crate::link_deaths::{has_linked_pod, workload};
 use crate::links::{DIGEST, consumer};
+use crate::operator_tasks::OperatorTask;
 use anyhow::ensure;
 use boson_document::json as text;
 use boson_pipeline::convert::stored_documents;
@@ -60,7 +60,7 @@ async fn idle(example: &Example) -> usize {
 }
 
 /// The example, whose gateway takes its link from a native Secret and the pods of a native Service.
-async fn with_native(name: &str) -> (Example, Operator) {
+async fn with_native(name: &str) -> (Example, OperatorTask) {
     let example = Example::set(name).await;
     let operator = example.operator_with_links(&Connection::default(), Death::Never, "first");
     let annotations = json!({

@@ -14,7 +14,7 @@ use std::fs;
 use std::ops::Deref;
 use std::path::PathBuf;
 
-/// A namespace with its own operator.
+/// A namespace with its own operator, a process.
 pub struct Environment {
     pub registry: Server,
     pub operator: Operator,

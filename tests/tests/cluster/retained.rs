@@ -2,9 +2,9 @@
 //! gets them back when it is recreated.
 
 use crate::connection::{Connection, Death};
-use crate::environment::Environment;
 use crate::objects::is;
 use crate::operator_process::{OperatorProcess, Tenant};
+use crate::operator_tasks::OperatorTasks;
 use crate::small_deployment::Small;
 use anyhow::ensure;
 use boson_api::QuarksSecret;
@@ -289,7 +289,7 @@ fn asked(policy: &str) -> String {
     )
 }
 
-async fn stored(env: &Environment) -> BTreeMap<String, Secret> {
+async fn stored(env: &OperatorTasks) -> BTreeMap<String, Secret> {
     let list = env.api::<Secret>().list(&ListParams::default()).await.unwrap();
     let named = list
         .items
@@ -302,7 +302,7 @@ async fn stored(env: &Environment) -> BTreeMap<String, Secret> {
 
 /// Created, marked as retained, deleted without an operator, created again: with a death in the second run. Returns the
 /// number of writes in that run.
-async fn three_lives(env: &Environment, death: Death) -> usize {
+async fn three_lives(env: &OperatorTasks, death: Death) -> usize {
     let names = ["root", "word"];
     let line = Connection::default();
     let operator = env.operator("first");
@@ -354,9 +354,9 @@ async fn three_lives(env: &Environment, death: Death) -> usize {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_death_while_values_are_retained_loses_none() {
-    let writes = three_lives(&Environment::set("retain-never").await, Death::Never).await;
+    let writes = three_lives(&OperatorTasks::set("retain-never").await, Death::Never).await;
     assert!(writes >= 4, "two Secrets and two statuses: {writes}");
     for (nth, death) in Death::at_writes(writes).into_iter().enumerate() {
-        three_lives(&Environment::set(&format!("retain-{nth}")).await, death).await;
+        three_lives(&OperatorTasks::set(&format!("retain-{nth}")).await, death).await;
     }
 }

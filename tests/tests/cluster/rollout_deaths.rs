@@ -2,8 +2,8 @@
 //! succeeded but before the answer arrived. No pod runs here.
 
 use crate::connection::{Connection, Death};
-use crate::environment::Environment;
 use crate::operator_process::Tenant;
+use crate::operator_tasks::OperatorTasks;
 use crate::rollout::{OURS, work_as_kubelets};
 use anyhow::ensure;
 use boson_tests::{WAIT_TIMEOUT, wait_for_value};
@@ -18,7 +18,7 @@ const LOOK_INTERVAL: Duration = Duration::from_millis(100);
 
 /// A group of which one instance is updated at a time.
 struct Group {
-    env: Environment,
+    env: OperatorTasks,
     tenant: Tenant,
     with_disks: bool,
 }
@@ -27,7 +27,7 @@ struct Group {
 
 impl Group {
     async fn set(name: &str, with_disks: bool) -> Self {
-        let env = Environment::set(name).await;
+        let env = OperatorTasks::set(name).await;
         let tenant = Tenant::of(env.client.clone(), &env.namespace);
         Self {
             env,

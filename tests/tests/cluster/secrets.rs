@@ -1,7 +1,7 @@
 //! The QuarksSecret controller from the user's view: against an API server, through its public interface.
 
-use crate::environment::Environment;
 use crate::objects::MONITORED;
+use crate::operator_tasks::OperatorTasks;
 use anyhow::ensure;
 use boson_api::QuarksSecret;
 use boson_cluster::namespaces::Namespaces;
@@ -32,7 +32,7 @@ const CHAIN: &str = r"
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_chain_of_secrets_is_generated_rotated_and_recreated() {
-    let env = Environment::set("life").await;
+    let env = OperatorTasks::set("life").await;
     let operator = env.operator("one");
     let all = ["root", "leaf", "word", "login", "config"];
     env.apply(CHAIN).await;
@@ -109,7 +109,7 @@ async fn a_chain_of_secrets_is_generated_rotated_and_recreated() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_missing_secret_is_named_and_used_as_soon_as_it_exists() {
-    let env = Environment::set("missing").await;
+    let env = OperatorTasks::set("missing").await;
     let operator = env.operator("one");
     let (root, leaf) = CHAIN
         .split_once("---")
@@ -131,7 +131,7 @@ async fn a_missing_secret_is_named_and_used_as_soon_as_it_exists() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn two_operators_at_once_and_kills_regenerate_nothing() {
-    let env = Environment::set("kills").await;
+    let env = OperatorTasks::set("kills").await;
     let names: Vec<String> = (0..20).map(|number| format!("p{number}")).collect();
     let texts: Vec<String> = names
         .iter()
@@ -163,7 +163,7 @@ async fn two_operators_at_once_and_kills_regenerate_nothing() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_copy_is_written_to_consenting_namespaces_and_updated() {
-    let (env, target) = (Environment::set("from").await, Environment::set("to").await);
+    let (env, target) = (OperatorTasks::set("from").await, OperatorTasks::set("to").await);
     let operator = env.operator("one");
     let to = &target.namespace;
     let original = format!(
@@ -221,7 +221,7 @@ async fn a_copy_is_written_to_consenting_namespaces_and_updated() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_missing_permission_is_named_in_the_condition() {
-    let env = Environment::set("rights").await;
+    let env = OperatorTasks::set("rights").await;
     let rules = json!([
         {"apiGroups": ["quarks.cloudfoundry.org"], "resources": ["quarkssecrets", "quarkssecrets/status"], "verbs": ["*"]},
         {"apiGroups": ["coordination.k8s.io"], "resources": ["leases"], "verbs": ["*"]},
@@ -258,7 +258,7 @@ async fn a_missing_permission_is_named_in_the_condition() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_namespace_is_served_once_it_has_the_label() {
-    let env = Environment::set("label").await;
+    let env = OperatorTasks::set("label").await;
     let id = env.namespace.clone();
     let operator = env.operator_for(env.client.clone(), Namespaces::Monitored(id.clone()), "one");
     env.apply("{spec: {type: password, secretName: s}, metadata: {name: s}}")

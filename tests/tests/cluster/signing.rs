@@ -1,8 +1,8 @@
 //! Certificates from CertificateSigningRequests: by the operator's own signer, and by a signer of Kubernetes with a
 //! user's approval.
 
-use crate::environment::Environment;
 use crate::objects::MONITORED;
+use crate::operator_tasks::OperatorTasks;
 use anyhow::ensure;
 use boson_api::QuarksSecret;
 use boson_cluster::namespaces::Namespaces;
@@ -16,7 +16,7 @@ use std::io::Write;
 use std::process::Command;
 
 /// For the built-in signer: a name in the test's namespace.
-fn own(env: &Environment) -> String {
+fn own(env: &OperatorTasks) -> String {
     let name = format!("a.{}.svc", env.namespace);
     format!(
         "{{spec: {{type: certificate, secretName: served, secretLabels: {{a: b}}, request: {{certificate: {{commonName: {name}, \
@@ -30,7 +30,7 @@ const CLIENT: &str = r"
 ";
 
 /// Remaining requests of this namespace.
-async fn requests(env: &Environment) -> Vec<CertificateSigningRequest> {
+async fn requests(env: &OperatorTasks) -> Vec<CertificateSigningRequest> {
     let api: Api<CertificateSigningRequest> = Api::all(env.client.clone());
     let all = api.list(&ListParams::default()).await.unwrap().items;
     let here = |request: &CertificateSigningRequest| request.name_any().starts_with(&env.namespace);
@@ -38,7 +38,7 @@ async fn requests(env: &Environment) -> Vec<CertificateSigningRequest> {
 }
 
 /// Waits until only the certificate is left of a request.
-async fn cleared(env: &Environment) {
+async fn cleared(env: &OperatorTasks) {
     wait_for_value("the end of the request and its key", async || {
         let names = env.values().await.into_keys();
         let keys: Vec<String> = names.filter(|name| name.ends_with("-csr-private-key")).collect();
@@ -67,7 +67,7 @@ fn verified(certificate: &str, authority: &str) -> bool {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_operator_approves_and_signs_its_own_requests() {
-    let env = Environment::set("own-signer").await;
+    let env = OperatorTasks::set("own-signer").await;
     let operator = env.operator("one");
     env.apply(&own(&env)).await;
     env.ready(&["served"]).await;
@@ -93,9 +93,9 @@ async fn the_operator_approves_and_signs_its_own_requests() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_deleted_authority_is_replaced_and_signs_all_certificates_again() {
-    let env = Environment::set("own-signer-deleted").await;
+    let env = OperatorTasks::set("own-signer-deleted").await;
     // Its Secret is in none of the served namespaces.
-    let served = Environment::set("own-signer-served").await;
+    let served = OperatorTasks::set("own-signer-served").await;
     let id = env.namespace.clone();
     shared()
         .unwrap()
@@ -124,7 +124,7 @@ async fn a_deleted_authority_is_replaced_and_signs_all_certificates_again() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_signer_of_kubernetes_is_waited_for_and_its_key_outlives_the_operator() {
-    let env = Environment::set("cluster-signer").await;
+    let env = OperatorTasks::set("cluster-signer").await;
     let start = |client: Client| {
         let here = Namespaces::Fixed([env.namespace.clone()].into());
         env.operator_signed_by("kubernetes.io/kube-apiserver-client", client, here, "one")

@@ -1,8 +1,8 @@
 //! Upgrades of the operator: pods keep their image until something else changes them or the operator rolls them.
 
 use crate::connection::{Connection, Death};
-use crate::environment::Operator;
 use crate::example::Example;
+use crate::operator_tasks::OperatorTask;
 use anyhow::ensure;
 use boson_tests::{is_quiet, wait_for_value};
 use kube::ResourceExt;
@@ -54,7 +54,7 @@ async fn comes(example: &Example, sets: &[(&str, &str)], outdated: Value, ready:
     .await;
 }
 
-fn start(example: &Example, image: &str, roll_outdated: usize) -> Operator {
+fn start(example: &Example, image: &str, roll_outdated: usize) -> OperatorTask {
     let client = Connection::default().client(example.env.client.clone(), Death::Never);
     example.operator_of(client, image, roll_outdated, &image.replace(':', "-"))
 }

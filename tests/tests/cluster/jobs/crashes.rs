@@ -2,7 +2,7 @@
 
 use super::users::{ask, has_succeeded, jobs, run, template};
 use crate::connection::{Connection, Death};
-use crate::environment::Environment;
+use crate::operator_tasks::OperatorTasks;
 use boson_api::QuarksJob;
 use boson_tests::wait_until;
 use futures::StreamExt;
@@ -12,7 +12,7 @@ use serde_json::json;
 use std::sync::atomic::Ordering;
 
 /// Number of pods that Kubernetes created for Jobs, from its events; the pods may be deleted by now.
-async fn pods_made(env: &Environment) -> usize {
+async fn pods_made(env: &OperatorTasks) -> usize {
     let events = env.api::<Event>().list(&ListParams::default()).await.unwrap().items;
     let made = |event: &&Event| {
         let about_job = event.regarding.as_ref().and_then(|about| about.kind.as_deref()) == Some("Job");
@@ -23,7 +23,7 @@ async fn pods_made(env: &Environment) -> usize {
 
 /// One run that ends as given, and one after it. Returns the number of writes in the first.
 async fn two_lives(name: String, death: Death) -> usize {
-    let env = Environment::set(&name).await;
+    let env = OperatorTasks::set(&name).await;
     let (first, second) = (Connection::default(), Connection::default());
     let operator = env.operator_through(first.client(env.client.clone(), death), "first");
     let mut spec = json!({"trigger": {"strategy": "now"}, "template": template(&json!({}))});

@@ -5,7 +5,7 @@ mod crashes;
 mod output;
 mod users;
 
-use crate::environment::Environment;
+use crate::operator_tasks::OperatorTasks;
 use boson_api::{ConditionStatus, QuarksJob};
 use boson_tests::cluster::shared;
 use boson_tests::{is_quiet, wait_until};
@@ -18,7 +18,7 @@ use users::{ask, condition, events, has_succeeded, is_running, jobs, pod, run, s
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_errand_runs_when_it_is_asked_to_and_once() {
-    let env = Environment::set("errand").await;
+    let env = OperatorTasks::set("errand").await;
     let (one, two) = (env.operator("one"), env.operator("two"));
     ask(
         &env,
@@ -71,7 +71,7 @@ async fn an_errand_runs_when_it_is_asked_to_and_once() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_finished_job_reruns_when_its_inputs_change_and_a_failure_stays_visible() {
-    let env = Environment::set("renewed").await;
+    let env = OperatorTasks::set("renewed").await;
     let operator = env.operator("one");
     let volumes = json!({"volumes": [
         {"name": "a", "secret": {"secretName": "series-v1"}}, {"name": "b", "configMap": {"name": "map"}},
@@ -149,7 +149,7 @@ fn first_secret(pod: &Pod) -> &str {
     volumes[0].secret.as_ref().unwrap().secret_name.as_deref().unwrap()
 }
 
-async fn a_failure_stays_visible_without_what_a_container_wrote(env: &Environment) {
+async fn a_failure_stays_visible_without_what_a_container_wrote(env: &OperatorTasks) {
     run(env, "auto", 3, "CANARY").await;
     let object = env
         .until("auto", "failure", |object| {
@@ -173,7 +173,7 @@ async fn a_failure_stays_visible_without_what_a_container_wrote(env: &Environmen
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_error_of_the_server_is_reported_and_fixing_the_object_is_enough() {
-    let env = Environment::set("refused").await;
+    let env = OperatorTasks::set("refused").await;
     let operator = env.operator("one");
     let spec = |pod: Value| json!({"trigger": {"strategy": "once"}, "template": template(&pod)});
     ask(
@@ -206,7 +206,7 @@ async fn an_error_of_the_server_is_reported_and_fixing_the_object_is_enough() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn output_pods_have_an_account_with_few_permissions() {
-    let env = Environment::set("account").await;
+    let env = OperatorTasks::set("account").await;
     let operator = env.operator("one");
     let mut spec = json!({"trigger": {"strategy": "now"}, "template": template(&json!({}))});
     spec["output"] = json!({"outputMap": {"work": {"output.json": {"name": "result"}}}});

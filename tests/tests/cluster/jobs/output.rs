@@ -1,7 +1,7 @@
 //! What `host util persist-output` writes, with only the permissions of its account.
 
 use super::users::{ask, is_running, template};
-use crate::environment::Environment;
+use crate::operator_tasks::OperatorTasks;
 use crate::shared_cluster::connection;
 use boson_api::job::{Output, OutputSecret};
 use boson_cluster::client::{Cluster, Connection};
@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 use std::sync::Arc;
 
 /// The API server as the account of output pods.
-async fn as_account(env: &Environment) -> Cluster {
+async fn as_account(env: &OperatorTasks) -> Cluster {
     let Connection::File { path: Some(path), .. } = connection() else {
         unreachable!("tests have a kubeconfig")
     };
@@ -28,7 +28,7 @@ async fn as_account(env: &Environment) -> Cluster {
 }
 
 /// Stores a file, as the container would. Returns the names of its Secrets, or the error.
-async fn kept(env: &Environment, cluster: &Cluster, asked: &Value, text: &str) -> Result<Vec<String>, KeepError> {
+async fn kept(env: &OperatorTasks, cluster: &Cluster, asked: &Value, text: &str) -> Result<Vec<String>, KeepError> {
     let output: Output = serde_json::from_value(json!({"outputMap": {}, "secretLabels": {"of": "all"}})).unwrap();
     let asked: OutputSecret = serde_json::from_value(asked.clone()).unwrap();
     let owner = OwnerReference {
@@ -45,7 +45,7 @@ async fn kept(env: &Environment, cluster: &Cluster, asked: &Value, text: &str) -
     Ok(names)
 }
 
-async fn versions(env: &Environment) -> Vec<(String, Option<String>)> {
+async fn versions(env: &OperatorTasks) -> Vec<(String, Option<String>)> {
     let all = env.api::<Secret>().list(&ListParams::default()).await.unwrap().items;
     all.iter()
         .map(|secret| (secret.name_any(), secret.resource_version()))
@@ -54,7 +54,7 @@ async fn versions(env: &Environment) -> Vec<(String, Option<String>)> {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn output_is_stored_in_versions_and_never_overwrites_secrets_of_others() {
-    let env = Environment::set("kept").await;
+    let env = OperatorTasks::set("kept").await;
     let operator = env.operator("one");
     let mut spec = json!({"trigger": {"strategy": "now"}, "template": template(&json!({}))});
     spec["output"] = json!({"outputMap": {"work": {"output.json": {"name": "result"}}}});

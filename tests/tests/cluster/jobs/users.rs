@@ -1,7 +1,7 @@
 //! What users of QuarksJobs do and read, and what a node would do to their pods.
 
-use crate::environment::Environment;
 use crate::kubelet::report;
+use crate::operator_tasks::OperatorTasks;
 use anyhow::Context;
 use boson_api::{Condition, ConditionStatus, QuarksJob};
 use boson_tests::wait_for_value;
@@ -20,7 +20,7 @@ pub fn template(pod: &Value) -> Value {
     json!({"spec": {"backoffLimit": 0, "template": {"metadata": {"labels": {"delete": "pod"}}, "spec": spec}}})
 }
 
-pub async fn ask(env: &Environment, name: &str, spec: &Value) {
+pub async fn ask(env: &OperatorTasks, name: &str, spec: &Value) {
     let object = json!({
         "apiVersion": "quarks.cloudfoundry.org/v1alpha1", "kind": "QuarksJob", "metadata": {"name": name}, "spec": spec
     });
@@ -31,7 +31,7 @@ pub async fn ask(env: &Environment, name: &str, spec: &Value) {
         .unwrap();
 }
 
-pub async fn trigger(env: &Environment, name: &str, strategy: &str) {
+pub async fn trigger(env: &OperatorTasks, name: &str, strategy: &str) {
     let patch = json!({"spec": {"trigger": {"strategy": strategy}}});
     env.api::<QuarksJob>()
         .patch(name, &PatchParams::default(), &Patch::Merge(patch))
@@ -60,12 +60,12 @@ pub fn has_succeeded(object: &QuarksJob) -> bool {
     says(object, "Complete", ConditionStatus::True, "Succeeded")
 }
 
-pub async fn jobs(env: &Environment) -> Vec<Job> {
+pub async fn jobs(env: &OperatorTasks) -> Vec<Job> {
     env.api::<Job>().list(&ListParams::default()).await.unwrap().items
 }
 
 /// A pod of the QuarksJob that has not run yet.
-pub async fn pod(env: &Environment, name: &str) -> Pod {
+pub async fn pod(env: &OperatorTasks, name: &str) -> Pod {
     let query = ListParams::default().labels(&format!("quarks.cloudfoundry.org/qjob-name={name}"));
     let waits = |pod: &Pod| {
         let phase = pod.status.as_ref().and_then(|status| status.phase.as_deref());
@@ -79,7 +79,7 @@ pub async fn pod(env: &Environment, name: &str) -> Pod {
 }
 
 /// Does what a node would: each container of the pod ends with this code and message.
-pub async fn run(env: &Environment, name: &str, code: i32, message: &str) {
+pub async fn run(env: &OperatorTasks, name: &str, code: i32, message: &str) {
     let pod = pod(env, name).await;
     let containers = pod.spec.as_ref().unwrap().containers.iter();
     let reason = if code == 0 { "Completed" } else { "Error" };
@@ -95,7 +95,7 @@ pub async fn run(env: &Environment, name: &str, code: i32, message: &str) {
     let _ = report(&env.api(), &pod.metadata, status).await;
 }
 
-pub async fn secret(env: &Environment, name: &str, versioned: bool, text: &str) {
+pub async fn secret(env: &OperatorTasks, name: &str, versioned: bool, text: &str) {
     let labels = if versioned {
         json!({"quarks.cloudfoundry.org/secret-kind": "versionedSecret"})
     } else {
@@ -111,7 +111,7 @@ pub async fn secret(env: &Environment, name: &str, versioned: bool, text: &str) 
         .unwrap();
 }
 
-pub async fn events(env: &Environment) -> Vec<String> {
+pub async fn events(env: &OperatorTasks) -> Vec<String> {
     let events = env.api::<Event>().list(&ListParams::default()).await.unwrap();
     let ours = events
         .items

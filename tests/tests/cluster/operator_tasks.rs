@@ -1,4 +1,4 @@
-//! A new namespace for each test, and operators in this process that serve it.
+//! A new namespace for each test, and operators that serve it as tasks of this process.
 
 use crate::shared_cluster::{SharedCluster, documents};
 use anyhow::{bail, ensure};
@@ -12,11 +12,12 @@ use boson_plugins::PluginPolicy;
 use boson_plugins::host::{
     Chosen, ComponentImage, Components, Digest, LoadedPlugin, Package, PluginHost, ResolvedPlugins, StoredComponent,
 };
+use boson_tests::cluster::shared;
 use boson_tests::wait_for_value;
 use futures::future::BoxFuture;
-use k8s_openapi::api::core::v1::{Namespace, Secret};
+use k8s_openapi::api::core::v1::Secret;
 use k8s_openapi::api::events::v1::Event;
-use kube::api::{Api, ListParams, ObjectMeta, Patch, PatchParams, PostParams};
+use kube::api::{Api, ListParams, Patch, PatchParams};
 use kube::{Client, ResourceExt};
 use serde::de::DeserializeOwned;
 use std::collections::{BTreeMap, HashSet};
@@ -26,7 +27,7 @@ use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 
 /// A new namespace, and operators that serve it.
-pub struct Environment {
+pub struct OperatorTasks {
     pub client: Client,
     pub namespace: String,
 }
@@ -99,27 +100,16 @@ pub fn no_conversion() -> Conversion {
     }
 }
 
-/// An operator in this process.
-pub struct Operator {
+/// An operator, as a task of this process.
+pub struct OperatorTask {
     stop: Option<oneshot::Sender<()>>,
     task: JoinHandle<Result<(), boson_controllers::RunError>>,
 }
 
-impl Environment {
+impl OperatorTasks {
     pub async fn set(name: &str) -> Self {
         let client = SharedCluster::find().await.client;
-        let namespace = format!("{name}-{}", std::process::id());
-        let object = Namespace {
-            metadata: ObjectMeta {
-                name: Some(namespace.clone()),
-                ..ObjectMeta::default()
-            },
-            ..Namespace::default()
-        };
-        Api::all(client.clone())
-            .create(&PostParams::default(), &object)
-            .await
-            .unwrap();
+        let namespace = shared().unwrap().namespace(name).unwrap();
         Self { client, namespace }
     }
 
@@ -128,23 +118,29 @@ impl Environment {
     }
 
     /// Operators with different lease names work at the same time.
-    pub fn operator(&self, lease: &str) -> Operator {
+    pub fn operator(&self, lease: &str) -> OperatorTask {
         self.operator_through(self.client.clone(), lease)
     }
 
     /// An operator with this client.
-    pub fn operator_through(&self, client: Client, lease: &str) -> Operator {
+    pub fn operator_through(&self, client: Client, lease: &str) -> OperatorTask {
         let here = Namespaces::Fixed([self.namespace.clone()].into());
         self.operator_for(client, here, lease)
     }
 
     /// An operator for these namespaces.
-    pub fn operator_for(&self, client: Client, namespaces: Namespaces, lease: &str) -> Operator {
+    pub fn operator_for(&self, client: Client, namespaces: Namespaces, lease: &str) -> OperatorTask {
         self.operator_signed_by(OWN_SIGNER, client, namespaces, lease)
     }
 
     /// An operator with this signer for `signerType: cluster`.
-    pub fn operator_signed_by(&self, signer: &str, client: Client, namespaces: Namespaces, lease: &str) -> Operator {
+    pub fn operator_signed_by(
+        &self,
+        signer: &str,
+        client: Client,
+        namespaces: Namespaces,
+        lease: &str,
+    ) -> OperatorTask {
         self.operator_that((signer, None), client, namespaces, lease, no_conversion())
     }
 
@@ -155,12 +151,12 @@ impl Environment {
         namespaces: Namespaces,
         lease: &str,
         conversion: Conversion,
-    ) -> Operator {
+    ) -> OperatorTask {
         self.operator_that((OWN_SIGNER, None), client, namespaces, lease, conversion)
     }
 
     /// An operator with these conversion settings, which also gives links to pods, on a port of its own.
-    pub fn operator_with_links(&self, client: Client, lease: &str, conversion: Conversion) -> Operator {
+    pub fn operator_with_links(&self, client: Client, lease: &str, conversion: Conversion) -> OperatorTask {
         let port = boson_tests::ports::free_port().unwrap();
         let admission = admission::Settings {
             listen: (std::net::Ipv4Addr::LOCALHOST, port).into(),
@@ -178,7 +174,7 @@ impl Environment {
         namespaces: Namespaces,
         lease: &str,
         conversion: Conversion,
-    ) -> Operator {
+    ) -> OperatorTask {
         let (stop, stopped) = oneshot::channel::<()>();
         let config = Config {
             namespaces,
@@ -199,7 +195,7 @@ impl Environment {
         let task = tokio::spawn(run(client, config, async {
             let _ = stopped.await;
         }));
-        Operator { stop: Some(stop), task }
+        OperatorTask { stop: Some(stop), task }
     }
 
     pub async fn apply(&self, texts: &str) {
@@ -292,7 +288,7 @@ impl Environment {
     }
 }
 
-impl Operator {
+impl OperatorTask {
     pub async fn stop(mut self) {
         let _ = self.stop.take().map(|stop| stop.send(()));
         self.task.await.unwrap().unwrap();
