@@ -2,8 +2,8 @@
 //! never restarted: not when the definition is created, and not when the documented RBAC rules are added.
 
 use crate::installed::Installed;
-use crate::objects::{condition, deployment_of};
-use crate::operator::example_objects;
+use crate::objects::condition;
+use crate::operator::example_of;
 use crate::plugin_objects::plugin_of;
 use crate::shared_cluster::documents;
 use anyhow::{Context, Result, ensure};
@@ -72,13 +72,7 @@ fn plugin(it: &Installed, verb: &[&str], namespace: &str) -> Result<()> {
 const ADD: &[&str] = &["apply", "--server-side"];
 
 fn deploy(it: &Installed) -> Result<()> {
-    let registry = format!("{}/bosh", it.registry.host());
-    it.apply_all(&example_objects(deployment_of(
-        "nats",
-        "nats-manifest",
-        &[],
-        &registry,
-    ))?)
+    it.apply_all(&example_of(&it.registry, &[])?)
 }
 
 /// Waits until the deployment reports this reason with this text.

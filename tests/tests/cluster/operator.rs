@@ -180,8 +180,14 @@ pub fn example_registry() -> Result<Server> {
     Ok(registry)
 }
 
+/// The documented example, with its releases in this registry.
+pub fn example_of(registry: &Server, ops: &[&str]) -> Result<Vec<Value>> {
+    let releases = format!("{}/bosh", registry.host());
+    example_objects(deployment_of("nats", "nats-manifest", ops, &releases))
+}
+
 /// The documented example: its ConfigMaps `nats-manifest` and `nats-scale`, its given value, and this BOSHDeployment.
-pub fn example_objects(deployment: Value) -> Result<Vec<Value>> {
+fn example_objects(deployment: Value) -> Result<Vec<Value>> {
     let example = root().join("docs/examples/nats");
     let manifest = fs::read_to_string(example.join("manifest.yml"))?;
     let ops = fs::read_to_string(example.join("ops/scale.yml"))?;

@@ -5,8 +5,8 @@ use crate::chart::helm;
 use crate::commands;
 use crate::installed::{SYSTEM, kubeconfig};
 use crate::links::{DIGEST, consumer};
-use crate::objects::{deployment_of, is};
-use crate::operator::{example_objects, example_registry};
+use crate::objects::is;
+use crate::operator::{example_of, example_registry};
 use anyhow::{Context, Result, ensure};
 use boson_tests::cluster::{Cluster, Operator};
 use boson_tests::ports::free_port;
@@ -128,13 +128,7 @@ impl Site {
 
     /// A deployment with a link, a workload that consumes it, and a certificate of the signer.
     fn uses(&self, operator: &Operator) -> Result<()> {
-        let registry = format!("{}/bosh", self.registry.host());
-        self.apply(&example_objects(deployment_of(
-            "nats",
-            "nats-manifest",
-            &[],
-            &registry,
-        ))?)?;
+        self.apply(&example_of(&self.registry, &[])?)?;
         self.apply(&[
             json!({"apiVersion": OURS, "kind": "QuarksSecret", "metadata": {"name": "signed"}, "spec": {
                 "type": "certificate", "secretName": "signed", "request": {"certificate":

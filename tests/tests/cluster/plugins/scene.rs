@@ -1,7 +1,7 @@
 //! An operator with two namespaces, plugins that are added as users add them, and what its deployment says about them.
 
-use crate::objects::{MONITORED, condition, deployment_of};
-use crate::operator::{example_objects, example_registry};
+use crate::objects::{MONITORED, condition};
+use crate::operator::{example_of, example_registry};
 use crate::shared_cluster::documents;
 use anyhow::{Context, Result, ensure};
 use base64::Engine;
@@ -75,9 +75,8 @@ impl Scene {
 
     /// The documented example.
     pub fn deploy(&self) -> Result<()> {
-        let registry = format!("{}/bosh", self.registry.host());
-        let deployment = deployment_of("nats", "nats-manifest", &["nats-scale"], &registry);
-        self.cluster.force_apply(&self.here, &example_objects(deployment)?)
+        let example = example_of(&self.registry, &["nats-scale"])?;
+        self.cluster.force_apply(&self.here, &example)
     }
 
     pub fn apply(&self, namespace: &str, text: &str) -> Result<()> {
