@@ -4,9 +4,10 @@
 use crate::codes;
 use boson_commands::user_cache;
 use boson_componentize::Error;
+use boson_oci::{Digest, digest};
 use boson_pipeline::Diagnostic;
 use boson_pipeline::packed::MAX_COMPONENT_BYTES;
-use boson_sandbox::{Cache, ComponentDigest, Task};
+use boson_sandbox::{Cache, Task};
 use std::fs::File;
 use std::io::Read;
 use std::path::Path;
@@ -81,7 +82,7 @@ pub fn component(path: &Path) -> Result<Option<Vec<u8>>, Diagnostic> {
 fn make_cached(module: &[u8]) -> Reply {
     let cache = Cache::new(user_cache::directory("compiled"), None);
     let key = key(module);
-    if let Some(component) = key.and_then(|key| cache.component(&key)) {
+    if let Some(component) = key.as_ref().and_then(|key| cache.component(key)) {
         return Reply::Made(component);
     }
     let reply = make(module);
@@ -92,13 +93,11 @@ fn make_cached(module: &[u8]) -> Reply {
 }
 
 /// All that determines the component: the module, and this program. `None` if its file is unknown.
-fn key(module: &[u8]) -> Option<ComponentDigest> {
+fn key(module: &[u8]) -> Option<Digest> {
     let program = std::env::current_exe().and_then(std::fs::metadata).ok()?;
     let (version, size, time) = (env!("CARGO_PKG_VERSION"), program.len(), program.modified().ok()?);
-    let module = ComponentDigest::of(module);
-    Some(ComponentDigest::of(
-        format!("{module} {version} {size} {time:?}").as_bytes(),
-    ))
+    let module = digest(module);
+    Some(digest(format!("{module} {version} {size} {time:?}").as_bytes()))
 }
 
 fn make(module: &[u8]) -> Reply {

@@ -12,12 +12,12 @@ use crate::unpack;
 use boson_api::PluginUse;
 use boson_budget::{Class, Share};
 use boson_cluster::metrics::{Metrics, Version};
-use boson_oci::Digest;
+use boson_oci::{Digest, short_digest};
 use boson_pipeline::stage::CheckPolicy;
 use boson_pipeline::{Diagnostic, Stage, Stages};
 use boson_plugins::NO_MEMORY;
 use boson_plugins::host::{Chosen, Content, LoadedPlugin, Package, PluginHost, ResolvedPlugins, Settings};
-use boson_sandbox::{ComponentDigest, Plugin, Plugins, Sandbox, Source};
+use boson_sandbox::{Plugin, Plugins, Sandbox, Source};
 use futures::future::BoxFuture;
 use in_use::DeploymentRef;
 use parking_lot::Mutex;
@@ -179,7 +179,7 @@ impl Shared {
             .and_then(|known| self.passes(known, package));
         // Not used: its machine code would only take space in the cache.
         if checked.is_err() && is_new {
-            self.sandbox.forget(&ComponentDigest::of(bytes));
+            self.sandbox.forget(&digest);
         }
         let known = checked?;
         let mut loaded = self.loaded.lock();
@@ -244,8 +244,8 @@ impl Known {
             stage: plugin.stage,
             name: description.name,
             version: description.version,
-            digest: plugin.digest.hex(),
-            runs: plugin.answered.map(|digest| digest.hex()),
+            digest: plugin.digest.digest().to_string(),
+            runs: plugin.answered.as_ref().map(|digest| digest.digest().to_string()),
             instance_groups: plugin.groups().map(<[String]>::to_vec),
         };
         Ok(Self {
@@ -263,7 +263,7 @@ impl Known {
         let version = Version {
             stage: self.plugin.stage.name(),
             plugin: name.to_string(),
-            digest: self.plugin.digest.short(),
+            digest: short_digest(self.plugin.digest.as_ref()).to_string(),
         };
         metrics.plugins.add(&self.used.digest, version, self.plugin.compiled);
     }

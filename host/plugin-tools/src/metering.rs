@@ -15,10 +15,10 @@ impl Meter for Metering {
             memory: measures.memory,
             elapsed: measures.elapsed,
         };
-        self.0.plugins.called(&plugin.digest.hex(), &usage);
+        self.0.plugins.called(plugin.digest.digest(), &usage);
     }
 
     fn failed(&self, plugin: &Plugin, code: &'static Code) {
-        self.0.plugins.failed(&plugin.digest.hex(), code.name);
+        self.0.plugins.failed(plugin.digest.digest(), code.name);
     }
 }

@@ -9,7 +9,6 @@ mod bindings;
 mod cache;
 mod call;
 mod component;
-mod digest;
 mod engine;
 mod error;
 mod limits;
@@ -20,7 +19,6 @@ mod telemetry;
 
 pub use cache::{Cache, MAX_MACHINE_CODE_BYTES, Task, note_answered};
 pub use call::json_call;
-pub use digest::ComponentDigest;
 pub use engine::Sandbox;
 pub use error::codes::{self, ALL as CODES};
 pub use error::{ASYNC_MARK, Error, ErrorKind};

@@ -65,6 +65,7 @@ const CRATES: &[Crate] = &[
             "boson-document",
             "boson-fields",
             "boson-manifest",
+            "boson-oci",
             "boson-pipeline",
         ],
         &["kube", "k8s-openapi"],

@@ -6,6 +6,7 @@ use crate::command::inputs::variables::Kept;
 use boson_commands::exit::{self, ExitError};
 use boson_commands::output::{self, Color};
 use boson_document::Tree;
+use boson_oci::short_digest;
 use boson_pipeline::changes::{Change, Changed, changes, gained};
 use boson_pipeline::difference::Difference;
 use boson_pipeline::report::Sources;
@@ -105,7 +106,11 @@ fn replace_stage(arguments: &mut PluginArguments, stage: Stage, file: Option<&Pa
 
 /// How the component itself changed.
 fn component_text(before: Option<&Plugin>, after: &Plugin) -> String {
-    let digest = |plugin: Option<&Plugin>| plugin.map_or(NO_PLUGIN.to_string(), |plugin| plugin.digest.short());
+    let digest = |plugin: Option<&Plugin>| {
+        plugin
+            .map_or(NO_PLUGIN, |plugin| short_digest(plugin.digest.as_ref()))
+            .to_string()
+    };
     let mut text = format!("{}: {} -> {}\n", after.stage, digest(before), digest(Some(after)));
     let wraps = |plugin: Option<&Plugin>| plugin.is_some_and(|plugin| plugin.wraps);
     if before.is_some() && wraps(before) != after.wraps {

@@ -133,7 +133,7 @@ impl Inspection<'_> {
             .with("stage", plugin.stage.name())
             .with("wraps", plugin.wraps)
             .with("digest", plugin.digest.to_string())
-            .with("runs", plugin.answered.unwrap_or(plugin.digest).to_string())
+            .with("runs", plugin.answered.as_ref().unwrap_or(&plugin.digest).to_string())
             .with("size", self.found.bytes.len() as u64)
             .with("machineCode", self.sandbox.requirements(plugin).code)
             .with("exports", interfaces.exports)
@@ -170,7 +170,7 @@ fn overview(sandbox: &Sandbox, plugin: &Plugin, description: &Description, found
         text("exports", interfaces.exports.join(", ")),
         text("imports", interfaces.imports.join(", ")),
     ];
-    if let Some(answered) = plugin.answered {
+    if let Some(answered) = &plugin.answered {
         all.insert(3, text("runs", format!("{answered}, with the answers to WASI")));
     }
     let metadata = metadata::of(&found.bytes).into_iter();

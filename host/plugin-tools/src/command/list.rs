@@ -5,6 +5,7 @@ use crate::plugins;
 use boson_commands::columns::columns;
 use boson_commands::exit::ExitError;
 use boson_commands::output::{self, Color};
+use boson_oci::short_digest;
 use boson_pipeline::report::Sources;
 use boson_pipeline::{Diagnostic, Stage};
 use clap::Args;
@@ -30,7 +31,7 @@ pub fn run(arguments: &ListArguments, color: Color) -> Result<(), ExitError> {
             plugin.stage.to_string(),
             description.name.clone(),
             description.version.clone(),
-            plugin.digest.short(),
+            short_digest(plugin.digest.as_ref()).to_string(),
             plugin
                 .groups()
                 .map_or_else(|| "all".to_string(), |groups| groups.join(",")),

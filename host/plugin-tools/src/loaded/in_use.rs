@@ -6,7 +6,7 @@ use boson_pipeline::shadow::{Shadow, Shadowed};
 use boson_pipeline::stage::SharedStages;
 use boson_plugins::codes;
 use boson_plugins::host::{Chosen, ResolvedPlugins};
-use boson_sandbox::{Account, ComponentDigest, Plugins, Sandbox};
+use boson_sandbox::{Account, Plugins, Sandbox};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -142,7 +142,7 @@ fn resolved(
         },
         uses: all.into_iter().map(|one| one.used).collect(),
         shadows,
-        digest: ComponentDigest::of(texts.as_bytes()).hex(),
+        digest: boson_oci::digest(texts.as_bytes()).digest().to_string(),
         warnings,
     }
 }

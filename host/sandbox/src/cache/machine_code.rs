@@ -1,8 +1,10 @@
 //! Loads machine code, and finds it beside the components of an installation.
 
 use crate::component::sealed;
-use crate::digest::ComponentDigest;
 use crate::error::{Error, ErrorKind};
+use boson_oci::{Digest, parse_hex_digest};
+use data_encoding::HEXLOWER;
+use sha2::{Digest as _, Sha256};
 use std::fs::{self, File};
 use std::hash::{BuildHasher, Hash, Hasher, RandomState};
 use std::io::{Read, Seek, Write};
@@ -20,22 +22,22 @@ const DIGEST_BYTES: usize = 32;
 pub(crate) struct Loaded {
     pub component: Component,
     /// Digest of the component that it was compiled from, if that is the given one with answers to WASI.
-    pub answered: Option<ComponentDigest>,
+    pub answered: Option<Digest>,
 }
 
 /// Notes in machine code that it was compiled from this component, not from the given one.
 pub fn note_answered(code: &mut Vec<u8>, component: &[u8]) {
     code.extend_from_slice(ANSWERED);
-    code.extend_from_slice(&ComponentDigest::of(component).0);
+    code.extend_from_slice(&Sha256::digest(component));
 }
 
 /// What [`note_answered`] has noted at the end of the file.
-fn answered_digest(file: &File) -> Option<ComponentDigest> {
+fn answered_digest(file: &File) -> Option<Digest> {
     let mut end = [0; ANSWERED.len() + DIGEST_BYTES];
     let begin = file.metadata().ok()?.len().checked_sub(end.len() as u64)?;
     file.read_exact_at(&mut end, begin).ok()?;
     let digest = end.strip_prefix(ANSWERED)?;
-    digest.try_into().ok().map(ComponentDigest)
+    parse_hex_digest(&HEXLOWER.encode(digest))
 }
 
 /// Compiles a component to machine code.
@@ -149,7 +151,7 @@ mod tests {
         assert_eq!(answered_digest(&file(&code)), None);
         note_answered(&mut code, b"component");
         assert!(code.starts_with(b"code"));
-        assert_eq!(answered_digest(&file(&code)), Some(ComponentDigest::of(b"component")));
+        assert_eq!(answered_digest(&file(&code)), Some(boson_oci::digest(b"component")));
         assert_eq!(answered_digest(&file(&code[..code.len() - 1])), None);
     }
 }

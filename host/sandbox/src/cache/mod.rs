@@ -13,10 +13,10 @@ pub use compiler::{MAX_MACHINE_CODE_BYTES, Task};
 pub use machine_code::note_answered;
 pub(crate) use machine_code::{Loaded, beside, compile, load, write_whole};
 
-use crate::digest::ComponentDigest;
 use crate::error::{Error, ErrorKind};
 use crate::limits::{self, Limits};
 use boson_budget::{Budget, Class};
+use boson_oci::Digest;
 use rustix::fs::{MemfdFlags, memfd_create};
 use std::fs::File;
 use std::io::{Read, Write};
@@ -47,7 +47,7 @@ pub struct Cache {
 pub(crate) struct Uncompiled<'a> {
     /// Name for messages.
     pub name: &'a str,
-    pub digest: ComponentDigest,
+    pub digest: &'a Digest,
     pub bytes: &'a [u8],
 }
 
@@ -105,7 +105,7 @@ impl Cache {
     }
 
     /// The component's machine code, if it is cached.
-    pub(crate) fn cached(&self, engine: &Engine, digest: &ComponentDigest) -> Option<Loaded> {
+    pub(crate) fn cached(&self, engine: &Engine, digest: &Digest) -> Option<Loaded> {
         let file = self.store.as_ref()?.get(&self.file_name(engine, digest))?;
         let loaded = machine_code::map(engine, &file);
         loaded
@@ -165,7 +165,7 @@ impl Cache {
     }
 
     /// A component that was kept under this key.
-    pub fn component(&self, key: &ComponentDigest) -> Option<Vec<u8>> {
+    pub fn component(&self, key: &Digest) -> Option<Vec<u8>> {
         let mut component = Vec::new();
         let mut file = self.store.as_ref()?.get(&component_name(key))?;
         file.read_to_end(&mut component).ok()?;
@@ -173,7 +173,7 @@ impl Cache {
     }
 
     /// Keeps a component that was made of something else. `key`: of all that determines its bytes.
-    pub fn keep_component(&self, key: &ComponentDigest, component: &[u8]) {
+    pub fn keep_component(&self, key: &Digest, component: &[u8]) {
         let Some(store) = &self.store else { return };
         let kept = store.draft().and_then(|draft| {
             draft.file().write_all(component)?;
@@ -185,15 +185,15 @@ impl Cache {
     }
 
     /// Removes the cached code of a component.
-    pub(crate) fn forget(&self, engine: &Engine, digest: &ComponentDigest) {
+    pub(crate) fn forget(&self, engine: &Engine, digest: &Digest) {
         if let Some(store) = &self.store {
             store.remove(&self.file_name(engine, digest));
         }
     }
 
-    fn file_name(&self, engine: &Engine, digest: &ComponentDigest) -> String {
+    fn file_name(&self, engine: &Engine, digest: &Digest) -> String {
         let version = machine_code::compiler_hash(engine, self.answers);
-        format!("{}-{version:016x}.cwasm", digest.hex())
+        format!("{}-{version:016x}.cwasm", digest.digest())
     }
 }
 
@@ -209,8 +209,8 @@ fn unfit(limits: &Limits, name: &str, error: &wasmtime::Error) -> Error {
     Error::new(ErrorKind::Refused, name, message)
 }
 
-fn component_name(key: &ComponentDigest) -> String {
-    format!("{}.wasm", key.hex())
+fn component_name(key: &Digest) -> String {
+    format!("{}.wasm", key.digest())
 }
 
 #[cfg(test)]
@@ -219,7 +219,7 @@ mod tests {
 
     #[test]
     fn machine_code_with_other_answers_has_another_name() {
-        let (engine, digest) = (Engine::default(), ComponentDigest::of(b"component"));
+        let (engine, digest) = (Engine::default(), boson_oci::digest(b"component"));
         let name = |answers| Cache::none().with_answers(answers).file_name(&engine, &digest);
         assert_eq!(name("1"), name("1"));
         assert_ne!(name("1"), name("2"));

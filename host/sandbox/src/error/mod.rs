@@ -2,7 +2,7 @@
 
 pub mod codes;
 
-use crate::digest::ComponentDigest;
+use boson_oci::{Digest, short_digest};
 use boson_pipeline::Diagnostic;
 use boson_pipeline::codes::Code;
 use boson_pipeline::stage::StageError;
@@ -47,7 +47,7 @@ pub struct Error {
     /// Plugin: `ops` or a file's name.
     pub plugin: String,
     /// Its digest, if it does not ship with the host: names do not identify versions.
-    pub digest: Option<ComponentDigest>,
+    pub digest: Option<Digest>,
     /// What happened, one sentence.
     pub message: String,
     /// Function names from the innermost outwards, for a trap.
@@ -153,7 +153,7 @@ impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "plugin '{}' {}", self.plugin, self.message)?;
         match &self.digest {
-            Some(digest) => write!(f, " ({})", digest.short()),
+            Some(digest) => write!(f, " ({})", short_digest(digest.as_ref())),
             None => Ok(()),
         }
     }

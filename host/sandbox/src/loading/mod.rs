@@ -8,12 +8,12 @@ pub mod settings;
 use crate::cache::{self, Loaded, Uncompiled};
 use crate::call::wrapping;
 use crate::component::{self, Kind};
-use crate::digest::ComponentDigest;
 use crate::engine::Sandbox;
 use crate::error::{CANNOT_BE_READ, Error, ErrorKind};
 use crate::limits::call_state::CallState;
 use crate::plugin::{Plugin, Source};
 use crate::telemetry::console;
+use boson_oci::{Digest, parse_hex_digest};
 use boson_pipeline::Stage;
 use boson_pipeline::packed::MAX_COMPONENT_BYTES;
 use std::fs::File;
@@ -37,7 +37,7 @@ impl Sandbox {
         if is_newer(&code, path)
             && let Some(loaded) = cache::load(&self.engine, &code)
         {
-            let digest = read_digest(path).map_or_else(|| read(path).map(|bytes| ComponentDigest::of(&bytes)), Ok)?;
+            let digest = read_digest(path).map_or_else(|| read(path).map(|bytes| boson_oci::digest(&bytes)), Ok)?;
             return self.prepare(stage.name().to_string(), loaded, digest, source);
         }
         self.load(stage.name(), &read(path)?, source)
@@ -57,15 +57,15 @@ impl Sandbox {
     /// # Errors
     /// [`ErrorKind::Refused`], with the reason.
     pub fn load(&self, name: &str, bytes: &[u8], source: Source) -> Result<Plugin, Error> {
-        let digest = ComponentDigest::of(bytes);
+        let digest = boson_oci::digest(bytes);
         let is_foreign = !matches!(source, Source::BuiltIn(_));
-        self.load_as(name, bytes, digest, source).map_err(|failure| Error {
+        self.load_as(name, bytes, &digest, source).map_err(|failure| Error {
             digest: is_foreign.then_some(digest),
             ..failure
         })
     }
 
-    fn load_as(&self, name: &str, bytes: &[u8], digest: ComponentDigest, source: Source) -> Result<Plugin, Error> {
+    fn load_as(&self, name: &str, bytes: &[u8], digest: &Digest, source: Source) -> Result<Plugin, Error> {
         let refused = |message: &str| Err(Error::new(ErrorKind::Refused, name, message));
         if Engine::detect_precompiled(bytes).is_some() {
             return refused("is machine code; use the WebAssembly component that it was compiled from");
@@ -77,8 +77,8 @@ impl Sandbox {
             }
             _ => return refused("is not a WebAssembly component"),
         }
-        let prepare = |loaded| self.prepare(name.to_string(), loaded, digest, source);
-        if let Some(loaded) = self.cache.cached(&self.engine, &digest) {
+        let prepare = |loaded| self.prepare(name.to_string(), loaded, digest.clone(), source);
+        if let Some(loaded) = self.cache.cached(&self.engine, digest) {
             return prepare(loaded);
         }
         let new = Uncompiled { name, digest, bytes };
@@ -98,7 +98,7 @@ impl Sandbox {
     }
 
     /// Removes the machine code of a component from the cache: it was refused, or is no longer used.
-    pub fn forget(&self, digest: &ComponentDigest) {
+    pub fn forget(&self, digest: &Digest) {
         self.cache.forget(&self.engine, digest);
     }
 
@@ -111,7 +111,7 @@ impl Sandbox {
         let name = path.display().to_string();
         let bytes = read(path)?;
         let (code_file, digest_file) = (cache::beside(&self.engine, path), path.with_extension("sha256"));
-        let digest = ComponentDigest::of(&bytes).hex();
+        let digest = boson_oci::digest(&bytes).digest().to_owned();
         if is_newer(&code_file, path) && std::fs::read_to_string(&digest_file).is_ok_and(|kept| kept.trim() == digest) {
             return Ok(false);
         }
@@ -124,7 +124,7 @@ impl Sandbox {
         Ok(true)
     }
 
-    fn prepare(&self, name: String, loaded: Loaded, digest: ComponentDigest, source: Source) -> Result<Plugin, Error> {
+    fn prepare(&self, name: String, loaded: Loaded, digest: Digest, source: Source) -> Result<Plugin, Error> {
         let Loaded { component, answered } = loaded;
         let kind = component::check(&self.engine, &name, &component)?;
         let pre = link(&self.engine, kind, &component).map_err(|error| {
@@ -186,9 +186,9 @@ fn is_newer(code: &Path, component: &Path) -> bool {
         .is_some_and(|(code, component)| code >= component)
 }
 
-fn read_digest(path: &Path) -> Option<ComponentDigest> {
+fn read_digest(path: &Path) -> Option<Digest> {
     let text = std::fs::read_to_string(path.with_extension("sha256")).ok()?;
-    ComponentDigest::parse(text.trim())
+    parse_hex_digest(text.trim())
 }
 
 /// Code of other engine versions or older builds of the plugin.

@@ -2,11 +2,11 @@
 
 pub(crate) mod description;
 
-use crate::digest::ComponentDigest;
 use crate::error::{Error, ErrorKind};
 use crate::limits::MAX_WRAPPERS;
 use crate::limits::call_state::CallState;
 use boson_document::{Tree, json};
+use boson_oci::{Digest, short_digest};
 use boson_pipeline::{Author, Installer, Stage};
 use description::Description;
 use std::borrow::Cow;
@@ -32,9 +32,9 @@ pub enum Source {
 #[derive(Clone)]
 pub struct Plugin {
     pub stage: Stage,
-    pub digest: ComponentDigest,
+    pub digest: Digest,
     /// Digest of the component with the answers to WASI, if it imports WASI: what runs.
-    pub answered: Option<ComponentDigest>,
+    pub answered: Option<Digest>,
     pub source: Source,
     /// It calls the rule below it.
     pub wraps: bool,
@@ -91,7 +91,7 @@ impl Plugin {
     /// Its name in messages: its stage, or its name with the digest.
     pub fn called(&self) -> String {
         if self.is_foreign() {
-            format!("plugin '{}', {}", self.name, self.digest.short())
+            format!("plugin '{}', {}", self.name, short_digest(self.digest.as_ref()))
         } else {
             self.name.clone()
         }
@@ -201,7 +201,7 @@ impl Plugin {
     /// The span of a call. In the operator, it is within those of the stage and of the reconcile, which has the
     /// deployment.
     pub(crate) fn span(&self) -> Span {
-        tracing::debug_span!("call", plugin = self.name(), digest = %self.digest.short())
+        tracing::debug_span!("call", plugin = self.name(), digest = %short_digest(self.digest.as_ref()))
     }
 
     /// Bytes of its machine code.
@@ -213,7 +213,7 @@ impl Plugin {
     /// A failure of this plugin, with its digest if it does not ship with the host.
     pub(crate) fn failure(&self, kind: ErrorKind, message: impl Into<String>) -> Error {
         Error {
-            digest: self.is_foreign().then_some(self.digest),
+            digest: self.is_foreign().then(|| self.digest.clone()),
             ..Error::new(kind, &self.name, message)
         }
     }
