@@ -3,15 +3,15 @@
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use serde_json::json;
-use sha2::{Digest as _, Sha256};
+use sha2::{Digest, Sha256};
 
 /// A digest of the state of an object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Digest([u8; 16]);
+pub struct ObjectDigest([u8; 16]);
 
-// === impl Digest ===
+// === impl ObjectDigest ===
 
-impl Digest {
+impl ObjectDigest {
     /// The digest of an object with this metadata.
     ///
     /// If the server counts generations, a new status is not a new state: else each change of a pod would cost a
@@ -49,8 +49,8 @@ impl Digest {
 mod tests {
     use super::*;
 
-    fn meta(value: serde_json::Value) -> Digest {
-        Digest::of(&serde_json::from_value(value).unwrap())
+    fn meta(value: serde_json::Value) -> ObjectDigest {
+        ObjectDigest::of(&serde_json::from_value(value).unwrap())
     }
 
     #[test]

@@ -5,7 +5,7 @@
 //! filled, so that it does not delay the deployments that have no objects of the kind; it recovers on its own.
 
 use super::selector::{SLICE_KIND, concerns, homes};
-use super::{Cache, Digest, Entry, Place, Reported};
+use super::{Cache, Entry, ObjectDigest, Place, Reported};
 use crate::client::{Cluster, WatchBackoff, api, api_of_any, resource_of};
 use boson_api::QuarksStatefulSet;
 use boson_manifest::labels;
@@ -146,7 +146,7 @@ fn feed(
 pub(super) fn store(cache: &Cache, kind: &'static str, meta: &ObjectMeta, reported: Reported) -> Touched {
     let (place, homes) = (place(kind, meta), homes(kind, meta));
     let entry = Entry {
-        digest: Digest::of(meta),
+        digest: ObjectDigest::of(meta),
         homes: homes.clone(),
         reported,
     };

@@ -8,7 +8,7 @@ mod digest;
 mod follow;
 mod selector;
 
-pub use digest::Digest;
+pub use digest::ObjectDigest;
 pub use follow::{Touched, follow};
 pub use selector::{Digests, Selector};
 
@@ -52,7 +52,7 @@ pub struct Place {
 /// What is stored of an object.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Entry {
-    digest: Digest,
+    digest: ObjectDigest,
     /// What it belongs to: UIDs of its owners; for a claim, namespace and deployment.
     homes: Vec<String>,
     reported: Reported,
@@ -139,7 +139,7 @@ impl Cache {
         let mut take = |place: &Place, entry: &Entry| {
             digests.insert((place.kind.into(), place.name.clone()), entry.digest);
             if let Some(generation) = entry.reported.serves_from_active_pod {
-                digests.insert(selector::active(&place.name), Digest::of_generation(generation));
+                digests.insert(selector::active(&place.name), ObjectDigest::of_generation(generation));
             }
         };
         for home in [selector.uid.clone(), selector.claims()] {

@@ -1,6 +1,6 @@
 //! The objects that concern one deployment: what it owns, what it refers to, the values of its variables. Pure.
 
-use super::{Digest, Place};
+use super::{ObjectDigest, Place};
 use crate::client::written::Written;
 use boson_manifest::labels;
 use boson_pipeline::external;
@@ -32,7 +32,7 @@ pub struct Selector {
 }
 
 /// Digests of all objects that a selector matches, by kind and name.
-pub type Digests = BTreeMap<(String, String), Digest>;
+pub type Digests = BTreeMap<(String, String), ObjectDigest>;
 
 // === impl Selector ===
 
@@ -43,9 +43,9 @@ impl Selector {
             let key = (one.kind.clone(), one.name.clone());
             match &one.now {
                 Some(meta) if self.holds(&one.kind, &one.name, &homes(&one.kind, meta)) => {
-                    digests.insert(key, Digest::of(meta));
-                    let same = meta.generation.map(Digest::of_generation);
-                    let is_other = |active: &Digest| Some(*active) != same;
+                    digests.insert(key, ObjectDigest::of(meta));
+                    let same = meta.generation.map(ObjectDigest::of_generation);
+                    let is_other = |active: &ObjectDigest| Some(*active) != same;
                     if one.kind == GROUP_KIND && digests.get(&active(&one.name)).is_some_and(is_other) {
                         digests.remove(&active(&one.name));
                     }

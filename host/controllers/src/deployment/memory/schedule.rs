@@ -4,7 +4,7 @@
 //! Held in memory only. A new process converts each deployment once, because its plugins may differ.
 
 use super::FALLBACK_INTERVAL;
-use boson_cluster::cache::Digest;
+use boson_cluster::cache::ObjectDigest;
 use boson_cluster::client::NamespacedName;
 use parking_lot::Mutex;
 use std::collections::HashMap;
@@ -38,7 +38,7 @@ struct Remembered {
 /// A snapshot that differs from the last one that was converted.
 #[derive(Clone, Copy, Debug)]
 struct Changing {
-    digest: Digest,
+    digest: ObjectDigest,
     /// When it was seen first.
     since: Instant,
     /// When the first change after the conversion was seen.
@@ -48,7 +48,7 @@ struct Changing {
 /// How the last conversion ended.
 #[derive(Clone, Copy, Debug)]
 struct Last {
-    observed: Digest,
+    observed: ObjectDigest,
     /// When that was.
     at: Instant,
     /// How often the conversion of this snapshot has failed; 0: it succeeded.
@@ -84,7 +84,7 @@ impl Schedule {
     /// What to do for a snapshot with this digest.
     ///
     /// A first change is converted at once. Only changes soon after a conversion wait for a pause.
-    pub fn due(&self, key: &NamespacedName, observed: Digest, now: Instant) -> Due {
+    pub fn due(&self, key: &NamespacedName, observed: ObjectDigest, now: Instant) -> Due {
         let mut deployments = self.deployments.lock();
         let Some(known) = deployments.get_mut(key) else {
             return Due::Now;
@@ -118,7 +118,7 @@ impl Schedule {
     pub fn record_end(
         &self,
         key: &NamespacedName,
-        observed: Digest,
+        observed: ObjectDigest,
         has_failed: bool,
         at: Instant,
     ) -> Option<Duration> {
@@ -177,16 +177,16 @@ mod tests {
         ("n".into(), "d".into())
     }
 
-    fn digest(text: &str) -> Digest {
-        Digest::of_bytes(text.as_bytes())
+    fn digest(text: &str) -> ObjectDigest {
+        ObjectDigest::of_bytes(text.as_bytes())
     }
 
     impl Schedule {
-        fn good(&self, key: &NamespacedName, observed: Digest, now: Instant) {
+        fn good(&self, key: &NamespacedName, observed: ObjectDigest, now: Instant) {
             assert_eq!(self.record_end(key, observed, false, now), None);
         }
 
-        fn bad(&self, key: &NamespacedName, observed: Digest, now: Instant) -> Duration {
+        fn bad(&self, key: &NamespacedName, observed: ObjectDigest, now: Instant) -> Duration {
             self.record_end(key, observed, true, now).unwrap()
         }
     }

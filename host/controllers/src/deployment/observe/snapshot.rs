@@ -3,7 +3,7 @@
 use super::plugins::Resolution;
 use crate::deployment::context::Context;
 use boson_api::{BoshDeployment, BoshDeploymentSpec, ReferenceType};
-use boson_cluster::cache::{Digest, Digests, Selector};
+use boson_cluster::cache::{Digests, ObjectDigest, Selector};
 use boson_cluster::client::written::Written;
 use boson_manifest::names::Names;
 use kube::{Resource, ResourceExt};
@@ -62,7 +62,7 @@ pub fn of(context: &Context, object: &BoshDeployment) -> Option<Selector> {
 
 impl Snapshot {
     /// One digest of all of it.
-    pub fn digest(&self) -> Digest {
+    pub fn digest(&self) -> ObjectDigest {
         let mut bytes = self.settings.clone();
         for ((kind, name), digest) in &self.digests {
             for part in [kind.as_bytes(), name.as_bytes(), digest.bytes()] {
@@ -70,7 +70,7 @@ impl Snapshot {
                 bytes.push(0);
             }
         }
-        Digest::of_bytes(&bytes)
+        ObjectDigest::of_bytes(&bytes)
     }
 
     /// The snapshot after these writes.
