@@ -2,14 +2,13 @@
 //! checked against their digest before use.
 
 use crate::codes;
+use boson_oci::digest;
 use boson_pipeline::Diagnostic;
 use boson_pipeline::release::codes as release_codes;
 use boson_releases::{DigestError, Verifier};
-use data_encoding::HEXLOWER;
 use reqwest::header::{CONTENT_RANGE, RANGE};
 use reqwest::redirect::{Action, Attempt, Policy};
 use reqwest::{Certificate, Client, Response, StatusCode, Url};
-use sha2::{Digest, Sha256};
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
@@ -130,8 +129,8 @@ impl Downloads {
     }
 
     fn path(&self, release: Release<'_>) -> PathBuf {
-        let key = Sha256::digest(format!("{}\n{}", release.url, release.digests.unwrap_or_default()));
-        self.directory.join(format!("{}.tgz", HEXLOWER.encode(&key)))
+        let key = format!("{}\n{}", release.url, release.digests.unwrap_or_default());
+        self.directory.join(format!("{}.tgz", digest(key.as_bytes()).digest()))
     }
 
     /// Opens the file of a tarball, and waits for another process that downloads it.

@@ -8,8 +8,6 @@ pub(crate) use place::Place;
 pub(crate) use space::{Reservation, Reserving, Sizes, cache_error};
 
 use boson_oci::{Digest, Section};
-use data_encoding::HEXLOWER;
-use sha2::{Digest as _, Sha256};
 use std::fs::{self, File};
 use std::io::{self, ErrorKind, Read};
 use std::path::{Path, PathBuf};
@@ -49,7 +47,7 @@ impl Key {
 
     pub(crate) fn of(text: &str) -> Self {
         // The text is untrusted; its hash is always a valid file name.
-        Self(HEXLOWER.encode(&Sha256::digest(text)))
+        Self(boson_oci::digest(text.as_bytes()).digest().to_owned())
     }
 }
 
