@@ -10,6 +10,7 @@ pub mod convert;
 pub mod deployment_diff;
 pub mod diagnostic;
 pub mod difference;
+pub mod digest;
 pub mod encoding;
 pub mod external;
 pub mod glob;

@@ -1,6 +1,7 @@
 //! The Secrets with the resolved documents of instance groups, which init containers render templates from.
 
 use super::FIRST_VERSION;
+use crate::digest::sha256;
 use crate::object::{metadata, new_object, remove};
 use crate::plain::codes;
 use crate::resolved_document;
@@ -9,8 +10,6 @@ use crate::{Diagnostic, yaml};
 use boson_document::Tree;
 use boson_manifest::labels::{self, secret_kind, secret_type};
 use boson_manifest::names::{NameError, Names, label_value};
-use data_encoding::HEXLOWER;
-use sha2::{Digest, Sha256};
 use std::collections::HashMap;
 use std::slice;
 
@@ -131,6 +130,6 @@ impl Rendered {
     /// the indexes of the later zones.
     fn digest(&self, zone: usize) -> String {
         let first = self.first_indexes.get(zone).unwrap_or(&0);
-        HEXLOWER.encode(&Sha256::digest(format!("{first}\n{}", self.document)))
+        sha256(format!("{first}\n{}", self.document))
     }
 }

@@ -3,11 +3,10 @@
 //! with them.
 
 use crate::diagnostic::Diagnostic;
+use crate::digest::sha256;
 use crate::variables::codes;
 use crate::yaml::Document;
 use boson_document::{Map, Tree, go, json};
-use data_encoding::HEXLOWER;
-use sha2::{Digest, Sha256};
 
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Recipes {
@@ -99,7 +98,7 @@ fn digest(value: &Tree) -> String {
     if let Tree::Object(members) = &mut value {
         members.sort_keys();
     }
-    format!("sha256:{}", HEXLOWER.encode(&Sha256::digest(json::to_text(&value))))
+    format!("sha256:{}", sha256(json::to_text(&value)))
 }
 
 #[cfg(test)]

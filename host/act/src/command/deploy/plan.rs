@@ -5,12 +5,11 @@ use super::values::Content;
 use boson_api::deployment::VariableReference;
 use boson_api::{ReferenceType, ResourceReference};
 use boson_cluster::client::AnyObject;
-use boson_cluster::objects::hexadecimal;
 use boson_manifest::labels;
 use boson_manifest::names::{NameClaims, NameError, Names};
+use boson_pipeline::digest::sha256;
 use boson_pipeline::report::clean;
 use serde_json::{Map, Value, json};
-use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
 
 /// The field manager of what the commands write.
@@ -372,8 +371,7 @@ fn config_map_reference(document: &Document) -> ResourceReference {
 }
 
 fn digest(text: &str) -> String {
-    let digits = hexadecimal(&Sha256::digest(text.as_bytes()));
-    digits.chars().take(DIGEST_DIGITS).collect()
+    sha256(text).chars().take(DIGEST_DIGITS).collect()
 }
 
 /// Whether a spec has these fields. An empty list is the same as none; other managers may have added variables.

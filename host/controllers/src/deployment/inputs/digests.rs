@@ -3,9 +3,9 @@
 
 use boson_api::deployment::{Input, InputKind};
 use boson_cluster::{consumers, objects};
+use boson_pipeline::digest::sha256;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use serde_json::{Value, json};
-use sha2::{Digest, Sha256};
 
 /// Digits of a digest: it distinguishes states, and protects nothing.
 const DIGEST_DIGITS: usize = 16;
@@ -36,7 +36,7 @@ impl Source {
 
 /// The digest of public content.
 pub fn of_bytes(bytes: &[u8]) -> String {
-    let mut digits = objects::hexadecimal(&Sha256::digest(bytes));
+    let mut digits = sha256(bytes);
     digits.truncate(DIGEST_DIGITS);
     digits
 }

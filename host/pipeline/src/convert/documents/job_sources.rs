@@ -3,11 +3,11 @@
 //!
 //! `{"<release>": {"<job>/job.MF": {"text": "..."}, "<job>/templates/bin/ctl": {"text": "...", "executable": true}}}`
 
+use crate::digest::sha256;
 use crate::encoding::{self, UnpackError};
 use crate::release::paths::clean;
 use crate::release::{Entry, File, Files, Job, Naming, Release};
 use boson_document::{Map, Tree, json};
-use sha2::{Digest, Sha256};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
@@ -76,7 +76,7 @@ pub fn pack(stored: &[u8], remaining: &mut Remaining) -> Option<Packed> {
         Cow::Owned(_) => stored.to_vec(),
     };
     remaining.packed = remaining.packed.checked_sub(bytes.len())?;
-    let digest = format!("{:x}", Sha256::digest(&text));
+    let digest = sha256(&text);
     (bytes.len() <= MAX_PACKED_BYTES).then(|| Packed {
         digest: digest.chars().take(DIGEST_DIGITS).collect(),
         bytes,

@@ -1,12 +1,11 @@
 //! The annotation that names the desired manifest of a group's documents. It is updated in place if a new manifest
 //! gives the same document. Pure.
 
+use boson_pipeline::digest::sha256;
 use boson_pipeline::encoding;
-use data_encoding::HEXLOWER;
 use k8s_openapi::api::core::v1::Secret;
 use kube::ResourceExt;
 use serde_json::{Value, json};
-use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
 
 /// Annotation of ig-resolved and bpm Secrets: digest of the desired manifest.
@@ -15,7 +14,7 @@ pub const PROVENANCE: &str = "quarks.cloudfoundry.org/desired-manifest-digest";
 /// The digest of a manifest's text, compressed or not.
 pub fn digest(manifest: &[u8]) -> String {
     let text = encoding::unpack(manifest);
-    HEXLOWER.encode(&Sha256::digest(text.as_deref().unwrap_or(manifest)))
+    sha256(text.as_deref().unwrap_or(manifest))
 }
 
 /// The patch that sets these annotations; none if they are up to date.
