@@ -23,7 +23,7 @@ const CALL_BUCKETS_SECONDS: [f64; 8] = [0.001, 0.005, 0.02, 0.1, 0.5, 2.0, 10.0,
 pub struct PluginMetrics {
     known: Mutex<Known>,
     calls: Family<Version, Counter>,
-    errors: Family<Failed, Counter>,
+    errors: Family<ErrorLabels, Counter>,
     fuel: Family<Version, Counter>,
     memory: Family<Version, Gauge>,
     seconds: Family<Version, Histogram, fn() -> Histogram>,
@@ -43,7 +43,7 @@ pub struct Version {
 }
 
 #[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
-struct Failed {
+struct ErrorLabels {
     #[prometheus(flatten)]
     version: Version,
     code: &'static str,
@@ -138,7 +138,7 @@ impl PluginMetrics {
             }
             for code in &*codes {
                 let version = version.clone();
-                self.errors.remove(&Failed { version, code });
+                self.errors.remove(&ErrorLabels { version, code });
             }
             false
         });
@@ -167,7 +167,7 @@ impl PluginMetrics {
         };
         codes.insert(code);
         let version = version.clone();
-        self.errors.get_or_create_owned(&Failed { version, code }).inc();
+        self.errors.get_or_create_owned(&ErrorLabels { version, code }).inc();
     }
 
     /// Counts the calls of a version in one conversion that it ran beside: by reply, the same, different, failed, and
