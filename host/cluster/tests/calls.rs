@@ -8,7 +8,7 @@
 )]
 
 use boson_cluster::client::{Cluster, ErrorKind, Events, FieldManager};
-use boson_cluster::objects::drift::{self, Excess, Foreign};
+use boson_cluster::objects::drift::{self, AddedByOthers, Foreign};
 use http_body_util::Full;
 use hyper::body::{Bytes, Incoming};
 use hyper::service::service_fn;
@@ -125,7 +125,7 @@ async fn a_removed_change_is_reported_though_the_next_one_cannot_be_removed() {
         "data": {"ours": "1", "more": "2"},
     });
     let wanted = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "c"}, "data": {"ours": "1"}});
-    let excess = Excess {
+    let excess = AddedByOthers {
         additions: Foreign::of(&live, &wanted).additions,
         live,
     };

@@ -3,7 +3,7 @@
 //! An object is written if its digest differs from the one that the last write stored in an annotation, or if
 //! [`super::drift`] finds changes by others.
 
-use super::drift::{Drifted, Excess, Foreign, holds};
+use super::drift::{AddedByOthers, Drifted, Foreign, holds};
 use crate::client::AnyObject;
 use boson_api::QuarksJob;
 use boson_api::job::Strategy;
@@ -35,7 +35,7 @@ pub struct Plan {
     /// Those of them that were written before, and then changed by others or by admission.
     pub drifted: Vec<Drifted>,
     /// Additions by others to our lists and maps, to remove.
-    pub excess: Vec<Excess>,
+    pub excess: Vec<AddedByOthers>,
     /// Indices of the objects in `apply` that this deployment does not have yet. An object of another owner may exist.
     pub new: Vec<usize>,
     pub delete: Vec<Value>,
@@ -108,7 +108,7 @@ impl Plan {
     fn compare(&mut self, found: &Value, wanted: Value) {
         let foreign = Foreign::of(found, &wanted);
         if !foreign.additions.is_empty() && !found.is_going() {
-            self.excess.push(Excess {
+            self.excess.push(AddedByOthers {
                 live: found.clone(),
                 additions: foreign.additions,
             });

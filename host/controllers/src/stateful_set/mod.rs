@@ -27,7 +27,7 @@ use crate::controller::{AnyController, Controller, Next, Planned, Report, Watche
 use boson_api::{PodProblem, QuarksStatefulSet, QuarksStatefulSetStatus};
 use boson_cluster::client::{Cluster, Error, Events, FieldManager, Identity, owner, written};
 use boson_cluster::namespaces::Scope;
-use boson_cluster::objects::drift::{Drifted, Excess};
+use boson_cluster::objects::drift::{AddedByOthers, Drifted};
 use boson_cluster::reconcile::{self, Interest};
 use followed::{Followed, Key, RolloutStep};
 use inspect::Live;
@@ -117,7 +117,7 @@ enum Need {
     /// Which of these objects another write would not change.
     DryRuns {
         drifted: Vec<Drifted>,
-        excess: Vec<Excess>,
+        excess: Vec<AddedByOthers>,
     },
 }
 

@@ -7,7 +7,7 @@ use super::resize::RESIZE;
 use super::{Context, MANAGER, Need, inspect, names, status};
 use boson_api::QuarksStatefulSet;
 use boson_cluster::client::{AnyObject, Error, Identity, owner, resource};
-use boson_cluster::objects::drift::{self, Excess};
+use boson_cluster::objects::drift::{self, AddedByOthers};
 use boson_manifest::labels;
 use k8s_openapi::api::apps::v1::StatefulSet;
 use k8s_openapi::api::core::v1::PersistentVolumeClaim;
@@ -22,7 +22,7 @@ pub(super) struct Observed {
     /// The StatefulSets whose pods may lack labels.
     pub unlabelled: Vec<String>,
     /// After dry runs: the additions by others that were found before. Objects that count as written since show none.
-    pub found_before_dry_runs: Option<Vec<Excess>>,
+    pub found_before_dry_runs: Option<Vec<AddedByOthers>>,
 }
 
 // === impl Context ===

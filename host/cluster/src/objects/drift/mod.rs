@@ -13,4 +13,4 @@ mod lists;
 pub use additions::{Addition, Foreign};
 pub use boson_pipeline::quantities::quantity;
 pub use compare::holds;
-pub use dry_runs::{Drifted, Excess, remove, skip_unchangeable};
+pub use dry_runs::{AddedByOthers, Drifted, remove, skip_unchangeable};

@@ -31,7 +31,7 @@ use super::versions::Versions;
 use super::{INVALID, Problem};
 use boson_api::QuarksStatefulSet;
 use boson_cluster::client::Error;
-use boson_cluster::objects::drift::{Drifted, Excess};
+use boson_cluster::objects::drift::{AddedByOthers, Drifted};
 use draft::Draft;
 use group::Group;
 use k8s_openapi::api::apps::v1::StatefulSet;
@@ -49,7 +49,7 @@ pub(super) struct Plan {
     /// Those of them that others or admission have changed.
     pub drifted: Vec<Drifted>,
     /// Additions by others, to remove.
-    pub excess: Vec<Excess>,
+    pub excess: Vec<AddedByOthers>,
     /// Those of `apply` that do not exist yet.
     pub new_objects: Vec<Value>,
     /// StatefulSets to delete without their pods and claims, each with the one to create afterwards.
