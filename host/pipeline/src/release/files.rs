@@ -47,7 +47,7 @@ pub enum FileError {
     /// It is a device, a socket or a named pipe.
     Special,
     /// The files read before it use all the memory that a release may use.
-    Excess,
+    OverBudget,
 }
 
 #[derive(Clone, Debug)]
@@ -166,14 +166,14 @@ impl Files {
     /// times.
     ///
     /// # Errors
-    /// As [`Self::file`], and [`FileError::Excess`].
+    /// As [`Self::file`], and [`FileError::OverBudget`].
     pub fn counted(&self, path: &str, weight: impl Fn(&[u8]) -> u64) -> Result<&File, FileError> {
         let file = self.file(path)?;
         let left = self
             .room
             .get()
             .checked_sub(weight(&file.bytes))
-            .ok_or(FileError::Excess)?;
+            .ok_or(FileError::OverBudget)?;
         self.room.set(left);
         Ok(file)
     }
@@ -285,7 +285,7 @@ mod tests {
         let files = tree(&[("a", text("x")), ("b", link("a")), ("c", link("a"))]);
         let half = |_: &[u8]| weight::MAX_RELEASE_BYTES / 2;
         assert!(files.counted("a", half).is_ok() && files.counted("b", half).is_ok());
-        assert_eq!(files.counted("c", half), Err(FileError::Excess));
+        assert_eq!(files.counted("c", half), Err(FileError::OverBudget));
         assert!(files.file("c").is_ok() && files.counted("c", |_| 0).is_ok());
     }
 

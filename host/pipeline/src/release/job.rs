@@ -210,7 +210,7 @@ impl Reader<'_> {
                 Err(fault(codes::RELEASE_TEMPLATE_MISSING, spec, at, message).help(help))
             }
             // Once for a job: there is no memory left for any other template either.
-            Err(FileError::Excess) if self.errors.iter().any(|error| error.code == "release-too-large") => Ok(None),
+            Err(FileError::OverBudget) if self.errors.iter().any(|error| error.code == "release-too-large") => Ok(None),
             Err(why) => Err(open::error(self.files, &path, &why)),
         }
     }

@@ -28,7 +28,7 @@ pub fn error(files: &Files, path: &str, error: &FileError) -> Diagnostic {
             format!("'{document}' is a directory, expected a file"),
         ),
         FileError::Special => Diagnostic::error(codes::RELEASE_FILE_KIND, format!("'{document}' is not a plain file")),
-        FileError::Excess => Diagnostic::error(
+        FileError::OverBudget => Diagnostic::error(
             codes::RELEASE_TOO_LARGE,
             format!("The jobs of the release need too much memory: the limit is exceeded at '{document}'"),
         )
