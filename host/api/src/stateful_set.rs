@@ -137,7 +137,7 @@ pub struct QuarksStatefulSetSpec {
     #[schemars(schema_with = "crate::schema::probes")]
     pub active_passive_probes: Map<String, Value>,
     /// Whether containers get the number of replicas in the variable REPLICAS.
-    #[serde(default = "yes")]
+    #[serde(default = "default_true")]
     pub inject_replicas_env: bool,
     /// Whether a changed template waits: until this is false, no pod is created or replaced for it. Updates that have
     /// begun are completed.
@@ -153,7 +153,7 @@ fn zone_node_label() -> String {
     "topology.kubernetes.io/zone".into()
 }
 
-fn yes() -> bool {
+fn default_true() -> bool {
     true
 }
 

@@ -30,13 +30,13 @@ fn limit(root: &Path) -> Option<u64> {
         };
         let (point, directory) = mounts.lines().find_map(|mount| place(mount, controllers, group))?;
         let inside = |path: &Path| root.join(path.strip_prefix("/").unwrap_or(path));
-        tightest(&inside(&point), &inside(&directory), file)
+        min_limit(&inside(&point), &inside(&directory), file)
     });
     limits.min()
 }
 
 /// The smallest limit on the way from a group up to where its hierarchy is mounted: each holds for all below.
-fn tightest(point: &Path, directory: &Path, file: &str) -> Option<u64> {
+fn min_limit(point: &Path, directory: &Path, file: &str) -> Option<u64> {
     let number = |directory: &Path| -> Option<u64> {
         let text = fs::read_to_string(directory.join(file)).ok()?;
         // Version 2 writes `max`.

@@ -51,16 +51,16 @@ pub fn users<'d>(deployments: &'d [BoshDeployment], secrets: &Versions) -> Vec<&
 }
 
 /// What each user of these Secrets waits for, unless all its instances run with them. `links`: see [`newest_links`].
-pub fn lags(deployments: &[BoshDeployment], secrets: &Versions, links: &Versions) -> Vec<String> {
+pub fn pending(deployments: &[BoshDeployment], secrets: &Versions, links: &Versions) -> Vec<String> {
     let users = users(deployments, secrets);
-    let lag = |one: &&BoshDeployment| {
+    let reason = |one: &&BoshDeployment| {
         Some(format!(
             "deployment '{}': {}",
             one.name_any(),
-            lag(one, secrets, links)?
+            pending_reason(one, secrets, links)?
         ))
     };
-    users.iter().filter_map(lag).collect()
+    users.iter().filter_map(reason).collect()
 }
 
 /// Whether a deployment uses any of these Secrets itself. One that has applied nothing may have read any of its own.
@@ -73,7 +73,7 @@ fn uses(deployment: &BoshDeployment, secrets: &Versions) -> bool {
         || (is_new && secrets.keys().any(is_own))
 }
 
-fn lag(deployment: &BoshDeployment, secrets: &Versions, links: &Versions) -> Option<String> {
+fn pending_reason(deployment: &BoshDeployment, secrets: &Versions, links: &Versions) -> Option<String> {
     let status = deployment.status.clone().unwrap_or_default();
     let is_old = |input: &Input| match input.kind {
         InputKind::Link => {
@@ -173,19 +173,20 @@ mod tests {
     #[test]
     fn users_run_with_a_secret_once_it_is_applied_and_rolled_out() {
         let secrets = versions(&[("d.var-ca", "2")]);
-        let lags = |inputs: &Value, reason: &str| lags(&[deployment("d", inputs, reason)], &secrets, &Versions::new());
-        assert_eq!(lags(&json!([input("variable", "ca", "2")]), ROLLED_OUT), [""; 0]);
+        let pending =
+            |inputs: &Value, reason: &str| pending(&[deployment("d", inputs, reason)], &secrets, &Versions::new());
+        assert_eq!(pending(&json!([input("variable", "ca", "2")]), ROLLED_OUT), [""; 0]);
         let old = json!([input("variable", "ca", "1")]);
-        assert_eq!(lags(&old, ROLLED_OUT), ["deployment 'd': has not applied 'ca' yet"]);
-        let rolling = lags(&json!([input("variable", "ca", "2")]), "Updating");
+        assert_eq!(pending(&old, ROLLED_OUT), ["deployment 'd': has not applied 'ca' yet"]);
+        let rolling = pending(&json!([input("variable", "ca", "2")]), "Updating");
         assert_eq!(rolling, ["deployment 'd': Updating: words"]);
         assert_eq!(
-            lags(&json!([input("variable", "other", "1")]), "Updating"),
+            pending(&json!([input("variable", "other", "1")]), "Updating"),
             [""; 0],
             "no user"
         );
         assert_eq!(
-            lags(&json!([]), ROLLED_OUT),
+            pending(&json!([]), ROLLED_OUT),
             ["deployment 'd': is not applied yet"],
             "it may have read it"
         );
@@ -204,7 +205,7 @@ mod tests {
             deployment("other", &json!([input("link", "deployment/given", "1")]), "Updating"),
             given,
         ];
-        let found = lags(&all, &secrets, &links);
+        let found = pending(&all, &secrets, &links);
         assert_eq!(
             found,
             [
@@ -221,7 +222,7 @@ mod tests {
     fn an_ignored_instance_keeps_the_old_value() {
         let mut one = deployment("d", &json!([input("variable", "ca", "2")]), ROLLED_OUT);
         one.spec.instances = serde_json::from_value(json!([{"name": "web/0", "ignored": true}])).unwrap();
-        let found = lags(&[one], &versions(&[("d.var-ca", "2")]), &Versions::new());
+        let found = pending(&[one], &versions(&[("d.var-ca", "2")]), &Versions::new());
         assert_eq!(found, ["deployment 'd': instance 'web/0' is ignored"]);
     }
 

@@ -109,7 +109,7 @@ fn files_of_others(directory: &Path, inventory: &str) -> Result<BTreeSet<String>
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::storage::everywhere;
+    use crate::storage::crash_at_each_point;
 
     fn object(kind: &str, name: &str) -> Tree {
         Tree::object()
@@ -209,7 +209,7 @@ mod tests {
             );
         };
         let test = "folder::tests::a_run_that_is_killed_anywhere_leaves_whole_files_that_the_next_one_knows";
-        everywhere(test, prepare, act, check);
+        crash_at_each_point(test, prepare, act, check);
     }
 
     #[test]

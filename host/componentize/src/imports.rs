@@ -9,7 +9,7 @@ use walrus::{ExportItem, FunctionId, Import, ImportKind, MemoryId, Module, ValTy
 
 /// Answers every import of WASI inside the module; its output goes to the console. Other imports remain if they are of
 /// the rule that a wrapper wraps, or of the console. Returns whether it imports the console.
-pub(crate) fn seal(module: &mut Module, declared: &Declared) -> Result<bool, Error> {
+pub(crate) fn replace_all(module: &mut Module, declared: &Declared) -> Result<bool, Error> {
     let (mut of_wasi, mut prints) = (Vec::new(), false);
     for import in module.imports.iter() {
         match import.kind {

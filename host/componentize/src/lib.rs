@@ -73,7 +73,7 @@ fn make_component(core: &[u8]) -> Result<Vec<u8>, Error> {
     let mut module = Module::from_buffer(core).map_err(|error| Error::Invalid(format!("{error:#}")))?;
     start::check(&module)?;
     let declared = Declared::of(core, &module)?;
-    let prints = imports::seal(&mut module, &declared)?;
+    let prints = imports::replace_all(&mut module, &declared)?;
     let mut sealed = module.emit_wasm();
     if !declared.in_module {
         let (resolve, world) = (&declared.resolve, declared.world);

@@ -57,7 +57,7 @@ pub fn send_group(pid: Pid, signal: Signal) {
 
 /// Whether a process has not ended. A child counts until [`reap`] has returned its exit status, which would be lost
 /// otherwise.
-pub fn lives(pid: Pid) -> bool {
+pub fn is_alive(pid: Pid) -> bool {
     match rustix::process::test_kill_process(pid) {
         // A process of another user is not permitted.
         Ok(()) | Err(Errno::PERM) => !is_zombie_of_others(pid),

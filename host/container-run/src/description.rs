@@ -135,10 +135,10 @@ pub struct Monit {
     /// The file that names the process to follow.
     pub pidfile: String,
     /// Seconds until the pid file must name a process.
-    #[serde(default = "thirty")]
+    #[serde(default = "default_timeout_seconds")]
     pub start_timeout: u64,
     /// Seconds that the process has to end.
-    #[serde(default = "thirty")]
+    #[serde(default = "default_timeout_seconds")]
     pub stop_timeout: u64,
     /// The names of the checks that it depends on.
     #[serde(default)]
@@ -148,7 +148,7 @@ pub struct Monit {
     pub gid: Option<String>,
 }
 
-fn thirty() -> u64 {
+fn default_timeout_seconds() -> u64 {
     30
 }
 

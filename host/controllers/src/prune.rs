@@ -5,8 +5,7 @@ use crate::deployment::{outlives_deployment, variable_of};
 use crate::secret::retained_by;
 use boson_api::{BoshDeployment, QuarksSecret};
 use boson_cluster::client::{AnyObject, Cluster, Error, resource};
-use boson_cluster::objects;
-use boson_cluster::objects::versioned::around;
+use boson_cluster::objects::{self, versioned};
 use boson_manifest::labels::{self, secret_kind};
 use boson_manifest::names::{NameError, Names};
 use k8s_openapi::api::core::v1::{PersistentVolumeClaim, Secret};
@@ -144,7 +143,7 @@ impl Pruning {
             cluster.delete(object).await?;
         }
         match &leftover.secret {
-            Some(meta) => cluster.delete(&around(meta)).await,
+            Some(meta) => cluster.delete(&versioned::with_metadata(meta)).await,
             None => Ok(()),
         }
     }

@@ -73,7 +73,7 @@ async fn keep_version(
     }
     // Metadata only: the Secrets may be many and large, and this runs with little memory.
     let there = cluster.list_metadata::<Secret>(namespace, &labels).await?;
-    let greatest: Option<Secret> = match series.greatest(&there) {
+    let newest: Option<Secret> = match series.newest_of_any_owner(&there) {
         None => None,
         Some(name) => match cluster.get(namespace, name).await? {
             None => return Ok(None),
@@ -84,7 +84,7 @@ async fn keep_version(
         data: wanted.data.clone(),
         annotations: wanted.annotations.clone(),
     };
-    let next = series.next(greatest.as_ref(), content);
+    let next = series.next(newest.as_ref(), content);
     let name = format!("{}-v{}", wanted.name, next.version());
     match next {
         Next::Make(_, secret) => Ok(cluster.create(MANAGER, &*secret).await?.map(|_| name)),

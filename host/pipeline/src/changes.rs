@@ -49,7 +49,7 @@ pub fn changes<'t>(old: &'t [Tree], new: &'t [Tree]) -> Vec<Changed<'t>> {
 }
 
 /// Kinds of objects, and privileges of their pods, that only the new objects have.
-pub fn gained(old: &[Tree], new: &[Tree]) -> BTreeSet<String> {
+pub fn additions(old: &[Tree], new: &[Tree]) -> BTreeSet<String> {
     kinds_and_privileges(new)
         .difference(&kinds_and_privileges(old))
         .cloned()

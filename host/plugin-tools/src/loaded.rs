@@ -210,7 +210,7 @@ impl Shared {
         let stage = plugin.stage;
         let mut rules = self.built_in.iter().filter(|rule| rule.plugin.stage == stage);
         if let Some(rule) = rules.next().filter(|_| plugin.wraps) {
-            plugin = plugin.around(rule.plugin.clone())?;
+            plugin = plugin.wrap(rule.plugin.clone())?;
         }
         let account = cases::account(&package.namespace);
         if package.is_update {

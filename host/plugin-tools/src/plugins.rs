@@ -132,7 +132,7 @@ pub fn configured_alone(
     }
     if plugin.wraps {
         let rule = built_in(sandbox, None, plugin.stage)?;
-        plugin = plugin.around(rule)?;
+        plugin = plugin.wrap(rule)?;
     }
     Ok(plugin)
 }

@@ -62,7 +62,7 @@ impl<'m, 'a> Documents<'m, 'a> {
     /// The documents of all groups; one that is nested too deep is reported.
     pub fn all(&self, data: Vec<Vec<JobData>>, report: &mut Report) -> Vec<ResolvedGroup> {
         let mut made = Vec::new();
-        let waits = self.waits();
+        let waits = self.awaited_groups();
         for ((group, data), waits) in self.manifest.groups.iter().zip(data).zip(waits) {
             let mut document = self.document(group, data);
             if !waits.is_empty() {
@@ -84,7 +84,7 @@ impl<'m, 'a> Documents<'m, 'a> {
     }
 
     /// The groups that the pods of each group wait for.
-    fn waits(&self) -> Vec<Vec<&str>> {
+    fn awaited_groups(&self) -> Vec<Vec<&str>> {
         let serial = |tree: &Tree| tree.get("update")?.get("serial")?.as_bool();
         let of_all = serial(self.manifest.tree);
         let ports = |job: &Job<'a>| !quarks(job).items("ports").is_empty();

@@ -24,7 +24,7 @@ fn step<'t>(
     place: &mut Pointer,
     scan: &Scan,
 ) -> Attempt<Cow<'t, Tree>> {
-    let at = path.upto(position);
+    let at = path.prefix(position);
     let token = &path.tokens()[position];
     match token {
         Token::AfterLast => Err(Error::new(
@@ -81,7 +81,7 @@ fn default_value<'t>(path: &Path, position: usize) -> Attempt<Cow<'t, Tree>> {
         Some(Token::Matching { .. }) => Ok(Cow::Owned(Tree::Array(Vec::new()))),
         Some(Token::Key { .. }) => Ok(Cow::Owned(Tree::object())),
         Some(_) => {
-            let at = path.upto(position + 1);
+            let at = path.prefix(position + 1);
             let message = format!("Expected to find key or matching index token at path '{at}'");
             Err(Error::new(codes::CANNOT_CREATE, message))
         }

@@ -48,7 +48,7 @@ pub fn apply(document: Tree, document_name: &str, files: Vec<OperationsFile>) ->
         names.push(name);
     }
     let mut document = document;
-    let (mut trace, scan) = (Trace::untouched(), Scan::default());
+    let (mut trace, scan) = (Trace::unchanged(), Scan::default());
     for (file, operations) in operations.into_iter().enumerate() {
         for (position, operation) in operations.into_iter().enumerate() {
             let advice = operation

@@ -58,7 +58,7 @@ struct Below {
 
 impl Trace {
     /// The trace of the unchanged document.
-    pub fn untouched() -> Self {
+    pub fn unchanged() -> Self {
         Self {
             provenance: Provenance::Parent,
             below: None,
@@ -79,7 +79,7 @@ impl Trace {
             .get_or_insert_default()
             .members
             .entry(name.to_string())
-            .or_insert_with(Self::untouched)
+            .or_insert_with(Self::unchanged)
     }
 
     /// Forgets a member that was removed.

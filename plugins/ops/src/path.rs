@@ -66,7 +66,7 @@ impl Path {
     }
 
     /// The path up to and including the token number `last` (from 0).
-    pub fn upto(&self, last: usize) -> Prefix<'_> {
+    pub fn prefix(&self, last: usize) -> Prefix<'_> {
         Prefix(&self.0[..self.0.len().min(last + 1)])
     }
 }

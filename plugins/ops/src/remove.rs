@@ -24,7 +24,7 @@ pub fn remove(document: Traced<'_>, path: &Path, scan: &Scan) -> Attempt<()> {
 
 fn step<'t>(current: Traced<'t>, path: &Path, position: usize, scan: &Scan) -> Attempt<Option<Traced<'t>>> {
     let Traced { tree, trace } = current;
-    let at = path.upto(position);
+    let at = path.prefix(position);
     match &path.tokens()[position] {
         Token::Key { key, optional } => {
             let map = locate::map_mut(tree, at)?;
@@ -53,7 +53,7 @@ fn step<'t>(current: Traced<'t>, path: &Path, position: usize, scan: &Scan) -> A
 
 fn take(parent: Traced<'_>, path: &Path, last: usize, scan: &Scan) -> Attempt<()> {
     let Traced { tree, trace } = parent;
-    let at = path.upto(last);
+    let at = path.prefix(last);
     match &path.tokens()[last] {
         Token::Key { key, optional } => {
             let map = locate::map_mut(tree, at)?;

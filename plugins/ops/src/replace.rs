@@ -35,7 +35,7 @@ pub fn replace(document: Traced<'_>, path: &Path, value: Tree, step: Step, scan:
 
 fn descend<'t>(current: Traced<'t>, path: &Path, position: usize, step: Step, scan: &Scan) -> Attempt<Traced<'t>> {
     let Traced { tree, trace } = current;
-    let at = path.upto(position);
+    let at = path.prefix(position);
     match &path.tokens()[position] {
         Token::Key { key, optional } => {
             let map = locate::map_mut(tree, at)?;
@@ -73,7 +73,7 @@ fn created(path: &Path, position: usize) -> Attempt<Tree> {
         Some(Token::Key { .. }) => Ok(Tree::object()),
         Some(Token::Matching { .. } | Token::AfterLast) => Ok(Tree::Array(Vec::new())),
         _ => {
-            let at = path.upto(position + 1);
+            let at = path.prefix(position + 1);
             let message = format!("Expected to find key, matching index or after last index token at path '{at}'");
             Err(Error::new(codes::CANNOT_CREATE, message))
         }
@@ -97,7 +97,7 @@ fn append(items: &mut Vec<Tree>, trace: &mut Trace, value: Tree, from: Trace) ->
 fn put(parent: Traced<'_>, path: &Path, value: Tree, step: Step, scan: &Scan) -> Attempt<()> {
     let Traced { tree, trace } = parent;
     let last = path.tokens().len() - 1;
-    let at = path.upto(last);
+    let at = path.prefix(last);
     let from = Trace::operation(step, Part::Value);
     match &path.tokens()[last] {
         Token::Key { key, optional } => {

@@ -64,7 +64,7 @@ pub(crate) fn add_exports(module: &mut Module, state: &State) -> Result<()> {
         module.exports.remove(name)?;
     }
     module.exports.add(build::CONSTRUCT, construct);
-    let seal = seal(module, state);
+    let seal = seal_function(module, state);
     module.exports.add(build::SEAL, seal);
     Ok(())
 }
@@ -165,7 +165,7 @@ fn words(code: &str) -> Vec<i64> {
         .collect()
 }
 
-fn seal(module: &mut Module, state: &State) -> FunctionId {
+fn seal_function(module: &mut Module, state: &State) -> FunctionId {
     let mut function = FunctionBuilder::new(&mut module.types, &[], &[]);
     function.func_body().i32_const(1).global_set(state.sealed);
     function.finish(vec![], &mut module.funcs)

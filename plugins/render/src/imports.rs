@@ -25,7 +25,7 @@ pub(crate) struct State {
 }
 
 /// Replaces all imports.
-pub(crate) fn seal(module: &mut Module) -> Result<State> {
+pub(crate) fn replace_all(module: &mut Module) -> Result<State> {
     let memory = module.get_memory_id()?;
     let mut global = || {
         module

@@ -32,7 +32,7 @@ pub fn build(ruby: &[u8], progress: &mut dyn FnMut(&str)) -> Result<Vec<u8>> {
         .generate_producers_section(false)
         .parse(ruby)
         .context("reading the module of CRuby")?;
-    let state = imports::seal(&mut module)?;
+    let state = imports::replace_all(&mut module)?;
     glue::add_exports(&mut module, &state)?;
     let sealed = module.emit_wasm();
     drop(module);

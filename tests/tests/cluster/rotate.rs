@@ -54,7 +54,7 @@ async fn step(tenant: &Tenant, what: &str, is_it: impl Fn(&Values) -> bool) -> V
 }
 
 /// Waits until the CA waits for the deployment.
-async fn waits(tenant: &Tenant, reason: &str) {
+async fn wait_for_reason(tenant: &Tenant, reason: &str) {
     let ca = [OURS, "QuarksSecret", "d.var-ca"];
     let is_waiting = |ca: &Value| {
         let message = condition(ca, "Rotating").and_then(|rotating| rotating["message"].as_str());
@@ -111,10 +111,10 @@ async fn each_step_of_a_rotation_waits_for_the_rollout_of_the_one_before() {
     };
     let first = step(&tenant, "step 1", |found| both(found) && found.signing == old.signing).await;
     assert_eq!(first.certificate, old.certificate);
-    waits(&tenant, "Trusting").await;
+    wait_for_reason(&tenant, "Trusting").await;
     operator.kill();
     operator.start();
-    waits(&tenant, "Trusting").await;
+    wait_for_reason(&tenant, "Trusting").await;
     assert_eq!(values(&tenant).await, first);
 
     // Step 2: the new one signs, and both are trusted.
@@ -126,7 +126,7 @@ async fn each_step_of_a_rotation_waits_for_the_rollout_of_the_one_before() {
     assert_eq!(second.beside.as_ref(), Some(&old.signing));
     operator.kill();
     operator.start();
-    waits(&tenant, "Signing").await;
+    wait_for_reason(&tenant, "Signing").await;
     assert_eq!(values(&tenant).await, second);
 
     // Step 3: the same command follows to the end, and begins no other rotation.

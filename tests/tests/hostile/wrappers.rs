@@ -23,7 +23,7 @@ fn three_wrappers_that_each_call_sixteen_times_end() {
     let many = load(&wrapper("ops", "operations", &["apply", "find"], 16, "").unwrap()).unwrap();
     let mut chain = load(&normal()).unwrap();
     for _ in 0..3 {
-        chain = many.clone().around(chain).unwrap();
+        chain = many.clone().wrap(chain).unwrap();
     }
     match call(&chain) {
         Ok(reply) => assert_eq!(reply, r#"{"value":7,"more":[]}"#),
@@ -42,7 +42,7 @@ fn passing(body: &str) -> Plugin {
             (func (export "boson:ops/operations@1.0.0#find") (param i32) (result i32) {body} (i32.const 4096)))"#
     );
     let wrapper = load(&component_of(&module, "ops", "ops-wrapper", &[]).unwrap()).unwrap();
-    wrapper.around(load(&normal()).unwrap()).unwrap()
+    wrapper.wrap(load(&normal()).unwrap()).unwrap()
 }
 
 #[test]

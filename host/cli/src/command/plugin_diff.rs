@@ -7,7 +7,7 @@ use boson_commands::exit::{self, ExitError};
 use boson_commands::output::{self, Color};
 use boson_document::Tree;
 use boson_oci::short_digest;
-use boson_pipeline::changes::{Change, Changed, changes, gained};
+use boson_pipeline::changes::{Change, Changed, additions, changes};
 use boson_pipeline::difference::Difference;
 use boson_pipeline::report::Sources;
 use boson_pipeline::{Diagnostic, Stage};
@@ -159,7 +159,7 @@ fn text(old: &Done, new: &Done, changed: &[Changed<'_>], sources: &Sources) -> S
     text.push_str(&format!(
         "\nobjects: {added} added, {removed} removed, {changed} changed\n"
     ));
-    let gained = gained(&old.objects, &new.objects);
+    let gained = additions(&old.objects, &new.objects);
     if !gained.is_empty() {
         text.push_str("gained:\n");
         gained.iter().for_each(|one| text.push_str(&format!("    {one}\n")));

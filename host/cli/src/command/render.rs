@@ -104,7 +104,7 @@ fn one_job(
         return Err(vec![error]);
     }
     // It is unknown which of its properties came from variables.
-    let secrets = Secrets::suspected(&context);
+    let secrets = Secrets::of_properties(&context);
     let filled = render_files(plugins, None, job, &wanted, &context, &secrets, sources);
     if filled.failed() {
         return Err(with_collected(job, filled.diagnostics));

@@ -4,7 +4,7 @@
 //! The definition of an additional kind may be missing, and so may the permission for it. Such a watch counts as
 //! filled, so that it does not delay the deployments that have no objects of the kind; it recovers on its own.
 
-use super::selector::{SLICE_KIND, concerns, homes};
+use super::selector::{SLICE_KIND, concerns, index_keys};
 use super::{Cache, Entry, ObjectDigest, Place, Reported};
 use crate::client::{Cluster, WatchBackoff, api, api_of_any, resource_of};
 use boson_api::QuarksStatefulSet;
@@ -35,8 +35,8 @@ const ENDPOINT_SLICES: Kind = Kind {
 #[derive(Clone, Debug)]
 pub struct Touched {
     pub place: Place,
-    /// The homes that it has, or had.
-    pub homes: Vec<String>,
+    /// The index keys that it has, or had.
+    pub index_keys: Vec<String>,
 }
 
 struct Observed {
@@ -144,22 +144,22 @@ fn feed(
 }
 
 pub(super) fn store(cache: &Cache, kind: &'static str, meta: &ObjectMeta, reported: Reported) -> Touched {
-    let (place, homes) = (place(kind, meta), homes(kind, meta));
+    let (place, index_keys) = (place(kind, meta), index_keys(kind, meta));
     let entry = Entry {
         digest: ObjectDigest::of(meta),
-        homes: homes.clone(),
+        index_keys: index_keys.clone(),
         reported,
     };
     cache.put(place.clone(), entry);
-    touched(cache, place, homes)
+    touched(cache, place, index_keys)
 }
 
 /// An EndpointSlice concerns the deployments that its Service provides links to.
-fn touched(cache: &Cache, place: Place, mut homes: Vec<String>) -> Touched {
+fn touched(cache: &Cache, place: Place, mut index_keys: Vec<String>) -> Touched {
     if place.kind == SLICE_KIND {
-        homes.extend(cache.homes_of_service(&place.namespace, &homes));
+        index_keys.extend(cache.index_keys_of_service(&place.namespace, &index_keys));
     }
-    Touched { place, homes }
+    Touched { place, index_keys }
 }
 
 fn place(kind: &'static str, meta: &ObjectMeta) -> Place {
@@ -208,12 +208,12 @@ impl Feed {
         if !concerns(self.kind, meta) {
             return self.remove(place).into_iter().collect();
         }
-        let before = self.cache.homes(&place);
+        let before = self.cache.index_keys(&place);
         let now = store(&self.cache, self.kind, meta, reported);
         // Deployments that the object no longer concerns have to notice, too.
-        let left = before.into_iter().filter(|home| !now.homes.contains(home));
-        let left: Vec<String> = left.collect();
-        let left = (!left.is_empty()).then_some(Touched { place, homes: left });
+        let left = before.into_iter().filter(|key| !now.index_keys.contains(key));
+        let index_keys: Vec<String> = left.collect();
+        let left = (!index_keys.is_empty()).then_some(Touched { place, index_keys });
         left.into_iter().chain([now]).collect()
     }
 
@@ -252,8 +252,8 @@ impl Feed {
     }
 
     fn remove(&self, place: Place) -> Option<Touched> {
-        let homes = self.cache.remove(&place)?.homes;
-        Some(touched(&self.cache, place, homes))
+        let index_keys = self.cache.remove(&place)?.index_keys;
+        Some(touched(&self.cache, place, index_keys))
     }
 }
 
@@ -289,18 +289,18 @@ mod tests {
         let marked = |deployment: &str| {
             service(serde_json::json!({labels::DEPLOYMENT_NAME: deployment, labels::LINK_PROVIDER_NAME: "s"}))
         };
-        let homes = |touched: Vec<Touched>| touched.into_iter().map(|one| one.homes).collect::<Vec<_>>();
+        let index_keys = |touched: Vec<Touched>| touched.into_iter().map(|one| one.index_keys).collect::<Vec<_>>();
         assert_eq!(
-            homes(feed.handle(Event::Apply(service(serde_json::json!({}))))),
+            index_keys(feed.handle(Event::Apply(service(serde_json::json!({}))))),
             [[""; 0]; 0]
         );
-        assert_eq!(homes(feed.handle(Event::Apply(marked("d")))), [["links/n/d"]]);
+        assert_eq!(index_keys(feed.handle(Event::Apply(marked("d")))), [["links/n/d"]]);
         assert_eq!(
-            homes(feed.handle(Event::Apply(marked("e")))),
+            index_keys(feed.handle(Event::Apply(marked("e")))),
             [["links/n/d"], ["links/n/e"]]
         );
         assert_eq!(
-            homes(feed.handle(Event::Apply(service(serde_json::json!({}))))),
+            index_keys(feed.handle(Event::Apply(service(serde_json::json!({}))))),
             [["links/n/e"]]
         );
         assert!(cache.places("Service", None).is_empty());

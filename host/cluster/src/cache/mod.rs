@@ -38,8 +38,8 @@ pub struct Cache {
 #[derive(Debug, Default)]
 struct Tables {
     entries: BTreeMap<Place, Entry>,
-    /// By home: its objects.
-    homes: HashMap<String, BTreeSet<Place>>,
+    /// By index key: its objects.
+    index: HashMap<String, BTreeSet<Place>>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -54,7 +54,7 @@ pub struct Place {
 struct Entry {
     digest: ObjectDigest,
     /// What it belongs to: UIDs of its owners; for a claim, namespace and deployment.
-    homes: Vec<String>,
+    index_keys: Vec<String>,
     reported: Reported,
 }
 
@@ -142,13 +142,13 @@ impl Cache {
                 digests.insert(selector::active(&place.name), ObjectDigest::of_generation(generation));
             }
         };
-        for home in [selector.uid.clone(), selector.claims()] {
-            tables.at_home(&home).for_each(|(place, entry)| take(place, entry));
+        for key in [selector.uid.clone(), selector.claims()] {
+            tables.at_key(&key).for_each(|(place, entry)| take(place, entry));
         }
-        for (place, entry) in selector.links().iter().flat_map(|home| tables.at_home(home)) {
+        for (place, entry) in selector.links().iter().flat_map(|key| tables.at_key(key)) {
             take(place, entry);
             if place.kind == "Service" {
-                let slices = tables.at_home(&endpoints(&place.namespace, &place.name));
+                let slices = tables.at_key(&endpoints(&place.namespace, &place.name));
                 slices.for_each(|(place, entry)| take(place, entry));
             }
         }
@@ -172,8 +172,8 @@ impl Cache {
     /// The names of the native objects of a kind that provide links to a deployment.
     pub fn linked(&self, kind: &str, selector: &Selector) -> BTreeSet<String> {
         let tables = self.tables.read();
-        let homes = selector.links();
-        let places = homes.iter().flat_map(|home| tables.homes.get(home)).flatten();
+        let index_keys = selector.links();
+        let places = index_keys.iter().flat_map(|key| tables.index.get(key)).flatten();
         places
             .filter(|place| place.kind == kind)
             .map(|place| place.name.clone())
@@ -183,38 +183,38 @@ impl Cache {
     /// The native objects that provide links, in one namespace or in all, each with the deployment that it names.
     pub fn natives(&self, namespace: Option<&str>) -> Vec<(Place, String)> {
         let tables = self.tables.read();
-        let homes = tables.homes.iter();
-        let named = homes.filter_map(|(home, places)| {
-            let deployment = deployment_of_links(home, namespace)?;
+        let index_keys = tables.index.iter();
+        let named = index_keys.filter_map(|(key, places)| {
+            let deployment = deployment_of_links(key, namespace)?;
             Some(places.iter().map(move |place| (place.clone(), deployment.to_string())))
         });
         named.flatten().collect()
     }
 
     /// What an object belongs to; empty if it is not stored.
-    fn homes(&self, place: &Place) -> Vec<String> {
+    fn index_keys(&self, place: &Place) -> Vec<String> {
         let tables = self.tables.read();
         let entry = tables.entries.get(place);
-        entry.map(|entry| entry.homes.clone()).unwrap_or_default()
+        entry.map(|entry| entry.index_keys.clone()).unwrap_or_default()
     }
 
-    /// The homes of native links that have the Services whose endpoints have these homes.
-    fn homes_of_service(&self, namespace: &str, of_slice: &[String]) -> Vec<String> {
+    /// The index keys of native links that have the Services whose endpoints have these index keys.
+    fn index_keys_of_service(&self, namespace: &str, of_slice: &[String]) -> Vec<String> {
         let tables = self.tables.read();
         let prefix = endpoints(namespace, "");
-        let names = of_slice.iter().filter_map(|home| home.strip_prefix(&prefix));
-        let homes = names.filter_map(|name| {
+        let names = of_slice.iter().filter_map(|key| key.strip_prefix(&prefix));
+        let index_keys = names.filter_map(|name| {
             let place = Place::new("Service", namespace, name);
-            Some(tables.entries.get(&place)?.homes.iter())
+            Some(tables.entries.get(&place)?.index_keys.iter())
         });
         // Not its owners: endpoints of a deployment's own Services do not concern the conversion.
-        homes.flatten().filter(|home| is_of_links(home)).cloned().collect()
+        index_keys.flatten().filter(|key| is_of_links(key)).cloned().collect()
     }
 
     /// The readiness of the objects of a kind with this owner, by name.
     pub fn reported(&self, kind: &str, owner: &str) -> Vec<(String, Reported)> {
         let tables = self.tables.read();
-        let places = tables.homes.get(owner).into_iter().flatten();
+        let places = tables.index.get(owner).into_iter().flatten();
         let reported = |place: &Place| Some((place.name.clone(), tables.entries.get(place)?.reported.clone()));
         places.filter(|place| place.kind == kind).filter_map(reported).collect()
     }
@@ -222,7 +222,7 @@ impl Cache {
     /// Whether an object of a kind with this owner exists.
     pub fn has(&self, kind: &str, owner: &str) -> bool {
         let tables = self.tables.read();
-        let mut places = tables.homes.get(owner).into_iter().flatten();
+        let mut places = tables.index.get(owner).into_iter().flatten();
         places.any(|place| place.kind == kind)
     }
 
@@ -254,8 +254,8 @@ impl Cache {
     fn put(&self, place: Place, entry: Entry) {
         let mut tables = self.tables.write();
         tables.remove(&place);
-        for home in &entry.homes {
-            tables.homes.entry(home.clone()).or_default().insert(place.clone());
+        for key in &entry.index_keys {
+            tables.index.entry(key.clone()).or_default().insert(place.clone());
         }
         tables.entries.insert(place, entry);
         drop(tables);
@@ -289,18 +289,18 @@ impl Cache {
 // === impl Tables ===
 
 impl Tables {
-    fn at_home<'t>(&'t self, home: &str) -> impl Iterator<Item = (&'t Place, &'t Entry)> + use<'t> {
-        let places = self.homes.get(home).into_iter().flatten();
+    fn at_key<'t>(&'t self, key: &str) -> impl Iterator<Item = (&'t Place, &'t Entry)> + use<'t> {
+        let places = self.index.get(key).into_iter().flatten();
         places.filter_map(|place| self.entries.get_key_value(place))
     }
 
     fn remove(&mut self, place: &Place) -> Option<Entry> {
         let entry = self.entries.remove(place)?;
-        for home in &entry.homes {
-            if let Some(places) = self.homes.get_mut(home) {
+        for key in &entry.index_keys {
+            if let Some(places) = self.index.get_mut(key) {
                 places.remove(place);
                 if places.is_empty() {
-                    self.homes.remove(home);
+                    self.index.remove(key);
                 }
             }
         }
@@ -406,17 +406,17 @@ mod tests {
         ] {
             put(&cache, kind, &meta(name, "1", more));
         }
-        let homes = |service: &str| {
+        let index_keys = |service: &str| {
             let touched = follow::store(
                 &cache,
                 "EndpointSlice",
                 &meta(service, "1", slice(service)),
                 Reported::default(),
             );
-            selector().matches(&touched.place, &touched.homes)
+            selector().matches(&touched.place, &touched.index_keys)
         };
         // Endpoints of the deployment's own Services would cause a conversion for each pod that gets ready.
-        assert!(homes("native") && !homes("mine") && !homes("unknown"));
+        assert!(index_keys("native") && !index_keys("mine") && !index_keys("unknown"));
         let names: Vec<String> = cache
             .digests(&selector())
             .into_keys()
@@ -508,6 +508,6 @@ mod tests {
             cache.remove(&place);
         }
         let tables = cache.tables.read();
-        assert!(tables.entries.is_empty() && tables.homes.is_empty(), "{tables:?}");
+        assert!(tables.entries.is_empty() && tables.index.is_empty(), "{tables:?}");
     }
 }

@@ -42,7 +42,7 @@ impl Selector {
         for one in written {
             let key = (one.kind.clone(), one.name.clone());
             match &one.now {
-                Some(meta) if self.holds(&one.kind, &one.name, &homes(&one.kind, meta)) => {
+                Some(meta) if self.holds(&one.kind, &one.name, &index_keys(&one.kind, meta)) => {
                     digests.insert(key, ObjectDigest::of(meta));
                     let same = meta.generation.map(ObjectDigest::of_generation);
                     let is_other = |active: &ObjectDigest| Some(*active) != same;
@@ -63,27 +63,27 @@ impl Selector {
         digests
     }
 
-    /// Whether it matches the object at this place with these homes.
-    pub fn matches(&self, place: &Place, homes: &[String]) -> bool {
-        place.namespace == self.namespace && self.holds(place.kind, &place.name, homes)
+    /// Whether it matches the object at this place with these index keys.
+    pub fn matches(&self, place: &Place, index_keys: &[String]) -> bool {
+        place.namespace == self.namespace && self.holds(place.kind, &place.name, index_keys)
     }
 
-    /// The home of its claims.
+    /// The index key of its claims.
     pub(super) fn claims(&self) -> String {
         claims(&self.namespace, &self.label)
     }
 
-    /// The homes of the native objects that provide links to it.
+    /// The index keys of the native objects that provide links to it.
     pub(super) fn links(&self) -> BTreeSet<String> {
         [&self.name, &self.label]
             .map(|value| links(&self.namespace, value))
             .into()
     }
 
-    fn holds(&self, kind: &str, name: &str, homes: &[String]) -> bool {
-        homes.contains(&self.uid)
-            || homes.contains(&self.claims())
-            || self.links().iter().any(|home| homes.contains(home))
+    fn holds(&self, kind: &str, name: &str, index_keys: &[String]) -> bool {
+        index_keys.contains(&self.uid)
+            || index_keys.contains(&self.claims())
+            || self.links().iter().any(|key| index_keys.contains(key))
             || self.refers.iter().any(|(of, to)| *of == kind && to == name)
             || (kind == "Secret" && self.prefixes.iter().any(|prefix| name.starts_with(prefix)))
     }
@@ -96,7 +96,7 @@ pub(super) fn active(group: &str) -> (String, String) {
 }
 
 /// What an object belongs to.
-pub(super) fn homes(kind: &str, meta: &ObjectMeta) -> Vec<String> {
+pub(super) fn index_keys(kind: &str, meta: &ObjectMeta) -> Vec<String> {
     let owners = meta.owner_references.iter().flatten().map(|owner| owner.uid.clone());
     let claim = label(meta, labels::DEPLOYMENT_NAME).filter(|_| kind == CLAIM_KIND);
     let namespace = meta.namespace.as_deref().unwrap_or_default();
@@ -134,7 +134,7 @@ pub(super) fn concerns(kind: &str, meta: &ObjectMeta) -> bool {
     }
 }
 
-/// The home of the native objects that provide links to a deployment.
+/// The index key of the native objects that provide links to a deployment.
 fn links(namespace: &str, deployment: &str) -> String {
     format!("{LINKS_PREFIX}{namespace}/{deployment}")
 }
@@ -142,23 +142,23 @@ fn links(namespace: &str, deployment: &str) -> String {
 /// How all of [`links`] begin.
 const LINKS_PREFIX: &str = "links/";
 
-/// Whether a home is one of [`links`].
-pub(super) fn is_of_links(home: &str) -> bool {
-    home.starts_with(LINKS_PREFIX)
+/// Whether an index key is one of [`links`].
+pub(super) fn is_of_links(key: &str) -> bool {
+    key.starts_with(LINKS_PREFIX)
 }
 
-/// The deployment of a home of [`links`] in this namespace, or in any.
-pub(super) fn deployment_of_links<'h>(home: &'h str, namespace: Option<&str>) -> Option<&'h str> {
-    let (here, deployment) = home.strip_prefix(LINKS_PREFIX)?.split_once('/')?;
+/// The deployment of an index key of [`links`] in this namespace, or in any.
+pub(super) fn deployment_of_links<'h>(key: &'h str, namespace: Option<&str>) -> Option<&'h str> {
+    let (here, deployment) = key.strip_prefix(LINKS_PREFIX)?.split_once('/')?;
     Some(deployment).filter(|_| namespace.is_none_or(|namespace| namespace == here))
 }
 
-/// The home of the EndpointSlices of a Service.
+/// The index key of the EndpointSlices of a Service.
 pub(super) fn endpoints(namespace: &str, service: &str) -> String {
     format!("endpoints/{namespace}/{service}")
 }
 
-/// The home of a deployment's claims. No UID has a slash.
+/// The index key of a deployment's claims. No UID has a slash.
 pub(super) fn claims(namespace: &str, label: &str) -> String {
     format!("{namespace}/{label}")
 }

@@ -106,7 +106,7 @@ impl Events {
             let recorded = if notice.warning {
                 recorded.failed(&notice.note)
             } else {
-                recorded.because(&notice.note)
+                recorded.with_context(&notice.note)
             };
             self.record(about, recorded);
         }

@@ -19,7 +19,7 @@ pub struct Conflicts {
 }
 
 #[derive(Debug, PartialEq, Eq)]
-pub enum Whose {
+pub enum Owner {
     /// Ours, or without an owner but created by this deployment: its owner was deleted without it.
     Ours,
     /// Being deleted, or about to be deleted with an earlier owner of the same name.
@@ -48,18 +48,18 @@ impl Conflicts {
                 if let Some(found) = there.iter().find(|found| found.name.as_deref() == Some(name)) {
                     // A QuarksStatefulSet of a user belongs to no deployment.
                     let deployment = object.label(labels::DEPLOYMENT_NAME).unwrap_or_default();
-                    conflicts.add(&resource.kind, name, whose(found, owner, deployment));
+                    conflicts.add(&resource.kind, name, owner_of(found, owner, deployment));
                 }
             }
         }
         Ok(conflicts)
     }
 
-    fn add(&mut self, kind: &str, name: &str, whose: Whose) {
-        match whose {
-            Whose::Ours => {}
-            Whose::Leaving => self.leaving.push(format!("{kind} '{name}'")),
-            Whose::Other(other) => self.foreign.push(format!("{kind} '{name}' ({other})")),
+    fn add(&mut self, kind: &str, name: &str, owner: Owner) {
+        match owner {
+            Owner::Ours => {}
+            Owner::Leaving => self.leaving.push(format!("{kind} '{name}'")),
+            Owner::Other(other) => self.foreign.push(format!("{kind} '{name}' ({other})")),
         }
     }
 
@@ -84,25 +84,25 @@ fn by_kind<'o>(objects: impl Iterator<Item = &'o Value>) -> Result<ByKind<'o>, E
 }
 
 /// The owner of an object, from the perspective of `owner`, which creates objects of this deployment.
-pub fn whose(found: &ObjectMeta, owner: &OwnerReference, deployment: &str) -> Whose {
+pub fn owner_of(found: &ObjectMeta, owner: &OwnerReference, deployment: &str) -> Owner {
     if found.deletion_timestamp.is_some() {
-        return Whose::Leaving;
+        return Owner::Leaving;
     }
     let mut owners = found.owner_references.iter().flatten();
     if let Some(other) = owners.next() {
         return match other {
-            _ if other.uid == owner.uid || owners.any(|other| other.uid == owner.uid) => Whose::Ours,
-            _ if other.kind == owner.kind && other.name == owner.name => Whose::Leaving,
-            other => Whose::Other(format!("of {} '{}'", other.kind, other.name)),
+            _ if other.uid == owner.uid || owners.any(|other| other.uid == owner.uid) => Owner::Ours,
+            _ if other.kind == owner.kind && other.name == owner.name => Owner::Leaving,
+            other => Owner::Other(format!("of {} '{}'", other.kind, other.name)),
         };
     }
     let label = |key: &str| super::label(found, key);
     // Secrets between the steps of a conversion have a type instead of a manager.
     let is_boson = label(MANAGED_BY) == Some(MANAGER) || label(labels::SECRET_TYPE).is_some();
     if is_boson && label(labels::DEPLOYMENT_NAME) == Some(deployment) {
-        Whose::Ours
+        Owner::Ours
     } else {
-        Whose::Other("not owned by this deployment".into())
+        Owner::Other("not owned by this deployment".into())
     }
 }
 
@@ -148,21 +148,21 @@ mod tests {
     #[test]
     fn only_our_own_objects_and_leftovers_are_taken_over() {
         let us = owner("BOSHDeployment", "d", "1");
-        let of = |found: ObjectMeta| whose(&found, &us, "d");
-        let other = |text: &str| Whose::Other(text.into());
-        assert_eq!(of(meta(vec![us.clone()], &[])), Whose::Ours);
-        assert_eq!(of(meta(vec![owner("Node", "n", "9"), us.clone()], &[])), Whose::Ours);
+        let of = |found: ObjectMeta| owner_of(&found, &us, "d");
+        let other = |text: &str| Owner::Other(text.into());
+        assert_eq!(of(meta(vec![us.clone()], &[])), Owner::Ours);
+        assert_eq!(of(meta(vec![owner("Node", "n", "9"), us.clone()], &[])), Owner::Ours);
         assert_eq!(of(meta(vec![], &[])), other("not owned by this deployment"));
         let left = [(MANAGED_BY, MANAGER), (labels::DEPLOYMENT_NAME, "d")];
-        assert_eq!(of(meta(vec![], &left)), Whose::Ours);
+        assert_eq!(of(meta(vec![], &left)), Owner::Ours);
         assert_eq!(of(meta(vec![], &left[1..])), other("not owned by this deployment"));
         let neighbor = owner("BOSHDeployment", "e", "2");
         assert_eq!(of(meta(vec![neighbor], &left)), other("of BOSHDeployment 'e'"));
-        assert_eq!(of(meta(vec![owner("BOSHDeployment", "d", "0")], &left)), Whose::Leaving);
+        assert_eq!(of(meta(vec![owner("BOSHDeployment", "d", "0")], &left)), Owner::Leaving);
         let going = ObjectMeta {
             deletion_timestamp: Some(Time(Timestamp::UNIX_EPOCH)),
             ..meta(vec![], &[])
         };
-        assert_eq!(of(going), Whose::Leaving);
+        assert_eq!(of(going), Owner::Leaving);
     }
 }

@@ -76,9 +76,9 @@ impl Next {
 // === impl Series ===
 
 impl Series {
-    /// The next version with this content. `greatest`: see [`Series::greatest`].
-    pub fn next(&self, greatest: Option<&Secret>, content: Content) -> Next {
-        let there = greatest.and_then(|secret| Some((self.version(&secret.metadata)?, secret)));
+    /// The next version with this content. `newest`: see [`Series::newest_of_any_owner`].
+    pub fn next(&self, newest: Option<&Secret>, content: Content) -> Next {
+        let there = newest.and_then(|secret| Some((self.version(&secret.metadata)?, secret)));
         let Some((version, secret)) = there else {
             return Next::Make(1, Box::new(self.secret(1, content)));
         };
@@ -93,7 +93,7 @@ impl Series {
 
     /// The name of the version with the greatest number, of any owner. `there`: Secrets of the namespace, of any
     /// series.
-    pub fn greatest<'s>(&self, there: &'s [ObjectMeta]) -> Option<&'s str> {
+    pub fn newest_of_any_owner<'s>(&self, there: &'s [ObjectMeta]) -> Option<&'s str> {
         self.last(there)?.name.as_deref()
     }
 
@@ -172,7 +172,7 @@ pub fn garbage<'s>(
 }
 
 /// The Secret with this metadata, to be deleted.
-pub fn around(meta: &ObjectMeta) -> Secret {
+pub fn with_metadata(meta: &ObjectMeta) -> Secret {
     Secret {
         metadata: meta.clone(),
         ..Secret::default()
@@ -233,7 +233,7 @@ mod tests {
         reborn.owner.uid = "other".into();
         assert_eq!(reborn.next(existing, data("x")).version(), 2);
         assert_eq!(
-            (reborn.newest(&there), reborn.greatest(&there)),
+            (reborn.newest(&there), reborn.newest_of_any_owner(&there)),
             (None, Some("d.bpm.g-v1"))
         );
         let relabelled = Series {
@@ -274,7 +274,7 @@ mod tests {
             of("d.bpm.g-worker-v99", 99),
             of("d.bpm.gg-v50", 50),
         ];
-        assert_eq!(series().greatest(&existing), Some("d.bpm.g-v10"));
+        assert_eq!(series().newest_of_any_owner(&existing), Some("d.bpm.g-v10"));
         let mut tenth = series().secret(10, data("old"));
         tenth.metadata = existing[1].clone();
         assert_eq!(series().next(Some(&tenth), data("x")).version(), 11);

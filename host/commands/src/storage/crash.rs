@@ -28,7 +28,7 @@ pub fn point() {
 /// Runs `act` in a separate process on a directory that `prepare` has made, once for each point: the process is killed
 /// there, and then `check` examines the directory. `test`: the path of the test that calls this, which the process runs
 /// again. Ends with the run that passes every point.
-pub fn everywhere(test: &str, prepare: impl Fn(&Path), act: impl Fn(&Path), check: impl Fn(&Path, u32)) {
+pub fn crash_at_each_point(test: &str, prepare: impl Fn(&Path), act: impl Fn(&Path), check: impl Fn(&Path, u32)) {
     if let Some(directory) = std::env::var_os(DIRECTORY_VARIABLE) {
         return act(&PathBuf::from(directory));
     }

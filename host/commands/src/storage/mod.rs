@@ -13,4 +13,4 @@ pub use create::create;
 pub use lock::Lock;
 
 #[cfg(test)]
-pub use crash::everywhere;
+pub use crash::crash_at_each_point;

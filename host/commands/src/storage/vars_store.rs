@@ -177,7 +177,7 @@ fn resolve_links(path: &Path, name: &str) -> Result<PathBuf, Diagnostic> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::storage::everywhere;
+    use crate::storage::crash_at_each_point;
     use std::os::unix::fs::symlink;
 
     fn made(name: &str, value: &str) -> impl Fn(&mut Store) {
@@ -225,7 +225,7 @@ mod tests {
         };
         let test =
             "storage::vars_store::tests::a_run_that_is_killed_anywhere_loses_no_value_and_leaves_no_secret_beside";
-        everywhere(test, prepare, act, check);
+        crash_at_each_point(test, prepare, act, check);
     }
 
     #[test]

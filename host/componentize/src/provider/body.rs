@@ -38,8 +38,8 @@ impl Body<'_> {
             (Answer::Resource, Some(I32), _) if !in_memory => self.resource(body),
             (Answer::SomeResource, ..) if in_memory => self.some_resource(body),
             (Answer::Time { seconds, nanoseconds }, ..) if in_memory => self.time(body, seconds, nanoseconds),
-            (Answer::Room(bytes), ..) if in_memory => self.two(body, 0, bytes),
-            (Answer::Seed(number), ..) if in_memory => self.two(body, number, number),
+            (Answer::Room(bytes), ..) if in_memory => self.store_pair(body, 0, bytes),
+            (Answer::Seed(number), ..) if in_memory => self.store_pair(body, number, number),
             (Answer::Number(number), Some(I64), _) => {
                 body.i64_const(number);
             }
@@ -62,7 +62,7 @@ impl Body<'_> {
     }
 
     /// Two numbers of 64 bits, or success with one.
-    fn two(&self, body: &mut InstrSeqBuilder<'_>, first: i64, second: i64) {
+    fn store_pair(&self, body: &mut InstrSeqBuilder<'_>, first: i64, second: i64) {
         self.store_i64(body, 0, first);
         self.store_i64(body, 8, second);
         body.i32_const(RESULT_ADDRESS);

@@ -84,7 +84,7 @@ impl MonitProcess {
         let file = fs::File::open(&self.pid_file).ok()?;
         let text = io::read_to_string(file.take(32)).ok()?;
         let pid = Pid::from_raw(text.trim().parse().ok()?)?;
-        (children::lives(pid) && pid != rustix::process::getpid()).then_some(pid)
+        (children::is_alive(pid) && pid != rustix::process::getpid()).then_some(pid)
     }
 
     fn check_start(&mut self, program: Pid, until: Instant) {
@@ -112,7 +112,7 @@ impl MonitProcess {
 
     /// A server may have replaced itself and updated its pid file.
     fn check_run(&mut self, pid: Pid) {
-        if children::lives(pid) {
+        if children::is_alive(pid) {
             return;
         }
         self.step = match self.followed() {
@@ -122,7 +122,7 @@ impl MonitProcess {
     }
 
     fn check_stop(&mut self, pid: Option<Pid>, until: Instant) {
-        let lives = pid.filter(|pid| children::lives(*pid)).or_else(|| self.followed());
+        let lives = pid.filter(|pid| children::is_alive(*pid)).or_else(|| self.followed());
         match lives {
             None => self.step = Step::Ended(pid.map_or(0, |pid| self.status(pid))),
             Some(pid) if Instant::now() >= until => {

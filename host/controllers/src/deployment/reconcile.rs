@@ -2,7 +2,7 @@
 
 use super::context::Context;
 use super::error::DeployError;
-use super::plan::documents::Whose;
+use super::plan::documents::DeploymentSecrets;
 use super::progress::Progress;
 use boson_api::BoshDeployment;
 use boson_api::deployment::ConversionMode;
@@ -101,9 +101,9 @@ impl<'a> Reconcile<'a> {
         })
     }
 
-    /// The owner and the names of its Secrets.
-    pub fn whose(&self) -> Whose<'_> {
-        Whose {
+    /// The Secrets between the steps of its conversion.
+    pub fn secrets(&self) -> DeploymentSecrets<'_> {
+        DeploymentSecrets {
             names: &self.names,
             namespace: self.namespace,
             owner: &self.owner,
@@ -116,7 +116,7 @@ impl<'a> Reconcile<'a> {
 
     /// The selector of all objects with the label of the deployment.
     pub fn selector(&self) -> String {
-        self.whose().selector()
+        self.secrets().selector()
     }
 }
 

@@ -58,7 +58,7 @@ fn touched_deployments(
         };
         let concerns = |deployment: &&Arc<BoshDeployment>| {
             let selector = snapshot::of(&context, deployment);
-            selector.is_some_and(|selector| selector.matches(&touched.place, &touched.homes))
+            selector.is_some_and(|selector| selector.matches(&touched.place, &touched.index_keys))
         };
         let deployments = store.state();
         let concerned = deployments.iter().filter(here).filter(concerns);

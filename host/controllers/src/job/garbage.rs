@@ -39,7 +39,7 @@ pub(super) async fn collect(cluster: &Cluster, object: &QuarksJob, keep: usize) 
     }
     for meta in garbage {
         if meta.name.as_deref().is_some_and(|name| !used.holds(name)) {
-            cluster.delete(&versioned::around(meta)).await?;
+            cluster.delete(&versioned::with_metadata(meta)).await?;
         }
     }
     Ok(())

@@ -160,7 +160,7 @@ impl World {
     }
 
     /// One operator works until there is nothing left to do; returns its steps.
-    fn settle(&mut self) -> Vec<&'static str> {
+    fn converge(&mut self) -> Vec<&'static str> {
         let mut did = Vec::new();
         for _ in 0..40 {
             let (object, observed) = (self.object.clone(), self.observed());
@@ -219,72 +219,72 @@ fn what_cannot_be_read_is_refused_and_starts_nothing() {
 #[test]
 fn an_errand_runs_on_request_and_its_job_is_deleted_after_a_success() {
     let mut world = World::new("manual", false);
-    assert_eq!(world.settle(), ["rest"]);
+    assert_eq!(world.converge(), ["rest"]);
     assert_eq!(world.state(), (0, false, "Idle"));
     world.ask(Strategy::Now);
-    assert_eq!(world.settle(), ["create", "reset", "begin", "start", "rest"]);
+    assert_eq!(world.converge(), ["create", "reset", "begin", "start", "rest"]);
     assert_eq!(world.object.spec.trigger.strategy, Strategy::Manual);
     assert_eq!(world.state(), (1, false, "Running"));
     world.end("Complete");
-    assert_eq!(world.settle(), ["end", "delete", "rest"]);
+    assert_eq!(world.converge(), ["end", "delete", "rest"]);
     assert_eq!(world.state(), (1, true, "Succeeded"));
     world.ask(Strategy::Now);
-    world.settle();
+    world.converge();
     assert_eq!(world.state(), (2, false, "Running"), "completed is reset");
 }
 
 #[test]
 fn a_trigger_during_a_run_waits_for_its_end() {
     let mut world = World::new("now", false);
-    world.settle();
+    world.converge();
     world.ask(Strategy::Now);
-    assert_eq!(world.settle(), ["rest"]);
+    assert_eq!(world.converge(), ["rest"]);
     assert_eq!(world.object.spec.trigger.strategy, Strategy::Now);
     world.end("Failed");
-    world.settle();
+    world.converge();
     assert_eq!((world.started.clone(), world.state().0), (vec![1, 2], 2));
 }
 
 #[test]
 fn a_failed_job_stays_until_the_next_run() {
     let mut world = World::new("once", false);
-    world.settle();
+    world.converge();
     assert_eq!(world.object.spec.trigger.strategy, Strategy::Done);
     world.end("Failed");
-    world.settle();
+    world.converge();
     assert_eq!((world.jobs.len(), world.state().1), (1, false));
-    assert_eq!(world.settle(), ["rest"], "it is not retried automatically");
+    assert_eq!(world.converge(), ["rest"], "it is not retried automatically");
     world.ask(Strategy::Now);
-    world.settle();
+    world.converge();
     assert_eq!(world.jobs.iter().map(|(run, _)| *run).collect::<Vec<_>>(), [2]);
 }
 
 #[test]
 fn a_changed_configuration_reruns_a_finished_job_and_cancels_a_running_one() {
     let mut world = World::new("once", true);
-    world.settle();
+    world.converge();
     world.digest = "two".into();
-    assert_eq!(world.settle(), ["end", "delete", "create", "begin", "start", "rest"]);
+    assert_eq!(world.converge(), ["end", "delete", "create", "begin", "start", "rest"]);
     world.end("Complete");
-    world.settle();
+    world.converge();
     assert_eq!(world.state(), (2, true, "Succeeded"));
     world.digest = "three".into();
-    world.settle();
+    world.converge();
     assert_eq!(world.started, [1, 2, 3]);
     let mut indifferent = World::new("once", false);
-    indifferent.settle();
+    indifferent.converge();
     indifferent.end("Complete");
-    indifferent.settle();
+    indifferent.converge();
     indifferent.digest = "two".into();
-    assert_eq!(indifferent.settle(), ["rest"]);
+    assert_eq!(indifferent.converge(), ["rest"]);
 }
 
 #[test]
 fn a_deleted_job_is_reported_and_not_rerun() {
     let mut world = World::new("now", false);
-    world.settle();
+    world.converge();
     world.jobs.clear();
-    world.settle();
+    world.converge();
     assert_eq!(world.state(), (1, false, "JobGone"));
     assert_eq!(world.started, [1]);
 }
@@ -292,23 +292,23 @@ fn a_deleted_job_is_reported_and_not_rerun() {
 #[test]
 fn a_run_is_skipped_if_the_last_one_succeeded_with_the_same_configuration() {
     let mut world = World::new("changed", false);
-    assert_eq!(world.settle(), ["create", "reset", "begin", "start", "rest"]);
+    assert_eq!(world.converge(), ["create", "reset", "begin", "start", "rest"]);
     world.end("Failed");
-    world.settle();
+    world.converge();
     world.ask(Strategy::Changed);
-    world.settle();
+    world.converge();
     assert_eq!(world.state(), (2, false, "Running"), "the last run failed");
     world.end("Complete");
-    world.settle();
+    world.converge();
     world.ask(Strategy::Changed);
-    assert_eq!(world.settle(), ["skip", "reset", "rest"]);
+    assert_eq!(world.converge(), ["skip", "reset", "rest"]);
     assert_eq!(world.state(), (2, true, "Succeeded"));
     assert_eq!(world.object.spec.trigger.strategy, Strategy::Manual);
     let status = world.object.status.as_ref().unwrap();
     assert_eq!(status.skipped_generation, world.object.metadata.generation);
     world.digest = "two".into();
     world.ask(Strategy::Changed);
-    world.settle();
+    world.converge();
     assert_eq!(world.started, [1, 2, 3]);
 }
 
@@ -364,10 +364,10 @@ proptest! {
             }
         }
         for _ in 0..asked + 1 {
-            world.settle();
+            world.converge();
             world.end("Complete");
         }
-        world.settle();
+        world.converge();
         prop_assert_eq!(&world.started, &(1..=asked).collect::<Vec<i64>>());
         prop_assert!(world.jobs.is_empty());
     }

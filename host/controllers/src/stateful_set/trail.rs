@@ -20,7 +20,7 @@ pub(super) fn instance_events(
             [] => String::new(),
             changes => format!(", changes: {}", changes.join(", ")),
         };
-        let event = RecordedEvent::about(set, one.action, now).because(&format!("version: {version}{changes}"));
+        let event = RecordedEvent::about(set, one.action, now).with_context(&format!("version: {version}{changes}"));
         RecordedEvent {
             object_type: "instance".into(),
             object_name: String::new(),
@@ -43,7 +43,7 @@ pub(super) fn rollout_event(
     let version = status.version.unwrap_or_default();
     let was_done = before.is_none_or(|reason| reason == ROLLED_OUT);
     let event = |action: &str, text: &str| {
-        RecordedEvent::about(set, action, now).because(&format!("version: {version}, {text}"))
+        RecordedEvent::about(set, action, now).with_context(&format!("version: {version}, {text}"))
     };
     match after.reason.as_str() {
         reason if before == Some(reason) => None,

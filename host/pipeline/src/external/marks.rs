@@ -19,7 +19,7 @@ pub fn is_marked(annotation: impl Fn(&str) -> bool) -> bool {
 }
 
 /// Whether the value of `deployment-name` means this deployment: its name, or the form of it that labels have.
-pub fn means(value: &str, deployment: &str) -> bool {
+pub fn names_deployment(value: &str, deployment: &str) -> bool {
     value == deployment || value == label(deployment)
 }
 

@@ -23,7 +23,7 @@ mod stored;
 pub use codes::{NATIVE_LINK_AMBIGUOUS, NATIVE_LINK_LIMIT, NATIVE_LINK_UNUSED};
 pub use consumed::consumed;
 pub use instances::SERVICE_LABEL;
-pub use marks::{deployment, is_marked, means};
+pub use marks::{deployment, is_marked, names_deployment};
 pub use native::{MAX_NATIVE_BYTES, MAX_NATIVE_INSTANCES, MAX_NATIVE_OBJECTS, Native, native};
 pub use object::Object;
 pub use stored::{read, write};

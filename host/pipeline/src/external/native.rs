@@ -48,7 +48,7 @@ struct Reader<'o, 'a> {
 /// EndpointSlices and Endpoints of the Services.
 pub fn native(objects: &[Object<'_>], deployment: &str) -> Native {
     let is_ours = |object: &&Object<'_>| {
-        marks::deployment(object).is_some_and(|value| marks::means(value, deployment))
+        marks::deployment(object).is_some_and(|value| marks::names_deployment(value, deployment))
             && marks::is_marked(|key| object.annotation(key).is_some())
     };
     let of_kind = |kind: &'static str| {

@@ -42,7 +42,7 @@ fn zones<'t>(set: &Tree, spec: &'t Tree) -> Result<Vec<Zone<'t>>, Diagnostic> {
     let all = spec.find(&["template", "spec", "replicas"]);
     let all = all.and_then(Tree::as_i64).unwrap_or(1);
     let each = zone_replicas(set, spec, names.len())?;
-    let fullest = each.as_ref().and_then(|each| each.iter().copied().max()).unwrap_or(all);
+    let max_replicas = each.as_ref().and_then(|each| each.iter().copied().max()).unwrap_or(all);
     if names.is_empty() {
         return Ok(vec![Zone {
             index: 0,
@@ -50,7 +50,7 @@ fn zones<'t>(set: &Tree, spec: &'t Tree) -> Result<Vec<Zone<'t>>, Diagnostic> {
             value: None,
             count: 1,
             replicas: all,
-            fullest,
+            max_replicas,
         }]);
     }
     let invalid = |why: &str| object_error(set, codes::PLAIN_INVALID_ZONE, why);
@@ -79,7 +79,7 @@ fn zones<'t>(set: &Tree, spec: &'t Tree) -> Result<Vec<Zone<'t>>, Diagnostic> {
                     .and_then(|each| each.get(index as usize))
                     .copied()
                     .unwrap_or(all),
-                fullest,
+                max_replicas,
             })
         })
         .collect()

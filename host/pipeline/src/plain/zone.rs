@@ -19,7 +19,7 @@ pub(crate) struct Zone<'t> {
     pub count: u32,
     pub replicas: i64,
     /// Number of pods in the largest zone: containers get this number.
-    pub fullest: i64,
+    pub max_replicas: i64,
 }
 
 // === impl Zone ===
@@ -49,7 +49,7 @@ impl Zone<'_> {
             ("BOSH_AZ_INDEX", &index, Rule::WhereSet),
             (pod_contract::AZ_COUNT_VARIABLE, &count, Rule::WhereSet),
         ];
-        let replicas = self.fullest.to_string();
+        let replicas = self.max_replicas.to_string();
         if inject_replicas && !knows_replicas(pod) {
             rules.push(("REPLICAS", &replicas, Rule::Always));
             rules.push(("BOSH_REPLICA_COUNT", &replicas, Rule::WhereSet));

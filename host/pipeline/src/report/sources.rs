@@ -266,12 +266,12 @@ impl Sources {
 impl Derived {
     /// Whether the value at a pointer, or one above it, is a part of another document.
     fn is_part(&self, pointer: &Pointer) -> bool {
-        innermost(pointer, |prefix| self.parts.get(prefix)).is_some()
+        find_nearest(pointer, |prefix| self.parts.get(prefix)).is_some()
     }
 
     /// The document and the pointer that the value at a pointer of the result comes from.
     fn origin(&self, pointer: &Pointer) -> (&str, Pointer) {
-        let found = innermost(pointer, |prefix| {
+        let found = find_nearest(pointer, |prefix| {
             let found = self.origins.get(prefix)?;
             Some((found.document.as_str(), found.pointer.join(pointer.below(prefix)?)))
         });
@@ -279,9 +279,9 @@ impl Derived {
     }
 }
 
-/// What is found for the pointer, or else for the innermost value around it for which there is something. Plugins
+/// What is found for the pointer, or else for the nearest value around it for which there is something. Plugins
 /// choose pointers, which can be long: it is not copied at each step.
-fn innermost<T>(pointer: &Pointer, find: impl Fn(&Pointer) -> Option<T>) -> Option<T> {
+fn find_nearest<T>(pointer: &Pointer, find: impl Fn(&Pointer) -> Option<T>) -> Option<T> {
     let mut prefix = pointer.clone();
     loop {
         if let Some(found) = find(&prefix) {

@@ -1,7 +1,7 @@
 //! Redacts the secrets in all texts of diagnostics. Which of them are constant cannot be seen here: a help text may
 //! name what the manifest contains.
 
-use super::matches::{self, Stretch};
+use super::matches::{self, Match};
 use super::{Public, Secrets, redacted};
 use crate::diagnostic::{Diagnostic, Place};
 use crate::report::Sources;
@@ -16,8 +16,8 @@ impl Secrets {
         let mut found = matches::find(&self.texts, &texts).into_iter();
         for one in &mut diagnostics {
             let count = parts(one, sources).count();
-            let stretches: Vec<Vec<Stretch>> = found.by_ref().take(count).collect();
-            clean(one, &stretches, &public, sources);
+            let matches: Vec<Vec<Match>> = found.by_ref().take(count).collect();
+            clean(one, &matches, &public, sources);
         }
         diagnostics
     }
@@ -44,7 +44,7 @@ fn parts<'d>(one: &'d Diagnostic, sources: &Sources) -> impl Iterator<Item = &'d
 }
 
 /// `found`: for each of the [`parts`].
-fn clean(one: &mut Diagnostic, found: &[Vec<Stretch>], public: &Public<'_>, sources: &Sources) {
+fn clean(one: &mut Diagnostic, found: &[Vec<Match>], public: &Public<'_>, sources: &Sources) {
     let mut found = found.iter().map(Vec::as_slice);
     let mut next = |text: &mut String| {
         let cleaned = redacted(text, found.next().unwrap_or_default(), public);

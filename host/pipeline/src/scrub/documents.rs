@@ -17,7 +17,7 @@ impl Secrets {
         let cleaned: Vec<Option<String>> = texts
             .iter()
             .zip(&found)
-            .map(|(text, stretches)| (!stretches.is_empty()).then(|| redacted(text, stretches, &public)))
+            .map(|(text, matches)| (!matches.is_empty()).then(|| redacted(text, matches, &public)))
             .collect();
         replaced(document, &mut cleaned.into_iter())
     }

@@ -17,7 +17,7 @@ const MAX_BATCH_BYTES: usize = 8 << 10;
 
 /// A part of a message that repeats a secret.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Stretch {
+pub(super) struct Match {
     pub place: Range<usize>,
     /// It repeats a whole secret, or a part in a form that no wording has.
     pub certain: bool,
@@ -31,7 +31,7 @@ struct Windows {
 
 /// For each text the parts that repeat one of the secrets, which are [folded](views::folded); in order, without
 /// overlaps.
-pub(super) fn find(secrets: &BTreeSet<Vec<u8>>, texts: &[&str]) -> Vec<Vec<Stretch>> {
+pub(super) fn find(secrets: &BTreeSet<Vec<u8>>, texts: &[&str]) -> Vec<Vec<Match>> {
     let mut found = Vec::new();
     let mut rest = texts;
     while !rest.is_empty() {
@@ -48,7 +48,7 @@ pub(super) fn find(secrets: &BTreeSet<Vec<u8>>, texts: &[&str]) -> Vec<Vec<Stret
     found
 }
 
-fn in_views(secrets: &BTreeSet<Vec<u8>>, texts: &[&str], views: &[Vec<View>]) -> Vec<Vec<Stretch>> {
+fn in_views(secrets: &BTreeSet<Vec<u8>>, texts: &[&str], views: &[Vec<View>]) -> Vec<Vec<Match>> {
     let all = || views.iter().flatten();
     let mut windows = Windows::new();
     for view in all() {
@@ -76,13 +76,13 @@ fn in_views(secrets: &BTreeSet<Vec<u8>>, texts: &[&str], views: &[Vec<View>]) ->
         whole.extend(complete.then_some(secret.as_slice()));
     }
     let of_text = |(text, views): (&&str, &Vec<View>)| {
-        let stretches = views.iter().flat_map(|view| stretches(text, view, &repeated, &whole));
-        joined(stretches.collect())
+        let matches = views.iter().flat_map(|view| in_view(text, view, &repeated, &whole));
+        joined(matches.collect())
     };
     texts.iter().zip(views).map(of_text).collect()
 }
 
-fn stretches(text: &str, view: &View, repeated: &HashSet<u64>, whole: &[&[u8]]) -> Vec<Stretch> {
+fn in_view(text: &str, view: &View, repeated: &HashSet<u64>, whole: &[&[u8]]) -> Vec<Match> {
     let mut found = Vec::new();
     if !repeated.is_empty() {
         for (at, window) in window_numbers(&view.bytes).enumerate() {
@@ -99,11 +99,11 @@ fn stretches(text: &str, view: &View, repeated: &HashSet<u64>, whole: &[&[u8]]) 
         let places = places.filter(|place| secret.len() >= MIN_UNNAMED_BYTES || is_word(text, place));
         found.extend(places.map(|place| (place, true)));
     }
-    let stretch = |(place, whole): (Range<usize>, bool)| Stretch {
+    let one = |(place, whole): (Range<usize>, bool)| Match {
         place,
         certain: whole || view.disguised,
     };
-    found.into_iter().map(stretch).collect()
+    found.into_iter().map(one).collect()
 }
 
 /// Whether no letter or digit is next to this part of the text.
@@ -113,10 +113,10 @@ fn is_word(text: &str, place: &Range<usize>) -> bool {
     !before && !after
 }
 
-/// Sorts the stretches, and joins overlapping ones.
-fn joined(mut all: Vec<Stretch>) -> Vec<Stretch> {
+/// Sorts the matches, and joins overlapping ones.
+fn joined(mut all: Vec<Match>) -> Vec<Match> {
     all.sort_by_key(|one| (one.place.start, one.place.end));
-    let mut joined: Vec<Stretch> = Vec::new();
+    let mut joined: Vec<Match> = Vec::new();
     for one in all {
         match joined.last_mut() {
             Some(last) if one.place.start < last.place.end => {

@@ -22,7 +22,7 @@ pub use public::Public;
 use crate::report::Sources;
 use crate::variables::suggests_secret;
 use boson_document::Tree;
-use matches::Stretch;
+use matches::Match;
 use std::collections::BTreeSet;
 
 /// Shorter values are redacted only if a name suggests that they are secrets, and only as whole words: otherwise `8080`
@@ -121,9 +121,9 @@ impl Secrets {
 
     /// All values in the properties of a document: it does not say which of them came from variables, so each may be a
     /// secret.
-    pub fn suspected(document: &Tree) -> Self {
+    pub fn of_properties(document: &Tree) -> Self {
         let mut secrets = Self::default();
-        secrets.suspect(document);
+        secrets.properties(document);
         secrets.except_names(document);
         secrets
     }
@@ -215,15 +215,15 @@ impl Secrets {
         }
     }
 
-    fn suspect(&mut self, tree: &Tree) {
+    fn properties(&mut self, tree: &Tree) {
         match tree {
-            Tree::Array(items) => items.iter().for_each(|item| self.suspect(item)),
+            Tree::Array(items) => items.iter().for_each(|item| self.properties(item)),
             Tree::Object(map) => {
                 for (name, value) in map {
                     if VALUE_MEMBERS.contains(&name.as_str()) {
                         self.property(value, false);
                     } else {
-                        self.suspect(value);
+                        self.properties(value);
                     }
                 }
             }
@@ -258,12 +258,12 @@ impl std::fmt::Debug for Secrets {
 }
 
 /// The text without these parts, unless they are public.
-fn redacted(text: &str, stretches: &[Stretch], public: &Public<'_>) -> String {
+fn redacted(text: &str, matches: &[Match], public: &Public<'_>) -> String {
     let mut out = String::with_capacity(text.len());
     let mut end = 0;
-    for stretch in stretches {
-        let place = on_characters(text, stretch);
-        if place.start < end || public.shows(text, &place, stretch.certain) {
+    for one in matches {
+        let place = on_characters(text, one);
+        if place.start < end || public.shows(text, &place, one.certain) {
             continue;
         }
         let between = &text[end..place.start];
@@ -292,8 +292,8 @@ fn is_name(text: &str) -> bool {
     text.chars().all(|c| c.is_ascii_alphanumeric() || "_-./".contains(c))
 }
 
-fn on_characters(text: &str, stretch: &Stretch) -> std::ops::Range<usize> {
-    text.floor_char_boundary(stretch.place.start)..text.ceil_char_boundary(stretch.place.end)
+fn on_characters(text: &str, one: &Match) -> std::ops::Range<usize> {
+    text.floor_char_boundary(one.place.start)..text.ceil_char_boundary(one.place.end)
 }
 
 fn is_domain(text: &str) -> bool {

@@ -186,7 +186,7 @@ fn every_value_among_properties_is_suspected_but_no_name() {
     .unwrap();
     assert_eq!(
         scrubbed(
-            &Secrets::suspected(&document),
+            &Secrets::of_properties(&document),
             "brokers broker-0.svc s3cr3t0s3cr3t lower.case.value"
         ),
         "brokers broker-0.svc <redacted>"

@@ -1,6 +1,6 @@
 //! What a shadow plugin would change: a report of limited size, without values.
 
-use crate::changes::{Change, changes, gained};
+use crate::changes::{Change, additions, changes};
 use crate::diagnostic::Diagnostic;
 use crate::difference::differences;
 use boson_document::Tree;
@@ -43,14 +43,14 @@ pub struct Report {
 
 impl Report {
     /// Whether all replies were the same.
-    pub fn agrees(&self) -> bool {
+    pub fn is_same(&self) -> bool {
         self.different == 0 && self.failed == 0 && self.skipped == 0
     }
 
     /// The report as a sentence.
     pub fn text(&self) -> String {
         let calls = self.same + self.different + self.failed + self.skipped;
-        if self.agrees() {
+        if self.is_same() {
             return format!("no difference in {calls} calls");
         }
         let list = |names: &mut dyn Iterator<Item = String>| names.collect::<Vec<String>>().join(", ");
@@ -146,7 +146,7 @@ impl Report {
             }
         }
         self.gained
-            .extend(gained(old, new).into_iter().take(MAX_NAMES).map(|gain| short(&gain)));
+            .extend(additions(old, new).into_iter().take(MAX_NAMES).map(|gain| short(&gain)));
     }
 
     /// Compares what two checks find, by codes and places.
@@ -196,10 +196,10 @@ mod tests {
         report.compared(|report| report.objects(&old, &old));
         let wanted = "1 of 2 calls differ: ConfigMap/a /data/x, Service/b added; it gains objects of the kind Service";
         assert_eq!(report.text(), wanted);
-        assert!(!report.agrees());
+        assert!(!report.is_same());
         let mut same = Report::default();
         same.compared(|report| report.documents("manifest", &old[0], &old[0]));
-        assert!(same.agrees() && same.text() == "no difference in 1 calls");
+        assert!(same.is_same() && same.text() == "no difference in 1 calls");
     }
 
     #[test]

@@ -124,7 +124,7 @@ fn checked(sandbox: &Sandbox, plugin: &Plugin, case: &Case) -> Vec<String> {
             reported
         }
     };
-    undescribed(sandbox, plugin, &reported)
+    unknown_codes(sandbox, plugin, &reported)
 }
 
 /// Why a reply violates the contract, as far as a conversion checks it.
@@ -213,7 +213,7 @@ fn is_checked(edit: &Edit) -> bool {
 }
 
 /// Codes that `host explain` could not explain.
-fn undescribed(sandbox: &Sandbox, plugin: &Plugin, reported: &[Diagnostic]) -> Vec<String> {
+fn unknown_codes(sandbox: &Sandbox, plugin: &Plugin, reported: &[Diagnostic]) -> Vec<String> {
     let descriptions = plugin.chain().filter_map(|one| one.describe(sandbox).ok());
     let known: HashSet<&str> = descriptions
         .flat_map(|description| &description.codes)

@@ -4,7 +4,7 @@ use super::super::gather;
 use super::super::marks::{PART_OF, PLUGIN};
 use super::super::problem::PluginProblem;
 use super::super::registry::{Key, Plugin};
-use super::gains::gained;
+use super::gains::gains_over_closest;
 use super::version::{digest, version};
 use boson_api::plugin_approval::MAX_VERSIONS;
 use boson_api::{ApprovedVersion, PluginApproval, PluginApprovalSpec};
@@ -89,7 +89,7 @@ pub async fn approve(
     let approval: Option<PluginApproval> = cluster.get(namespace, plugin).await?;
     let approved = approval.as_ref().map(|approval| approval.spec.versions.as_slice());
     let approved = approved.unwrap_or_default();
-    let gains = gained(approved, &version);
+    let gains = gains_over_closest(approved, &version);
     if !how.dry_run && how.only {
         write(cluster, &key, approval, vec![version.clone()]).await?;
     } else if !how.dry_run && !gains.is_empty() {

@@ -13,18 +13,18 @@ const MAX_LISTED_NAMES: usize = 10;
 
 /// Whether one of the approved versions covers this one.
 pub fn is_covered(approved: &[ApprovedVersion], version: &ApprovedVersion) -> bool {
-    approved.iter().any(|one| gains(Some(one), version).is_empty())
+    approved.iter().any(|one| gains_over(Some(one), version).is_empty())
 }
 
 /// What a version gains, compared with the approved one that it differs least from; of several, with the newest.
-pub fn gained(approved: &[ApprovedVersion], version: &ApprovedVersion) -> Vec<String> {
+pub fn gains_over_closest(approved: &[ApprovedVersion], version: &ApprovedVersion) -> Vec<String> {
     let newest_first = approved.iter().rev();
-    let closest = newest_first.min_by_key(|one| gains(Some(one), version).len());
-    gains(closest, version)
+    let closest = newest_first.min_by_key(|one| gains_over(Some(one), version).len());
+    gains_over(closest, version)
 }
 
 /// What a version gains, a part of a sentence each; without an approved version, all that it has.
-fn gains(approved: Option<&ApprovedVersion>, version: &ApprovedVersion) -> Vec<String> {
+fn gains_over(approved: Option<&ApprovedVersion>, version: &ApprovedVersion) -> Vec<String> {
     let instead = |old: Option<String>| old.map(|old| format!(" instead of {old}")).unwrap_or_default();
     let mut gains = Vec::new();
     if approved.is_none_or(|old| old.name != version.name) {
@@ -183,7 +183,7 @@ mod tests {
         for (change, gain) in changes {
             let mut new = version();
             change(&mut new);
-            assert_eq!(gains(Some(&version()), &new), [gain]);
+            assert_eq!(gains_over(Some(&version()), &new), [gain]);
             assert!(!is_covered(&[version()], &new), "{gain}");
         }
     }
@@ -214,7 +214,7 @@ mod tests {
         both.namespaces = None;
         assert!(!is_covered(&approved, &both), "each part is approved, but not together");
         assert_eq!(
-            gained(&approved, &both),
+            gains_over_closest(&approved, &both),
             ["its errors fail the conversion (`enforce: true`)"]
         );
     }
@@ -224,7 +224,7 @@ mod tests {
         let mut first = version();
         (first.stage, first.enforce, first.order) = (Stage::Bpm, true, Some(3));
         assert_eq!(
-            gained(&[], &first),
+            gains_over_closest(&[], &first),
             [
                 "the name 'hook'",
                 "the stage 'bpm'",

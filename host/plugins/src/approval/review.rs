@@ -94,7 +94,7 @@ impl Reviewer<'_> {
 
     /// The state of a version that is not approved.
     fn wait(&self, key: &Key, version: &ApprovedVersion) -> Pending {
-        let mut gains = gains::gained(self.approved.lock().of(key), version).join("; ");
+        let mut gains = gains::gains_over_closest(self.approved.lock().of(key), version).join("; ");
         let allowed = self.permissions.listed(&self.author(key, version));
         if !allowed.is_empty() {
             gains = format!("{gains}; it may use what is allowed to it: {}", allowed.join(", "));

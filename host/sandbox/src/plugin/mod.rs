@@ -172,18 +172,18 @@ impl Plugin {
         let Some(rule) = chain.pop() else {
             return Cow::Borrowed(self);
         };
-        let around = |below: Self, wrapper: &Self| Self {
+        let wrap = |below: Self, wrapper: &Self| Self {
             below: Some(Arc::new(below)),
             ..wrapper.clone()
         };
-        Cow::Owned(chain.into_iter().rev().fold(rule.clone(), around))
+        Cow::Owned(chain.into_iter().rev().fold(rule.clone(), wrap))
     }
 
     /// Puts a wrapper around a rule.
     ///
     /// # Errors
     /// There are too many wrappers around it.
-    pub fn around(mut self, rule: Self) -> Result<Self, Error> {
+    pub fn wrap(mut self, rule: Self) -> Result<Self, Error> {
         let wrappers = rule.chain().filter(|plugin| plugin.wraps).count();
         if wrappers >= MAX_WRAPPERS as usize {
             let message = format!("is one wrapper too many: a rule may have {MAX_WRAPPERS}");

@@ -90,7 +90,7 @@ impl Plugins {
         let stage = plugin.stage;
         let plugin = match (plugin.wraps, self.rules.remove(&stage)) {
             (false, _) => plugin,
-            (true, Some(rule)) => plugin.around(rule)?,
+            (true, Some(rule)) => plugin.wrap(rule)?,
             (true, None) => {
                 let message = format!("is a wrapper, but the stage '{stage}' has no rule");
                 return Err(plugin.failure(ErrorKind::Refused, message));

@@ -24,10 +24,10 @@ pub fn of_group(group: &Group, volumes: &Volumes) -> Result<Tree, NameError> {
 }
 
 fn stateful_set(group: &Group, volumes: &Volumes) -> Result<Tree, NameError> {
-    let (replicas, fullest) = (group.layout().replicas(), group.layout().fullest());
-    let is_even = replicas.iter().all(|count| *count == fullest);
+    let (replicas, max_replicas) = (group.layout().replicas(), group.layout().max_replicas());
+    let is_even = replicas.iter().all(|count| *count == max_replicas);
     let set = compact(object! {
-        "replicas" => fullest,
+        "replicas" => max_replicas,
         "serviceName" => group.names.service(&group.name)?,
         // In parallel: members of a cluster wait for each other, and in sequence they would wait forever.
         "podManagementPolicy" => "Parallel",

@@ -72,8 +72,8 @@ impl Layout<'_> {
         (0..self.zones()).map(|zone| self.in_zone(zone)).collect()
     }
 
-    /// Replicas in the fullest AZ, which is the first.
-    pub fn fullest(&self) -> u32 {
+    /// Replicas in the largest AZ, which is the first.
+    pub fn max_replicas(&self) -> u32 {
         self.in_zone(0)
     }
 
@@ -222,7 +222,7 @@ mod tests {
                 prop_assert_eq!(ordinals, (0..*count).collect::<Vec<_>>());
             }
             prop_assert!(replicas.is_sorted_by(|one, next| one >= next));
-            prop_assert!(layout.fullest() - replicas.last().unwrap() <= 1);
+            prop_assert!(layout.max_replicas() - replicas.last().unwrap() <= 1);
         }
 
         #[test]

@@ -42,7 +42,7 @@ pub async fn resolve(access: &Access, found: &Found, problem: &Problem, resoluti
         Ok(()) => {
             replace::wait_for_new(access, found, &replaced).await?;
             let event = RecordedEvent::about(&found.deployment, &resolution.name(), Timestamp::now());
-            recorded::write(access, event.because(&problem.description)).await
+            recorded::write(access, event.with_context(&problem.description)).await
         }
         Err(error) if error.is_race() => {
             output::complain("it has changed since it was checked: nothing was done\n");

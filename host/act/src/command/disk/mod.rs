@@ -105,7 +105,7 @@ pub fn attach(arguments: &AttachDiskArguments) -> Result<(), ExitError> {
         let event = RecordedEvent {
             object_type: "disk".into(),
             object_name: name,
-            ..RecordedEvent::about(&found.deployment, "attach", Timestamp::now()).because(&context)
+            ..RecordedEvent::about(&found.deployment, "attach", Timestamp::now()).with_context(&context)
         };
         recorded::write(&access, event).await?;
         let (disk, instance) = (&arguments.disk, &arguments.instance);
@@ -236,7 +236,7 @@ pub fn delete_disk(arguments: &DiskArguments) -> Result<(), ExitError> {
 async fn record(access: &Access, disk: &Disk, action: &str, context: &str) -> anyhow::Result<()> {
     let event = RecordedEvent {
         deployment: disk.deployment.clone(),
-        ..RecordedEvent::about(&disk.claim, action, Timestamp::now()).because(context)
+        ..RecordedEvent::about(&disk.claim, action, Timestamp::now()).with_context(context)
     };
     recorded::write(access, event).await
 }

@@ -7,7 +7,7 @@ use anyhow::bail;
 use boson_api::stateful_set::PROGRESSING;
 use boson_api::{BoshDeployment, QuarksSecret, QuarksStatefulSet, instance_group};
 use boson_cluster::client::Error;
-use boson_cluster::consumers::{Versions, lags, newest_links, users, version_digest};
+use boson_cluster::consumers::{Versions, newest_links, pending, users, version_digest};
 use boson_look::access::{Access, Found};
 use boson_manifest::labels::{SECRET_TYPE, TRUSTED_CA, secret_type};
 use k8s_openapi::api::core::v1::Secret;
@@ -121,9 +121,9 @@ impl Following {
             .iter()
             .map(|one| (format!("group {}", instance_group(one)), rollout_line(one)));
         lines.extend(groups.filter(|(_, line)| !line.is_done));
-        let lag = self.remaining_work(state).into_iter().next().filter(|_| is_rotated);
-        let is_done = is_rotated && lag.is_none();
-        lines.extend(lag.map(|text| ("rollout".to_string(), Line { text, is_done: false })));
+        let reason = self.remaining_work(state).into_iter().next().filter(|_| is_rotated);
+        let is_done = is_rotated && reason.is_none();
+        lines.extend(reason.map(|text| ("rollout".to_string(), Line { text, is_done: false })));
         (lines, is_done)
     }
 
@@ -140,7 +140,7 @@ impl Following {
         }
         let version = |meta: &&ObjectMeta| Some((meta.name.clone()?, version_digest(meta)));
         let versions: Versions = secrets.iter().filter_map(version).collect();
-        lags(
+        pending(
             &state.deployments,
             &versions,
             &newest_links(&state.deployments, &state.links),
@@ -247,8 +247,8 @@ mod tests {
             trusts,
             text("ca: rotated; rollout: certificates get a new list of CAs", false)
         );
-        let lags = "ca: rotated; rollout: deployment 'd': has not applied 'ca' yet";
-        assert_eq!(lines(ca(None, "2"), secret(None), "old"), text(lags, false));
+        let waiting = "ca: rotated; rollout: deployment 'd': has not applied 'ca' yet";
+        assert_eq!(lines(ca(None, "2"), secret(None), "old"), text(waiting, false));
         assert_eq!(lines(ca(None, "2"), secret(None), &digest), text("ca: rotated", true));
     }
 

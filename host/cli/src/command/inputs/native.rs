@@ -159,7 +159,7 @@ fn is_in_namespace(object: &Object<'_>, deployment: &Deployment) -> bool {
 fn is_used(object: &Object<'_>, deployment: &Deployment) -> bool {
     let provides = || {
         external::is_marked(|key| object.annotation(key).is_some())
-            && external::deployment(object).is_some_and(|value| external::means(value, &deployment.name))
+            && external::deployment(object).is_some_and(|value| external::names_deployment(value, &deployment.name))
     };
     match object.kind() {
         "Secret" | "Service" => provides(),

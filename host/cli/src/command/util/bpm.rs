@@ -62,7 +62,7 @@ fn render(
     let mut secrets = values.secrets();
     let name = arguments.resolved.display().to_string();
     let document = mounted::document(&arguments.resolved, &name, sources)?.tree;
-    secrets.add(Secrets::suspected(&document));
+    secrets.add(Secrets::of_properties(&document));
     // The operator has warned about settings when it loaded the plugin.
     let stages = pre_render_ops::stages(Stage::Render, pre_render_ops::are_in_pod(&document));
     let plugins = plugins::prepare(&arguments.plugins, &stages, sources)?;

@@ -99,7 +99,7 @@ fn template_render(
     let plugins = plugins::prepare(&arguments.plugins, &stages, sources)?;
     let plugins = arguments.own_deployment.set(plugins);
     // More users can read a pod's log than its Secrets.
-    let secrets = Secrets::suspected(&manifest);
+    let secrets = Secrets::of_properties(&manifest);
     let releases = JobSources::open(arguments.job_sources.as_deref(), &arguments.releases, sources);
     let releases = releases.map_err(|errors| secrets.scrub(errors, sources))?;
     let pod = pod(arguments, &manifest, releases);

@@ -1,14 +1,14 @@
 //! Recorded events: what has changed deployments and instances, and why. Kubernetes deletes its own events after an
 //! hour, so these are in ConfigMaps of the namespace, as pages with a limited number of events each.
 
+mod changed_by;
 mod page;
 mod queue;
-mod who;
 mod write;
 
+pub use changed_by::last_changed_by;
 pub use page::Page;
 pub use queue::Recorded;
-pub use who::who;
 pub use write::{append, keep};
 
 use boson_manifest::labels;
@@ -107,7 +107,7 @@ impl RecordedEvent {
     }
 
     #[must_use]
-    pub fn because(mut self, context: &str) -> Self {
+    pub fn with_context(mut self, context: &str) -> Self {
         self.context = text(context);
         self
     }
@@ -175,7 +175,7 @@ mod tests {
             "objectName": "web", "deployment": "d", "error": "a␊b",
         });
         assert_eq!(json!(of("RuleWaived").failed("a\nb")), wanted);
-        let changed = of(CHANGED_REASON).because("a\nb");
+        let changed = of(CHANGED_REASON).with_context("a\nb");
         assert_eq!((changed.action.as_str(), changed.context.as_str()), ("update", "a␊b"));
     }
 

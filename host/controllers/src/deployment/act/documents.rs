@@ -26,7 +26,7 @@ pub async fn store_manifest(run: &Reconcile<'_>, manifest: &Manifest) -> Result<
         }
         None => None,
     };
-    let with = |pending: Option<&PendingChange>| run.whose().with_ops(&manifest.tree, pending);
+    let with = |pending: Option<&PendingChange>| run.secrets().with_ops(&manifest.tree, pending);
     let mut wanted = with(pending.as_ref());
     // Two manifests may be too large for a Secret, in which one has a place.
     for pending in pending.into_iter().flat_map(PendingChange::shorter) {
@@ -69,12 +69,12 @@ async fn find_or_create_version(
     annotations: BTreeMap<String, String>,
 ) -> Result<Secret, DeployError> {
     let changed = || DeployError::Waiting(format!("the new version of {}", series.name));
-    let greatest = match series.greatest(existing) {
+    let newest = match series.newest_of_any_owner(existing) {
         None => None,
         // It was deleted meanwhile; its number must not be reused, so list again.
         Some(name) => Some(observe::secret(run, name).await?.ok_or_else(changed)?),
     };
-    let mut secret = match series.next(greatest.as_ref(), content) {
+    let mut secret = match series.next(newest.as_ref(), content) {
         Next::Keep(_, secret) => return Ok(*secret),
         Next::Make(_, secret) => secret,
     };

@@ -3,7 +3,7 @@
 use crate::deployment::context::Context;
 use crate::deployment::plan::events;
 use boson_api::BoshDeployment;
-use boson_cluster::client::recorded::{RecordedEvent, who};
+use boson_cluster::client::recorded::{RecordedEvent, last_changed_by};
 use boson_cluster::client::{Identity, Notice};
 use boson_manifest::labels;
 use boson_pipeline::Diagnostic;
@@ -35,7 +35,7 @@ pub async fn changed(context: &Context, object: &BoshDeployment, notice: &Notice
         .map(|number| format!("revision {number}: "))
         .unwrap_or_default();
     let event = event
-        .because(&format!("{revision}{}", notice.note))
+        .with_context(&format!("{revision}{}", notice.note))
         .by(user(context, object).await);
     context.events.record(object, event);
     context
@@ -55,5 +55,5 @@ async fn user(context: &Context, object: &BoshDeployment) -> Option<String> {
     }
     let found = context.cluster.get::<BoshDeployment>(namespace, name).await;
     let found = found.inspect_err(|error| tracing::debug!(%error, "cannot read who has changed a deployment"));
-    who(&found.ok()??.metadata)
+    last_changed_by(&found.ok()??.metadata)
 }

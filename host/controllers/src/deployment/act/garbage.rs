@@ -38,7 +38,7 @@ pub async fn collect(
     let used = Used::of(cluster, run.namespace, &run.selector(), names).await?;
     let garbage = candidates.garbage(used.rolls, |name| used.holds(name));
     for meta in garbage.secrets {
-        cluster.delete(&versioned::around(meta)).await?;
+        cluster.delete(&versioned::with_metadata(meta)).await?;
     }
     postponed.set(&run.key(), used.rolls);
     for map in garbage.maps {

@@ -11,7 +11,7 @@ use crate::deployment::observe;
 use crate::deployment::plan::{Applying, quota};
 use crate::deployment::reconcile::Reconcile;
 use boson_cluster::objects::Plan;
-use boson_cluster::objects::conflicts::{Conflicts, Whose, whose};
+use boson_cluster::objects::conflicts::{Conflicts, Owner, owner_of};
 use boson_pipeline::Diagnostic;
 use futures::{FutureExt, StreamExt, stream};
 use k8s_openapi::api::core::v1::Secret;
@@ -87,10 +87,10 @@ async fn check_quotas(run: &Reconcile<'_>, plan: &Applying, manifest: &Manifest)
 pub fn check_secret_owner(run: &Reconcile<'_>, secret: Option<&Secret>) -> Result<(), DeployError> {
     let Some(secret) = secret else { return Ok(()) };
     let name = secret.metadata.name.as_deref().unwrap_or_default();
-    match whose(&secret.metadata, &run.owner, &run.names.deployment()) {
-        Whose::Ours => Ok(()),
-        Whose::Leaving => Err(DeployError::Waiting(format!("Secret '{name}' to be deleted"))),
-        Whose::Other(other) => Err(name_conflict(format!("there is already Secret '{name}' ({other})"))),
+    match owner_of(&secret.metadata, &run.owner, &run.names.deployment()) {
+        Owner::Ours => Ok(()),
+        Owner::Leaving => Err(DeployError::Waiting(format!("Secret '{name}' to be deleted"))),
+        Owner::Other(other) => Err(name_conflict(format!("there is already Secret '{name}' ({other})"))),
     }
 }
 

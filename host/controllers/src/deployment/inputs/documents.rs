@@ -168,7 +168,7 @@ fn document(found: &Found, sources: &mut Sources, secrets: &mut Secrets) -> Resu
     let document = Arc::new(yaml::read_bytes(&found.name, &found.bytes)?);
     sources.add_document(document.clone(), found.secret);
     if found.secret {
-        secrets.add(Secrets::suspected(&document.tree));
+        secrets.add(Secrets::of_properties(&document.tree));
     }
     Ok(document)
 }

@@ -4,7 +4,7 @@ use super::digests;
 use crate::deployment::error::DeployError;
 use crate::deployment::manifest::Manifest;
 use crate::deployment::observe;
-use crate::deployment::plan::documents::{Stored, Whose};
+use crate::deployment::plan::documents::{DeploymentSecrets, Stored};
 use crate::deployment::reconcile::Reconcile;
 use boson_api::BoshDeployment;
 use boson_api::deployment::{Input, InputKind};
@@ -51,18 +51,18 @@ async fn newest(run: &Reconcile<'_>, name: &str, meta: &ObjectMeta) -> Result<Op
         uid: meta.uid.clone().unwrap_or_default(),
         ..OwnerReference::default()
     };
-    let whose = Whose {
+    let secrets = DeploymentSecrets {
         names: &names,
         namespace: run.namespace,
         owner: &owner,
     };
-    let labels = format!("{},{SECRET_TYPE}={}", whose.selector(), secret_type::LINKS);
+    let labels = format!("{},{SECRET_TYPE}={}", secrets.selector(), secret_type::LINKS);
     let versions = run
         .context
         .cluster
         .list_metadata::<Secret>(run.namespace, &labels)
         .await?;
-    let series = whose.links();
+    let series = secrets.links();
     let Some(newest) = series.newest(&versions) else {
         return Ok(None);
     };

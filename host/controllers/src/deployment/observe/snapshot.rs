@@ -145,14 +145,14 @@ mod tests {
     #[test]
     fn a_deployment_depends_on_what_it_refers_to_and_on_the_values_of_its_variables() {
         let selector = selector(&deployment("configmap"), &["other".to_string()].into()).unwrap();
-        let matches = |kind, name: &str, homes: &[&str]| {
+        let matches = |kind, name: &str, index_keys: &[&str]| {
             let place = Place {
                 kind,
                 namespace: "n".into(),
                 name: name.into(),
             };
-            let homes: Vec<String> = homes.iter().map(|home| (*home).to_string()).collect();
-            selector.matches(&place, &homes)
+            let index_keys: Vec<String> = index_keys.iter().map(|key| (*key).to_string()).collect();
+            selector.matches(&place, &index_keys)
         };
         for (kind, name, wanted) in [
             ("ConfigMap", "m", true),

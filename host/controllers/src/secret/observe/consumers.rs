@@ -7,7 +7,7 @@ use crate::secret::stored::desired::{self, Owner};
 use boson_api::secret::Copy;
 use boson_api::{BoshDeployment, QuarksSecret};
 use boson_cluster::client::{Cluster, Error, ErrorKind, Identity};
-use boson_cluster::consumers::{Versions, lags, newest_links, version_digest};
+use boson_cluster::consumers::{Versions, newest_links, pending, version_digest};
 use boson_cluster::objects::entry;
 use boson_manifest::labels::{SECRET_TYPE, secret_type};
 use k8s_openapi::api::core::v1::Secret;
@@ -18,7 +18,7 @@ pub struct Consumers {
     /// The certificates, also in copies of their Secrets.
     pub leaves: Vec<Leaf>,
     /// What deployments wait for until all their instances have the present values.
-    pub lags: Vec<String>,
+    pub pending: Vec<String>,
 }
 
 /// A certificate that the CA has signed.
@@ -55,14 +55,14 @@ pub async fn read(cluster: &Cluster, object: &QuarksSecret) -> Result<Consumers,
         }
     }
     let Found { leaves, used } = found;
-    let mut lags = Vec::new();
+    let mut pending = Vec::new();
     for (at, secrets) in &used {
-        match lagging_deployments(cluster, at, secrets).await {
+        match pending_deployments(cluster, at, secrets).await {
             Err(error) if error.kind == ErrorKind::Forbidden && at != namespace => {}
-            other => lags.extend(other?),
+            other => pending.extend(other?),
         }
     }
-    Ok(Consumers { leaves, lags })
+    Ok(Consumers { leaves, pending })
 }
 
 /// Namespaces and names.
@@ -100,11 +100,11 @@ async fn find(cluster: &Cluster, namespace: &str, ca: &str, found: &mut Found) -
 }
 
 /// What the deployments of a namespace wait for that use these Secrets.
-async fn lagging_deployments(cluster: &Cluster, namespace: &str, secrets: &Versions) -> Result<Vec<String>, Error> {
+async fn pending_deployments(cluster: &Cluster, namespace: &str, secrets: &Versions) -> Result<Vec<String>, Error> {
     let deployments: Vec<BoshDeployment> = cluster.list_in_pages(namespace, "").await?;
     let labels = format!("{SECRET_TYPE}={}", secret_type::LINKS);
     let links = cluster.list_metadata::<Secret>(namespace, &labels).await?;
-    Ok(lags(&deployments, secrets, &newest_links(&deployments, &links)))
+    Ok(pending(&deployments, secrets, &newest_links(&deployments, &links)))
 }
 
 /// The Secret with the CA of a certificate that is signed here.

@@ -51,7 +51,7 @@ pub fn unmet_conditions(secret: &Secret, keys: CertificateKeys, consumers: &Cons
     };
     let open = consumers.leaves.iter().filter(|leaf| !is_done(leaf));
     let leaves = open.map(|leaf| format!("certificate '{}'", leaf.name));
-    leaves.chain(consumers.lags.iter().cloned()).collect()
+    leaves.chain(consumers.pending.iter().cloned()).collect()
 }
 
 /// The condition of a CA that is being rotated.

@@ -43,7 +43,7 @@ fn observed(ca: Option<&Secret>) -> Observed {
 }
 
 /// Plans and acts until there is nothing to do.
-fn settle(object: &QuarksSecret, observed: &mut Observed, at: SystemTime) -> Plan {
+fn converge(object: &QuarksSecret, observed: &mut Observed, at: SystemTime) -> Plan {
     for _ in 0..4 {
         let plan = plan(object, observed, at);
         if plan.step == Step::Keep {
@@ -56,7 +56,7 @@ fn settle(object: &QuarksSecret, observed: &mut Observed, at: SystemTime) -> Pla
 
 fn ca() -> Secret {
     let mut all = Observed::default();
-    settle(&asked(CA), &mut all, now());
+    converge(&asked(CA), &mut all, now());
     all.secret.unwrap()
 }
 
@@ -104,7 +104,7 @@ fn every_type_is_generated_once() {
         let object = asked(spec);
         let mut observed = observed(Some(&ca));
         assert_eq!(cause(&plan(&object, &observed, now())), Some(Cause::Absent), "{spec}");
-        let rest = settle(&object, &mut observed, now());
+        let rest = converge(&object, &mut observed, now());
         assert!(
             rest.generated && rest.findings[0].status == ConditionStatus::True,
             "{}",
@@ -133,7 +133,7 @@ fn keys_are_those_that_users_know() {
         (TEMPLATES, "Opaque", "a"),
     ] {
         let mut observed = observed(Some(&ca));
-        settle(&asked(spec), &mut observed, now());
+        converge(&asked(spec), &mut observed, now());
         let secret = observed.secret.unwrap();
         let found: Vec<String> = secret.data.unwrap().into_keys().collect();
         assert_eq!((secret.type_.as_deref(), found.join(" ").as_str()), (Some(kind), keys));
@@ -160,12 +160,12 @@ fn a_secret_of_the_user_is_left_as_it_is() {
 fn a_secret_without_our_marks_is_adopted_and_not_replaced() {
     let object = asked(PASSWORD);
     let mut observed = Observed::default();
-    settle(&object, &mut observed, now());
+    converge(&object, &mut observed, now());
     let made = observed.secret.clone().unwrap();
     let secret = observed.secret.as_mut().unwrap();
     secret.metadata.annotations = None;
     secret.metadata.owner_references = None;
-    settle(&object, &mut observed, now());
+    converge(&object, &mut observed, now());
     let adopted = observed.secret.unwrap();
     assert_eq!(adopted.data, made.data);
     assert_eq!(adopted.metadata, made.metadata);
@@ -174,7 +174,7 @@ fn a_secret_without_our_marks_is_adopted_and_not_replaced() {
 #[test]
 fn a_secret_of_another_object_or_a_deleted_one_is_not_changed() {
     let mut observed = Observed::default();
-    settle(&asked(PASSWORD), &mut observed, now());
+    converge(&asked(PASSWORD), &mut observed, now());
     let mut other = asked(PASSWORD);
     other.metadata.uid = Some("uid-b".into());
     let plan_of_heir = plan(&other, &observed, now());
@@ -192,14 +192,14 @@ fn a_secret_of_another_object_or_a_deleted_one_is_not_changed() {
 #[test]
 fn a_changed_request_generates_a_new_value_unless_the_variable_says_no_overwrite() {
     let mut observed = Observed::default();
-    settle(&asked(PASSWORD), &mut observed, now());
+    converge(&asked(PASSWORD), &mut observed, now());
     let longer = PASSWORD.replace("\"s\"", r#""s", "request": {"password": {"length": 40}}"#);
     assert_eq!(cause(&plan(&asked(&longer), &observed, now())), Some(Cause::Request));
     let frozen = annotated(asked(&longer), labels::UPDATE_MODE, "no-overwrite");
     let before = observed.secret.clone().unwrap().data;
-    settle(&frozen, &mut observed, now());
+    converge(&frozen, &mut observed, now());
     assert_eq!(observed.secret.clone().unwrap().data, before);
-    settle(&asked(&longer), &mut observed, now());
+    converge(&asked(&longer), &mut observed, now());
     assert_eq!(entry(&observed.secret.unwrap(), "password").unwrap().len(), 40);
 }
 
@@ -216,7 +216,7 @@ fn a_value_that_is_kept_is_replaced_if_its_type_changes() {
     };
     for before in types {
         let mut observed = Observed::default();
-        settle(&of(before), &mut observed, now());
+        converge(&of(before), &mut observed, now());
         for after in types {
             let expected = (before != after).then_some(Cause::Request);
             assert_eq!(cause(&plan(&of(after), &observed, now())), expected, "{before} {after}");
@@ -228,23 +228,23 @@ fn a_value_that_is_kept_is_replaced_if_its_type_changes() {
 fn another_type_of_secret_is_made_anew() {
     let ca = ca();
     let mut observed = observed(Some(&ca));
-    settle(&asked(LEAF), &mut observed, now());
+    converge(&asked(LEAF), &mut observed, now());
     let tls = asked(&LEAF.replacen("certificate", "tls", 1));
     assert!(matches!(plan(&tls, &observed, now()).step, Step::Recreate(..)));
-    settle(&tls, &mut observed, now());
+    converge(&tls, &mut observed, now());
 }
 
 #[test]
 fn a_rotation_is_one_new_value() {
     let mut observed = Observed::default();
-    settle(&asked(PASSWORD), &mut observed, now());
+    converge(&asked(PASSWORD), &mut observed, now());
     let first = observed.secret.clone().unwrap().data;
     let rotated = annotated(asked(PASSWORD), marks::ROTATION, "1");
     assert_eq!(cause(&plan(&rotated, &observed, now())), Some(Cause::Rotation));
-    settle(&rotated, &mut observed, now());
+    converge(&rotated, &mut observed, now());
     let second = observed.secret.clone().unwrap().data;
     assert_ne!(first, second);
-    settle(&rotated, &mut observed, now());
+    converge(&rotated, &mut observed, now());
     assert_eq!(observed.secret.unwrap().data, second);
 }
 
@@ -252,11 +252,11 @@ fn a_rotation_is_one_new_value() {
 fn leaves_are_signed_again_with_their_own_key_when_the_ca_rotates() {
     let (old, new) = (ca(), ca());
     let mut observed = observed(Some(&old));
-    settle(&asked(LEAF), &mut observed, now());
+    converge(&asked(LEAF), &mut observed, now());
     let before = observed.secret.clone().unwrap();
     observed.referred.insert("ca".into(), Some(new.clone()));
     assert_eq!(cause(&plan(&asked(LEAF), &observed, now())), Some(Cause::Signature));
-    settle(&asked(LEAF), &mut observed, now());
+    converge(&asked(LEAF), &mut observed, now());
     let leaf = observed.secret.unwrap();
     assert_eq!(entry(&leaf, "private_key"), entry(&before, "private_key"));
     assert_ne!(entry(&leaf, "certificate"), entry(&before, "certificate"));
@@ -267,7 +267,7 @@ fn leaves_are_signed_again_with_their_own_key_when_the_ca_rotates() {
 fn a_certificate_is_renewed_before_it_expires_for_the_same_key() {
     let mut observed = observed(Some(&ca()));
     let leaf = asked(LEAF);
-    let rest = settle(&leaf, &mut observed, now());
+    let rest = converge(&leaf, &mut observed, now());
     assert!(rest.wake <= Duration::from_secs(12 * 3600));
     let before = observed.secret.clone().unwrap();
     let days = |days: u64| now() + Duration::from_secs(days * 86_400);
@@ -293,10 +293,10 @@ fn what_is_missing_is_named_and_a_rotation_is_not_lost_meanwhile() {
 
     let ca = ca();
     let mut observed = observed(Some(&ca));
-    settle(&asked(LEAF), &mut observed, now());
+    converge(&asked(LEAF), &mut observed, now());
     observed.referred.insert("ca".into(), None);
     let rotated = annotated(asked(LEAF), marks::ROTATION, "1");
-    let waiting = settle(&rotated, &mut observed, now());
+    let waiting = converge(&rotated, &mut observed, now());
     assert!(waiting.generated && message(&waiting).starts_with("Waiting"));
     observed.referred.insert("ca".into(), Some(ca));
     assert_eq!(cause(&plan(&rotated, &observed, now())), Some(Cause::Rotation));
@@ -306,7 +306,7 @@ fn what_is_missing_is_named_and_a_rotation_is_not_lost_meanwhile() {
 fn what_is_made_from_other_secrets_follows_them() {
     let mut source = ca();
     let mut observed = observed(Some(&source));
-    settle(&asked(IMAGE), &mut observed, now());
+    converge(&asked(IMAGE), &mut observed, now());
     let before = image::credentials(&entry(observed.secret.as_ref().unwrap(), image::FILE_KEY).unwrap()).unwrap();
     source
         .data
@@ -315,7 +315,7 @@ fn what_is_made_from_other_secrets_follows_them() {
         .insert("is_ca".into(), ByteString(b"maybe".to_vec()));
     observed.referred.insert("ca".into(), Some(source));
     assert_eq!(cause(&plan(&asked(IMAGE), &observed, now())), Some(Cause::Source));
-    settle(&asked(IMAGE), &mut observed, now());
+    converge(&asked(IMAGE), &mut observed, now());
     let after = image::credentials(&entry(observed.secret.as_ref().unwrap(), image::FILE_KEY).unwrap()).unwrap();
     assert_eq!(after, ("maybe".to_string(), before.1), "the generated half stays");
 }
@@ -324,7 +324,7 @@ fn what_is_made_from_other_secrets_follows_them() {
 fn labels_follow_the_request_and_those_of_others_stay() {
     let labelled = |labels: &str| asked(&PASSWORD.replace("\"s\"", &format!(r#""s", "secretLabels": {labels}"#)));
     let mut observed = Observed::default();
-    settle(&labelled(r#"{"a": "1", "b": "1"}"#), &mut observed, now());
+    converge(&labelled(r#"{"a": "1", "b": "1"}"#), &mut observed, now());
     let before = observed.secret.clone().unwrap();
     observed
         .secret
@@ -335,7 +335,7 @@ fn labels_follow_the_request_and_those_of_others_stay() {
         .as_mut()
         .unwrap()
         .insert("theirs".into(), "x".into());
-    settle(&labelled(r#"{"b": "2"}"#), &mut observed, now());
+    converge(&labelled(r#"{"b": "2"}"#), &mut observed, now());
     let secret = observed.secret.unwrap();
     let labels: Vec<String> = secret
         .metadata
@@ -358,7 +358,7 @@ fn nothing_is_written_to_a_namespace_that_does_not_allow_it() {
         copies: vec![ObservedCopy::default()],
         ..Observed::default()
     };
-    settle(&object, &mut observed, now());
+    converge(&object, &mut observed, now());
     let refused = plan(&object, &observed, now());
     assert!(refused.copies.is_empty() && message(&refused).contains("m/c: the namespace does not allow the copy"));
     let mut there = Secret::default();
@@ -408,7 +408,7 @@ fn nothing_is_written_to_a_namespace_that_does_not_allow_it() {
 fn a_status_that_says_the_same_is_not_written() {
     let mut object = asked(PASSWORD);
     let mut observed = Observed::default();
-    let plan = settle(&object, &mut observed, now());
+    let plan = converge(&object, &mut observed, now());
     let (first, notices) = status(&object, &plan, now()).unwrap();
     assert_eq!(notices.len(), 1);
     object.status = Some(first);
@@ -445,7 +445,7 @@ proptest! {
     fn a_value_changes_for_a_cause_only(history in proptest::collection::vec(happens(), 1..12)) {
         let mut object = asked(PASSWORD);
         let mut observed = Observed::default();
-        settle(&object, &mut observed, now());
+        converge(&object, &mut observed, now());
         for event in history {
             let before = observed.secret.clone().unwrap();
             let asked_before = object.clone();
@@ -466,7 +466,7 @@ proptest! {
                 Happens::Nothing => {}
             }
             let deleted = observed.secret.is_none();
-            settle(&object, &mut observed, now());
+            converge(&object, &mut observed, now());
             let secret = observed.secret.clone().unwrap();
             let rotated = object.metadata.annotations.as_ref().and_then(|all| all.get(marks::ROTATION))
                 != before.metadata.annotations.as_ref().and_then(|all| all.get(marks::ROTATION));
@@ -491,7 +491,7 @@ fn owners(secret: &Secret) -> Vec<&str> {
 #[test]
 fn a_retained_secret_has_no_owner_and_only_its_namesake_adopts_it() {
     let (object, mut observed) = (reclaimed(asked(PASSWORD), ReclaimPolicy::Retain), Observed::default());
-    settle(&object, &mut observed, now());
+    converge(&object, &mut observed, now());
     let made = observed.secret.clone().unwrap();
     assert_eq!(owners(&made), [""; 0]);
     let by = |secret: &Secret| {
@@ -509,7 +509,7 @@ fn a_retained_secret_has_no_owner_and_only_its_namesake_adopts_it() {
         matches!(&step, Step::Mark(secret) if secret.data == made.data),
         "{step:?}"
     );
-    settle(&again, &mut observed, now());
+    converge(&again, &mut observed, now());
     let adopted = observed.secret.clone().unwrap();
     assert_eq!(by(&adopted).unwrap(), "a/uid-b");
     assert_eq!(adopted.data, made.data);
@@ -526,7 +526,7 @@ fn a_retained_secret_has_no_owner_and_only_its_namesake_adopts_it() {
     assert!(message.contains("QuarksSecret 'a', which retained it"), "{message}");
 
     // And back.
-    settle(&reclaimed(again, ReclaimPolicy::Delete), &mut observed, now());
+    converge(&reclaimed(again, ReclaimPolicy::Delete), &mut observed, now());
     let deleted = observed.secret.unwrap();
     assert_eq!((owners(&deleted), by(&deleted)), (vec!["uid-b"], None));
     assert_eq!(deleted.data, made.data);
@@ -535,21 +535,21 @@ fn a_retained_secret_has_no_owner_and_only_its_namesake_adopts_it() {
 #[test]
 fn what_others_own_of_a_retained_secret_stays_theirs() {
     let (object, mut observed) = (asked(PASSWORD), Observed::default());
-    settle(&object, &mut observed, now());
+    converge(&object, &mut observed, now());
     let other = OwnerReference {
         uid: "other".into(),
         ..OwnerReference::default()
     };
     let secret = observed.secret.as_mut().unwrap();
     secret.metadata.owner_references.as_mut().unwrap().push(other);
-    settle(&reclaimed(object, ReclaimPolicy::Retain), &mut observed, now());
+    converge(&reclaimed(object, ReclaimPolicy::Retain), &mut observed, now());
     assert_eq!(owners(observed.secret.as_ref().unwrap()), ["other"]);
 }
 
 #[test]
 fn a_secret_that_was_generated_again_is_reported_once() {
     let (mut object, mut observed) = (asked(PASSWORD), Observed::default());
-    let first = settle(&object, &mut observed, now());
+    let first = converge(&object, &mut observed, now());
     assert_eq!(status::generated_again_notice(&object, &first), None);
     object.status = status(&object, &first, now()).map(|(status, _)| status);
     // As `act` creates a replacement.
@@ -557,7 +557,7 @@ fn a_secret_that_was_generated_again_is_reported_once() {
     secret.metadata.uid = Some("another".into());
     let annotations = secret.metadata.annotations.as_mut().unwrap();
     annotations.insert(marks::GENERATED_AGAIN.into(), "true".into());
-    let again = settle(&object, &mut observed, now());
+    let again = converge(&object, &mut observed, now());
     let notice = status::generated_again_notice(&object, &again).unwrap();
     assert!(
         notice

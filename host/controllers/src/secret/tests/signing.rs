@@ -122,7 +122,7 @@ fn authority() -> Recipe {
 }
 
 /// Plans and acts until there is nothing to do; returns the names of the steps.
-fn settle(object: &QuarksSecret, observed: &mut Observed, at: SystemTime) -> (Vec<&'static str>, Plan) {
+fn converge(object: &QuarksSecret, observed: &mut Observed, at: SystemTime) -> (Vec<&'static str>, Plan) {
     let mut steps = Vec::new();
     for _ in 0..12 {
         let plan = plan(object, observed, at);
@@ -143,7 +143,7 @@ fn the_built_in_signer_signs_and_renews_for_the_same_key() {
     let object = asked(SPEC);
     let mut observed = observed(OWN_SIGNER);
     let now = SystemTime::now();
-    let (steps, settled) = settle(&object, &mut observed, now);
+    let (steps, settled) = converge(&object, &mut observed, now);
     assert_eq!(steps, ["key", "ask", "authority", "approve", "sign", "write", "clear"]);
     assert!(settled.generated && settled.not_after.is_some());
     let secret = observed.secret.clone().unwrap();
@@ -167,7 +167,7 @@ fn the_built_in_signer_signs_and_renews_for_the_same_key() {
         .annotations
         .get_or_insert_default()
         .insert(marks::ROTATION.into(), "1".into());
-    settle(&rotated, &mut observed, now);
+    converge(&rotated, &mut observed, now);
     assert_ne!(key(&observed), before);
 }
 
@@ -176,7 +176,7 @@ fn another_authority_signs_all_certificates_again() {
     let object = asked(SPEC);
     let mut observed = observed(OWN_SIGNER);
     let now = SystemTime::now();
-    settle(&object, &mut observed, now);
+    converge(&object, &mut observed, now);
     let before = observed.secret.clone().unwrap();
     let other = generated(&System::new(), "ca", &authority()).unwrap();
     let text = |key: &str| other.str(key).unwrap().to_string();
@@ -185,7 +185,7 @@ fn another_authority_signs_all_certificates_again() {
         (AUTHORITY_KEYS[1], &text("private_key")),
     ]);
     observed.request.as_mut().unwrap().authority = Some(other);
-    let (steps, _) = settle(&object, &mut observed, now);
+    let (steps, _) = converge(&object, &mut observed, now);
     assert_eq!(steps, ["key", "ask", "approve", "sign", "write", "clear"]);
     let after = observed.secret.unwrap();
     assert_ne!(entry(&after, "ca"), entry(&before, "ca"));
@@ -200,11 +200,11 @@ fn without_its_authority_a_certificate_is_signed_again_by_a_new_one() {
         let mut observed = observed(OWN_SIGNER);
         observed.services = services(&object);
         let now = SystemTime::now();
-        settle(&object, &mut observed, now);
+        converge(&object, &mut observed, now);
         let before = observed.secret.clone().unwrap();
         for lost in [None, Some(holding(&[(AUTHORITY_KEYS[0], "no certificate")]))] {
             observed.request.as_mut().unwrap().authority = lost;
-            let (steps, _) = settle(&object, &mut observed, now);
+            let (steps, _) = converge(&object, &mut observed, now);
             assert_eq!(steps, ["key", "ask", "authority", "approve", "sign", "write", "clear"]);
         }
         let after = observed.secret.unwrap();
@@ -230,7 +230,7 @@ fn services(object: &QuarksSecret) -> Vec<(String, Option<Service>)> {
 fn requests_to_other_signers_are_never_approved_by_us() {
     let object = asked(SPEC);
     let mut observed = observed("example.com/signer");
-    let (steps, plan) = settle(&object, &mut observed, SystemTime::now());
+    let (steps, plan) = converge(&object, &mut observed, SystemTime::now());
     assert_eq!(steps, ["key", "ask"]);
     assert!(
         plan.findings[0].message.contains("waits for approval"),
@@ -238,14 +238,14 @@ fn requests_to_other_signers_are_never_approved_by_us() {
         plan.findings
     );
     condition(observed.request.as_mut().unwrap().request.as_mut().unwrap(), "Approved");
-    let (steps, plan) = settle(&object, &mut observed, SystemTime::now());
+    let (steps, plan) = converge(&object, &mut observed, SystemTime::now());
     assert!(
         steps.is_empty() && plan.findings[0].message.contains("its signer"),
         "{:?}",
         plan.findings
     );
     condition(observed.request.as_mut().unwrap().request.as_mut().unwrap(), "Failed");
-    let (_, plan) = settle(&object, &mut observed, SystemTime::now());
+    let (_, plan) = converge(&object, &mut observed, SystemTime::now());
     assert_eq!(plan.findings[0].reason, "Failed");
 }
 
@@ -253,7 +253,7 @@ fn requests_to_other_signers_are_never_approved_by_us() {
 fn the_built_in_signer_refuses_names_of_other_namespaces_before_it_makes_a_key() {
     let object = asked(&SPEC.replace(r#"["a.n.svc"]"#, r#"["a.n.svc", "a.other.svc"]"#));
     let mut built_in = observed(OWN_SIGNER);
-    let (steps, plan) = settle(&object, &mut built_in, SystemTime::now());
+    let (steps, plan) = converge(&object, &mut built_in, SystemTime::now());
     assert_eq!((steps.len(), plan.findings[0].reason.as_ref()), (0, "NameRefused"));
     assert!(
         plan.findings[0].message.contains("'a.other.svc'"),
@@ -261,13 +261,13 @@ fn the_built_in_signer_refuses_names_of_other_namespaces_before_it_makes_a_key()
         plan.findings
     );
     // Other signers have their own rules.
-    let (steps, _) = settle(&object, &mut observed("example.com/signer"), SystemTime::now());
+    let (steps, _) = converge(&object, &mut observed("example.com/signer"), SystemTime::now());
     assert_eq!(steps, ["key", "ask"]);
 }
 
 #[test]
 fn without_a_signer_nothing_is_created() {
-    let (steps, plan) = settle(&asked(SPEC), &mut observed(""), SystemTime::now());
+    let (steps, plan) = converge(&asked(SPEC), &mut observed(""), SystemTime::now());
     assert_eq!((steps.len(), plan.findings[0].reason.as_ref()), (0, "NoSigner"));
     assert!(
         plan.findings[0].message.contains("--signer-name"),
@@ -303,12 +303,12 @@ fn a_forged_request_is_not_signed() {
 fn a_certificate_for_another_key_is_not_written() {
     let object = asked(SPEC);
     let mut observed = observed("example.com/signer");
-    settle(&object, &mut observed, SystemTime::now());
+    converge(&object, &mut observed, SystemTime::now());
     let stranger = generated(&System::new(), "ca", &authority()).unwrap();
     let request = observed.request.as_mut().unwrap().request.as_mut().unwrap();
     let certificate = stranger.str("certificate").unwrap().as_bytes().to_vec();
     request.status.get_or_insert_default().certificate = Some(ByteString(certificate));
-    let (steps, plan) = settle(&object, &mut observed, SystemTime::now());
+    let (steps, plan) = converge(&object, &mut observed, SystemTime::now());
     assert!(steps.is_empty());
     assert_eq!(plan.findings[0].reason, "Refused");
 }

@@ -135,7 +135,7 @@ impl World {
                     .iter()
                     .filter_map(|secret| Leaf::of(&leaf(), secret))
                     .collect(),
-                lags: is_old.then(|| "deployment 'd'".to_string()).into_iter().collect(),
+                pending: is_old.then(|| "deployment 'd'".to_string()).into_iter().collect(),
             },
             ..Observed::default()
         }

@@ -59,7 +59,7 @@ impl Model {
     /// With a group that is ready.
     fn ready(image: &str, replicas: u32) -> Self {
         let mut model = Self::default();
-        model.settle(&group(image, replicas));
+        model.converge(&group(image, replicas));
         model
     }
 
@@ -167,12 +167,12 @@ impl Model {
         self.pods.insert((set.into(), ordinal), Member { image, is_ready });
     }
 
-    fn settle(&mut self, set: &QuarksStatefulSet) {
-        let ends = self.settles_at(set, Timestamp::UNIX_EPOCH);
+    fn converge(&mut self, set: &QuarksStatefulSet) {
+        let ends = self.converges_at(set, Timestamp::UNIX_EPOCH);
         assert!(ends, "it does not end: {:?} {:?}", self.sizes(), self.plan(set).rollout);
     }
 
-    fn settles_at(&mut self, set: &QuarksStatefulSet, now: Timestamp) -> bool {
+    fn converges_at(&mut self, set: &QuarksStatefulSet, now: Timestamp) -> bool {
         (0..60).any(|_| {
             let plan = self.step_at(set, now);
             plan.ready && plan.delete.is_empty()
@@ -264,7 +264,7 @@ fn a_version_that_is_wanted_again_gets_its_instances_back_before_the_other_one_g
         ["z0-v1 [0, 1, 2]", "z1-v1 [0, 1, 2]"],
     ];
     assert_eq!(steps, expected);
-    model.settle(&first);
+    model.converge(&first);
     assert!(model.sets.iter().all(|one| one["spec"]["ordinals"].is_null()));
 }
 
@@ -285,7 +285,7 @@ fn a_version_that_never_was_ready_stays_for_the_instances_that_only_it_has() {
         model.step(&broken);
     }
     assert_eq!(model.sizes()[..3], ["z0-v1 [1, 2]", "z0-v3 [0]", "z0-v4 [0]"]);
-    model.settle(&third);
+    model.converge(&third);
     assert_eq!(model.sizes(), ["z0-v3 [0, 1, 2]", "z1-v3 [0, 1, 2]"]);
 }
 
@@ -383,7 +383,7 @@ fn instances_that_are_no_longer_wanted_go_first() {
 #[test]
 fn with_delete_create_pods_are_replaced_in_place() {
     let mut model = Model::default();
-    model.settle(&in_place("i:1", 3));
+    model.converge(&in_place("i:1", 3));
     let second = in_place("i:2", 3);
     let mut replaced = Vec::new();
     for _ in 0..20 {
@@ -398,7 +398,7 @@ fn with_delete_create_pods_are_replaced_in_place() {
         "d-g-z1-v1-2",
     ];
     assert_eq!(replaced, expected);
-    model.settle(&second);
+    model.converge(&second);
     assert_eq!(model.images(), BTreeSet::from(["i:2"]));
 }
 
@@ -409,7 +409,7 @@ fn a_version_that_cannot_start_beside_the_other_one_gives_way_to_delete_create()
         model.step(&group(BROKEN, 3));
     }
     assert_eq!(model.sizes()[..2], ["z0-v1 [0, 1, 2]", "z0-v2 [0]"]);
-    model.settle(&in_place("i:3", 3));
+    model.converge(&in_place("i:3", 3));
     assert_eq!(model.sizes(), ["z0-v1 [0, 1, 2]", "z1-v1 [0, 1, 2]"]);
     assert_eq!(model.images(), BTreeSet::from(["i:3"]));
 }
@@ -454,7 +454,7 @@ proptest! {
             }
             before = before.max(replicas);
         }
-        model.settle(&group("i:2", 3));
+        model.converge(&group("i:2", 3));
         model.step(&group("i:2", 3));
         prop_assert_eq!(model.pods.len(), 6);
         prop_assert!(model.sets.iter().all(|one| one["spec"]["ordinals"].is_null()));
@@ -483,7 +483,7 @@ proptest! {
         let last = of(ends_in_place)("i:2", 3);
         // What a version gets back may be of a broken template: it is not waited for longer than it may take to start.
         let later = Timestamp::from_second(3600).unwrap();
-        prop_assert!([Timestamp::UNIX_EPOCH, later].iter().any(|now| model.settles_at(&last, *now)));
+        prop_assert!([Timestamp::UNIX_EPOCH, later].iter().any(|now| model.converges_at(&last, *now)));
         prop_assert_eq!((model.pods.len(), model.images()), (6, BTreeSet::from(["i:2"])));
         prop_assert!(model.sets.iter().all(|one| one["spec"]["ordinals"].is_null()));
     }
@@ -493,9 +493,9 @@ proptest! {
 fn a_group_without_limits_starts_all_instances_beside_the_others() {
     let unlimited = |image| scalable(set(image, 2, false));
     let mut model = Model::default();
-    model.settle(&unlimited("i:1"));
+    model.converge(&unlimited("i:1"));
     model.step(&unlimited("i:2"));
     assert_eq!(model.pods.len(), 8);
-    model.settle(&unlimited("i:2"));
+    model.converge(&unlimited("i:2"));
     assert_eq!(model.pods.len(), 4);
 }

@@ -71,7 +71,7 @@ impl Group<'_> {
         for (zone, object) in zones.iter().zip(wanted) {
             let update = ZoneUpdate::new(zone, &instances, &decision.next);
             if is_outdated(zone.set_name) || zone.live.and_then(set_back_from).is_some() {
-                changes.held.extend(update.waits().then(|| zone.set_name.to_string()));
+                changes.held.extend(update.is_held().then(|| zone.set_name.to_string()));
                 continue;
             }
             let replaced = update.next.iter().filter_map(|one| zone.pod(one.ordinal, pods));
@@ -107,13 +107,13 @@ impl<'u> ZoneUpdate<'u> {
     }
 
     /// Whether instances are yet to be updated, and none is now.
-    fn waits(&self) -> bool {
+    fn is_held(&self) -> bool {
         self.next.is_empty() && !self.outdated.is_empty()
     }
 
     /// The template that most of the pods are made from. `wanted`: the StatefulSet.
     fn set_back(&self, wanted: &Value, pods: &[Pod]) -> Option<SetBack> {
-        if !self.waits() || self.outdated.len() < self.served {
+        if !self.is_held() || self.outdated.len() < self.served {
             return None;
         }
         let pods = self.outdated.iter().filter_map(|one| self.zone.pod(one.ordinal, pods));

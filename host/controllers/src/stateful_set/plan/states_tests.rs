@@ -53,7 +53,7 @@ impl Model {
     }
 
     /// Carries out what is planned until nothing is left to do; the pods that were replaced, in their order.
-    fn settle(&mut self, set: &QuarksStatefulSet) -> Vec<Vec<String>> {
+    fn converge(&mut self, set: &QuarksStatefulSet) -> Vec<Vec<String>> {
         let mut steps = Vec::new();
         for _ in 0..50 {
             let plan = self.plan(set);
@@ -110,14 +110,14 @@ fn a_request_replaces_the_pods_from_before_it_once_and_in_the_order_of_a_rollout
     for claims in [false, true] {
         let mut model = Model::ready("i:1", claims);
         let wanted = reported(group("i:1", claims, &of_all), 1, 1, "RolledOut");
-        let mut steps = model.settle(&wanted);
+        let mut steps = model.converge(&wanted);
         assert_eq!(steps.split_off(2), [["d-g-z1-v1-0", "d-g-z1-v1-1"]], "{claims}");
         assert_eq!(steps, all, "the canary first");
-        assert!(model.settle(&wanted).is_empty(), "it is done");
+        assert!(model.converge(&wanted).is_empty(), "it is done");
 
         let mut model = Model::ready("i:1", claims);
         let wanted = reported(group("i:1", claims, &of_one), 1, 1, "RolledOut");
-        assert_eq!(model.settle(&wanted), [["d-g-z1-v1-1"]]);
+        assert_eq!(model.converge(&wanted), [["d-g-z1-v1-1"]]);
     }
 }
 
@@ -153,7 +153,7 @@ fn an_ignored_instance_keeps_its_pod_and_is_not_waited_for() {
     for claims in [false, true] {
         let mut model = Model::ready("i:1", claims);
         model.fail("d-g-z0-v1-0");
-        let mut steps = model.settle(&group("i:2", claims, &ignored)).concat();
+        let mut steps = model.converge(&group("i:2", claims, &ignored)).concat();
         steps.sort_unstable();
         assert_eq!(steps, others, "{claims}");
         model.fail("d-g-z0-v1-0");
@@ -161,7 +161,7 @@ fn an_ignored_instance_keeps_its_pod_and_is_not_waited_for() {
             model.plan(&group("i:2", claims, &ignored)).ready,
             "it need not be ready"
         );
-        let steps = model.settle(&group("i:2", claims, &json!([])));
+        let steps = model.converge(&group("i:2", claims, &json!([])));
         assert_eq!(steps, [["d-g-z0-v1-0"]], "it follows when it is no longer ignored");
         model.fail("d-g-z0-v1-1");
         assert!(!model.plan(&group("i:2", claims, &ignored)).ready, "the others must be");
@@ -238,7 +238,7 @@ fn a_stopped_group_has_no_pods_and_keeps_its_version() {
         );
         // Another manifest begins nothing, and the pods that follow are of it.
         let changed = reported(group("i:2", claims, &json!([{"stopped": true}])), 1, 1, "RolledOut");
-        assert!(model.settle(&changed).is_empty());
+        assert!(model.converge(&changed).is_empty());
         let started = model.plan(&group("i:2", claims, &json!([])));
         let version = if claims { 1 } else { 2 };
         assert_eq!((replicas(&started), started.versions.wanted), (vec![2, 2], version));
@@ -251,7 +251,7 @@ fn a_stopped_instance_has_a_pod_with_a_gate_and_the_others_keep_theirs() {
     for claims in [false, true] {
         let mut model = Model::ready("i:1", claims);
         let stopped = reported(group("i:1", claims, &states), 1, 1, "RolledOut");
-        assert_eq!(model.settle(&stopped), [["d-g-z0-v1-1"]], "{claims}");
+        assert_eq!(model.converge(&stopped), [["d-g-z0-v1-1"]], "{claims}");
         let gated: Vec<String> = model
             .pods
             .iter()
@@ -265,11 +265,11 @@ fn a_stopped_instance_has_a_pod_with_a_gate_and_the_others_keep_theirs() {
         );
         assert_eq!(model.plan(&stopped).replicas, 3);
 
-        let mut others = model.settle(&group("i:2", claims, &states)).concat();
+        let mut others = model.converge(&group("i:2", claims, &states)).concat();
         others.sort_unstable();
         assert_eq!(others, ["d-g-z0-v1-0", "d-g-z1-v1-0", "d-g-z1-v1-1"]);
         let started = reported(group("i:2", claims, &json!([])), 1, 1, "RolledOut");
-        assert_eq!(model.settle(&started), [["d-g-z0-v1-1"]]);
+        assert_eq!(model.converge(&started), [["d-g-z0-v1-1"]]);
         assert!(!model.pods.iter().any(is_gated));
     }
 }
@@ -283,7 +283,7 @@ fn a_pod_that_is_lost_while_another_one_is_stopped_is_created_again_without_the_
     carry_out(&mut model.there, &begun);
     model.create_again("d-g-z0-v1-0");
     assert!(model.pods.iter().any(is_gated));
-    assert_eq!(model.settle(&stopped), [["d-g-z0-v1-0"], ["d-g-z0-v1-1"]]);
+    assert_eq!(model.converge(&stopped), [["d-g-z0-v1-0"], ["d-g-z0-v1-1"]]);
 }
 
 /// What is desired of an instance.
@@ -324,7 +324,7 @@ proptest! {
         let states: Vec<PodState> = places.iter().zip(&desired).map(state).collect();
         let image = if changes { "i:2" } else { "i:1" };
         let mut model = Model::ready("i:1", claims);
-        let mut replaced = model.settle(&group(image, claims, &json!(states))).concat();
+        let mut replaced = model.converge(&group(image, claims, &json!(states))).concat();
         replaced.sort_unstable();
         let names = ["d-g-z0-v1-0", "d-g-z0-v1-1", "d-g-z1-v1-0", "d-g-z1-v1-1"];
         let of = |is_meant: &dyn Fn(Desired) -> bool| -> Vec<&str> {

@@ -21,17 +21,17 @@ use k8s_openapi::api::core::v1::Secret;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference};
 use std::collections::BTreeMap;
 
-/// The deployment that owns the Secrets.
+/// The Secrets between the steps of a deployment's conversion.
 #[derive(Clone, Copy, Debug)]
-pub struct Whose<'a> {
+pub struct DeploymentSecrets<'a> {
     pub names: &'a Names,
     pub namespace: &'a str,
     pub owner: &'a OwnerReference,
 }
 
-// === impl Whose ===
+// === impl DeploymentSecrets ===
 
-impl Whose<'_> {
+impl DeploymentSecrets<'_> {
     /// The selector of all objects with the label of the deployment.
     pub fn selector(self) -> String {
         format!("{}={}", labels::DEPLOYMENT_NAME, self.names.deployment())

@@ -9,7 +9,7 @@ const HOST_MANAGER: &str = "host";
 
 /// Who has changed the specification of an object last: the user whom a command of `host` has noted, otherwise the
 /// program, by the name of its field manager.
-pub fn who(object: &ObjectMeta) -> Option<String> {
+pub fn last_changed_by(object: &ObjectMeta) -> Option<String> {
     let others = managers(object).filter(|(manager, _)| !manager.starts_with(OPERATOR_PREFIX));
     let (last, _) = others.max_by_key(|(manager, entry)| (entry.time.as_ref().map(|time| time.0), is_host(manager)))?;
     let noted = object.annotations.as_ref().and_then(|all| all.get(labels::CHANGED_BY));
@@ -36,7 +36,7 @@ mod tests {
         };
         let of = |entries: &[Value]| {
             let object = json!({"annotations": {labels::CHANGED_BY: "ann"}, "managedFields": entries});
-            who(&from_value(object).unwrap())
+            last_changed_by(&from_value(object).unwrap())
         };
         let status = entry("boson-deployment", 9, "status");
         let note = entry("boson-deployment", 8, "");
