@@ -11,6 +11,7 @@ use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
 use std::fmt::Write;
 use std::fs;
+use std::ops::Range;
 use std::process::Command;
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -94,9 +95,9 @@ impl Key {
         sha256(&self.info)
     }
 
-    /// A certificate: `valid` from and to, in seconds since 1970.
-    fn certificate(&self, names: [&str; 2], valid: [i64; 2], info: &[u8], extensions: &[Vec<u8>]) -> Result<Vec<u8>> {
-        let body = self.certificate_body(names, valid, info, extensions)?;
+    /// A certificate by the authority, for `valid`, in seconds since 1970.
+    fn certificate(&self, subject: &str, valid: &Range<i64>, info: &[u8], extensions: &[Vec<u8>]) -> Result<Vec<u8>> {
+        let body = self.certificate_body(subject, valid, info, extensions)?;
         let signature = [&[0], self.sign(&body)?.as_slice()].concat();
         Ok(tlv(
             SEQUENCE,
@@ -106,8 +107,8 @@ impl Key {
 
     fn certificate_body(
         &self,
-        [issuer, subject]: [&str; 2],
-        [from, to]: [i64; 2],
+        subject: &str,
+        valid: &Range<i64>,
         info: &[u8],
         extensions: &[Vec<u8>],
     ) -> Result<Vec<u8>> {
@@ -122,8 +123,8 @@ impl Key {
                 &[0xa0, 3, 2, 1, 2],
                 &tlv(2, &[&serial]),
                 &tlv(SEQUENCE, &[&oid(ECDSA_SHA256)]),
-                &name(issuer),
-                &tlv(SEQUENCE, &[&time(from)?, &time(to)?]),
+                &name("authority"),
+                &tlv(SEQUENCE, &[&time(valid.start)?, &time(valid.end)?]),
                 &name(subject),
                 info,
                 &tlv(
@@ -309,30 +310,29 @@ impl Sigstore {
     }
 
     fn authority_certificate(&self) -> Result<Vec<u8>> {
-        let valid = [self.now - AUTHORITY_SECONDS, self.now + AUTHORITY_SECONDS];
+        let valid = self.now - AUTHORITY_SECONDS..self.now + AUTHORITY_SECONDS;
         let extensions = [
             extension(BASIC_CONSTRAINTS, true, &tlv(SEQUENCE, &[&[1, 1, 0xff]])),
             extension(KEY_USAGE, true, &[3, 2, 1, 6]),
         ];
-        let names = ["authority", "authority"];
         self.authority
-            .certificate(names, valid, &self.authority.info, &extensions)
+            .certificate("authority", &valid, &self.authority.info, &extensions)
     }
 
     fn timestamp_certificate(&self) -> Result<Vec<u8>> {
-        let valid = [self.now - AUTHORITY_SECONDS, self.now + AUTHORITY_SECONDS];
+        let valid = self.now - AUTHORITY_SECONDS..self.now + AUTHORITY_SECONDS;
         let extensions = [
             extension(KEY_USAGE, true, &[3, 2, 7, 0x80]),
             extension(EXTENDED_KEY_USAGE, true, &tlv(SEQUENCE, &[&oid(TIME_STAMPING)])),
         ];
-        let names = ["authority", "timestamps"];
         self.authority
-            .certificate(names, valid, &self.timestamps.info, &extensions)
+            .certificate("timestamps", &valid, &self.timestamps.info, &extensions)
     }
 
     /// The certificate of an author, first without and then with the timestamp of the log of certificates.
     fn author_certificate(&self, author: &Author) -> Result<Vec<u8>> {
-        let valid = author.valid_seconds.map(|seconds| self.now + seconds);
+        let [from, to] = author.valid_seconds;
+        let valid = self.now + from..self.now + to;
         let tag = if author.name.contains("://") { 0x86 } else { 0x81 };
         let mut extensions = vec![
             extension(KEY_USAGE, true, &[3, 2, 7, 0x80]),
@@ -344,15 +344,15 @@ impl Sigstore {
             ),
             extension(ISSUER_OF_IDENTITY, false, &tlv(UTF8, &[author.issuer.as_bytes()])),
         ];
-        let names = ["authority", "author"];
         if author.is_logged {
             let body = self
                 .authority
-                .certificate_body(names, valid, &self.author.info, &extensions)?;
+                .certificate_body("author", &valid, &self.author.info, &extensions)?;
             let list = self.log_timestamp(&body)?;
             extensions.push(extension(TIMESTAMPS_OF_LOGS, false, &tlv(OCTETS, &[&list])));
         }
-        self.authority.certificate(names, valid, &self.author.info, &extensions)
+        self.authority
+            .certificate("author", &valid, &self.author.info, &extensions)
     }
 
     /// The list with the timestamp of the log of certificates, as RFC 6962 writes it.

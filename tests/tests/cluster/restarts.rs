@@ -181,7 +181,8 @@ fn restarted(before: &[(String, String)], after: &[(String, String)]) -> BTreeSe
 
 /// Deploys groups, one after the other. `before`: the pods of the one before.
 async fn each_restarts(
-    (tenant, release): (&Tenant, &Path),
+    tenant: &Tenant,
+    release: &Path,
     before: &mut Vec<(String, String)>,
     changes: impl IntoIterator<Item = (&'static str, Group, BTreeSet<String>)>,
 ) {
@@ -264,9 +265,9 @@ async fn each_change(tenant: &Tenant, release: &Path, zones: &'static str, kind:
     ];
     let mut before = deployed(tenant, &first).await;
     let nothing = nothing.map(|(what, group)| (what, group, BTreeSet::new()));
-    each_restarts((tenant, release), &mut before, nothing).await;
+    each_restarts(tenant, release, &mut before, nothing).await;
     if !zones.is_empty() {
-        each_restarts((tenant, release), &mut before, other_zones(&first)).await;
+        each_restarts(tenant, release, &mut before, other_zones(&first)).await;
     }
     let all: BTreeSet<String> = before.iter().map(|(place, _)| place.clone()).collect();
     let one = BTreeSet::from([second.to_string()]);
@@ -291,7 +292,7 @@ async fn each_change(tenant: &Tenant, release: &Path, zones: &'static str, kind:
             all,
         ),
     ];
-    each_restarts((tenant, release), &mut before, some).await;
+    each_restarts(tenant, release, &mut before, some).await;
     let set = tenant.get(OURS, "QuarksStatefulSet", "d-web").await.unwrap();
     let is_first = set["status"]["version"] == 1;
     assert_eq!(is_first, kind != Kind::HandedOver, "{set:#}");

@@ -349,9 +349,12 @@ mod tests {
         .unwrap()
     }
 
-    fn found(old: (&[Tree], &[GroupFiles]), new: (&[Tree], &[GroupFiles])) -> Vec<String> {
-        let side = |(objects, groups)| Side { objects, groups };
-        let found = instances(side(old), side(new)).into_iter();
+    fn side<'t>(objects: &'t [Tree], groups: &'t [GroupFiles]) -> Side<'t> {
+        Side { objects, groups }
+    }
+
+    fn found(old: Side<'_>, new: Side<'_>) -> Vec<String> {
+        let found = instances(old, new).into_iter();
         let text = |one: InstanceChange| {
             let az = one.az.unwrap_or_default();
             let kinds = one.reasons.iter().map(|reason| match reason {
@@ -384,8 +387,8 @@ mod tests {
             "restart db/1 z1 config/a.yml",
             "restart db/2 z3 config/a.yml",
         ];
-        assert_eq!(found((&sets, &old), (&sets, &new)), wanted);
-        assert!(found((&sets, &old), (&sets, &old)).is_empty());
+        assert_eq!(found(side(&sets, &old), side(&sets, &new)), wanted);
+        assert!(found(side(&sets, &old), side(&sets, &old)).is_empty());
     }
 
     #[test]
@@ -414,7 +417,7 @@ mod tests {
         );
         let swapped = (set(r#"["z2", "z1"]"#, 5), [group("db", &[("z2", 1), ("z1", 1)])]);
         let found = |old: &([Tree; 1], [GroupFiles; 1]), new: &([Tree; 1], [GroupFiles; 1])| {
-            found((&old.0, &old.1), (&new.0, &new.1))
+            found(side(&old.0, &old.1), side(&new.0, &new.1))
         };
         assert_eq!(found(&one, &two), ["restart db/2 z1 spec.index", "create db/1 z2 "]);
         assert_eq!(found(&two, &one), ["delete db/1 z2 ", "restart db/1 z1 spec.index"]);
@@ -445,7 +448,7 @@ mod tests {
             "create web/2 z1 ",
             "restart db/0 z1 image claims[data],claims[other]",
         ];
-        assert_eq!(found((&old_sets, &old), (&new_sets, &new)), wanted);
+        assert_eq!(found(side(&old_sets, &old), side(&new_sets, &new)), wanted);
     }
 
     #[test]
@@ -460,7 +463,10 @@ mod tests {
             [group("web", &[("z1", 1), ("z1", 2)])],
         );
         let sets = [web];
-        assert_eq!(found((&sets, &old), (&sets, &new)), ["restart web/1 z1 config/a.yml"]);
+        assert_eq!(
+            found(side(&sets, &old), side(&sets, &new)),
+            ["restart web/1 z1 config/a.yml"]
+        );
     }
 
     #[test]
@@ -480,7 +486,7 @@ mod tests {
                 let instances: Vec<(&str, u8)> = digests.iter().map(|digest| ("z1", *digest)).collect();
                 [group("web", &instances)]
             };
-            found((&of("1Gi", "x"), &group(old)), (to, &group(new)))
+            found(side(&of("1Gi", "x"), &group(old)), side(to, &group(new)))
         };
         let member = "containers[c].resources.limits.memory";
         assert_eq!(
@@ -520,6 +526,9 @@ mod tests {
         let old = [group("web", &[("z1", 1)]), group("db", &[("z1", 1)])];
         let mut new = [group("web", &[("z1", 1), ("z1", 1)]), group("db", &[("z1", 1)])];
         new[0].resolved.document = Tree::object().with("instances", Tree::from(2_i64));
-        assert_eq!(found((&old_sets, &old), (&new_sets, &new)), ["create web/1 z1 "]);
+        assert_eq!(
+            found(side(&old_sets, &old), side(&new_sets, &new)),
+            ["create web/1 z1 "]
+        );
     }
 }

@@ -7,8 +7,14 @@ use crate::stage::{Edit, ObjectReference};
 use boson_document::Tree;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Changed objects by kind and name; none: removed.
-pub(super) type Edited = BTreeMap<(String, String), Option<Tree>>;
+/// Changed objects; none: removed.
+pub(super) type Edited = BTreeMap<Key, Option<Tree>>;
+
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Key {
+    kind: String,
+    name: String,
+}
 
 /// What edits make of these objects: only those that they name.
 ///
@@ -31,14 +37,15 @@ pub(super) fn edited(objects: &[Tree], edits: Vec<Edit>) -> Result<Edited, Diagn
             }
             Edit::Add(object) => {
                 limits::check(&object)?;
-                let key = (
-                    object.str("kind").unwrap_or_default().to_string(),
-                    name(&object).to_string(),
-                );
+                let key = Key {
+                    kind: object.str("kind").unwrap_or_default().into(),
+                    name: name(&object).into(),
+                };
                 edited.insert(key, Some(object));
             }
             Edit::Remove(object) => {
-                edited.insert((object.kind, object.name), None);
+                let (kind, name) = (object.kind, object.name);
+                edited.insert(Key { kind, name }, None);
             }
         }
     }
@@ -51,7 +58,10 @@ fn change(
     reference: &ObjectReference,
     apply: impl FnOnce(&mut Tree) -> Result<(), patch::Error>,
 ) -> Result<(), Diagnostic> {
-    let key = (reference.kind.clone(), reference.name.clone());
+    let key = Key {
+        kind: reference.kind.clone(),
+        name: reference.name.clone(),
+    };
     let Some(present) = current(edited, objects, &key) else {
         let message = format!("there is no {} '{}' to change", reference.kind, reference.name);
         return Err(Diagnostic::error(codes::BUNDLE_NO_SUCH_OBJECT, message));
@@ -64,9 +74,8 @@ fn change(
 }
 
 /// The object of this kind and name, as the edits leave it.
-fn current<'t>(edited: &'t Edited, objects: &'t [Tree], key: &(String, String)) -> Option<&'t Tree> {
-    let (kind, wanted) = key;
-    let is_it = |object: &&Tree| object.str("kind") == Some(kind) && name(object) == wanted;
+fn current<'t>(edited: &'t Edited, objects: &'t [Tree], key: &Key) -> Option<&'t Tree> {
+    let is_it = |object: &&Tree| object.str("kind") == Some(key.kind.as_str()) && name(object) == key.name;
     match edited.get(key) {
         Some(present) => present.as_ref(),
         None => objects.iter().find(is_it),
@@ -75,8 +84,8 @@ fn current<'t>(edited: &'t Edited, objects: &'t [Tree], key: &(String, String)) 
 
 /// The objects that either of two changes, as each leaves them.
 pub(super) fn both(objects: &[Tree], old: &Edited, new: &Edited) -> (Vec<Tree>, Vec<Tree>) {
-    let all: BTreeSet<&(String, String)> = old.keys().chain(new.keys()).collect();
-    let left = |edited: &Edited, key: &(String, String)| current(edited, objects, key).cloned();
+    let all: BTreeSet<&Key> = old.keys().chain(new.keys()).collect();
+    let left = |edited: &Edited, key: &Key| current(edited, objects, key).cloned();
     let of = |edited: &Edited| all.iter().filter_map(|key| left(edited, key)).collect();
     (of(old), of(new))
 }
