@@ -66,7 +66,7 @@ impl Budget {
     /// # Errors
     /// It is more than `holder` may ever have of this class.
     pub fn hold(&self, class: Class, holder: &Arc<str>, bytes: u64) -> Result<Share, Error> {
-        let most = self.most(class);
+        let most = self.holder_limit(class);
         if bytes > most {
             return Err(Error { wanted: bytes, most });
         }
@@ -96,8 +96,8 @@ impl Budget {
     }
 
     /// Bytes of a class that one holder may have.
-    pub fn most(&self, class: Class) -> u64 {
-        self.ledger().plan().most_of_one(class)
+    pub fn holder_limit(&self, class: Class) -> u64 {
+        self.ledger().plan().holder_limit(class)
     }
 
     /// Bytes that one call of a plugin may have.
@@ -210,7 +210,7 @@ mod tests {
     fn what_can_never_be_had_is_refused_at_once() {
         let budget = Budget::of_many(2 << 30, 2);
         let holder: Arc<str> = "n".into();
-        let most = budget.most(Class::Documents);
+        let most = budget.holder_limit(Class::Documents);
         let excess = budget.hold(Class::Documents, &holder, most + 1).unwrap_err();
         assert_eq!((excess.wanted, excess.most), (most + 1, most));
         let mut share = budget.hold(Class::Documents, &holder, most).unwrap();

@@ -114,7 +114,7 @@ impl Ledger {
     /// sooner.
     pub fn grow(&mut self, class: Class, holder: &Arc<str>, bytes: u64) -> bool {
         let fits = self.fits_holder(class, holder, bytes)
-            && self.used(class).saturating_add(bytes) <= self.plan.most(class)
+            && self.used(class).saturating_add(bytes) <= self.plan.limit(class)
             && self.total().saturating_add(bytes) <= self.plan.bytes;
         if fits {
             self.classes.entry(class).or_default().bytes += bytes;
@@ -160,7 +160,7 @@ impl Ledger {
     }
 
     fn fits_holder(&self, class: Class, holder: &Arc<str>, bytes: u64) -> bool {
-        self.of_holder(class, holder).bytes.saturating_add(bytes) <= self.plan.most_of_one(class)
+        self.of_holder(class, holder).bytes.saturating_add(bytes) <= self.plan.holder_limit(class)
     }
 
     // --- who is next ---
@@ -206,7 +206,7 @@ impl Ledger {
     fn next_grantable(&self, class: Class) -> Option<usize> {
         let mut next = self.waiting(class).into_iter();
         let (at, one) = next.find(|(_, one)| self.fits_holder(class, &one.holder, one.bytes))?;
-        (self.used(class).saturating_add(one.bytes) <= self.plan.most(class)).then_some(at)
+        (self.used(class).saturating_add(one.bytes) <= self.plan.limit(class)).then_some(at)
     }
 
     fn grant_promised(&mut self) {
@@ -245,7 +245,7 @@ impl Ledger {
     fn grant_compiling(&mut self) {
         let waiting = self.waiting(Class::Compiling).into_iter();
         for (at, bytes) in waiting.map(|(at, one)| (at, one.bytes)).collect::<Vec<_>>() {
-            let fits = self.used(Class::Compiling).saturating_add(bytes) <= self.plan.most(Class::Compiling);
+            let fits = self.used(Class::Compiling).saturating_add(bytes) <= self.plan.limit(Class::Compiling);
             if fits && self.total().saturating_add(bytes) <= self.plan.bytes {
                 self.count(at, State::Granted);
             }

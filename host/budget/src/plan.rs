@@ -52,7 +52,7 @@ impl Plan {
     }
 
     /// Bytes that a class may hold, all holders together.
-    pub fn most(&self, class: Class) -> u64 {
+    pub fn limit(&self, class: Class) -> u64 {
         let percent = |percent: u64| self.bytes / 100 * percent;
         match class {
             Class::Reading => percent(5),
@@ -65,8 +65,8 @@ impl Plan {
     }
 
     /// Bytes of a class that one holder may have.
-    pub fn most_of_one(&self, class: Class) -> u64 {
-        let most = self.most(class);
+    pub fn holder_limit(&self, class: Class) -> u64 {
+        let most = self.limit(class);
         match (self.sharing, class) {
             // One compilation at a time is as large as it is.
             (Sharing::One, _) | (_, Class::Compiling) => most,
@@ -85,7 +85,7 @@ impl Plan {
 
     /// The largest call that can always run eventually: the minimum that documents, releases and machine code leave.
     pub fn largest_call(&self) -> u64 {
-        let firm = [Class::Reading, Class::Documents, Class::Releases, Class::Code].map(|class| self.most(class));
+        let firm = [Class::Reading, Class::Documents, Class::Releases, Class::Code].map(|class| self.limit(class));
         match self.sharing {
             Sharing::One => self.bytes,
             Sharing::Namespaces => CALL_BYTES.min(self.bytes - firm.iter().sum::<u64>()),
@@ -102,7 +102,7 @@ mod tests {
         let plan = Plan::new(2 << 30, 2, Sharing::Namespaces);
         assert_eq!(plan.bytes, 1280 * MIB);
         assert_eq!(plan.largest_call(), CALL_BYTES);
-        assert!(plan.most_of_one(Class::Call) >= CALL_BYTES);
+        assert!(plan.holder_limit(Class::Call) >= CALL_BYTES);
         assert_eq!((plan.places, plan.places_of_one()), (4, 2));
     }
 
@@ -112,14 +112,14 @@ mod tests {
             for sharing in [Sharing::One, Sharing::Namespaces] {
                 let plan = Plan::new(memory, 4, sharing);
                 let firm: u64 = [Class::Reading, Class::Documents, Class::Releases, Class::Code]
-                    .map(|class| plan.most(class))
+                    .map(|class| plan.limit(class))
                     .iter()
                     .sum();
                 if sharing == Sharing::Namespaces {
                     assert!(firm + plan.largest_call() <= plan.bytes, "{memory}");
                 }
-                assert!(plan.largest_call() <= plan.most_of_one(Class::Call), "{memory}");
-                assert!(plan.most(Class::Compiling) <= plan.bytes, "{memory}");
+                assert!(plan.largest_call() <= plan.holder_limit(Class::Call), "{memory}");
+                assert!(plan.limit(Class::Compiling) <= plan.bytes, "{memory}");
             }
         }
     }
@@ -128,6 +128,6 @@ mod tests {
     fn a_command_has_all_for_itself() {
         let plan = Plan::new(1 << 30, 2, Sharing::One);
         assert_eq!((plan.places_of_one(), plan.largest_call()), (16, plan.bytes));
-        assert_eq!(plan.most_of_one(Class::Call), plan.bytes);
+        assert_eq!(plan.holder_limit(Class::Call), plan.bytes);
     }
 }

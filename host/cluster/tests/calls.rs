@@ -72,7 +72,7 @@ fn secret() -> Secret {
 #[tokio::test]
 async fn an_answer_that_never_comes_is_given_up() {
     let (cluster, asked) = scripted(&[None]).await;
-    let cluster = cluster.answering_within(Duration::from_millis(200));
+    let cluster = cluster.with_answer_timeout(Duration::from_millis(200));
     let began = Instant::now();
     let error = cluster.get::<Secret>("n", "s").await.unwrap_err();
     assert_eq!(error.kind, ErrorKind::NoAnswer(Duration::from_millis(200)));

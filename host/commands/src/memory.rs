@@ -26,7 +26,7 @@ pub fn or_found(given: Option<Memory>) -> u64 {
 
 /// Bytes that the files which are given to a command may take together, as documents.
 pub fn of_documents(given: Option<Memory>) -> u64 {
-    Budget::of_one(or_found(given)).most(Class::Documents)
+    Budget::of_one(or_found(given)).holder_limit(Class::Documents)
 }
 
 // === impl Memory ===

@@ -52,7 +52,7 @@ pub fn build(
 ) -> Result<Image, Diagnostic> {
     let base = ingredients.base;
     let mut layers = base.layers.clone();
-    layers.push(skeleton(base, place, pool).map_err(|error| write_error(&error))?);
+    layers.push(system_layer(base, place, pool).map_err(|error| write_error(&error))?);
     let available = MAX_LAYERS.saturating_sub(layers.len() + 1).max(1);
     match &ingredients.packages {
         Packages::Packed(packed) => layers.extend(of_packages(packed, available, place, pool, tell)?),
@@ -69,7 +69,7 @@ pub fn build(
 }
 
 /// Accounts, and BOSH's own path of packages for containers without a volume at `/var/vcap/data`.
-fn skeleton(base: &Base, place: &Path, pool: &Pool) -> std::io::Result<Layer> {
+fn system_layer(base: &Base, place: &Path, pool: &Pool) -> std::io::Result<Layer> {
     let mut draft = Draft::new(place, pool)?;
     if let Some(passwd) = base.accounts.passwd() {
         draft.system_file("etc/passwd", passwd.as_bytes())?;

@@ -193,7 +193,7 @@ impl Shared {
         let plugin = self.sandbox.load(&package.name, bytes, source)?;
         let (weight, budget) = (self.sandbox.code_weight(&plugin), self.sandbox.budget());
         let share = budget.try_hold(Class::Code, &package.namespace, weight);
-        let share = share.ok_or_else(|| no_memory(weight, budget.most(Class::Code)))?;
+        let share = share.ok_or_else(|| no_memory(weight, budget.holder_limit(Class::Code)))?;
         let mut known = Known::of(plugin, &self.sandbox)?;
         known._code = Some(Arc::new(share));
         Ok(known)

@@ -39,7 +39,7 @@ impl Given {
         own.iter().for_each(|at| self.files[*at].1 = true);
         let mut files = own.into_iter().map(|at| &self.files[at].0);
         match (files.next(), files.next()) {
-            (Some(one), Some(other)) => Err(several(one, other)),
+            (Some(one), Some(other)) => Err(duplicate_error(one, other)),
             (one, _) => Ok(one.map(|one| one.document.clone())),
         }
     }
@@ -73,7 +73,7 @@ pub fn read(files: &[Replacement], sources: &mut Sources) -> (Vec<Settings>, Vec
     (settings, errors)
 }
 
-fn several(one: &Settings, other: &Settings) -> Diagnostic {
+fn duplicate_error(one: &Settings, other: &Settings) -> Diagnostic {
     let (first, second) = (&one.document.name, &other.document.name);
     let message = match &one.plugin {
         Some(plugin) => format!("plugin '{plugin}' has settings in two files: '{first}' and '{second}'"),

@@ -168,9 +168,9 @@ pub fn relevant(item: &Item, archive: &str) -> Result<Option<String>, Diagnostic
         .map_err(|_| item.entry_error(codes::RELEASE_ARCHIVE_PATH, archive, "leads out of the archive"))?;
     let (parent, file) = path.rsplit_once('/').unwrap_or(("", &path));
     let is_relevant = if file == OPAQUE_WHITEOUT {
-        matters(parent)
+        may_contain_jobs(parent)
     } else if let Some(hidden) = file.strip_prefix(WHITEOUT_PREFIX) {
-        matters(&join(parent, hidden))
+        may_contain_jobs(&join(parent, hidden))
     } else {
         is_below(&path, JOBS_SRC) || item.kind != Kind::Directory && is_below(JOBS_SRC, &path)
     };
@@ -191,7 +191,7 @@ fn relative(path: &str, target: &str, kind: &Kind) -> String {
 }
 
 /// Whether this path can hide or contain jobs.
-fn matters(path: &str) -> bool {
+fn may_contain_jobs(path: &str) -> bool {
     path.is_empty() || is_below(path, JOBS_SRC) || is_below(JOBS_SRC, path)
 }
 

@@ -51,7 +51,7 @@ impl Found<'_> {
 pub fn in_placeholder(inner: &str) -> Result<&str, Error> {
     characters(inner, "-_./!")?;
     slashes(inner)?;
-    dots(inner).map_err(|why| failure(inner, &format!("syntax error: {why}")))?;
+    check_dots(inner).map_err(|why| failure(inner, &format!("syntax error: {why}")))?;
     let name = inner.strip_prefix('!').unwrap_or(inner);
     if name.is_empty() || name.contains('!') {
         let why = "contains invalid character '!'. If it is included for spiff, it should only be at the beginning of the \
@@ -94,7 +94,7 @@ fn slashes(name: &str) -> Result<(), Error> {
     Ok(())
 }
 
-fn dots(name: &str) -> Result<(), &'static str> {
+fn check_dots(name: &str) -> Result<(), &'static str> {
     let (before, last) = name.rsplit_once('/').unwrap_or(("", name));
     match last {
         _ if before.contains('.') => Err("Must not contain dots before the last slash"),

@@ -134,7 +134,7 @@ impl Cluster {
 
     /// Sets another limit for one answer.
     #[must_use]
-    pub fn answering_within(mut self, answer: Duration) -> Self {
+    pub fn with_answer_timeout(mut self, answer: Duration) -> Self {
         self.answer = answer;
         self
     }

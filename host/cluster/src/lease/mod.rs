@@ -85,7 +85,7 @@ impl Election {
         W: Future<Output = ()>,
     {
         health.set(PART, State::Starting);
-        let cluster = &cluster.clone().answering_within(ANSWER_TIMEOUT);
+        let cluster = &cluster.clone().with_answer_timeout(ANSWER_TIMEOUT);
         tokio::pin!(stop);
         let mut observed = Observed {
             lease: None,

@@ -166,10 +166,10 @@ fn scratch_path(path: &Path) -> Result<PathBuf> {
 /// Syncs a directory, so that its names survive a power failure. Some file systems do not support this and return
 /// EINVAL, and a directory may be writable but not readable.
 fn sync(directory: &Path) -> Result<()> {
-    const CANNOT: [io::ErrorKind; 2] = [io::ErrorKind::InvalidInput, io::ErrorKind::PermissionDenied];
+    const UNSUPPORTED: [io::ErrorKind; 2] = [io::ErrorKind::InvalidInput, io::ErrorKind::PermissionDenied];
     crash::point();
     match File::open(directory).and_then(|directory| directory.sync_all()) {
-        Err(error) if !CANNOT.contains(&error.kind()) => {
+        Err(error) if !UNSUPPORTED.contains(&error.kind()) => {
             Err(error).with_context(|| format!("cannot sync the directory '{}'", directory.display()))
         }
         _ => Ok(()),

@@ -21,7 +21,7 @@ impl Status {
 }
 
 pub const OK: Status = Status::new(200, "OK");
-pub const BAD: Status = Status::new(400, "Bad Request");
+pub const BAD_REQUEST: Status = Status::new(400, "Bad Request");
 /// It needs a user and a password.
 pub const UNAUTHORIZED: Status = Status::new(401, "Unauthorized");
 /// No service or page has this name.
@@ -67,16 +67,16 @@ fn read(bytes: &[u8]) -> Result<Option<Request<'_>>, Status> {
     let (method, target) = request_line(lines.next().unwrap_or_default())?;
     let (mut authorization, mut length) = (None, None);
     for line in lines {
-        let (name, value) = line.split_once(':').ok_or(BAD)?;
+        let (name, value) = line.split_once(':').ok_or(BAD_REQUEST)?;
         let value = value.trim_matches([' ', '\t']);
         match name.to_ascii_lowercase().as_str() {
             // Which of two lengths or users counts would be a guess.
-            "content-length" if length.replace(number(value)?).is_some() => return Err(BAD),
-            "authorization" if authorization.replace(value).is_some() => return Err(BAD),
+            "content-length" if length.replace(number(value)?).is_some() => return Err(BAD_REQUEST),
+            "authorization" if authorization.replace(value).is_some() => return Err(BAD_REQUEST),
             "transfer-encoding" => return Err(NOT_IMPLEMENTED),
             // A line that continues the one before, or a blank before the colon.
-            "" => return Err(BAD),
-            name if name.contains([' ', '\t']) => return Err(BAD),
+            "" => return Err(BAD_REQUEST),
+            name if name.contains([' ', '\t']) => return Err(BAD_REQUEST),
             _ => {}
         }
     }
@@ -100,7 +100,7 @@ fn read(bytes: &[u8]) -> Result<Option<Request<'_>>, Status> {
 fn request_line(line: &str) -> Result<(Method, &str), Status> {
     let words: Vec<&str> = line.split(' ').collect();
     let [method, target, "HTTP/1.0" | "HTTP/1.1"] = words[..] else {
-        return Err(BAD);
+        return Err(BAD_REQUEST);
     };
     let method = match method {
         "GET" => Method::Get,
@@ -108,7 +108,7 @@ fn request_line(line: &str) -> Result<(Method, &str), Status> {
         _ => return Err(NOT_IMPLEMENTED),
     };
     if !target.starts_with('/') {
-        return Err(BAD);
+        return Err(BAD_REQUEST);
     }
     Ok((method, target))
 }
@@ -116,17 +116,17 @@ fn request_line(line: &str) -> Result<(Method, &str), Status> {
 /// Only digits: `parse` accepts a sign, too.
 fn number(value: &str) -> Result<usize, Status> {
     if value.is_empty() || !value.bytes().all(|byte| byte.is_ascii_digit()) {
-        return Err(BAD);
+        return Err(BAD_REQUEST);
     }
     value.parse().map_err(|_| TOO_LARGE)
 }
 
 /// What monit's clients send is ASCII, without control characters except for those at the end of a line.
 fn text(bytes: &[u8]) -> Result<&str, Status> {
-    let text = std::str::from_utf8(bytes).map_err(|_| BAD)?;
+    let text = std::str::from_utf8(bytes).map_err(|_| BAD_REQUEST)?;
     let mut rest = text.split("\r\n");
     let is_plain = |part: &str| part.bytes().all(|byte| (b' '..=b'~').contains(&byte) || byte == b'\t');
-    if rest.all(is_plain) { Ok(text) } else { Err(BAD) }
+    if rest.all(is_plain) { Ok(text) } else { Err(BAD_REQUEST) }
 }
 
 // === impl Request ===
@@ -173,20 +173,23 @@ mod tests {
     #[test]
     fn what_is_no_request_is_refused() {
         for (text, status) in [
-            ("GET / HTTP/2\r\n\r\n", BAD),
-            ("GET  / HTTP/1.1\r\n\r\n", BAD),
-            ("GET http://a/ HTTP/1.1\r\n\r\n", BAD),
+            ("GET / HTTP/2\r\n\r\n", BAD_REQUEST),
+            ("GET  / HTTP/1.1\r\n\r\n", BAD_REQUEST),
+            ("GET http://a/ HTTP/1.1\r\n\r\n", BAD_REQUEST),
             ("PUT / HTTP/1.1\r\n\r\n", NOT_IMPLEMENTED),
-            ("GET / HTTP/1.1\r\nno colon\r\n\r\n", BAD),
-            ("GET / HTTP/1.1\r\nA: b\r\n continued: c\r\n\r\n", BAD),
-            ("GET / HTTP/1.1\r\nAuthorization: a\r\nAuthorization: b\r\n\r\n", BAD),
-            ("GET / HTTP/1.1\r\nA: b\nC: d\r\n\r\n", BAD),
-            ("GET /\u{e9} HTTP/1.1\r\n\r\n", BAD),
+            ("GET / HTTP/1.1\r\nno colon\r\n\r\n", BAD_REQUEST),
+            ("GET / HTTP/1.1\r\nA: b\r\n continued: c\r\n\r\n", BAD_REQUEST),
+            (
+                "GET / HTTP/1.1\r\nAuthorization: a\r\nAuthorization: b\r\n\r\n",
+                BAD_REQUEST,
+            ),
+            ("GET / HTTP/1.1\r\nA: b\nC: d\r\n\r\n", BAD_REQUEST),
+            ("GET /\u{e9} HTTP/1.1\r\n\r\n", BAD_REQUEST),
             (
                 "POST / HTTP/1.1\r\nContent-Length: 1\r\nContent-Length: 1\r\n\r\na",
-                BAD,
+                BAD_REQUEST,
             ),
-            ("POST / HTTP/1.1\r\nContent-Length: +1\r\n\r\na", BAD),
+            ("POST / HTTP/1.1\r\nContent-Length: +1\r\n\r\na", BAD_REQUEST),
             (
                 "POST / HTTP/1.1\r\nContent-Length: 99999999999999999999\r\n\r\na",
                 TOO_LARGE,

@@ -111,7 +111,7 @@ impl Monit<'_> {
             return refusal(request::NOT_FOUND, "There is no service by that name");
         };
         let Some(action) = request.parameter("action").and_then(Action::named) else {
-            return refusal(request::BAD, "Invalid action");
+            return refusal(request::BAD_REQUEST, "Invalid action");
         };
         let known = &self.processes[index];
         match self.pending.begin(self.places, &known.job, &known.process.name, action) {

@@ -76,7 +76,7 @@ impl Disks {
             let text = format!("'{name}' stays at {theirs}: a claim cannot shrink (to {ours})");
             self.mismatches.push(text);
         } else if new > old && phase(claim) == Some("Bound") {
-            self.raise.push(raised_claim(claim, ours));
+            self.raise.push(resized_claim(claim, ours));
         } else if new > old {
             let text = format!("'{name}' gets {ours} once it is bound to a volume");
             self.mismatches.push(text);
@@ -107,7 +107,7 @@ fn phase(claim: &PersistentVolumeClaim) -> Option<&str> {
 }
 
 /// Only the change, with the UID: a claim that was deleted meanwhile must not be created again.
-fn raised_claim(claim: &PersistentVolumeClaim, storage: &str) -> PersistentVolumeClaim {
+fn resized_claim(claim: &PersistentVolumeClaim, storage: &str) -> PersistentVolumeClaim {
     let requests = [(STORAGE.to_string(), Quantity(storage.into()))];
     PersistentVolumeClaim {
         metadata: ObjectMeta {

@@ -6,7 +6,7 @@ use boson_document::{Pointer, Tree};
 
 /// The job property for the conversion, and its older name, which the resolved document does not have.
 const QUARKS: &str = "quarks";
-const OLDER: &str = "bosh_containerization";
+const BOSH_CONTAINERIZATION: &str = "bosh_containerization";
 
 /// The place of the group with this name in the manifest.
 pub fn of_group(manifest: &Tree, group: &str) -> String {
@@ -113,7 +113,7 @@ fn written(pointer: &str, manifest: &Tree) -> Option<Pointer> {
     let (above, below) = (&tokens[..=at], &tokens[at + 2..]);
     let properties = Pointer::from(above.to_vec());
     let has = |name: &str| properties.at(name).find(manifest).is_some();
-    (!has(QUARKS) && has(OLDER)).then(|| properties.at(OLDER).join(below))
+    (!has(QUARKS) && has(BOSH_CONTAINERIZATION)).then(|| properties.at(BOSH_CONTAINERIZATION).join(below))
 }
 
 #[cfg(test)]

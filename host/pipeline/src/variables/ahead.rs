@@ -39,7 +39,7 @@ pub fn check(
     let known = names.filter_map(|name| Some((name.clone(), inputs.value(name)?.clone())));
     let stand_ins = wanted
         .iter()
-        .map(|definition| (definition.name.clone(), stand_in(definition)));
+        .map(|definition| (definition.name.clone(), placeholder(definition)));
     let values: Tree = known.chain(stand_ins).collect();
     match stages.interpolate(document, &values, options.rules) {
         Ok((done, _)) => {
@@ -86,7 +86,7 @@ pub fn is_stand_in(name: &str, value: &Tree) -> bool {
 }
 
 /// A placeholder of the same shape as the variable's value.
-fn stand_in(definition: &Definition) -> Tree {
+fn placeholder(definition: &Definition) -> Tree {
     let name = &definition.name;
     let kind = definition.kind.as_deref().unwrap_or_default();
     let members = MEMBERS_BY_TYPE.iter().find(|(with_members, _)| *with_members == kind);

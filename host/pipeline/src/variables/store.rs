@@ -57,7 +57,7 @@ impl Store {
     /// Adds the generated values to the current content of the file, which another process may have changed: if both
     /// have a value, the file's wins.
     #[must_use]
-    pub fn onto(self, mut current: Self) -> Self {
+    pub fn merge_into(self, mut current: Self) -> Self {
         for name in &self.generated {
             if let (None, Some(value)) = (current.get(name), self.get(name)) {
                 current.put(name, value.clone());
@@ -106,12 +106,12 @@ mod tests {
                 .recipes
                 .record(name, "password", &Tree::Null, &Tree::from("generated"));
         }
-        let merged = store.onto(read("a: 2\nb: theirs\nd: 4\n"));
+        let merged = store.merge_into(read("a: 2\nb: theirs\nd: 4\n"));
         assert_eq!(yaml::write(&merged.to_tree()), "a: 2\nb: theirs\nc: generated\nd: 4\n");
         assert!(merged.changed() && merged.recipes.changed());
         let generated = Tree::from("generated");
         assert!(merged.recipes.contains("c", &generated) && !merged.recipes.contains("b", &generated));
-        assert!(!read("a: 1\n").onto(read("a: 2\n")).changed());
+        assert!(!read("a: 1\n").merge_into(read("a: 2\n")).changed());
     }
 
     #[test]

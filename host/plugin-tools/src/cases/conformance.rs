@@ -11,7 +11,7 @@ use boson_sandbox::{Measures, Plugin, Sandbox, deployment};
 use std::collections::HashSet;
 
 /// A member that the contract does not have: plugins ignore it.
-const LATER: &str = "later";
+const UNKNOWN_MEMBER: &str = "later";
 
 /// Checks the description of a plugin.
 pub fn description(sandbox: &Sandbox, plugin: &Plugin) -> Tested {
@@ -92,7 +92,7 @@ fn faults(sandbox: &Sandbox, plugin: &Plugin, case: &Case, called: &Called) -> V
         Some(Ok(later)) if !replies::are_same(&later.reply, &called.reply) => {
             let rule = "the contract may add members: ignore those that you do not know";
             faults.push(format!(
-                "a member '{LATER}' in `more` of the request changes the reply; {rule}"
+                "a member '{UNKNOWN_MEMBER}' in `more` of the request changes the reply; {rule}"
             ));
         }
         Some(Err(error)) => faults.push(text(error)),
@@ -105,7 +105,7 @@ fn faults(sandbox: &Sandbox, plugin: &Plugin, case: &Case, called: &Called) -> V
 /// The case with an additional member in its request.
 fn with_later_member(case: &Case) -> Option<Case> {
     let mut case = case.clone();
-    let member = Tree::object().with("name", LATER).with("value", true);
+    let member = Tree::object().with("name", UNKNOWN_MEMBER).with("value", true);
     case.request_mut()?.set("more", vec![member]);
     Some(case)
 }

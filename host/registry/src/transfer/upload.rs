@@ -254,9 +254,9 @@ impl<'u> Upload<'u> {
 
     /// The address of the next request, from an answer.
     async fn next_address(&self, answer: &Response) -> Result<Url, Error> {
-        const NOWHERE: Error = Error::Odd("does not return an address for uploads");
-        let place = header(answer, LOCATION).ok_or(NOWHERE)?;
-        let place = answer.url().join(place).map_err(|_| NOWHERE)?;
+        const NO_LOCATION: Error = Error::Odd("does not return an address for uploads");
+        let place = header(answer, LOCATION).ok_or(NO_LOCATION)?;
+        let place = answer.url().join(place).map_err(|_| NO_LOCATION)?;
         if may_ask(&place, &self.client.without_tls) && place.username().is_empty() && place.password().is_none() {
             Ok(place)
         } else {

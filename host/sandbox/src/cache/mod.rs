@@ -145,7 +145,7 @@ impl Cache {
         };
         match &self.compiler {
             Some(program) => {
-                let memory = memory_of_compiling(bytes).min(budget.most(Class::Compiling));
+                let memory = memory_of_compiling(bytes).min(budget.holder_limit(Class::Compiling));
                 let share = budget.hold(Class::Compiling, &"".into(), memory);
                 let compiled = compiler::run(Task::Compile, program, self.deadline, bytes, &file);
                 // Before the check, which takes memory for a call.

@@ -104,7 +104,7 @@ impl Cloud {
 
     /// Merges the group's own settings over those of its VM type and extensions: labels by name, tolerations as one
     /// list.
-    pub fn under(&self, mut settings: Settings) -> Settings {
+    pub fn merge(&self, mut settings: Settings) -> Settings {
         let mut labels = self.labels.clone();
         labels.extend(settings.labels);
         settings.labels = labels;

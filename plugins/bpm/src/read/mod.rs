@@ -54,7 +54,7 @@ pub fn group(request: &GroupRequest, settings: &Tree, report: &mut Report) -> Op
         disks: disks(tree, &entry.name, &cloud, &place, report),
         cpu: resource(tree, "cpu", &place, report).or(cloud.cpu),
         ram: resource(tree, "ram", &place, report).or(cloud.ram),
-        settings: cloud.under(Settings::read(tree, &place, report)),
+        settings: cloud.merge(Settings::read(tree, &place, report)),
         cloud,
         jobs: Vec::new(),
         processes: 0,

@@ -423,7 +423,7 @@ impl Read {
             && file.has_changed()?
         {
             let current = file.read(&mut Shown::default())?;
-            self.store = std::mem::take(&mut self.store).onto(current);
+            self.store = std::mem::take(&mut self.store).merge_into(current);
         }
         Ok(())
     }

@@ -61,7 +61,7 @@ pub async fn read(run: &Reconcile<'_>) -> Result<Documents, DeployError> {
 /// Reads the documents that exist, and reports what is wrong with the others.
 async fn read_all(run: &Reconcile<'_>) -> Result<Documents, DeployError> {
     let budget = &run.context.conversion.budget;
-    let most = sizes::MAX_DOCUMENT_BYTES.min(budget.most(Class::Reading));
+    let most = sizes::MAX_DOCUMENT_BYTES.min(budget.holder_limit(Class::Reading));
     let reading = reserve_memory(run, Class::Reading, most).await?;
     let fetched = fetch_all(run, most).await?;
     let is_paused = run.object.spec.paused;
@@ -71,7 +71,7 @@ async fn read_all(run: &Reconcile<'_>) -> Result<Documents, DeployError> {
         (fetched, weight)
     })
     .await?;
-    let most = budget.most(Class::Documents);
+    let most = budget.holder_limit(Class::Documents);
     let heavy = (weight > most).then(|| sizes::memory_error(&fetched.sizes(), weight, most));
     if let Some(error) = fetched.size_error.clone().or(heavy) {
         return Ok(Documents {

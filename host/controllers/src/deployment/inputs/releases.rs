@@ -27,7 +27,7 @@ pub async fn read(run: &Reconcile<'_>, manifest: &Manifest) -> Result<Arc<Vec<Re
 
 async fn read_all(run: &Reconcile<'_>, manifest: &Manifest) -> Result<ReadReleases, DeployError> {
     let (mut releases, mut errors) = (Vec::new(), Vec::new());
-    let most = MAX_RELEASE_BYTES.min(run.context.conversion.budget.most(Class::Releases));
+    let most = MAX_RELEASE_BYTES.min(run.context.conversion.budget.holder_limit(Class::Releases));
     // The most that they can need, because their size is unknown; the rest is given back.
     let mut share = reserve_memory(run, Class::Releases, most).await?;
     let shared = pull_secrets::contents(run, &manifest.tree).await?;

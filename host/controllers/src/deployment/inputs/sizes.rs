@@ -129,7 +129,7 @@ mod tests {
         let limits = deployed.split("limits:").nth(1).unwrap();
         let memory = limits.split("memory: ").nth(1).unwrap().lines().next().unwrap();
         let gibibytes: u64 = memory.strip_suffix("Gi").unwrap().parse().unwrap();
-        Budget::of_many(gibibytes << 30, 2).most(Class::Documents)
+        Budget::of_many(gibibytes << 30, 2).holder_limit(Class::Documents)
     }
 
     /// As cf-deployment 58: 3,000 lines, twelve anchors of properties in its middle, 44 aliases after them.

@@ -123,7 +123,7 @@ pub fn owner(object: &QuarksSecret, secret: &Secret) -> Owner {
 /// # Errors
 /// The value is too large for a Secret, or has a key that Kubernetes does not accept.
 pub fn new_secret(object: &QuarksSecret, value: &Tree, marks: &Marks) -> Result<Secret, String> {
-    let empty = skeleton(object, value)?;
+    let empty = lowered_secret(object, value)?;
     let mut secret = with_trusted_ca(with_marks(object, &Secret::default(), marks)?, marks.trusted.clone());
     secret.metadata.name = Some(object.spec.secret_name.clone());
     secret.metadata.namespace = object.metadata.namespace.clone();
@@ -157,7 +157,7 @@ pub fn with_trusted_ca(mut secret: Secret, fingerprint: Option<String>) -> Secre
 /// They cannot be determined. Without them, the Secret would count as its user's.
 pub fn with_marks(object: &QuarksSecret, secret: &Secret, new: &Marks) -> Result<Secret, String> {
     let mut out = secret.clone();
-    let wanted = skeleton(object, &placeholder_value())?.metadata;
+    let wanted = lowered_secret(object, &placeholder_value())?.metadata;
     let labels = wanted.labels.unwrap_or_default();
     let mut annotations = wanted.annotations.unwrap_or_default();
     let names = Names {
@@ -245,7 +245,7 @@ pub fn reference(object: &QuarksSecret) -> Result<OwnerReference, Error> {
 }
 
 /// Built by the same function as on the command line.
-fn skeleton(object: &QuarksSecret, value: &Tree) -> Result<Secret, String> {
+fn lowered_secret(object: &QuarksSecret, value: &Tree) -> Result<Secret, String> {
     let text = serde_json::to_string(object).map_err(|_| "it is not JSON")?;
     let mut tree = json::parse(&text).map_err(|error| error.to_string())?;
     if matches!(
