@@ -279,8 +279,8 @@ impl Derived {
     }
 }
 
-/// What is found for the pointer, or else for the nearest value around it for which there is something. Plugins
-/// choose pointers, which can be long: it is not copied at each step.
+/// What is found for the pointer, or else for the nearest value around it for which there is something. Plugins choose
+/// pointers, which can be long: it is not copied at each step.
 fn find_nearest<T>(pointer: &Pointer, find: impl Fn(&Pointer) -> Option<T>) -> Option<T> {
     let mut prefix = pointer.clone();
     loop {

@@ -74,7 +74,7 @@ pub fn option_errors(document: &str, inputs: &Inputs<'_>, plan: &VariablesPlan) 
 }
 
 /// Whether a value only stands in for the value of this variable, which is not generated yet.
-pub fn is_stand_in(name: &str, value: &Tree) -> bool {
+pub fn is_placeholder(name: &str, value: &Tree) -> bool {
     match value {
         Tree::String(text) => *text == format!("<{name}>"),
         Tree::Object(members) => {

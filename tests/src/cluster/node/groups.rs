@@ -87,7 +87,7 @@ impl Groups {
         Self::words(self.paths().map(Into::into), program)
     }
 
-    /// The command line after [`Self::settle`] was called.
+    /// The command line after [`Self::delegate`] was called.
     pub(super) fn joining(&self, program: Vec<OsString>) -> Vec<OsString> {
         Self::words(self.all.iter().map(Group::of_daemons), program)
     }
@@ -104,7 +104,7 @@ impl Groups {
     }
 
     /// Enables controllers for children of the groups.
-    pub(super) fn settle(&self) -> Result<()> {
+    pub(super) fn delegate(&self) -> Result<()> {
         for group in self.all.iter().filter(|group| group.kind == "unified") {
             let daemons = group.of_daemons();
             fs::create_dir(&daemons)?;

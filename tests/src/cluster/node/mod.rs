@@ -82,7 +82,7 @@ impl Node {
         words.extend(groups.kinds().map(OsString::from));
         let mut first = spawner.spawn("first", groups.entering(words))?;
         wait("the node's namespaces", &mut [&mut first], || Ok(ready.exists()))?;
-        groups.settle()?;
+        groups.delegate()?;
         let process = only_child(first.number())?;
         let link = Link::claim(process)?;
         settings::write(directory, link)?;
