@@ -1,12 +1,13 @@
 //! Made-up compiled releases and stemcell images.
 
 use anyhow::Result;
-use data_encoding::HEXLOWER;
+use boson_oci::layout::{BLOBS, INDEX, MARK, MARK_CONTENT};
+use boson_oci::{Blob, Digesting, MediaType};
 use flate2::Compression;
 use flate2::write::GzEncoder;
-use sha2::{Digest, Sha256};
+use serde_json::json;
 use std::fs::File;
-use std::io::{BufWriter, Read, Write};
+use std::io::{BufWriter, Write};
 use std::path::Path;
 use tar::{Builder, EntryType, Header};
 
@@ -144,16 +145,9 @@ pub fn write_large(path: &Path, bytes: u64) -> Result<()> {
         archive.append_data(&mut header, format!("bin/program-{nth}"), content.as_slice())?;
     }
     archive.into_inner()?.finish()?.flush()?;
-    let mut hash = Sha256::new();
-    let mut file = File::open(&inner)?;
-    let mut buffer = vec![0; 1 << 20];
-    loop {
-        match file.read(&mut buffer)? {
-            0 => break,
-            count => hash.update(&buffer[..count]),
-        }
-    }
-    let digest = HEXLOWER.encode(&hash.finalize());
+    let mut file = Digesting::new(File::open(&inner)?);
+    std::io::copy(&mut file, &mut std::io::sink())?;
+    let digest = file.finish().digest;
     let job = tgz(&[
         (
             "job.MF".into(),
@@ -163,7 +157,7 @@ pub fn write_large(path: &Path, bytes: u64) -> Result<()> {
     ])?;
     let manifest = format!(
         "name: large\nversion: '1'\njobs: [{{name: large, version: '1', sha1: 'sha256:{}'}}]\n\
-         compiled_packages: [{{name: large, version: f, fingerprint: f, stemcell: ubuntu-jammy/1.584, sha1: 'sha256:{digest}'}}]\n",
+         compiled_packages: [{{name: large, version: f, fingerprint: f, stemcell: ubuntu-jammy/1.584, sha1: '{digest}'}}]\n",
         sha256(&job)
     );
     let mut outer = Builder::new(GzEncoder::new(BufWriter::new(File::create(path)?), Compression::none()));
@@ -190,7 +184,7 @@ pub fn write_stemcell(directory: &Path, files: &[(&str, &str)]) -> Result<()> {
     let plain = plain(files)?;
     let mut gzip = GzEncoder::new(Vec::new(), Compression::fast());
     gzip.write_all(&plain)?;
-    write_layout(directory, &plain, &gzip.finish()?, "layer.v1.tar+gzip")
+    write_layout(directory, &plain, gzip.finish()?, MediaType::ImageLayerGzip)
 }
 
 /// The same with a layer that is not compressed.
@@ -199,7 +193,7 @@ pub fn write_stemcell(directory: &Path, files: &[(&str, &str)]) -> Result<()> {
 /// As [`write_stemcell`].
 pub fn write_uncompressed_stemcell(directory: &Path, files: &[(&str, &str)]) -> Result<()> {
     let plain = plain(files)?;
-    write_layout(directory, &plain, &plain, "layer.v1.tar")
+    write_layout(directory, &plain, plain.clone(), MediaType::ImageLayer)
 }
 
 fn plain(files: &[(&str, &str)]) -> Result<Vec<u8>> {
@@ -212,30 +206,27 @@ fn plain(files: &[(&str, &str)]) -> Result<Vec<u8>> {
     Ok(plain.into_inner()?)
 }
 
-fn write_layout(directory: &Path, plain: &[u8], layer: &[u8], media_type: &str) -> Result<()> {
-    let config = format!(
-        r#"{{"architecture":"amd64","os":"linux","config":{{"Env":["PATH=/bin"]}},"rootfs":{{"type":"layers","diff_ids":["sha256:{}"]}}}}"#,
-        sha256(plain)
-    );
-    let blobs = directory.join("blobs/sha256");
-    std::fs::create_dir_all(&blobs)?;
-    let put = |bytes: &[u8], media_type: &str| -> Result<String> {
-        let digest = sha256(bytes);
-        std::fs::write(blobs.join(&digest), bytes)?;
-        Ok(format!(
-            r#"{{"mediaType":"application/vnd.oci.image.{media_type}","digest":"sha256:{digest}","size":{}}}"#,
-            bytes.len()
-        ))
+fn write_layout(directory: &Path, plain: &[u8], layer: Vec<u8>, media_type: MediaType) -> Result<()> {
+    let config = json!({
+        "architecture": "amd64",
+        "os": "linux",
+        "config": {"Env": ["PATH=/bin"]},
+        "rootfs": {"type": "layers", "diff_ids": [boson_oci::digest(plain)]},
+    });
+    let config = Blob::json(MediaType::ImageConfig, &config);
+    let layer = Blob {
+        media_type,
+        digest: boson_oci::digest(&layer),
+        bytes: layer,
     };
-    let layer = put(layer, media_type)?;
-    let config = put(config.as_bytes(), "config.v1+json")?;
-    let manifest = format!(r#"{{"schemaVersion":2,"config":{config},"layers":[{layer}]}}"#);
-    let manifest = put(manifest.as_bytes(), "manifest.v1+json")?;
-    std::fs::write(
-        directory.join("index.json"),
-        format!(r#"{{"schemaVersion":2,"manifests":[{manifest}]}}"#),
-    )?;
-    std::fs::write(directory.join("oci-layout"), r#"{"imageLayoutVersion":"1.0.0"}"#)?;
+    let manifest = boson_oci::manifest(&config.descriptor(), &[layer.descriptor()]);
+    std::fs::create_dir_all(directory.join(BLOBS))?;
+    for blob in [&config, &layer, &manifest] {
+        std::fs::write(directory.join(boson_oci::path(&blob.digest)), &blob.bytes)?;
+    }
+    let index = json!({"schemaVersion": 2, "manifests": [manifest.descriptor()]});
+    std::fs::write(directory.join(INDEX), index.to_string())?;
+    std::fs::write(directory.join(MARK), MARK_CONTENT)?;
     Ok(())
 }
 
@@ -301,5 +292,5 @@ pub fn noise(size: usize) -> Vec<u8> {
 }
 
 pub fn sha256(bytes: &[u8]) -> String {
-    HEXLOWER.encode(&Sha256::digest(bytes))
+    boson_oci::digest(bytes).digest().to_owned()
 }

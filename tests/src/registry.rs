@@ -6,12 +6,13 @@ use crate::ports::free_port_at;
 use crate::root;
 use crate::runtime::finish;
 use anyhow::{Context, Result, bail, ensure};
-use data_encoding::HEXLOWER;
+use boson_oci::{Blob, Descriptor, MediaType, digest, manifest};
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use http::HeaderMap;
 use http::header::{CONTENT_TYPE, LOCATION};
-use sha2::{Digest, Sha256};
+use serde_json::json;
+use std::collections::HashMap;
 use std::fs::{self, File};
 use std::net::{Ipv4Addr, TcpStream};
 use std::path::{Path, PathBuf};
@@ -26,9 +27,6 @@ pub const USER: &str = "robot";
 pub const PASSWORD: &str = "s3cret";
 /// Its bcrypt hash.
 const PASSWORDS: &str = "robot:$2b$05$abcdefghijklmnopqrstuuLK7U1u6pVRmL7L1BBM2aS35PSZnDXlK\n";
-
-/// The type of a manifest.
-const MANIFEST: &str = "application/vnd.oci.image.manifest.v1+json";
 
 static HTTP: LazyLock<reqwest::Client> = LazyLock::new(reqwest::Client::new);
 
@@ -128,14 +126,10 @@ impl Server {
         let (repository, tag) = name.split_once(':').context("a tag is missing")?;
         let mut descriptors = Vec::new();
         for layer in layers {
-            descriptors.push(self.blob(repository, layer, "application/vnd.oci.image.layer.v1.tar+gzip")?);
+            descriptors.push(self.blob(repository, layer, MediaType::ImageLayerGzip)?);
         }
-        let config = self.blob(repository, config, "application/vnd.oci.image.config.v1+json")?;
-        let layers = descriptors.join(",");
-        let manifest =
-            format!(r#"{{"schemaVersion":2,"mediaType":"{MANIFEST}","config":{config},"layers":[{layers}]}}"#);
-        let url = format!("http://{}/v2/bosh/{repository}/manifests/{tag}", self.host);
-        self.send(&url, "PUT", MANIFEST, manifest.as_bytes()).map(drop)
+        let config = self.blob(repository, config, MediaType::ImageConfig)?;
+        self.put(repository, tag, &manifest(&config, &descriptors))
     }
 
     /// Pushes the component of a plugin as `<name>:<tag>`, as tools of the component ecosystem do; returns the digest
@@ -147,11 +141,9 @@ impl Server {
         let (repository, tag) = name.split_once(':').context("a tag is missing")?;
         let layer = self.blob(repository, component, "application/wasm")?;
         let config = self.blob(repository, b"{}", "application/vnd.wasm.config.v0+json")?;
-        let manifest =
-            format!(r#"{{"schemaVersion":2,"mediaType":"{MANIFEST}","config":{config},"layers":[{layer}]}}"#);
-        let url = format!("http://{}/v2/bosh/{repository}/manifests/{tag}", self.host);
-        self.send(&url, "PUT", MANIFEST, manifest.as_bytes())?;
-        Ok(format!("sha256:{}", sha256(manifest.as_bytes())))
+        let image = manifest(&config, &[layer]);
+        self.put(repository, tag, &image)?;
+        Ok(image.digest.to_string())
     }
 
     /// Attaches a signature to an image with this digest, as `cosign sign --key` does: the payload, and its signature
@@ -160,15 +152,10 @@ impl Server {
     /// # Errors
     /// The registry refuses.
     pub fn push_signature(&self, repository: &str, digest: &str, payload: &[u8], signature: &str) -> Result<()> {
-        let layer = self.blob(repository, payload, "application/vnd.dev.cosign.simplesigning.v1+json")?;
-        let annotations = format!(r#""annotations":{{"dev.cosignproject.cosign/signature":"{signature}"}}"#);
-        let layer = layer.replace('}', &format!(",{annotations}}}"));
-        let config = self.blob(repository, b"{}", "application/vnd.oci.image.config.v1+json")?;
-        let manifest =
-            format!(r#"{{"schemaVersion":2,"mediaType":"{MANIFEST}","config":{config},"layers":[{layer}]}}"#);
-        let tag = format!("{}.sig", digest.replace(':', "-"));
-        let url = format!("http://{}/v2/bosh/{repository}/manifests/{tag}", self.host);
-        self.send(&url, "PUT", MANIFEST, manifest.as_bytes()).map(drop)
+        let mut layer = self.blob(repository, payload, "application/vnd.dev.cosign.simplesigning.v1+json")?;
+        let annotation = ("dev.cosignproject.cosign/signature".to_owned(), signature.to_owned());
+        layer.set_annotations(Some(HashMap::from([annotation])));
+        self.attach(repository, digest, "sig", layer)
     }
 
     /// Attaches a document to an image under a tag of cosign's: `sbom` or `att`.
@@ -183,12 +170,13 @@ impl Server {
         (media_type, document): (&str, &[u8]),
     ) -> Result<()> {
         let layer = self.blob(repository, document, media_type)?;
+        self.attach(repository, digest, suffix, layer)
+    }
+
+    fn attach(&self, repository: &str, digest: &str, suffix: &str, layer: Descriptor) -> Result<()> {
+        let config = self.blob(repository, b"{}", MediaType::ImageConfig)?;
         let tag = format!("{}.{suffix}", digest.replace(':', "-"));
-        let config = self.blob(repository, b"{}", "application/vnd.oci.image.config.v1+json")?;
-        let manifest =
-            format!(r#"{{"schemaVersion":2,"mediaType":"{MANIFEST}","config":{config},"layers":[{layer}]}}"#);
-        let url = format!("http://{}/v2/bosh/{repository}/manifests/{tag}", self.host);
-        self.send(&url, "PUT", MANIFEST, manifest.as_bytes()).map(drop)
+        self.put(repository, &tag, &manifest(&config, &[layer]))
     }
 
     /// Attaches documents to an image as its referrers, in an index with the tag of the image's digest: this registry
@@ -200,27 +188,24 @@ impl Server {
         let config = self.blob(repository, b"{}", "application/vnd.oci.empty.v1+json")?;
         let mut entries = Vec::new();
         for (media_type, document) in documents {
-            let layer = self.blob(repository, document, media_type)?;
-            let subject = format!(r#"{{"mediaType":"{MANIFEST}","digest":"{digest}","size":1}}"#);
-            let manifest = format!(
-                r#"{{"schemaVersion":2,"mediaType":"{MANIFEST}","artifactType":"{media_type}","config":{config},"layers":[{layer}],"subject":{subject}}}"#
-            );
-            let own = format!("sha256:{}", sha256(manifest.as_bytes()));
-            let url = format!("http://{}/v2/bosh/{repository}/manifests/{own}", self.host);
-            self.send(&url, "PUT", MANIFEST, manifest.as_bytes())?;
-            entries.push(format!(
-                r#"{{"mediaType":"{MANIFEST}","artifactType":"{media_type}","digest":"{own}","size":{}}}"#,
-                manifest.len()
-            ));
+            let layer = self.blob(repository, document, *media_type)?;
+            let referrer = json!({
+                "schemaVersion": 2,
+                "mediaType": MediaType::ImageManifest,
+                "artifactType": media_type,
+                "config": config,
+                "layers": [layer],
+                "subject": {"mediaType": MediaType::ImageManifest, "digest": digest, "size": 1},
+            });
+            let referrer = Blob::json(MediaType::ImageManifest, &referrer);
+            self.put(repository, referrer.digest.as_ref(), &referrer)?;
+            let mut entry = referrer.descriptor();
+            entry.set_artifact_type(Some(MediaType::from(*media_type)));
+            entries.push(entry);
         }
-        let media_type = "application/vnd.oci.image.index.v1+json";
-        let index = format!(
-            r#"{{"schemaVersion":2,"mediaType":"{media_type}","manifests":[{}]}}"#,
-            entries.join(",")
-        );
-        let tag = digest.replace(':', "-");
-        let url = format!("http://{}/v2/bosh/{repository}/manifests/{tag}", self.host);
-        self.send(&url, "PUT", media_type, index.as_bytes()).map(drop)
+        let index = json!({"schemaVersion": 2, "mediaType": MediaType::ImageIndex, "manifests": entries});
+        let index = Blob::json(MediaType::ImageIndex, &index);
+        self.put(repository, &digest.replace(':', "-"), &index)
     }
 
     /// Pushes the image of a release from its source directory: its jobs, in the layout of release images.
@@ -245,22 +230,27 @@ impl Server {
         self.push(name, &[layer(&files)?])
     }
 
-    fn blob(&self, repository: &str, bytes: &[u8], media_type: &str) -> Result<String> {
-        let digest = sha256(bytes);
+    /// Uploads a blob.
+    fn blob(&self, repository: &str, bytes: &[u8], media_type: impl Into<MediaType>) -> Result<Descriptor> {
+        let digest = digest(bytes);
         let url = format!("http://{}/v2/bosh/{repository}/blobs/uploads/", self.host);
         let headers = self.send(&url, "POST", "application/octet-stream", b"")?;
         let place = headers.get(LOCATION).context("no place to upload to")?.to_str()?;
         let joint = if place.contains('?') { '&' } else { '?' };
-        let url = format!("{place}{joint}digest=sha256:{digest}");
+        let url = format!("{place}{joint}digest={digest}");
         self.send(&url, "PUT", "application/octet-stream", bytes)?;
-        Ok(format!(
-            r#"{{"mediaType":"{media_type}","digest":"sha256:{digest}","size":{}}}"#,
-            bytes.len()
-        ))
+        Ok(Descriptor::new(media_type.into(), bytes.len() as u64, digest))
+    }
+
+    /// Puts a manifest or an index under a tag or its digest.
+    fn put(&self, repository: &str, reference: &str, document: &Blob) -> Result<()> {
+        let url = format!("http://{}/v2/bosh/{repository}/manifests/{reference}", self.host);
+        self.send(&url, "PUT", document.media_type.as_ref(), &document.bytes)
+            .map(drop)
     }
 
     /// One request; returns the headers of the answer.
-    fn send(&self, url: &str, method: &str, media_type: &'static str, body: &[u8]) -> Result<HeaderMap> {
+    fn send(&self, url: &str, method: &str, media_type: &str, body: &[u8]) -> Result<HeaderMap> {
         let request = HTTP.request(method.parse()?, url).header(CONTENT_TYPE, media_type);
         let request = if self.asks {
             request.basic_auth(USER, Some(PASSWORD))
@@ -280,10 +270,6 @@ impl Drop for Server {
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
-}
-
-fn sha256(bytes: &[u8]) -> String {
-    HEXLOWER.encode(&Sha256::digest(bytes))
 }
 
 /// A gzipped layer of these files: path and content.

@@ -2,11 +2,9 @@
 
 use crate::registry::{Server, files_below};
 use anyhow::{Context, Result, ensure};
-use data_encoding::HEXLOWER;
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use serde_json::json;
-use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::io::Write;
@@ -173,7 +171,7 @@ impl Image {
             "architecture": if cfg!(target_arch = "aarch64") { "arm64" } else { "amd64" },
             "os": "linux",
             "config": {"Env": ["PATH=/bin"], "Entrypoint": self.entrypoint},
-            "rootfs": {"type": "layers", "diff_ids": [format!("sha256:{}", HEXLOWER.encode(&Sha256::digest(layer)))]},
+            "rootfs": {"type": "layers", "diff_ids": [boson_oci::digest(layer)]},
         });
         config.to_string()
     }

@@ -347,7 +347,7 @@ const CRATES: &[Crate] = &[
         ],
         &["openssl", "native-tls"],
     ),
-    member("boson-tests", &[], &[]),
+    member("boson-tests", &["boson-oci"], &[]),
 ];
 
 const fn member(name: &'static str, uses: &'static [&'static str], never: &'static [&'static str]) -> Crate {
