@@ -94,6 +94,11 @@ pub fn statement(key: &SigningKey, digest: &str, kind: &str, predicate: &Value) 
     }))
 }
 
+/// The digest of these bytes, with its algorithm.
+pub fn digest(bytes: &[u8]) -> String {
+    boson_oci::digest(bytes).to_string()
+}
+
 /// SLSA provenance of this builder.
 pub fn provenance(builder: &str) -> Value {
     json!({

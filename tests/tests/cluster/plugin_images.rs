@@ -7,9 +7,7 @@ use base64::engine::general_purpose::STANDARD;
 use boson_tests::registry::{PASSWORD, Server, USER};
 use boson_tests::signing::{self, SigningKey};
 use boson_tests::sigstore::{Author, Sigstore};
-use data_encoding::HEXLOWER;
 use serde_json::{Value, json};
-use sha2::{Digest, Sha256};
 use std::fs;
 
 /// A ConfigMap with a plugin whose component is in this image.
@@ -191,10 +189,6 @@ fn a_private_image_is_pulled_with_a_secret_of_the_plugins_own_namespace() {
     assert!(uses(&deployment, "resources", "hook") && !uses(&deployment, "resources", "thief"));
 }
 
-fn sha256(bytes: &[u8]) -> String {
-    format!("sha256:{}", HEXLOWER.encode(&Sha256::digest(bytes)))
-}
-
 /// Restarts the operator with this rule for signatures.
 fn require(scene: &mut Scene, key: &SigningKey, what: &str) {
     scene.operator.stop().unwrap();
@@ -336,7 +330,12 @@ fn only_plugins_with_an_attested_build_are_used_where_provenance_is_enforced() {
     let component = Guest::resources("hook", HOOKED);
     let file = scene.operator.files().join("attestation");
     let add = |builder: &str| {
-        let statement = signing::statement(&key, &sha256(&component), PROVENANCE, &signing::provenance(builder));
+        let statement = signing::statement(
+            &key,
+            &signing::digest(&component),
+            PROVENANCE,
+            &signing::provenance(builder),
+        );
         fs::write(&file, statement.unwrap().to_string()).unwrap();
         let more = ["--attestation", file.to_str().unwrap()];
         scene.add(&scene.here, "resources", &component, &more).unwrap();

@@ -1,11 +1,10 @@
 //! Malicious release tarballs, given to `host convert`: each is refused with a code and the entry's name, with no
 //! output and no file written. A good tarball is tested first, so that the bad ones fail for the tested reason.
 
+use boson_tests::compiled::sha256;
 use boson_tests::{Ran, host};
-use data_encoding::HEXLOWER;
 use flate2::Compression;
 use flate2::write::GzEncoder;
-use sha2::{Digest, Sha256};
 use std::io::Write;
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -41,7 +40,7 @@ impl Archive {
 
     /// A release tarball with this job.
     fn release(job: &[u8]) -> Self {
-        let digest = HEXLOWER.encode(&Sha256::digest(job));
+        let digest = sha256(job);
         let manifest =
             format!("name: app\nversion: \"1\"\njobs: [{{name: app, version: x, sha1: \"sha256:{digest}\"}}]\n");
         Self::new().file("./release.MF", manifest).file("./jobs/app.tgz", job)

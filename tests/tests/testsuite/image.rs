@@ -1,9 +1,8 @@
 //! `boson-build image`: the content of the image, and that the same files give the same bytes. The program and the
 //! plugins are made up here; tests on a cluster show whether the real ones run in it.
 
-use data_encoding::HEXLOWER;
+use boson_tests::compiled::sha256;
 use serde_json::Value;
-use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::io::{Read, Write};
@@ -85,7 +84,7 @@ fn both_indexes_refer_to_the_same_image_with_correct_digests() {
     let files = Built::new().files();
     for (path, bytes) in &files {
         if let Some(digest) = path.strip_prefix("blobs/sha256/").filter(|digest| !digest.is_empty()) {
-            assert_eq!(digest, hex(bytes), "{path}");
+            assert_eq!(digest, sha256(bytes), "{path}");
         }
     }
     let index = json(&files["index.json"]);
@@ -225,11 +224,7 @@ fn listing(layer: &[u8]) -> String {
 
 fn digest(built: &Built) -> String {
     built.files();
-    hex(&fs::read(built.path("image.tar")).unwrap())
-}
-
-fn hex(bytes: &[u8]) -> String {
-    HEXLOWER.encode(&Sha256::digest(bytes))
+    sha256(&fs::read(built.path("image.tar")).unwrap())
 }
 
 fn json(bytes: &[u8]) -> Value {

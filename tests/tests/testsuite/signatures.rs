@@ -7,9 +7,7 @@ use boson_tests::signing::{self, SigningKey};
 use boson_tests::sigstore::{Author, Sigstore};
 use boson_tests::wrapper::COMMON;
 use boson_tests::{Ran, Run, built_in, root};
-use data_encoding::HEXLOWER;
 use serde_json::{Value, json};
-use sha2::{Digest, Sha256};
 use std::fs;
 use std::path::Path;
 use std::process::Command;
@@ -81,10 +79,6 @@ impl Scene {
     }
 }
 
-fn sha256(bytes: &[u8]) -> String {
-    format!("sha256:{}", HEXLOWER.encode(&Sha256::digest(bytes)))
-}
-
 /// The fingerprint of a key: the digest of its DER.
 fn fingerprint(key: &SigningKey) -> String {
     let mut openssl = Command::new("openssl");
@@ -94,7 +88,7 @@ fn fingerprint(key: &SigningKey) -> String {
         .output()
         .unwrap();
     assert!(output.status.success());
-    sha256(&output.stdout)
+    signing::digest(&output.stdout)
 }
 
 #[test]
@@ -106,14 +100,14 @@ fn an_image_is_verified_by_the_signatures_in_its_registry() {
         &format!(
             "@{}', component {}, is not signed",
             scene.image,
-            sha256(&scene.component)
+            signing::digest(&scene.component)
         ),
         &fingerprint(&key),
     ] {
         assert!(message.contains(part), "{part}: {message}");
     }
     // Of the payload that names another image, nothing is true here.
-    let (payload, signature) = signing::of_image(&key, &sha256(b"another image")).unwrap();
+    let (payload, signature) = signing::of_image(&key, &signing::digest(b"another image")).unwrap();
     let push = |payload: &str, signature: &str| {
         let pushed = scene
             .registry
@@ -131,7 +125,7 @@ fn an_image_is_verified_by_the_signatures_in_its_registry() {
     for part in [
         "verified\n",
         &scene.image,
-        &sha256(&scene.component),
+        &signing::digest(&scene.component),
         &fingerprint(&key),
         "the image, by key",
     ] {
@@ -140,7 +134,7 @@ fn an_image_is_verified_by_the_signatures_in_its_registry() {
     let ran = scene.verify(&scene.tag(), &key, &["-o", "json"]);
     let result: Value = serde_json::from_str(&ran.stdout).unwrap();
     assert_eq!(result["verified"], true);
-    assert_eq!(result["component"], sha256(&scene.component));
+    assert_eq!(result["component"], signing::digest(&scene.component));
     assert_eq!(result["signature"]["of"], "image");
     assert_eq!(result["signature"]["key"]["fingerprint"], fingerprint(&key));
     let message = scene.refused(&scene.tag(), &other, &[]);
@@ -157,7 +151,7 @@ fn bundles_of_cosign_3_are_signatures_and_attestations() {
     };
     let signature = "https://sigstore.dev/cosign/sign/v1";
     let signed = bundle(&scene.image, signature, &json!({}));
-    let of_other = bundle(&sha256(b"another image"), signature, &json!({}));
+    let of_other = bundle(&signing::digest(b"another image"), signature, &json!({}));
     let attested = bundle(&scene.image, PROVENANCE, &signing::provenance(BUILDER));
     let documents = [&of_other, &attested, &signed].map(|text| (BUNDLE, text.as_bytes()));
     let registry = &scene.registry;
@@ -278,7 +272,7 @@ fn a_file_is_verified_by_the_signature_and_attestation_that_are_named() {
     assert!(ran.stdout.contains("the component, by key"), "{}", ran.stdout);
 
     // How it was built is another question.
-    let digest = sha256(&scene.component);
+    let digest = signing::digest(&scene.component);
     let statement = |key: &SigningKey, digest: &str, builder: &str| {
         let statement = signing::statement(key, digest, PROVENANCE, &signing::provenance(builder));
         scene.file("plugin.att", &statement.unwrap().to_string())
@@ -295,7 +289,7 @@ fn a_file_is_verified_by_the_signature_and_attestation_that_are_named() {
         ];
         scene.verify("plugin.wasm", &key, &options)
     };
-    let of_other = sha256(b"another component");
+    let of_other = signing::digest(b"another component");
     for (by, about, builder) in [
         (&other, digest.as_str(), BUILDER),
         (&key, of_other.as_str(), BUILDER),
@@ -352,7 +346,7 @@ fn inspection_of_an_image_shows_what_is_attached_and_who_has_signed_it() {
         )
         .unwrap();
     let built = signing::statement(&key, &scene.image, PROVENANCE, &signing::provenance(BUILDER)).unwrap();
-    let of_other = signing::statement(&key, &sha256(b"another"), "https://spdx.dev/Document", &spdx).unwrap();
+    let of_other = signing::statement(&key, &signing::digest(b"another"), "https://spdx.dev/Document", &spdx).unwrap();
     let bundles = [built, of_other].map(|envelope| json!({"mediaType": BUNDLE, "dsseEnvelope": envelope}).to_string());
     let bundles: Vec<(&str, &[u8])> = bundles.iter().map(|text| (BUNDLE, text.as_bytes())).collect();
     registry.push_referrers("plugin", &scene.image, &bundles).unwrap();
@@ -370,7 +364,10 @@ fn inspection_of_an_image_shows_what_is_attached_and_who_has_signed_it() {
         line(text, &["SPDX 2.3", "2 components", &scene.image, "not signed"]);
         line(text, &["CycloneDX 1.6", "1 component", &scene.image, state]);
         line(text, &[PROVENANCE, &format!("built by {BUILDER}"), &scene.image, state]);
-        line(text, &["SPDX 2.3", &sha256(b"another"), "about something else"]);
+        line(
+            text,
+            &["SPDX 2.3", &signing::digest(b"another"), "about something else"],
+        );
         assert!(!text.contains("CANARY"), "{text}");
     }
     let other = SigningKey::new().unwrap();
@@ -393,19 +390,19 @@ fn inspection_of_an_image_shows_what_is_attached_and_who_has_signed_it() {
         ("sbom", "other-subject"),
     ];
     assert_eq!(states, wanted, "{result}");
-    assert_eq!(result["digest"], sha256(&scene.component));
+    assert_eq!(result["digest"], signing::digest(&scene.component));
 }
 
 #[test]
 fn inspection_fails_with_both_digests_if_the_component_has_another_one() {
     let scene = Scene::new();
-    let digest = sha256(&scene.component);
+    let digest = signing::digest(&scene.component);
     let inspect =
         |component: &str, expected: &str| scene.host(&["plugin", "inspect", component, "--expect-digest", expected]);
     for component in ["plugin.wasm", &scene.tag()] {
         let ran = inspect(component, &digest);
         assert_eq!(ran.code, 0, "{}", ran.stderr);
-        let other = sha256(b"another");
+        let other = signing::digest(b"another");
         let ran = inspect(component, &other);
         assert_eq!((ran.code, ran.stdout.as_str()), (1, ""), "{}", ran.stderr);
         let parts = ["error[plugin-digest]:", &digest, &other];
@@ -458,7 +455,7 @@ fn the_file_that_is_signed_is_the_component() {
     };
     let printed = host(&["plugin", "component", "module.wasm", "--out", "made.wasm"]);
     let component = fs::read(scene.scratch.path().join("made.wasm")).unwrap();
-    let digest = sha256(&component);
+    let digest = signing::digest(&component);
     assert_eq!(printed, format!("{digest}\n"));
 
     // All commands show the digest of this file, also for the module.
@@ -508,7 +505,7 @@ fn packing_and_pushing_the_same_component_gives_the_same_bytes() {
         ran.stdout
     };
     let packed = pack("plugin.wasm");
-    assert!(packed.contains(&sha256(&scene.component)), "{packed}");
+    assert!(packed.contains(&signing::digest(&scene.component)), "{packed}");
     assert_eq!(pack("elsewhere/copy.wasm"), packed);
     let push = |component: &str, out: &str| {
         let reference = "registry.example.com/team/plugin:1";

@@ -10,10 +10,9 @@ use anyhow::{Context, Result, ensure};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use boson_tests::cluster::with_node;
+use boson_tests::compiled::sha256;
 use boson_tests::host;
-use data_encoding::HEXLOWER;
 use serde_json::{Value, json};
-use sha2::{Digest, Sha256};
 use std::fs;
 
 /// The text of every rendered template.
@@ -30,7 +29,7 @@ fn packed(stage: &str, component: &[u8]) -> Result<Vec<Value>> {
 
 /// Like [`packed`] for `links`, written by hand: in this number of ConfigMaps, the first one last.
 fn in_parts(name: &str, component: &[u8], parts: usize) -> Vec<Value> {
-    let digest = HEXLOWER.encode(&Sha256::digest(component));
+    let digest = sha256(component);
     let document = format!("name: {name}\ndigest: sha256:{digest}\nparts: {parts}\n");
     let chunks = component.chunks(component.len().div_ceil(parts)).enumerate();
     let mut maps: Vec<Value> = chunks

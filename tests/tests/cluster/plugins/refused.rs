@@ -5,9 +5,8 @@ use crate::guests::Guest;
 use crate::objects::has_reason;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use data_encoding::HEXLOWER;
+use boson_tests::compiled::sha256;
 use serde_json::{Value, json};
-use sha2::{Digest, Sha256};
 use std::fs;
 
 #[test]
@@ -127,7 +126,7 @@ fn corrupted_bytes_are_reported_at_once(scene: &Scene, good: &str) {
 
 /// A ConfigMap with an unchecked component.
 fn unchecked(name: &str, stage: &str, component: &[u8]) -> String {
-    let digest = HEXLOWER.encode(&Sha256::digest(component));
+    let digest = sha256(component);
     json!({
         "apiVersion": "v1", "kind": "ConfigMap",
         "metadata": {"name": name, "labels": {"quarks.cloudfoundry.org/plugin": stage}},
