@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 
-use crate::pod::{Container, Pod, until};
+use crate::pod::{Container, Pod, QUIET_DURATION, until};
 
 /// A job whose `ctl` script starts and stops its server.
 fn job(start: &str, stop: &str, more: Value) -> (Pod, Container) {
@@ -50,7 +50,7 @@ fn the_three_styles_run_and_stop_by_their_stop_program() {
     for start in [BECOMES, LEAVES, DAEMON] {
         let (pod, mut container) = job(start, STOP, json!({}));
         let pid = pid(&pod);
-        std::thread::sleep(Duration::from_millis(300));
+        std::thread::sleep(QUIET_DURATION);
         assert!(!container.has_ended(), "{start}: {}", container.error());
         assert_eq!(container.stop(), 143, "{start}");
         assert!(container.output().contains("stopping"));
@@ -106,7 +106,7 @@ fn a_start_that_leads_nowhere_fails_at_once_or_after_its_time() {
 fn the_status_of_a_start_program_means_nothing_if_the_pid_file_is_right() {
     let (pod, mut container) = job("sleep 1000 & echo $! >$PIDFILE; exit 5", STOP, json!({}));
     pid(&pod);
-    std::thread::sleep(Duration::from_millis(300));
+    std::thread::sleep(QUIET_DURATION);
     assert!(!container.has_ended());
     container.stop();
 }

@@ -15,6 +15,9 @@ use tempfile::TempDir;
 /// Longer than anything takes on a machine with much else to do.
 const WAIT_TIMEOUT: Duration = Duration::from_secs(40);
 
+/// How long tests watch that nothing happens.
+pub const QUIET_DURATION: Duration = Duration::from_millis(500);
+
 /// A script's first line: another program, which ends after the script, writes what the script prints.
 pub const LATE_WRITER: &str = "exec > >(while kill -0 $$ 2>/dev/null; do sleep 0.01; done; sleep 0.2; cat)";
 

@@ -3,12 +3,12 @@
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use rustix::process::Signal;
 use serde_json::json;
 
-use crate::pod::{LATE_WRITER, Pod, until};
+use crate::pod::{LATE_WRITER, Pod, QUIET_DURATION, until};
 
 #[test]
 fn a_script_has_the_agents_environment_and_log_files() {
@@ -175,10 +175,10 @@ fn post_start_runs_once_when_all_processes_run_and_the_condition_holds() {
     arguments.extend(["--condition", "described"]);
     let mut sidecar = pod.start(&arguments);
     let _a = pod.start(&["process", "--job", "j", "--process", "a"]);
-    std::thread::sleep(Duration::from_millis(500));
+    std::thread::sleep(QUIET_DURATION);
     assert_eq!((sidecar.output().as_str(), ready(&pod)), ("", 1));
     let _b = pod.start(&["process", "--job", "j", "--process", "b"]);
-    std::thread::sleep(Duration::from_millis(500));
+    std::thread::sleep(QUIET_DURATION);
     assert_eq!((sidecar.output().as_str(), ready(&pod)), ("", 1));
     fs::write(pod.path("condition"), "").unwrap();
     sidecar.says("post-start\n");
@@ -228,7 +228,7 @@ fn post_deploy_runs_once_for_each_new_value() {
     for count in 1..3 {
         fs::write(&file, format!("version-{count}")).unwrap();
         until("post-deploy", || sidecar.output().matches("deployed").count() == count);
-        std::thread::sleep(Duration::from_millis(300));
+        std::thread::sleep(QUIET_DURATION);
         assert_eq!(sidecar.output().matches("deployed").count(), count);
     }
 }
