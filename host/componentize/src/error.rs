@@ -51,7 +51,7 @@ pub enum Error {
 
 impl Error {
     /// Metadata or a world that does not fit the module.
-    pub(crate) fn unfit(error: impl std::fmt::Display) -> Self {
+    pub(crate) fn mismatch(error: impl std::fmt::Display) -> Self {
         Self::Unfit(format!("{error:#}"))
     }
 

@@ -77,7 +77,7 @@ fn make_component(core: &[u8]) -> Result<Vec<u8>, Error> {
     let mut sealed = module.emit_wasm();
     if !declared.in_module {
         let (resolve, world) = (&declared.resolve, declared.world);
-        embed_component_metadata(&mut sealed, resolve, world, StringEncoding::UTF8).map_err(Error::unfit)?;
+        embed_component_metadata(&mut sealed, resolve, world, StringEncoding::UTF8).map_err(Error::mismatch)?;
     }
     if prints {
         embed(&mut sealed, &console::WORLD)?;
@@ -90,8 +90,8 @@ fn embed(module: &mut Vec<u8>, packages: &[(&str, &str)]) -> Result<(), Error> {
     let mut resolve = Resolve::default();
     let mut last = None;
     for (file, text) in packages {
-        last = Some(resolve.push_str(file, text).map_err(Error::unfit)?);
+        last = Some(resolve.push_str(file, text).map_err(Error::mismatch)?);
     }
-    let world = resolve.select_world(last.as_slice(), None).map_err(Error::unfit)?;
-    embed_component_metadata(module, &resolve, world, StringEncoding::UTF8).map_err(Error::unfit)
+    let world = resolve.select_world(last.as_slice(), None).map_err(Error::mismatch)?;
+    embed_component_metadata(module, &resolve, world, StringEncoding::UTF8).map_err(Error::mismatch)
 }

@@ -47,9 +47,9 @@ pub struct Package {
 pub fn packages() -> Result<Vec<Package>, String> {
     let mut resolve = Resolve::default();
     let encode = |(file, text): (&str, &str)| {
-        let unfit = |error| format!("{file} cannot be encoded: {error:#}");
-        let id = resolve.push_str(file, text).map_err(unfit)?;
-        let bytes = wit_component::encode(&resolve, id).map_err(unfit)?;
+        let encoding_error = |error| format!("{file} cannot be encoded: {error:#}");
+        let id = resolve.push_str(file, text).map_err(encoding_error)?;
+        let bytes = wit_component::encode(&resolve, id).map_err(encoding_error)?;
         Ok(package(&resolve, id, bytes))
     };
     PACKAGES.into_iter().map(encode).collect()

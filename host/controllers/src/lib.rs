@@ -13,6 +13,7 @@ mod job;
 mod links;
 mod orphans;
 mod pod_problems;
+mod problem;
 pub mod prune;
 mod resources;
 mod run;

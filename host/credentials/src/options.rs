@@ -109,12 +109,12 @@ pub(crate) fn mismatch(line: usize, value: &Tree, wanted: &str) -> String {
 }
 
 /// The whole error text.
-pub(crate) fn complaint(mismatches: &[String]) -> String {
+pub(crate) fn unmarshal_message(mismatches: &[String]) -> String {
     format!("yaml: unmarshal errors:\n  {}", mismatches.join("\n  "))
 }
 
 fn decode_error(mismatches: &[String]) -> String {
-    format!("Expected input to be deserializable: {}", complaint(mismatches))
+    format!("Expected input to be deserializable: {}", unmarshal_message(mismatches))
 }
 
 /// How many lines YAML gives to a collection's items.

@@ -1,6 +1,6 @@
 //! The CA that signs, read from the value of its variable.
 
-use crate::options::{complaint, mismatch};
+use crate::options::{mismatch, unmarshal_message};
 use crate::{RsaKey, SignerError, pem_text};
 use boson_document::{Tree, go};
 use x509_cert::certificate::{CertificateInner, Raw};
@@ -58,7 +58,8 @@ impl Signer {
 
 /// The two members that count, as text.
 fn texts(name: &str, value: &Tree) -> Result<[String; 2], SignerError> {
-    let shape = |found: &Tree, wanted| SignerError::Shape(name.to_string(), complaint(&[mismatch(1, found, wanted)]));
+    let shape =
+        |found: &Tree, wanted| SignerError::Shape(name.to_string(), unmarshal_message(&[mismatch(1, found, wanted)]));
     if !matches!(value, Tree::Null | Tree::Object(_)) {
         return Err(shape(value, "opts.CertVal"));
     }

@@ -48,12 +48,12 @@ pub fn label(name: &str, position: usize) -> String {
 }
 
 fn check(definition: Definition, name: &str, position: usize) -> Result<Operation, Diagnostic> {
-    let fault = match definition.kind.as_str() {
-        "replace" | "remove" | "test" => fault(&definition),
+    let error = match definition.kind.as_str() {
+        "replace" | "remove" | "test" => definition_error(&definition),
         _ => Some((Error::new(codes::UNKNOWN_TYPE, ""), "type")),
     };
-    if let Some((failure, part)) = fault {
-        return Err(diagnostic(&definition, failure, part, name, position));
+    if let Some((error, part)) = error {
+        return Err(diagnostic(&definition, error, part, name, position));
     }
     let path = Path::parse(definition.path.as_deref().unwrap_or_default()).map_err(|failure| {
         let failure = Error::new(failure.code, format!("Invalid path: {}", failure.message));
@@ -71,13 +71,13 @@ fn check(definition: Definition, name: &str, position: usize) -> Result<Operatio
 }
 
 /// The error in the definition, and the part of the operation that has it.
-fn fault(definition: &Definition) -> Option<(Error, &'static str)> {
-    let fault = |code, message: &str, part| Some((Error::new(code, message), part));
+fn definition_error(definition: &Definition) -> Option<(Error, &'static str)> {
+    let error = |code, message: &str, part| Some((Error::new(code, message), part));
     match (definition.kind.as_str(), &definition.path, &definition.value) {
-        (_, None, _) => fault(codes::MISSING_PATH, "Missing path", ""),
-        ("replace", _, None) => fault(codes::MISSING_VALUE, "Missing value", ""),
-        ("remove", _, Some(_)) => fault(codes::VALUE_NOT_ALLOWED, "Cannot specify value", "value"),
-        ("test", _, None) if definition.absent.is_none() => fault(codes::MISSING_VALUE, "Missing value or absent", ""),
+        (_, None, _) => error(codes::MISSING_PATH, "Missing path", ""),
+        ("replace", _, None) => error(codes::MISSING_VALUE, "Missing value", ""),
+        ("remove", _, Some(_)) => error(codes::VALUE_NOT_ALLOWED, "Cannot specify value", "value"),
+        ("test", _, None) if definition.absent.is_none() => error(codes::MISSING_VALUE, "Missing value or absent", ""),
         _ => None,
     }
 }

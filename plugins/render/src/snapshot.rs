@@ -149,9 +149,9 @@ impl<'a> Start<'a> {
              rescue Exception => e; e.full_message(highlight: false); end",
             script.name
         );
-        let complaint = self.evaluate(&code)?;
-        if !complaint.is_empty() {
-            bail!("{} does not load: {complaint}", script.name);
+        let error = self.evaluate(&code)?;
+        if !error.is_empty() {
+            bail!("{} does not load: {error}", script.name);
         }
         Ok(())
     }

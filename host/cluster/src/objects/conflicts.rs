@@ -64,7 +64,7 @@ impl Conflicts {
     }
 
     /// The error message about objects of other owners.
-    pub fn complaint(&self) -> Option<String> {
+    pub fn message(&self) -> Option<String> {
         (!self.foreign.is_empty()).then(|| format!("there is already {}", self.foreign.join(", ")))
     }
 }

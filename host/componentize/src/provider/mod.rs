@@ -36,8 +36,8 @@ pub(crate) fn provides(interface: &str) -> bool {
 pub(crate) fn world(component: &[u8]) -> Result<(Resolve, WorldId), Error> {
     match wit_component::decode(component) {
         Ok(DecodedWasm::Component(resolve, world)) => Ok((resolve, world)),
-        Ok(DecodedWasm::WitPackage(..)) => Err(Error::unfit("it is a WIT package")),
-        Err(error) => Err(Error::unfit(format!("{error:#}"))),
+        Ok(DecodedWasm::WitPackage(..)) => Err(Error::mismatch("it is a WIT package")),
+        Err(error) => Err(Error::mismatch(format!("{error:#}"))),
     }
 }
 
@@ -51,7 +51,7 @@ pub(crate) fn provider(mut resolve: Resolve, world: WorldId) -> Result<Provider,
     exporting.exports = exports;
     let made = module::build(&resolve, world)?;
     let mut wasm = made.wasm;
-    embed_component_metadata(&mut wasm, &resolve, world, StringEncoding::UTF8).map_err(Error::unfit)?;
+    embed_component_metadata(&mut wasm, &resolve, world, StringEncoding::UTF8).map_err(Error::mismatch)?;
     if made.prints {
         embed(&mut wasm, &console::WORLD)?;
     }
@@ -68,5 +68,7 @@ pub(crate) fn provider(mut resolve: Resolve, world: WorldId) -> Result<Provider,
 /// The component of a module that holds its world.
 pub(crate) fn encode(module: &[u8]) -> Result<Vec<u8>, Error> {
     let encoder = ComponentEncoder::default().validate(true).module(module);
-    encoder.and_then(|mut encoder| encoder.encode()).map_err(Error::unfit)
+    encoder
+        .and_then(|mut encoder| encoder.encode())
+        .map_err(Error::mismatch)
 }

@@ -69,7 +69,7 @@ fn functions(resolve: &Resolve, world: WorldId) -> Result<Vec<Wanted<'_>>, Error
     for (key, item) in &resolve.worlds[world].exports {
         let interface = resolve.name_world_key(key);
         let WorldItem::Interface { id, .. } = item else {
-            return Err(Error::unfit(format!("'{interface}' is no interface")));
+            return Err(Error::mismatch(format!("'{interface}' is no interface")));
         };
         for (name, function) in &resolve.interfaces[*id].functions {
             if function.kind.is_async() || !function.find_futures_and_streams(resolve).is_empty() {

@@ -44,7 +44,7 @@ impl Starter {
             importing.exports.clear();
             importing.imports.retain(|_, item| has_only_types(item));
             importing.imports.insert(key, item);
-            embed_component_metadata(&mut wasm, &resolve, world, StringEncoding::UTF8).map_err(Error::unfit)?;
+            embed_component_metadata(&mut wasm, &resolve, world, StringEncoding::UTF8).map_err(Error::mismatch)?;
         }
         embed(&mut wasm, &[WORLD])?;
         let component = encode(&wasm)?;

@@ -1,7 +1,7 @@
 //! Our CertificateSigningRequests, and their conditions. Pure.
 
-use super::cause::Problem;
 use super::stored::marks;
+use crate::problem::Problem;
 use boson_api::request::{CertificateRequest, Usage};
 use boson_api::{QuarksSecret, word};
 use boson_cluster::client::{Error, Identity};

@@ -82,8 +82,8 @@ impl Context {
         owner: &OwnerReference,
     ) -> Result<Done, ActError> {
         let conflicts = Conflicts::find(&self.cluster, place.namespace, plan.new_objects.iter(), owner).await?;
-        if let Some(complaint) = conflicts.complaint() {
-            return Err(ActError::Problem(Problem::new(NAME_CONFLICT, complaint)));
+        if let Some(message) = conflicts.message() {
+            return Err(ActError::Problem(Problem::new(NAME_CONFLICT, message)));
         }
         if !conflicts.leaving.is_empty() {
             let waiting = format!("waiting for {} to be deleted", conflicts.leaving.join(", "));

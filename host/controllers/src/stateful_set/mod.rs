@@ -24,6 +24,7 @@ mod versions;
 mod watch;
 
 use crate::controller::{AnyController, Controller, Next, Planned, Report, Watched};
+use crate::problem::Problem;
 use boson_api::{PodProblem, QuarksStatefulSet, QuarksStatefulSetStatus};
 use boson_cluster::client::{Cluster, Error, Events, FieldManager, Identity, owner, written};
 use boson_cluster::namespaces::Scope;
@@ -78,12 +79,6 @@ struct Context {
     followed: Followed,
     /// Whether the cluster can resize pods, once it was asked.
     resizes: OnceCell<bool>,
-}
-
-/// A problem that a user has to resolve.
-struct Problem {
-    reason: &'static str,
-    message: String,
 }
 
 struct Done {
@@ -192,10 +187,6 @@ impl Counts {
 // === impl Problem ===
 
 impl Problem {
-    fn new(reason: &'static str, message: String) -> Self {
-        Self { reason, message }
-    }
-
     /// What a user has to resolve.
     ///
     /// # Errors

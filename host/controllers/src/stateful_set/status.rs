@@ -373,7 +373,7 @@ mod tests {
         assert_eq!(reported(paused), (Unknown, PAUSED.into(), Some(1)));
         let failed = with(&|rollout| rollout.failed = vec!["d-g-v2-0".into()]);
         assert_eq!(reported(failed), (False, "UpdateFailed".into(), Some(1)));
-        let refused = Err(Problem::new(REFUSED, "no".into()));
+        let refused = Err(Problem::new(REFUSED, "no"));
         assert_eq!(reported(refused), (False, REFUSED.into(), Some(1)));
         assert_eq!(reported(group(true, 3, 0)), (True, ROLLED_OUT.into(), Some(3)));
     }
@@ -417,7 +417,7 @@ mod tests {
             ConditionStatus::True
         );
         assert!(disks_condition(&status(&set, &done(None), &now).conditions).is_none());
-        let refused = status(&set, &Err(Problem::new("Refused", "no".into())), &now);
+        let refused = status(&set, &Err(Problem::new("Refused", "no")), &now);
         assert_eq!(refused.problem(), Some(("Refused", "no")));
     }
 }

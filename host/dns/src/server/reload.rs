@@ -63,16 +63,16 @@ pub(super) fn text(path: &Path) -> io::Result<String> {
 }
 
 fn texts(directory: &Path) -> Result<BTreeMap<String, String>, ConfigError> {
-    let fault = |path: &Path| {
+    let file_error = |path: &Path| {
         let path = path.to_path_buf();
         move |error| ConfigError::File(path, error)
     };
     let mut texts = BTreeMap::new();
-    for entry in std::fs::read_dir(directory).map_err(fault(directory))? {
-        let entry = entry.map_err(fault(directory))?;
+    for entry in std::fs::read_dir(directory).map_err(file_error(directory))? {
+        let entry = entry.map_err(file_error(directory))?;
         let (path, name) = (entry.path(), entry.file_name().into_string().unwrap_or_default());
         if name.ends_with(".json") && path.is_file() {
-            texts.insert(name, text(&path).map_err(fault(&path))?);
+            texts.insert(name, text(&path).map_err(file_error(&path))?);
         }
     }
     Ok(texts)

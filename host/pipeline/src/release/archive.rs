@@ -7,7 +7,7 @@
 use super::job::{self, Layout};
 use super::open;
 use super::source::with_packages;
-use super::{Files, Release, checked_name, fault, is_identifier, renamed, spec};
+use super::{Files, Release, checked_name, error_at, is_identifier, renamed, spec};
 use crate::diagnostic::{Diagnostic, all};
 use crate::release::codes;
 use crate::report::Sources;
@@ -159,7 +159,7 @@ struct ListEntry<'t> {
 impl Check<'_> {
     fn add_error(&mut self, at: Pointer, message: String) {
         self.errors
-            .push(fault(codes::RELEASE_MANIFEST, self.document, &at, message));
+            .push(error_at(codes::RELEASE_MANIFEST, self.document, &at, message));
     }
 
     fn identifier(&mut self, tree: &Tree, key: &str, at: &Pointer, label: &str) -> String {

@@ -3,7 +3,7 @@
 use super::files::{FileError, Files};
 use super::open;
 use super::paths;
-use super::{Job, TemplateFile, fault, spec, weight};
+use super::{Job, TemplateFile, error_at, spec, weight};
 use crate::diagnostic::Diagnostic;
 use crate::release::codes;
 use crate::report::Sources;
@@ -156,7 +156,7 @@ impl Reader<'_> {
             Pointer::root()
         };
         self.errors
-            .push(fault(codes::RELEASE_JOB_NAME, &spec.name, &at, message));
+            .push(error_at(codes::RELEASE_JOB_NAME, &spec.name, &at, message));
     }
 
     fn templates(&mut self, spec: &Document) -> Vec<TemplateFile> {
@@ -207,7 +207,7 @@ impl Reader<'_> {
             Err(FileError::Missing) => {
                 let message = format!("Missing template file '{source}' for job '{}'", self.name);
                 let help = format!("the spec lists it, but there is no '{}'", self.files.document(&path));
-                Err(fault(codes::RELEASE_TEMPLATE_MISSING, spec, at, message).help(help))
+                Err(error_at(codes::RELEASE_TEMPLATE_MISSING, spec, at, message).help(help))
             }
             // Once for a job: there is no memory left for any other template either.
             Err(FileError::OverBudget) if self.errors.iter().any(|error| error.code == "release-too-large") => Ok(None),
@@ -226,7 +226,7 @@ impl Reader<'_> {
             None => format!("Template '{source}' of job '{name}' has no destination"),
         };
         let help = "use a path relative to /var/vcap/jobs/<job>, such as `config/app.yml`";
-        Err(fault(codes::RELEASE_TEMPLATE_DESTINATION, spec, at, message).help(help))
+        Err(error_at(codes::RELEASE_TEMPLATE_DESTINATION, spec, at, message).help(help))
     }
 
     fn monit(&self) -> Result<Option<String>, Diagnostic> {

@@ -162,7 +162,7 @@ pub fn is_identifier(text: &str) -> bool {
 }
 
 /// An error at a place of a document.
-fn fault(code: &Code, document: &str, at: &Pointer, message: String) -> Diagnostic {
+fn error_at(code: &Code, document: &str, at: &Pointer, message: String) -> Diagnostic {
     Diagnostic::error(code, message).in_document(document).at(at)
 }
 

@@ -4,7 +4,7 @@
 use super::files::FileError;
 use super::job::{self, Layout};
 use super::open;
-use super::{Entry, Files, Job, Release, checked_name, fault, renamed, spec, version};
+use super::{Entry, Files, Job, Release, checked_name, error_at, renamed, spec, version};
 use crate::diagnostic::{Diagnostic, all};
 use crate::release::codes;
 use crate::report::Sources;
@@ -70,7 +70,7 @@ pub(super) fn with_packages(job: Job, packages: &HashSet<&str>, sources: &mut So
             let name = &job.name;
             let message = format!("Expected to find package '{package}' since it's a dependency of job '{name}'");
             let at = Pointer::root().at("packages").at(index);
-            missing.push(fault(codes::RELEASE_PACKAGE_MISSING, &job.spec.name, &at, message));
+            missing.push(error_at(codes::RELEASE_PACKAGE_MISSING, &job.spec.name, &at, message));
         }
     }
     if missing.is_empty() {

@@ -1,7 +1,7 @@
 //! Checks of a job's `spec` (or `job.MF`) that a director performs when a release is uploaded, in its words; all of
 //! them at once.
 
-use super::fault;
+use super::error_at;
 use crate::diagnostic::Diagnostic;
 use crate::release::codes;
 use boson_document::ruby::given;
@@ -49,7 +49,7 @@ struct Check<'a> {
 
 impl Check<'_> {
     fn add_error(&mut self, code: &Code, at: Pointer, message: String) {
-        self.found.push(fault(code, self.document, &at, message));
+        self.found.push(error_at(code, self.document, &at, message));
     }
 
     fn kinds(&mut self, spec: &Tree) {

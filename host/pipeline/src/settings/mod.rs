@@ -222,8 +222,8 @@ mod tests {
             (r#"{"$ref": "https://example.com/schema.json"}"#, ""),
             (r#"{"$ref": "file:///etc/passwd"}"#, ""),
         ] {
-            let fault = Schema::new(&json::parse(schema).unwrap()).err().unwrap_or_default();
-            assert!(fault.starts_with(&format!("at '{place}")), "{schema}: {fault}");
+            let error = Schema::new(&json::parse(schema).unwrap()).err().unwrap_or_default();
+            assert!(error.starts_with(&format!("at '{place}")), "{schema}: {error}");
         }
     }
 }

@@ -15,12 +15,12 @@ const UNKNOWN_MEMBER: &str = "later";
 
 /// Checks the description of a plugin.
 pub fn description(sandbox: &Sandbox, plugin: &Plugin) -> Tested {
-    let mut faults = Vec::new();
+    let mut errors = Vec::new();
     match plugin.describe(sandbox) {
-        Err(failure) => faults.push(text(failure.diagnostic())),
+        Err(failure) => errors.push(text(failure.diagnostic())),
         Ok(description) => {
             if description.version.split('.').count() < 3 {
-                faults.push(format!(
+                errors.push(format!(
                     "the version '{}' is not a semantic version",
                     description.version
                 ));
@@ -28,78 +28,78 @@ pub fn description(sandbox: &Sandbox, plugin: &Plugin) -> Tested {
             let mut names = HashSet::new();
             for code in &description.codes {
                 if !code.name.starts_with(&format!("{}-", description.name)) {
-                    faults.push(format!(
+                    errors.push(format!(
                         "the code '{}' does not begin with '{}-'",
                         code.name, description.name
                     ));
                 }
                 if !names.insert(&code.name) {
-                    faults.push(format!("the code '{}' is described twice", code.name));
+                    errors.push(format!("the code '{}' is described twice", code.name));
                 }
                 if code.title.is_empty() || code.explanation.is_empty() {
-                    faults.push(format!("the code '{}' has no title, or no explanation", code.name));
+                    errors.push(format!("the code '{}' has no title, or no explanation", code.name));
                 }
             }
         }
     }
-    tested("description", Measures::default(), faults)
+    tested("description", Measures::default(), errors)
 }
 
 /// Checks the reply to one input.
 pub fn input(sandbox: &Sandbox, plugin: &Plugin, case: &Case) -> Tested {
     let name = format!("{}: {}", case.function, case.name);
-    let (faults, measures) = match case.call(sandbox, plugin) {
+    let (errors, measures) = match case.call(sandbox, plugin) {
         Err(error) => (vec![text(error)], Measures::default()),
         Ok(Called {
             failure: Some(failure),
             measures,
             ..
         }) => (vec![text(failure)], measures),
-        Ok(called) => (faults(sandbox, plugin, case, &called), called.measures),
+        Ok(called) => (errors(sandbox, plugin, case, &called), called.measures),
     };
-    tested(&name, measures, faults)
+    tested(&name, measures, errors)
 }
 
-fn tested(name: &str, measures: Measures, faults: Vec<String>) -> Tested {
+fn tested(name: &str, measures: Measures, errors: Vec<String>) -> Tested {
     Tested {
         name: format!("contract: {name}"),
         measures,
-        outcome: if faults.is_empty() {
+        outcome: if errors.is_empty() {
             Outcome::Passed
         } else {
-            Outcome::Failed(faults)
+            Outcome::Failed(errors)
         },
     }
 }
 
 /// What is wrong with a reply.
-fn faults(sandbox: &Sandbox, plugin: &Plugin, case: &Case, called: &Called) -> Vec<String> {
-    let mut faults = Vec::new();
+fn errors(sandbox: &Sandbox, plugin: &Plugin, case: &Case, called: &Called) -> Vec<String> {
+    let mut errors = Vec::new();
     match case.call(sandbox, plugin) {
         Ok(again) if !replies::are_same(&again.reply, &called.reply) => {
-            faults.push("two calls with the same input gave two replies".into());
+            errors.push("two calls with the same input gave two replies".into());
         }
         Ok(again) if again.measures.fuel != called.measures.fuel => {
             let (one, two) = (called.measures.fuel, again.measures.fuel);
-            faults.push(format!(
+            errors.push(format!(
                 "two calls with the same input used {one} and {two} units of fuel"
             ));
         }
         Ok(_) => {}
-        Err(error) => faults.push(text(error)),
+        Err(error) => errors.push(text(error)),
     }
     match with_later_member(case).map(|later| later.call(sandbox, plugin)) {
         Some(Ok(later)) if !replies::are_same(&later.reply, &called.reply) => {
             let rule = "the contract may add members: ignore those that you do not know";
-            faults.push(format!(
+            errors.push(format!(
                 "a member '{UNKNOWN_MEMBER}' in `more` of the request changes the reply; {rule}"
             ));
         }
-        Some(Err(error)) => faults.push(text(error)),
+        Some(Err(error)) => errors.push(text(error)),
         _ => {}
     }
-    faults.extend(checked(sandbox, plugin, case));
-    faults
+    errors.extend(checked(sandbox, plugin, case));
+    errors
 }
 
 /// The case with an additional member in its request.

@@ -183,12 +183,12 @@ impl Tests<'_> {
         let Ok(called) = case.call(self.sandbox, self.plugin) else {
             return Ok(None);
         };
-        let fault = match called.failure {
+        let error = match called.failure {
             Some(failure) => Some(failure),
             None => conformance::violation(self.sandbox, self.plugin, case),
         };
-        if let Some(fault) = fault {
-            let mut lines = format!("{}: {}", case.name, report::text(&[fault], &Sources::default(), false));
+        if let Some(error) = error {
+            let mut lines = format!("{}: {}", case.name, report::text(&[error], &Sources::default(), false));
             if let Some(directory) = &self.arguments.keep {
                 let folder = directory.join(case.name.replace(' ', "-"));
                 folders::write_call(&folder, case)?;

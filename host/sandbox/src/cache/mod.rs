@@ -154,7 +154,7 @@ impl Cache {
             }
             None => (&file).write_all(&compile(engine, name, bytes)?).map_err(failed)?,
         }
-        let loaded = machine_code::map(engine, &file).map_err(|error| unfit(limits, name, &error))?;
+        let loaded = machine_code::map(engine, &file).map_err(|error| engine_error(limits, name, &error))?;
         let checked = check(loaded)?;
         if let Some(draft) = draft
             && let Err(error) = draft.keep(&self.file_name(engine, digest))
@@ -203,7 +203,7 @@ fn memory_of_compiling(component: &[u8]) -> u64 {
 }
 
 /// Machine code that the engine refuses: compiled without fault, so it is about the engine's limits.
-fn unfit(limits: &Limits, name: &str, error: &wasmtime::Error) -> Error {
+fn engine_error(limits: &Limits, name: &str, error: &wasmtime::Error) -> Error {
     let exceeded = limits::exceeded_limit(limits, error);
     let message = exceeded.unwrap_or_else(|| format!("does not fit the sandbox: {error:#}"));
     Error::new(ErrorKind::Refused, name, message)

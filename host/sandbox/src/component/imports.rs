@@ -27,7 +27,7 @@ pub(crate) struct Imports {
     /// The first of them.
     pub all: Vec<Import>,
     /// There are more.
-    pub fault: Option<String>,
+    pub error: Option<String>,
 }
 
 /// The place of an item: the names of the instances that it is in, and its own.
@@ -57,7 +57,7 @@ impl Imports {
     /// Adds what is imported under this name; `collect` adds its items.
     pub(crate) fn add(&mut self, interface: &str, collect: impl FnOnce(&Path<'_>, &mut Import)) {
         if self.all.len() >= MAX_IMPORTS {
-            self.fault = Some(format!("has more than {MAX_IMPORTS} imports"));
+            self.error = Some(format!("has more than {MAX_IMPORTS} imports"));
             return;
         }
         let mut import = Import {
@@ -144,6 +144,6 @@ mod tests {
             imports.add(&nth.to_string(), |path, found| found.add("function", path));
         }
         assert_eq!(imports.all.len(), MAX_IMPORTS);
-        assert_eq!(imports.fault.as_deref(), Some("has more than 1000 imports"));
+        assert_eq!(imports.error.as_deref(), Some("has more than 1000 imports"));
     }
 }

@@ -65,8 +65,8 @@ pub(crate) fn check(engine: &Engine, name: &str, component: &Component) -> Resul
 /// Names the functions and resources that it imports; lists the stages if it exports none of them; names both versions
 /// if it was built for another version of the contract; or it has no description.
 pub(crate) fn kind_of(imports: &Imports, exports: &[&str]) -> Result<Kind, String> {
-    if let Some(fault) = &imports.fault {
-        return Err(fault.clone());
+    if let Some(error) = &imports.error {
+        return Err(error.clone());
     }
     let exported = |interface: &str| exports.iter().any(|export| provides(export, interface));
     let stages = Stage::ALL.into_iter().filter(|stage| exported(interface(*stage).0));

@@ -20,13 +20,13 @@ impl Sandbox {
     /// # Errors
     /// As [`Sandbox::instantiate`], or a function is missing or has other types.
     pub(crate) fn try_out(&self, plugin: &Plugin) -> Result<(), Error> {
-        let mut unfit = None;
+        let mut missing = None;
         let (result, _) = self.call(plugin, &Account::unbounded(), |store, instance| {
-            unfit = look_up(plugin, store, instance).err();
+            missing = look_up(plugin, store, instance).err();
             Ok(())
         });
         result?;
-        unfit.map_or(Ok(()), |(interface, error)| {
+        missing.map_or(Ok(()), |(interface, error)| {
             let exports = self.interfaces(plugin).exports;
             let found = exports.iter().find(|export| component::provides(export, interface));
             let (functions, cause) = (functions(interface, plugin.stage), error.root_cause());

@@ -29,8 +29,8 @@ impl Sandbox {
     pub fn check_settings(&self, plugin: &Plugin, settings: &Document) -> Result<Vec<Diagnostic>, Error> {
         let schema = &plugin.describe(self)?.settings_schema;
         let name = plugin.name();
-        Ok(match self.faults(plugin, schema, Some(&settings.tree)) {
-            Ok(faults) => settings::errors(settings, faults, name),
+        Ok(match self.errors(plugin, schema, Some(&settings.tree)) {
+            Ok(errors) => settings::errors(settings, errors, name),
             Err(reason) => {
                 let message = format!("settings of plugin '{name}': their check against its schema {reason}");
                 vec![Diagnostic::error(PLUGIN_SETTINGS, message).in_document(&settings.name)]
@@ -43,10 +43,10 @@ impl Sandbox {
     /// # Errors
     /// Why not, as the rest of a sentence about it.
     pub(crate) fn check_schema(&self, plugin: &Plugin, schema: &Tree) -> Result<(), String> {
-        self.faults(plugin, schema, None).map(drop)
+        self.errors(plugin, schema, None).map(drop)
     }
 
-    fn faults(&self, plugin: &Plugin, schema: &Tree, settings: Option<&Tree>) -> Result<Vec<SettingsError>, String> {
+    fn errors(&self, plugin: &Plugin, schema: &Tree, settings: Option<&Tree>) -> Result<Vec<SettingsError>, String> {
         // Every value fits it.
         if schema == &Tree::object() || schema == &Tree::Bool(true) {
             return Ok(Vec::new());
@@ -90,7 +90,7 @@ fn check(question: &Tree) -> Result<Vec<SettingsError>, String> {
         Some(_) => Schema::of_job(schema),
         None => Schema::new(schema),
     };
-    let schema = schema.map_err(|fault| format!("is not a JSON Schema: {fault}"))?;
+    let schema = schema.map_err(|error| format!("is not a JSON Schema: {error}"))?;
     let values = properties.or_else(|| question.get("settings"));
     Ok(values.map(|values| schema.errors(values)).unwrap_or_default())
 }

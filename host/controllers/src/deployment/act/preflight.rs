@@ -30,8 +30,8 @@ pub async fn preflight(run: &Reconcile<'_>, plan: &Applying, manifest: &Manifest
 /// Fails if an object that is about to be created has a name conflict.
 pub async fn check_names<'o>(run: &Reconcile<'_>, objects: impl Iterator<Item = &'o Value>) -> Result<(), DeployError> {
     let conflicts = Conflicts::find(&run.context.cluster, run.namespace, objects, &run.owner).await?;
-    if let Some(complaint) = conflicts.complaint() {
-        return Err(name_conflict(complaint));
+    if let Some(message) = conflicts.message() {
+        return Err(name_conflict(message));
     }
     match conflicts.leaving.as_slice() {
         [] => Ok(()),
@@ -94,8 +94,8 @@ pub fn check_secret_owner(run: &Reconcile<'_>, secret: Option<&Secret>) -> Resul
     }
 }
 
-fn name_conflict(complaint: String) -> DeployError {
-    let error = Diagnostic::error(codes::DEPLOYMENT_NAME_CONFLICT, complaint)
+fn name_conflict(message: String) -> DeployError {
+    let error = Diagnostic::error(codes::DEPLOYMENT_NAME_CONFLICT, message)
         .help("delete it, or give the deployment or the instance group another name; the operator retries every 30 s");
     DeployError::conflict(vec![error])
 }

@@ -2,7 +2,8 @@
 
 use super::signing::{self, Prior};
 use super::{own_names, transition};
-use crate::secret::cause::{Cause, Problem};
+use crate::problem::Problem;
+use crate::secret::cause::Cause;
 use crate::secret::observe::Observed;
 use crate::secret::signer::certificate_request;
 use crate::secret::stored::desired::{self, Marks};

@@ -11,12 +11,13 @@ mod own_names;
 pub(super) mod signing;
 mod transition;
 
-use super::cause::{Cause, Problem};
+use super::cause::Cause;
 use super::observe::Observed;
 use super::position;
 use super::stored::desired::{self, Owner};
 use super::stored::marks;
 use super::value::recipe::{self, request_digest};
+use crate::problem::Problem;
 use boson_api::conditions::Finding;
 use boson_api::secret::SecretType;
 use boson_api::{ConditionStatus, QuarksSecret};

@@ -4,7 +4,7 @@
 //! and pods of the QuarksSecret's own namespace only, in the forms that contain the namespace: a short name, such as
 //! `nats`, exists in every namespace.
 
-use crate::secret::cause::Problem;
+use crate::problem::Problem;
 use crate::secret::observe::Observed;
 use boson_api::QuarksSecret;
 use boson_cluster::client::Identity;

@@ -8,7 +8,8 @@
 //! The built-in signer is off unless the administrator names it, and signs names of the QuarksSecret's own namespace
 //! only (see [`super::own_names`]).
 
-use crate::secret::cause::{Cause, Problem};
+use crate::problem::Problem;
+use crate::secret::cause::Cause;
 use crate::secret::observe::{Observed, ObservedRequest};
 use crate::secret::request::{self, certificate};
 use crate::secret::signer::{OWN_SIGNER, cluster_request};

@@ -52,12 +52,12 @@ fn one(text: &str) -> Result<Map, String> {
         let texts: Option<Vec<&str>> = names.iter().map(Tree::as_str).collect();
         let texts = texts.filter(|texts| !texts.is_empty());
         let texts = texts.ok_or_else(|| format!("the alias '{domain}' has no list of targets"))?;
-        if let Some((name, fault)) = [domain.as_str()]
+        if let Some((name, error)) = [domain.as_str()]
             .into_iter()
             .chain(texts)
             .find_map(|name| Some((name, alias_error(name)?)))
         {
-            return Err(format!("the name '{name}' {fault}"));
+            return Err(format!("the name '{name}' {error}"));
         }
     }
     Ok(map)
