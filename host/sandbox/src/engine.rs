@@ -60,8 +60,10 @@ impl Sandbox {
     /// A CPU or an operating system that wasmtime does not support.
     pub fn new(limits: Limits, cache: Cache) -> Result<Self, Error> {
         let engine = pooled_engine(&limits).or_else(|error| {
+            // If address space is limited (a container with a virtual memory limit), the pool cannot be reserved.
+            // Slower, but with the same results.
             tracing::debug!(%error, "no instance pool; creating instances on demand");
-            on_demand_engine(&limits)
+            Engine::new(&engine_config(&limits)?)
         });
         let engine = engine.map_err(|error| {
             Error::new(
@@ -188,12 +190,6 @@ fn keep_pages(pool: &mut PoolingAllocationConfig) {
     } else {
         pool.linear_memory_keep_resident(0).table_keep_resident(0);
     }
-}
-
-/// If address space is limited (a container with a virtual memory limit), the pool cannot be reserved. Slower, but with
-/// the same results.
-fn on_demand_engine(limits: &Limits) -> wasmtime::Result<Engine> {
-    Engine::new(&engine_config(limits)?)
 }
 
 fn engine_config(limits: &Limits) -> wasmtime::Result<Config> {

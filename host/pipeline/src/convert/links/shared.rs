@@ -125,7 +125,7 @@ impl Others {
             let newest = newest.entry(name).or_default();
             match (self.version(object), *newest) {
                 (None, _) => {}
-                (Some(number), Some(other)) if number == other.number && is_other(other.secret, object) => {
+                (Some(number), Some(other)) if number == other.number && data(other.secret) != data(object) => {
                     errors.push(ambiguous(other.secret, object));
                 }
                 (Some(number), Some(other)) if number <= other.number => {}
@@ -160,10 +160,6 @@ impl Others {
 
 fn data<'a>(secret: &Object<'a>) -> Option<&'a str> {
     secret.tree.get("data")?.str(stored_documents::PROVIDERS)
-}
-
-fn is_other(one: &Object<'_>, other: &Object<'_>) -> bool {
-    data(one) != data(other)
 }
 
 /// The links in such a Secret that are shared.
