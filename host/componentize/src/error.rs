@@ -44,7 +44,7 @@ pub enum Error {
     Unexpected,
     /// The module does not fit its world: most often an export is missing.
     #[error("the module does not fit its world: {0}")]
-    Unfit(String),
+    Mismatch(String),
 }
 
 // === impl Error ===
@@ -52,7 +52,7 @@ pub enum Error {
 impl Error {
     /// Metadata or a world that does not fit the module.
     pub(crate) fn mismatch(error: impl std::fmt::Display) -> Self {
-        Self::Unfit(format!("{error:#}"))
+        Self::Mismatch(format!("{error:#}"))
     }
 
     /// What to do next: mostly the flag of a tool that is missing.
@@ -69,7 +69,7 @@ impl Error {
             Self::World(_) => Some("use the version of `wit-bindgen` that `docs/first-plugin.md` names"),
             Self::Import { interface, .. } => help_for_import(interface),
             Self::NoMemory => Some("export the memory: for C and Rust, this is the default of the linker"),
-            Self::Unfit(_) => {
+            Self::Mismatch(_) => {
                 Some("export each function of `about` and of the stage's interface, with the types of `wit/`")
             }
             Self::NotCore | Self::Invalid(_) | Self::Signature(_) | Self::Async | Self::Wasi(_) => None,

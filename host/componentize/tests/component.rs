@@ -185,7 +185,7 @@ fn other_files_and_other_modules_are_errors() {
         MEMORY,
         "(func (export \"boson:bpm/conversion@1.0.0#convert-group\"))",
     ]));
-    assert!(matches!(incomplete, Err(Error::Unfit(_))), "{incomplete:?}");
+    assert!(matches!(incomplete, Err(Error::Mismatch(_))), "{incomplete:?}");
 }
 
 const CONSOLE: &str = "boson:types/console@1.0.0";

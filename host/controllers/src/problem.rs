@@ -3,7 +3,7 @@
 pub(crate) struct Problem {
     /// One word.
     pub reason: &'static str,
-    /// A sentence, without values.
+    /// A sentence, without secret values.
     pub message: String,
 }
 

@@ -152,7 +152,7 @@ mod tests {
         ("t", Kind::Text),
     ];
 
-    fn complaint_about(text: &str) -> String {
+    fn error_about(text: &str) -> String {
         let tree = json::parse(text).unwrap();
         Options::read("x", &tree, SCHEMA).map_or_else(|cause| cause.to_string(), |_| String::new())
     }
@@ -187,7 +187,7 @@ mod tests {
                 format!("{lines}line 1: cannot unmarshal !!float into int"),
             ),
         ] {
-            assert_eq!(complaint_about(text), wanted, "{text}");
+            assert_eq!(error_about(text), wanted, "{text}");
         }
     }
 

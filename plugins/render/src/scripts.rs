@@ -37,13 +37,13 @@ pub const SCRIPTS: &[Script] = files!["ruby/" as "boson/":
 ];
 
 /// The last file, which is loaded between calls for the samples.
-pub(crate) const WARMUP: Script = Script {
+pub(crate) const SETTLE: Script = Script {
     name: "boson/settle.rb",
     text: include_str!("../ruby/settle.rb"),
 };
 
 /// Templates that do what those of releases usually do.
-pub(crate) const SAMPLES: &[Script] = files!["rehearsal/" as "rehearsal/":
+pub(crate) const REHEARSAL: &[Script] = files!["rehearsal/" as "rehearsal/":
     "bpm.yml.erb",
     "config.erb",
     "config.yml.erb",
@@ -52,7 +52,7 @@ pub(crate) const SAMPLES: &[Script] = files!["rehearsal/" as "rehearsal/":
 ];
 
 /// Templates that fail, each in another way.
-pub(crate) const FAILING_SAMPLES: &[Script] = files!["rehearsal/" as "rehearsal/":
+pub(crate) const BROKEN: &[Script] = files!["rehearsal/" as "rehearsal/":
     "broken_link.erb",
     "broken_method.erb",
     "broken_property.erb",

@@ -12,7 +12,7 @@ use wasmtime::{
 use wasmtime_wizer::{InstanceState, SnapshotVal, ValType, Wizer};
 
 use crate::glue::{INTERFACE, build, ruby};
-use crate::scripts::{CONTEXT, FAILING_SAMPLES, SAMPLES, SCRIPTS, Script, WARMUP};
+use crate::scripts::{BROKEN, CONTEXT, REHEARSAL, SCRIPTS, SETTLE, Script};
 
 /// What `ruby` gets on its command line. Without the two suggestion libraries error texts are BOSH's.
 const ARGUMENTS: &[&str] = &[
@@ -74,12 +74,12 @@ pub(crate) fn warm_up(module: &[u8], progress: &mut dyn FnMut(&str)) -> Result<V
     }
     progress("rehearsing");
     // Twice: Ruby loads or compiles some code only at the second pass.
-    start.render_samples()?;
-    start.render_samples()?;
-    start.load(&WARMUP)?;
+    start.rehearse()?;
+    start.rehearse()?;
+    start.load(&SETTLE)?;
     start.fill_holes()?;
     // Garbage collection has emptied the caches of all call sites. This fills them again for the snapshot.
-    start.render_samples()?;
+    start.rehearse()?;
     start.evaluate(PREPARE)?;
     start.fill_holes()?;
     start.release(room)?;
@@ -157,9 +157,9 @@ impl<'a> Start<'a> {
     }
 
     /// Templates that succeed, and some that fail.
-    fn render_samples(&mut self) -> Result<()> {
-        self.render(SAMPLES, true)?;
-        self.render(FAILING_SAMPLES, false)
+    fn rehearse(&mut self) -> Result<()> {
+        self.render(REHEARSAL, true)?;
+        self.render(BROKEN, false)
     }
 
     /// A call as the host makes it. At its first pass Ruby fills caches (of methods and constants) all over memory;

@@ -10,4 +10,4 @@ pub mod used;
 pub mod versioned;
 
 pub use metadata::{annotation, entry, label};
-pub use plan::{DIGEST, Plan, TRIGGER, digest, has_owner, hexadecimal, is_manual, names_owner, own, plan};
+pub use plan::{DIGEST, Plan, TRIGGER, digest, has_owner, is_manual, names_owner, own, plan, short_hexadecimal};

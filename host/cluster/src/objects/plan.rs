@@ -172,11 +172,11 @@ fn mark(object: &mut Value) {
 
 /// The digest of a value: 32 hexadecimal digits.
 pub fn digest(value: &Value) -> String {
-    hexadecimal(&Sha256::digest(value.to_string()))
+    short_hexadecimal(&Sha256::digest(value.to_string()))
 }
 
 /// The first 16 of these bytes, as 32 digits.
-pub fn hexadecimal(bytes: &[u8]) -> String {
+pub fn short_hexadecimal(bytes: &[u8]) -> String {
     HEXLOWER.encode(bytes.get(..16).unwrap_or(bytes))
 }
 

@@ -16,11 +16,11 @@ const MALFORMED_REPLY_CODE: &str = "plugin-malformed-reply";
 pub enum DeployError {
     /// The user's input is wrong; retrying does not help before it is fixed.
     #[error("{}", .0.message)]
-    Wrong(Problem),
+    Wrong(DeployProblem),
     /// The cluster refuses the result. It is retried, because a watch event may not announce that the cause is
     /// resolved.
     #[error("{}", .0.message)]
-    Refused(Problem),
+    Refused(DeployProblem),
     /// Something is missing that arrives without a change by the user.
     #[error("waiting for {0}")]
     Waiting(String),
@@ -31,7 +31,7 @@ pub enum DeployError {
 
 /// What is wrong with a deployment.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Problem {
+pub struct DeployProblem {
     /// Code of the first error, as a condition's reason: `OpsMissingKey`.
     pub reason: String,
     /// All errors, each with its position.
@@ -45,7 +45,7 @@ pub struct Problem {
 impl DeployError {
     /// These errors, with their positions in `sources`.
     pub fn wrong(diagnostics: Vec<Diagnostic>, sources: &Sources) -> Self {
-        Self::Wrong(Problem::of(diagnostics, sources))
+        Self::Wrong(DeployProblem::of(diagnostics, sources))
     }
 
     /// A state that only a defect of the operator explains. It is reported, because an empty name or owner would be
@@ -60,13 +60,13 @@ impl DeployError {
 
     /// Something in the cluster is in the way.
     pub fn conflict(errors: Vec<Diagnostic>) -> Self {
-        Self::Refused(Problem::of(errors, &Sources::default()))
+        Self::Refused(DeployProblem::of(errors, &Sources::default()))
     }
 }
 
-// === impl Problem ===
+// === impl DeployProblem ===
 
-impl Problem {
+impl DeployProblem {
     /// An error of the API server that a user or administrator has to resolve.
     pub fn refused(error: &client::Error) -> Self {
         Self::of(vec![refusal(error)], &Sources::default())
@@ -139,7 +139,7 @@ mod tests {
             Diagnostic::reported_error("plugin-out-of-fuel", "plugin 'render' used up its fuel"),
             Diagnostic::reported_error("hook-no-team", "no team (sha256:0123456789ab)"),
         ];
-        let failed = Problem::of(errors, &Sources::default()).failed_plugins;
+        let failed = DeployProblem::of(errors, &Sources::default()).failed_plugins;
         let problem = |reason: &str, message: &str| PluginProblem {
             reason: reason.into(),
             message: message.into(),

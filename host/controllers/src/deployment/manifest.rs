@@ -1,6 +1,6 @@
 //! The manifest between the steps of a conversion, with what its diagnostics need.
 
-use super::error::{DeployError, Problem, refusal};
+use super::error::{DeployError, DeployProblem, refusal};
 use boson_budget::Share;
 use boson_document::Tree;
 use boson_manifest::names::NameError;
@@ -79,8 +79,8 @@ impl Manifest {
     }
 
     /// These errors, as [`Self::errors`] has them, where they do not stop the whole deployment.
-    pub fn problem(&self, errors: Vec<Diagnostic>) -> Problem {
-        Problem::of(self.secrets.scrub(errors, &self.sources), &self.sources)
+    pub fn problem(&self, errors: Vec<Diagnostic>) -> DeployProblem {
+        DeployProblem::of(self.secrets.scrub(errors, &self.sources), &self.sources)
     }
 
     /// These refusals by the cluster, without values of variables.

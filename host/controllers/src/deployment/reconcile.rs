@@ -2,7 +2,7 @@
 
 use super::context::Context;
 use super::error::DeployError;
-use super::plan::documents::DeploymentSecrets;
+use super::plan::documents::Ownership;
 use super::progress::Progress;
 use boson_api::BoshDeployment;
 use boson_api::deployment::ConversionMode;
@@ -102,8 +102,8 @@ impl<'a> Reconcile<'a> {
     }
 
     /// The Secrets between the steps of its conversion.
-    pub fn secrets(&self) -> DeploymentSecrets<'_> {
-        DeploymentSecrets {
+    pub fn ownership(&self) -> Ownership<'_> {
+        Ownership {
             names: &self.names,
             namespace: self.namespace,
             owner: &self.owner,
@@ -116,7 +116,7 @@ impl<'a> Reconcile<'a> {
 
     /// The selector of all objects with the label of the deployment.
     pub fn selector(&self) -> String {
-        self.secrets().selector()
+        self.ownership().selector()
     }
 }
 

@@ -196,7 +196,7 @@ impl ConfigDigest {
 
     fn finish(mut self) -> String {
         self.bytes.update("]]");
-        objects::hexadecimal(&self.bytes.finalize())
+        objects::short_hexadecimal(&self.bytes.finalize())
     }
 }
 

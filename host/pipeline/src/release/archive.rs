@@ -64,7 +64,7 @@ pub struct PackageReference {
 /// `jobs/<job>/`. `failed`: jobs that could not be unpacked; their errors have been reported.
 ///
 /// # Errors
-/// All its faults.
+/// All its errors.
 pub fn read(
     manifest: &Manifest,
     files: &Files,
@@ -107,7 +107,7 @@ impl Manifest {
     /// Reads `release.MF`; `document` is its name. If it is faulty, it is added to `sources`.
     ///
     /// # Errors
-    /// All its faults.
+    /// All its errors.
     pub fn read(document: &str, bytes: &[u8], sources: &mut Sources) -> Result<Self, Vec<Diagnostic>> {
         let document = open::yaml(Dialect::Psych, document, bytes, sources)?;
         let tree = &document.tree;

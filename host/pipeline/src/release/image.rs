@@ -12,7 +12,7 @@ use crate::report::Sources;
 /// or the release to pick if it does. `known`: name and version, if the image has them.
 ///
 /// # Errors
-/// All their faults.
+/// All their errors.
 pub fn read(
     files: &Files,
     root: &str,

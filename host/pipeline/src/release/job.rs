@@ -25,7 +25,7 @@ pub enum Layout {
 /// errors to `sources`.
 ///
 /// # Errors
-/// All its faults.
+/// All its errors.
 pub fn read(
     files: &Files,
     directory: &str,

@@ -2,7 +2,7 @@
 //! image.
 //!
 //! Pure: the reader of a release fills a [`Files`] tree and calls the function of its layout ([`source`], [`archive`],
-//! [`image`]). All faults of a release are reported at once, in BOSH's words where BOSH reports them.
+//! [`image`]). All errors of a release are reported at once, in BOSH's words where BOSH reports them.
 
 pub mod archive;
 pub mod codes;

@@ -19,7 +19,7 @@ const CONFIG_FILE: &str = "config/final.yml";
 /// `releases`, only the indexes and names of files. Documents with errors are added to `sources`.
 ///
 /// # Errors
-/// All its faults.
+/// All its errors.
 pub fn read(files: &Files, name: Option<&str>, sources: &mut Sources) -> Result<Release, Vec<Diagnostic>> {
     let mut errors = Vec::new();
     let mut warnings = Vec::new();

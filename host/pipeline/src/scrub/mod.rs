@@ -123,7 +123,7 @@ impl Secrets {
     /// secret.
     pub fn of_properties(document: &Tree) -> Self {
         let mut secrets = Self::default();
-        secrets.properties(document);
+        secrets.add_properties(document);
         secrets.except_names(document);
         secrets
     }
@@ -215,15 +215,15 @@ impl Secrets {
         }
     }
 
-    fn properties(&mut self, tree: &Tree) {
+    fn add_properties(&mut self, tree: &Tree) {
         match tree {
-            Tree::Array(items) => items.iter().for_each(|item| self.properties(item)),
+            Tree::Array(items) => items.iter().for_each(|item| self.add_properties(item)),
             Tree::Object(map) => {
                 for (name, value) in map {
                     if VALUE_MEMBERS.contains(&name.as_str()) {
                         self.property(value, false);
                     } else {
-                        self.properties(value);
+                        self.add_properties(value);
                     }
                 }
             }

@@ -43,14 +43,14 @@ pub struct Report {
 
 impl Report {
     /// Whether all replies were the same.
-    pub fn is_same(&self) -> bool {
+    pub fn agrees(&self) -> bool {
         self.different == 0 && self.failed == 0 && self.skipped == 0
     }
 
     /// The report as a sentence.
     pub fn text(&self) -> String {
         let calls = self.same + self.different + self.failed + self.skipped;
-        if self.is_same() {
+        if self.agrees() {
             return format!("no difference in {calls} calls");
         }
         let list = |names: &mut dyn Iterator<Item = String>| names.collect::<Vec<String>>().join(", ");
@@ -196,10 +196,10 @@ mod tests {
         report.compared(|report| report.objects(&old, &old));
         let wanted = "1 of 2 calls differ: ConfigMap/a /data/x, Service/b added; it gains objects of the kind Service";
         assert_eq!(report.text(), wanted);
-        assert!(!report.is_same());
+        assert!(!report.agrees());
         let mut same = Report::default();
         same.compared(|report| report.documents("manifest", &old[0], &old[0]));
-        assert!(same.is_same() && same.text() == "no difference in 1 calls");
+        assert!(same.agrees() && same.text() == "no difference in 1 calls");
     }
 
     #[test]

@@ -39,7 +39,7 @@ pub fn check(
     let known = names.filter_map(|name| Some((name.clone(), inputs.value(name)?.clone())));
     let stand_ins = wanted
         .iter()
-        .map(|definition| (definition.name.clone(), placeholder(definition)));
+        .map(|definition| (definition.name.clone(), stand_in(definition)));
     let values: Tree = known.chain(stand_ins).collect();
     match stages.interpolate(document, &values, options.rules) {
         Ok((done, _)) => {
@@ -74,7 +74,7 @@ pub fn option_errors(document: &str, inputs: &Inputs<'_>, plan: &VariablesPlan) 
 }
 
 /// Whether a value only stands in for the value of this variable, which is not generated yet.
-pub fn is_placeholder(name: &str, value: &Tree) -> bool {
+pub fn is_stand_in(name: &str, value: &Tree) -> bool {
     match value {
         Tree::String(text) => *text == format!("<{name}>"),
         Tree::Object(members) => {
@@ -85,8 +85,8 @@ pub fn is_placeholder(name: &str, value: &Tree) -> bool {
     }
 }
 
-/// A placeholder of the same shape as the variable's value.
-fn placeholder(definition: &Definition) -> Tree {
+/// A stand-in of the same shape as the variable's value.
+fn stand_in(definition: &Definition) -> Tree {
     let name = &definition.name;
     let kind = definition.kind.as_deref().unwrap_or_default();
     let members = MEMBERS_BY_TYPE.iter().find(|(with_members, _)| *with_members == kind);

@@ -26,7 +26,7 @@ mod table;
 mod update;
 mod words;
 
-pub use ahead::is_placeholder;
+pub use ahead::is_stand_in;
 pub use amend::AskAddresses;
 pub use flags::{FilePath, without_value_of_flag};
 pub use flow::{Interpolation, interpolate};

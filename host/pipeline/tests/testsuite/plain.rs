@@ -93,7 +93,7 @@ fn zones_may_have_different_numbers_of_replicas() {
         assert_eq!(
             variables,
             Some(("REPLICAS".into(), "2".into())),
-            "the number of the fullest zone"
+            "the number of the zone with the most"
         );
     }
     for spec in [

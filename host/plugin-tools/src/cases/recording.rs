@@ -9,7 +9,7 @@ use boson_commands::files;
 use boson_document::Tree;
 use boson_pipeline::report::Sources;
 use boson_pipeline::scrub::Secrets;
-use boson_pipeline::variables::is_placeholder;
+use boson_pipeline::variables::is_stand_in;
 use boson_pipeline::{Diagnostic, Stage};
 use boson_sandbox::{RecordedCall, Recorder, Sandbox};
 use parking_lot::Mutex;
@@ -143,7 +143,7 @@ impl State {
     /// are not secrets, also if they come from variables.
     fn learn(&mut self, request: &Tree) {
         if let Some(values) = request.get("values") {
-            let is_value = |(name, value): &(&String, &Tree)| !is_placeholder(name, value);
+            let is_value = |(name, value): &(&String, &Tree)| !is_stand_in(name, value);
             let values = values.as_object().into_iter().flatten().filter(is_value);
             let values: Tree = values.map(|(name, value)| (name.clone(), value.clone())).collect();
             self.secrets.add(Secrets::of(&values));

@@ -1,4 +1,4 @@
-//! Limits of one call of a plugin. One struct, each number with its unit and its reason.
+//! Limits of calls, and what calls use of them.
 
 pub(crate) mod account;
 pub(crate) mod call_state;
@@ -9,6 +9,7 @@ use std::time::Duration;
 /// Wrappers around a rule.
 pub(crate) const MAX_WRAPPERS: u32 = 3;
 
+/// Each number with its unit and its reason.
 #[derive(Clone, Debug)]
 pub struct Limits {
     /// Units of fuel, about one WebAssembly instruction each. The rule: the same input fails the same way on every

@@ -26,7 +26,7 @@ pub async fn store_manifest(run: &Reconcile<'_>, manifest: &Manifest) -> Result<
         }
         None => None,
     };
-    let with = |pending: Option<&PendingChange>| run.secrets().with_ops(&manifest.tree, pending);
+    let with = |pending: Option<&PendingChange>| run.ownership().with_ops(&manifest.tree, pending);
     let mut wanted = with(pending.as_ref());
     // Two manifests may be too large for a Secret, in which one has a place.
     for pending in pending.into_iter().flat_map(PendingChange::shorter) {

@@ -21,7 +21,7 @@ pub async fn gather(run: &Reconcile<'_>, work: &mut Work) -> Result<(Vec<Gathere
     let external = inputs::links(run, &mut work.manifest).await?;
     let groups = InstanceGroup::all(&work.manifest.tree);
     let names: Vec<String> = groups.map(|group| group.name).collect();
-    let series = series(&names, &work.manifest, |group| run.secrets().resolved(group))?;
+    let series = series(&names, &work.manifest, |group| run.ownership().resolved(group))?;
     let mut stored = match run.mode {
         ConversionMode::InProcess => here(run, work, &series, external).await?,
         ConversionMode::Jobs => {
@@ -77,7 +77,7 @@ async fn here(
         annotations: work.annotations(Some(&group.name)),
     });
     let links = Document {
-        series: &run.secrets().links(),
+        series: &run.ownership().links(),
         texts: stored_documents::providers(&resolved.providers),
         annotations: work.annotations(None),
     };
@@ -91,7 +91,7 @@ async fn store(run: &Reconcile<'_>, work: &mut Work, external: &External) -> Res
     }
     let annotations = work.annotations(None);
     let document = Document {
-        series: &run.secrets().external_links(),
+        series: &run.ownership().external_links(),
         texts: stored_documents::external(external),
         annotations: annotations.clone(),
     };
@@ -111,7 +111,7 @@ async fn in_pods(
     let releases = inputs::images(run, &work.manifest)?;
     pull_secrets::apply(run, work).await?;
     let site = work.site(run, Stage::Links).await?;
-    let links = run.secrets().links();
+    let links = run.ownership().links();
     let job = jobs::gathering(&site, &work.desired, names, series, &links, &releases)?;
     jobs::output(run, &job, &[series, &[links]].concat(), &mut work.manifest).await
 }

@@ -14,7 +14,7 @@ use std::sync::Arc;
 
 /// Makes the desired manifest.
 pub async fn interpolate(run: &Reconcile<'_>, work: &mut Work) -> Result<(), DeployError> {
-    let series = run.secrets().desired();
+    let series = run.ownership().desired();
     let stored = match run.mode {
         ConversionMode::InProcess => here(run, work, &series).await?,
         ConversionMode::Jobs => in_pods(run, work, &series).await?,

@@ -24,7 +24,7 @@ type Each = Vec<Option<Stored>>;
 /// The rendered BPM configuration of every group. All other templates are rendered, too, to find errors early.
 pub async fn render(run: &Reconcile<'_>, work: &mut Work, gathered: Vec<Gathered>) -> Result<Rendered, DeployError> {
     let names: Vec<String> = gathered.iter().map(|one| one.group.name.clone()).collect();
-    let series = series(&names, &work.manifest, |group| run.secrets().bpm(group))?;
+    let series = series(&names, &work.manifest, |group| run.ownership().bpm(group))?;
     let stored = match run.mode {
         ConversionMode::InProcess => here(run, work, &gathered, &series).await?,
         ConversionMode::Jobs => in_pods(run, work, &gathered, &series).await?,
@@ -50,7 +50,7 @@ pub async fn render(run: &Reconcile<'_>, work: &mut Work, gathered: Vec<Gathered
         if let Some(packed) = sources.and_then(|stored| job_sources::pack(stored, &mut remaining)) {
             let tags = plain::tags(&work.manifest.tree, Some(name));
             let sources = &mut rendered.sources;
-            let added = sources.add(run.secrets(), name, &gathered.secret, packed, tags);
+            let added = sources.add(run.ownership(), name, &gathered.secret, packed, tags);
             added.map_err(|error| work.manifest.error(name_error(&error)))?;
         }
         for file in files {

@@ -122,7 +122,7 @@ impl Work {
     /// What the pods of a step have in common.
     pub async fn site<'s>(&'s self, run: &'s Reconcile<'_>, stage: Stage) -> Result<Site<'s>, DeployError> {
         Ok(Site {
-            secrets: run.secrets(),
+            ownership: run.ownership(),
             deployment: &run.deployment,
             by_monit: run.by_monit,
             manifest: &self.manifest.name,

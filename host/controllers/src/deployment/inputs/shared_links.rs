@@ -4,7 +4,7 @@ use super::digests;
 use crate::deployment::error::DeployError;
 use crate::deployment::manifest::Manifest;
 use crate::deployment::observe;
-use crate::deployment::plan::documents::{DeploymentSecrets, Stored};
+use crate::deployment::plan::documents::{Ownership, Stored};
 use crate::deployment::reconcile::Reconcile;
 use boson_api::BoshDeployment;
 use boson_api::deployment::{Input, InputKind};
@@ -51,12 +51,12 @@ async fn newest(run: &Reconcile<'_>, name: &str, meta: &ObjectMeta) -> Result<Op
         uid: meta.uid.clone().unwrap_or_default(),
         ..OwnerReference::default()
     };
-    let secrets = DeploymentSecrets {
+    let ownership = Ownership {
         names: &names,
         namespace: run.namespace,
         owner: &owner,
     };
-    let labels = format!("{},{SECRET_TYPE}={}", secrets.selector(), secret_type::LINKS);
+    let labels = format!("{},{SECRET_TYPE}={}", ownership.selector(), secret_type::LINKS);
     let versions = run
         .context
         .cluster

@@ -13,7 +13,7 @@ pub use object::{Job, Rendering, Site, gathering, interpolation, rendering};
 pub use pod::PodPlugins;
 
 use super::act;
-use super::error::{DeployError, Problem};
+use super::error::{DeployError, DeployProblem};
 use super::manifest::Manifest;
 use super::observe;
 use super::plan::documents::Stored;
@@ -35,7 +35,7 @@ pub struct GroupOutputs {
     /// By group; none if its container failed.
     pub stored: Vec<Option<Stored>>,
     /// What is wrong with the others.
-    pub wrong: Option<Problem>,
+    pub wrong: Option<DeployProblem>,
 }
 
 /// The output of a job, once it has ended; creates the job if needed. Adds its warnings to the manifest.

@@ -3,7 +3,7 @@
 use super::pod::{self, Command, PodPlugins};
 use crate::conversion::ReleaseImage;
 use crate::deployment::error::DeployError;
-use crate::deployment::plan::documents::DeploymentSecrets;
+use crate::deployment::plan::documents::Ownership;
 use boson_api::QuarksJob;
 use boson_api::job::{Output, OutputSecret, PersistenceMethod, QuarksJobSpec, Strategy, Trigger};
 use boson_cluster::objects;
@@ -40,7 +40,7 @@ const PROVIDERS_FILE: &str = "providers.json";
 
 /// What all three have in common.
 pub struct Site<'a> {
-    pub secrets: DeploymentSecrets<'a>,
+    pub ownership: Ownership<'a>,
     pub deployment: &'a Deployment,
     /// Jobs without bpm information run by their monit files.
     pub by_monit: bool,
@@ -75,7 +75,7 @@ pub fn interpolation(site: &Site<'_>, with_ops: &str, inputs: &str, series: &Ser
     let mut arguments = site.arguments(&format!("--manifest={folder}/{}", stored_documents::MANIFEST));
     arguments.push(format!("--inputs={inputs}"));
     let draft = Draft {
-        name: site.secrets.names.variable_interpolation(),
+        name: site.ownership.names.variable_interpolation(),
         init: Vec::new(),
         commands: vec![Command {
             name: "interpolate".into(),
@@ -136,7 +136,7 @@ pub fn gathering(
     }
     volumes.extend(pod::volumes_of_copiers());
     let draft = Draft {
-        name: site.secrets.names.data_gathering(),
+        name: site.ownership.names.data_gathering(),
         init: pod::copiers(&site.deployment.operator_image, releases),
         commands: groups.iter().enumerate().map(command).collect(),
         volumes,
@@ -170,7 +170,7 @@ pub fn rendering(site: &Site<'_>, groups: &[Rendering<'_>], releases: &[ReleaseI
     let mut volumes: Vec<Volume> = secrets.collect();
     volumes.extend(pod::volumes_of_copiers());
     let draft = Draft {
-        name: site.secrets.names.bpm_configs(),
+        name: site.ownership.names.bpm_configs(),
         init: pod::copiers(&site.deployment.operator_image, releases),
         commands: groups.iter().enumerate().map(command).collect(),
         volumes,
@@ -246,7 +246,7 @@ impl Site<'_> {
 
     fn labels(&self) -> BTreeMap<String, String> {
         [
-            (labels::DEPLOYMENT_NAME.to_string(), self.secrets.names.deployment()),
+            (labels::DEPLOYMENT_NAME.to_string(), self.ownership.names.deployment()),
             (MANAGED_BY.to_string(), MANAGER.to_string()),
         ]
         .into()
@@ -273,9 +273,9 @@ impl Draft<'_> {
         let object = QuarksJob {
             metadata: ObjectMeta {
                 name: Some(self.name.clone()),
-                namespace: Some(site.secrets.namespace.into()),
+                namespace: Some(site.ownership.namespace.into()),
                 labels: Some(site.labels()),
-                owner_references: Some(vec![site.secrets.owner.clone()]),
+                owner_references: Some(vec![site.ownership.owner.clone()]),
                 ..ObjectMeta::default()
             },
             spec: self.spec(site, Some(&digest))?,

@@ -3,7 +3,7 @@
 use super::object::{INPUTS_ANNOTATION, Job, Rendering, Site, gathering, interpolation, rendering};
 use super::pod::PodPlugins;
 use crate::conversion::ReleaseImage;
-use crate::deployment::plan::documents::DeploymentSecrets;
+use crate::deployment::plan::documents::Ownership;
 use boson_in_pod::{Held, Origin};
 use boson_manifest::instances::Spread;
 use boson_manifest::labels;
@@ -40,7 +40,7 @@ fn with(change: impl FnOnce(&mut Deployment, &mut Vec<Held>, &mut Vec<ReleaseIma
         OwnerReference::default(),
     );
     let site = Site {
-        secrets: DeploymentSecrets {
+        ownership: Ownership {
             names: &names,
             namespace: "n",
             owner: &owner,
@@ -54,9 +54,9 @@ fn with(change: impl FnOnce(&mut Deployment, &mut Vec<Held>, &mut Vec<ReleaseIma
         plugins: PodPlugins::default(),
     };
     let (resolved, bpm, links) = (
-        site.secrets.resolved("broker").unwrap(),
-        site.secrets.bpm("broker").unwrap(),
-        site.secrets.links(),
+        site.ownership.resolved("broker").unwrap(),
+        site.ownership.bpm("broker").unwrap(),
+        site.ownership.links(),
     );
     let (desired, groups) = ("nats.desired-manifest-v1", ["broker".to_string()]);
     let rendered = Rendering {
@@ -65,7 +65,7 @@ fn with(change: impl FnOnce(&mut Deployment, &mut Vec<Held>, &mut Vec<ReleaseIma
         resolved: "nats.ig-resolved.broker-v2",
     };
     [
-        interpolation(&site, "nats.with-ops", "abc", &site.secrets.desired()),
+        interpolation(&site, "nats.with-ops", "abc", &site.ownership.desired()),
         gathering(&site, desired, &groups, &[resolved], &links, &releases),
         rendering(&site, &[rendered], &releases),
     ]

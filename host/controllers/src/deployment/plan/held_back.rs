@@ -1,7 +1,7 @@
 //! Instance groups that cannot be converted. Each keeps the objects of an earlier conversion, if any, and does not
 //! affect the other groups.
 
-use crate::deployment::error::Problem;
+use crate::deployment::error::DeployProblem;
 use boson_cluster::client::AnyObject;
 use boson_manifest::labels;
 use boson_manifest::names::label_value;
@@ -12,14 +12,14 @@ use std::collections::BTreeSet;
 #[derive(Debug, Default)]
 pub struct HeldBack {
     groups: BTreeSet<String>,
-    wrong: Vec<Problem>,
+    wrong: Vec<DeployProblem>,
 }
 
 // === impl HeldBack ===
 
 impl HeldBack {
     /// Holds these groups back for one cause.
-    pub fn add(&mut self, groups: impl IntoIterator<Item = String>, wrong: Problem) {
+    pub fn add(&mut self, groups: impl IntoIterator<Item = String>, wrong: DeployProblem) {
         self.groups.extend(groups);
         if !self.wrong.contains(&wrong) {
             self.wrong.push(wrong);
@@ -37,7 +37,7 @@ impl HeldBack {
     }
 
     /// One text for all of them; none where no group is held back.
-    pub fn problem(&self) -> Option<Problem> {
+    pub fn problem(&self) -> Option<DeployProblem> {
         let first = self.wrong.first()?;
         let names: Vec<String> = self.groups.iter().map(|group| format!("'{group}'")).collect();
         let what = match names.as_slice() {
@@ -45,7 +45,7 @@ impl HeldBack {
             all => format!("instance groups {} are held back", all.join(", ")),
         };
         let messages: Vec<&str> = self.wrong.iter().map(|wrong| wrong.message.as_str()).collect();
-        Some(Problem {
+        Some(DeployProblem {
             reason: first.reason.clone(),
             message: format!("{what}; the other groups are applied\n{}", messages.join("\n")),
             failed_plugins: self
@@ -62,11 +62,11 @@ mod tests {
     use super::*;
     use serde_json::json;
 
-    fn wrong(message: &str) -> Problem {
-        Problem {
+    fn wrong(message: &str) -> DeployProblem {
+        DeployProblem {
             reason: "RenderFailed".into(),
             message: message.into(),
-            ..Problem::default()
+            ..DeployProblem::default()
         }
     }
 

@@ -74,7 +74,7 @@ fn called(objects: &[Value]) -> Vec<&str> {
 fn objects_of_groups_that_are_held_back_are_neither_written_nor_deleted() {
     let there = [service("d-web", "web"), service("d-db", "db"), service("d-old", "old")];
     let mut desired = desired(&[service("d-db", "db"), service("d-new", "new")]);
-    let wrong = crate::deployment::error::Problem {
+    let wrong = crate::deployment::error::DeployProblem {
         reason: "RenderFailed".into(),
         message: "no".into(),
         ..Default::default()

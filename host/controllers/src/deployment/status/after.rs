@@ -148,7 +148,7 @@ mod tests {
     use super::super::errands::{Errands, Runs};
     use super::super::shadows::ShadowResult;
     use super::*;
-    use crate::deployment::error::Problem;
+    use crate::deployment::error::DeployProblem;
     use boson_api::{Condition, ConditionStatus, QuarksJob};
     use boson_plugins::PluginProblem;
     use k8s_openapi::jiff::Timestamp;
@@ -315,10 +315,10 @@ mod tests {
     #[test]
     fn conditions_and_state_never_contradict_each_other() {
         use ConditionStatus::{False, True};
-        let wrong = || Problem {
+        let wrong = || DeployProblem {
             reason: "X".into(),
             message: "no".into(),
-            ..Problem::default()
+            ..DeployProblem::default()
         };
         let outcomes = [
             Outcome::Applied,
@@ -396,10 +396,10 @@ mod tests {
     #[test]
     fn a_deployment_goes_back_from_deployed() {
         let deployed = after(&created(&at(1)), &observed(Outcome::Applied, 3, 2), &at(2));
-        let wrong = Problem {
+        let wrong = DeployProblem {
             reason: "OpsMissingKey".into(),
             message: "no such key".into(),
-            ..Problem::default()
+            ..DeployProblem::default()
         };
         let status = after(&deployed, &observed(Outcome::Wrong(wrong), 0, 2), &at(3));
         assert_ne!(status.state, Some(DeploymentState::Deployed));
@@ -415,10 +415,10 @@ mod tests {
     #[test]
     fn after_a_broken_change_no_condition_claims_that_the_objects_match_the_manifest() {
         let deployed = after(&created(&at(1)), &observed(Outcome::Applied, 3, 2), &at(2));
-        let wrong = || Problem {
+        let wrong = || DeployProblem {
             reason: "X".into(),
             message: "é".repeat(5000),
-            ..Problem::default()
+            ..DeployProblem::default()
         };
         let condition = |status: &BoshDeploymentStatus, kind: &str| {
             let (status, _, message) = condition(status, kind).unwrap();

@@ -2,7 +2,7 @@
 
 use super::errands::Errands;
 use super::shadows::ShadowResult;
-use crate::deployment::error::{DeployError, Problem};
+use crate::deployment::error::{DeployError, DeployProblem};
 use crate::deployment::progress::Known;
 use boson_api::deployment::{Input, PluginUse};
 use boson_api::{BoshDeploymentStatus, OutdatedGroup};
@@ -18,7 +18,7 @@ pub struct Done {
     /// How many of the desired objects are instance groups that are services.
     pub groups: i32,
     /// What is wrong with the instance groups that cannot be converted.
-    pub held_back: Option<Problem>,
+    pub held_back: Option<DeployProblem>,
     /// Groups whose pods keep an older operator image.
     pub outdated: Vec<OutdatedGroup>,
     /// Variables that the manifest no longer has; their values are retained.
@@ -75,12 +75,12 @@ pub enum Outcome {
     #[default]
     Applied,
     /// Some instance groups cannot be converted; the objects of all others are up to date.
-    Partly(Problem),
+    Partly(DeployProblem),
     /// Something is missing that arrives without a change by the user.
     Waiting(String),
-    Wrong(Problem),
+    Wrong(DeployProblem),
     /// The cluster refuses the converted objects.
-    Refused(Problem),
+    Refused(DeployProblem),
 }
 
 // === impl Observed ===
@@ -127,7 +127,7 @@ impl Observed {
             Err(DeployError::Waiting(what)) => Outcome::Waiting(what),
             Err(DeployError::Wrong(wrong)) => Outcome::Wrong(wrong),
             Err(DeployError::Refused(wrong)) => Outcome::Refused(wrong),
-            Err(DeployError::Api(error)) if error.is_lasting() => Outcome::Refused(Problem::refused(&error)),
+            Err(DeployError::Api(error)) if error.is_lasting() => Outcome::Refused(DeployProblem::refused(&error)),
             Err(DeployError::Api(error)) => return Err(error),
         };
         Ok(ended(outcome))
@@ -153,7 +153,7 @@ impl Observed {
 mod tests {
     use super::*;
 
-    fn done(held_back: Option<Problem>) -> Result<Done, DeployError> {
+    fn done(held_back: Option<DeployProblem>) -> Result<Done, DeployError> {
         Ok(Done {
             groups: 2,
             held_back,
@@ -175,10 +175,10 @@ mod tests {
         let applied = after(done(None));
         assert_eq!((applied.steps, applied.groups), (CONVERSION_STEPS, Some(2)));
         assert_eq!(applied.removed, Some(vec!["old".to_string()]));
-        let wrong = Problem {
+        let wrong = DeployProblem {
             reason: "X".into(),
             message: "no".into(),
-            ..Problem::default()
+            ..DeployProblem::default()
         };
         let partly = after(done(Some(wrong.clone())));
         assert_eq!(

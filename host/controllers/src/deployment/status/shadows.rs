@@ -24,7 +24,7 @@ pub fn results(shadows: &[Shadow], manifest: &Manifest) -> Vec<ShadowResult> {
         let digest = shadow.digest.get(..12).unwrap_or_default();
         let text = format!("shadow plugin '{}', sha256:{digest}: {}", shadow.name, report.text());
         let warning = Diagnostic::warning(codes::PLUGIN_SHADOW_DIFFERS, text);
-        (report.is_same(), warning)
+        (report.agrees(), warning)
     };
     let (agree, texts): (Vec<bool>, Vec<_>) = shadows.iter().map(result).unzip();
     // Plugins may put values into names.

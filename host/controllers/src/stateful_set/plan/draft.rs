@@ -27,7 +27,7 @@ pub(super) struct Draft<'a> {
     resizes: Resizes,
     writes: objects::Plan,
     /// Whether a new version is not begun, because the group is paused.
-    is_paused: bool,
+    is_withheld: bool,
     /// The wanted StatefulSets that handed instances over before.
     returning: Vec<Returning<'a>>,
     resize: Vec<Resized>,
@@ -56,7 +56,7 @@ impl<'a> Draft<'a> {
             changes,
             resizes,
             writes: objects::plan(wanted.clone(), &live.objects),
-            is_paused: false,
+            is_withheld: false,
             returning: returning(&wanted, &live.sets),
             resize: Vec::new(),
             renew: Vec::new(),
@@ -65,11 +65,11 @@ impl<'a> Draft<'a> {
     }
 
     /// Takes out what a paused group must not begin: a new version. What has served is created again even then.
-    pub fn pause(&mut self) {
+    pub fn withhold(&mut self) {
         let Group { set, version, seen, .. } = *self.group;
         let is_new = Versions::recorded_ready(set) != Some(version) && !self.writes.new.is_empty();
-        self.is_paused = set.spec.paused && is_new;
-        if !self.is_paused {
+        self.is_withheld = set.spec.paused && is_new;
+        if !self.is_withheld {
             return;
         }
         self.writes.apply.retain(|one| seen.live.has(one));
@@ -123,7 +123,7 @@ impl<'a> Draft<'a> {
         let Group { states, seen, .. } = *self.group;
         let is_written = self.writes.apply.is_empty() && self.renew.is_empty() && self.resizes.now.is_empty();
         let is_ready = |one: &&StatefulSet| states.is_ready(one, seen.pods.as_deref()) && !is_being_deleted(one);
-        is_written && self.returning.is_empty() && !self.is_paused && current.iter().all(is_ready)
+        is_written && self.returning.is_empty() && !self.is_withheld && current.iter().all(is_ready)
     }
 
     /// Replaces pods of the wanted version. A zone whose pods wait for those of others keeps its template.
@@ -132,7 +132,7 @@ impl<'a> Draft<'a> {
         let status = self.group.set.status.as_ref();
         let is_rolled_out = status.is_some_and(|status| status.rollout().is_none());
         let is_replaced = !outdated.is_empty() || current.iter().any(|one| has_old_pods(one));
-        let is_observed = is_replaced || (!is_rolled_out || self.group.states.replaces()) && !self.is_paused;
+        let is_observed = is_replaced || (!is_rolled_out || self.group.states.replaces()) && !self.is_withheld;
         if !is_observed || self.takes_over || !self.returning.is_empty() {
             return Ok(());
         }

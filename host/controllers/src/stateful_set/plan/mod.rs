@@ -147,7 +147,7 @@ pub(super) fn plan(
     let group = Group::new(set, &digest, &tree, seen, now)?;
     desired::refuse_ordinals(&tree)?;
     let mut draft = Draft::new(&group, group.desired(&tree, owner)?)?;
-    draft.pause();
+    draft.withhold();
     draft.give_back()?;
     let current = draft.current();
     draft.renew(&current);

@@ -21,17 +21,17 @@ use k8s_openapi::api::core::v1::Secret;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference};
 use std::collections::BTreeMap;
 
-/// The Secrets between the steps of a deployment's conversion.
+/// What the objects of a deployment are named after, and who owns them.
 #[derive(Clone, Copy, Debug)]
-pub struct DeploymentSecrets<'a> {
+pub struct Ownership<'a> {
     pub names: &'a Names,
     pub namespace: &'a str,
     pub owner: &'a OwnerReference,
 }
 
-// === impl DeploymentSecrets ===
+// === impl Ownership ===
 
-impl DeploymentSecrets<'_> {
+impl Ownership<'_> {
     /// The selector of all objects with the label of the deployment.
     pub fn selector(self) -> String {
         format!("{}={}", labels::DEPLOYMENT_NAME, self.names.deployment())

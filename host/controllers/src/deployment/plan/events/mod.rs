@@ -65,7 +65,7 @@ pub fn warning(warning: &Diagnostic) -> Notice {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::deployment::error::Problem;
+    use crate::deployment::error::DeployProblem;
     use boson_plugins::PluginProblem;
 
     #[test]
@@ -74,10 +74,10 @@ mod tests {
             reason: reason.into(),
             message: "no".into(),
         };
-        let wrong_with = Problem {
+        let wrong_with = DeployProblem {
             reason: "OpsMissingKey".into(),
             message: "no such key".into(),
-            ..Problem::default()
+            ..DeployProblem::default()
         };
         let observed = Observed {
             group_problems: vec![

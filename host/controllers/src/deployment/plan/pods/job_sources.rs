@@ -3,7 +3,7 @@
 //! its result. Pure.
 
 use super::init_containers;
-use crate::deployment::plan::documents::DeploymentSecrets;
+use crate::deployment::plan::documents::Ownership;
 use crate::deployment::plan::object;
 use boson_manifest::labels;
 use boson_manifest::names::{NameError, label_value};
@@ -38,24 +38,24 @@ impl JobSources {
     /// The group name has no character that a Kubernetes name may have.
     pub fn add(
         &mut self,
-        secrets: DeploymentSecrets<'_>,
+        ownership: Ownership<'_>,
         group: &str,
         resolved: &str,
         packed: Packed,
         tags: BTreeMap<String, String>,
     ) -> Result<(), NameError> {
         let labels = [
-            (labels::DEPLOYMENT_NAME, secrets.names.deployment()),
+            (labels::DEPLOYMENT_NAME, ownership.names.deployment()),
             (labels::INSTANCE_GROUP_NAME, label_value(group)),
             (labels::JOB_SOURCES, "true".into()),
         ];
         let map = ConfigMap {
             metadata: ObjectMeta {
-                name: Some(secrets.names.job_sources(group, &packed.digest)?),
-                namespace: Some(secrets.namespace.into()),
+                name: Some(ownership.names.job_sources(group, &packed.digest)?),
+                namespace: Some(ownership.namespace.into()),
                 labels: Some(labels.map(|(key, value)| (key.to_string(), value)).into()),
                 annotations: Some(tags).filter(|tags| !tags.is_empty()),
-                owner_references: Some(vec![secrets.owner.clone()]),
+                owner_references: Some(vec![ownership.owner.clone()]),
                 ..ObjectMeta::default()
             },
             binary_data: Some([(FILE.to_string(), ByteString(packed.bytes))].into()),
