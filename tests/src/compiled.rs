@@ -3,9 +3,11 @@
 use anyhow::Result;
 use boson_oci::layout::{BLOBS, INDEX, MARK, MARK_CONTENT};
 use boson_oci::{Blob, Digesting, MediaType};
+use data_encoding::HEXLOWER;
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use serde_json::json;
+use sha2::{Digest, Sha256};
 use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::path::Path;
@@ -291,6 +293,7 @@ pub fn noise(size: usize) -> Vec<u8> {
     (0..size).map(|_| next()).collect()
 }
 
+/// The hexadecimal digits, independent of what the product computes.
 pub fn sha256(bytes: &[u8]) -> String {
-    boson_oci::digest(bytes).digest().to_owned()
+    HEXLOWER.encode(&Sha256::digest(bytes))
 }

@@ -1,5 +1,6 @@
 //! Signatures as cosign makes them, with keys of openssl's: cosign itself need not be installed.
 
+use crate::compiled::sha256;
 use anyhow::{Result, ensure};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -96,7 +97,7 @@ pub fn statement(key: &SigningKey, digest: &str, kind: &str, predicate: &Value) 
 
 /// The digest of these bytes, with its algorithm.
 pub fn digest(bytes: &[u8]) -> String {
-    boson_oci::digest(bytes).to_string()
+    format!("sha256:{}", sha256(bytes))
 }
 
 /// SLSA provenance of this builder.

@@ -32,6 +32,7 @@ pub fn is(deployment: &Value, kind: &str, status: &str) -> bool {
         .is_some_and(|condition| condition["status"] == status && &condition["observedGeneration"] == generation)
 }
 
+/// Of any generation.
 pub fn has_reason(object: &Value, kind: &str, reason: &str) -> bool {
     condition(object, kind).is_some_and(|condition| condition["reason"] == reason)
 }

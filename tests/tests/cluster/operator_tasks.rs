@@ -19,7 +19,9 @@ use k8s_openapi::api::core::v1::Secret;
 use k8s_openapi::api::events::v1::Event;
 use kube::api::{Api, ListParams, Patch, PatchParams};
 use kube::{Client, ResourceExt};
+use serde::Serialize;
 use serde::de::DeserializeOwned;
+use serde_json::json;
 use std::collections::{BTreeMap, HashSet};
 use std::fmt::Debug;
 use std::sync::Arc;
@@ -228,12 +230,12 @@ impl OperatorTasks {
     pub async fn until<K>(&self, name: &str, what: &str, is_met: impl Fn(&K) -> bool) -> K
     where
         K: kube::Resource<DynamicType = (), Scope = k8s_openapi::NamespaceResourceScope>,
-        K: Clone + Debug + DeserializeOwned,
+        K: Clone + Debug + DeserializeOwned + Serialize,
     {
         wait_for_value(&format!("{name}: {what}"), async || {
             match self.api::<K>().get(name).await {
                 Ok(object) if is_met(&object) => Ok(object),
-                other => bail!("{other:#?}"),
+                other => bail!("{:#?}", other.map(|object| json!(object)["status"].take())),
             }
         })
         .await

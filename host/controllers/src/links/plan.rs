@@ -49,7 +49,7 @@ pub(super) struct Outdated {
 
 impl Workload {
     /// Whether the object of its kind and name with this metadata is this one.
-    pub fn agrees(&self, meta: &ObjectMeta) -> bool {
+    pub fn is_same(&self, meta: &ObjectMeta) -> bool {
         meta.uid.as_ref() == Some(&self.uid)
     }
 

@@ -62,7 +62,7 @@ async fn newest(run: &Reconcile<'_>, name: &str, meta: &ObjectMeta) -> Result<Op
         .cluster
         .list_metadata::<Secret>(run.namespace, &labels)
         .await?;
-    let series = secrets.links();
+    let series = ownership.links();
     let Some(newest) = series.newest(&versions) else {
         return Ok(None);
     };
