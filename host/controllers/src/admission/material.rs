@@ -119,6 +119,7 @@ fn is_due(issued: &Issued, now: SystemTime) -> bool {
 ///
 /// # Errors
 /// The system provides no randomness.
+#[expect(clippy::disallowed_methods, reason = "the keeper calls it")]
 pub(super) fn make(step: Step, old: Option<Material>, names: &[String]) -> Result<Material, MaterialError> {
     let digest_key = old.as_ref().and_then(|old| old.digest_key.clone());
     let digest_key = Some(digest_key.map_or_else(token, Ok)?);
@@ -298,6 +299,7 @@ mod tests {
         vec!["a.b.svc".into()]
     }
 
+    #[expect(clippy::disallowed_methods, reason = "certificates of tests are valid from now on")]
     fn after(days: u32) -> SystemTime {
         SystemTime::now() + DAY * days
     }

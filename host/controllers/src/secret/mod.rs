@@ -18,6 +18,7 @@ mod watch;
 #[cfg(test)]
 mod made;
 #[cfg(test)]
+#[expect(clippy::disallowed_methods, reason = "certificates of tests are valid from now on")]
 mod tests;
 
 use crate::controller::{AnyController, Controller, Next, Planned, Report, Watched};
@@ -133,6 +134,7 @@ impl Controller for Context {
 
     /// Reports an error that a user has to resolve in the status. An unavailable server is not such an error, and the
     /// status could not be written.
+    #[expect(clippy::disallowed_methods, reason = "the driver calls it")]
     async fn failed(&self, object: &QuarksSecret, error: &Error) {
         if !matches!(error.kind, ErrorKind::Forbidden | ErrorKind::Refused(_)) {
             return;
