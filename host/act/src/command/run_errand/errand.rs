@@ -69,9 +69,8 @@ impl Errand {
     }
 
     pub fn job_of<'j>(&self, jobs: &'j [Job], number: i64) -> Option<&'j Job> {
-        let ours = jobs.iter().filter(|job| objects::has_owner(*job, &self.uid));
-        let mut numbered = ours.filter(|job| run_number(job) == Some(number));
-        numbered.next()
+        let mut ours = jobs.iter().filter(|job| objects::has_owner(*job, &self.uid));
+        ours.find(|job| run_number(job) == Some(number))
     }
 
     /// `jobs`: read after the QuarksJob. The operator creates the Job of a run before it resets the trigger, and counts
