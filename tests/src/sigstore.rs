@@ -191,7 +191,7 @@ impl Sigstore {
         let certificate = self.author_certificate(author)?;
         let signature = STANDARD.encode(self.author.sign(bytes)?);
         let body = json!({"apiVersion": "0.0.1", "kind": "hashedrekord", "spec": {
-            "data": {"hash": {"algorithm": "sha256", "value": hex(&sha256(bytes))}},
+            "data": {"hash": {"algorithm": "sha256", "value": HEXLOWER.encode(&sha256(bytes))}},
             "signature": {"content": signature, "publicKey": {"content": STANDARD.encode(pem(&certificate))}}}});
         let mut bundle = self.bundle(&certificate, &body)?;
         bundle["messageSignature"] = json!({"signature": signature,
@@ -212,7 +212,7 @@ impl Sigstore {
         let signature = STANDARD.encode(self.author.sign(signed.as_bytes())?);
         let envelope = json!({"payload": STANDARD.encode(&payload), "payloadType": STATEMENT,
             "signatures": [{"sig": signature}]});
-        let hash = |bytes: &[u8]| json!({"algorithm": "sha256", "value": hex(&sha256(bytes))});
+        let hash = |bytes: &[u8]| json!({"algorithm": "sha256", "value": HEXLOWER.encode(&sha256(bytes))});
         let body = json!({"apiVersion": "0.0.1", "kind": "dsse", "spec": {
             "envelopeHash": hash(envelope.to_string().as_bytes()), "payloadHash": hash(payload.as_bytes()),
             "signatures": [{"signature": signature, "verifier": STANDARD.encode(pem(&certificate))}]}});
@@ -238,7 +238,7 @@ impl Sigstore {
                 "body": text("/verificationMaterial/tlogEntries/0/canonicalizedBody")?,
                 "integratedTime": text("/verificationMaterial/tlogEntries/0/integratedTime")?.parse::<u64>()?,
                 "logIndex": text("/verificationMaterial/tlogEntries/0/logIndex")?.parse::<u64>()?,
-                "logID": hex(&self.log.id()),
+                "logID": HEXLOWER.encode(&self.log.id()),
             },
         });
         Ok([
@@ -304,7 +304,7 @@ impl Sigstore {
 
     /// The signed time of an entry.
     fn promise(&self, body: &str, time: i64) -> Result<Value> {
-        let id = hex(&self.log.id());
+        let id = HEXLOWER.encode(&self.log.id());
         let signed = format!(r#"{{"body":"{body}","integratedTime":{time},"logID":"{id}","logIndex":1}}"#);
         Ok(json!({"signedEntryTimestamp": STANDARD.encode(self.log.sign(signed.as_bytes())?)}))
     }
@@ -431,10 +431,6 @@ fn is_statement(body: &str) -> Result<bool> {
 
 fn sha256(bytes: &[u8]) -> Vec<u8> {
     digest(&SHA256, bytes).as_ref().to_vec()
-}
-
-fn hex(bytes: &[u8]) -> String {
-    HEXLOWER.encode(bytes)
 }
 
 fn pem(certificate: &[u8]) -> String {

@@ -2,8 +2,8 @@
 //! checked against their digest before use.
 
 use crate::codes;
-use boson_oci::digest;
 use boson_pipeline::Diagnostic;
+use boson_pipeline::digest::sha256;
 use boson_pipeline::release::codes as release_codes;
 use boson_releases::{DigestError, Verifier};
 use reqwest::header::{CONTENT_RANGE, RANGE};
@@ -130,7 +130,7 @@ impl Downloads {
 
     fn path(&self, release: Release<'_>) -> PathBuf {
         let key = format!("{}\n{}", release.url, release.digests.unwrap_or_default());
-        self.directory.join(format!("{}.tgz", digest(key.as_bytes()).digest()))
+        self.directory.join(format!("{}.tgz", sha256(key)))
     }
 
     /// Opens the file of a tarball, and waits for another process that downloads it.

@@ -142,7 +142,7 @@ fn resolved(
         },
         uses: all.into_iter().map(|one| one.used).collect(),
         shadows,
-        digest: boson_oci::digest(texts.as_bytes()).digest().to_string(),
+        digest: boson_pipeline::digest::sha256(texts),
         warnings,
     }
 }

@@ -47,7 +47,7 @@ impl Key {
 
     pub(crate) fn of(text: &str) -> Self {
         // The text is untrusted; its hash is always a valid file name.
-        Self(boson_oci::digest(text.as_bytes()).digest().to_owned())
+        Self(boson_pipeline::digest::sha256(text))
     }
 }
 

@@ -111,7 +111,7 @@ impl Sandbox {
         let name = path.display().to_string();
         let bytes = read(path)?;
         let (code_file, digest_file) = (cache::beside(&self.engine, path), path.with_extension("sha256"));
-        let digest = boson_oci::digest(&bytes).digest().to_owned();
+        let digest = boson_pipeline::digest::sha256(&bytes);
         if is_newer(&code_file, path) && std::fs::read_to_string(&digest_file).is_ok_and(|kept| kept.trim() == digest) {
             return Ok(false);
         }
