@@ -8,7 +8,7 @@ use boson_releases::Package;
 use serde_json::{Value, json};
 use std::borrow::Cow;
 use std::fs::{self, DirBuilder, File};
-use std::io;
+use std::io::{self, ErrorKind};
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use tempfile::{NamedTempFile, TempDir};
@@ -134,10 +134,19 @@ impl Cache {
         // Otherwise another run could delete the directory before it is locked.
         let _all = open_locked(&place.join("lock"))?;
         for entry in fs::read_dir(&place)? {
-            let entry = entry?;
-            let is_left = |file: &File| file.try_lock().is_ok();
-            if File::open(entry.path().join("lock")).is_ok_and(|file| is_left(&file)) {
-                fs::remove_dir_all(entry.path())?;
+            let path = entry?.path();
+            let _lock = match File::open(path.join("lock")) {
+                Ok(lock) if lock.try_lock().is_err() => continue,
+                // The lock of the place itself.
+                Err(error) if error.kind() == ErrorKind::NotADirectory => continue,
+                Err(error) if error.kind() != ErrorKind::NotFound => return Err(error),
+                // A run that is killed while it deletes its directory may have deleted the lock already.
+                lock => lock,
+            };
+            match fs::remove_dir_all(path) {
+                // Its run has just deleted it.
+                Err(error) if error.kind() == ErrorKind::NotFound => {}
+                removed => removed?,
             }
         }
         let directory = TempDir::new_in(&place)?;
@@ -190,11 +199,29 @@ mod tests {
         let root = tempfile::tempdir().unwrap();
         let cache = Cache::new(root.path()).unwrap();
         let running = cache.work().unwrap();
-        let left = root.path().join("work/left");
+        let [left, half_deleted] = ["left", "half-deleted"].map(|name| root.path().join("work").join(name));
         fs::create_dir(&left).unwrap();
         File::create(left.join("lock")).unwrap();
+        fs::create_dir_all(half_deleted.join("package")).unwrap();
         let next = cache.work().unwrap();
-        assert!(running.directory.path().is_dir() && next.directory.path().is_dir() && !left.exists());
+        assert!(running.directory.path().is_dir() && next.directory.path().is_dir());
+        assert!(!left.exists() && !half_deleted.exists());
+    }
+
+    #[test]
+    fn runs_that_end_do_not_disturb_those_that_begin() {
+        let root = tempfile::tempdir().unwrap();
+        let cache = Cache::new(root.path()).unwrap();
+        std::thread::scope(|scope| {
+            for _ in 0..4 {
+                scope.spawn(|| {
+                    for _ in 0..200 {
+                        let work = cache.work().unwrap();
+                        assert!(work.directory.path().join("lock").is_file());
+                    }
+                });
+            }
+        });
     }
 
     #[test]

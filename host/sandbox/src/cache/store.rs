@@ -96,16 +96,21 @@ impl Store {
 
     /// A new file for machine code.
     pub(super) fn draft(&self) -> Result<Draft<'_>> {
-        let name = format!("{}{DRAFT_SUFFIX}", scratch_name());
-        let file = File::from(self.file(&name, OFlags::RDWR | OFlags::CREATE | OFlags::EXCL)?);
-        let draft = Draft {
-            store: self,
-            name,
-            file,
-            kept: false,
-        };
-        draft.file.try_lock()?;
-        Ok(draft)
+        loop {
+            let name = format!("{}{DRAFT_SUFFIX}", scratch_name());
+            let file = File::from(self.file(&name, OFlags::RDWR | OFlags::CREATE | OFlags::EXCL)?);
+            // Another process that opens the directory holds it for an instant.
+            file.lock()?;
+            // Before it was locked, that process may have removed it.
+            if fstat(&file)?.st_nlink > 0 {
+                return Ok(Draft {
+                    store: self,
+                    name,
+                    file,
+                    kept: false,
+                });
+            }
+        }
     }
 
     /// Removes machine code of this name, if there is any.
@@ -158,10 +163,11 @@ impl Store {
     fn remove_abandoned_drafts(&self) {
         let names = self.names().unwrap_or_default();
         for name in names.iter().filter(|name| name.ends_with(DRAFT_SUFFIX)) {
-            let abandoned = self
-                .file(name, OFlags::RDONLY)
-                .is_ok_and(|file| File::from(file).try_lock().is_ok());
-            if abandoned {
+            let Ok(file) = self.file(name, OFlags::RDONLY).map(File::from) else {
+                continue;
+            };
+            // Locked until it is removed: otherwise its writer could lock it in between.
+            if file.try_lock().is_ok() {
                 self.remove(name);
             }
         }
@@ -225,6 +231,7 @@ mod tests {
     use super::*;
     use std::io::{Read, Write};
     use std::os::unix::fs::{PermissionsExt, symlink};
+    use std::sync::atomic::{AtomicBool, Ordering};
 
     fn keep(store: &Store, name: &str, bytes: usize) -> Result<()> {
         let draft = store.draft()?;
@@ -271,6 +278,26 @@ mod tests {
         assert_eq!(names(&path), [draft.name.as_str()]);
         drop((draft, other));
         assert_eq!(names(&path), [""; 0]);
+    }
+
+    #[test]
+    fn a_new_draft_stays_while_others_open_the_directory() {
+        let place = tempfile::tempdir().unwrap();
+        let store = Store::open(place.path(), 100).unwrap();
+        let done = AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            for _ in 0..4 {
+                scope.spawn(|| {
+                    while !done.load(Ordering::Relaxed) {
+                        Store::open(place.path(), 100).unwrap();
+                    }
+                });
+            }
+            let drafts = (0..2000).map(|_| store.draft().map(|draft| place.path().join(&draft.name).exists()));
+            let drafts: Result<Vec<bool>> = drafts.collect();
+            done.store(true, Ordering::Relaxed);
+            assert!(drafts.unwrap().into_iter().all(|exists| exists));
+        });
     }
 
     #[test]
