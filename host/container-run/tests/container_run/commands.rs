@@ -11,7 +11,7 @@ fn pod() -> (Pod, [Container; 2]) {
     let path = pod.script(
         "j",
         "run-it",
-        "echo start $1 $$; trap 'exit 4' TERM; while :; do sleep 0.02; done",
+        "trap 'exit 4' TERM; echo start $1 $$; while :; do sleep 0.02; done",
     );
     pod.describe(
         "j",

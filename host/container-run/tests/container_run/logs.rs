@@ -1,12 +1,13 @@
 //! The sidecar for log files that jobs write themselves.
 
-use std::fs;
+use std::fs::{self, OpenOptions};
+use std::io::Write;
 use std::time::Duration;
 
 use rustix::process::Signal;
 use serde_json::json;
 
-use crate::pod::Pod;
+use crate::pod::{Pod, until};
 
 #[test]
 fn files_of_jobs_are_sent_with_their_names_and_those_of_container_run_are_not() {
@@ -14,9 +15,9 @@ fn files_of_jobs_are_sent_with_their_names_and_those_of_container_run_are_not() 
     pod.job("j", "", json!({}));
     let log = |name: &str, text: &str| {
         let path = pod.path("vcap/sys/log").join(name);
-        let old = fs::read_to_string(&path).unwrap_or_default();
         fs::create_dir_all(path.parent().unwrap()).unwrap();
-        fs::write(path, old + text).unwrap();
+        let file = OpenOptions::new().append(true).create(true).open(path);
+        file.unwrap().write_all(text.as_bytes()).unwrap();
     };
     log("j/j.stdout.log", "sent by the process's container\n");
     log("j/pre-start.stdout.log", "sent by the init container\n");
@@ -42,7 +43,9 @@ fn files_of_jobs_are_sent_with_their_names_and_those_of_container_run_are_not() 
 
     // After a restart, only what is new.
     let sidecar = pod.start(&["logs"]);
-    std::thread::sleep(Duration::from_millis(1500));
+    until("the end of the file", || {
+        sidecar.has_read(&pod.path("vcap/sys/log/j/access.log"))
+    });
     log("j/access.log", "five\n");
     sidecar.says("five");
     assert_eq!(sidecar.output(), "j/access.log: five\n");

@@ -3,7 +3,7 @@
 use std::fs;
 use std::time::{Duration, Instant};
 
-use rustix::process::{Pid, Signal, kill_process};
+use rustix::process::{Pid, Signal, kill_process, test_kill_process};
 use serde_json::{Value, json};
 
 use crate::pod::{Container, Pod, QUIET_DURATION, until};
@@ -40,6 +40,19 @@ fn pid(pod: &Pod) -> Pid {
     found.unwrap()
 }
 
+/// The server, once container-run follows it, and gets its exit status: what started it has ended.
+fn server(pod: &Pod, container: &Container) -> Pid {
+    let pid = pid(pod);
+    pod.runs("j");
+    let parent = container.pid().as_raw_nonzero().to_string();
+    until("container-run as its parent", || {
+        let status = fs::read_to_string(format!("/proc/{}/status", pid.as_raw_nonzero())).unwrap_or_default();
+        let mut lines = status.lines();
+        lines.any(|line| line.strip_prefix("PPid:").is_some_and(|pid| pid.trim() == parent))
+    });
+    pid
+}
+
 const STOP: &str = "echo stopping; kill $(cat $PIDFILE); rm -f $PIDFILE";
 const BECOMES: &str = "echo $$ >$PIDFILE; exec sleep 1000";
 const LEAVES: &str = "sleep 1000 & echo $! >$PIDFILE";
@@ -49,12 +62,12 @@ const DAEMON: &str = "setsid bash -c '(echo $BASHPID >'$PIDFILE'; exec sleep 100
 fn the_three_styles_run_and_stop_by_their_stop_program() {
     for start in [BECOMES, LEAVES, DAEMON] {
         let (pod, mut container) = job(start, STOP, json!({}));
-        let pid = pid(&pod);
+        let pid = server(&pod, &container);
         std::thread::sleep(QUIET_DURATION);
         assert!(!container.has_ended(), "{start}: {}", container.error());
         assert_eq!(container.stop(), 143, "{start}");
         assert!(container.output().contains("stopping"));
-        assert!(rustix::process::test_kill_process(pid).is_err());
+        assert!(test_kill_process(pid).is_err());
         assert!(!pod.path("vcap/sys/run/j.pid").exists());
     }
 }
@@ -63,9 +76,7 @@ fn the_three_styles_run_and_stop_by_their_stop_program() {
 fn the_container_ends_with_the_server() {
     for start in [BECOMES, LEAVES, DAEMON] {
         let (pod, mut container) = job(start, STOP, json!({}));
-        let pid = pid(&pod);
-        std::thread::sleep(Duration::from_millis(300));
-        kill_process(pid, Signal::KILL).unwrap();
+        kill_process(server(&pod, &container), Signal::KILL).unwrap();
         assert_eq!(container.wait(), 137, "{start}");
     }
 }
@@ -73,13 +84,17 @@ fn the_container_ends_with_the_server() {
 #[test]
 fn a_server_that_replaces_itself_is_followed() {
     let (pod, mut container) = job(
-        "sleep 0.5 & echo $! >$PIDFILE; (sleep 0.3; sleep 1000 & echo $! >$PIDFILE) &",
+        "sleep 1000 & first=$!; echo $first >$PIDFILE
+        (until [ -e $POD/replace ]; do sleep 0.05; done; sleep 1000 & echo $! >$PIDFILE; kill $first) &",
         STOP,
         json!({}),
     );
-    pid(&pod);
+    let first = server(&pod, &container);
+    fs::write(pod.path("replace"), "").unwrap();
+    until("the end of the first server", || test_kill_process(first).is_err());
     std::thread::sleep(Duration::from_secs(2));
     assert!(!container.has_ended(), "{}", container.error());
+    server(&pod, &container);
     assert_eq!(container.stop(), 143);
 }
 
@@ -118,8 +133,7 @@ fn a_server_that_outlives_its_stop_program_is_killed_after_its_time() {
         "true",
         json!({"stop_timeout": 1}),
     );
-    pid(&pod);
-    std::thread::sleep(Duration::from_millis(300));
+    pod.runs("j");
     let start = Instant::now();
     container.stop();
     assert!(start.elapsed() >= Duration::from_secs(1) && start.elapsed() < Duration::from_secs(20));
@@ -184,9 +198,7 @@ fn a_process_starts_after_the_one_it_depends_on_and_stops_before_it() {
     assert!(web.error().contains("no process of this pod is 'unknown'"));
     assert_eq!(events(&pod), [""; 0]);
     let mut database = pod.process("database");
-    until("both run", || !pod.read("sys/run/web.pid").is_empty());
-    until("the containers know", || events(&pod).len() == 2);
-    std::thread::sleep(Duration::from_millis(300));
+    pod.runs("web");
     database.signal(Signal::TERM);
     web.signal(Signal::TERM);
     assert_eq!((web.wait(), database.wait()), (143, 143));
@@ -201,8 +213,7 @@ fn a_process_starts_again_after_the_one_it_depends_on() {
     let pod = database_and_web();
     let mut database = pod.process("database");
     let mut web = pod.process("web");
-    until("both run", || events(&pod).len() == 2);
-    std::thread::sleep(Duration::from_millis(300));
+    pod.runs("web");
     let server = pod
         .read("sys/run/database.pid")
         .trim()
@@ -216,6 +227,7 @@ fn a_process_starts_again_after_the_one_it_depends_on() {
     });
     let mut database = pod.process("database");
     until("web starts again", || events(&pod).len() == 5);
+    pod.runs("web");
     assert_eq!(events(&pod)[3..], ["database starts", "web starts"]);
     // A container that stops alone does not wait for those that depend on it and go on.
     let waits = |web: &Container| {

@@ -83,12 +83,17 @@ const RUNNING: [u16; 3] = [1, 0, 0];
 const STOPPED: [u16; 3] = [0, 0, 0];
 const NOT_RUNNING: [u16; 3] = [1, 512, 0];
 
-/// A job with a process that exits a second after it is stopped.
+const MAY_EXIT: &str = "may-exit";
+
+/// A job with a process that is stopped when the pod has the file [`MAY_EXIT`].
 fn slow_job() -> (Pod, Container) {
     let pod = Pod::new();
     pod.job(
         "db",
-        "echo started\ntrap 'sleep 1; exit 0' TERM; while :; do sleep 0.1; done",
+        &format!(
+            "trap 'until [ -e $POD/{MAY_EXIT} ]; do sleep 0.05; done; exit 0' TERM
+            echo started; while :; do sleep 0.1; done"
+        ),
         json!({}),
     );
     let container = pod.process("db");
@@ -107,6 +112,7 @@ fn a_process_is_stopped_and_started_as_by_the_galera_agent() {
     // monit takes no other action before that; the same one again is harmless.
     assert!(monit.post("db", "action=start").starts_with("HTTP/1.1 503 "));
     assert!(monit.post("db", "action=stop").starts_with("HTTP/1.1 200 "));
+    fs::write(pod.path(MAY_EXIT), "").unwrap();
     monit.reaches("db", STOPPED);
     assert!(!container.has_ended());
     assert!(monit.post("db", "action=start").starts_with("HTTP/1.1 200 "));
@@ -139,6 +145,7 @@ fn a_stop_waits_for_a_container_that_the_kubelet_starts_again() {
     monit.reaches("db", NOT_RUNNING);
     assert!(monit.post("db", "action=stop").starts_with("HTTP/1.1 200 "));
     assert_eq!(monit.state("db"), [1, 512, 3]);
+    fs::write(pod.path(MAY_EXIT), "").unwrap();
     let mut container = pod.process("db");
     monit.reaches("db", STOPPED);
     assert!(!container.has_ended());

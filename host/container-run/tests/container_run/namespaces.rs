@@ -1,12 +1,12 @@
 //! As the first process of a pid namespace, with full and read-only file systems, and without a single library.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use rustix::process::Signal;
 use serde_json::json;
 
-use crate::pod::{Pod, is_root};
+use crate::pod::{Pod, is_root, until};
 
 const RUN: [&str; 5] = ["process", "--job", "j", "--process", "j"];
 
@@ -18,7 +18,7 @@ fn as_the_first_process_it_reaps_and_passes_signals_and_the_status_on() {
     let pod = Pod::new();
     let text = "for i in $(seq 50); do (sleep 0.01 &) ; done; setsid sleep 1000 &
         sleep 0.5
-        grep -l '^State:.Z' /proc/[0-9]*/status
+        while grep -qs '^State:.Z' /proc/[0-9]*/status; do sleep 0.05; done
         trap 'exit 6' TERM
         echo first is $(cat /proc/1/comm), processes $(ls -d /proc/[0-9]* | wc -l), pid file $(cat $POD/vcap/sys/run/bpm/j/j.pid) $$
         while :; do sleep 0.1; done";
@@ -58,13 +58,20 @@ fn a_full_disk_loses_output_and_nothing_else() {
         return;
     }
     let pod = Pod::new();
-    let text = "head -c 200000 /dev/zero | tr '\\0' x; echo; sleep 0.3; rm $(dirname $0)/../../../sys/log/j/filler; sleep 0.3; echo the end";
+    let text = "head -c 200000 /dev/zero | tr '\\0' x; echo
+        while [ -e $POD/vcap/sys/log/j/filler ]; do sleep 0.05; done; echo the end";
     pod.job("j", text, json!({}));
     let log = pod.path("vcap/sys/log/j").display().to_string();
     let mounts = format!(
         "mount -t tmpfs -o size=128k,mode=777 log {log}; head -c 65536 /dev/zero >{log}/filler; trap 'cat {log}/*' EXIT"
     );
-    let (code, output, error) = pod.run(with_mounts(&pod, &mounts));
+    let mut container = pod.spawn(with_mounts(&pod, &mounts));
+    until("all that was offered to the disk", || {
+        container.output().len() == 200_001
+    });
+    let filler = format!("/proc/{}/root{log}/filler", container.pid().as_raw_nonzero());
+    std::fs::remove_file(filler).unwrap();
+    let (code, output, error) = (container.wait(), container.output(), container.error());
     assert_eq!((code, output.len()), (0, 200_009), "{error}");
     assert!(output.ends_with("the end\n"));
     assert_eq!(
@@ -105,13 +112,18 @@ fn static_binary() -> Option<PathBuf> {
     found
 }
 
+/// By another process: see [`Pod::script`].
+fn copy(program: &Path, to: &Path) {
+    assert!(Command::new("cp").args([program, to]).status().unwrap().success());
+}
+
 #[test]
 fn it_runs_where_there_is_nothing_else() {
     let Some(binary) = static_binary().filter(|_| is_root()) else {
         return;
     };
     let directory = tempfile::tempdir().unwrap();
-    std::fs::copy(&binary, directory.path().join("container-run")).unwrap();
+    copy(&binary, &directory.path().join("container-run"));
     let output = Command::new("chroot")
         .arg(directory.path())
         .args(["/container-run", "version"])
@@ -124,7 +136,7 @@ fn it_runs_where_there_is_nothing_else() {
     for place in ["bin", "dev", "processes"] {
         std::fs::create_dir_all(directory.path().join(place)).unwrap();
     }
-    std::fs::copy(&binary, directory.path().join("bin/container-run")).unwrap();
+    copy(&binary, &directory.path().join("bin/container-run"));
     // What every container has.
     std::fs::write(directory.path().join("dev/null"), "").unwrap();
     let description = json!({"version": 1, "job": "j", "processes": [

@@ -58,14 +58,18 @@ fn an_unread_container_log_stops_no_process() {
     let pod = Pod::new();
     pod.job(
         "j",
-        "yes 0123456789 | head -c 3000000; echo >$POD/vcap/data/j/done; sleep 0.3; echo the end",
+        "yes 0123456789 | head -c 3000000; echo >$POD/vcap/data/j/done
+        until [ -e $POD/is-read ]; do sleep 0.05; done; echo the end",
         json!({"ephemeral_disk": true}),
     );
     let mut command = pod.command(&["process", "--job", "j", "--process", "j"]);
     let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
     let mut pipe = child.stdout.take().unwrap();
     crate::pod::until("the process continues", || pod.path("vcap/data/j/done").exists());
+    // There is room again for the message about what is missing, and for the end.
     let mut read = String::new();
+    pipe.by_ref().take(16 << 10).read_to_string(&mut read).unwrap();
+    fs::write(pod.path("is-read"), "").unwrap();
     pipe.read_to_string(&mut read).unwrap();
     assert!(child.wait().unwrap().success());
     assert!(read.len() < 2_000_000, "{}", read.len());
@@ -126,7 +130,10 @@ fn files_are_rotated_and_the_oldest_are_deleted() {
     let pod = Pod::new();
     pod.job(
         "j",
-        "for i in 1 2 3 4 5 6; do head -c 600 /dev/zero | tr '\\0' $i; sleep 0.1; done",
+        "for i in 1 2 3 4 5 6; do
+            head -c 600 /dev/zero | tr '\\0' $i
+            until grep -qs $i $POD/vcap/sys/log/j/j.stdout.log; do sleep 0.02; done
+        done",
         json!({}),
     );
     let mut container = pod.start(&[

@@ -96,8 +96,12 @@ impl Pod {
         fs::create_dir_all(path.parent().unwrap()).unwrap();
         fs::create_dir_all(self.path(&format!("vcap/sys/log/{job}"))).unwrap();
         let text = format!("#!/bin/bash\nPOD={}\n{text}\n", self.directory.path().display());
-        fs::write(&path, text).unwrap();
-        fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
+        // By another process: a program that another thread starts at this moment holds the files that are open here
+        // until it is executed, and a script that is open for writing cannot be executed.
+        let write = "printf %s \"$2\" >\"$1\" && chmod 755 \"$1\"";
+        let mut shell = Command::new("sh");
+        shell.args(["-c", write, "sh"]).arg(&path).arg(text);
+        assert!(shell.status().unwrap().success());
         path.display().to_string()
     }
 
@@ -157,6 +161,12 @@ impl Pod {
     /// Starts the container of a job's process of the same name.
     pub fn process(&self, job: &str) -> Container {
         self.start(&["process", "--job", job, "--process", job])
+    }
+
+    /// Waits until container-run has noticed that a job's process of the same name runs.
+    pub fn runs(&self, job: &str) {
+        let ready = ["ready", "--job", job, "--process", job];
+        until(&format!("'{job}' runs"), || self.run(self.command(&ready)).0 == 0);
     }
 
     /// Starts a command, with its output in files.
@@ -227,6 +237,19 @@ impl Container {
 
     pub fn error(&self) -> String {
         String::from_utf8_lossy(&fs::read(&self.error).unwrap()).into_owned()
+    }
+
+    /// Whether it has this file open, and has read it to its end.
+    pub fn has_read(&self, file: &Path) -> bool {
+        let file = fs::canonicalize(file).unwrap();
+        let end = format!("pos:\t{}", fs::metadata(&file).unwrap().len());
+        let of_process = PathBuf::from(format!("/proc/{}", self.child.id()));
+        let mut descriptors = fs::read_dir(of_process.join("fd")).into_iter().flatten().flatten();
+        descriptors.any(|descriptor| {
+            let info = of_process.join("fdinfo").join(descriptor.file_name());
+            fs::read_link(descriptor.path()).is_ok_and(|open| open == file)
+                && fs::read_to_string(info).is_ok_and(|text| text.lines().any(|line| line == end))
+        })
     }
 
     /// Waits for this in its standard output.

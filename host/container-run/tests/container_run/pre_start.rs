@@ -157,7 +157,7 @@ fn files_that_a_pre_start_script_loses_are_logged_with_the_settings_that_keep_th
     assert!(lines[22].ends_with("quarks.run.writable_packages: [p]"), "{error}");
     assert!(lines[23].ends_with("quarks.run.pre_start: inline"), "{error}");
     // Other scripts run beside the processes.
-    fs::copy(
+    fs::hard_link(
         root.join("var/vcap/jobs/j/bin/pre-start"),
         root.join("var/vcap/jobs/j/bin/other"),
     )

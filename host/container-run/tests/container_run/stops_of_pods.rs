@@ -25,7 +25,9 @@ impl Stop {
             std::os::unix::fs::chown(pod.path("events"), Some(1000), Some(1000)).unwrap();
         }
         for job in ["a", "b", "c"] {
-            let text = format!("trap 'echo {job} stopped >>$POD/events; exit 0' TERM; while :; do sleep 0.02; done");
+            let text = format!(
+                "trap 'echo {job} stopped >>$POD/events; exit 0' TERM; echo ready; while :; do sleep 0.02; done"
+            );
             pod.job(job, &text, json!({}));
         }
         for job in ["a", "b"] {
@@ -71,7 +73,8 @@ impl Stop {
 
     fn start(&self) -> (Vec<Container>, Vec<Container>) {
         let sidecars: Vec<Container> = ["a", "b"].map(|job| self.sidecar(job)).into();
-        let processes = ["a", "b", "c"].map(|job| self.process(job)).into();
+        let processes: Vec<Container> = ["a", "b", "c"].map(|job| self.process(job)).into();
+        processes.iter().for_each(|process| process.says("ready"));
         for job in ["a", "b"] {
             until("readiness", || {
                 self.pod.run(self.pod.command(&["ready", "--job", job])).0 == 0
@@ -166,7 +169,7 @@ fn a_container_that_is_stopped_alone_waits_three_seconds_and_runs_no_scripts() {
     assert_eq!(stop.events(), ["a stopped"]);
     // Started again by the kubelet; then the pod stops, and everything runs.
     processes[0] = stop.process("a");
-    until("a", || stop.pod.path("vcap/sys/run/bpm/a/a.pid").exists());
+    processes[0].says("ready");
     stop_all(&mut processes);
     let events = stop.events();
     assert!(
