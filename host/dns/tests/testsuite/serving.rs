@@ -24,9 +24,14 @@ async fn served(recursors: &[SocketAddr]) -> (SocketAddr, Arc<State>) {
     let state = Arc::new(State::new(zone));
     let slices = demo::slices().into_iter().map(|slice| (slice.service.clone(), slice));
     state.put_all(slices.collect::<HashMap<_, _>>());
-    let udp = UdpSocket::bind("127.0.0.1:0").await.unwrap();
+    let (udp, tcp) = loop {
+        let udp = UdpSocket::bind("127.0.0.1:0").await.unwrap();
+        // A connection of another process may have the same port.
+        if let Ok(tcp) = TcpListener::bind(udp.local_addr().unwrap()).await {
+            break (udp, tcp);
+        }
+    };
     let address = udp.local_addr().unwrap();
-    let tcp = TcpListener::bind(address).await.unwrap();
     let forwarder = Arc::new(Forwarder::new("/nonexistent/resolv.conf".into()));
     tokio::spawn(serve_udp(Arc::new(udp), state.clone(), forwarder.clone()));
     tokio::spawn(serve_tcp(tcp, state.clone(), forwarder));
