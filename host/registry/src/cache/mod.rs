@@ -137,6 +137,8 @@ impl Cache {
     }
 
     pub(crate) fn forget(&self, key: &Key) {
+        // Another process that makes room would fail if a file that it has found is gone.
+        let _lock = self.lock();
         // If that fails, it is checked again when it is used.
         let _ = fs::remove_file(self.layer(key));
     }
@@ -212,4 +214,28 @@ fn touch(path: &Path) -> io::Result<()> {
 
 fn on_disk(bytes: u64) -> u64 {
     bytes.max(1).next_multiple_of(BLOCK_BYTES)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_layer_that_is_forgotten_at_the_same_time_does_not_prevent_that_one_is_kept() {
+        let place = tempfile::tempdir().unwrap();
+        let file = place.path().join("layer");
+        fs::write(&file, "layer").unwrap();
+        let sizes = Sizes {
+            kept: 4 * BLOCK_BYTES,
+            ..Sizes::default()
+        };
+        let cache = Cache::new(place.path().to_path_buf(), sizes);
+        let keys: Vec<Key> = (0..8).map(|nth| Key::of(&format!("{nth}"))).collect();
+        std::thread::scope(|scope| {
+            scope.spawn(|| keys.iter().cycle().take(4000).for_each(|key| cache.forget(key)));
+            for key in keys.iter().cycle().take(2000) {
+                cache.keep(key, &file).unwrap();
+            }
+        });
+    }
 }
