@@ -62,12 +62,11 @@ fn pass(mut near: TcpStream, mut far: TcpStream, sent: &AtomicU64, cut: &AtomicU
     let mut buffer = vec![0; 16 << 10];
     while let Ok(count @ 1..) = near.read(&mut buffer) {
         sent.fetch_add(count as u64, Ordering::SeqCst);
-        let left = cut.load(Ordering::SeqCst);
-        if left > 0 {
-            cut.store(left.saturating_sub(count as u64), Ordering::SeqCst);
-            if left <= count as u64 {
-                break;
-            }
+        let count_down = |left: u64| Some(left.saturating_sub(count as u64));
+        let left = cut.fetch_update(Ordering::SeqCst, Ordering::SeqCst, count_down);
+        // Of all connections, one only.
+        if left.is_ok_and(|left| (1..=count as u64).contains(&left)) {
+            break;
         }
         if far.write_all(&buffer[..count]).is_err() {
             break;
