@@ -30,7 +30,7 @@ pub use wait::{
     wait_until,
 };
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, bail, ensure};
 use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -188,6 +188,22 @@ pub fn compare(file: &Path, text: &str) -> Result<()> {
         "{}:{line} (BLESS=1 rewrites it)\n  wanted: {want}\n  got:    {got}",
         file.display()
     )
+}
+
+/// Writes a script that will be executed, by another process: a program that another thread of this one starts at this
+/// moment holds the files that are open here until it is executed, and a file that is open for writing cannot be
+/// executed.
+///
+/// # Errors
+/// It cannot be written.
+pub fn write_script(file: &Path, text: &str) -> Result<()> {
+    let status = Command::new("sh")
+        .args(["-c", "printf %s \"$2\" >\"$1\" && chmod 755 \"$1\"", "sh"])
+        .arg(file)
+        .arg(text)
+        .status()?;
+    ensure!(status.success(), "{} cannot be written", file.display());
+    Ok(())
 }
 
 /// The folders directly below `directory`, sorted.

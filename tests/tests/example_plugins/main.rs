@@ -8,10 +8,14 @@ mod default_builds;
 mod released;
 
 use boson_tests::{copy, golden, host, host_with_input, root};
+use parking_lot::Mutex;
 use serde_json::{Value, json};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+
+/// Held while plugins in Rust are made: those of the same name are compiled to the same file of [`target`].
+static RUST: Mutex<()> = Mutex::new(());
 
 /// Where plugins in Rust are compiled, for all runs.
 fn target() -> PathBuf {
@@ -266,6 +270,7 @@ fn make_and_test(language: &str, stages: &[&str], variables: &[String]) {
     for stage in stages {
         let folder = create(scratch.path(), stage, language);
         provide(&folder, language);
+        let _alone = (language == "rust").then(|| RUST.lock());
         run(&mut make(&folder, "test", variables));
         if ["resources", "checks"].contains(stage) {
             let plugin = format!("my-{stage}.wasm");
@@ -382,6 +387,7 @@ fn made(folder: &Path, stage: &str, language: &str, variables: &[(&str, &Path)])
     for (name, value) in variables {
         make.env(name, value);
     }
+    let _alone = (language == "rust").then(|| RUST.lock());
     run(&mut make);
     fs::read(plugin.join(format!("my-{stage}.wasm"))).unwrap()
 }

@@ -4,6 +4,7 @@ use crate::workspace::{NAME, Workspace, said};
 use boson_registry::{Registry, Settings};
 use boson_tests::compiled::Release;
 use boson_tests::registry::{PASSWORD, Server, USER};
+use boson_tests::write_script;
 use std::fs;
 use std::io::{Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
@@ -201,14 +202,8 @@ fn credentials_come_from_dockers_configuration() {
     workspace.made(&arguments);
     // A helper, which docker uses if passwords are not to be stored in files.
     let helper = workspace.path("docker-credential-test");
-    fs::write(
-        &helper,
-        format!(
-            "#!/bin/sh\nread server\necho \"{{\\\"Username\\\":\\\"{USER}\\\",\\\"Secret\\\":\\\"{PASSWORD}\\\"}}\"\n"
-        ),
-    )
-    .unwrap();
-    fs::set_permissions(&helper, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    let answer = format!(r#"{{\"Username\":\"{USER}\",\"Secret\":\"{PASSWORD}\"}}"#);
+    write_script(&helper, &format!("#!/bin/sh\nread server\necho \"{answer}\"\n")).unwrap();
     fs::write(workspace.path("config.json"), r#"{"credsStore":"test"}"#).unwrap();
     let path = format!("{}:{}", workspace.path(".").display(), std::env::var("PATH").unwrap());
     let output = workspace

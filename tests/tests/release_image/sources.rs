@@ -2,9 +2,9 @@
 
 use crate::workspace::{Workspace, said};
 use boson_tests::compiled::{Entry, Release};
+use boson_tests::write_script;
 use std::collections::BTreeSet;
 use std::fs::{self, File};
-use std::os::unix::fs::PermissionsExt;
 
 /// `release.tgz` as source: each package has a script.
 fn source() -> Workspace {
@@ -40,8 +40,7 @@ fn a_docker_that_cannot_build_is_no_builder() {
     let docker = workspace.path("programs/docker");
     fs::create_dir(workspace.path("programs")).unwrap();
     // As docker 28 without its plugin buildx.
-    fs::write(&docker, "#!/bin/sh\ntest \"$1\" != build\n").unwrap();
-    fs::set_permissions(&docker, fs::Permissions::from_mode(0o755)).unwrap();
+    write_script(&docker, "#!/bin/sh\ntest \"$1\" != build\n").unwrap();
     let arguments = ["release.tgz", "--stemcell", "ubuntu-noble/1.1", "--out", "image"];
     let mut command = workspace.command_on("missing", &arguments);
     let output = command.env("PATH", workspace.path("programs")).output().unwrap();
