@@ -56,8 +56,8 @@ fn unchecked_answer(outcome: &'static str, why: &str) -> Answer {
 fn answer(checked: Checked) -> Answer {
     match checked {
         // Without the leading line break, kubectl appends the first error to its own message.
-        Checked::Wrong(wrong) => Answer::deny("denied", format!("\n{wrong}"), false),
-        Checked::Right(warnings) => Answer::reviewed(warnings),
+        Checked::Invalid(message) => Answer::deny("denied", format!("\n{message}"), false),
+        Checked::Valid(warnings) => Answer::reviewed(warnings),
     }
 }
 
@@ -68,9 +68,9 @@ mod tests {
     #[test]
     fn the_result_of_a_check_is_counted_by_one_word() {
         for (checked, word) in [
-            (Checked::Wrong("x".into()), "denied"),
-            (Checked::Right(Vec::new()), "allowed"),
-            (Checked::Right(vec!["y".into()]), "warned"),
+            (Checked::Invalid("x".into()), "denied"),
+            (Checked::Valid(Vec::new()), "allowed"),
+            (Checked::Valid(vec!["y".into()]), "warned"),
         ] {
             assert_eq!(answer(checked).outcome, word);
         }

@@ -16,7 +16,7 @@ const MALFORMED_REPLY_CODE: &str = "plugin-malformed-reply";
 pub enum DeployError {
     /// The user's input is wrong; retrying does not help before it is fixed.
     #[error("{}", .0.message)]
-    Wrong(DeployProblem),
+    Invalid(DeployProblem),
     /// The cluster refuses the result. It is retried, because a watch event may not announce that the cause is
     /// resolved.
     #[error("{}", .0.message)]
@@ -44,15 +44,15 @@ pub struct DeployProblem {
 
 impl DeployError {
     /// These errors, with their positions in `sources`.
-    pub fn wrong(diagnostics: Vec<Diagnostic>, sources: &Sources) -> Self {
-        Self::Wrong(DeployProblem::of(diagnostics, sources))
+    pub fn invalid(diagnostics: Vec<Diagnostic>, sources: &Sources) -> Self {
+        Self::Invalid(DeployProblem::of(diagnostics, sources))
     }
 
     /// A state that only a defect of the operator explains. It is reported, because an empty name or owner would be
     /// written otherwise.
     pub fn defect(what: &str) -> Self {
         let error = Diagnostic::error(codes::DEPLOYMENT_DEFECT, format!("the operator has a defect: {what}"));
-        Self::wrong(
+        Self::invalid(
             vec![error.help("please report it, with the log of the operator")],
             &Sources::default(),
         )
@@ -115,16 +115,16 @@ mod tests {
             Diagnostic::reported_error("ops-missing-key", "first").help("do"),
             Diagnostic::reported_error("x", "second"),
         ];
-        let DeployError::Wrong(wrong) = DeployError::wrong(errors, &Sources::default()) else {
-            unreachable!("it is wrong")
+        let DeployError::Invalid(problem) = DeployError::invalid(errors, &Sources::default()) else {
+            unreachable!("it is invalid")
         };
-        assert_eq!(wrong.reason, "OpsMissingKey");
+        assert_eq!(problem.reason, "OpsMissingKey");
         assert!(
-            wrong.message.contains("first") && wrong.message.contains("second"),
+            problem.message.contains("first") && problem.message.contains("second"),
             "{}",
-            wrong.message
+            problem.message
         );
-        assert!(!wrong.message.contains("not this"));
+        assert!(!problem.message.contains("not this"));
     }
 
     #[test]

@@ -66,7 +66,7 @@ impl Manifest {
 
     /// These errors, with their positions and without values of variables.
     pub fn errors(&self, errors: Vec<Diagnostic>) -> DeployError {
-        DeployError::Wrong(self.problem(errors))
+        DeployError::Invalid(self.problem(errors))
     }
 
     /// Fails with these errors, if there are any.

@@ -306,16 +306,16 @@ impl Context {
 
     /// Remembers which plugins have failed. A conversion that ends for another reason says nothing about them.
     fn note_failures(&self, key: &NamespacedName, result: &Result<Done, DeployError>, picks: &[Pick]) {
-        let (skipped, wrong) = match result {
+        let (skipped, problem) = match result {
             Ok(done) => (done.warnings.as_slice(), done.held_back.as_ref()),
-            Err(DeployError::Wrong(wrong)) if !wrong.failed_plugins.is_empty() => (&[][..], Some(wrong)),
+            Err(DeployError::Invalid(problem)) if !problem.failed_plugins.is_empty() => (&[][..], Some(problem)),
             Err(_) => return,
         };
         let skipped = skipped
             .iter()
             .filter(|one| is_skipped_check(one))
             .map(PluginProblem::of_failed);
-        let stopped = wrong.into_iter().flat_map(|wrong| wrong.failed_plugins.iter().cloned());
+        let stopped = problem.into_iter().flat_map(|one| one.failed_plugins.iter().cloned());
         let failures: Vec<PluginProblem> = skipped.chain(stopped).collect();
         self.plugins.tried(picks, key, &failures, result.is_ok());
         self.memory.failed.set(key, failures);
@@ -329,7 +329,7 @@ fn is_final(object: &BoshDeployment, outcome: &Outcome) -> bool {
     match outcome {
         Outcome::Applied => true,
         Outcome::Waiting(_) => false,
-        Outcome::Partly(_) | Outcome::Wrong(_) | Outcome::Refused(_) => mode == Some(ConversionMode::InProcess),
+        Outcome::Partly(_) | Outcome::Invalid(_) | Outcome::Refused(_) => mode == Some(ConversionMode::InProcess),
     }
 }
 

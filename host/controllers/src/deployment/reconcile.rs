@@ -122,5 +122,5 @@ impl<'a> Reconcile<'a> {
 
 fn name_error(error: &NameError) -> DeployError {
     let error = Diagnostic::error(codes::CONVERT_NO_NAME, error.to_string());
-    DeployError::wrong(vec![error], &Sources::default())
+    DeployError::invalid(vec![error], &Sources::default())
 }

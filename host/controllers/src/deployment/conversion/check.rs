@@ -27,9 +27,9 @@ const RECOVERABLE_CODES: &[&Code] = &[
 
 pub(crate) enum Checked {
     /// All errors with their positions, as in the condition of the deployment.
-    Wrong(String),
+    Invalid(String),
     /// What has no effect, and what is still missing; a sentence each.
-    Right(Vec<String>),
+    Valid(Vec<String>),
 }
 
 // === impl Context ===
@@ -49,11 +49,11 @@ impl Context {
         };
         let checked = async { check(&Reconcile::new(self, &object, namespace, active?, &progress)?).await };
         match checked.await {
-            Ok(warnings) => Ok(Checked::Right(warnings)),
-            Err(DeployError::Wrong(wrong) | DeployError::Refused(wrong)) => Ok(Checked::Wrong(wrong.message)),
+            Ok(warnings) => Ok(Checked::Valid(warnings)),
+            Err(DeployError::Invalid(problem) | DeployError::Refused(problem)) => Ok(Checked::Invalid(problem.message)),
             Err(DeployError::Waiting(what)) => {
                 let warning = format!("not checked completely: that needs {what}");
-                Ok(Checked::Right(vec![warning]))
+                Ok(Checked::Valid(vec![warning]))
             }
             Err(DeployError::Api(error)) => Err(error),
         }
@@ -62,9 +62,9 @@ impl Context {
 
 async fn check(run: &Reconcile<'_>) -> Result<Vec<String>, DeployError> {
     let mut read = inputs::documents(run).await?;
-    let (later, wrong) = partition_errors(std::mem::take(&mut read.errors));
-    if !wrong.is_empty() {
-        return Err(DeployError::wrong(wrong, &read.sources));
+    let (later, errors) = partition_errors(std::mem::take(&mut read.errors));
+    if !errors.is_empty() {
+        return Err(DeployError::invalid(errors, &read.sources));
     }
     if !later.is_empty() {
         return Ok(sentences(&later, &read.sources));
@@ -72,8 +72,8 @@ async fn check(run: &Reconcile<'_>) -> Result<Vec<String>, DeployError> {
     let stages = run.plugins.stages.clone();
     let mut manifest = merge(stages.clone(), read, run.deployment.name.clone()).await?;
     let (given, errors) = inputs::given(run, stages.clone(), &manifest).await?;
-    let (later, wrong) = partition_errors(errors);
-    manifest.check_errors(wrong)?;
+    let (later, errors) = partition_errors(errors);
+    manifest.check_errors(errors)?;
     if !later.is_empty() {
         let reported = [manifest.warnings, later].concat();
         return Ok(sentences(&reported, &manifest.sources));
@@ -113,10 +113,10 @@ mod tests {
     #[test]
     fn a_missing_object_is_no_error() {
         let errors = ["deployment-not-found", "ops-missing-key", "deployment-no-value"];
-        let (later, wrong) = partition_errors(errors.map(|code| Diagnostic::reported_error(code, "x")).into());
+        let (later, errors) = partition_errors(errors.map(|code| Diagnostic::reported_error(code, "x")).into());
         let codes = |all: Vec<Diagnostic>| all.into_iter().map(|one| one.code).collect::<Vec<_>>();
         assert_eq!(codes(later), ["deployment-not-found", "deployment-no-value"]);
-        assert_eq!(codes(wrong), ["ops-missing-key"]);
+        assert_eq!(codes(errors), ["ops-missing-key"]);
     }
 
     #[test]

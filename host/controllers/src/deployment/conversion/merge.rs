@@ -18,7 +18,7 @@ pub async fn merge(stages: SharedStages, documents: Documents, deployment: Strin
     blocking(move || {
         let (errors, mut sources) = (documents.errors, documents.sources);
         if !errors.is_empty() {
-            return Err(DeployError::wrong(errors, &sources));
+            return Err(DeployError::invalid(errors, &sources));
         }
         let (Some(manifest), Some(share)) = (documents.read.first(), documents.share) else {
             return Err(DeployError::Waiting("the manifest".into()));
@@ -38,7 +38,8 @@ pub async fn merge(stages: SharedStages, documents: Documents, deployment: Strin
             deployment: Some(&deployment),
         };
         let merged = convert::merge(&*stages, all, &mut sources, &mut warnings);
-        let tree = merged.map_err(|errors| DeployError::wrong(documents.secrets.scrub(errors, &sources), &sources))?;
+        let tree =
+            merged.map_err(|errors| DeployError::invalid(documents.secrets.scrub(errors, &sources), &sources))?;
         Ok(Manifest {
             name: manifest.name.clone(),
             tree: Arc::new(tree),

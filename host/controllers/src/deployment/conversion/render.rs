@@ -125,8 +125,9 @@ async fn in_pods(
         .iter()
         .zip(&outputs.stored)
         .filter(|(_, stored)| stored.is_none());
-    if let Some(wrong) = outputs.wrong {
-        work.held_back.add(failed.map(|(one, _)| one.group.name.clone()), wrong);
+    if let Some(problem) = outputs.problem {
+        work.held_back
+            .add(failed.map(|(one, _)| one.group.name.clone()), problem);
     }
     Ok(outputs.stored)
 }

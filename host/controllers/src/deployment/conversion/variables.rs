@@ -94,7 +94,7 @@ async fn all_errors(
     };
     let external = match inputs::links(run, manifest).await {
         Ok(external) => external,
-        Err(DeployError::Wrong(_)) => External::default(),
+        Err(DeployError::Invalid(_)) => External::default(),
         Err(error) => return error,
     };
     let (deployment, by_monit) = (run.deployment.clone(), run.by_monit);

@@ -77,7 +77,7 @@ pub async fn generated(run: &Reconcile<'_>, variables: &[Variable]) -> Result<Ve
     let (mut explained, mut coming) = (Vec::new(), Vec::new());
     for variable in variables {
         let name = run.names.variable(&variable.name);
-        let name = name.map_err(|error| DeployError::wrong(vec![name_error(&error)], &Sources::default()))?;
+        let name = name.map_err(|error| DeployError::invalid(vec![name_error(&error)], &Sources::default()))?;
         let asked: Option<QuarksSecret> = run.context.cluster.get(run.namespace, &name).await?;
         let secret = observe::secret(run, &name).await?;
         match (state(asked.as_ref(), secret.is_some()), secret) {

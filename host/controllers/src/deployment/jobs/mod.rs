@@ -35,7 +35,7 @@ pub struct GroupOutputs {
     /// By group; none if its container failed.
     pub stored: Vec<Option<Stored>>,
     /// What is wrong with the others.
-    pub wrong: Option<DeployProblem>,
+    pub problem: Option<DeployProblem>,
 }
 
 /// The output of a job, once it has ended; creates the job if needed. Adds its warnings to the manifest.
@@ -103,15 +103,15 @@ pub async fn output_by_group(
     match output(run, job, series, manifest).await {
         Ok(stored) => Ok(GroupOutputs {
             stored: stored.into_iter().map(Some).collect(),
-            wrong: None,
+            problem: None,
         }),
-        Err(DeployError::Wrong(wrong)) => {
+        Err(DeployError::Invalid(problem)) => {
             let stored = stored_output(run, job, series).await?;
             if stored.iter().any(Option::is_some) {
-                let wrong = Some(wrong);
-                Ok(GroupOutputs { stored, wrong })
+                let problem = Some(problem);
+                Ok(GroupOutputs { stored, problem })
             } else {
-                Err(DeployError::Wrong(wrong))
+                Err(DeployError::Invalid(problem))
             }
         }
         Err(error) => Err(error),

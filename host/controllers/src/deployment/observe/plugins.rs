@@ -53,7 +53,7 @@ pub fn resolve(context: &Context, object: &BoshDeployment, namespace: &str) -> O
 fn active(context: &Context, selection: Selection, namespace: &str, deployment: &str) -> Resolution {
     let mut plugin_problems = selection.plugin_problems;
     let loading = selection.waiting.iter().map(|one| one.name.clone()).collect();
-    let wrong = |errors| DeployError::wrong(errors, &Sources::default());
+    let invalid = |errors| DeployError::invalid(errors, &Sources::default());
     let active = if !selection.errors.is_empty() {
         plugin_problems.extend(
             selection
@@ -61,7 +61,7 @@ fn active(context: &Context, selection: Selection, namespace: &str, deployment: 
                 .iter()
                 .map(|error| PluginProblem::one("spec.conversion.plugins", error)),
         );
-        Err(wrong(selection.errors))
+        Err(invalid(selection.errors))
     } else if let [first, ..] = selection.waiting.as_slice() {
         Err(DeployError::Waiting(format!(
             "plugin '{}', which is being loaded",
@@ -85,7 +85,7 @@ fn active(context: &Context, selection: Selection, namespace: &str, deployment: 
                     &errors,
                     &Sources::default(),
                 ));
-                Err(wrong(errors))
+                Err(invalid(errors))
             }
         }
     };

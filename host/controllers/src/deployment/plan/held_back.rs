@@ -12,17 +12,17 @@ use std::collections::BTreeSet;
 #[derive(Debug, Default)]
 pub struct HeldBack {
     groups: BTreeSet<String>,
-    wrong: Vec<DeployProblem>,
+    problems: Vec<DeployProblem>,
 }
 
 // === impl HeldBack ===
 
 impl HeldBack {
     /// Holds these groups back for one cause.
-    pub fn add(&mut self, groups: impl IntoIterator<Item = String>, wrong: DeployProblem) {
+    pub fn add(&mut self, groups: impl IntoIterator<Item = String>, problem: DeployProblem) {
         self.groups.extend(groups);
-        if !self.wrong.contains(&wrong) {
-            self.wrong.push(wrong);
+        if !self.problems.contains(&problem) {
+            self.problems.push(problem);
         }
     }
 
@@ -38,20 +38,20 @@ impl HeldBack {
 
     /// One text for all of them; none where no group is held back.
     pub fn problem(&self) -> Option<DeployProblem> {
-        let first = self.wrong.first()?;
+        let first = self.problems.first()?;
         let names: Vec<String> = self.groups.iter().map(|group| format!("'{group}'")).collect();
         let what = match names.as_slice() {
             [one] => format!("instance group {one} is held back"),
             all => format!("instance groups {} are held back", all.join(", ")),
         };
-        let messages: Vec<&str> = self.wrong.iter().map(|wrong| wrong.message.as_str()).collect();
+        let messages: Vec<&str> = self.problems.iter().map(|problem| problem.message.as_str()).collect();
         Some(DeployProblem {
             reason: first.reason.clone(),
             message: format!("{what}; the other groups are applied\n{}", messages.join("\n")),
             failed_plugins: self
-                .wrong
+                .problems
                 .iter()
-                .flat_map(|wrong| wrong.failed_plugins.clone())
+                .flat_map(|problem| problem.failed_plugins.clone())
                 .collect(),
         })
     }
@@ -62,7 +62,7 @@ mod tests {
     use super::*;
     use serde_json::json;
 
-    fn wrong(message: &str) -> DeployProblem {
+    fn problem(message: &str) -> DeployProblem {
         DeployProblem {
             reason: "RenderFailed".into(),
             message: message.into(),
@@ -73,7 +73,7 @@ mod tests {
     #[test]
     fn objects_of_a_group_that_is_held_back_are_known_by_their_label() {
         let mut held = HeldBack::default();
-        held.add(["Web_UI".to_string()], wrong("no"));
+        held.add(["Web_UI".to_string()], problem("no"));
         let object = |group: &str| json!({"metadata": {"labels": {labels::INSTANCE_GROUP_NAME: group}}});
         assert!(held.owns(&object(&label_value("Web_UI"))));
         assert!(!held.owns(&object("db")) && !held.owns(&json!({"metadata": {}})));
@@ -83,9 +83,9 @@ mod tests {
     fn the_message_names_the_groups_and_each_cause_once() {
         let mut held = HeldBack::default();
         assert_eq!(held.problem(), None);
-        held.add(["web".to_string()], wrong("first"));
-        held.add(["db".to_string()], wrong("second"));
-        held.add(["api".to_string()], wrong("first"));
+        held.add(["web".to_string()], problem("first"));
+        held.add(["db".to_string()], problem("second"));
+        held.add(["api".to_string()], problem("first"));
         let text = held.problem().unwrap().message;
         assert_eq!(
             text,

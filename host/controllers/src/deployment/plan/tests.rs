@@ -74,12 +74,12 @@ fn called(objects: &[Value]) -> Vec<&str> {
 fn objects_of_groups_that_are_held_back_are_neither_written_nor_deleted() {
     let there = [service("d-web", "web"), service("d-db", "db"), service("d-old", "old")];
     let mut desired = desired(&[service("d-db", "db"), service("d-new", "new")]);
-    let wrong = crate::deployment::error::DeployProblem {
+    let problem = crate::deployment::error::DeployProblem {
         reason: "RenderFailed".into(),
         message: "no".into(),
         ..Default::default()
     };
-    desired.held_back.add(["web".to_string()], wrong);
+    desired.held_back.add(["web".to_string()], problem);
     let plan = applying(&desired, &live(&there), ConversionMode::InProcess);
     assert_eq!(called(&plan.objects.delete), ["d-old"]);
     assert_eq!(called(&plan.objects.apply), ["d-db", "d-new"]);

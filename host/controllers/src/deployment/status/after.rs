@@ -111,7 +111,7 @@ fn state(observed: &Observed, total: Option<i32>) -> DeploymentState {
 
 fn message(observed: &Observed, total: Option<i32>) -> String {
     match &observed.outcome {
-        Outcome::Partly(wrong) | Outcome::Wrong(wrong) | Outcome::Refused(wrong) => wrong.message.clone(),
+        Outcome::Partly(problem) | Outcome::Invalid(problem) | Outcome::Refused(problem) => problem.message.clone(),
         Outcome::Waiting(what) => format!("waiting for {what}"),
         Outcome::Applied => unfinished_message(observed, total),
     }
@@ -315,17 +315,17 @@ mod tests {
     #[test]
     fn conditions_and_state_never_contradict_each_other() {
         use ConditionStatus::{False, True};
-        let wrong = || DeployProblem {
+        let problem = || DeployProblem {
             reason: "X".into(),
             message: "no".into(),
             ..DeployProblem::default()
         };
         let outcomes = [
             Outcome::Applied,
-            Outcome::Partly(wrong()),
+            Outcome::Partly(problem()),
             Outcome::Waiting("an answer".into()),
-            Outcome::Wrong(wrong()),
-            Outcome::Refused(wrong()),
+            Outcome::Invalid(problem()),
+            Outcome::Refused(problem()),
         ];
         let old = after(&created(&at(1)), &observed(Outcome::Applied, 3, 2), &at(2));
         for (outcome, steps, ready) in outcomes
@@ -347,7 +347,7 @@ mod tests {
             assert!(of("Applied") != True || of("Converted") == True, "{case}");
             assert_eq!(
                 of("Converted") == True,
-                steps == 3 && !matches!(outcome, Outcome::Wrong(_) | Outcome::Partly(_)),
+                steps == 3 && !matches!(outcome, Outcome::Invalid(_) | Outcome::Partly(_)),
                 "{case}"
             );
             let refused = matches!(outcome, Outcome::Refused(_));
@@ -396,12 +396,12 @@ mod tests {
     #[test]
     fn a_deployment_goes_back_from_deployed() {
         let deployed = after(&created(&at(1)), &observed(Outcome::Applied, 3, 2), &at(2));
-        let wrong = DeployProblem {
+        let problem = DeployProblem {
             reason: "OpsMissingKey".into(),
             message: "no such key".into(),
             ..DeployProblem::default()
         };
-        let status = after(&deployed, &observed(Outcome::Wrong(wrong), 0, 2), &at(3));
+        let status = after(&deployed, &observed(Outcome::Invalid(problem), 0, 2), &at(3));
         assert_ne!(status.state, Some(DeploymentState::Deployed));
         assert_eq!(status.message.as_deref(), Some("no such key"));
         let ready = status.conditions.iter().find(|one| one.kind == "Ready").unwrap();
@@ -415,7 +415,7 @@ mod tests {
     #[test]
     fn after_a_broken_change_no_condition_claims_that_the_objects_match_the_manifest() {
         let deployed = after(&created(&at(1)), &observed(Outcome::Applied, 3, 2), &at(2));
-        let wrong = || DeployProblem {
+        let problem = || DeployProblem {
             reason: "X".into(),
             message: "é".repeat(5000),
             ..DeployProblem::default()
@@ -424,11 +424,11 @@ mod tests {
             let (status, _, message) = condition(status, kind).unwrap();
             (status, message.chars().count())
         };
-        let status = after(&deployed, &observed(Outcome::Wrong(wrong()), 0, 2), &at(3));
+        let status = after(&deployed, &observed(Outcome::Invalid(problem()), 0, 2), &at(3));
         assert_eq!(condition(&status, "Applied").0, ConditionStatus::Unknown);
         assert_eq!(condition(&status, "Converted"), (ConditionStatus::False, 2000));
         assert_eq!(status.message.unwrap().chars().count(), 2000);
-        let status = after(&deployed, &observed(Outcome::Refused(wrong()), 3, 2), &at(3));
+        let status = after(&deployed, &observed(Outcome::Refused(problem()), 3, 2), &at(3));
         assert_eq!(condition(&status, "Applied").0, ConditionStatus::False);
         assert_eq!(condition(&status, "Converted").0, ConditionStatus::True);
         let mut stuck = observed(Outcome::Applied, 3, 1);

@@ -26,9 +26,9 @@ pub fn findings(observed: &Observed, status: &BoshDeploymentStatus) -> Vec<Findi
     let message = status.message.as_deref().unwrap_or_default();
     let is_converted = observed.steps == CONVERSION_STEPS;
     let converted = match &observed.outcome {
-        Outcome::Partly(wrong) | Outcome::Wrong(wrong) => finding("Converted", False, &wrong.reason, message),
+        Outcome::Partly(problem) | Outcome::Invalid(problem) => finding("Converted", False, &problem.reason, message),
         _ if is_converted => finding("Converted", True, "Converted", "the manifest was converted"),
-        Outcome::Refused(wrong) => finding("Converted", False, &wrong.reason, message),
+        Outcome::Refused(problem) => finding("Converted", False, &problem.reason, message),
         _ => finding("Converted", Unknown, "Waiting", message),
     };
     let applied = match &observed.outcome {
@@ -39,8 +39,8 @@ pub fn findings(observed: &Observed, status: &BoshDeploymentStatus) -> Vec<Findi
             "PartlyConverted",
             "the objects of all other instance groups match the manifest",
         ),
-        Outcome::Refused(wrong) => finding("Applied", False, &wrong.reason, message),
-        Outcome::Wrong(_) => finding(
+        Outcome::Refused(problem) => finding("Applied", False, &problem.reason, message),
+        Outcome::Invalid(_) => finding(
             "Applied",
             Unknown,
             "NotConverted",
@@ -72,7 +72,7 @@ fn ready_finding(observed: &Observed, status: &BoshDeploymentStatus) -> Finding 
     let no = |reason: &str| finding("Ready", False, reason, message);
     match &observed.outcome {
         Outcome::Waiting(_) => return no("Waiting"),
-        Outcome::Partly(wrong) | Outcome::Wrong(wrong) | Outcome::Refused(wrong) => return no(&wrong.reason),
+        Outcome::Partly(problem) | Outcome::Invalid(problem) | Outcome::Refused(problem) => return no(&problem.reason),
         Outcome::Applied => {}
     }
     let has_failed = |errands: &Errands| !errands.auto.failed.is_empty();
@@ -95,8 +95,8 @@ fn progressing_finding(observed: &Observed, status: &BoshDeploymentStatus) -> Fi
     let message = status.message.as_deref().unwrap_or_default();
     match &observed.outcome {
         Outcome::Waiting(_) => return finding(PROGRESSING, True, "Waiting", message),
-        Outcome::Partly(wrong) | Outcome::Wrong(wrong) | Outcome::Refused(wrong) => {
-            return finding(PROGRESSING, False, &wrong.reason, message);
+        Outcome::Partly(problem) | Outcome::Invalid(problem) | Outcome::Refused(problem) => {
+            return finding(PROGRESSING, False, &problem.reason, message);
         }
         Outcome::Applied => {}
     }

@@ -78,7 +78,7 @@ pub enum Outcome {
     Partly(DeployProblem),
     /// Something is missing that arrives without a change by the user.
     Waiting(String),
-    Wrong(DeployProblem),
+    Invalid(DeployProblem),
     /// The cluster refuses the converted objects.
     Refused(DeployProblem),
 }
@@ -125,8 +125,8 @@ impl Observed {
                 });
             }
             Err(DeployError::Waiting(what)) => Outcome::Waiting(what),
-            Err(DeployError::Wrong(wrong)) => Outcome::Wrong(wrong),
-            Err(DeployError::Refused(wrong)) => Outcome::Refused(wrong),
+            Err(DeployError::Invalid(problem)) => Outcome::Invalid(problem),
+            Err(DeployError::Refused(problem)) => Outcome::Refused(problem),
             Err(DeployError::Api(error)) if error.is_lasting() => Outcome::Refused(DeployProblem::refused(&error)),
             Err(DeployError::Api(error)) => return Err(error),
         };
@@ -175,18 +175,18 @@ mod tests {
         let applied = after(done(None));
         assert_eq!((applied.steps, applied.groups), (CONVERSION_STEPS, Some(2)));
         assert_eq!(applied.removed, Some(vec!["old".to_string()]));
-        let wrong = DeployProblem {
+        let problem = DeployProblem {
             reason: "X".into(),
             message: "no".into(),
             ..DeployProblem::default()
         };
-        let partly = after(done(Some(wrong.clone())));
+        let partly = after(done(Some(problem.clone())));
         assert_eq!(
             (partly.steps, partly.groups),
             (CONVERSION_STEPS, Some(3)),
             "held back groups count"
         );
-        let stopped = after(Err(DeployError::Wrong(wrong)));
+        let stopped = after(Err(DeployError::Invalid(problem)));
         assert_eq!((stopped.steps, stopped.groups, stopped.removed), (1, Some(3), None));
     }
 }

@@ -53,14 +53,14 @@ mod tests {
             labels: [].into(),
             owner: OwnerReference::default(),
         };
-        let Err(DeployError::Wrong(wrong)) = Stored::new(&series, Secret::default()) else {
+        let Err(DeployError::Invalid(problem)) = Stored::new(&series, Secret::default()) else {
             unreachable!("it has no name")
         };
-        assert_eq!(wrong.reason, "DeploymentDefect");
+        assert_eq!(problem.reason, "DeploymentDefect");
         assert!(
-            wrong.message.contains("a version of d.bpm.g has no name"),
+            problem.message.contains("a version of d.bpm.g has no name"),
             "{}",
-            wrong.message
+            problem.message
         );
     }
 }

@@ -16,9 +16,9 @@ use serde_json::Value;
 
 /// An event for everything that is wrong: the outcome, instance groups, plugins, and what shadow plugins would change.
 pub fn problem_notices(observed: &Observed) -> Vec<Notice> {
-    let wrong = match &observed.outcome {
-        Outcome::Partly(wrong) | Outcome::Wrong(wrong) | Outcome::Refused(wrong) => {
-            Some(Notice::warning(wrong.reason.clone(), wrong.message.clone()))
+    let problem = match &observed.outcome {
+        Outcome::Partly(problem) | Outcome::Invalid(problem) | Outcome::Refused(problem) => {
+            Some(Notice::warning(problem.reason.clone(), problem.message.clone()))
         }
         Outcome::Applied | Outcome::Waiting(_) => None,
     };
@@ -36,7 +36,7 @@ pub fn problem_notices(observed: &Observed) -> Vec<Notice> {
     let shadows = observed.shadows.iter().flatten().filter(|one| !one.agrees);
     let reason = conditions::reason(PLUGIN_SHADOW_DIFFERS.name);
     let shadows = shadows.map(|one| Notice::warning(reason.clone(), one.text.clone()));
-    let all = wrong.into_iter().chain(group_problems).chain(plugin_problems);
+    let all = problem.into_iter().chain(group_problems).chain(plugin_problems);
     all.chain(shadows).collect()
 }
 
@@ -74,7 +74,7 @@ mod tests {
             reason: reason.into(),
             message: "no".into(),
         };
-        let wrong_with = DeployProblem {
+        let invalid = DeployProblem {
             reason: "OpsMissingKey".into(),
             message: "no such key".into(),
             ..DeployProblem::default()
@@ -88,7 +88,7 @@ mod tests {
                 reason: "PluginRefused".into(),
                 message: "imports a function".into(),
             }],
-            ..Observed::ended(Some(1), Outcome::Wrong(wrong_with))
+            ..Observed::ended(Some(1), Outcome::Invalid(invalid))
         };
         let of = |observed: &Observed| -> Vec<String> {
             let notices = problem_notices(observed).into_iter();
