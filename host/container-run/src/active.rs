@@ -53,9 +53,9 @@ pub fn run(flags: &Flags) -> Result<u8> {
             next = Instant::now() + flags.period;
             match start(flags) {
                 Ok(started) => running = Some(started),
-                Err(failure) => {
+                Err(error) => {
                     verdict.note(false, flags);
-                    say(&failure.text);
+                    say(&error.text);
                 }
             }
         }

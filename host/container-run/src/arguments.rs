@@ -249,8 +249,8 @@ mod tests {
             (&["--job", "a", "--what", "b"], "unknown flag --what"),
             (&["--job", "a", "--condition", "b"], "--condition needs described"),
         ] {
-            let failure = read(arguments).unwrap_err();
-            assert_eq!((failure.code, failure.text.as_str()), (2, text));
+            let error = read(arguments).unwrap_err();
+            assert_eq!((error.code, error.text.as_str()), (2, text));
         }
     }
 }

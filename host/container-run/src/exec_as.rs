@@ -105,7 +105,7 @@ pub fn run(arguments: &[String]) -> Error {
             let program = command.get_program().to_string_lossy().into_owned();
             Error::of_exec(&error, format!("cannot start {program}: {error}"))
         }
-        Err(failure) => failure,
+        Err(error) => error,
     }
 }
 

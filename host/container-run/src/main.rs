@@ -39,9 +39,9 @@ const USAGE: &str = "usage: container-run process|probe|pre-render|script|script
 fn main() -> ExitCode {
     match run() {
         Ok(code) => ExitCode::from(code),
-        Err(failure) => {
-            output::say::say(&failure.text);
-            ExitCode::from(failure.code)
+        Err(error) => {
+            output::say::say(&error.text);
+            ExitCode::from(error.code)
         }
     }
 }

@@ -115,11 +115,8 @@ fn create_state_file(directory: &std::path::Path, flags: &Flags, events: &mut Ev
         events.control = Some(Control::listen(directory, &flags.job, &flags.process)?);
         Ok(state_file)
     });
-    if let Err(failure) = &entered {
-        say(&format!(
-            "{}: scripts of the pod do not find this process",
-            failure.text
-        ));
+    if let Err(error) = &entered {
+        say(&format!("{}: scripts of the pod do not find this process", error.text));
     }
     entered.ok()
 }

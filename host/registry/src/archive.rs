@@ -28,7 +28,7 @@ pub fn is_layout(path: &Path) -> bool {
 /// `plugin-image-format`: there is no image with a component, or it is damaged. `plugin-image-archive`: a file cannot
 /// be read.
 pub fn read(path: &Path) -> Result<Vec<u8>, Diagnostic> {
-    let explain = |failure: Error| failure.explain_component(&path.display().to_string());
+    let explain = |error: Error| error.explain_component(&path.display().to_string());
     let failed = |error: layout::Error| match error {
         layout::Error::Unreadable(file, error) if error.kind() == ErrorKind::NotFound && file == INDEX => explain(
             Error::Format("is not an image layout", "write it with `host plugin push --archive`"),

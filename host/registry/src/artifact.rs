@@ -112,7 +112,7 @@ mod tests {
         match Artifact::read(body.as_bytes()) {
             Ok(Artifact::Component(layer)) => Ok(layer.digest().digest()[..1].to_string()),
             Ok(Artifact::Index(entry)) => Ok(format!("index {}", &entry.digest().digest()[..1])),
-            Err(failure) => Err(failure.explain_component("r/x").message),
+            Err(error) => Err(error.explain_component("r/x").message),
         }
     }
 

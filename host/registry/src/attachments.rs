@@ -101,7 +101,7 @@ impl Registry {
                     None => Ok(Attachments::default()),
                 }
             };
-            found.await.map_err(|failure| failure.explain_component(image))
+            found.await.map_err(|error| error.explain_component(image))
         })
         .await
     }

@@ -51,7 +51,7 @@ impl Registry {
                 // A tag of something else is not recorded.
                 Artifact::read(&body).map(|_| digest(&body))
             });
-            asked.await.map_err(|failure| failure.explain_component(image))
+            asked.await.map_err(|error| error.explain_component(image))
         })
         .await
     }
@@ -162,7 +162,7 @@ impl Registry {
         reference: &Reference,
         credentials: Option<&Credentials>,
     ) -> Result<Digest, Diagnostic> {
-        let explain = |failure: Error| failure.explain_component(wanted.image);
+        let explain = |error: Error| error.explain_component(wanted.image);
         let asked = within_timeout(async {
             let repository = self.client.repository(reference, credentials).await?;
             let (manifests, layer) = manifests(&repository, tag_or_digest(reference)).await?;
@@ -232,7 +232,7 @@ impl Draft {
     /// Writes the component to its file, and checks size and digest.
     async fn receive(&mut self, image: &str, mut answer: Response, layer: &Descriptor) -> Result<(), Diagnostic> {
         const WRONG_DIGEST: Error = Error::Odd("returned a component that does not match its digest");
-        let explain = |failure: Error| failure.explain_component(image);
+        let explain = |error: Error| error.explain_component(image);
         let file = File::create(self.place.path().join(COMPONENT_FILE)).map_err(|error| cache_error(&error))?;
         let mut out = Digesting::new(BufWriter::new(Reserving::new(file, &mut self.reservation)));
         let mut written = 0;

@@ -47,7 +47,7 @@ pub(crate) async fn receive(
     let copied = copy_verified(answer, layer, inlet).await;
     // First, because then the thread has ended and removed its files.
     let added = added.await;
-    copied.map_err(|failure| failure.explain(&image))?;
+    copied.map_err(|error| error.explain(&image))?;
     added.map_err(|_| registry_error(&image, "returned a layer that cannot be read"))?
 }
 

@@ -59,7 +59,7 @@ impl Draft {
         if taken {
             let bytes = fs::metadata(&path).map_err(|error| cache_error(&error))?.len();
             let reserved = self.reservation.take(bytes);
-            reserved.map_err(|failure| self.reservation.explain(&self.image, &failure))?;
+            reserved.map_err(|error| self.reservation.explain(&self.image, &error))?;
             self.layers.push(path);
         }
         Ok(taken)
@@ -74,10 +74,10 @@ impl Draft {
         let file = File::create(&path).map_err(|error| cache_error(&error))?;
         let mut out = BufWriter::new(Reserving::new(file, &mut self.reservation));
         let reduced = reduce(name, reader, &self.budget, &mut out);
-        if let Some(failure) = out.get_mut().failure() {
+        if let Some(error) = out.get_mut().failure() {
             // The rest of its buffer does not fit either.
             drop(out);
-            return Err(self.reservation.explain(&self.image, &failure));
+            return Err(self.reservation.explain(&self.image, &error));
         }
         drop(out);
         reduced?;

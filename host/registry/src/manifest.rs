@@ -74,7 +74,7 @@ mod tests {
     const DIGEST: &str = "sha256:aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa";
 
     fn read(body: &str) -> Result<Manifest, String> {
-        Manifest::read(body.as_bytes()).map_err(|failure| failure.explain("r/x").message)
+        Manifest::read(body.as_bytes()).map_err(|error| error.explain("r/x").message)
     }
 
     #[test]

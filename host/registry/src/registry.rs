@@ -89,7 +89,7 @@ impl Registry {
             return Err(not_allowed(&reference, image));
         }
         let asked = within_timeout(self.manifest(&reference, credentials)).await;
-        let (repository, manifest) = asked.map_err(|failure| failure.explain(image))?;
+        let (repository, manifest) = asked.map_err(|error| error.explain(image))?;
         let (cache, name) = (self.cache.clone(), image.to_owned());
         let mut draft = layer::run_blocking(move || Draft::open(cache, name)).await?;
         for layer in manifest.layers() {
@@ -151,6 +151,6 @@ async fn add_layer(
         return Ok(draft);
     }
     let asked = within_timeout(repository.blob(layer.digest())).await;
-    let answer = asked.map_err(|failure| failure.explain(&draft.image))?;
+    let answer = asked.map_err(|error| error.explain(&draft.image))?;
     layer::receive(draft, key, layer, answer).await
 }

@@ -57,10 +57,10 @@ impl Error {
     /// None or several items match. `found`: the values that items have in place of `value`.
     pub fn matches<'n>(count: usize, at: Prefix<'_>, value: &str, found: impl Iterator<Item = &'n str>) -> Self {
         let message = format!("Expected to find exactly one matching array item for path '{at}' but found {count}");
-        let failure = Self::new(codes::NO_SINGLE_MATCH, message);
+        let error = Self::new(codes::NO_SINGLE_MATCH, message);
         match count {
-            0 => failure.near(value, at, found),
-            _ => failure,
+            0 => error.near(value, at, found),
+            _ => error,
         }
     }
 

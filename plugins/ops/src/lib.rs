@@ -56,7 +56,7 @@ pub fn apply(document: Tree, document_name: &str, files: Vec<OperationsFile>) ->
                 .as_ref()
                 .map(|error| format!("message of the ops file: {error}"));
             perform(&mut document, &mut trace, operation, Step { file, position }, &scan)
-                .map_err(|failure| vec![failed(failure, &names[file], position, advice)])?;
+                .map_err(|error| vec![failed(error, &names[file], position, advice)])?;
         }
     }
     let (origins, complete) = trace.origins(document_name, &names);
@@ -97,20 +97,20 @@ fn perform(document: &mut Tree, trace: &mut Trace, operation: Operation, step: S
 
 /// The diagnostic of a failed operation. `advice` of the ops file's author replaces the code's help: cf-deployment's
 /// ops files name their requirements there.
-fn failed(failure: Error, file: &str, position: usize, advice: Option<String>) -> Diagnostic {
-    let part = if failure.code == codes::VALUE_DIFFERS {
+fn failed(error: Error, file: &str, position: usize, advice: Option<String>) -> Diagnostic {
+    let part = if error.code == codes::VALUE_DIFFERS {
         "value"
     } else {
         "path"
     };
-    let message = format!("Error '{}': {}", operation::label(file, position), failure.message);
-    let mut diagnostic = Diagnostic::error(failure.code, message)
+    let message = format!("Error '{}': {}", operation::label(file, position), error.message);
+    let mut diagnostic = Diagnostic::error(error.code, message)
         .in_document(file)
         .at(Pointer::root().at(position).at(part));
     if let Some(advice) = advice {
         diagnostic.help(advice);
     }
-    if let Some(near) = failure.near {
+    if let Some(near) = error.near {
         let help = did_you_mean(&near, diagnostic.help.as_deref().unwrap_or_default());
         diagnostic.help(help);
     }

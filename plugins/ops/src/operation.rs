@@ -55,9 +55,9 @@ fn check(definition: Definition, name: &str, position: usize) -> Result<Operatio
     if let Some((error, part)) = error {
         return Err(diagnostic(&definition, error, part, name, position));
     }
-    let path = Path::parse(definition.path.as_deref().unwrap_or_default()).map_err(|failure| {
-        let failure = Error::new(failure.code, format!("Invalid path: {}", failure.message));
-        diagnostic(&definition, failure, "path", name, position)
+    let path = Path::parse(definition.path.as_deref().unwrap_or_default()).map_err(|error| {
+        let error = Error::new(error.code, format!("Invalid path: {}", error.message));
+        diagnostic(&definition, error, "path", name, position)
     })?;
     let error = definition.error.filter(|error| !error.trim().is_empty());
     let value = definition.value.unwrap_or_default();
@@ -82,11 +82,11 @@ fn definition_error(definition: &Definition) -> Option<(Error, &'static str)> {
     }
 }
 
-fn diagnostic(definition: &Definition, failure: Error, part: &str, name: &str, position: usize) -> Diagnostic {
+fn diagnostic(definition: &Definition, error: Error, part: &str, name: &str, position: usize) -> Diagnostic {
     let subject = match definition.kind.as_str() {
-        "replace" => format!("Replace operation [{position}]: {}", failure.message),
-        "remove" => format!("Remove operation [{position}]: {}", failure.message),
-        "test" => format!("Test operation [{position}]: {}", failure.message),
+        "replace" => format!("Replace operation [{position}]: {}", error.message),
+        "remove" => format!("Remove operation [{position}]: {}", error.message),
+        "test" => format!("Test operation [{position}]: {}", error.message),
         other => format!("Unknown operation [{position}] with type '{other}'"),
     };
     let shown = definition_json::json(definition, &label(name, position));
@@ -97,5 +97,5 @@ fn diagnostic(definition: &Definition, failure: Error, part: &str, name: &str, p
         at.push(part);
     }
     let message = format!("Building ops: {subject} within\n{shown}");
-    Diagnostic::error(failure.code, message).in_document(name).at(at)
+    Diagnostic::error(error.code, message).in_document(name).at(at)
 }

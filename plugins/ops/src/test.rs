@@ -26,11 +26,11 @@ pub fn absent(document: &Tree, path: &Path, scan: &Scan) -> Attempt<()> {
     let mut reached = Pointer::root();
     match find(document, path, &mut reached, scan) {
         Ok(_) => Err(Error::new(codes::NOT_ABSENT, format!("Expected to not find '{path}'"))),
-        Err(failure) if is_missing(&failure) && reached.tokens().len() + 1 == path.tokens().len() => Ok(()),
-        Err(failure) => Err(failure),
+        Err(error) if is_missing(&error) && reached.tokens().len() + 1 == path.tokens().len() => Ok(()),
+        Err(error) => Err(error),
     }
 }
 
-fn is_missing(failure: &Error) -> bool {
-    [codes::MISSING_KEY, codes::MISSING_INDEX].contains(&failure.code)
+fn is_missing(error: &Error) -> bool {
+    [codes::MISSING_KEY, codes::MISSING_INDEX].contains(&error.code)
 }

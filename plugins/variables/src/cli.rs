@@ -23,12 +23,12 @@ const SECTIONS: &str = "Getting all variables from variable definitions sections
 pub fn interpolate(mut document: Tree, values: &Map) -> Reply<Interpolated> {
     let defined = definitions::read(&document)?;
     let mut variables = Variables::new(values, &defined);
-    let failed = |definition: &Definition, failure: Error| vec![failure.within(SECTIONS).at(&place(definition))];
+    let failed = |definition: &Definition, error: Error| vec![error.within(SECTIONS).at(&place(definition))];
     // The first failure ends it: failures of other definitions often have the same cause.
     for definition in defined.iter().filter(|definition| definition.kind.is_some()) {
         variables
             .found(&definition.name)
-            .map_err(|failure| failed(definition, failure))?;
+            .map_err(|error| failed(definition, error))?;
     }
     let mut report = limit::report();
     walk(&mut document, &mut variables, &mut report);
@@ -38,7 +38,7 @@ pub fn interpolate(mut document: Tree, values: &Map) -> Reply<Interpolated> {
         match variables.found(&definition.name) {
             Ok(true) => found.push(definition.name.as_str()),
             Ok(false) => variables.record_missing(&definition.name, &place(definition)),
-            Err(failure) => return Err(failed(definition, failure)),
+            Err(error) => return Err(failed(definition, error)),
         }
     }
     satisfied::remove(&mut document, &found).map_err(|diagnostic| vec![diagnostic])?;
@@ -104,7 +104,7 @@ impl<'v> Variables<'v> {
         match self.state(name, &mut Vec::new()) {
             State::Found => Ok(true),
             State::Missing | State::Blocked => Ok(false),
-            State::Failed(failure) => Err(failure),
+            State::Failed(error) => Err(error),
         }
     }
 
@@ -131,8 +131,8 @@ impl<'v> Variables<'v> {
         let state = match options {
             State::Found if has_value => State::Found,
             State::Found => State::Missing,
-            State::Failed(failure) => {
-                State::Failed(failure.within(&format!("Interpolating variable '{name}' definition options")))
+            State::Failed(error) => {
+                State::Failed(error.within(&format!("Interpolating variable '{name}' definition options")))
             }
             state => state,
         };
@@ -154,7 +154,7 @@ impl<'v> Variables<'v> {
             match self.state(root, path) {
                 State::Found | State::Blocked => {}
                 State::Missing => all = false,
-                State::Failed(failure) => return State::Failed(failure.within(&format!("Finding variable '{name}'"))),
+                State::Failed(error) => return State::Failed(error.within(&format!("Finding variable '{name}'"))),
             }
         }
         if names.is_empty() {
@@ -174,9 +174,9 @@ impl<'v> Variables<'v> {
     /// The value of a placeholder; `None` if it has none, which is recorded, or if looking it up fails, which is
     /// reported.
     fn lookup(&mut self, found: &Placeholder<'_>, place: &Pointer, report: &mut Report) -> Option<&'v Tree> {
-        self.find(found, place).unwrap_or_else(|failure| {
-            let failure = failure.within(&format!("Finding variable '{}'", found.name));
-            report.push(failure.at(place));
+        self.find(found, place).unwrap_or_else(|error| {
+            let error = error.within(&format!("Finding variable '{}'", found.name));
+            report.push(error.at(place));
             None
         })
     }

@@ -52,8 +52,8 @@ impl<'v> Variables<'v> {
     /// The value of a placeholder; `None` if it has none, which is recorded, or if looking it up fails, which is
     /// reported.
     fn lookup(&mut self, inner: &str, place: &Pointer, report: &mut Report) -> Option<&'v Tree> {
-        self.find(inner, place).unwrap_or_else(|failure| {
-            report.push(failure.at(place));
+        self.find(inner, place).unwrap_or_else(|error| {
+            report.push(error.at(place));
             None
         })
     }

@@ -50,8 +50,8 @@ fn references(document: &Tree, report: &mut Report) -> BTreeMap<String, Pointer>
                     let root = name.split('.').next().unwrap_or(name);
                     found.entry(root.to_string()).or_insert_with(|| place.clone());
                 }
-                Err(failure) => {
-                    report.push(failure.at(place));
+                Err(error) => {
+                    report.push(error.at(place));
                 }
             }
         }

@@ -154,8 +154,8 @@ impl<'d> Entry<'d> {
 
     /// Checks that the director does later (links, then generation) or not at all.
     fn review(&self, report: &mut Report) {
-        if let Err(failure) = names::in_section(self.name) {
-            report.push(failure.at(&self.place.at("name")));
+        if let Err(error) = names::in_section(self.name) {
+            report.push(error.at(&self.place.at("name")));
         }
         self.review_consumers(report);
         for key in self.map.keys().filter(|key| !KEYS.contains(&key.as_str())) {

@@ -79,7 +79,7 @@ fn entries(arguments: &PluginArguments, color: Color) -> Vec<Entry> {
             for plugin in plugins.iter() {
                 match plugin.describe(plugins.sandbox()) {
                     Ok(description) => entries.extend(description.codes.iter().cloned()),
-                    Err(failure) => output::show(&[failure.diagnostic()], &Sources::default(), color),
+                    Err(error) => output::show(&[error.diagnostic()], &Sources::default(), color),
                 }
             }
         }

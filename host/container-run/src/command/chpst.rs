@@ -202,9 +202,9 @@ fn ids(text: &str) -> Result<(u32, Vec<u32>), String> {
     let (id, main) = match (numeric, user.parse()) {
         (Some(_), Ok(number)) => (number, number),
         (Some(_), Err(_)) => return Err(format!("unknown user '{text}'")),
-        (None, _) => users::user_ids(user).map_err(|failure| failure.text)?,
+        (None, _) => users::user_ids(user).map_err(|error| error.text)?,
     };
-    let groups = names.map(|name| users::group_id(name).map_err(|failure| failure.text));
+    let groups = names.map(|name| users::group_id(name).map_err(|error| error.text));
     let mut groups: Vec<u32> = groups.collect::<Result<_, _>>()?;
     if groups.is_empty() {
         groups.push(main);

@@ -22,8 +22,8 @@ fn write(text: &str) {
 
 /// The exit status of `bpm` or `monit`. An error is written to standard error as `Error: <text>`, as BPM does.
 pub fn status(result: Result<u8>) -> u8 {
-    result.unwrap_or_else(|failure| {
-        let line = format!("Error: {}\n", failure.text);
+    result.unwrap_or_else(|error| {
+        let line = format!("Error: {}\n", error.text);
         let _ = rustix::io::write(Container::Error.fd(), line.as_bytes());
         1
     })

@@ -106,8 +106,8 @@ impl Pending {
         };
         let member = process.clone();
         let run = move || {
-            if let Err(failure) = carry_out(&directory, &member.job, &member.process, request) {
-                say(&failure.text);
+            if let Err(error) = carry_out(&directory, &member.job, &member.process, request) {
+                say(&error.text);
             }
         };
         let thread = thread::Builder::new().stack_size(STACK_BYTES).spawn(run);

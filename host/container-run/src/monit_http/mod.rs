@@ -120,8 +120,8 @@ impl Monit<'_> {
                 request::UNAVAILABLE,
                 "Other action already in progress -- please try again later",
             ),
-            Err(failure) => {
-                say(&failure.text);
+            Err(error) => {
+                say(&error.text);
                 refusal(request::UNAVAILABLE, "please try again later")
             }
         }

@@ -180,8 +180,8 @@ impl Sidecar<'_> {
         };
         self.stage = match launch.start(Outputs::Inherited) {
             Ok(running) => Stage::Trying(running.pid),
-            Err(failure) => {
-                say(&format!("condition of post-start: {}", failure.text));
+            Err(error) => {
+                say(&format!("condition of post-start: {}", error.text));
                 Stage::Condition(Instant::now() + CONDITION_INTERVAL)
             }
         };
@@ -239,7 +239,7 @@ impl Sidecar<'_> {
         ];
         let keep = keep.map(|name| (name, "keep".to_string()));
         let started = self.start("pre-stop", &[], &keep, Record::Files);
-        match started.inspect_err(|failure| say(&failure.text)) {
+        match started.inspect_err(|error| say(&error.text)) {
             Ok(Some(pid)) => self.stage = Stage::PreStop(pid),
             Ok(None) | Err(_) => self.await_pre_stops(),
         }
@@ -253,7 +253,7 @@ impl Sidecar<'_> {
     fn drain(&mut self, call: Call) {
         let variables = call.variables(self.flags.persistent_disk);
         let started = self.start("drain", &call.arguments(), &variables, Record::Answer);
-        match started.inspect_err(|failure| say(&failure.text)) {
+        match started.inspect_err(|error| say(&error.text)) {
             Ok(Some(pid)) => self.stage = Stage::Drain(pid),
             Ok(None) | Err(_) => self.set_drained(),
         }

@@ -108,9 +108,9 @@ impl BpmProcess {
 
     fn launch_hook(&mut self, hook: &Launch, events: &mut Events) -> Result<()> {
         let started = hook.start(Outputs::Pipes);
-        let running = started.map_err(|failure| Error {
-            text: format!("prestart hook failed: {}", failure.text),
-            ..failure
+        let running = started.map_err(|error| Error {
+            text: format!("prestart hook failed: {}", error.text),
+            ..error
         })?;
         events.relay_program(running.pipes, |word| Some(self.log(word)))?;
         self.step = Step::Hook(running.pid);
@@ -123,9 +123,9 @@ impl BpmProcess {
         self.step = Step::Run(running.pid);
         // Scripts read it as soon as the container counts as started.
         if self.has_pid_file
-            && let Err(failure) = self.write_pid(running.pid)
+            && let Err(error) = self.write_pid(running.pid)
         {
-            say(&failure.text);
+            say(&error.text);
         }
         Ok(())
     }

@@ -168,7 +168,7 @@ impl Service for MonitProcess {
         match &self.stop {
             Some(stop) => match stop.start(Outputs::Pipes) {
                 Ok(running) => events.relay_program(running.pipes, |_| None)?,
-                Err(failure) => say(&failure.text),
+                Err(error) => say(&error.text),
             },
             None => pid.into_iter().for_each(|pid| children::send(pid, Signal::TERM)),
         }

@@ -121,6 +121,6 @@ pub fn reply(reply: &JsonReply) -> Tree {
 }
 
 /// The failure of a plugin in the form of a case's reply.
-pub fn failure(failure: &Diagnostic) -> Tree {
-    Tree::object().with("failure", failure.code.as_str())
+pub fn failure(error: &Diagnostic) -> Tree {
+    Tree::object().with("failure", error.code.as_str())
 }

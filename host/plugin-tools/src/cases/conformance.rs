@@ -17,7 +17,7 @@ const UNKNOWN_MEMBER: &str = "later";
 pub fn description(sandbox: &Sandbox, plugin: &Plugin) -> Tested {
     let mut errors = Vec::new();
     match plugin.describe(sandbox) {
-        Err(failure) => errors.push(text(failure.diagnostic())),
+        Err(error) => errors.push(text(error.diagnostic())),
         Ok(description) => {
             if description.version.split('.').count() < 3 {
                 errors.push(format!(
@@ -114,7 +114,7 @@ fn with_later_member(case: &Case) -> Option<Case> {
 fn checked(sandbox: &Sandbox, plugin: &Plugin, case: &Case) -> Vec<String> {
     let reported = match sandbox.call_checked(plugin, &case.function, &case.arguments) {
         Err(missing) => return vec![format!("the input is not complete: {missing}")],
-        Ok(Err(StageError::Plugin(failure))) => return vec![text(failure)],
+        Ok(Err(StageError::Plugin(error))) => return vec![text(error)],
         Ok(Err(StageError::Input(reported))) => reported,
         Ok(Ok((answer, reported))) => {
             let errors = refused(case, answer, &plugin.called());
@@ -130,7 +130,7 @@ fn checked(sandbox: &Sandbox, plugin: &Plugin, case: &Case) -> Vec<String> {
 /// Why a reply violates the contract, as far as a conversion checks it.
 pub fn violation(sandbox: &Sandbox, plugin: &Plugin, case: &Case) -> Option<Diagnostic> {
     match sandbox.call_checked(plugin, &case.function, &case.arguments) {
-        Ok(Err(StageError::Plugin(failure))) => Some(failure),
+        Ok(Err(StageError::Plugin(error))) => Some(error),
         _ => None,
     }
 }

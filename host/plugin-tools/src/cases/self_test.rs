@@ -35,10 +35,10 @@ pub fn replies_at_all(sandbox: &Sandbox, plugin: &Plugin, account: &Account) -> 
         let Ok(called) = case.call_for(sandbox, plugin, account) else {
             continue;
         };
-        let Some(failure) = called.failure else {
+        let Some(error) = called.failure else {
             return Ok(());
         };
-        first.get_or_insert(failure);
+        first.get_or_insert(error);
         if started.elapsed() > CALLS_TIMEOUT {
             break;
         }

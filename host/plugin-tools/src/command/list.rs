@@ -26,7 +26,7 @@ pub fn run(arguments: &ListArguments, color: Color) -> Result<(), ExitError> {
     for plugin in plugins.iter() {
         let description = plugin
             .describe(plugins.sandbox())
-            .map_err(|failure| fail(vec![failure.diagnostic()]))?;
+            .map_err(|error| fail(vec![error.diagnostic()]))?;
         rows.push([
             plugin.stage.to_string(),
             description.name.clone(),

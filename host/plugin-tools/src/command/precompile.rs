@@ -17,7 +17,7 @@ pub struct PrecompileArguments {
 }
 
 pub fn run(arguments: &PrecompileArguments, color: Color) -> Result<(), ExitError> {
-    let fail = |failure: boson_sandbox::Error| exit::refused(&[failure.diagnostic()], &Sources::default(), color);
+    let fail = |error: boson_sandbox::Error| exit::refused(&[error.diagnostic()], &Sources::default(), color);
     let sandbox = Sandbox::new(Limits::default(), Cache::none()).map_err(fail)?;
     for stage in Stage::ALL {
         let file = arguments.directory.join(format!("{stage}.wasm"));

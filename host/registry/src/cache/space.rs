@@ -78,8 +78,8 @@ impl Reservation {
         Ok(())
     }
 
-    pub(crate) fn explain(&self, image: &str, failure: &SpaceError) -> Diagnostic {
-        match failure {
+    pub(crate) fn explain(&self, image: &str, error: &SpaceError) -> Diagnostic {
+        match error {
             SpaceError::Image => {
                 let message = format!(
                     "the jobs of image '{image}' have more than {}",
@@ -127,8 +127,8 @@ impl<W: Write> Write for Reserving<'_, W> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let reserved = self.reservation.take(bytes.len() as u64);
         let written = reserved.and_then(|()| self.inner.write_all(bytes).map_err(SpaceError::Disk));
-        written.map(|()| bytes.len()).map_err(|failure| {
-            self.failure.get_or_insert(failure);
+        written.map(|()| bytes.len()).map_err(|error| {
+            self.failure.get_or_insert(error);
             // Stored, because the writer wraps the error in its own message.
             io::Error::other("no disk space is left for it")
         })

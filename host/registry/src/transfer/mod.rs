@@ -72,7 +72,7 @@ impl Transfer {
             Ok(found) => Ok(found),
             // The repository does not exist yet.
             Err(Error::Missing) => Ok(None),
-            Err(failure) => Err(failure.explain_push(image)),
+            Err(error) => Err(error.explain_push(image)),
         }
     }
 
@@ -103,7 +103,7 @@ impl Transfer {
             let config = repository.document(manifest.config().digest()).await?;
             Ok((repository, digest(&body), config, manifest))
         });
-        let (mut repository, digest, config, manifest) = asked.await.map_err(|failure| failure.explain(image))?;
+        let (mut repository, digest, config, manifest) = asked.await.map_err(|error| error.explain(image))?;
         let mut layers = Vec::new();
         for layer in manifest.layers() {
             let mut tokens = 0;
@@ -112,10 +112,10 @@ impl Transfer {
                     Err(Error::Expired) if tokens < MAX_NEW_TOKENS_PER_LAYER => {
                         tokens += 1;
                         let again = self.client.repository(&reference, credentials).await;
-                        repository = again.map_err(|failure| failure.explain(image))?;
+                        repository = again.map_err(|error| error.explain(image))?;
                     }
                     Err(Error::Disk(error)) => return Err(cache_error(place, &error)),
-                    Err(failure) => return Err(failure.explain(image)),
+                    Err(error) => return Err(error.explain(image)),
                     Ok(content) => break content,
                 }
             };
@@ -150,7 +150,7 @@ impl Transfer {
                 break;
             }
             match receive(repository, layer, &file, have, tell).await {
-                Err(failure) if failure.is_transient() && attempt + 1 < MAX_ATTEMPTS => {
+                Err(error) if error.is_transient() && attempt + 1 < MAX_ATTEMPTS => {
                     tokio::time::sleep(Duration::from_millis(250 << attempt)).await;
                 }
                 Err(error) => return Err(error),
@@ -198,7 +198,7 @@ impl Transfer {
                 .manifest(reference.tag().unwrap_or_default(), &image.manifest)
                 .await
         };
-        sent.await.map_err(|failure| failure.explain_push(&image.name))
+        sent.await.map_err(|error| error.explain_push(&image.name))
     }
 
     /// Sends one blob, unless the registry has it.

@@ -74,7 +74,7 @@ impl<'u> Upload<'u> {
         let mut session = None;
         loop {
             match self.continue_upload(&mut session, digest, content, from, tell).await {
-                Err(failure) if failure.is_transient() && failures < MAX_FAILURES => {
+                Err(error) if error.is_transient() && failures < MAX_FAILURES => {
                     failures += 1;
                     sleep(Duration::from_millis(100 << failures)).await;
                     session = self.query_progress(session).await;
@@ -210,13 +210,13 @@ impl<'u> Upload<'u> {
             let media_type = manifest.media_type.as_ref().parse();
             headers.insert(CONTENT_TYPE, media_type.map_err(|_| Error::Odd("rejects a manifest"))?);
             let sent = self.send(Method::PUT, &path, headers, manifest.bytes.clone());
-            let failure = match sent.await.map(|answer| answer.status()) {
+            let error = match sent.await.map(|answer| answer.status()) {
                 Ok(StatusCode::CREATED | StatusCode::OK | StatusCode::ACCEPTED) => return Ok(()),
                 Ok(status) => Error::of(status),
-                Err(failure) => failure,
+                Err(error) => error,
             };
-            if !failure.is_transient() || failures == MAX_FAILURES {
-                return Err(failure);
+            if !error.is_transient() || failures == MAX_FAILURES {
+                return Err(error);
             }
             failures += 1;
             sleep(Duration::from_millis(100 << failures)).await;

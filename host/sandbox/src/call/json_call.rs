@@ -121,10 +121,10 @@ impl Sandbox {
         if let Some(message) = argument_error {
             return Err(JsonCallError::Arguments(message));
         }
-        let value = result.map_err(|failure| JsonCallError::Plugin(failure, measures))?;
+        let value = result.map_err(|error| JsonCallError::Plugin(error, measures))?;
         if let Some(message) = value.as_ref().and_then(exception_in) {
-            let failure = self.failed(plugin, plugin.failure(ErrorKind::Exception, message));
-            return Err(JsonCallError::Plugin(failure, measures));
+            let error = self.failed(plugin, plugin.failure(ErrorKind::Exception, message));
+            return Err(JsonCallError::Plugin(error, measures));
         }
         let (value, failed) = match value {
             Some(Val::Result(Ok(value))) => (value.map_or(Tree::Null, |value| lift(&value, false)), false),

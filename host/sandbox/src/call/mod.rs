@@ -72,18 +72,18 @@ impl Sandbox {
         }
         let result = result.map_err(|error| match error.downcast_ref() {
             // Counted for the rule that failed.
-            Some(BelowError(failure)) => failure.clone(),
+            Some(BelowError(error)) => error.clone(),
             None => self.failed(plugin, self.classify(plugin, &error)),
         });
         (result, measures)
     }
 
     /// Reports a failure of this plugin.
-    pub(crate) fn failed(&self, plugin: &Plugin, failure: Error) -> Error {
+    pub(crate) fn failed(&self, plugin: &Plugin, error: Error) -> Error {
         if let Some(meter) = &self.meter {
-            meter.failed(plugin, failure.kind.code());
+            meter.failed(plugin, error.kind.code());
         }
-        failure
+        error
     }
 
     /// Runs `body` once, beginning with `memory` bytes of the budget.

@@ -83,15 +83,15 @@ impl<'a> Reading<'a> {
 
     /// The call broke off. If its input may be the cause, the error names the first document; templates, of which one
     /// call renders several, are named by who rendered them.
-    pub(crate) fn call_error(&self, failure: &Error) -> StageError {
-        let mut diagnostic = failure.diagnostic();
-        let names = failure.kind.may_be_by_input() && self.plugin.stage != Stage::Render;
+    pub(crate) fn call_error(&self, error: &Error) -> StageError {
+        let mut diagnostic = error.diagnostic();
+        let names = error.kind.may_be_by_input() && self.plugin.stage != Stage::Render;
         diagnostic.place.document = self.documents.first().filter(|_| names).map(ToString::to_string);
         StageError::Plugin(diagnostic)
     }
 
-    fn failed(&self, failure: Error) -> StageError {
-        self.sandbox.failed(self.plugin, failure).stage_error()
+    fn failed(&self, error: Error) -> StageError {
+        self.sandbox.failed(self.plugin, error).stage_error()
     }
 
     /// A value of the reply.
@@ -202,7 +202,7 @@ impl Reading<'_> {
     fn code(&self, code: &str) -> Result<(), StageError> {
         let mut names = Vec::new();
         for plugin in self.plugin.chain() {
-            let name = plugin.own_name(self.sandbox).map_err(|failure| failure.stage_error())?;
+            let name = plugin.own_name(self.sandbox).map_err(|error| error.stage_error())?;
             if is_code(code, name) {
                 return Ok(());
             }

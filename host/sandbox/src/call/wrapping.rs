@@ -109,8 +109,8 @@ impl Below for Rule {
         let result = result.and_then(|reply| match exception_in(&reply) {
             None => Ok(reply),
             Some(message) => {
-                let failure = self.plugin.failure(ErrorKind::Exception, message);
-                Err(BelowError(self.sandbox.failed(&self.plugin, failure)).into())
+                let error = self.plugin.failure(ErrorKind::Exception, message);
+                Err(BelowError(self.sandbox.failed(&self.plugin, error)).into())
             }
         });
         result.map_err(|error| {
@@ -118,8 +118,8 @@ impl Below for Rule {
             if error.is::<MemoryHeldError>() || error.is::<BelowError>() {
                 return error;
             }
-            let failure = self.sandbox.classify(&self.plugin, &error);
-            BelowError(self.sandbox.failed(&self.plugin, failure)).into()
+            let error = self.sandbox.classify(&self.plugin, &error);
+            BelowError(self.sandbox.failed(&self.plugin, error)).into()
         })
     }
 }

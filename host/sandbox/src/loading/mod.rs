@@ -59,9 +59,9 @@ impl Sandbox {
     pub fn load(&self, name: &str, bytes: &[u8], source: Source) -> Result<Plugin, Error> {
         let digest = boson_oci::digest(bytes);
         let is_foreign = !matches!(source, Source::BuiltIn(_));
-        self.load_as(name, bytes, &digest, source).map_err(|failure| Error {
+        self.load_as(name, bytes, &digest, source).map_err(|error| Error {
             digest: is_foreign.then_some(digest),
-            ..failure
+            ..error
         })
     }
 

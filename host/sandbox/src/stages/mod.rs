@@ -37,7 +37,7 @@ macro_rules! reply {
             guest.$function(store, $request, &$self.context)
         });
         plugins.count(plugin.stage, measures);
-        result.map_err(|failure| $self.reading.call_error(&failure))?
+        result.map_err(|error| $self.reading.call_error(&error))?
     }};
 }
 

@@ -148,12 +148,12 @@ impl Plugins {
     /// The rule of a stage, with its wrappers.
     fn rule(&self, stage: Stage) -> Result<&Plugin, StageError> {
         self.rules.get(&stage).ok_or_else(|| {
-            let failure = Error::new(
+            let error = Error::new(
                 ErrorKind::Refused,
                 stage.name(),
                 "is missing: no plugin of this stage is installed",
             );
-            failure.stage_error()
+            error.stage_error()
         })
     }
 
