@@ -151,7 +151,7 @@ impl Following<'_> {
                 Err(error) if error.kind == ErrorKind::Forbidden && self.scope == Scope::Deployment => {
                     *may_list = false;
                     let why = forbidden_message(&error, namespace);
-                    output::complain(&format!("instance groups are not shown: {why}\n"));
+                    output::eprint(&format!("instance groups are not shown: {why}\n"));
                 }
                 Err(error) => return Err(error),
             }
@@ -187,15 +187,15 @@ impl End {
         match self {
             Self::Ready => Ok(()),
             Self::Failed(why) => {
-                output::complain(&format!("error: deployment '{name}' has failed: {why}\nsee {status}\n"));
+                output::eprint(&format!("error: deployment '{name}' has failed: {why}\nsee {status}\n"));
                 Err(ExitError::Input)
             }
             Self::TimedOut(what) => {
-                output::complain(&format!("error: the timeout has expired: {what}; {goes_on}\n"));
+                output::eprint(&format!("error: the timeout has expired: {what}; {goes_on}\n"));
                 Err(ExitError::TimedOut)
             }
             Self::Interrupted => {
-                output::complain(&format!("\nno longer followed; {goes_on}\n"));
+                output::eprint(&format!("\nno longer followed; {goes_on}\n"));
                 Err(ExitError::Interrupted)
             }
         }

@@ -11,7 +11,7 @@ pub async fn unless_interrupted(work: impl Future<Output = anyhow::Result<()>>, 
     tokio::select! {
         done = work => done,
         _ = tokio::signal::ctrl_c() => {
-            output::complain(&format!("\n{still}\n"));
+            output::eprint(&format!("\n{still}\n"));
             Err(ExitError::Interrupted.into())
         }
     }

@@ -20,7 +20,7 @@ pub async fn delete(access: &Access, instances: &[Instance]) -> anyhow::Result<(
             // It may have been marked for deletion since it was read.
             pod.metadata.resource_version = None;
             access.call(access.cluster.delete_now(&pod)).await?;
-            output::complain(&format!(
+            output::eprint(&format!(
                 "{instance}: its node '{name}' does not answer, so its pod is recreated\n"
             ));
         }

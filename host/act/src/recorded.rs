@@ -16,7 +16,7 @@ pub async fn write(access: &Access, event: RecordedEvent) -> anyhow::Result<()> 
     match append(&access.cluster, MANAGER, &access.namespace, &[event]).await {
         Ok(()) => Ok(()),
         Err(error) if error.kind == ErrorKind::Forbidden => {
-            output::complain(&format!(
+            output::eprint(&format!(
                 "not recorded for `host events`: you may not {} {}\n",
                 error.verb, error.resource
             ));

@@ -52,7 +52,7 @@ pub async fn wait_for_new(access: &Access, found: &Found, instances: &[Instance]
     let old: Vec<&Pod> = instances.iter().filter_map(|one| one.pod.as_ref()).collect();
     let is_new = |pod: &Pod| old.iter().all(|old| old.metadata.uid != pod.metadata.uid);
     let is_same = |one: &Instance| one.group == instance.group && one.index == instance.index;
-    output::complain(&format!("{instance}: waiting for its new pod to be ready\n"));
+    output::eprint(&format!("{instance}: waiting for its new pod to be ready\n"));
     let check = async || {
         let all = match Instance::all(access, found).await {
             Ok(all) => all,

@@ -42,13 +42,13 @@ impl Confirmation {
             return Ok(());
         }
         self.check()?;
-        output::complain(&format!("{what}Continue? [yN]: "));
+        output::eprint(&format!("{what}Continue? [yN]: "));
         let mut answer = String::new();
         std::io::stdin().lock().read_line(&mut answer)?;
         if is_consent(&answer) {
             return Ok(());
         }
-        output::complain("Stopped\n");
+        output::eprint("Stopped\n");
         Err(ExitError::Input.into())
     }
 }

@@ -84,7 +84,7 @@ pub fn code(result: Result<(), ExitError>) -> ExitCode {
         // As shells report it.
         Err(ExitError::Interrupted) => ExitCode::from(130),
         Err(ExitError::Io(error)) => {
-            output::complain(&format!("error: {error:#}\n"));
+            output::eprint(&format!("error: {error:#}\n"));
             ExitCode::from(1)
         }
     }

@@ -52,7 +52,7 @@ pub fn write(directory: &Path, deployment: &str, objects: &[Tree]) -> Result<usi
 
 fn lock(directory: &Path) -> Result<Lock> {
     let name = directory.display();
-    let waiting = || output::complain(&format!("waiting for another run that writes to '{name}'\n"));
+    let waiting = || output::eprint(&format!("waiting for another run that writes to '{name}'\n"));
     Lock::acquire(directory.join(LOCK_FILE), waiting).with_context(|| format!("cannot lock the directory '{name}'"))
 }
 

@@ -74,12 +74,12 @@ pub fn write(bytes: &[u8]) -> std::io::Result<()> {
 }
 
 /// Writes to standard error; errors are ignored.
-pub fn complain(text: &str) {
+pub fn eprint(text: &str) {
     let _ = std::io::stderr().lock().write_all(text.as_bytes());
 }
 
 /// Writes what another program has written to standard error; errors are ignored.
-pub fn complain_bytes(text: &[u8]) {
+pub fn eprint_bytes(text: &[u8]) {
     let _ = std::io::stderr().lock().write_all(text);
 }
 
@@ -132,7 +132,7 @@ pub fn show_as(diagnostics: &[Diagnostic], sources: &Sources, color: Color, styl
         }
         text.push('\n');
     }
-    complain(&text);
+    eprint(&text);
 }
 
 /// Removes duplicates: two stages may report the same.

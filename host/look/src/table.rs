@@ -67,7 +67,7 @@ impl TableArguments {
             output::print(&on_terminal(&tables, color.enabled_on_output()))?;
         } else {
             let notes = tables.iter().flat_map(|table| &table.notes);
-            notes.for_each(|note| output::complain(&format!("{}\n", clean::line(note))));
+            notes.for_each(|note| output::eprint(&format!("{}\n", clean::line(note))));
             output::print(&in_pipe(&tables))?;
         }
         Ok(())

@@ -56,7 +56,7 @@ pub fn push(place: &str, settings: &Settings, color: Color) -> Result<(), ExitEr
     let present = sent.map_err(|error| exit::refused(&[error], &Sources::default(), color))?;
     for (image, present) in images.iter().zip(present) {
         match present {
-            Some(digest) => output::complain(&format!("not replaced: {}@{digest}\n", image.name)),
+            Some(digest) => output::eprint(&format!("not replaced: {}@{digest}\n", image.name)),
             None => output::print(&format!("{}@{}\n", image.name, image.manifest.digest))?,
         }
     }

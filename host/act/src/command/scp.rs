@@ -129,13 +129,13 @@ async fn copy_all(
         match copied {
             Ok(messages) => {
                 for message in messages {
-                    output::complain(&format!("{instance}: {message}\n"));
+                    output::eprint(&format!("{instance}: {message}\n"));
                 }
             }
             Err(error) if instances.len() == 1 => return Err(error.context(instance.to_string())),
             Err(error) => {
                 failed += 1;
-                output::complain(&format!("{instance}: {error:#}\n"));
+                output::eprint(&format!("{instance}: {error:#}\n"));
             }
         }
     }

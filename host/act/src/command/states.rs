@@ -198,7 +198,7 @@ fn replace(arguments: &RestartArguments, verb: &str, before: Option<Timestamp>, 
         let spec = &found.deployment.spec;
         let ignored = ignored_names(&instances, spec);
         if !ignored.is_empty() {
-            output::complain(&format!("ignored instances keep their pods: {}\n", ignored.join(", ")));
+            output::eprint(&format!("ignored instances keep their pods: {}\n", ignored.join(", ")));
         }
         common.confirmation.ask(&announcement(verb, &selection, &found))?;
         let meant = |one: &&Instance| {

@@ -187,7 +187,7 @@ pub fn run(arguments: &ConvertArguments, color: Color) -> Result<(), ExitError> 
     let recorded = recording.map_or(Ok(String::new()), |recording| recording.end());
     let converted = match recorded {
         Ok(message) => {
-            output::complain(&message);
+            output::eprint(&message);
             converted
         }
         Err(error) => Err(converted.err().into_iter().flatten().chain([error]).collect()),
@@ -244,6 +244,6 @@ fn deliver(arguments: &ConvertArguments, done: &Done, color: Color) -> Result<()
     };
     let (written, directory) = (done.objects.len(), directory.display());
     let table = summary::table(&done.objects);
-    output::complain(&format!("wrote {written} files to {directory}{removed}\n\n{table}"));
+    output::eprint(&format!("wrote {written} files to {directory}{removed}\n\n{table}"));
     Ok(())
 }

@@ -41,7 +41,7 @@ pub fn run(arguments: &ExplainArguments, color: Color) -> Result<(), ExitError> 
         [] => String::new(),
         near => format!("; near it: {}", near.join(", ")),
     };
-    output::complain(&format!("error: unknown diagnostic code '{wanted}'{hint}\n"));
+    output::eprint(&format!("error: unknown diagnostic code '{wanted}'{hint}\n"));
     Err(ExitError::Input)
 }
 

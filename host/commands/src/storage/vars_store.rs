@@ -74,7 +74,7 @@ impl VarsStore {
             io::ErrorKind::NotFound,
         ];
         let (path, name) = (self.sibling(".", ".lock"), &self.name);
-        let waiting = || output::complain(&format!("waiting for another run that generates values for '{name}'\n"));
+        let waiting = || output::eprint(&format!("waiting for another run that generates values for '{name}'\n"));
         match Lock::acquire(path.clone(), waiting) {
             Ok(lock) => {
                 self.lock = Some(lock);

@@ -38,7 +38,7 @@ pub fn run(arguments: &ManifestArguments) -> Result<(), ExitError> {
         .deployment
         .run(async |access, found| applied(&access, &found).await)?;
     if let Some(why) = &applied.unapplied {
-        output::complain(&format!("this manifest is not applied: {why}\n"));
+        output::eprint(&format!("this manifest is not applied: {why}\n"));
     }
     let text = yaml::write_manifest(&[runtime_config::without(applied.manifest.tree)]);
     let text = if arguments.json { json_text(&[], &[text]) } else { text };

@@ -16,7 +16,7 @@ pub fn run() -> Result<(), ExitError> {
         Ok(code) => Ok(confined::end(&code, "machine code")?),
         Err(message) => {
             // The last line is what the parent process reports.
-            output::complain(&format!("{message}\n"));
+            output::eprint(&format!("{message}\n"));
             Err(ExitError::Input)
         }
     }

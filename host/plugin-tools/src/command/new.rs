@@ -82,7 +82,7 @@ pub fn run(arguments: &NewArguments, color: Color) -> Result<(), ExitError> {
         storage::create(&folder.join(new.case()).join("reply.json"), json::to_lines(&reply))?;
     }
     let folder = folder.display();
-    output::complain(&format!("created {folder}\nNext: make -C {folder} test\n"));
+    output::eprint(&format!("created {folder}\nNext: make -C {folder} test\n"));
     Ok(())
 }
 

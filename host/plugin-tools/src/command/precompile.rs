@@ -26,7 +26,7 @@ pub fn run(arguments: &PrecompileArguments, color: Color) -> Result<(), ExitErro
         }
         let started = std::time::Instant::now();
         if sandbox.precompile(&file).map_err(fail)? {
-            output::complain(&format!(
+            output::eprint(&format!(
                 "precompiled {} in {:.1} s\n",
                 file.display(),
                 started.elapsed().as_secs_f32()

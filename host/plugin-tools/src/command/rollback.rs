@@ -84,7 +84,7 @@ pub fn history(arguments: &HistoryArguments) -> Result<(), ExitError> {
             .plugin
             .as_ref()
             .map_or("plugins".to_string(), |name| format!("plugin '{name}'"));
-        output::complain(&format!(
+        output::eprint(&format!(
             "no versions of {of} are recorded in namespace '{namespace}'\n"
         ));
         return Ok(());

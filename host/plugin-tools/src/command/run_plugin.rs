@@ -90,10 +90,10 @@ pub fn run(arguments: &RunPluginArguments, color: Color) -> Result<(), ExitError
         return Err(fail(errors, &sources));
     }
     let result = sandbox.call_json(&plugin, &call.function, &call.arguments);
-    output::complain(&printed.take());
+    output::eprint(&printed.take());
     if arguments.profile {
         let profile = sandbox.profile(&plugin, &call.function, &call.arguments, PROFILE_DURATION);
-        output::complain(&profiled(&profile, &result));
+        output::eprint(&profiled(&profile, &result));
     }
     let (reply, outcome) = match result {
         Ok(reply) => {
@@ -110,7 +110,7 @@ pub fn run(arguments: &RunPluginArguments, color: Color) -> Result<(), ExitError
             let diagnostic = failure.diagnostic();
             let reply = cases::failure(&diagnostic);
             let failed = fail(vec![diagnostic], &sources);
-            output::complain(&measured(&measures, None, &limits));
+            output::eprint(&measured(&measures, None, &limits));
             (reply, Err(failed))
         }
     };
@@ -118,7 +118,7 @@ pub fn run(arguments: &RunPluginArguments, color: Color) -> Result<(), ExitError
         _ if arguments.replay.is_none() => outcome,
         Some(recorded) => compare_with_recorded(recorded, &reply),
         None => {
-            output::complain("the recording has no reply to compare with\n");
+            output::eprint("the recording has no reply to compare with\n");
             outcome
         }
     }
@@ -182,12 +182,12 @@ fn settings_errors(
 
 fn compare_with_recorded(recorded: &Tree, reply: &Tree) -> Result<(), ExitError> {
     if replies::are_same(recorded, reply) {
-        output::complain("the reply matches the recorded one\n");
+        output::eprint("the reply matches the recorded one\n");
         return Ok(());
     }
     let lines = replies::lines(recorded, reply);
     let lines: String = lines.iter().map(|line| format!("  {line}\n")).collect();
-    output::complain(&format!("the reply differs from the recorded one:\n{lines}"));
+    output::eprint(&format!("the reply differs from the recorded one:\n{lines}"));
     Err(ExitError::Input)
 }
 
@@ -243,8 +243,8 @@ fn show_reply(reply: &JsonReply, limits: &Limits, sources: &Sources, color: Colo
         _ => reply.value.get("diagnostics").unwrap_or(&Tree::Null),
     };
     let diagnostics: Vec<Diagnostic> = reported.as_array().into_iter().flatten().map(diagnostic).collect();
-    output::complain(&report::text(&diagnostics, sources, color.enabled()));
-    output::complain(&measured(
+    output::eprint(&report::text(&diagnostics, sources, color.enabled()));
+    output::eprint(&measured(
         &reply.measures,
         Some(json::to_text(&reply.value).len()),
         limits,

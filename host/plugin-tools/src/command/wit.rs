@@ -81,7 +81,7 @@ fn write(stage: Stage, out: &Path) -> anyhow::Result<()> {
     let worlds: Vec<String> = worlds
         .map(|(name, what)| format!("  boson:{stage}/{name}@1.0.0  {what}\n"))
         .collect();
-    output::complain(&format!(
+    output::eprint(&format!(
         "wrote {}; worlds:\n{}",
         written.join(" and "),
         worlds.concat()

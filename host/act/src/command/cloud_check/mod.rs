@@ -104,7 +104,7 @@ fn ask(problem: &Problem) -> anyhow::Result<Resolution> {
         .map(|(number, one)| format!("{number}: {}\n", one.plan()));
     let text = format!("\n{}{} (1): ", options.collect::<String>(), problem.description);
     loop {
-        output::complain(&text);
+        output::eprint(&text);
         let mut answer = String::new();
         let bytes = std::io::stdin().lock().read_line(&mut answer)?;
         if bytes == 0 {

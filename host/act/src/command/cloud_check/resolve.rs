@@ -45,7 +45,7 @@ pub async fn resolve(access: &Access, found: &Found, problem: &Problem, resoluti
             recorded::write(access, event.with_context(&problem.description)).await
         }
         Err(error) if error.is_race() => {
-            output::complain("it has changed since it was checked: nothing was done\n");
+            output::eprint("it has changed since it was checked: nothing was done\n");
             Ok(())
         }
         Err(error) => Err(access.explain(error)),

@@ -154,7 +154,7 @@ impl ChangeArguments {
             // The deployment is ready all the same, and the next deploy tries again.
             let keep = self.keep.into();
             if let Err(why) = apply::delete_garbage(access, &present.names, number, keep).await {
-                output::complain(&format!("old revisions are not deleted: {why:#}\n"));
+                output::eprint(&format!("old revisions are not deleted: {why:#}\n"));
             }
         }
         Ok(())

@@ -168,7 +168,7 @@ async fn orphan(access: &Access, present: &PersistentVolumeClaim) -> anyhow::Res
     let volume = step::volume_of(present).with_context(|| format!("disk '{name}' has no volume yet"))?;
     let orphan = claim::orphaned_claim(present).with_context(|| format!("the name of disk '{name}' is too long"))?;
     volume::move_to(access, volume, Some(&name), &orphan).await?;
-    output::complain(&format!(
+    output::eprint(&format!(
         "disk '{name}' is orphaned: its data is in '{}'\n",
         orphan.name_any()
     ));
@@ -191,7 +191,7 @@ impl DiskArguments {
             let known = disks::read_disks(&access).await?;
             match known.into_iter().find(|one| one.claim.name_any() == self.disk) {
                 Some(found) => work(&access, found).await?,
-                None => output::complain(&format!("disk '{}' does not exist: nothing is {done}\n", self.disk)),
+                None => output::eprint(&format!("disk '{}' does not exist: nothing is {done}\n", self.disk)),
             }
             Ok(())
         })
@@ -205,7 +205,7 @@ pub fn orphan_disk(arguments: &DiskArguments) -> Result<(), ExitError> {
     let question = format!("Orphan disk '{disk}'");
     arguments.run(&question, "orphaned", async |access, found| {
         if found.is_orphaned {
-            output::complain(&format!("disk '{disk}' is orphaned already\n"));
+            output::eprint(&format!("disk '{disk}' is orphaned already\n"));
             return Ok(());
         }
         let Ok(instance @ Selection::Instance { .. }) = found.instance().parse() else {

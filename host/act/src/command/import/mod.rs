@@ -141,7 +141,7 @@ impl ImportOptions {
         for secret in &plan.changed {
             access.call(access.cluster.replace(MANAGER, secret)).await?;
         }
-        output::complain(&format!("{new} Secrets created, {changed} overwritten\n"));
+        output::eprint(&format!("{new} Secrets created, {changed} overwritten\n"));
         Ok(())
     }
 }

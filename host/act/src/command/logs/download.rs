@@ -84,7 +84,7 @@ pub async fn write(
     let (with_pods, without): (Vec<&Instance>, Vec<&Instance>) =
         instances.iter().partition(|instance| instance.pod.is_some());
     for instance in without {
-        output::complain(&format!("{instance}: it has no pod, so it has no logs\n"));
+        output::eprint(&format!("{instance}: it has no pod, so it has no logs\n"));
     }
     if with_pods.is_empty() {
         bail!("no selected instance has a pod");
@@ -106,7 +106,7 @@ pub async fn write(
         }
         is_empty &= fetched.logs.is_empty() && fetched.files.is_none();
         for message in &fetched.messages {
-            output::complain(&format!("{instance}: {message}\n"));
+            output::eprint(&format!("{instance}: {message}\n"));
         }
         let (folder, filter) = (folder.clone(), filter.clone());
         // Elsewhere, because the connections of the other instances must be kept alive meanwhile.
@@ -117,7 +117,7 @@ pub async fn write(
         if is_empty {
             return Err(error);
         }
-        output::complain(&format!("error: {error:#}\n"));
+        output::eprint(&format!("error: {error:#}\n"));
     }
     publish(target, directory, name)?;
     if !failures.is_empty() {

@@ -110,7 +110,7 @@ pub async fn print_last(access: &Access, instances: &[Instance], shown: &Shown) 
             Ok(()) => Ok(()),
             Err(LogError::Opening(error)) if matches!(error.kind, ErrorKind::NotFound | ErrorKind::Refused(_)) => {
                 // Its pod is gone, or it has not started yet.
-                output::complain(&format!("{} {}: it has no log\n", source.instance, source.container));
+                output::eprint(&format!("{} {}: it has no log\n", source.instance, source.container));
                 Ok(())
             }
             Err(failure) => Err(failure.explain(access, container)),

@@ -99,14 +99,14 @@ async fn rotate(arguments: &RotateArguments, color: Color, access: &Access, foun
     let read = read(access, found).await?;
     let items = plan::select(&read.objects, &arguments.asked()?)?;
     if items.is_empty() {
-        output::complain("no certificate expires within this time\n");
+        output::eprint("no certificate expires within this time\n");
         return Ok(());
     }
     let deployments: Vec<Vec<String>> = items.iter().map(|item| read.users(item)).collect();
     let table = plan::table(&items, &read.objects, &read.uses, &deployments);
     arguments.table.print(vec![table], color)?;
     let kept = plan::kept_values(&items, &read.uses);
-    kept.iter().for_each(|text| output::complain(&format!("{text}\n")));
+    kept.iter().for_each(|text| output::eprint(&format!("{text}\n")));
     if arguments.dry_run {
         return Ok(());
     }
@@ -119,7 +119,7 @@ async fn rotate(arguments: &RotateArguments, color: Color, access: &Access, foun
     }
     let due: Vec<&Item<'_>> = items.iter().filter(|item| item.step.is_none()).collect();
     if due.is_empty() {
-        output::complain("all of them are being rotated; the command follows\n");
+        output::eprint("all of them are being rotated; the command follows\n");
     } else {
         let what = format!("Rotate {} variable(s)\n", due.len());
         arguments.confirmation.ask(&what)?;

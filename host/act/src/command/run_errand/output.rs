@@ -43,7 +43,7 @@ struct Tail {
 
 /// Says it on standard error. Everybody who may write a status or an event can choose the text.
 pub fn say(text: &str) {
-    output::complain(&format!("{}\n", clean::line(text)));
+    output::eprint(&format!("{}\n", clean::line(text)));
 }
 
 /// Says at this interval, in seconds, that the errand runs.
@@ -95,7 +95,7 @@ impl Logs {
             let end = log.held.iter().rposition(|byte| *byte == b'\n').map(|at| at + 1);
             let end = end.or((log.held.len() > MAX_HELD_BYTES).then_some(log.held.len()));
             let whole: Vec<u8> = log.held.drain(..end.unwrap_or(0)).collect();
-            output::complain_bytes(&prefix_lines(&whole, source, self.prefixed));
+            output::eprint_bytes(&prefix_lines(&whole, source, self.prefixed));
         }
         Ok(())
     }
@@ -104,7 +104,7 @@ impl Logs {
     pub fn finish(&mut self) {
         for (source, log) in self.sources.iter_mut().filter(|(_, log)| !log.held.is_empty()) {
             log.held.push(b'\n');
-            output::complain_bytes(&prefix_lines(&std::mem::take(&mut log.held), source, self.prefixed));
+            output::eprint_bytes(&prefix_lines(&std::mem::take(&mut log.held), source, self.prefixed));
         }
     }
 

@@ -78,7 +78,7 @@ pub async fn attach(mut process: AttachedProcess, is_terminal: bool) -> anyhow::
         match stream {
             remote::Stream::Output => output::write(part)?,
             // Not as text: a character can be split between two parts.
-            remote::Stream::Error => output::complain_bytes(part),
+            remote::Stream::Error => output::eprint_bytes(part),
         }
         Ok(())
     })

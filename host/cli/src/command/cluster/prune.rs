@@ -49,16 +49,16 @@ async fn prune(arguments: &PruneArguments) -> Result<(), ExitError> {
         error => error.into(),
     })?;
     for (leftover, reader) in &found.keep {
-        output::complain(&format!("{} is retained: {reader} refers to it\n", title(leftover)));
+        output::eprint(&format!("{} is retained: {reader} refers to it\n", title(leftover)));
     }
     for claim in &found.claims {
-        output::complain(&format!(
+        output::eprint(&format!(
             "persistentvolumeclaim \"{claim}\" still exists: its data may be unusable without these values\n"
         ));
     }
     if found.remove.is_empty() {
         let deployment = &arguments.deployment;
-        output::complain(&format!("nothing to delete for deployment '{deployment}'\n"));
+        output::eprint(&format!("nothing to delete for deployment '{deployment}'\n"));
         return Ok(());
     }
     if arguments.dry_run || !arguments.confirmation.is_given() {

@@ -96,7 +96,7 @@ async fn wait(access: &Access, arguments: &WaitArguments) -> anyhow::Result<()> 
         status: arguments.wanted.status,
         timeout: arguments.timeout,
     };
-    let mut progress = |what: &str| output::complain(&format!("{what}\n"));
+    let mut progress = |what: &str| output::eprint(&format!("{what}\n"));
     let end = waiting.run(&access.cluster, &mut progress).await;
     let title = format!("boshdeployment.quarks.cloudfoundry.org/{}", arguments.deployment);
     let end = end.map_err(|error| match error {
@@ -106,11 +106,11 @@ async fn wait(access: &Access, arguments: &WaitArguments) -> anyhow::Result<()> 
     match end {
         End::Met => Ok(output::print(&format!("{title} condition met\n"))?),
         End::Failed(why) => {
-            output::complain(&format!("error: {title} has failed: {why}\n"));
+            output::eprint(&format!("error: {title} has failed: {why}\n"));
             Err(ExitError::Input.into())
         }
         End::TimedOut(what) => {
-            output::complain(&format!(
+            output::eprint(&format!(
                 "error: timed out waiting for the condition on {title}: {what}\n"
             ));
             Err(ExitError::TimedOut.into())

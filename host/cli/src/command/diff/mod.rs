@@ -171,14 +171,14 @@ impl Sides {
             None => Some("it has no manifest: all of the deployment is new".into()),
         };
         if let Some(why) = why {
-            output::complain(&format!(
+            output::eprint(&format!(
                 "boshdeployment.quarks.cloudfoundry.org/{deployment} in the cluster: {why}\n"
             ));
         }
         let unchanged = before.applied.iter().flat_map(|applied| &applied.unchanged);
         let unchanged: Vec<&str> = unchanged.map(String::as_str).collect();
         if !unchanged.is_empty() {
-            output::complain(&format!(
+            output::eprint(&format!(
                 "stopped and ignored instances do not change: {}\n",
                 unchanged.join(", ")
             ));
@@ -266,7 +266,7 @@ pub fn preview(
         let (differences, _) = sides.differences(properties, color)?;
         return Ok(text::of(&differences, color.enabled_on_output()));
     }
-    output::complain("instances that restart are not shown: give the releases with --release\n");
+    output::eprint("instances that restart are not shown: give the releases with --release\n");
     let manifest = sides.lines(properties, color)?;
     if manifest.is_empty() {
         return Ok("no differences in the manifest\n".into());

@@ -169,7 +169,7 @@ async fn make(arguments: &ImageArguments, settings: &Settings, color: Color) -> 
             Ok(made) => shared.bars.pause(|| {
                 output::show(&made.warnings, &Sources::default(), color);
                 if let Some(tally) = &made.tally {
-                    output::complain(&count_text(&made.name, tally));
+                    output::eprint(&count_text(&made.name, tally));
                 }
                 output::print(&line(&made))
             })?,

@@ -41,7 +41,7 @@ pub struct InterpolateArguments {
 pub fn run(arguments: &InterpolateArguments, color: Color) -> Result<(), ExitError> {
     let (mut sources, mut warnings) = (Sources::default(), Vec::new());
     if is_outdated(arguments) {
-        output::complain("the mounted inputs have changed since this run was requested: a new pod reads them\n");
+        output::eprint("the mounted inputs have changed since this run was requested: a new pod reads them\n");
         return Err(ExitError::Again);
     }
     let outcome = interpolate(arguments, &mut sources, &mut warnings);

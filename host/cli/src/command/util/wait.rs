@@ -71,7 +71,7 @@ async fn wait(arguments: &WaitArguments, color: Color) -> Result<(), ExitError> 
                 return Err(exit::refused(&[error], &Sources::default(), color));
             }
             if !reported {
-                output::complain(&format!("waiting for '{name}'\n"));
+                output::eprint(&format!("waiting for '{name}'\n"));
                 reported = true;
             }
             sleep(ATTEMPT_INTERVAL.min(limit.saturating_sub(began.elapsed()))).await;
@@ -85,7 +85,7 @@ async fn is_available(arguments: &WaitArguments, name: &str, group: &mut Group) 
         let answers = Answers::of(name, first, arguments).await;
         let verdict = group.verdict(&answers, Instant::now());
         if verdict == Verdict::NoInstances {
-            output::complain(&format!(
+            output::eprint(&format!(
                 "not waiting for '{name}': its instance group has no instances\n"
             ));
         }
