@@ -183,19 +183,19 @@ impl<'r> Reader<'r, '_> {
     fn check(&mut self, members: &Members<'_>, link: &str) -> Option<()> {
         let has = |key: &str| members.get(key).is_some();
         let (site, mut sound) = (self.site(), true);
-        let mut fault = |key: &str, message: String| {
+        let mut report = |key: &str, message: String| {
             sound = false;
             self.error(members.place.at(key), message);
         };
         for key in ["instances", "properties"] {
             if has(key) && has("from") {
                 let message = format!("Cannot specify both '{key}' and 'from' keys for link '{link}' {site}.");
-                fault("from", message);
+                report("from", message);
             }
         }
         if has("properties") && !has("instances") {
             let message = format!("Cannot specify 'properties' without 'instances' for link '{link}' {site}.");
-            fault("properties", message);
+            report("properties", message);
         }
         if members
             .get("ip_addresses")
@@ -203,10 +203,10 @@ impl<'r> Reader<'r, '_> {
         {
             let message =
                 format!("Cannot specify non boolean values for 'ip_addresses' field for link '{link}' {site}.");
-            fault("ip_addresses", message);
+            report("ip_addresses", message);
         }
         if let Some(key) = ["name", "type"].into_iter().find(|key| has(key)) {
-            fault(key, name_or_type(link, &site));
+            report(key, name_or_type(link, &site));
         }
         sound.then_some(())
     }

@@ -230,13 +230,13 @@ fn define(aliases: Vec<(String, Vec<String>, Pointer)>, place: &Pointer, reader:
         if reader.zone.aliases.len() >= MAX_ALIASES {
             return reader.error(place, format!("The deployment has more than {MAX_ALIASES} aliases"));
         }
-        let faulty = targets.iter().find_map(|target| alias_error(target));
+        let of_target = targets.iter().find_map(|target| alias_error(target));
         match alias_error(&domain)
-            .map(|fault| (domain.as_str(), fault))
-            .or(faulty.map(|fault| ("its target", fault)))
+            .map(|why| (domain.as_str(), why))
+            .or(of_target.map(|why| ("its target", why)))
         {
-            Some((name, fault)) => {
-                reader.error(&at, format!("The alias '{domain}' is invalid: {name} {fault}"));
+            Some((name, why)) => {
+                reader.error(&at, format!("The alias '{domain}' is invalid: {name} {why}"));
             }
             None if targets.is_empty() => reader.error(&at, format!("The alias '{domain}' has no targets")),
             None => {
@@ -270,8 +270,8 @@ fn link_alias(group: &InstanceGroup<'_>, alias: &Tree, files: &Aliases, place: &
     let Some(domain) = alias.str("domain") else {
         return reader.error(place, "An alias of a link has no 'domain'".into());
     };
-    if let Some(fault) = alias_error(domain) {
-        return reader.error(place, format!("The alias '{domain}' {fault}"));
+    if let Some(why) = alias_error(domain) {
+        return reader.error(place, format!("The alias '{domain}' {why}"));
     }
     let health = match alias.str("health_filter") {
         Some("unhealthy") => 1,
@@ -364,9 +364,9 @@ fn once(server: &mut Server) {
 }
 
 fn handlers(items: &[Tree], place: &Pointer, reader: &mut Reader<'_>) -> Vec<Handler> {
-    let (mut all, faults) = Handler::list(items);
-    for fault in faults {
-        reader.error(&place.join(fault.at.tokens()), fault.message);
+    let (mut all, errors) = Handler::list(items);
+    for error in errors {
+        reader.error(&place.join(error.at.tokens()), error.message);
     }
     // The servers of the deployment cannot ask a server in each of its pods.
     all.retain(|handler| {
