@@ -1,5 +1,6 @@
 //! The controller of QuarksJobs: a Job for each run, one run at a time, with the result in the status.
 
+#[expect(clippy::disallowed_methods, reason = "`act` calls it")]
 mod account;
 #[expect(clippy::disallowed_methods, reason = "it is the part that writes")]
 mod act;
