@@ -125,11 +125,11 @@ async fn a_removed_change_is_reported_though_the_next_one_cannot_be_removed() {
         "data": {"ours": "1", "more": "2"},
     });
     let wanted = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "c"}, "data": {"ours": "1"}});
-    let excess = AddedByOthers {
+    let changed = AddedByOthers {
         additions: Foreign::of(&live, &wanted).additions,
         live,
     };
-    assert_eq!(excess.additions.len(), 1, "{:?}", excess.additions);
+    assert_eq!(changed.additions.len(), 1, "{:?}", changed.additions);
     let mut owner = secret();
     owner.metadata.uid = Some("o".into());
     const REMOVED: &str =
@@ -143,7 +143,7 @@ async fn a_removed_change_is_reported_though_the_next_one_cannot_be_removed() {
     ])
     .await;
     let events = Events::new(cluster, MANAGER, "test");
-    let error = drift::remove(&events, &owner, &[excess.clone(), excess]).await;
+    let error = drift::remove(&events, &owner, &[changed.clone(), changed]).await;
     assert_eq!(error.unwrap_err().kind, ErrorKind::Conflict);
     assert_eq!(asked.load(Ordering::SeqCst), 4);
 }

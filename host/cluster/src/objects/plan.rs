@@ -35,7 +35,7 @@ pub struct Plan {
     /// Those of them that were written before, and then changed by others or by admission.
     pub drifted: Vec<Drifted>,
     /// Additions by others to our lists and maps, to remove.
-    pub excess: Vec<AddedByOthers>,
+    pub additions: Vec<AddedByOthers>,
     /// Indices of the objects in `apply` that this deployment does not have yet. An object of another owner may exist.
     pub new: Vec<usize>,
     pub delete: Vec<Value>,
@@ -108,7 +108,7 @@ impl Plan {
     fn compare(&mut self, found: &Value, wanted: Value) {
         let foreign = Foreign::of(found, &wanted);
         if !foreign.additions.is_empty() && !found.is_going() {
-            self.excess.push(AddedByOthers {
+            self.additions.push(AddedByOthers {
                 live: found.clone(),
                 additions: foreign.additions,
             });

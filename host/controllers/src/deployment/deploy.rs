@@ -165,7 +165,7 @@ async fn plan_changes(run: &Reconcile<'_>, desired: &Desired, live: &mut Live) -
     let plan = plan::plan(desired, live, &settings);
     Ok(
         if observe::skip_unchangeable(run, plan.drifted(), &mut live.objects).await? {
-            plan::plan(desired, live, &settings).with_excess_of(plan)
+            plan::plan(desired, live, &settings).with_additions_of(plan)
         } else {
             plan
         },

@@ -112,7 +112,7 @@ impl Context {
             self.cluster.merge(MANAGER, &one.set, one.members()).await?;
         }
         let disks = self.grow(Disks::of(&plan.wanted, &seen.claims)).await?;
-        let has_removed = drift::remove(&self.events, set, &plan.excess).await?;
+        let has_removed = drift::remove(&self.events, set, &plan.additions).await?;
         for (old, new) in &plan.renew {
             self.renew(old, new).await?;
         }

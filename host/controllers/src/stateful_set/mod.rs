@@ -112,7 +112,7 @@ enum Need {
     /// Which of these objects another write would not change.
     DryRuns {
         drifted: Vec<Drifted>,
-        excess: Vec<AddedByOthers>,
+        additions: Vec<AddedByOthers>,
     },
 }
 
@@ -257,11 +257,11 @@ impl Controller for Context {
             Err(PlanError::Api(error)) => return Ok(Planned::Act(Err(Problem::of(error)?))),
         };
         match &observed.found_before_dry_runs {
-            Some(excess) => plan.excess.clone_from(excess),
+            Some(additions) => plan.additions.clone_from(additions),
             None if plan.drifted.is_empty() => {}
             None => {
-                let Plan { drifted, excess, .. } = plan;
-                return Ok(Planned::Observe(Need::DryRuns { drifted, excess }));
+                let Plan { drifted, additions, .. } = plan;
+                return Ok(Planned::Observe(Need::DryRuns { drifted, additions }));
             }
         }
         Ok(Planned::Act(Ok(plan)))

@@ -81,10 +81,10 @@ impl Context {
                 seen.pods = Some(self.followed.add_listed_pods(&key(place), pods));
                 seen.before = self.groups_before(set, place.namespace).await?;
             }
-            Need::DryRuns { drifted, excess } => {
+            Need::DryRuns { drifted, additions } => {
                 // The sets stay as they were read: pods are compared with the template that they are made from.
                 drift::skip_unchangeable(&self.cluster, MANAGER, &drifted, &mut seen.live.objects).await?;
-                observed.found_before_dry_runs = Some(excess);
+                observed.found_before_dry_runs = Some(additions);
             }
         }
         Ok(())

@@ -59,13 +59,13 @@ pub async fn skip_unchangeable(
 ///
 /// # Errors
 /// A call that failed.
-pub async fn remove<K>(events: &Events, owner: &K, excess: &[AddedByOthers]) -> Result<bool, Error>
+pub async fn remove<K>(events: &Events, owner: &K, changed: &[AddedByOthers]) -> Result<bool, Error>
 where
     K: Resource<DynamicType = ()>,
 {
     let (cluster, manager) = (events.cluster(), events.controller());
     let mut any = false;
-    for AddedByOthers { live, additions } in excess {
+    for AddedByOthers { live, additions } in changed {
         let pointers: Vec<String> = additions.iter().map(Addition::pointer).collect();
         match cluster.remove_any(manager, live, &pointers, true).await {
             Ok(tried) if is_same(&tried, live) => continue,

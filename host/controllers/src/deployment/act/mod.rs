@@ -39,7 +39,7 @@ pub async fn retain(run: &Reconcile<'_>, plan: &Retaining) -> Result<DeployError
 pub async fn act(run: &Reconcile<'_>, plan: &Applying, manifest: &Manifest) -> Result<(), DeployError> {
     job_sources::tag(run, &plan.job_sources.tag).await?;
     preflight(run, plan, manifest).await?;
-    drift::remove(&run.context.events, run.object, &plan.objects.excess).await?;
+    drift::remove(&run.context.events, run.object, &plan.objects.additions).await?;
     if plan.has_dns {
         dns::make_account(run).await?;
     }

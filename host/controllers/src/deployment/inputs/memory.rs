@@ -10,5 +10,5 @@ use std::sync::Arc;
 pub async fn reserve_memory(run: &Reconcile<'_>, class: Class, bytes: u64) -> Result<Share, DeployError> {
     let (budget, holder): (_, Arc<str>) = (run.context.conversion.budget.clone(), run.namespace.into());
     let share = blocking(move || budget.hold(class, &holder, bytes)).await?;
-    share.map_err(|excess| DeployError::Waiting(format!("memory: {excess}")))
+    share.map_err(|error| DeployError::Waiting(format!("memory: {error}")))
 }

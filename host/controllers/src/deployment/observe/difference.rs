@@ -14,7 +14,7 @@ pub async fn difference(run: &Reconcile<'_>, wanted: Vec<Value>, live: &mut [Val
         return Ok(plan);
     }
     Ok(Plan {
-        excess: plan.excess,
+        additions: plan.additions,
         ..objects::plan(wanted, live)
     })
 }

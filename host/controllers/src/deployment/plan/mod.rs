@@ -164,9 +164,9 @@ impl Plan {
     }
 
     /// With the additions by others that an earlier plan found. Dry runs hide them.
-    pub fn with_excess_of(mut self, earlier: Self) -> Self {
+    pub fn with_additions_of(mut self, earlier: Self) -> Self {
         if let (Self::Apply(now), Self::Apply(earlier)) = (&mut self, earlier) {
-            now.objects.excess = earlier.objects.excess;
+            now.objects.additions = earlier.objects.additions;
         }
         self
     }

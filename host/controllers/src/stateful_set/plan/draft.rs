@@ -88,7 +88,7 @@ impl<'a> Draft<'a> {
         let is_returning = |object: &Value| self.returning.iter().any(|one| is_named(one.set, object));
         self.writes.apply.retain(|one| !is_returning(one));
         self.writes.drifted.retain(|one| !is_returning(&one.wanted));
-        self.writes.excess.retain(|one| !is_returning(&one.live));
+        self.writes.additions.retain(|one| !is_returning(&one.live));
         let is_other = |pod: &Pod| self.returning.iter().all(|one| !is_pod_of(pod, &one.set.name_any()));
         self.resizes.retain(is_other);
         let superseded = match self.changes.superseded.take() {
@@ -194,7 +194,7 @@ impl<'a> Draft<'a> {
             resizes: self.resizes,
             set_back: self.changes.set_back,
             drifted: self.writes.drifted,
-            excess: self.writes.excess,
+            additions: self.writes.additions,
             apply: self.writes.apply,
             renew: self.renew,
             delete: self.writes.delete,

@@ -49,7 +49,7 @@ pub(super) struct Plan {
     /// Those of them that others or admission have changed.
     pub drifted: Vec<Drifted>,
     /// Additions by others, to remove.
-    pub excess: Vec<AddedByOthers>,
+    pub additions: Vec<AddedByOthers>,
     /// Those of `apply` that do not exist yet.
     pub new_objects: Vec<Value>,
     /// StatefulSets to delete without their pods and claims, each with the one to create afterwards.
