@@ -35,14 +35,14 @@ pub(super) fn watch(context: &Arc<Context>, namespace: &Option<String>) -> Watch
         // They are cluster-scoped; annotations name their QuarksSecret.
         let requests: Api<PartialObjectMeta<CertificateSigningRequest>> = Api::all(client.clone());
         let ours = Config::default().labels(&format!("{MANAGED_BY}={BOSON}"));
-        watches = watches.and_all(requests, ours, asker);
+        watches = watches.and_all(requests, ours, named_secret);
     }
     let (store, queue) = watches.queue();
     Watched::new(store, queue)
 }
 
 /// The QuarksSecret that a CertificateSigningRequest is for.
-fn asker(meta: &ObjectMeta) -> Vec<ObjectRef<QuarksSecret>> {
+fn named_secret(meta: &ObjectMeta) -> Vec<ObjectRef<QuarksSecret>> {
     let of = |key| annotation(meta, key);
     named(of(marks::REQUEST_NAME), of(marks::REQUEST_NAMESPACE))
 }

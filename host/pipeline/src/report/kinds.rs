@@ -26,7 +26,7 @@ pub(super) fn coarse<'d>(diagnostics: impl IntoIterator<Item = &'d Diagnostic>) 
     grouped(diagnostics, |diagnostic| Key {
         severity: diagnostic.severity,
         code: &diagnostic.code,
-        message: numberless(&nameless(&diagnostic.message)),
+        message: without_numbers(&without_names(&diagnostic.message)),
         help: diagnostic.help.clone().filter(|help| help.starts_with(SUGGESTION)),
     })
 }
@@ -61,7 +61,7 @@ pub(super) fn names(kind: &[&Diagnostic]) -> Vec<String> {
 }
 
 /// The text without words that begin with a digit: versions, sizes, counts.
-fn numberless(text: &str) -> String {
+fn without_numbers(text: &str) -> String {
     let word = |word: &str| {
         if word.starts_with(|c: char| c.is_ascii_digit()) {
             "0".to_string()
@@ -85,7 +85,7 @@ pub(super) fn kinds(diagnostics: &[Diagnostic]) -> Vec<Kind<'_>> {
 fn key(diagnostic: &Diagnostic) -> Key<'_> {
     let alike: fn(&str) -> String = match diagnostic.severity {
         Severity::Error => str::to_owned,
-        Severity::Warning | Severity::Info => nameless,
+        Severity::Warning | Severity::Info => without_names,
     };
     Key {
         severity: diagnostic.severity,
@@ -102,7 +102,7 @@ fn key(diagnostic: &Diagnostic) -> Key<'_> {
 }
 
 /// The text without its parts in single quotes: the names that it is about.
-fn nameless(text: &str) -> String {
+fn without_names(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
     while let Some((before, quoted)) = rest.split_once('\'') {
