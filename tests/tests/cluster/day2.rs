@@ -229,7 +229,13 @@ async fn a_stopped_instance_gets_another_disk_and_the_one_before_is_kept() {
         &user,
         &["delete-disk", orphans[0]["disk_cid"].as_str().unwrap(), "--yes"],
     );
-    assert_eq!(rows(&user, &["disks", "--orphaned"]).len(), 0);
+    // Kubernetes removes a claim once it has seen that no pod uses it.
+    wait_for_value("the end of the claim", async || {
+        let orphans = rows(&user, &["disks", "--orphaned"]);
+        ensure!(orphans.is_empty(), "{orphans:#?}");
+        Ok(())
+    })
+    .await;
     let recorded: Vec<Value> = rows(&user, &["events", "--object-type", "disk"]);
     let actions: Vec<&str> = recorded.iter().filter_map(|row| row["action"].as_str()).collect();
     assert_eq!(actions, ["delete", "attach", "attach"]);
