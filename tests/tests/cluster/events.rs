@@ -78,8 +78,8 @@ async fn each_change_names_groups_versions_and_causes() {
     )
     .await;
     // A comment changes the document, but no object.
-    example.edit(&format!("# nothing\n{}", Example::ops(1))).await;
     let digest = example.deployment().await["status"]["inputsDigest"].clone();
+    example.edit(&format!("# nothing\n{}", Example::ops(1))).await;
     let has_read = async || example.deployment().await["status"]["inputsDigest"] != digest;
     wait_until("another digest", has_read).await;
     assert_eq!(changes(&example).await.len(), 3, "{:#?}", changes(&example).await);
