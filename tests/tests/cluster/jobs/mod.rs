@@ -6,9 +6,10 @@ mod output;
 mod users;
 
 use crate::operator_tasks::OperatorTasks;
+use anyhow::ensure;
 use boson_api::{ConditionStatus, QuarksJob};
 use boson_tests::cluster::shared;
-use boson_tests::{is_quiet, wait_until};
+use boson_tests::{is_quiet, wait_for_value, wait_until};
 use k8s_openapi::api::core::v1::{ConfigMap, Pod, ServiceAccount};
 use k8s_openapi::api::rbac::v1::{Role, RoleBinding};
 use kube::ResourceExt;
@@ -160,11 +161,14 @@ async fn a_failure_stays_visible_without_what_a_container_wrote(env: &OperatorTa
     assert!(message.contains("container 'work' ended with code 3"), "{message}");
     assert!(!object.status.as_ref().unwrap().completed);
     assert_eq!(jobs(env).await.len(), 1, "a failed Job stays");
-    let reported = events(env).await;
-    assert!(
-        reported.iter().any(|event| event.contains("ended with code 3")),
-        "{reported:?}"
-    );
+    // The event follows the status.
+    let reported = wait_for_value("the event of the failure", async || {
+        let reported = events(env).await;
+        let is_reported = reported.iter().any(|event| event.contains("ended with code 3"));
+        ensure!(is_reported, "{reported:?}");
+        Ok(reported)
+    })
+    .await;
     assert!(
         !format!("{reported:?} {object:?}").contains("CANARY"),
         "what a container wrote is shown"
