@@ -225,6 +225,12 @@ async fn what_is_deployed_already_and_dry_runs_change_nothing(deployer: &Deploye
 
 /// Before the first deploy.
 async fn nothing_is_written(deployer: &Deployer<'_>) {
+    // Kubernetes writes it into each new namespace.
+    let authority = ["v1", "ConfigMap", "kube-root-ca.crt"];
+    let tenant = deployer.tenant;
+    tenant
+        .until_object("the cluster's authority", authority, Value::is_object)
+        .await;
     let before = deployer.versions().await;
     failed(&deployer.deploy(&[]), "standard input is not a terminal: use --yes");
     let ran = deployer.deploy(&["--dry-run"]);
