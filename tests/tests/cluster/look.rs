@@ -1,5 +1,7 @@
 //! The commands that show deployments, against a cluster: what they print, and that they only read. No pod runs here.
 
+use crate::instance_states::settled;
+use crate::kubelet::Kubelet;
 use crate::operator_process::{OperatorProcess, Tenant};
 use crate::reader::Reader;
 use crate::small_deployment::Small;
@@ -20,7 +22,7 @@ const VALUE: &str = "CANARY-VALUE";
 const READER: &str = "--verb=get,list --resource=persistentvolumeclaims,pods,secrets,boshdeployments.quarks.cloudfoundry.org,\
     quarksstatefulsets.quarks.cloudfoundry.org,quarksjobs.quarks.cloudfoundry.org,quarkssecrets.quarks.cloudfoundry.org";
 
-/// Deploys two instances, an errand and variables, and waits until all is ready.
+/// Deploys two instances, an errand and variables, and waits until all is ready and rolled out.
 async fn deploy(tenant: &Tenant) {
     let small = Small {
         variables: "[{name: word, type: password}, {name: ca, type: certificate, options: {is_ca: true, common_name: x}}]",
@@ -30,7 +32,8 @@ async fn deploy(tenant: &Tenant) {
     tenant.secret("d.var-implicit-port", "value", VALUE).await;
     let manifest = small.manifest() + ERRAND;
     tenant.deploy("d", &manifest).await;
-    tenant.ready("d").await;
+    let _kubelet = Kubelet::of(tenant.pods());
+    settled(tenant, "the deployment", |pods| pods.len() == 2).await;
 }
 
 /// The rows of each table of a command.
