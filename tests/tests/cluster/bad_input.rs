@@ -537,7 +537,7 @@ async fn an_error_of_a_stateful_set_is_reported_at_the_deployment() {
     // And a namespace can be deleted during any operation.
     let cluster = boson_tests::cluster::shared().unwrap();
     cluster
-        .kubectl(["delete", "namespace", &tenant.namespace, "--timeout=60s"])
+        .kubectl(["delete", "namespace", &tenant.namespace, "--timeout=300s"])
         .unwrap();
     let tenant = operator.tenant("later");
     prepare(&tenant, "d").await;

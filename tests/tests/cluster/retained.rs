@@ -170,7 +170,7 @@ async fn claims_decide_unless_the_specification_does() {
             is_quiet(name, &1, async { secrets(&tenant).await.len() }).await;
             // A namespace is deleted with its retained values.
             let cluster = boson_tests::cluster::shared().unwrap();
-            let deleted = cluster.kubectl(["delete", "namespace", &tenant.namespace, "--timeout=60s"]);
+            let deleted = cluster.kubectl(["delete", "namespace", &tenant.namespace, "--timeout=300s"]);
             deleted.unwrap();
         } else {
             wait_until("the end of the Secret", async || secrets(&tenant).await.is_empty()).await;

@@ -129,7 +129,7 @@ fn monits_port_stops_and_starts_a_process_of_another_container(world: &World) ->
 
 fn a_deleted_pod_stops_in_order_and_finds_its_disk_again(world: &World) -> Result<()> {
     let before = notes_of(world, 0)?.len();
-    world.kubectl(&["delete", "pod", "lifecycle-server-v1-0", "--timeout=120s"])?;
+    world.kubectl(&["delete", "pod", "lifecycle-server-v1-0", "--timeout=300s"])?;
     wait_for_ready(world, 0)?;
     let all = notes_of(world, 0)?;
     ensure!(all.len() > before, "the disk is another one: {all:#?}");
