@@ -64,7 +64,9 @@ fn a_failed_liveness_probe_restarts_the_container_alone(lifecycle: &Lifecycle) -
     lifecycle.inside(0, "touch /var/vcap/data/first/hung")?;
     lifecycle.wait_for("a restart", || {
         let pod = lifecycle.pod(0)?;
-        Ok(restarts(&pod, "first-server") == Some(1) && is_ready(&pod))
+        // The process notes its start a moment after its container has started.
+        let has_noted = lifecycle.notes(0)?.len() >= before.len() + 2;
+        Ok(restarts(&pod, "first-server") == Some(1) && is_ready(&pod) && has_noted)
     })?;
     let notes = lifecycle.notes(0)?;
     ensure!(notes.starts_with(&before), "{notes:#?}");
@@ -112,7 +114,7 @@ fn disks_and_the_password_survive_re_creation(lifecycle: &Lifecycle) -> Result<(
         env.decoded(&secret["data"]["password"])
     };
     let generated = password()?;
-    env.kubectl(&["delete", "boshdeployment/lifecycle", "--timeout=120s"])?;
+    env.kubectl(&["delete", "boshdeployment/lifecycle", "--timeout=300s"])?;
     lifecycle.wait_for("the end of all pods", || Ok(lifecycle.pods()?.is_empty()))?;
     lifecycle.deploy(PROBES)?;
     lifecycle.ready()?;
