@@ -33,6 +33,10 @@ fn a_pod_with_handlers_has_a_server_at_the_addresses_of_bosh_dns() {
         }
     }
     // The system's resolver, with the file that all containers have.
-    let found = inside("nslookup -type=a web.apps.internal || true").unwrap();
-    assert!(found.contains("10.255.0.7"), "{found}");
+    let ask = "nslookup -type=a web.apps.internal || true";
+    world
+        .wait_for("an answer of the system's resolver", || {
+            Ok(inside(ask)?.contains("10.255.0.7"))
+        })
+        .unwrap();
 }
