@@ -95,28 +95,29 @@ async fn every_name_and_every_state_is_as_documented() {
 }
 
 /// The states of the deployment after this version of the list until it was deployed and changed, in order.
-async fn states(tenant: Tenant, version: String) -> Vec<String> {
+async fn states(tenant: Tenant, mut version: String) -> Vec<String> {
     let mut states_over_time: Vec<String> = Vec::new();
-    let events = tenant
-        .api(OURS, "BOSHDeployment")
-        .watch(&WatchParams::default(), &version)
-        .await;
-    let mut events = events.unwrap().boxed();
-    while let Some(event) = events.next().await {
-        let Ok(WatchEvent::Added(object) | WatchEvent::Modified(object)) = event else {
-            continue;
-        };
-        let Some(state) = object.data["status"]["state"].as_str() else {
-            continue;
-        };
-        if states_over_time.last().is_none_or(|last| last != state) {
-            states_over_time.push(state.into());
-        }
-        if states_over_time.len() > 1 && states_over_time.contains(&"Deployed".to_string()) && state != "Deployed" {
-            break;
+    let deployments = tenant.api(OURS, "BOSHDeployment");
+    // The API server ends each watch after some minutes.
+    loop {
+        let events = deployments.watch(&WatchParams::default(), &version).await;
+        let mut events = events.unwrap().boxed();
+        while let Some(event) = events.next().await {
+            let Ok(WatchEvent::Added(object) | WatchEvent::Modified(object)) = event else {
+                continue;
+            };
+            version = object.metadata.resource_version.clone().unwrap();
+            let Some(state) = object.data["status"]["state"].as_str() else {
+                continue;
+            };
+            if states_over_time.last().is_none_or(|last| last != state) {
+                states_over_time.push(state.into());
+            }
+            if states_over_time.len() > 1 && states_over_time.contains(&"Deployed".to_string()) && state != "Deployed" {
+                return states_over_time;
+            }
         }
     }
-    states_over_time
 }
 
 async fn names(tenant: &Tenant) {
