@@ -21,10 +21,9 @@ impl Kubectl {
         for name in ["kubectl-boson", "kubectl_complete-boson"] {
             symlink(boson_tests::binary()?, directory.path().join(name))?;
         }
-        Ok(Self {
-            directory,
-            cluster: shared()?,
-        })
+        let cluster = shared()?;
+        cluster.define()?;
+        Ok(Self { directory, cluster })
     }
 
     /// Runs it without a configuration of its own.
