@@ -1,10 +1,19 @@
 //! Links while the rest of the namespace changes: a workload that another controller of the operator owns, pods that
 //! come and go quickly, and deployments that provide a link of the same name.
 
-use crate::links::{BROKER, DIGEST, annotations, consumer, deployed, digest, generation, pod_spec, until, user};
+use crate::links::{
+    BROKER, DIGEST, annotations, consumer, deployed, digest, generation, pod, pod_spec, until, until_created, user,
+};
 use crate::operator::Environment;
 use boson_tests::{QUIET_DURATION, quiet};
 use serde_json::{Value, json};
+
+/// An environment with the example, once the API server calls the webhook: earlier pods would get no links.
+fn with_webhook(name: &str) -> Environment {
+    let env = deployed(name, &format!("{name}-none"));
+    until_created(&env, &pod("first", &annotations("nats", BROKER)));
+    env
+}
 
 /// A QuarksStatefulSet of a user, whose pods consume the link of the broker.
 fn quarks_stateful_set(word: &str) -> Value {
@@ -43,7 +52,7 @@ fn has_pod(env: &Environment, set: &str) -> bool {
 
 #[test]
 fn a_set_that_the_operator_owns_rolls_once_and_keeps_the_digest_of_its_links() {
-    let mut env = deployed("link-owned", "link-owned-none");
+    let mut env = with_webhook("link-owned");
     env.apply(&[user("first")]).unwrap();
     env.apply(&[env.deployment(&["nats-scale", "more"])]).unwrap();
     until("the first user", || Ok(user_of(&env, "nats")? == "first"));
@@ -79,7 +88,7 @@ fn a_set_that_the_operator_owns_rolls_once_and_keeps_the_digest_of_its_links() {
 
 #[test]
 fn deployments_that_provide_a_link_of_the_same_name_never_give_the_link_of_the_other() {
-    let env = deployed("link-two", "link-two-none");
+    let env = with_webhook("link-two");
     env.apply(&[user("other")]).unwrap();
     let mut second = env.deployment(&["nats-scale", "more"]);
     second["metadata"]["name"] = "second".into();
@@ -117,7 +126,7 @@ fn deployments_that_provide_a_link_of_the_same_name_never_give_the_link_of_the_o
 
 #[test]
 fn changes_in_quick_succession_roll_to_the_last_content_and_a_restored_secret_rolls_nothing() {
-    let env = deployed("link-quick", "link-quick-none");
+    let env = with_webhook("link-quick");
     env.apply(&[user("u0")]).unwrap();
     env.apply(&[env.deployment(&["nats-scale", "more"])]).unwrap();
     until("the first user", || Ok(user_of(&env, "nats")? == "u0"));
@@ -134,7 +143,7 @@ fn changes_in_quick_succession_roll_to_the_last_content_and_a_restored_secret_ro
     let rolled = web();
     assert!(rolled.0 <= 3, "changes within a few seconds are one: {rolled:?}");
     let of_pod = |pod: &Value| pod["metadata"]["annotations"][DIGEST] == rolled.1;
-    assert!(pods().iter().any(of_pod), "no pod has the last content");
+    until("a pod with the last content", || Ok(pods().iter().any(of_pod)));
 
     // The Secret is deleted and written again with the same content.
     env.kubectl(&["delete", "secret/link-nats-broker-main-broker"]).unwrap();
