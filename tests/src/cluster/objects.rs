@@ -4,6 +4,7 @@
 use super::Cluster;
 use super::client::{connect, twice};
 use crate::runtime::finish;
+use crate::{WAIT_TIMEOUT, try_wait_for_value};
 use anyhow::{Context, Result};
 use k8s_openapi::api::core::v1::Pod;
 use kube::Client;
@@ -246,10 +247,14 @@ impl Cluster {
         found.context("the server has no such kind")
     }
 
-    /// The kinds of now.
+    /// The kinds of now. A group that another test defines or deletes meanwhile may be in the list, and have no kinds.
     fn discover(&self) -> Result<Vec<(ApiResource, ApiCapabilities)>> {
         let client = self.client()?;
-        let all = finish(async move { Ok(Discovery::new(client).run().await?) })?;
+        let look = || {
+            let client = client.clone();
+            finish(async move { Ok(Discovery::new(client).run().await?) })
+        };
+        let all = try_wait_for_value("the kinds of the server", WAIT_TIMEOUT, look)?;
         // The core group comes first: without a group, events are its.
         let groups = all.groups_alphabetical().into_iter();
         Ok(groups.flat_map(ApiGroup::recommended_resources).collect())
