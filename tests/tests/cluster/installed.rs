@@ -49,6 +49,8 @@ pub fn install() -> Result<()> {
     static DONE: OnceLock<Result<(), String>> = OnceLock::new();
     let apply = || -> Result<()> {
         let path = root().join(EVERYTHING);
+        // Never at the same time: `kubectl apply` fails if a kind comes to exist while it creates it.
+        shared()?.define()?;
         shared()?.kubectl(["apply".as_ref(), "-k".as_ref(), path.as_os_str()])?;
         shared()?.until_established()
     };
