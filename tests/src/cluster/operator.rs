@@ -142,24 +142,18 @@ impl Operator {
     }
 
     /// Starts it again if it has lost its lease, as the kubelet does: the operator then ends, for example because the
-    /// API server does not answer.
-    ///
-    /// # Errors
-    /// It ended for another reason.
-    pub fn restart_if_lease_was_lost(&self) -> Result<()> {
+    /// API server does not answer, on a busy machine. One that ended for another reason stays as it is.
+    fn restart_if_lease_was_lost(&self) -> Result<()> {
         let mut child = self.child();
-        let Some(status) = child.as_mut().map(Child::try_wait).transpose()?.flatten() else {
+        if child.as_mut().map(Child::try_wait).transpose()?.flatten().is_none() {
             return Ok(());
-        };
+        }
         let log = self.log();
         // Controllers that stop may write further lines.
-        let lost = log
-            .lines()
-            .rev()
-            .take(20)
-            .any(|line| line.contains("the lease was lost"));
-        ensure!(lost, "the operator ended with {status}:\n{log}");
-        *child = Some(self.spawn()?);
+        let mut last = log.lines().rev().take(20);
+        if last.any(|line| line.contains("the lease was lost")) {
+            *child = Some(self.spawn()?);
+        }
         Ok(())
     }
 
@@ -244,7 +238,7 @@ impl Operator {
         fs::read_to_string(self.log_file()).unwrap_or_default()
     }
 
-    /// Polls until the condition is met.
+    /// Polls until the condition is met. Meanwhile, an operator that has lost its lease starts again.
     ///
     /// # Errors
     /// Timeout: the text has the result of `otherwise`, and the end of the log. Or the condition could not be checked.
@@ -252,19 +246,28 @@ impl Operator {
         &self,
         what: &str,
         timeout: Duration,
-        holds: impl FnMut() -> Result<bool>,
+        mut holds: impl FnMut() -> Result<bool>,
         otherwise: impl FnOnce() -> String,
     ) -> Result<()> {
+        let holds = || {
+            self.restart_if_lease_was_lost()?;
+            holds()
+        };
         try_wait_for(what, timeout, holds, || {
             format!("{}\n{}", otherwise(), self.end_of_log())
         })
     }
 
-    /// Looks until it finds a value, and returns it. The error of a look is what there is instead.
+    /// As [`Self::until`], but looks until it finds a value, and returns it. The error of a look is what there is
+    /// instead.
     ///
     /// # Errors
     /// Timeout: the text has the end of the log.
-    pub fn until_value<T>(&self, what: &str, timeout: Duration, look: impl FnMut() -> Result<T>) -> Result<T> {
+    pub fn until_value<T>(&self, what: &str, timeout: Duration, mut look: impl FnMut() -> Result<T>) -> Result<T> {
+        let look = || {
+            self.restart_if_lease_was_lost()?;
+            look()
+        };
         try_wait_for_value(what, timeout, look).map_err(|error| anyhow!("{error}\n{}", self.end_of_log()))
     }
 

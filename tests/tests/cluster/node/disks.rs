@@ -238,12 +238,7 @@ impl Lifecycle {
         Ok(new)
     }
 
-    pub fn wait_for(&self, what: &str, mut holds: impl FnMut() -> Result<bool>) -> Result<()> {
-        let holds = || {
-            // On a busy machine, or while the API server is down.
-            self.env.operator.restart_if_lease_was_lost()?;
-            holds()
-        };
+    pub fn wait_for(&self, what: &str, holds: impl FnMut() -> Result<bool>) -> Result<()> {
         let otherwise = || {
             let disks = self.disks().unwrap_or_default();
             let notes: Vec<_> = disks
