@@ -13,6 +13,7 @@ pub mod inputs;
 pub mod memory;
 pub mod output;
 pub mod registries;
+pub mod runtime;
 pub mod storage;
 pub mod user_cache;
 

@@ -5,7 +5,6 @@ use crate::files;
 use anyhow::Context;
 use boson_registry::Settings;
 use clap::{Args, Parser};
-use std::future::Future;
 use std::path::PathBuf;
 
 /// Which registries are used without TLS.
@@ -57,13 +56,4 @@ pub fn settings(without_tls: &WithoutTlsArguments, authorities: &AuthorityArgume
 pub fn settings_of_environment() -> anyhow::Result<Settings> {
     let variables = Environment::try_parse_from(["host"]).context("the variables BOSON_REGISTRY_* cannot be used")?;
     settings(&variables.without_tls, &variables.authorities)
-}
-
-/// Runs requests to registries to their end.
-///
-/// # Errors
-/// There is no runtime.
-pub fn run<T>(requests: impl Future<Output = T>) -> anyhow::Result<T> {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    Ok(runtime.block_on(requests))
 }

@@ -2,6 +2,7 @@
 
 use crate::codes;
 use boson_commands::registries;
+use boson_commands::runtime;
 use boson_commands::user_cache;
 use boson_pipeline::Diagnostic;
 use boson_registry::{Attachments, Owned, Registry, Settings, docker_credentials, is_layout, read_archive};
@@ -50,7 +51,7 @@ pub fn with_attachments(path: &Path) -> Result<Option<(Pulled, Attachments)>, Di
     let pulled = pull(image, &settings)?;
     let (_directory, registry) = client(&settings)?;
     let credentials = docker_credentials(image)?;
-    let asked = registries::run(registry.attachments(&pulled.pinned, credentials.as_ref()));
+    let asked = runtime::block_on(registry.attachments(&pulled.pinned, credentials.as_ref()));
     let attachments = asked.map_err(|error| unusable(&error))?;
     Ok(Some((pulled, attachments?)))
 }
@@ -96,7 +97,7 @@ pub fn pull(image: &str, settings: &Settings) -> Result<Pulled, Diagnostic> {
             pinned,
         })
     };
-    registries::run(requests).map_err(|error| unusable(&error))?
+    runtime::block_on(requests).map_err(|error| unusable(&error))?
 }
 
 /// A client of registries with the cache of the user. Who has none gets a directory that the client needs.

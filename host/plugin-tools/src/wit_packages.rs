@@ -5,7 +5,7 @@ use crate::wasm_image::image;
 use anyhow::Error;
 use boson_commands::exit::{self, ExitError};
 use boson_commands::output::{self, Color};
-use boson_commands::{registries, storage};
+use boson_commands::{runtime, storage};
 use boson_componentize::{Package, packages};
 use boson_oci::Image;
 use boson_pipeline::Diagnostic;
@@ -52,7 +52,7 @@ pub fn push(place: &str, settings: &Settings, color: Color) -> Result<(), ExitEr
     let packages = packages().map_err(Error::msg)?;
     let images = packages.iter().map(|package| package_image(place, package));
     let images: Vec<Image> = images.collect::<anyhow::Result<_>>()?;
-    let sent = registries::run(send(&images, settings))?;
+    let sent = runtime::block_on(send(&images, settings))?;
     let present = sent.map_err(|error| exit::refused(&[error], &Sources::default(), color))?;
     for (image, present) in images.iter().zip(present) {
         match present {

@@ -1,8 +1,9 @@
 //! `host plugin approve`: approves the version of a plugin in a cluster, with the permissions of the user.
 
-use crate::command::rollback::{Place, block_on};
+use crate::command::rollback::Place;
 use boson_commands::exit::ExitError;
 use boson_commands::output;
+use boson_commands::runtime::block_on;
 use boson_pipeline::report::clean;
 use boson_plugins::approval::{Approval, Approving, approve};
 use clap::Args;
@@ -47,7 +48,7 @@ pub fn run(arguments: &ApproveArguments) -> Result<(), ExitError> {
             dry_run: arguments.dry_run,
         };
         anyhow::Ok(approve(&cluster, &namespace, &arguments.plugin, how).await?)
-    })?;
+    })??;
     Ok(output::print(&text(arguments, &approval))?)
 }
 

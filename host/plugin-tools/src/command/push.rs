@@ -7,6 +7,7 @@ use crate::wasm_image::image;
 use boson_commands::exit::{self, ExitError};
 use boson_commands::output::{self, Color};
 use boson_commands::registries::{self, AuthorityArguments, WithoutTlsArguments};
+use boson_commands::runtime;
 use boson_images::write;
 use boson_pipeline::Diagnostic;
 use boson_pipeline::report::Sources;
@@ -75,7 +76,7 @@ pub fn run(arguments: &PushArguments, color: Color) -> Result<(), ExitError> {
             let settings = registries::settings(&arguments.without_tls, &arguments.authorities)?;
             let transfer = Transfer::new(&settings).map_err(fail)?;
             let credentials = docker_credentials(&image.name).map_err(fail)?;
-            let pushed = registries::run(transfer.push(&image, credentials.as_ref(), None, &|_| {}))?;
+            let pushed = runtime::block_on(transfer.push(&image, credentials.as_ref(), None, &|_| {}))?;
             pushed.map_err(fail)?;
         }
     }

@@ -6,6 +6,7 @@ use boson_commands::columns::columns;
 use boson_commands::connection::ConnectionArguments;
 use boson_commands::exit::ExitError;
 use boson_commands::output;
+use boson_commands::runtime::block_on;
 use boson_oci::short_digest;
 use boson_pipeline::report::clean;
 use boson_plugins::history::{History, Revision, RevisionState, histories, rollback};
@@ -73,12 +74,11 @@ impl Place {
 }
 
 pub fn history(arguments: &HistoryArguments) -> Result<(), ExitError> {
-    let found = block_on(async {
+    let (found, namespace) = block_on(async {
         let (cluster, namespace) = arguments.place.cluster().await?;
         let found = histories(&cluster, &namespace, arguments.plugin.as_deref()).await?;
         anyhow::Ok((found, namespace))
-    });
-    let (found, namespace) = found?;
+    })??;
     if found.is_empty() {
         let of = arguments
             .plugin
@@ -96,18 +96,12 @@ pub fn run(arguments: &RollbackArguments) -> Result<(), ExitError> {
     let Revision { revision, digest, .. } = block_on(async {
         let (cluster, namespace) = arguments.place.cluster().await?;
         anyhow::Ok(rollback(&cluster, &namespace, &arguments.plugin, arguments.to_revision).await?)
-    })?;
+    })??;
     Ok(output::print(&format!(
         "plugin '{}' rolled back to revision {revision} ({})\n",
         arguments.plugin,
         short(digest.as_deref())
     ))?)
-}
-
-/// Runs calls of the API server.
-pub fn block_on<T>(work: impl Future<Output = anyhow::Result<T>>) -> Result<T, ExitError> {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    Ok(runtime.block_on(work)?)
 }
 
 fn table(found: &BTreeMap<String, History>) -> String {

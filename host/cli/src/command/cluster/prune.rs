@@ -5,6 +5,7 @@ use boson_commands::confirm::Confirmation;
 use boson_commands::connection::ConnectionArguments;
 use boson_commands::exit::ExitError;
 use boson_commands::output;
+use boson_commands::runtime::block_on;
 use boson_controllers::prune::{Leftover, PruneError, Pruning};
 use boson_look::access::Access;
 use clap::Args;
@@ -37,8 +38,7 @@ pub struct PruneArguments {
 }
 
 pub fn run(arguments: &PruneArguments) -> Result<(), ExitError> {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    runtime.block_on(prune(arguments))
+    block_on(prune(arguments))?
 }
 
 async fn prune(arguments: &PruneArguments) -> Result<(), ExitError> {

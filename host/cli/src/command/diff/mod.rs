@@ -9,6 +9,7 @@ use crate::command::inputs::variables::{Given, Kept};
 use boson_commands::connection::ConnectionArguments;
 use boson_commands::exit::ExitError;
 use boson_commands::output::{self, Color};
+use boson_commands::runtime::block_on;
 use boson_document::{Map, json};
 use boson_look::access::Access;
 use boson_look::applied::Applied;
@@ -137,8 +138,7 @@ impl DiffArguments {
                 new: self.convert.clone(),
             });
         }
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-        runtime.block_on(self.with_cluster())
+        block_on(self.with_cluster())?
     }
 
     async fn with_cluster(&self) -> Result<Sides, ExitError> {

@@ -5,6 +5,7 @@ use anyhow::{Context, anyhow};
 use boson_cluster::client::{Cluster, Connection, ErrorKind, connect};
 use boson_commands::exit::{self, ExitError};
 use boson_commands::output::{self, Color};
+use boson_commands::runtime::block_on;
 use boson_output::codes;
 use boson_output::{DIRECTORY, KeepError, MAX_FILE_BYTES, Order, exit_code, keep, secrets};
 use boson_pipeline::Diagnostic;
@@ -61,8 +62,7 @@ impl From<Diagnostic> for PersistError {
 }
 
 pub fn run(arguments: &PersistOutputArguments, color: Color) -> Result<(), ExitError> {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    match runtime.block_on(persist(arguments)) {
+    match block_on(persist(arguments))? {
         Ok(()) => Ok(()),
         Err(PersistError::Invalid(error)) => {
             let errors = [*error];

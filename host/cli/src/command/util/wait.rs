@@ -3,6 +3,7 @@
 use crate::codes;
 use boson_commands::exit::{self, ExitError};
 use boson_commands::output::{self, Color};
+use boson_commands::runtime::block_on;
 use boson_dns::lookup::{self, Found};
 use boson_dns::resolv_conf;
 use boson_pipeline::Diagnostic;
@@ -48,14 +49,13 @@ pub struct WaitArguments {
 }
 
 pub fn run(arguments: &WaitArguments, color: Color) -> Result<(), ExitError> {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    runtime.block_on(async {
+    block_on(async {
         let mut stop = signal(SignalKind::terminate())?;
         tokio::select! {
             result = wait(arguments, color) => result,
             _ = stop.recv() => Err(anyhow::anyhow!("the pod was stopped").into()),
         }
-    })
+    })?
 }
 
 /// One after the other: all names are needed.
