@@ -2,28 +2,24 @@
 //! builds.
 
 use crate::codes;
-use boson_oci::{Layer, MediaType, Section, parse_digest};
+use boson_oci::{Layer, MediaType, Place, Section, parse_digest};
 use boson_pipeline::Diagnostic;
 use boson_releases::Package;
 use serde_json::{Value, json};
 use std::borrow::Cow;
 use std::fs::{self, DirBuilder, File};
-use std::io::{self, ErrorKind};
+use std::io;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
-use tempfile::{NamedTempFile, TempDir};
+use tempfile::NamedTempFile;
 
 /// The cache of compiled packages. It can be deleted while nothing uses it.
 pub struct Cache {
     root: PathBuf,
 }
 
-/// A directory for builds, which is deleted at the end. A run that was killed leaves its directory; the next run
-/// deletes it, because nothing holds its lock.
-pub struct Work {
-    directory: TempDir,
-    _lock: File,
-}
+/// A directory for builds.
+pub struct Work(Place);
 
 // === impl Cache ===
 
@@ -125,33 +121,20 @@ impl Cache {
         self.root.join("stemcells")
     }
 
-    /// Makes a directory for builds.
+    /// Makes a directory for builds, and deletes those of runs that were killed.
     ///
     /// # Errors
     /// Those of the disk.
     pub fn work(&self) -> io::Result<Work> {
-        let place = self.root.join("work");
-        // Otherwise another run could delete the directory before it is locked.
-        let _all = open_locked(&place.join("lock"))?;
-        for entry in fs::read_dir(&place)? {
-            let path = entry?.path();
-            let _lock = match File::open(path.join("lock")) {
-                Ok(lock) if lock.try_lock().is_err() => continue,
-                // The lock of the place itself.
-                Err(error) if error.kind() == ErrorKind::NotADirectory => continue,
-                Err(error) if error.kind() != ErrorKind::NotFound => return Err(error),
-                // A run that is killed while it deletes its directory may have deleted the lock already.
-                lock => lock,
-            };
-            match fs::remove_dir_all(path) {
-                // Its run has just deleted it.
-                Err(error) if error.kind() == ErrorKind::NotFound => {}
-                removed => removed?,
+        let parent = self.root.join("work");
+        let _lock = open_locked(&parent.join("lock"))?;
+        for entry in fs::read_dir(&parent)? {
+            let entry = entry?;
+            if entry.file_name() != "lock" {
+                Place::remove_stale(&entry.path())?;
             }
         }
-        let directory = TempDir::new_in(&place)?;
-        let lock = open_locked(&directory.path().join("lock"))?;
-        Ok(Work { directory, _lock: lock })
+        Place::new(&parent).map(Work)
     }
 
     fn path(&self, package: &Package, key: &str, end: &str) -> PathBuf {
@@ -164,12 +147,12 @@ impl Cache {
 
 impl Work {
     pub fn of(&self, package: &Package) -> PathBuf {
-        self.directory.path().join(&package.name)
+        self.0.path().join(&package.name)
     }
 
     /// A name that no other run has.
     pub fn name(&self) -> Cow<'_, str> {
-        let name = self.directory.path().file_name().unwrap_or_default();
+        let name = self.0.path().file_name().unwrap_or_default();
         name.to_string_lossy()
     }
 }
@@ -204,7 +187,7 @@ mod tests {
         File::create(left.join("lock")).unwrap();
         fs::create_dir_all(half_deleted.join("package")).unwrap();
         let next = cache.work().unwrap();
-        assert!(running.directory.path().is_dir() && next.directory.path().is_dir());
+        assert!(running.0.path().is_dir() && next.0.path().is_dir());
         assert!(!left.exists() && !half_deleted.exists());
     }
 
@@ -217,7 +200,7 @@ mod tests {
                 scope.spawn(|| {
                     for _ in 0..200 {
                         let work = cache.work().unwrap();
-                        assert!(work.directory.path().join("lock").is_file());
+                        assert!(work.0.path().join("lock").is_file());
                     }
                 });
             }

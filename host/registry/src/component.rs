@@ -2,13 +2,13 @@
 //! the manifest, which is checked, contains that of the component, which is checked, too.
 
 use crate::artifact::Artifact;
-use crate::cache::{Cache, Key, Place, Reservation, Reserving, cache_error};
+use crate::cache::{Cache, Key, Reservation, Reserving, cache_error};
 use crate::client::{Repository, tag_or_digest, within_timeout};
 use crate::codes;
 use crate::credentials::Credentials;
 use crate::error::Error;
 use crate::registry::Registry;
-use boson_oci::{Descriptor, Digest, Digesting, digest, parse_digest};
+use boson_oci::{Descriptor, Digest, Digesting, Place, digest, parse_digest};
 use boson_pipeline::Diagnostic;
 use boson_pipeline::packed::MAX_COMPONENT_BYTES;
 use futures::FutureExt;

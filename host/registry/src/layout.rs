@@ -1,8 +1,8 @@
 //! An image layout for one reader: made of links to cached layers, and deleted when it is dropped.
 
-use crate::cache::{Cache, Key, Place, Reservation, Reserving, cache_error};
+use crate::cache::{Cache, Key, Reservation, Reserving, cache_error};
 use boson_oci::layout::{BLOBS, INDEX, MARK, MARK_CONTENT};
-use boson_oci::{Descriptor, MediaType, Section, digest, index, manifest};
+use boson_oci::{Descriptor, MediaType, Place, Section, digest, index, manifest};
 use boson_pipeline::Diagnostic;
 use boson_releases::{Budget, Limits, reduce};
 use std::fs::{self, File};

@@ -1,13 +1,11 @@
 //! The cache: `layers/<key>` is a reduced layer, `open/<name>` a layout in use. Layers are hard-linked into layouts, so
 //! that removing a layer from the cache does not affect readers. Several processes may share a cache.
 
-mod place;
 mod space;
 
-pub(crate) use place::Place;
 pub(crate) use space::{Reservation, Reserving, Sizes, cache_error};
 
-use boson_oci::{Digest, Section};
+use boson_oci::{Digest, Place, Section};
 use std::fs::{self, File};
 use std::io::{self, ErrorKind, Read};
 use std::path::{Path, PathBuf};
@@ -177,7 +175,6 @@ impl Cache {
     pub(crate) fn place(&self) -> io::Result<Place> {
         let open = self.directory.join("open");
         fs::create_dir_all(&open)?;
-        // Otherwise another process that removes stale layouts could find a directory that is not locked yet.
         let _lock = self.lock()?;
         Place::new(&open)
     }

@@ -1,13 +1,14 @@
-//! Directories of layouts in use.
+//! Directories in use: of image layouts, and of builds.
 
 use std::fs::{self, File};
 use std::io::{self, ErrorKind};
 use std::path::Path;
 use tempfile::TempDir;
 
-/// A directory that is locked while in use, so that directories of killed processes can be detected.
+/// A directory that is locked while in use, and deleted at the end. A process that was killed leaves its directory;
+/// another one can remove it, because nothing holds its lock.
 #[derive(Debug)]
-pub(crate) struct Place {
+pub struct Place {
     // Dropped first, before the lock is released.
     directory: TempDir,
     _lock: File,
@@ -16,8 +17,12 @@ pub(crate) struct Place {
 // === impl Place ===
 
 impl Place {
-    /// Makes one in `parent`.
-    pub(crate) fn new(parent: &Path) -> io::Result<Self> {
+    /// Makes one in `parent`. Hold a lock of the parent meanwhile, and while stale ones are removed: otherwise another
+    /// process could find a directory that is not locked yet.
+    ///
+    /// # Errors
+    /// Those of the disk.
+    pub fn new(parent: &Path) -> io::Result<Self> {
         let directory = tempfile::tempdir_in(parent)?;
         let lock = File::create(directory.path().join("lock"))?;
         lock.lock()?;
@@ -25,10 +30,14 @@ impl Place {
     }
 
     /// Removes the one at `path`, unless it is in use.
-    pub(crate) fn remove_stale(path: &Path) -> io::Result<()> {
+    ///
+    /// # Errors
+    /// Those of the disk.
+    pub fn remove_stale(path: &Path) -> io::Result<()> {
         let _lock = match File::options().write(true).open(path.join("lock")) {
             Ok(lock) if lock.try_lock().is_err() => return Ok(()),
             Err(error) if error.kind() != ErrorKind::NotFound => return Err(error),
+            // A process that was killed while it deleted its directory may have deleted the lock already.
             lock => lock,
         };
         match fs::remove_dir_all(path) {
@@ -38,7 +47,7 @@ impl Place {
         }
     }
 
-    pub(crate) fn path(&self) -> &Path {
+    pub fn path(&self) -> &Path {
         self.directory.path()
     }
 }
