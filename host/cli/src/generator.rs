@@ -83,10 +83,9 @@ impl Generator for Credentials {
 }
 
 fn diagnostic(error: &Error, definition: &Definition) -> Diagnostic {
-    let diagnostic = Diagnostic::error(error.kind.code(), error.to_string()).at(&definition.pointer);
-    match error.kind.help() {
-        Some(help) => diagnostic.help(help),
-        None => diagnostic,
+    Diagnostic {
+        help: error.kind.help().map(str::to_string),
+        ..Diagnostic::error(error.kind.code(), error.to_string()).at(&definition.pointer)
     }
 }
 

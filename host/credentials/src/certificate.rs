@@ -25,19 +25,7 @@ use x509_cert::serial_number::SerialNumber;
 use x509_cert::spki::SubjectPublicKeyInfoOwned;
 use x509_cert::time::{Time, Validity};
 
-/// Names and types of the options that the bosh command line knows, in alphabetical order.
-const BOSH_OPTIONS: &[(&str, Kind)] = &[
-    ("alternative_names", Kind::Texts),
-    ("ca", Kind::Text),
-    ("common_name", Kind::Text),
-    ("duration", Kind::Int64),
-    ("extended_key_usage", Kind::Texts),
-    ("is_ca", Kind::Bool),
-    ("key_length", Kind::Int),
-    ("organization", Kind::Text),
-];
-
-/// These with CredHub's, which a director passes on.
+/// Names and types of the options, in alphabetical order.
 pub(crate) const OPTIONS: &[(&str, Kind)] = &[
     ("alternative_names", Kind::Texts),
     ("ca", Kind::Text),
@@ -53,6 +41,16 @@ pub(crate) const OPTIONS: &[(&str, Kind)] = &[
     ("organization_unit", Kind::Text),
     ("self_sign", Kind::Bool),
     ("state", Kind::Text),
+];
+
+/// Those of CredHub, which a director passes on. The bosh command line knows the others only.
+const CREDHUB_OPTIONS: [&str; 6] = [
+    "country",
+    "key_usage",
+    "locality",
+    "organization_unit",
+    "self_sign",
+    "state",
 ];
 
 /// What CredHub calls the options that it limits, and how many characters they have at most.
@@ -117,7 +115,9 @@ pub(crate) fn check(options: &Tree, signer: bool) -> Result<(), ErrorKind> {
 
 /// Why the bosh command line refuses options or a CA that CredHub accepts.
 pub(crate) fn refused_by_bosh(options: &Tree, signer: Option<&Tree>) -> Option<ErrorKind> {
-    let options = match Options::read("certificate", options, BOSH_OPTIONS) {
+    let mut schema = OPTIONS.to_vec();
+    schema.retain(|(name, _)| !CREDHUB_OPTIONS.contains(name));
+    let options = match Options::read("certificate", options, &schema) {
         Ok(options) => options,
         Err(cause) => return Some(cause),
     };

@@ -117,10 +117,9 @@ fn module_error(path: &Path, error: &str, help: Option<String>) -> Diagnostic {
         "no component can be made of the core module '{}': {error}",
         path.display()
     );
-    let diagnostic = Diagnostic::error(codes::PLUGIN_CORE_MODULE, message);
-    match help {
-        Some(help) => diagnostic.help(help),
-        None => diagnostic,
+    Diagnostic {
+        help,
+        ..Diagnostic::error(codes::PLUGIN_CORE_MODULE, message)
     }
 }
 

@@ -1,6 +1,6 @@
 //! Whether a plugin keeps the contract of its stage: `host plugin test --conformance`.
 
-use super::{Called, Case, Outcome, Tested, replies};
+use super::{Called, Case, Tested, replies};
 use boson_document::Tree;
 use boson_pipeline::Diagnostic;
 use boson_pipeline::bundle::{Bundle, Writer, codes, kinds};
@@ -42,12 +42,12 @@ pub fn description(sandbox: &Sandbox, plugin: &Plugin) -> Tested {
             }
         }
     }
-    tested("description", Measures::default(), errors)
+    Tested::of("contract: description".to_string(), Measures::default(), errors)
 }
 
 /// Checks the reply to one input.
 pub fn input(sandbox: &Sandbox, plugin: &Plugin, case: &Case) -> Tested {
-    let name = format!("{}: {}", case.function, case.name);
+    let name = format!("contract: {}: {}", case.function, case.name);
     let (errors, measures) = match case.call(sandbox, plugin) {
         Err(error) => (vec![text(error)], Measures::default()),
         Ok(Called {
@@ -57,19 +57,7 @@ pub fn input(sandbox: &Sandbox, plugin: &Plugin, case: &Case) -> Tested {
         }) => (vec![text(failure)], measures),
         Ok(called) => (errors(sandbox, plugin, case, &called), called.measures),
     };
-    tested(&name, measures, errors)
-}
-
-fn tested(name: &str, measures: Measures, errors: Vec<String>) -> Tested {
-    Tested {
-        name: format!("contract: {name}"),
-        measures,
-        outcome: if errors.is_empty() {
-            Outcome::Passed
-        } else {
-            Outcome::Failed(errors)
-        },
-    }
+    Tested::of(name, measures, errors)
 }
 
 /// What is wrong with a reply.

@@ -8,6 +8,23 @@ pub struct Tested {
     pub outcome: Outcome,
 }
 
+// === impl Tested ===
+
+impl Tested {
+    /// It has passed, or there are errors.
+    pub fn of(name: String, measures: Measures, errors: Vec<String>) -> Self {
+        Self {
+            name,
+            measures,
+            outcome: if errors.is_empty() {
+                Outcome::Passed
+            } else {
+                Outcome::Failed(errors)
+            },
+        }
+    }
+}
+
 #[derive(Debug, PartialEq, Eq)]
 pub enum Outcome {
     /// The reply is the expected one.

@@ -166,16 +166,7 @@ impl Tests<'_> {
             most.memory = most.memory.max(measures.memory);
             most.elapsed = most.elapsed.max(measures.elapsed);
         }
-        let one = Tested {
-            name: format!("fuzz: {called} changed inputs"),
-            measures: most,
-            outcome: if failed.is_empty() {
-                Outcome::Passed
-            } else {
-                Outcome::Failed(failed)
-            },
-        };
-        self.add(one, 0)
+        self.add(Tested::of(format!("fuzz: {called} changed inputs"), most, failed), 0)
     }
 
     /// Calls the plugin with an input; `None` if it is no input of the function.

@@ -67,11 +67,7 @@ impl Loader<'_> {
             pull: Vec::new(),
         };
         if pinned && source.pinned(None).is_none() {
-            return Err(LoadError::Refused(not_pinned_error(
-                source,
-                "the operator requires a digest",
-                None,
-            )));
+            return Err(not_pinned_error(source, "the operator requires a digest", None).into());
         }
         if let Some(pinned) = source.pinned(described.record()) {
             image.image = pinned;
@@ -95,7 +91,7 @@ impl Loader<'_> {
                 ErrorKind::Conflict | ErrorKind::NotFound => Err(LoadError::Outdated),
                 ErrorKind::Forbidden => {
                     let why = "the operator may not record the digest of its tag in this namespace";
-                    Err(LoadError::Refused(not_pinned_error(source, why, Some(digest))))
+                    Err(not_pinned_error(source, why, Some(digest)).into())
                 }
                 _ => Err(LoadError::Api(error)),
             },
@@ -134,9 +130,8 @@ fn check_digest(document: &PluginDocument, digest: Digest) -> Result<Digest, Loa
         Some(wanted) => {
             let what = format!("the component in the image has the digest {digest}, but plugin.yaml contains {wanted}");
             let error = Diagnostic::error(codes::PLUGIN_IMAGE_DIGEST, what);
-            Err(LoadError::Refused(error.help(
-                "correct `digest` or `image`; with an image that has a digest, `digest` is not necessary",
-            )))
+            let help = "correct `digest` or `image`; with an image that has a digest, `digest` is not necessary";
+            Err(error.help(help).into())
         }
     }
 }

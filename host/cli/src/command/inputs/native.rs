@@ -26,14 +26,8 @@ const MAX_NAMED_OBJECTS: usize = 5;
 /// # Errors
 /// All that cannot be read.
 pub fn read(paths: &[PathBuf], sources: &mut Sources) -> Result<Vec<Document>, Vec<Diagnostic>> {
-    let (mut documents, mut errors) = (Vec::new(), Vec::new());
-    for path in paths {
-        match read_path(&files::expanded(path), sources) {
-            Ok(read) => documents.extend(read),
-            Err(more) => errors.extend(more),
-        }
-    }
-    if errors.is_empty() { Ok(documents) } else { Err(errors) }
+    let read = all(paths.iter().map(|path| read_path(&files::expanded(path), sources)))?;
+    Ok(read.into_iter().flatten().collect())
 }
 
 /// The documents of a file, or of all YAML and JSON files in a directory, in the order of their names.
