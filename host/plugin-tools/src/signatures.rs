@@ -12,6 +12,7 @@ use std::path::PathBuf;
 
 /// Options about signatures.
 #[derive(Args, Clone, Debug)]
+#[command(next_help_heading = "Plugins")]
 pub struct SignatureArguments {
     /// What to do with plugins from ConfigMaps and registries that no key of --plugin-key and no identity of
     /// --plugin-identity has signed
@@ -20,8 +21,7 @@ pub struct SignatureArguments {
         value_enum,
         value_name = "WHAT",
         default_value_t,
-        env = "BOSON_PLUGIN_SIGNATURES",
-        help_heading = "Plugins"
+        env = "BOSON_PLUGIN_SIGNATURES"
     )]
     mode: Mode,
     /// What to do with plugins from ConfigMaps and registries for which no key of --plugin-key and no identity of
@@ -31,8 +31,7 @@ pub struct SignatureArguments {
         value_enum,
         value_name = "WHAT",
         default_value_t,
-        env = "BOSON_PLUGIN_PROVENANCE",
-        help_heading = "Plugins"
+        env = "BOSON_PLUGIN_PROVENANCE"
     )]
     provenance: Mode,
     /// Accept only attestations that name this builder, such as `https://ci.example.com/builder` [default: any builder]
@@ -40,8 +39,7 @@ pub struct SignatureArguments {
         long = "plugin-builder",
         value_name = "ID",
         env = "BOSON_PLUGIN_BUILDERS",
-        value_delimiter = ',',
-        help_heading = "Plugins"
+        value_delimiter = ','
     )]
     builders: Vec<String>,
     /// Public key of those who sign plugins: a PEM file, such as `cosign.pub`
@@ -49,8 +47,7 @@ pub struct SignatureArguments {
         long = "plugin-key",
         value_name = "FILE",
         env = "BOSON_PLUGIN_KEYS",
-        value_delimiter = ',',
-        help_heading = "Plugins"
+        value_delimiter = ','
     )]
     keys: Vec<PathBuf>,
     /// Identity of those who sign plugins without a key, such as `https://accounts.google.com=me@example.com`. `*` is
@@ -60,8 +57,7 @@ pub struct SignatureArguments {
         value_name = "ISSUER=IDENTITY",
         env = "BOSON_PLUGIN_IDENTITIES",
         value_delimiter = ',',
-        requires = "trusted_root",
-        help_heading = "Plugins"
+        requires = "trusted_root"
     )]
     identities: Vec<IdentityRule>,
     /// Authorities and logs that vouch for the identities: `trusted_root.json` of Sigstore
@@ -69,8 +65,7 @@ pub struct SignatureArguments {
         long = "plugin-trusted-root",
         value_name = "FILE",
         env = "BOSON_PLUGIN_TRUSTED_ROOT",
-        requires = "identities",
-        help_heading = "Plugins"
+        requires = "identities"
     )]
     trusted_root: Option<PathBuf>,
 }
