@@ -111,10 +111,8 @@ pub struct PackArguments {
 pub fn run(arguments: &PackArguments, color: Color) -> Result<(), ExitError> {
     let mut sources = Sources::default();
     let fail = |diagnostics: Vec<Diagnostic>, sources: &Sources| exit::refused(&diagnostics, sources, color);
-    let settings = arguments
-        .settings
-        .as_ref()
-        .map(|file| inputs::yaml_file(file, &mut sources));
+    let settings = arguments.settings.as_deref();
+    let settings = settings.map(|file| inputs::yaml_file(file, &mut sources));
     let settings = settings.transpose().map_err(|error| fail(vec![error], &sources))?;
     let bytes = component(&arguments.component).map_err(|error| fail(vec![error], &sources))?;
     let is_signed = arguments.signature.is_some() || arguments.attestation.is_some();

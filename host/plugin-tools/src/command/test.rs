@@ -214,19 +214,12 @@ struct Loaded {
 }
 
 fn load(arguments: &TestArguments, printed: &Printed, sources: &mut Sources) -> Result<Loaded, Vec<Diagnostic>> {
-    let settings = arguments
-        .settings
-        .as_ref()
-        .map(|file| inputs::secret_file(file, sources));
-    let settings = settings.transpose()?;
+    let settings = arguments.settings.as_deref();
+    let settings = settings.map(|file| inputs::secret_file(file, sources)).transpose()?;
     let sandbox = plugins::sandbox(Limits::default())?.with_console(printed.console());
     let plugin = plugins::alone(&sandbox, &arguments.component, settings.as_ref())?;
-    let cases = arguments
-        .cases
-        .as_deref()
-        .map(folders::read_all)
-        .transpose()?
-        .unwrap_or_default();
+    let cases = arguments.cases.as_deref().map(folders::read_all).transpose()?;
+    let cases = cases.unwrap_or_default();
     let is_ours = |case: &&Case| case.stage == plugin.stage;
     let lacks_own = |case: &Case| plugins::own_settings(&case.arguments).is_none();
     let generated = arguments.conformance || arguments.fuzz.is_some();
