@@ -71,6 +71,11 @@ pub fn refused(diagnostics: &[Diagnostic], sources: &Sources, color: Color) -> E
     ExitError::Input
 }
 
+/// As [`refused`], for one error that is about no document.
+pub fn fail(error: Diagnostic, color: Color) -> ExitError {
+    refused(&[error], &Sources::default(), color)
+}
+
 pub fn code(result: Result<(), ExitError>) -> ExitCode {
     match result {
         Ok(()) | Err(ExitError::BrokenPipe) => ExitCode::SUCCESS,

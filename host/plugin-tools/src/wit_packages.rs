@@ -9,7 +9,6 @@ use boson_commands::{runtime, storage};
 use boson_componentize::{Package, packages};
 use boson_oci::Image;
 use boson_pipeline::Diagnostic;
-use boson_pipeline::report::Sources;
 use boson_registry::{Settings, Transfer, docker_credentials};
 use boson_sandbox::Interfaces;
 use std::collections::BTreeMap;
@@ -53,7 +52,7 @@ pub fn push(place: &str, settings: &Settings, color: Color) -> Result<(), ExitEr
     let images = packages.iter().map(|package| package_image(place, package));
     let images: Vec<Image> = images.collect::<anyhow::Result<_>>()?;
     let sent = runtime::block_on(send(&images, settings))?;
-    let present = sent.map_err(|error| exit::refused(&[error], &Sources::default(), color))?;
+    let present = sent.map_err(|error| exit::fail(error, color))?;
     for (image, present) in images.iter().zip(present) {
         match present {
             Some(digest) => output::eprint(&format!("not replaced: {}@{digest}\n", image.name)),

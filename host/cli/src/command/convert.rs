@@ -236,7 +236,7 @@ fn deliver(arguments: &ConvertArguments, done: &Done, color: Color) -> Result<()
     };
     let removed = folder::write(directory, &done.deployment, &done.objects).map_err(|error| {
         let unwritable = files::unwritable(&error).help("check --out");
-        exit::refused(&[unwritable], &Sources::default(), color)
+        exit::fail(unwritable, color)
     })?;
     let removed = match removed {
         0 => String::new(),

@@ -47,7 +47,7 @@ pub struct DiffArguments {
 
 pub fn run(arguments: &DiffArguments, color: Color) -> Result<(), ExitError> {
     let old = Some(arguments.old.as_path()).filter(|path| *path != Path::new(NO_PLUGIN));
-    let fail = |error: Diagnostic| exit::refused(&[error], &Sources::default(), color);
+    let fail = |error: Diagnostic| exit::fail(error, color);
     if arguments.convert.manifest == Path::new("-") {
         let message = "the manifest is read twice, so it cannot be standard input";
         return Err(fail(

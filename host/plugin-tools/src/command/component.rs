@@ -8,7 +8,6 @@ use boson_commands::exit::{self, ExitError};
 use boson_commands::output::{self, Color};
 use boson_commands::storage::durable;
 use boson_pipeline::Diagnostic;
-use boson_pipeline::report::Sources;
 use clap::Args;
 use std::path::PathBuf;
 
@@ -28,7 +27,7 @@ pub struct ComponentArguments {
 }
 
 pub fn run(arguments: &ComponentArguments, color: Color) -> Result<(), ExitError> {
-    let fail = |error: Diagnostic| exit::refused(&[error], &Sources::default(), color);
+    let fail = |error: Diagnostic| exit::fail(error, color);
     let made = core_module::component(&arguments.module).map_err(fail)?;
     let component = made.ok_or_else(|| {
         let what = format!(

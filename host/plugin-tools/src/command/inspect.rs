@@ -10,7 +10,7 @@ use boson_commands::output::{self, Color, Form};
 use boson_document::{Tree, json};
 use boson_oci::{Digest, parse_digest};
 use boson_pipeline::Diagnostic;
-use boson_pipeline::report::{Sources, clean};
+use boson_pipeline::report::clean;
 use boson_sandbox::{Code, Description, Limits, Plugin, Requirements, Sandbox};
 use clap::Args;
 use std::path::PathBuf;
@@ -55,7 +55,7 @@ fn digest(text: &str) -> Result<Digest, &'static str> {
 }
 
 pub fn run(arguments: &InspectArguments, color: Color) -> Result<(), ExitError> {
-    let show = |error: Diagnostic| exit::refused(&[error], &Sources::default(), color);
+    let show = |error: Diagnostic| exit::fail(error, color);
     let fail = |failure: boson_sandbox::Error| show(failure.diagnostic());
     let (trust, names) = arguments.trust.read()?;
     let found = Found::read(&arguments.component).map_err(show)?;

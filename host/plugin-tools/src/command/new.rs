@@ -10,7 +10,6 @@ use boson_commands::files;
 use boson_commands::output::{self, Color};
 use boson_commands::storage;
 use boson_document::{Tree, json};
-use boson_pipeline::report::Sources;
 use boson_pipeline::{Diagnostic, Stage};
 use boson_sandbox::{Limits, MAX_NAME_CHARS, is_name};
 use clap::Args;
@@ -57,7 +56,7 @@ fn name(text: &str) -> Result<String, String> {
 
 pub fn run(arguments: &NewArguments, color: Color) -> Result<(), ExitError> {
     let folder = arguments.out.clone().unwrap_or_else(|| PathBuf::from(&arguments.name));
-    let fail = |error: Diagnostic| exit::refused(&[error], &Sources::default(), color);
+    let fail = |error: Diagnostic| exit::fail(error, color);
     let exists = |message: String, help: &str| fail(Diagnostic::error(codes::PLUGIN_EXISTS, message).help(help));
     if name_collides(arguments) {
         let message = format!("a crate cannot be named '{}': it uses one of this name", arguments.name);

@@ -5,7 +5,6 @@ use anyhow::Context;
 use boson_commands::exit::{self, ExitError};
 use boson_commands::output::{self, Color};
 use boson_commands::registries::{self, AuthorityArguments, WithoutTlsArguments};
-use boson_pipeline::report::Sources;
 use clap::Args;
 use std::path::PathBuf;
 
@@ -34,8 +33,7 @@ pub fn run(arguments: &PullArguments, color: Color) -> Result<(), ExitError> {
         .reference
         .strip_prefix("oci://")
         .unwrap_or(&arguments.reference);
-    let pulled =
-        artifacts::pull(reference, &settings).map_err(|error| exit::refused(&[error], &Sources::default(), color))?;
+    let pulled = artifacts::pull(reference, &settings).map_err(|error| exit::fail(error, color))?;
     let written = std::fs::write(&arguments.out, &pulled.component);
     written.with_context(|| format!("cannot write '{}'", arguments.out.display()))?;
     Ok(output::print(&format!("{}\n", pulled.pinned))?)

@@ -10,7 +10,6 @@ use boson_commands::registries::{self, AuthorityArguments, WithoutTlsArguments};
 use boson_commands::runtime;
 use boson_images::write;
 use boson_pipeline::Diagnostic;
-use boson_pipeline::report::Sources;
 use boson_registry::{Transfer, docker_credentials};
 use clap::Args;
 use std::collections::BTreeMap;
@@ -63,7 +62,7 @@ fn annotation(text: &str) -> Result<(String, String), String> {
 }
 
 pub fn run(arguments: &PushArguments, color: Color) -> Result<(), ExitError> {
-    let fail = |error: Diagnostic| exit::refused(&[error], &Sources::default(), color);
+    let fail = |error: Diagnostic| exit::fail(error, color);
     let bytes = pack::component(&arguments.component).map_err(fail)?;
     let plugin = pack::load(&arguments.component, &bytes).map_err(fail)?;
     let mut annotations = annotations(&bytes, &plugin);

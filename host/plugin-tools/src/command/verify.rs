@@ -11,7 +11,7 @@ use boson_commands::output::{self, Color, Form};
 use boson_document::{Tree, json};
 use boson_oci::{Digest, parse_digest};
 use boson_pipeline::Diagnostic;
-use boson_pipeline::report::{Sources, clean};
+use boson_pipeline::report::clean;
 use boson_plugins::codes;
 use boson_registry::Attachments;
 use boson_signatures::{Provenance, SignatureError, Signed, Signer, Subject};
@@ -98,7 +98,7 @@ impl Found {
 }
 
 pub fn run(arguments: &VerifyArguments, color: Color) -> Result<(), ExitError> {
-    let fail = |error: Diagnostic| exit::refused(&[error], &Sources::default(), color);
+    let fail = |error: Diagnostic| exit::fail(error, color);
     let (trust, names) = arguments.trust.read()?;
     let found = Found::read(&arguments.component).map_err(fail)?;
     let is_signed = arguments.signature.is_some() || arguments.attestation.is_some();

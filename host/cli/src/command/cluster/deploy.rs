@@ -149,7 +149,7 @@ pub fn run(arguments: &DeployArguments, color: Color) -> Result<(), ExitError> {
         .get_or_insert_with(|| applied.filter_map(|one| one.cloud_config.clone()).collect());
     if configs.runtime.is_none() {
         let present = runtime.block_on(found.runtime_configs())?;
-        let read = documents(&present).map_err(|error| exit::refused(&[error], &Sources::default(), color))?;
+        let read = documents(&present).map_err(|error| exit::fail(error, color))?;
         configs.runtime = Some(read);
     }
     let merged = convert::merged(&new, color)?;
@@ -157,9 +157,7 @@ pub fn run(arguments: &DeployArguments, color: Color) -> Result<(), ExitError> {
     let ops = overrides(options.canaries.as_ref(), options.max_in_flight.as_ref(), &merged);
     if let (Some(text), Some(given)) = (ops, &mut new.variables.given) {
         let document = yaml::read(OVERRIDES_NAME, &text);
-        given
-            .ops
-            .push(document.map_err(|error| exit::refused(&[error], &Sources::default(), color))?);
+        given.ops.push(document.map_err(|error| exit::fail(error, color))?);
     }
     let inputs = inputs(&new, given, &merged, options);
     convert_as(&found.present, &mut new);

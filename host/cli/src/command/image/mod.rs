@@ -158,7 +158,7 @@ async fn make(arguments: &ImageArguments, settings: &Settings, color: Color) -> 
         selection::select(arguments, &mut sources).map_err(|errors| exit::refused(&errors, &sources, color))?;
     output::show(&chosen.warnings, &sources, color);
     let shared = shared(arguments, settings, bars);
-    let shared = Arc::new(shared.map_err(|error| exit::refused(&[error], &Sources::default(), color))?);
+    let shared = Arc::new(shared.map_err(|error| exit::fail(error, color))?);
     let results = stream::iter(chosen.all)
         .map(|selected| build_one(shared.clone(), selected))
         .buffer_unordered(usize::from(arguments.parallel));

@@ -66,7 +66,7 @@ fn refuse(command: &UtilCommand, error: Diagnostic, color: Color) -> Result<(), 
         UtilCommand::Interpolate(arguments) => &arguments.results,
         UtilCommand::InstanceGroup(arguments) => &arguments.results,
         UtilCommand::Bpm(arguments) => &arguments.results,
-        _ => return Err(exit::refused(&[error], &Sources::default(), color)),
+        _ => return Err(exit::fail(error, color)),
     };
     results.write(Err(vec![error]), Vec::new(), &Sources::default(), "", color)
 }

@@ -7,7 +7,6 @@ use boson_commands::runtime::block_on;
 use boson_dns::lookup::{self, Found};
 use boson_dns::resolv_conf;
 use boson_pipeline::Diagnostic;
-use boson_pipeline::report::Sources;
 use clap::Args;
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
@@ -68,7 +67,7 @@ async fn wait(arguments: &WaitArguments, color: Color) -> Result<(), ExitError> 
             if began.elapsed() >= limit {
                 let what = format!("'{name}' was not available within {} s", limit.as_secs());
                 let error = Diagnostic::error(codes::WAIT_TIMEOUT, what);
-                return Err(exit::refused(&[error], &Sources::default(), color));
+                return Err(exit::fail(error, color));
             }
             if !reported {
                 output::eprint(&format!("waiting for '{name}'\n"));
