@@ -100,15 +100,9 @@ fn checksums(lock: &str) -> BTreeMap<(String, String), String> {
     let mut found = BTreeMap::new();
     for package in lock.split("[[package]]\n").skip(1) {
         let field = |name: &str| {
-            let mut lines = package.lines();
-            lines.find_map(|line| {
-                Some(
-                    line.strip_prefix(name)?
-                        .strip_prefix(" = \"")?
-                        .strip_suffix('"')?
-                        .to_string(),
-                )
-            })
+            let begin = format!("{name} = \"");
+            let value = |line: &str| Some(line.strip_prefix(&begin)?.strip_suffix('"')?.to_string());
+            package.lines().find_map(value)
         };
         if let (Some(name), Some(version), Some(sum)) = (field("name"), field("version"), field("checksum")) {
             found.insert((name, version), sum);

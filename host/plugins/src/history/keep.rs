@@ -213,7 +213,8 @@ fn record(key: &Key, history: &History, owner: OwnerReference) -> ConfigMap {
 
 async fn delete(cluster: &Cluster, key: &Key, revision: &Revision) -> Result<(), Error> {
     for nth in 0..revision.copies.min(boson_pipeline::packed::MAX_PARTS) {
-        let map: Option<ConfigMap> = cluster.get(&key.namespace, &revision.copy_name(&key.name, nth)).await?;
+        let name = copy_name(&key.name, &revision.identity, nth);
+        let map: Option<ConfigMap> = cluster.get(&key.namespace, &name).await?;
         // Users can write the record, and must not delete other ConfigMaps through it.
         let Some(map) = map.filter(is_copy) else {
             continue;

@@ -184,14 +184,6 @@ impl History {
     }
 }
 
-// === impl Revision ===
-
-impl Revision {
-    pub(super) fn copy_name(&self, plugin: &str, nth: usize) -> String {
-        copy_name(plugin, &self.identity, nth)
-    }
-}
-
 /// Whether a version of so many bytes is kept at all.
 pub(super) fn fits(bytes: usize) -> bool {
     bytes <= MAX_KEPT_BYTES

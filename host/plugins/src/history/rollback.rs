@@ -2,7 +2,7 @@
 
 use super::super::marks::{CONTENT_OF, HISTORY, PART_OF, PLUGIN};
 use super::keep::{identity, is_copy, parse, read, recorded};
-use super::record::{History, Revision};
+use super::record::{History, Revision, copy_name};
 use boson_cluster::client::{Cluster, Error};
 use k8s_openapi::api::core::v1::ConfigMap;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ManagedFieldsEntry, ObjectMeta};
@@ -92,7 +92,8 @@ async fn copies(
     let lost = || RollbackError::NotKept(plugin.into(), target.revision);
     let mut copies = Vec::new();
     for nth in 0..target.copies {
-        let copy: Option<ConfigMap> = cluster.get(namespace, &target.copy_name(plugin, nth)).await?;
+        let name = copy_name(plugin, &target.identity, nth);
+        let copy: Option<ConfigMap> = cluster.get(namespace, &name).await?;
         copies.push(
             copy.filter(|copy| is_copy(copy) && original(copy).is_some())
                 .ok_or_else(lost)?,
