@@ -3,7 +3,6 @@
 use boson_commands::exit::{self, ExitError};
 use boson_commands::output::{self, Color};
 use boson_pipeline::Stage;
-use boson_pipeline::report::Sources;
 use boson_sandbox::{Cache, Limits, Sandbox};
 use clap::Args;
 use std::path::PathBuf;
@@ -17,7 +16,7 @@ pub struct PrecompileArguments {
 }
 
 pub fn run(arguments: &PrecompileArguments, color: Color) -> Result<(), ExitError> {
-    let fail = |error: boson_sandbox::Error| exit::refused(&[error.diagnostic()], &Sources::default(), color);
+    let fail = |error: boson_sandbox::Error| exit::fail(error.diagnostic(), color);
     let sandbox = Sandbox::new(Limits::default(), Cache::none()).map_err(fail)?;
     for stage in Stage::ALL {
         let file = arguments.directory.join(format!("{stage}.wasm"));
