@@ -160,7 +160,7 @@ impl Downloads {
         file: &File,
         tell: &Tell<'_>,
     ) -> Result<(), DownloadError> {
-        let cannot = |error: io::Error| DownloadError::Final(cache_error(&self.directory, &error));
+        let cannot = |error: io::Error| cache_error(&self.directory, &error);
         let have = file.metadata().map_err(cannot)?.len();
         let mut request = self.client.get(url.clone());
         if have > 0 {
@@ -179,12 +179,7 @@ impl Downloads {
             status if status.is_server_error() => {
                 return Err(DownloadError::Broken(format!("answers {}", status.as_u16())));
             }
-            status => {
-                return Err(DownloadError::Final(server_error(
-                    release,
-                    &format!("answers {}", status.as_u16()),
-                )));
-            }
+            status => return Err(server_error(release, &format!("answers {}", status.as_u16())).into()),
         };
         file.set_len(have).map_err(cannot)?;
         self.receive(answer, have, release, file, tell).await
@@ -199,23 +194,18 @@ impl Downloads {
         tell: &Tell<'_>,
     ) -> Result<(), DownloadError> {
         let whole = answer.content_length().map(|rest| have + rest);
-        let too_large = || {
-            DownloadError::Final(server_error(
-                release,
-                &format!("sends more than {} MiB", self.largest >> 20),
-            ))
-        };
+        let too_large = || server_error(release, &format!("sends more than {} MiB", self.largest >> 20));
         if whole.is_some_and(|whole| whole > self.largest) {
-            return Err(too_large());
+            return Err(too_large().into());
         }
         while let Some(part) = answer.chunk().await.map_err(|error| request_error(release, &error))? {
             have += part.len() as u64;
             if have > self.largest {
-                return Err(too_large());
+                return Err(too_large().into());
             }
             // A blocking write of some KiB to the page cache takes less time than another thread would.
             let written = file.write_all(&part);
-            written.map_err(|error| DownloadError::Final(cache_error(&self.directory, &error)))?;
+            written.map_err(|error| cache_error(&self.directory, &error))?;
             tell(have, whole);
         }
         match whole {
@@ -243,6 +233,14 @@ impl Downloads {
         let verifier = read.await.unwrap_or_else(|_| Err(io::Error::other("interrupted")));
         let verifier = verifier.map_err(|error| cache_error(&self.directory, &error))?;
         verifier.finish().map_err(refused)
+    }
+}
+
+// === impl DownloadError ===
+
+impl From<Diagnostic> for DownloadError {
+    fn from(error: Diagnostic) -> Self {
+        Self::Final(error)
     }
 }
 
@@ -315,10 +313,7 @@ fn without_query(address: &str) -> &str {
 
 fn request_error(release: Release<'_>, error: &reqwest::Error) -> DownloadError {
     if error.is_redirect() {
-        return DownloadError::Final(server_error(
-            release,
-            "redirects too often, or to an address without TLS",
-        ));
+        return server_error(release, "redirects too often, or to an address without TLS").into();
     }
     DownloadError::Broken(
         if error.is_timeout() {
