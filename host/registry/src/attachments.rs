@@ -9,7 +9,7 @@
 use crate::client::Repository;
 use crate::component::component_reference;
 use crate::credentials::Credentials;
-use crate::error::Error;
+use crate::error::{Error, unless_missing};
 use crate::registry::Registry;
 use boson_oci::{Descriptor, Digest, Document, ImageManifest, is_sha256, parse_digest};
 use boson_pipeline::Diagnostic;
@@ -240,14 +240,6 @@ impl Attachments {
             });
         }
         Ok(())
-    }
-}
-
-/// What the registry has; `None` if it has nothing there.
-fn unless_missing(answer: Result<Vec<u8>, Error>) -> Result<Option<Vec<u8>>, Error> {
-    match answer {
-        Err(Error::Missing) => Ok(None),
-        answer => answer.map(Some),
     }
 }
 

@@ -1,9 +1,10 @@
 //! HTTP requests to registries, with size limits on all answers. Registries are not trusted.
 
 use crate::credentials::Credentials;
-use crate::error::Error;
+use crate::error::{Error, unless_missing};
+use crate::manifest::Manifest;
 use crate::token::{self, Challenge};
-use boson_oci::Digest;
+use boson_oci::{Digest, ImageManifest};
 use boson_pipeline::Diagnostic;
 use oci_spec::distribution::Reference;
 use reqwest::header::{ACCEPT, AUTHORIZATION, AsHeaderName, CONTENT_RANGE, HeaderValue, RANGE, WWW_AUTHENTICATE};
@@ -191,6 +192,22 @@ impl Repository<'_> {
         Ok(body)
     }
 
+    /// The manifest of an image for this platform, and its text. `help`: for an index that leads to another one.
+    pub(crate) async fn image(
+        &self,
+        image: &Reference,
+        help: &'static str,
+    ) -> Result<(Box<ImageManifest>, Vec<u8>), Error> {
+        let mut body = self.manifest(tag_or_digest(image)).await?;
+        if let Manifest::Index(digest) = Manifest::read(&body)? {
+            body = self.manifest(digest.as_ref()).await?;
+        }
+        match Manifest::read(&body)? {
+            Manifest::Image(manifest) => Ok((manifest, body)),
+            Manifest::Index(_) => Err(Error::Format("is an index of indexes", help)),
+        }
+    }
+
     pub(crate) async fn blob(&self, digest: &Digest) -> Result<Response, Error> {
         self.get(&format!("blobs/{digest}")).await
     }
@@ -241,12 +258,9 @@ impl Repository<'_> {
     /// The digest of the manifest under this tag, if there is one.
     pub(crate) async fn manifest_digest(&self, tag: &str) -> Result<Option<String>, Error> {
         let request = self.request(Method::HEAD, &format!("manifests/{tag}"))?;
-        let answer = match check_status(request.header(ACCEPT, MANIFESTS).send().await?) {
-            Err(Error::Missing) => return Ok(None),
-            answer => answer?,
-        };
-        let digest = header(&answer, "docker-content-digest");
-        Ok(Some(digest.unwrap_or_default().to_owned()))
+        let answer = unless_missing(check_status(request.header(ACCEPT, MANIFESTS).send().await?))?;
+        let digest = |answer: Response| header(&answer, "docker-content-digest").unwrap_or_default().to_owned();
+        Ok(answer.map(digest))
     }
 
     /// A request for a path of the repository, or to an address that the registry gave. Another host gets no

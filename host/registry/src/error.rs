@@ -140,6 +140,14 @@ impl From<reqwest::Error> for Error {
     }
 }
 
+/// What the registry has; `None` if it has nothing there.
+pub(crate) fn unless_missing<T>(answer: Result<T, Error>) -> Result<Option<T>, Error> {
+    match answer {
+        Err(Error::Missing) => Ok(None),
+        answer => answer.map(Some),
+    }
+}
+
 /// A diagnostic for errors that may be temporary.
 pub(crate) fn registry_error(image: &str, what: &str) -> Diagnostic {
     Diagnostic::error(codes::IMAGE_REGISTRY, format!("the registry of image '{image}' {what}"))

@@ -1,14 +1,13 @@
 //! Fetches images from a registry: first the manifest with the given credentials, then the layers that are not cached.
 
 use crate::cache::{Cache, Key, Sizes, cache_error};
-use crate::client::{Client, Repository, Settings, tag_or_digest, within_timeout};
+use crate::client::{Client, Repository, Settings, within_timeout};
 use crate::codes;
 use crate::credentials::{Credentials, matched_bytes};
-use crate::error::{Error, registry_error};
+use crate::error::registry_error;
 use crate::layer;
 use crate::layout::{Draft, Layout};
-use crate::manifest::Manifest;
-use boson_oci::{Descriptor, ImageManifest};
+use boson_oci::Descriptor;
 use boson_pipeline::Diagnostic;
 use futures::FutureExt;
 use oci_spec::distribution::Reference;
@@ -88,8 +87,12 @@ impl Registry {
         if !self.allows(&reference) {
             return Err(not_allowed(&reference, image));
         }
-        let asked = within_timeout(self.manifest(&reference, credentials)).await;
-        let (repository, manifest) = asked.map_err(|error| error.explain(image))?;
+        let asked = within_timeout(async {
+            let repository = self.client.repository(&reference, credentials).await?;
+            let (manifest, _) = repository.image(&reference, "push the image itself").await?;
+            Ok((repository, manifest))
+        });
+        let (repository, manifest) = asked.await.map_err(|error| error.explain(image))?;
         let (cache, name) = (self.cache.clone(), image.to_owned());
         let mut draft = layer::run_blocking(move || Draft::open(cache, name)).await?;
         for layer in manifest.layers() {
@@ -111,23 +114,6 @@ impl Registry {
     ) -> Result<T, Diagnostic> {
         let cache = self.cache.clone();
         layer::run_blocking(move || work(&cache).map_err(|error| cache_error(&error))).await
-    }
-
-    /// The manifest of an image, and its repository.
-    async fn manifest(
-        &self,
-        image: &Reference,
-        credentials: Option<&Credentials>,
-    ) -> Result<(Repository<'_>, Box<ImageManifest>), Error> {
-        let repository = self.client.repository(image, credentials).await?;
-        let mut manifest = Manifest::read(&repository.manifest(tag_or_digest(image)).await?)?;
-        if let Manifest::Index(digest) = &manifest {
-            manifest = Manifest::read(&repository.manifest(digest.as_ref()).await?)?;
-        }
-        match manifest {
-            Manifest::Image(manifest) => Ok((repository, manifest)),
-            Manifest::Index(_) => Err(Error::Format("is an index of indexes", "push the image itself")),
-        }
     }
 }
 

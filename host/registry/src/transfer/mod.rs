@@ -3,11 +3,10 @@
 
 mod upload;
 
-use crate::client::{Access, Client, Repository, Settings, tag_or_digest, within_timeout};
+use crate::client::{Access, Client, Repository, Settings, within_timeout};
 use crate::codes;
 use crate::credentials::Credentials;
-use crate::error::Error;
-use crate::manifest::Manifest;
+use crate::error::{Error, unless_missing};
 use boson_oci::{Descriptor, Digest, Image, Part, Parts, Section, digest};
 use boson_pipeline::Diagnostic;
 use futures::{TryStreamExt, stream};
@@ -68,12 +67,9 @@ impl Transfer {
             let repository = self.client.repository(&reference, credentials).await?;
             repository.manifest_digest(reference.tag().unwrap_or_default()).await
         });
-        match asked.await {
-            Ok(found) => Ok(found),
-            // The repository does not exist yet.
-            Err(Error::Missing) => Ok(None),
-            Err(error) => Err(error.explain_push(image)),
-        }
+        // The repository may not exist yet.
+        let found = unless_missing(asked.await).map_err(|error| error.explain_push(image))?;
+        Ok(found.flatten())
     }
 
     /// Receives an image into files of the directory `place`, which is created if missing. Existing layers are not
@@ -93,13 +89,7 @@ impl Transfer {
         made.map_err(|error| cache_error(place, &error))?;
         let asked = within_timeout(async {
             let repository = self.client.repository(&reference, credentials).await?;
-            let mut body = repository.manifest(tag_or_digest(&reference)).await?;
-            if let Manifest::Index(digest) = Manifest::read(&body)? {
-                body = repository.manifest(digest.as_ref()).await?;
-            }
-            let Manifest::Image(manifest) = Manifest::read(&body)? else {
-                return Err(Error::Format("is an index of indexes", "name the image itself"));
-            };
+            let (manifest, body) = repository.image(&reference, "name the image itself").await?;
             let config = repository.document(manifest.config().digest()).await?;
             Ok((repository, digest(&body), config, manifest))
         });
