@@ -131,14 +131,6 @@ impl Events {
         }
         is_complete
     }
-
-    /// Emits a warning for each of these sentences, and logs it.
-    pub async fn warn_of(&self, about: &impl Resource<DynamicType = ()>, reason: &'static str, notes: &[String]) {
-        for note in notes {
-            tracing::info!(reason, "{note}");
-            self.emit_all(about, &[Notice::warning(reason, note)]).await;
-        }
-    }
 }
 
 fn event<K>(about: &K, notice: &Notice, controller: &str, instance: &str, now: Timestamp) -> Result<Event, Error>

@@ -2,7 +2,7 @@
 //! changes what we write, it would not, and repeating the write would be useless.
 
 use super::Addition;
-use crate::client::{AnyObject, Cluster, Error, Events, FieldManager};
+use crate::client::{AnyObject, Cluster, Error, Events, FieldManager, Notice};
 use kube::Resource;
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -86,7 +86,8 @@ where
             target.name,
             additions.join(", ")
         );
-        events.warn_of(owner, REMOVED_REASON, &[note]).await;
+        tracing::info!(reason = REMOVED_REASON, "{note}");
+        events.emit_all(owner, &[Notice::warning(REMOVED_REASON, note)]).await;
         any = true;
     }
     Ok(any)
