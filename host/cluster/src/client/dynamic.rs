@@ -1,5 +1,6 @@
 //! Objects of any kind, as JSON: a Rust type would drop the fields that it does not know.
 
+use super::call::Built;
 use super::error::Subject;
 use super::{
     AnyObject, Cluster, Error, ErrorKind, FieldManager, Kind, Target, Verb, apply_params, merge_params, post_params,
@@ -114,28 +115,28 @@ impl Cluster {
             request.headers_mut().insert(CONTENT_TYPE, kind);
             request
         });
+        self.patched(&target, dry_run, request).await
+    }
+
+    async fn patch_any(&self, manager: FieldManager, object: &Value, dry_run: bool) -> Result<Value, Error> {
+        let target = self.target(object)?;
+        let parameters = PatchParams {
+            dry_run,
+            ..apply_params(manager.0)
+        };
+        let request = path(&target.resource, target.namespace).patch(target.name, &parameters, &Patch::Apply(object));
+        self.patched(&target, dry_run, request).await
+    }
+
+    /// The object after a patch.
+    async fn patched(&self, target: &Target<'_>, dry_run: bool, request: Built) -> Result<Value, Error> {
+        let Target { resource, name, .. } = target;
         let subject = Subject::of_resource(resource);
         let changed: DynamicObject = self.call(&subject, Verb::Patch, name, request).await?;
         if !dry_run {
             written::note(&resource.kind, name, Some(changed.metadata.clone()));
         }
         whole(changed, resource)
-    }
-
-    async fn patch_any(&self, manager: FieldManager, object: &Value, dry_run: bool) -> Result<Value, Error> {
-        let target = self.target(object)?;
-        let (resource, name) = (&target.resource, target.name);
-        let parameters = PatchParams {
-            dry_run,
-            ..apply_params(manager.0)
-        };
-        let request = path(resource, target.namespace).patch(name, &parameters, &Patch::Apply(object));
-        let subject = Subject::of_resource(resource);
-        let applied: DynamicObject = self.call(&subject, Verb::Patch, name, request).await?;
-        if !dry_run {
-            written::note(&resource.kind, name, Some(applied.metadata.clone()));
-        }
-        whole(applied, resource)
     }
 
     /// Creates an object, validated strictly. False if one of that name exists: the caller must check whose it is.
