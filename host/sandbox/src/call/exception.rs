@@ -2,7 +2,7 @@
 //! catches it and reports a diagnostic with a reserved code.
 
 use crate::bindings::boson::types::types as wit;
-use crate::error::codes;
+use crate::error::{codes, cut};
 use boson_document::{Tree, json};
 
 /// Bytes of the text of an exception that a message shows.
@@ -38,12 +38,11 @@ fn is_exception(code: &str) -> bool {
 
 /// All of it is in the message, because the filter for secrets reads no other part of the host's own diagnostics.
 fn sentence(text: &str, stack: Option<&Tree>) -> String {
-    let end = text.floor_char_boundary(MAX_TEXT_BYTES);
-    let (shown, cut) = (&text[..end], if end < text.len() { "..." } else { "" });
+    let shown = cut(text.to_string(), MAX_TEXT_BYTES, "...");
     let frames = stack.and_then(Tree::as_array).into_iter().flatten();
     let frames: Vec<&str> = frames.filter_map(Tree::as_str).take(MAX_FRAMES).collect();
     let at = if frames.is_empty() { "" } else { "; at " };
-    format!("raised an exception: {shown}{cut}{at}{}", frames.join(" < "))
+    format!("raised an exception: {shown}{at}{}", frames.join(" < "))
 }
 
 #[cfg(test)]

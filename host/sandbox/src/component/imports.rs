@@ -1,6 +1,7 @@
 //! What a component imports, collected from its type: any number of names of any length, of which a message shows the
 //! first.
 
+use crate::error;
 use std::fmt;
 
 /// Names that a message lists.
@@ -111,11 +112,7 @@ pub(crate) fn list<T: AsRef<str>>(names: &[T], count: usize) -> String {
 
 /// The beginning of a name.
 pub(crate) fn cut(name: &str) -> String {
-    let end = name.floor_char_boundary(MAX_NAME_BYTES);
-    match name.get(..end) {
-        Some(start) if end < name.len() => format!("{start}..."),
-        _ => name.to_string(),
-    }
+    error::cut(name.to_string(), MAX_NAME_BYTES, "...")
 }
 
 #[cfg(test)]
