@@ -6,7 +6,7 @@ use super::write;
 use crate::arguments::Flags;
 use crate::children;
 use crate::directories;
-use crate::error::{Error, Result};
+use crate::error::{Context, Error, Result};
 use crate::events::Events;
 use crate::instance::State;
 use crate::instance::control::Request;
@@ -108,9 +108,7 @@ fn start(places: &Places, call: &Call) -> Result<()> {
     ]);
     std::os::unix::process::CommandExt::process_group(&mut command, 0);
     command.stdin(std::process::Stdio::null());
-    command
-        .spawn()
-        .map_err(|error| Error::new(format!("failed to start job-process: {error}")))?;
+    command.spawn().context("failed to start job-process")?;
     Ok(())
 }
 
