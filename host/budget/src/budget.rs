@@ -76,23 +76,23 @@ impl Budget {
             self.0.changed.wait(&mut ledger);
         }
         drop(ledger);
-        Ok(Share {
-            budget: self.clone(),
-            class,
-            holder: holder.clone(),
-            bytes,
-        })
+        Ok(self.share(class, holder, bytes))
     }
 
     /// A share, if it is available now. For data without a known lifetime, for which waiting could take forever.
     pub fn try_hold(&self, class: Class, holder: &Arc<str>, bytes: u64) -> Option<Share> {
         let taken = self.ledger().try_take(class, holder, bytes);
-        taken.then(|| Share {
+        taken.then(|| self.share(class, holder, bytes))
+    }
+
+    /// A share that the ledger has counted.
+    fn share(&self, class: Class, holder: &Arc<str>, bytes: u64) -> Share {
+        Share {
             budget: self.clone(),
             class,
             holder: holder.clone(),
             bytes,
-        })
+        }
     }
 
     /// Bytes of a class that one holder may have.
