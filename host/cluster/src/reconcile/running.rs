@@ -1,7 +1,7 @@
 //! What all controllers share while they run: concurrency, retries, health, and when to stop.
 
 use super::backoff::Backoff;
-use super::spawned::Spawned;
+use super::spawned::spawned;
 use super::watches::{self, Queue};
 use crate::client::{ANSWER_TIMEOUT, Cluster, Error, Kind, Outage, api};
 use crate::metrics::{Metrics, Reconcile};
@@ -106,7 +106,9 @@ impl Running {
         let runs = controller::applier(
             move |object: Arc<K>, _| {
                 let (running, work) = (shared.clone(), reconcile(object.clone()));
-                Spawned::new(async move { running.run_counted(name, object.as_ref(), work).await })
+                Box::pin(spawned(async move {
+                    running.run_counted(name, object.as_ref(), work).await
+                }))
             },
             move |object: Arc<K>, error: &Error, _| policy.retry_action(name, object.as_ref(), error),
             Arc::new(()),

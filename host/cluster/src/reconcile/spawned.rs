@@ -1,40 +1,17 @@
-//! A task of the runtime that is cancelled when its handle is dropped.
+//! A task of the runtime that is cancelled when its future is dropped.
 
-use std::future::Future;
-use std::pin::Pin;
-use std::task::{Context, Poll};
-use tokio::task::JoinHandle;
+use std::panic::resume_unwind;
+use tokio::task::JoinSet;
 
-#[derive(Debug)]
-pub struct Spawned<T>(JoinHandle<T>);
-
-// === impl Spawned ===
-
-impl<T: Send + 'static> Spawned<T> {
-    pub fn new(work: impl Future<Output = T> + Send + 'static) -> Self {
-        Self(tokio::spawn(work))
-    }
-}
-
-impl<T> Future for Spawned<T> {
-    type Output = T;
-
-    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<T> {
-        match Pin::new(&mut self.0).poll(context) {
-            Poll::Ready(Ok(result)) => Poll::Ready(result),
-            Poll::Ready(Err(error)) => match error.try_into_panic() {
-                Ok(panic) => std::panic::resume_unwind(panic),
-                // It is cancelled only on drop, or by the runtime, which drops the handle, too.
-                Err(_) => Poll::Pending,
-            },
-            Poll::Pending => Poll::Pending,
-        }
-    }
-}
-
-impl<T> Drop for Spawned<T> {
-    fn drop(&mut self) {
-        self.0.abort();
+/// The result of work that runs as a task.
+pub async fn spawned<T: Send + 'static>(work: impl Future<Output = T> + Send + 'static) -> T {
+    let mut tasks = JoinSet::new();
+    tasks.spawn(work);
+    match tasks.join_next().await {
+        Some(Ok(result)) => result,
+        Some(Err(error)) if error.is_panic() => resume_unwind(error.into_panic()),
+        // It is cancelled only on drop, or by the runtime, which drops this future, too.
+        _ => std::future::pending().await,
     }
 }
 
@@ -43,15 +20,17 @@ mod tests {
     use super::*;
     use std::time::Duration;
     use tokio::sync::oneshot;
+    use tokio::time::{sleep, timeout};
 
     #[tokio::test]
     async fn a_dropped_task_ends() {
-        assert_eq!(Spawned::new(async { 7 }).await, 7);
+        assert_eq!(spawned(async { 7 }).await, 7);
         let (sender, receiver) = oneshot::channel::<()>();
-        drop(Spawned::new(async move {
-            tokio::time::sleep(Duration::from_secs(3600)).await;
+        let work = spawned(async move {
+            sleep(Duration::from_secs(3600)).await;
             drop(sender);
-        }));
+        });
+        assert!(timeout(Duration::from_millis(10), work).await.is_err());
         assert!(receiver.await.is_err());
     }
 }
