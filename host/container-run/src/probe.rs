@@ -1,7 +1,7 @@
 //! `container-run probe`: a health check of a process. Workloads only name it: its texts, which may be secret, are in
 //! the description of the job.
 
-use std::io::{self, Read, Write};
+use std::io::{self, BufRead, BufReader, Read, Write};
 use std::net::{TcpStream, ToSocketAddrs};
 use std::os::unix::process::CommandExt;
 use std::process::Command;
@@ -16,7 +16,7 @@ use crate::places::Places;
 /// Longer than most probes may take: the kubelet ends them.
 const PROBE_TIMEOUT: Duration = Duration::from_secs(60);
 /// Enough of an answer for its first line.
-const MAX_ANSWER_BYTES: usize = 16 << 10;
+const MAX_ANSWER_BYTES: u64 = 16 << 10;
 /// The pod's address, a variable of every container.
 const ADDRESS_VARIABLE: &str = "POD_IP";
 /// Headers that a request has unless it sets them itself.
@@ -91,15 +91,9 @@ fn exchange(message: &str, host: &str, port: u16) -> io::Result<Vec<u8>> {
     stream.set_read_timeout(Some(PROBE_TIMEOUT))?;
     stream.set_write_timeout(Some(PROBE_TIMEOUT))?;
     stream.write_all(message.as_bytes())?;
-    let mut answer = Vec::new();
-    let mut buffer = [0; 512];
-    while !answer.contains(&b'\n') && answer.len() < MAX_ANSWER_BYTES {
-        match stream.read(&mut buffer)? {
-            0 => break,
-            count => answer.extend_from_slice(&buffer[..count]),
-        }
-    }
-    Ok(answer)
+    let mut line = Vec::new();
+    BufReader::new(stream.take(MAX_ANSWER_BYTES)).read_until(b'\n', &mut line)?;
+    Ok(line)
 }
 
 /// The status code of `HTTP/1.1 200 OK`.
