@@ -5,19 +5,15 @@ pub mod bpm;
 pub mod chpst;
 pub mod monit;
 
+use std::io::{self, Write};
+
 use crate::error::Result;
 use crate::output::container::Container;
 
 /// Writes to standard output; a closed pipe is ignored.
 fn write(text: &str) {
-    let mut rest = text.as_bytes();
-    while !rest.is_empty() {
-        match rustix::io::write(Container::Output.fd(), rest) {
-            Ok(count) => rest = &rest[count..],
-            Err(rustix::io::Errno::INTR) => {}
-            Err(_) => return,
-        }
-    }
+    let mut out = io::stdout().lock();
+    let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
 }
 
 /// The exit status of `bpm` or `monit`. An error is written to standard error as `Error: <text>`, as BPM does.
