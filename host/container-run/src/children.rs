@@ -84,11 +84,14 @@ pub fn kill_all() {
         if !has_children() || Instant::now() > end {
             return;
         }
-        for pid in below() {
-            send(pid, Signal::KILL);
-        }
+        kill_below();
         std::thread::sleep(Duration::from_millis(1));
     }
+}
+
+/// Kills all descendants.
+pub fn kill_below() {
+    below().into_iter().for_each(|pid| send(pid, Signal::KILL));
 }
 
 /// Waits until no descendant has this process's output open any more, but not longer than this.

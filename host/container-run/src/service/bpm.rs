@@ -213,9 +213,7 @@ impl Service for BpmProcess {
                 self.step = Step::Quit(pid, now + QUIT_TIMEOUT);
             }
             Step::Quit(pid, until) | Step::HookStopped(pid, until) if until <= now => {
-                for below in children::below() {
-                    children::send(below, Signal::KILL);
-                }
+                children::kill_below();
                 self.step = Step::Killed(pid);
             }
             _ => {}

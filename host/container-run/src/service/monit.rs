@@ -130,9 +130,7 @@ impl MonitProcess {
                     "it still runs {} seconds after the stop program: killed",
                     self.monit.stop_timeout
                 ));
-                for below in children::below() {
-                    children::send(below, Signal::KILL);
-                }
+                children::kill_below();
                 self.step = Step::Ended(self.status(pid));
             }
             Some(_) => {}
