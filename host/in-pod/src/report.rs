@@ -21,7 +21,7 @@ pub struct Report {
 struct Line {
     #[serde(skip_serializing_if = "Option::is_none")]
     code: Option<String>,
-    #[serde(skip_serializing_if = "is_error")]
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
     warning: bool,
     #[serde(skip_serializing_if = "String::is_empty")]
     message: String,
@@ -104,10 +104,6 @@ fn shortened(one: &Diagnostic, available: usize) -> String {
 
 fn json(line: &Line) -> String {
     serde_json::to_string(line).unwrap_or_default()
-}
-
-fn is_error(warning: &bool) -> bool {
-    !warning
 }
 
 // === impl Line ===
