@@ -18,6 +18,8 @@ use boson_plugins::host::ResolvedPlugins;
 use boson_plugins::{Copies, Pick};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 use kube::{Resource, ResourceExt};
+use parking_lot::Mutex;
+use std::collections::HashMap;
 use std::sync::Arc;
 use tokio::sync::OnceCell;
 
@@ -39,6 +41,8 @@ pub struct Reconcile<'a> {
     pub progress: &'a Progress,
     /// The releases, once a step in this process has read them.
     pub releases: OnceCell<ReadReleases>,
+    /// Names of the pull Secrets of the ServiceAccounts that a step has read.
+    pub account_secrets: Mutex<HashMap<String, Vec<String>>>,
 }
 
 /// The plugins that convert a deployment.
@@ -97,6 +101,7 @@ impl<'a> Reconcile<'a> {
             plugins: active.resolved,
             owner,
             releases: OnceCell::new(),
+            account_secrets: Mutex::default(),
             progress,
         })
     }

@@ -43,18 +43,29 @@ pub async fn names_in_pods(run: &Reconcile<'_>, manifest: &Tree) -> Result<Vec<S
 async fn names(run: &Reconcile<'_>, manifest: &Tree) -> Result<Vec<String>, DeployError> {
     let (mut names, accounts) = wanted(manifest);
     let mut sources: BTreeSet<Source> = accounts.iter().cloned().map(Source::Account).collect();
+    // Both are remembered before they are read, so that no change is lost.
+    run.context.memory.pulls.set(&run.key(), sources.clone());
     for account in accounts {
-        let found: Option<ServiceAccount> = run.context.cluster.get(run.namespace, &account).await?;
-        let references = found.and_then(|account| account.image_pull_secrets).unwrap_or_default();
-        for reference in references {
-            if !names.contains(&reference.name) {
-                names.push(reference.name);
+        for name in of_account(run, account).await? {
+            if !names.contains(&name) {
+                names.push(name);
             }
         }
     }
     sources.extend(names.iter().cloned().map(Source::Secret));
-    // Remembered before they are read, so that no change is lost.
     run.context.memory.pulls.set(&run.key(), sources);
+    Ok(names)
+}
+
+/// Names of the Secrets of a ServiceAccount, which is read once for all steps.
+async fn of_account(run: &Reconcile<'_>, account: String) -> Result<Vec<String>, DeployError> {
+    if let Some(read) = run.account_secrets.lock().get(&account) {
+        return Ok(read.clone());
+    }
+    let found: Option<ServiceAccount> = run.context.cluster.get(run.namespace, &account).await?;
+    let references = found.and_then(|account| account.image_pull_secrets).unwrap_or_default();
+    let names: Vec<String> = references.into_iter().map(|reference| reference.name).collect();
+    run.account_secrets.lock().insert(account, names.clone());
     Ok(names)
 }
 
