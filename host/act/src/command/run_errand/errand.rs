@@ -70,7 +70,8 @@ impl Errand {
 
     pub fn job_of<'j>(&self, jobs: &'j [Job], number: i64) -> Option<&'j Job> {
         let mut ours = jobs.iter().filter(|job| objects::has_owner(*job, &self.uid));
-        ours.find(|job| run_number(job) == Some(number))
+        let number = number.to_string();
+        ours.find(|job| job.annotations().get(labels::RUN) == Some(&number))
     }
 
     /// `jobs`: read after the QuarksJob. The operator creates the Job of a run before it resets the trigger, and counts
@@ -113,10 +114,6 @@ fn containers(job: &QuarksJob) -> Vec<Value> {
     let template = Value::Object(job.spec.template.members());
     let containers = template.pointer("/spec/template/spec/containers");
     containers.and_then(Value::as_array).cloned().unwrap_or_default()
-}
-
-fn run_number(job: &Job) -> Option<i64> {
-    job.annotations().get(labels::RUN)?.parse().ok()
 }
 
 #[cfg(test)]
