@@ -6,7 +6,7 @@ use crate::walk::{Evaluate, walk};
 use crate::{codes, find, limit, names, satisfied};
 use boson_contract::Reply;
 use boson_contract::variables::Interpolated;
-use boson_document::{Map, Number, Pointer, Report, Tree};
+use boson_document::{Map, Pointer, Report, Tree};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Replaces placeholders, then takes out the definitions of variables that have a value.
@@ -106,15 +106,12 @@ impl Evaluate for Variables<'_> {
 fn embeddable(value: &Tree) -> Option<String> {
     match value {
         Tree::String(text) => Some(text.clone()),
-        Tree::Number(number) if number.is_integer() => Some(integer_text(number)),
+        Tree::Number(number) if number.is_integer() => {
+            let integer = number.as_i64().map(|integer| integer.to_string());
+            Some(integer.unwrap_or_else(|| number.text().to_string()))
+        }
         _ => None,
     }
-}
-
-fn integer_text(number: &Number) -> String {
-    number
-        .as_i64()
-        .map_or_else(|| number.text().to_string(), |integer| integer.to_string())
 }
 
 fn not_embeddable(inner: &str) -> Error {

@@ -195,7 +195,8 @@ impl Tracing<'_> {
         let value = field.find(object)?.clone();
         let mut steps = Vec::new();
         let mut current = vec![(object.clone(), field.clone())];
-        if !self.is_of_plugins(object) {
+        let is_of_plugins = self.calls.last.iter().any(|one| is_same(one, object));
+        if !is_of_plugins {
             let (step, sources) = self.lowering(object, &field);
             steps.push(step);
             current = sources;
@@ -209,10 +210,6 @@ impl Tracing<'_> {
             value,
             steps,
         })
-    }
-
-    fn is_of_plugins(&self, object: &Tree) -> bool {
-        self.calls.last.iter().any(|one| is_same(one, object))
     }
 
     /// The object of the operator's kinds from which the host made this one, and its fields that determine the field.

@@ -32,10 +32,6 @@ impl<'t> Shown<'t> {
     fn lines_of_member(self, key: &str, level: usize, status: Status) -> Vec<Line> {
         of_tree(&Tree::object().with(key, self.shown.clone()), level, status)
     }
-
-    fn lines_of_item(self, level: usize, status: Status) -> Vec<Line> {
-        of_tree(&Tree::Array(vec![self.shown.clone()]), level, status)
-    }
 }
 
 /// The lines in which two maps differ, in the order of the keys of `old`, then of `new`.
@@ -113,7 +109,7 @@ fn items(old: &[Shown<'_>], new: &[Shown<'_>], level: usize) -> Vec<Line> {
                 removed.retain(|one| *one != partner);
                 lines.extend(lines_of_pair(key, partner, *item, level));
             }
-            _ => lines.extend(item.lines_of_item(level, Status::Added)),
+            _ => lines.extend(of_tree(&Tree::Array(vec![item.shown.clone()]), level, Status::Added)),
         }
     }
     if !removed.is_empty() {

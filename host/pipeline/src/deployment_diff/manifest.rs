@@ -4,7 +4,7 @@ use super::changeset::{self, Shown};
 use super::lines::{self, Line};
 use super::redacted::redacted;
 use crate::yaml;
-use boson_document::{Map, Tree};
+use boson_document::Tree;
 use boson_manifest::addons::RUNTIME_CONFIG;
 use boson_manifest::cloud;
 
@@ -53,14 +53,10 @@ fn as_compared(manifest: &Tree) -> Tree {
         .and_then(Tree::as_object)
         .filter(|cloud| !cloud.is_empty());
     if let (Some(members), Some(cloud)) = (sent.as_object_mut(), cloud) {
-        members.extend(of_cloud(cloud));
+        let list = |key: &str| cloud.get(key).cloned().unwrap_or_else(|| Tree::Array(Vec::new()));
+        members.extend(CLOUD_LISTS.map(|key| (key.to_string(), list(key))));
     }
     sent
-}
-
-fn of_cloud(cloud: &Map) -> impl Iterator<Item = (String, Tree)> {
-    let list = |key: &str| cloud.get(key).cloned().unwrap_or_else(|| Tree::Array(Vec::new()));
-    CLOUD_LISTS.map(|key| (key.to_string(), list(key))).into_iter()
 }
 
 #[cfg(test)]

@@ -11,6 +11,7 @@ pub(super) fn path(tree: &Tree, pointer: &Pointer) -> Option<String> {
     if pointer.tokens().is_empty() {
         return None;
     }
+    let is_short = |name: &&str| !name.is_empty() && name.chars().count() <= MAX_NAME_CHARS;
     let (mut tree, mut path) = (Some(tree), String::new());
     for token in pointer.tokens() {
         let below = match tree {
@@ -19,7 +20,7 @@ pub(super) fn path(tree: &Tree, pointer: &Pointer) -> Option<String> {
             None => None,
         };
         let name = match (tree, below) {
-            (Some(Tree::Array(_)), Some(item)) => item.str("name").filter(|name| is_short(name)),
+            (Some(Tree::Array(_)), Some(item)) => item.str("name").filter(is_short),
             _ => None,
         };
         path.push('/');
@@ -30,10 +31,6 @@ pub(super) fn path(tree: &Tree, pointer: &Pointer) -> Option<String> {
         tree = below;
     }
     Some(path)
-}
-
-fn is_short(name: &str) -> bool {
-    !name.is_empty() && name.chars().count() <= MAX_NAME_CHARS
 }
 
 /// A member's name; for a key that is not a string, its kind.

@@ -262,7 +262,7 @@ fn redacted(text: &str, matches: &[Match], public: &Public<'_>) -> String {
     let mut out = String::with_capacity(text.len());
     let mut end = 0;
     for one in matches {
-        let place = on_characters(text, one);
+        let place = text.floor_char_boundary(one.place.start)..text.ceil_char_boundary(one.place.end);
         if place.start < end || public.shows(text, &place, one.certain) {
             continue;
         }
@@ -290,10 +290,6 @@ fn min_secret_bytes(promised: bool) -> usize {
 /// Letters, digits and what joins them in the name of a property or a label.
 fn is_name(text: &str) -> bool {
     text.chars().all(|c| c.is_ascii_alphanumeric() || "_-./".contains(c))
-}
-
-fn on_characters(text: &str, one: &Match) -> std::ops::Range<usize> {
-    text.floor_char_boundary(one.place.start)..text.ceil_char_boundary(one.place.end)
 }
 
 fn is_domain(text: &str) -> bool {

@@ -76,7 +76,7 @@ fn program(words: &[String]) -> Option<(&str, &[String])> {
             let is_option = |word: &&String| word.starts_with('-') || *word == "{}";
             arguments.iter().take_while(is_option).count()
         } else if WRAPPERS_WITH_ARGUMENT.contains(&first.as_str()) {
-            1 + options_before(arguments)
+            1 + arguments.iter().take_while(|word| word.starts_with('-')).count()
         } else if is_assignment(first) {
             0
         } else {
@@ -84,11 +84,6 @@ fn program(words: &[String]) -> Option<(&str, &[String])> {
         };
         rest = arguments.get(skipped..)?;
     }
-}
-
-/// Number of options before the first other argument.
-fn options_before(arguments: &[String]) -> usize {
-    arguments.iter().take_while(|word| word.starts_with('-')).count()
 }
 
 /// `NAME=value`
