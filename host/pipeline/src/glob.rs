@@ -109,15 +109,11 @@ fn alternatives(text: &str) -> Option<(Vec<&str>, &str)> {
 /// Position of a letter that is not escaped.
 fn find(text: &str, wanted: char) -> Option<usize> {
     let mut escaped = false;
-    for (at, letter) in text.char_indices() {
-        match letter {
-            _ if escaped => escaped = false,
-            '\\' => escaped = true,
-            _ if letter == wanted => return Some(at),
-            _ => {}
-        }
-    }
-    None
+    text.find(|letter: char| {
+        let is_wanted = !escaped && letter == wanted;
+        escaped = !escaped && letter == '\\';
+        is_wanted
+    })
 }
 
 /// The components, as `filepath.Join` cleans them.

@@ -96,16 +96,12 @@ impl Bundle {
         permissions: &Permissions,
         manifest: &Tree,
     ) -> Self {
-        let requested = if permissions.restrict_keys() {
-            marks::requested(manifest)
-        } else {
-            BTreeSet::new()
-        };
+        let requested = permissions.restrict_keys().then(|| marks::requested(manifest));
         Self {
             rules: Some(Rules {
                 granted,
                 permissions: permissions.clone(),
-                requested,
+                requested: requested.unwrap_or_default(),
             }),
             ..Self::of_host(deployment)
         }

@@ -158,10 +158,7 @@ fn of_group(old: Side<'_>, new: Side<'_>, group: &str) -> Vec<InstanceChange> {
         replace_all(&mut touched);
     }
     touched.retain(|one| one.action == Action::Create || !one.reasons.is_empty());
-    for one in touched
-        .iter_mut()
-        .filter(|one| one.action == Action::Restart && !is_replaced(one))
-    {
+    for one in touched.iter_mut().filter(|one| keeps_its_pod(one)) {
         one.action = Action::Resize;
     }
     let first = is.values().min_by_key(|one| one.files.index);
@@ -186,13 +183,15 @@ fn is_updated_in_place(set: &Tree) -> bool {
 fn replace_all(instances: &mut [InstanceChange]) {
     let is_touched = |one: &InstanceChange| one.action == Action::Restart && is_replaced(one);
     if instances.iter().any(is_touched) {
-        for one in instances
-            .iter_mut()
-            .filter(|one| one.action == Action::Restart && !is_replaced(one))
-        {
+        for one in instances.iter_mut().filter(|one| keeps_its_pod(one)) {
             one.reasons.push(Reason::Group);
         }
     }
+}
+
+/// Whether it restarts, and has no reason for another pod.
+fn keeps_its_pod(one: &InstanceChange) -> bool {
+    one.action == Action::Restart && !is_replaced(one)
 }
 
 /// Whether it has a reason for another pod.

@@ -11,12 +11,8 @@ const REDACTED_KEYS: [&str; 2] = ["properties", "bosh"];
 pub(super) fn redacted(manifest: &Tree) -> Tree {
     let mut manifest = manifest.clone();
     properties(&mut manifest);
-    let releases = manifest.get_mut("releases").and_then(Tree::as_array_mut);
-    for url in releases
-        .into_iter()
-        .flatten()
-        .filter_map(|release| release.get_mut("url"))
-    {
+    let releases = manifest.get_mut("releases").and_then(Tree::as_array_mut).into_iter();
+    for url in releases.flatten().filter_map(|release| release.get_mut("url")) {
         if let Tree::String(text) = url {
             *text = without_credentials(text);
         }

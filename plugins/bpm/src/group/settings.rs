@@ -182,12 +182,8 @@ fn disk(item: &Tree, place: &Place, report: &mut Report) -> ExtraDisk {
             "A disk must be an object with 'pvc', 'volume', 'volumeMount' and 'filters'",
         );
     }
-    for key in item
-        .as_object()
-        .into_iter()
-        .flat_map(Map::keys)
-        .filter(|key| !KNOWN.contains(&key.as_str()))
-    {
+    let keys = item.as_object().into_iter().flat_map(Map::keys);
+    for key in keys.filter(|key| !KNOWN.contains(&key.as_str())) {
         let text = format!("Key '{key}' is not known and has no effect");
         report
             .warning(codes::UNKNOWN_KEY, place.at(key), text)

@@ -67,11 +67,8 @@ fn of_pod_server(entry: &Tree, jobs: &[JobFiles]) -> Vec<Privilege> {
         .iter()
         .find(|files| files.job == member("name") && files.release == member("release"));
     let templates = files.map(|files| files.templates.as_slice()).unwrap_or_default();
-    if dns::needs_pod_server(entry, templates) {
-        capabilities(&["NET_ADMIN".into()])
-    } else {
-        Vec::new()
-    }
+    let granted = dns::needs_pod_server(entry, templates).then(|| capabilities(&["NET_ADMIN".into()]));
+    granted.unwrap_or_default()
 }
 
 fn of_quarks(quarks: &Tree) -> Vec<Privilege> {
