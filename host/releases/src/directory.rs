@@ -142,11 +142,8 @@ impl<'r> Reader<'r> {
         }
         for (name, kind) in self.names(path)? {
             *left = left.checked_sub(1).ok_or_else(|| {
-                self.error(
-                    path,
-                    codes::RELEASE_ARCHIVE_ENTRIES,
-                    "has too many files in the target of a link",
-                )
+                let what = "has too many files in the target of a link";
+                self.error(path, codes::RELEASE_ARCHIVE_ENTRIES, what)
             })?;
             let below = join(path, &name);
             if kind.is_dir() {

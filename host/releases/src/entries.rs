@@ -248,12 +248,10 @@ impl Walk<'_> {
     }
 
     fn no_archive(&self) -> Diagnostic {
-        Diagnostic::error(
-            codes::RELEASE_ARCHIVE_FORMAT,
-            format!("'{}' is neither a gzip nor a tar archive", self.name),
-        )
-        .in_document(self.name)
-        .help("expected a release tarball (.tgz), an OCI image (.tar), or a directory")
+        let message = format!("'{}' is neither a gzip nor a tar archive", self.name);
+        Diagnostic::error(codes::RELEASE_ARCHIVE_FORMAT, message)
+            .in_document(self.name)
+            .help("expected a release tarball (.tgz), an OCI image (.tar), or a directory")
     }
 
     fn stream_error(&self, error: &io::Error) -> Diagnostic {

@@ -232,16 +232,12 @@ fn unpack(
     let bytes = match archive {
         Some(Entry::File(file)) => &file.bytes,
         Some(Entry::Unread(size)) => {
-            return Err(fail(
-                codes::RELEASE_FILE_TOO_LARGE,
-                format!("it is too large: {size} bytes"),
-            ));
+            let why = format!("it is too large: {size} bytes");
+            return Err(fail(codes::RELEASE_FILE_TOO_LARGE, why));
         }
         _ => {
-            return Err(fail(
-                codes::RELEASE_JOB_ARCHIVE,
-                format!("there is no '{JOBS_DIRECTORY}{name}.tgz'"),
-            ));
+            let why = format!("there is no '{JOBS_DIRECTORY}{name}.tgz'");
+            return Err(fail(codes::RELEASE_JOB_ARCHIVE, why));
         }
     };
     if let Some(digests) = &job.digest {

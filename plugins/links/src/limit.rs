@@ -21,16 +21,12 @@ pub fn finish(report: Report) -> Vec<Diagnostic> {
         all.push(last);
     };
     if errors > 0 {
-        add(Diagnostic::error(
-            codes::LIMIT,
-            format!("{errors} more errors are left out"),
-        ));
+        let message = format!("{errors} more errors are left out");
+        add(Diagnostic::error(codes::LIMIT, message));
     }
     if warnings > 0 {
-        add(Diagnostic::warning(
-            codes::LIMIT,
-            format!("{warnings} more warnings are left out"),
-        ));
+        let message = format!("{warnings} more warnings are left out");
+        add(Diagnostic::warning(codes::LIMIT, message));
     }
     all
 }

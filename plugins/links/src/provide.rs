@@ -208,11 +208,9 @@ impl<'a> Reader<'_, 'a> {
                 self.report
                     .error(codes::CUSTOM_PROVIDER, members.place.at("name"), message);
             } else if !names.insert(name.clone()) {
-                self.report.error(
-                    codes::CUSTOM_PROVIDER,
-                    members.place.at("name"),
-                    format!("{subject} is defined multiple times in manifest."),
-                );
+                let message = format!("{subject} is defined multiple times in manifest.");
+                self.report
+                    .error(codes::CUSTOM_PROVIDER, members.place.at("name"), message);
             }
             let (properties, wrong) = property_names(members.get("properties"));
             if let (Some(_), Some(value)) = (wrong, members.get("properties")) {

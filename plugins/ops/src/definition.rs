@@ -121,16 +121,12 @@ pub fn unused(name: &str, position: usize, definition: &Definition) -> Vec<Diagn
         })
         .collect();
     if definition.kind != "test" && definition.absent.is_some() {
-        out.push(warning(
-            "absent",
-            format!("The key 'absent' is not used by a {} operation", definition.kind),
-        ));
+        let message = format!("The key 'absent' is not used by a {} operation", definition.kind);
+        out.push(warning("absent", message));
     }
     if definition.kind == "test" && definition.absent == Some(true) && definition.value.is_some() {
-        out.push(warning(
-            "value",
-            "The key 'value' is not used: the operation has 'absent: true'".to_string(),
-        ));
+        let message = "The key 'value' is not used: the operation has 'absent: true'".to_string();
+        out.push(warning("value", message));
     }
     out
 }

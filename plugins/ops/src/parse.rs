@@ -67,10 +67,8 @@ fn modifiers(texts: &[&str]) -> Result<Vec<Modifier>, Error> {
     parsed.collect::<Option<_>>().ok_or_else(|| {
         let first = texts.first().copied().unwrap_or_default();
         let known = "'prev', 'next', 'before', or 'after'";
-        Error::new(
-            codes::PATH_SYNTAX,
-            format!("Expected to find one of the following modifiers: {known} but found '{first}'"),
-        )
+        let message = format!("Expected to find one of the following modifiers: {known} but found '{first}'");
+        Error::new(codes::PATH_SYNTAX, message)
     })
 }
 

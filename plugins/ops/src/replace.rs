@@ -16,10 +16,8 @@ pub fn replace(document: Traced<'_>, path: &Path, value: Tree, step: Step, scan:
     // Each token is a level, existing or created. Without the check a chain of operations could nest the document until
     // its readers overflow their stacks.
     if path.tokens().len() + value.depth() > MAX_DEPTH {
-        return Err(Error::new(
-            codes::TOO_DEEP,
-            format!("The document would be nested deeper than {MAX_DEPTH} levels"),
-        ));
+        let message = format!("The document would be nested deeper than {MAX_DEPTH} levels");
+        return Err(Error::new(codes::TOO_DEEP, message));
     }
     let Some(last) = path.tokens().len().checked_sub(1) else {
         *document.tree = value;

@@ -49,10 +49,8 @@ impl Scan {
 
     fn charge(&self, cost: u64) -> Attempt<()> {
         let left = self.0.get().checked_sub(cost).ok_or_else(|| {
-            Error::new(
-                codes::TOO_MUCH_MATCHING,
-                "The matchers of all operations up to this one were compared with too many items",
-            )
+            let message = "The matchers of all operations up to this one were compared with too many items";
+            Error::new(codes::TOO_MUCH_MATCHING, message)
         })?;
         self.0.set(left);
         Ok(())

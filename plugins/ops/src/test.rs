@@ -14,10 +14,8 @@ pub fn value(document: &Tree, path: &Path, expected: &Tree, scan: &Scan) -> Atte
     if go::equal(&found, expected) {
         return Ok(());
     }
-    Err(Error::new(
-        codes::VALUE_DIFFERS,
-        "Found value does not match expected value",
-    ))
+    let message = "Found value does not match expected value";
+    Err(Error::new(codes::VALUE_DIFFERS, message))
 }
 
 /// Passes where the very last token of the path is a key or an index that is missing. A missing parent, a wrong type

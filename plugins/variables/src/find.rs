@@ -41,10 +41,8 @@ pub fn in_value<'v>(value: &'v Tree, keys: &[&str]) -> Result<&'v Tree, Error> {
 pub fn in_maps<'v>(value: &'v Tree, name: &str) -> Result<&'v Tree, Error> {
     let root = name.split('.').next().unwrap_or(name);
     let fail = |code, message: String| {
-        Error::new(
-            code,
-            format!("Failed to fetch variable '{root}' from config server: Expected parent {message}"),
-        )
+        let text = format!("Failed to fetch variable '{root}' from config server: Expected parent {message}");
+        Error::new(code, text)
     };
     let (mut found, mut parent) = (value, root.len());
     for key in name.split('.').skip(1) {

@@ -78,10 +78,8 @@ fn characters(name: &str, others: &str) -> Result<(), Error> {
     if !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || others.contains(c)) {
         return Ok(());
     }
-    Err(failure(
-        name,
-        "must only contain alphanumeric, underscores, dashes, or forward slash characters",
-    ))
+    let why = "must only contain alphanumeric, underscores, dashes, or forward slash characters";
+    Err(failure(name, why))
 }
 
 fn slashes(name: &str) -> Result<(), Error> {

@@ -216,11 +216,8 @@ pub(crate) fn check(object: &Tree, author: Option<&Author>, additional: &[Kind])
     }
     let is_refused = |kind: &str| SECRET_TYPES_REFUSED.contains(&kind);
     if kind == "Secret" && object.str("type").is_some_and(is_refused) {
-        return Err(object_error(
-            object,
-            codes::BUNDLE_KIND_NOT_ALLOWED,
-            "Secrets of this type give permissions in the cluster",
-        ));
+        let why = "Secrets of this type give permissions in the cluster";
+        return Err(object_error(object, codes::BUNDLE_KIND_NOT_ALLOWED, why));
     }
     Ok(())
 }

@@ -30,11 +30,8 @@ pub(crate) fn check(object: &Tree) -> Result<(), Diagnostic> {
         }
     }
     if !is_json(object) {
-        return Err(object_error(
-            object,
-            codes::BUNDLE_NOT_JSON,
-            "it contains a key or a number that JSON cannot represent",
-        ));
+        let why = "it contains a key or a number that JSON cannot represent";
+        return Err(object_error(object, codes::BUNDLE_NOT_JSON, why));
     }
     let size = json::to_text(object).len();
     if size > MAX_OBJECT_BYTES {

@@ -245,11 +245,8 @@ impl Bundle {
         }
         let key = ObjectKey::of(&object);
         if self.index.contains_key(&key) {
-            return Err(object_error(
-                &object,
-                codes::BUNDLE_DUPLICATE_OBJECT,
-                "there are two objects of this kind and name",
-            ));
+            let why = "there are two objects of this kind and name";
+            return Err(object_error(&object, codes::BUNDLE_DUPLICATE_OBJECT, why));
         }
         self.index.insert(key, self.objects.len());
         self.objects.push(object);

@@ -45,15 +45,13 @@ pub fn missing(manifest: Named<'_>, releases: &[Release]) -> Vec<Diagnostic> {
         missing.entry(release).or_insert(pointer);
     }
     let say = |(release, pointer): (&str, &Pointer)| {
-        Diagnostic::error(
-            codes::RELEASE_NOT_GIVEN,
-            format!("no source given for release '{release}'"),
-        )
-        .in_document(manifest.name)
-        .at(pointer)
-        .help(format!(
-            "name its directory, tarball or image layout: --release {release}=PATH"
-        ))
+        let message = format!("no source given for release '{release}'");
+        Diagnostic::error(codes::RELEASE_NOT_GIVEN, message)
+            .in_document(manifest.name)
+            .at(pointer)
+            .help(format!(
+                "name its directory, tarball or image layout: --release {release}=PATH"
+            ))
     };
     missing.into_iter().map(say).collect()
 }

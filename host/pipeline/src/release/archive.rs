@@ -180,10 +180,8 @@ impl Check<'_> {
         let mut jobs = Vec::new();
         for ListEntry { name, pointer, tree } in self.entries(tree, "jobs", "job") {
             if is_identifier(&name) && !names.insert(name.clone()) {
-                self.add_error(
-                    pointer.at("name"),
-                    format!("Job '{name}' is listed twice in release manifest"),
-                );
+                let message = format!("Job '{name}' is listed twice in release manifest");
+                self.add_error(pointer.at("name"), message);
             }
             let digest = text(tree, "sha1");
             jobs.push(JobReference { name, digest, pointer });

@@ -81,12 +81,10 @@ fn no_job_warnings(files: &Files, root: &str, jobs: &[&str]) -> Vec<Diagnostic> 
         .filter(|(_, path)| files.is_directory(path));
     directories
         .map(|(name, path)| {
-            Diagnostic::warning(
-                codes::RELEASE_JOB_MANIFEST,
-                format!("Missing job manifest for '{name}'"),
-            )
-            .in_document(files.document(&path))
-            .help("a directory without `job.MF` is not a job")
+            let message = format!("Missing job manifest for '{name}'");
+            Diagnostic::warning(codes::RELEASE_JOB_MANIFEST, message)
+                .in_document(files.document(&path))
+                .help("a directory without `job.MF` is not a job")
         })
         .collect()
 }
@@ -101,12 +99,10 @@ fn join(root: &str, name: &str) -> String {
 
 fn no_name_error(files: &Files) -> Diagnostic {
     let source = files.naming().source();
-    Diagnostic::error(
-        codes::RELEASE_NAME,
-        format!("'{source}' does not contain the name of its release"),
-    )
-    .in_document(source)
-    .help("set the name of the release: --release NAME=PATH")
+    let message = format!("'{source}' does not contain the name of its release");
+    Diagnostic::error(codes::RELEASE_NAME, message)
+        .in_document(source)
+        .help("set the name of the release: --release NAME=PATH")
 }
 
 fn no_release_error(files: &Files, root: &str, name: Option<&str>) -> Diagnostic {

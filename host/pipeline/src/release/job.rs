@@ -117,12 +117,10 @@ impl Reader<'_> {
         match (why, self.layout) {
             (FileError::Missing, Layout::Source) => {
                 let document = self.files.document(path);
-                Diagnostic::error(
-                    codes::RELEASE_JOB_MANIFEST,
-                    format!("Reading job spec '{document}': no such file"),
-                )
-                .in_document(document)
-                .help("every directory in `jobs` is a job and needs a file `spec`")
+                let message = format!("Reading job spec '{document}': no such file");
+                Diagnostic::error(codes::RELEASE_JOB_MANIFEST, message)
+                    .in_document(document)
+                    .help("every directory in `jobs` is a job and needs a file `spec`")
             }
             (FileError::Missing, Layout::Archive | Layout::Image) => Diagnostic::error(
                 codes::RELEASE_JOB_MANIFEST,

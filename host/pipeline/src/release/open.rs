@@ -13,11 +13,9 @@ pub fn error(files: &Files, path: &str, error: &FileError) -> Diagnostic {
         FileError::Missing => Diagnostic::error(codes::RELEASE_FILE_MISSING, format!("'{document}' does not exist")),
         FileError::Escapes(link) => {
             let link = files.document(link);
-            Diagnostic::error(
-                codes::RELEASE_LINK_ESCAPES,
-                format!("'{link}' leads out of the release"),
-            )
-            .help("links are followed only within a release: copy or move the file into the release")
+            let message = format!("'{link}' leads out of the release");
+            Diagnostic::error(codes::RELEASE_LINK_ESCAPES, message)
+                .help("links are followed only within a release: copy or move the file into the release")
         }
         FileError::Loop => Diagnostic::error(
             codes::RELEASE_LINK_LOOP,

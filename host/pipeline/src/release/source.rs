@@ -122,12 +122,10 @@ fn directories<'f>(files: &'f Files, path: &str) -> Vec<&'f str> {
 fn configured_name(files: &Files, sources: &mut Sources) -> Result<String, Diagnostic> {
     let document = files.document(CONFIG_FILE);
     let no_name = || {
-        Diagnostic::error(
-            codes::RELEASE_NAME,
-            format!("Expected non-empty 'name' in config '{document}'"),
-        )
-        .in_document(&document)
-        .help("set the name of the release: --release NAME=PATH")
+        let message = format!("Expected non-empty 'name' in config '{document}'");
+        Diagnostic::error(codes::RELEASE_NAME, message)
+            .in_document(&document)
+            .help("set the name of the release: --release NAME=PATH")
     };
     let file = match files.file(CONFIG_FILE) {
         Ok(file) => file,

@@ -16,11 +16,8 @@ pub fn check(job: &str, spec: &Tree, document: &str) -> Vec<Diagnostic> {
         found: Vec::new(),
     };
     if spec.as_object().is_none() {
-        check.add_error(
-            codes::RELEASE_JOB_SPEC,
-            Pointer::root(),
-            format!("Job '{job}' has invalid spec format: expected a map"),
-        );
+        let message = format!("Job '{job}' has invalid spec format: expected a map");
+        check.add_error(codes::RELEASE_JOB_SPEC, Pointer::root(), message);
         return check.found;
     }
     check.kinds(spec);

@@ -37,11 +37,8 @@ pub fn unused(table: &Table, store: &Store, used: &BTreeSet<&str>, check: Check)
         Check::Ignore => Vec::new(),
         Check::Each => {
             let warn = |name: &&str| {
-                Diagnostic::warning(
-                    codes::VARIABLES_UNUSED,
-                    format!("Variable '{name}' has a value, but nothing refers to it"),
-                )
-                .help("check its name, or remove it")
+                let text = format!("Variable '{name}' has a value, but nothing refers to it");
+                Diagnostic::warning(codes::VARIABLES_UNUSED, text).help("check its name, or remove it")
             };
             given.iter().map(warn).collect()
         }

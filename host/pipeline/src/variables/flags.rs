@@ -22,10 +22,8 @@ impl FilePath {
     /// Another form.
     pub fn parse(argument: &str) -> Result<Self, Diagnostic> {
         let fail = |shown: &str, what: &str| {
-            Err(flag(
-                format!("Expected var '{shown}' {what}"),
-                "write --var-file NAME=PATH",
-            ))
+            let help = "write --var-file NAME=PATH";
+            Err(flag(format!("Expected var '{shown}' {what}"), help))
         };
         match argument.split_once('=') {
             None => fail(&without_value_of_flag(argument), "to be in format 'name=path'"),
@@ -113,10 +111,8 @@ fn wrapped(error: &Diagnostic, value: &str, context: &str) -> Diagnostic {
         .line
         .map_or(String::new(), |line| format!("line {}: ", line.min(last)));
     let message = format!("{context}: yaml: {line}{why}");
-    flag(
-        message,
-        "the value is YAML: quote text that contains `: `, `#`, `[`, `{`, `*`, `&` or `!`",
-    )
+    let help = "the value is YAML: quote text that contains `: `, `#`, `[`, `{`, `*`, `&` or `!`";
+    flag(message, help)
 }
 
 fn unquoted(text: &str) -> &str {

@@ -212,10 +212,8 @@ fn resolve_all(resolver: &mut Resolver<'_>, plan: &VariablesPlan, rules: Variabl
         match (resolver.resolve(&definition.name), rules) {
             (Ok(_), _) => {}
             (Err(error), VariableRules::Cli) => {
-                return Err(resolver::with_context(
-                    error,
-                    "Getting all variables from variable definitions sections",
-                ));
+                let context = "Getting all variables from variable definitions sections";
+                return Err(resolver::with_context(error, context));
             }
             (Err(StageError::Input(more)), VariableRules::Director) => errors.extend(more),
             (Err(error @ StageError::Plugin(_)), VariableRules::Director) => return Err(error),

@@ -228,11 +228,8 @@ fn stemcells(document: &Tree, place: &Place, report: &mut Report) {
         let place = place.at(index);
         let alias = stemcell.alias().unwrap_or_default();
         if stemcell.tree.get("alias").is_some() && !aliases.insert(alias) {
-            report.error(
-                codes::DUPLICATE,
-                place.at("alias"),
-                format!("Duplicate stemcell alias '{alias}'"),
-            );
+            let text = format!("Duplicate stemcell alias '{alias}'");
+            report.error(codes::DUPLICATE, place.at("alias"), text);
         }
         if let Some(map) = stemcell.tree.as_object()
             && !map.contains_key("os")

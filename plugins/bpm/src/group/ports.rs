@@ -31,11 +31,8 @@ fn port(item: &Tree, job: &str, place: &Place, report: &mut Report) -> Option<Po
     let given = item.str("name")?;
     let name = names::label_value(given);
     if name.is_empty() {
-        report.error(
-            codes::PORT,
-            place.at("name"),
-            format!("The name '{given}' of a port has no letter or digit"),
-        );
+        let text = format!("The name '{given}' of a port has no letter or digit");
+        report.error(codes::PORT, place.at("name"), text);
     }
     let protocol = item
         .str("protocol")
@@ -48,11 +45,8 @@ fn port(item: &Tree, job: &str, place: &Place, report: &mut Report) -> Option<Po
     }
     let number = item.i64("internal").and_then(|number| u16::try_from(number).ok());
     let Some(number) = number.filter(|number| *number > 0) else {
-        report.error(
-            codes::PORT,
-            place.at("internal"),
-            format!("Port '{given}' has no number from 1 to 65535 under 'internal'"),
-        );
+        let message = format!("Port '{given}' has no number from 1 to 65535 under 'internal'");
+        report.error(codes::PORT, place.at("internal"), message);
         return None;
     };
     Some(Port {

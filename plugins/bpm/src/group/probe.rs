@@ -116,11 +116,8 @@ fn check_values(probe: &Map, kind: &str, place: &Place, report: &mut Report) {
     if let Some(command) = probe.get("exec")
         && command.items("command").is_empty()
     {
-        report.error(
-            codes::PROBE,
-            place.at("exec"),
-            "'exec' needs a 'command' with at least one word",
-        );
+        let text = "'exec' needs a 'command' with at least one word";
+        report.error(codes::PROBE, place.at("exec"), text);
     }
     check_ports(probe, place, report);
     check_request(probe.get("httpGet"), place, report);
@@ -135,11 +132,8 @@ fn check_ports(probe: &Map, place: &Place, report: &mut Report) {
         };
         if port.is_some_and(|port| !is_port(port)) {
             let place = place.at(handler).at("port");
-            report.error(
-                codes::PROBE,
-                place,
-                "'port' must be a number from 1 to 65535, or the name of a port",
-            );
+            let text = "'port' must be a number from 1 to 65535, or the name of a port";
+            report.error(codes::PROBE, place, text);
         }
     }
 }

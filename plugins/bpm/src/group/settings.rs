@@ -156,11 +156,8 @@ fn pull_secrets(tree: &Tree, place: &Place, report: &mut Report) -> Vec<Tree> {
     let place = place.at("imagePullSecrets");
     for (index, item) in tree.items("imagePullSecrets").iter().enumerate() {
         if item.str("name").is_none() {
-            report.error(
-                codes::SETTINGS,
-                place.at(index),
-                "An entry of 'imagePullSecrets' must be an object with a 'name'",
-            );
+            let text = "An entry of 'imagePullSecrets' must be an object with a 'name'";
+            report.error(codes::SETTINGS, place.at(index), text);
         }
     }
     tree.items("imagePullSecrets").to_vec()
@@ -176,11 +173,8 @@ fn disks(tree: &Tree, place: &Place, report: &mut Report) -> Vec<ExtraDisk> {
 fn disk(item: &Tree, place: &Place, report: &mut Report) -> ExtraDisk {
     const KNOWN: [&str; 4] = ["pvc", "volume", "volumeMount", "filters"];
     if item.as_object().is_none() {
-        report.error(
-            codes::SETTINGS,
-            place,
-            "A disk must be an object with 'pvc', 'volume', 'volumeMount' and 'filters'",
-        );
+        let text = "A disk must be an object with 'pvc', 'volume', 'volumeMount' and 'filters'";
+        report.error(codes::SETTINGS, place, text);
     }
     let keys = item.as_object().into_iter().flat_map(Map::keys);
     for key in keys.filter(|key| !KNOWN.contains(&key.as_str())) {
@@ -195,11 +189,8 @@ fn disk(item: &Tree, place: &Place, report: &mut Report) -> ExtraDisk {
     for (key, named) in [("pvc", metadata), ("volume", volume.as_ref())] {
         let given = item.get(key).is_some_and(|value| !value.is_null());
         if given && named.and_then(|tree| tree.str("name")).is_none() {
-            report.error(
-                codes::SETTINGS,
-                place.at(key),
-                format!("The '{key}' of a disk has no name"),
-            );
+            let text = format!("The '{key}' of a disk has no name");
+            report.error(codes::SETTINGS, place.at(key), text);
         }
     }
     let filters = part("filters").unwrap_or_default();

@@ -183,11 +183,8 @@ fn quarks_of(tree: &Tree, files: &JobFiles, processes: &[Process], place: &Place
     };
     for key in ["memory", "virtual-cpus"] {
         if run.get(key).is_some_and(|value| !value.is_null()) && positive(key).is_none() {
-            report.error(
-                codes::BAD_VALUE,
-                place.at("run").at(key),
-                format!("'{key}' should be greater than 0"),
-            );
+            let text = format!("'{key}' should be greater than 0");
+            report.error(codes::BAD_VALUE, place.at("run").at(key), text);
         }
     }
     check_fields(tree, &run, place, report);
@@ -249,11 +246,8 @@ fn envs(tree: &Tree, place: &Place, report: &mut Report) -> Vec<Tree> {
     let mut out = Vec::new();
     for (index, item) in tree.items("envs").iter().enumerate() {
         if item.str("name").is_none_or(|name| !is_env_name(name)) {
-            report.error(
-                codes::BAD_VALUE,
-                place.at("envs").at(index),
-                "An entry of 'envs' has no 'name' of an environment variable",
-            );
+            let text = "An entry of 'envs' has no 'name' of an environment variable";
+            report.error(codes::BAD_VALUE, place.at("envs").at(index), text);
         } else {
             // container-run sets the others.
             if !document::is_by_value(item) {

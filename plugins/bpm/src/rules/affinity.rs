@@ -84,10 +84,8 @@ impl Walk<'_> {
 
     fn pod_term(&mut self, term: &Tree, place: &Place) {
         if !term.str("topologyKey").is_some_and(is_qualified) {
-            self.report_error(
-                place.at("topologyKey"),
-                "'topologyKey' must be the key of a label of nodes",
-            );
+            let text = "'topologyKey' must be the key of a label of nodes";
+            self.report_error(place.at("topologyKey"), text);
         }
         for key in ["labelSelector", "namespaceSelector"] {
             if let Some(selector) = term.get(key) {
@@ -104,10 +102,8 @@ impl Walk<'_> {
     fn label_selector(&mut self, selector: &Tree, place: &Place) {
         for (key, value) in selector.members("matchLabels").into_iter().flatten() {
             if !is_qualified(key) || !value.as_str().is_some_and(is_label_value) {
-                self.report_error(
-                    place.at("matchLabels").at(key),
-                    "It cannot be the key and value of a label",
-                );
+                let text = "It cannot be the key and value of a label";
+                self.report_error(place.at("matchLabels").at(key), text);
             }
         }
         for (index, one) in selector.items("matchExpressions").iter().enumerate() {

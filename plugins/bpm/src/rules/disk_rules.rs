@@ -77,10 +77,8 @@ fn mount(mount: &Tree, place: &Place, report_error: &mut impl FnMut(Place, &str)
         }
     }
     if !text("subPath").is_empty() && !text("subPathExpr").is_empty() {
-        report_error(
-            place.at("subPathExpr"),
-            "'subPath' and 'subPathExpr' exclude each other",
-        );
+        let message = "'subPath' and 'subPathExpr' exclude each other";
+        report_error(place.at("subPathExpr"), message);
     }
     if !matches!(
         text("mountPropagation"),

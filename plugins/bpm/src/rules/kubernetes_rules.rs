@@ -38,20 +38,14 @@ pub fn tolerations(list: &Tree, place: &Place, report: &mut Report) {
             report_error(report, place.at("effect"), why);
         }
         if key.is_empty() && operator != "Exists" {
-            report_error(
-                report,
-                place.clone(),
-                "A toleration without 'key' needs the 'operator' Exists",
-            );
+            let message = "A toleration without 'key' needs the 'operator' Exists";
+            report_error(report, place.clone(), message);
         } else if !key.is_empty() && !is_qualified(key) {
             report_error(report, place.at("key"), "'key' cannot be the key of a taint");
         }
         if operator == "Exists" && !value.is_empty() || !is_label_value(value) {
-            report_error(
-                report,
-                place.at("value"),
-                "'value' must be a valid label value, and empty with Exists",
-            );
+            let message = "'value' must be a valid label value, and empty with Exists";
+            report_error(report, place.at("value"), message);
         }
         if one.get("tolerationSeconds").is_some_and(|seconds| !seconds.is_null()) && text("effect") != "NoExecute" {
             let why = "'tolerationSeconds' needs the 'effect' NoExecute";
@@ -79,11 +73,8 @@ pub fn security_context(context: &Tree, place: &Place, report: &mut Report) {
             let why = "'type' must be RuntimeDefault, Unconfined or Localhost";
             report_error(report, place.at(key).at("type"), why);
         } else if (kind == Some("Localhost")) != is_named {
-            report_error(
-                report,
-                place.at(key),
-                "'localhostProfile' belongs to the type Localhost",
-            );
+            let text = "'localhostProfile' belongs to the type Localhost";
+            report_error(report, place.at(key), text);
         }
     }
 }
@@ -96,11 +87,8 @@ pub fn variable(entry: &Tree, place: &Place, report: &mut Report) {
     let place = place.at("valueFrom");
     let given = source.values().filter(|value| !value.is_null()).count();
     if given != 1 || entry.str("value").is_some_and(|value| !value.is_empty()) {
-        report_error(
-            report,
-            place.clone(),
-            "A variable has either a 'value' or one source in 'valueFrom'",
-        );
+        let text = "A variable has either a 'value' or one source in 'valueFrom'";
+        report_error(report, place.clone(), text);
     }
     let named = |key: &str| source.get(key).and_then(Tree::as_object);
     if let Some(path) = named("fieldRef").and_then(|field| field.get("fieldPath")?.as_str()) {
@@ -109,22 +97,16 @@ pub fn variable(entry: &Tree, place: &Place, report: &mut Report) {
             .iter()
             .find_map(|start| path.strip_prefix(start)?.strip_suffix("']"));
         if !POD_FIELDS.contains(&path) && !of_map.is_some_and(is_qualified) {
-            report_error(
-                report,
-                place.at("fieldRef").at("fieldPath"),
-                "'fieldPath' is no field that a variable can have",
-            );
+            let text = "'fieldPath' is no field that a variable can have";
+            report_error(report, place.at("fieldRef").at("fieldPath"), text);
         }
     }
     for key in ["secretKeyRef", "configMapKeyRef"] {
         let Some(reference) = named(key) else { continue };
         let text = |member: &str| reference.get(member).and_then(Tree::as_str).unwrap_or_default();
         if text("name").is_empty() || !is_data_key(text("key")) {
-            report_error(
-                report,
-                place.at(key),
-                "It needs the 'name' of an object and one of its keys as 'key'",
-            );
+            let message = "It needs the 'name' of an object and one of its keys as 'key'";
+            report_error(report, place.at(key), message);
         }
     }
 }

@@ -19,29 +19,20 @@ pub fn check(group: &Group, volumes: &Volumes, report: &mut Report) {
     let mut names = HashSet::new();
     for known in volumes.list(group).iter().chain(&templates).map(name) {
         if !names.insert(known.clone()) {
-            report.error(
-                codes::SETTINGS,
-                &place,
-                format!("The pod has two volumes with the name '{known}'"),
-            );
+            let text = format!("The pod has two volumes with the name '{known}'");
+            report.error(codes::SETTINGS, &place, text);
         }
     }
     for (index, disk) in group.settings.disks.iter().enumerate() {
         let Some(mount) = &disk.mount else { continue };
         let place = place.at(index).at("volumeMount");
         if !names.contains(&name(mount)) {
-            report.error(
-                codes::SETTINGS,
-                &place,
-                format!("The pod has no volume with the name '{}'", name(mount)),
-            );
+            let text = format!("The pod has no volume with the name '{}'", name(mount));
+            report.error(codes::SETTINGS, &place, text);
         }
         if mount.str("mountPath").is_none() {
-            report.error(
-                codes::SETTINGS,
-                &place,
-                "The 'volumeMount' of a disk has no 'mountPath'",
-            );
+            let text = "The 'volumeMount' of a disk has no 'mountPath'";
+            report.error(codes::SETTINGS, &place, text);
         }
     }
 }

@@ -123,26 +123,20 @@ impl Reader<'_> {
                 let at = Pointer::root();
                 let at = if name.is_some() { at.at("name") } else { at };
                 // Sic: the director's own spelling.
-                self.error(
-                    at,
-                    format!("Inconsistent name for job '{job}'(exptected: '{job}', got: '{got}')"),
-                );
+                let message = format!("Inconsistent name for job '{job}'(exptected: '{job}', got: '{got}')");
+                self.error(at, message);
             }
         }
     }
 
     fn formats(&mut self, spec: &Tree) {
         if given(spec, "logs").is_some_and(|logs| logs.as_map().is_none()) {
-            self.error(
-                Pointer::root().at("logs"),
-                format!("Job '{}' has invalid logs spec format", self.job),
-            );
+            let message = format!("Job '{}' has invalid logs spec format", self.job);
+            self.error(Pointer::root().at("logs"), message);
         }
         if given(spec, "packages").is_some_and(|packages| packages.as_array().is_none()) {
-            self.error(
-                Pointer::root().at("packages"),
-                format!("Job '{}' has invalid package spec format", self.job),
-            );
+            let message = format!("Job '{}' has invalid package spec format", self.job);
+            self.error(Pointer::root().at("packages"), message);
         }
     }
 

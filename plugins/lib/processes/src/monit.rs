@@ -107,11 +107,8 @@ impl Reader<'_> {
 
     fn ignored(&mut self, what: &str) {
         let place = self.place.clone();
-        self.findings.add(
-            Kind::MonitIgnored,
-            &place,
-            format!("{what} of a monit file has no effect"),
-        );
+        let message = format!("{what} of a monit file has no effect");
+        self.findings.add(Kind::MonitIgnored, &place, message);
     }
 
     /// The next word, if it is this one, which is not quoted.

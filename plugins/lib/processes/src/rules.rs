@@ -43,16 +43,12 @@ pub fn check(process: &Process, job: &str, place: &Place, findings: &mut Finding
         report_error(&place.at("hooks"), "prestart hook failed: exec: no command");
     }
     if process.limits.cpu.as_deref().is_some_and(|cpu| !cpu::is_cpu(cpu)) {
-        report_error(
-            &limits.at("cpu"),
-            "'limits.cpu' is a number of CPUs, or thousandths of them: 500m",
-        );
+        let message = "'limits.cpu' is a number of CPUs, or thousandths of them: 500m";
+        report_error(&limits.at("cpu"), message);
     }
     for (name, _) in process.env.iter().filter(|(name, _)| !is_env_name(name)) {
-        report_error(
-            &place.at("env").at(name),
-            "This cannot be the name of an environment variable",
-        );
+        let message = "This cannot be the name of an environment variable";
+        report_error(&place.at("env").at(name), message);
     }
     pod_ip(process, place, findings);
 }

@@ -92,11 +92,8 @@ impl Walk<'_> {
         if let Fate::Warned(why) = key.fate
             && !self.schema.answered.contains(&key.path)
         {
-            self.report.warning(
-                self.schema.codes.ignored_key,
-                place,
-                format!("Key '{name}' has no effect: {why}"),
-            );
+            let message = format!("Key '{name}' has no effect: {why}");
+            self.report.warning(self.schema.codes.ignored_key, place, message);
         }
         if key.kind.takes(value) {
             self.below(key, value, place);
