@@ -37,10 +37,8 @@ impl world::Guest for Plugin {
         let name = &request.document_name;
         let plan = || {
             let (reader, _) = CallReader::of_call(name, &CODES, names(&request.more), context)?;
-            crate::plan(
-                &reader.document("document", &request.document)?,
-                reader.read(request.rules)?,
-            )
+            let document = reader.document("document", &request.document)?;
+            crate::plan(&document, reader.read(request.rules)?)
         };
         let (plan, diagnostics) = reply(plan(), name)?;
         Ok(shapes::VariablesPlan {

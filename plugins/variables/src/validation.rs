@@ -20,11 +20,8 @@ pub fn read(document: &Tree, report: &mut Report) -> Vec<Definition> {
         None => return Vec::new(),
         Some(Tree::Array(entries)) => entries,
         Some(other) => {
-            report.error(
-                codes::MALFORMED_SECTION,
-                place,
-                Type::Array.mismatch("variables", other),
-            );
+            let message = Type::Array.mismatch("variables", other);
+            report.error(codes::MALFORMED_SECTION, place, message);
             return Vec::new();
         }
     };

@@ -197,10 +197,8 @@ fn additional(group: &str, kind: &str) -> Result<(), String> {
 /// Checks that the object's kind is allowed and its name valid. `additional`: the custom resources that `author` may
 /// create. No author: the host creates it from checked objects.
 pub(crate) fn check(object: &Tree, author: Option<&Author>, additional: &[Kind]) -> Result<(), Diagnostic> {
-    let (version, kind) = (
-        object.str("apiVersion").unwrap_or_default(),
-        object.str("kind").unwrap_or_default(),
-    );
+    let member = |key: &str| object.str(key).unwrap_or_default();
+    let (version, kind) = (member("apiVersion"), member("kind"));
     let of_host = if author.is_none() { KINDS_OF_HOST } else { &[] };
     let mut known = KINDS.iter().chain(of_host).chain(additional);
     let Some(known) = known.find(|known| known.is_of(version, kind)) else {

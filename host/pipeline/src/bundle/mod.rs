@@ -237,11 +237,8 @@ impl Bundle {
     fn add_one(&mut self, mut object: Tree, rights: &Rights<'_>) -> Result<(), Diagnostic> {
         self.accept(&mut object, None, rights)?;
         if self.objects.len() >= limits::MAX_OBJECTS {
-            return Err(object_error(
-                &object,
-                codes::BUNDLE_TOO_MANY_OBJECTS,
-                &format!("a deployment has at most {} objects", limits::MAX_OBJECTS),
-            ));
+            let why = format!("a deployment has at most {} objects", limits::MAX_OBJECTS);
+            return Err(object_error(&object, codes::BUNDLE_TOO_MANY_OBJECTS, &why));
         }
         let key = ObjectKey::of(&object);
         if self.index.contains_key(&key) {
@@ -265,11 +262,8 @@ impl Bundle {
             |error: patch::Error| object_error(&self.objects[at], codes::BUNDLE_PATCH_FAILED, &error.to_string());
         apply(&mut object).map_err(failed)?;
         if ObjectKey::of(&object) != ObjectKey::of(&self.objects[at]) {
-            let error = object_error(
-                &self.objects[at],
-                codes::BUNDLE_IDENTITY_CHANGED,
-                "a patch must not change the object's kind or name",
-            );
+            let why = "a patch must not change the object's kind or name";
+            let error = object_error(&self.objects[at], codes::BUNDLE_IDENTITY_CHANGED, why);
             return Err(error.help("remove the object and add another one"));
         }
         self.accept(&mut object, Some(&self.objects[at]), rights)?;

@@ -133,10 +133,7 @@ fn lines_of_pair(key: &str, old: Shown<'_>, new: Shown<'_>, level: usize) -> Vec
         return lines;
     }
     let name = new.shown.get(key).cloned().unwrap_or_default();
-    let title = of_tree(
-        &Tree::Array(vec![Tree::object().with(key, name)]),
-        level,
-        Status::Context,
-    );
+    let title = Tree::Array(vec![Tree::object().with(key, name)]);
+    let title = of_tree(&title, level, Status::Context);
     title.into_iter().chain(lines).collect()
 }

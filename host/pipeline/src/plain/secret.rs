@@ -44,11 +44,8 @@ pub fn secret(object: &Tree, value: &Tree) -> Result<Tree, Diagnostic> {
     let secret = new_object("v1", "Secret", metadata).with("type", kind);
     let is_missing = |key: &str| entries.iter().all(|(name, _)| name != key);
     if let Some((_, key)) = REQUIRED_KEYS.iter().find(|(of, key)| *of == kind && is_missing(key)) {
-        return Err(object_error(
-            object,
-            codes::PLAIN_INVALID_VALUE,
-            &format!("its value has no member for the key '{key}'"),
-        ));
+        let why = format!("its value has no member for the key '{key}'");
+        return Err(object_error(object, codes::PLAIN_INVALID_VALUE, &why));
     }
     with_data(secret, &entries)
 }
@@ -124,11 +121,8 @@ pub(crate) fn with_packed_data(mut secret: Tree, entries: Vec<(String, String)>)
 /// Sets `data` to values that users read: never compressed.
 fn with_data(secret: Tree, entries: &[(String, String)]) -> Result<Tree, Diagnostic> {
     if let Some((key, _)) = entries.iter().find(|(key, _)| !is_data_key(key)) {
-        return Err(object_error(
-            &secret,
-            codes::PLAIN_INVALID_KEY,
-            &format!("Kubernetes does not accept the key '{key}' in a Secret"),
-        ));
+        let why = format!("Kubernetes does not accept the key '{key}' in a Secret");
+        return Err(object_error(&secret, codes::PLAIN_INVALID_KEY, &why));
     }
     let size: usize = entries.iter().map(|(_, value)| value.len()).sum();
     if size > MAX_DATA_BYTES {

@@ -101,11 +101,8 @@ fn zone_replicas(set: &Tree, spec: &Tree, zones: usize) -> Result<Option<Vec<i64
 }
 
 fn stateful_set(set: &Tree, spec: &Tree, template: &Tree, zone: &Zone<'_>, version: u32) -> Tree {
-    let name = names::cut_again(
-        name(set),
-        &format!("{}-v{version}", zone.ending()),
-        names::MAX_STATEFUL_SET_LENGTH,
-    );
+    let ending = format!("{}-v{version}", zone.ending());
+    let name = names::cut_again(name(set), &ending, names::MAX_STATEFUL_SET_LENGTH);
     let own = zone.labels().with(labels::STATEFUL_SET_NAME, name.as_str());
     let labels = merge(merge(map(set, "labels"), &map(template, "labels")), &own);
     let mut annotations = merge(annotations(set), &map(template, "annotations"));

@@ -66,11 +66,8 @@ fn compare(job: &str, first: &Reading<'_>, others: &[Reading<'_>], report: &mut 
     if let Some(other) = different.first() {
         let between = between(first, different.iter().copied());
         let text = format!("Job '{job}' does not have the same processes in its bpm.yml {between}");
-        report.error(
-            codes::INSTANCES_DIFFER,
-            Place::new(&other.copy.document_name, "/processes"),
-            text,
-        );
+        let place = Place::new(&other.copy.document_name, "/processes");
+        report.error(codes::INSTANCES_DIFFER, place, text);
     }
     for (index, process) in first.processes.iter().enumerate() {
         let mut fields: IndexMap<&str, Vec<&Reading<'_>>> = IndexMap::new();

@@ -129,11 +129,8 @@ pub fn requests(requests: &Map, limits: &Tree, place: &Place, report: &mut Repor
                 &format!("'{key}' must be a quantity, such as 100m or 64Mi"),
             ),
             Some(amount_of_request) if amount(limit, key).is_some_and(|most| amount_of_request > most) => {
-                report_error(
-                    report,
-                    place.at(key),
-                    &format!("'{key}' must not exceed the limit of the container"),
-                );
+                let message = format!("'{key}' must not exceed the limit of the container");
+                report_error(report, place.at(key), &message);
             }
             Some(_) => {}
         }

@@ -215,10 +215,8 @@ impl Names {
     /// # Errors
     /// A group name of which nothing is left.
     pub fn resolved(&self, group: &str, version: Option<u32>) -> Result<String, NameError> {
-        Ok(self.secret(
-            &format!("ig-resolved.{}", group_label(group)?),
-            &version_ending(version),
-        ))
+        let rest = format!("ig-resolved.{}", group_label(group)?);
+        Ok(self.secret(&rest, &version_ending(version)))
     }
 
     /// Secret with the rendered bpm of a group; without a version: the series.
@@ -262,11 +260,8 @@ impl Names {
 
     /// Secret with the properties of a link.
     pub fn link(&self, kind: &str, name: &str) -> String {
-        cut(
-            &subdomain(&format!("link-{}-{kind}-{name}", self.subdomain)),
-            "",
-            MAX_SUBDOMAIN_LENGTH,
-        )
+        let base = subdomain(&format!("link-{}-{kind}-{name}", self.subdomain));
+        cut(&base, "", MAX_SUBDOMAIN_LENGTH)
     }
 
     /// ConfigMap with the job sources of a group that have this digest.
@@ -317,11 +312,8 @@ impl Names {
     /// A group name of which nothing is left.
     pub fn stateful_set(&self, group: &str, az: Option<u32>, version: u32) -> Result<String, NameError> {
         let zone = az.map_or_else(String::new, |az| format!("-z{az}"));
-        Ok(cut(
-            &self.group_base(group)?,
-            &format!("{zone}-v{version}"),
-            MAX_STATEFUL_SET_LENGTH,
-        ))
+        let ending = format!("{zone}-v{version}");
+        Ok(cut(&self.group_base(group)?, &ending, MAX_STATEFUL_SET_LENGTH))
     }
 
     fn group_base(&self, group: &str) -> Result<String, NameError> {

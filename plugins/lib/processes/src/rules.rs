@@ -26,10 +26,8 @@ pub fn check(process: &Process, job: &str, place: &Place, findings: &mut Finding
     }
     if !matches!(process.shutdown_signal.as_str(), "" | "TERM" | "INT") {
         let text = "shutdown signal should either be 'TERM' or 'INT' (or left unspecified), but got";
-        refused(
-            &place.at("shutdown_signal"),
-            &format!("{text} '{}'", process.shutdown_signal),
-        );
+        let message = format!("{text} '{}'", process.shutdown_signal);
+        refused(&place.at("shutdown_signal"), &message);
     }
     if process
         .limits

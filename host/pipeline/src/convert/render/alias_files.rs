@@ -24,10 +24,8 @@ pub(super) fn read(files: &[Rendered], diagnostics: &mut Vec<Diagnostic>) -> Opt
         let found = match one(&file.content) {
             Ok(found) => found,
             Err(why) => {
-                let error = Diagnostic::error(
-                    codes::CONVERT_DNS_ALIASES,
-                    format!("the file of aliases cannot be read: {why}"),
-                );
+                let message = format!("the file of aliases cannot be read: {why}");
+                let error = Diagnostic::error(codes::CONVERT_DNS_ALIASES, message);
                 diagnostics.push(error.in_document(&file.name));
                 return None;
             }

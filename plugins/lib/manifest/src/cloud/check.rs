@@ -114,14 +114,10 @@ impl Check<'_> {
     }
 
     fn shape(&mut self, entry: &Tree, at: &Pointer) {
-        if let Some(given) = entry
-            .get("cloud_properties")
-            .filter(|given| given.as_object().is_none())
-        {
-            self.error(
-                at.at("cloud_properties"),
-                Type::Hash.mismatch("cloud_properties", given),
-            );
+        let given = entry.get("cloud_properties");
+        if let Some(given) = given.filter(|given| given.as_object().is_none()) {
+            let message = Type::Hash.mismatch("cloud_properties", given);
+            self.error(at.at("cloud_properties"), message);
         }
     }
 
