@@ -76,10 +76,8 @@ fn build_objects(group: &Group, volumes: &Volumes) -> Result<Vec<Tree>, NameErro
 fn check_ports(group: &Group, report: &mut Report) {
     let lists_ports = group.jobs.iter().any(|job| job.quarks.lists_ports);
     if group.lifecycle == Lifecycle::Service && group.ports.is_empty() && !lists_ports {
-        let text = format!(
-            "Instance group '{}' has no ports: its Services are headless",
-            group.name
-        );
+        let name = &group.name;
+        let text = format!("Instance group '{name}' has no ports: its Services are headless");
         let help = "list the ports in the job property quarks.ports; `ports: []` declares that there are none";
         report.warning(codes::NO_PORTS, &group.place, text).help(help);
     }

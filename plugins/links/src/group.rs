@@ -92,10 +92,8 @@ impl<'a> GroupReader<'_, 'a> {
             }
         }
         if !self.canonical.insert(name) {
-            let message = format!(
-                "Invalid instance group name '{}', canonical name already taken",
-                plain(&group.name)
-            );
+            let name = plain(&group.name);
+            let message = format!("Invalid instance group name '{name}', canonical name already taken");
             self.report.error(codes::DUPLICATE_NAME, at, message);
         }
     }

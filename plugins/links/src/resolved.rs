@@ -69,10 +69,8 @@ impl<'m, 'a> Documents<'m, 'a> {
                 document.set(waiting::RESOLVED_KEY, waits);
             }
             if document.depth() > MAX_DEPTH {
-                let message = format!(
-                    "The resolved document of the instance group '{}' is nested too deep",
-                    plain(group.name())
-                );
+                let name = plain(group.name());
+                let message = format!("The resolved document of the instance group '{name}' is nested too deep");
                 report.error(codes::TOO_DEEP, &group.entry.place, message);
             }
             made.push(ResolvedGroup {

@@ -51,10 +51,8 @@ pub fn decode(name: &str, operations: Tree) -> Result<Vec<Definition>, Vec<Diagn
 }
 
 fn malformed(name: &str, found: &Tree, wanted: &str, at: Pointer) -> Diagnostic {
-    let message = format!(
-        "Deserializing ops file '{name}': cannot unmarshal {} into {wanted}",
-        go::tag(found)
-    );
+    let tag = go::tag(found);
+    let message = format!("Deserializing ops file '{name}': cannot unmarshal {tag} into {wanted}");
     Diagnostic::error(codes::MALFORMED_FILE, message)
         .in_document(name)
         .at(at)

@@ -55,9 +55,7 @@ fn definition(entry: &Tree, place: Pointer, report: &mut Report) -> Option<Defin
 }
 
 fn malformed(found: &Tree, wanted: &str, place: Pointer) -> Diagnostic {
-    let message = format!(
-        "yaml: unmarshal errors: cannot unmarshal {} into {wanted}",
-        go::tag(found)
-    );
+    let tag = go::tag(found);
+    let message = format!("yaml: unmarshal errors: cannot unmarshal {tag} into {wanted}");
     Diagnostic::error(codes::MALFORMED_SECTION, message).at(place)
 }

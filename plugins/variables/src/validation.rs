@@ -173,10 +173,8 @@ impl<'d> Entry<'d> {
         };
         let place = self.place.at("consumes");
         if self.kind != "certificate" {
-            let message = format!(
-                "Variable '{}' can not define 'consumes' key for type '{}'",
-                self.name, self.kind
-            );
+            let (name, kind) = (self.name, self.kind);
+            let message = format!("Variable '{name}' can not define 'consumes' key for type '{kind}'");
             report.error(codes::INVALID_CONSUMER, place, message);
             return;
         }

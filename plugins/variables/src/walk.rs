@@ -83,10 +83,8 @@ impl Walk<'_> {
         };
         let key = self.evaluator.key(&text, &self.place, self.report)?;
         if matches!(key, Tree::Array(_)) || key.as_map().is_some() {
-            let message = format!(
-                "Expected the value of a map key to be a scalar but found '{}'",
-                go::type_name(&key)
-            );
+            let kind = go::type_name(&key);
+            let message = format!("Expected the value of a map key to be a scalar but found '{kind}'");
             self.report.error(codes::KEY_NOT_SCALAR, self.place.clone(), message);
             return None;
         }

@@ -226,10 +226,8 @@ impl<'o, 'a> Reader<'o, 'a> {
             return None;
         };
         if instances.is_empty() {
-            let message = format!(
-                "{service} selects no pod with an address, so the link '{}' has no instances",
-                identity.name
-            );
+            let link = &identity.name;
+            let message = format!("{service} selects no pod with an address, so the link '{link}' has no instances");
             let help = "check the selector of the Service and its pods";
             self.diagnostics
                 .push(service.warning(codes::NATIVE_LINK_NO_INSTANCES, message, help));

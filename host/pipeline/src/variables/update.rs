@@ -50,10 +50,8 @@ pub fn unknown(definitions: &[Definition], document: &str) -> Vec<Diagnostic> {
             .is_some_and(|mode| UpdateMode::named(mode).is_none())
     };
     let tell = |one: &Definition| {
-        let message = format!(
-            "Update mode for variable '{}' must be one of: no-overwrite, overwrite, converge",
-            one.name
-        );
+        let name = &one.name;
+        let message = format!("Update mode for variable '{name}' must be one of: no-overwrite, overwrite, converge");
         Diagnostic::error(codes::VARIABLES_UPDATE_MODE, message)
             .in_document(document)
             .at(format!("{}/update_mode", one.pointer))

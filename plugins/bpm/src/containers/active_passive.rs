@@ -87,10 +87,8 @@ pub fn check(group: &Group, report: &mut Report) {
     }
     let used = FIRST_ACTIVE_PASSIVE_PORT..FIRST_ACTIVE_PASSIVE_PORT.saturating_add(count);
     for port in group.ports.iter().filter(|port| used.contains(&port.number)) {
-        let text = format!(
-            "Port {} of instance group '{}' is needed for its active/passive probes",
-            port.number, group.name
-        );
+        let (number, name) = (port.number, &group.name);
+        let text = format!("Port {number} of instance group '{name}' is needed for its active/passive probes");
         report.error(codes::PROBE, &group.place, text);
     }
 }

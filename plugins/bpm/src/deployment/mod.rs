@@ -75,10 +75,8 @@ fn check(request: &DeploymentRequest<'_>, place: &Place, report: &mut Report) {
         features::check(given, &place.at("features"), report);
     }
     if let Some(name) = ruby::member(document, "name").filter(|name| *name != request.deployment.name) {
-        let text = format!(
-            "Key 'name' has no effect: the name of the deployment is '{}', not '{name}'",
-            request.deployment.name
-        );
+        let deployment = &request.deployment.name;
+        let text = format!("Key 'name' has no effect: the name of the deployment is '{deployment}', not '{name}'");
         report.warning(codes::IGNORED_KEY, place.at("name"), text);
     }
     if let Some(update) = document.get("update") {
@@ -114,10 +112,8 @@ fn zones(document: &Tree, place: &Place, report: &mut Report) {
         }
     }
     let Some(place) = first else { return };
-    let text = format!(
-        "AZs are used as values of the node label '{NODE_LABEL}': '{}'",
-        names.join("', '")
-    );
+    let names = names.join("', '");
+    let text = format!("AZs are used as values of the node label '{NODE_LABEL}': '{names}'");
     let help = "pods stay Pending if no node has the value: `kubectl get nodes -L topology.kubernetes.io/zone` lists the values";
     report.warning(codes::ZONES, &place, text).help(help);
 }

@@ -22,10 +22,8 @@ pub fn read(run: &Tree, files: &JobFiles, processes: &[Process], place: &Place, 
     for (process, kinds) in run.members("healthcheck").into_iter().flatten() {
         let place = place.at(process);
         if processes.iter().all(|other| other.name != *process) {
-            let text = format!(
-                "Health check of '{process}' has no effect: job '{}' has no process of this name",
-                files.job
-            );
+            let job = &files.job;
+            let text = format!("Health check of '{process}' has no effect: job '{job}' has no process of this name");
             report
                 .warning(codes::PROBE, &place, text)
                 .suggest(process, processes.iter().map(|other| other.name.as_str()));
@@ -53,10 +51,8 @@ fn flat(probe: &Tree, process: &str, kind: &str, place: &Place, report: &mut Rep
         .filter(|handler| map.get(**handler).is_some_and(|value| value.as_object().is_some()))
         .count();
     if handlers != 1 {
-        let text = format!(
-            "The {kind} probe of process '{process}' needs exactly one of {}",
-            HANDLERS.join(", ")
-        );
+        let handlers = HANDLERS.join(", ");
+        let text = format!("The {kind} probe of process '{process}' needs exactly one of {handlers}");
         report.error(codes::PROBE, place, text);
         return None;
     }

@@ -118,10 +118,8 @@ fn with_jobs(
     group.sysctls = sysctls::merge(group.jobs.iter().flat_map(|job| &job.quarks.sysctls), report);
 
     if group.lifecycle != Lifecycle::Service && !group.ports.is_empty() {
-        let text = format!(
-            "Ports of the errand '{}' have no effect: an errand has no Service",
-            group.name
-        );
+        let name = &group.name;
+        let text = format!("Ports of the errand '{name}' have no effect: an errand has no Service");
         report.warning(codes::ERRAND, &group.place, text);
     }
     group.pull_secrets = pull_secrets(&group, &request.group);
