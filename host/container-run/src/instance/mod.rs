@@ -87,6 +87,8 @@ impl StateFile {
     pub fn lock(directory: &Path, owner: Owner<'_>) -> Result<Self> {
         let path = owner.file(directory);
         let file = open(OpenOptions::new().write(true).create(true), &path).path_context("opening", &path)?;
+        // That of an earlier container: it would count as this one's from the lock to the first write.
+        drop(file.write_all_at(&[b' '; RECORD_BYTES], 0));
         // Readers hold it for an instant.
         flock(&file, FlockOperation::LockExclusive).path_context("locking", &path)?;
         Ok(Self { file })
@@ -201,6 +203,15 @@ mod tests {
             assert_eq!(live_record(directory.path(), of), Some(Record { state, since, pid: 7 }));
         }
         drop(state_file);
+        assert_eq!(live_record(directory.path(), of), None);
+    }
+
+    #[test]
+    fn the_record_of_an_earlier_container_is_not_that_of_the_next_one() {
+        let directory = tempfile::tempdir().unwrap();
+        let of = Owner::Scripts("nats");
+        StateFile::lock(directory.path(), of).unwrap().set(State::Drained, 0);
+        let _restarted = StateFile::lock(directory.path(), of).unwrap();
         assert_eq!(live_record(directory.path(), of), None);
     }
 
