@@ -158,18 +158,19 @@ pub fn mark(directory: &Path, what: &str) -> Result<()> {
     made.map(drop).path_context("writing", &path)
 }
 
-/// Writes a short text, which replaces an earlier one.
+/// Writes a short text, which replaces an earlier one. It has the size of a record, for the same reason.
 pub fn write(directory: &Path, what: &str, text: &str) -> Result<()> {
     let path = directory.join(what);
-    let file =
-        open(OpenOptions::new().write(true).create(true).truncate(true), &path).path_context("opening", &path)?;
-    file.write_all_at(text.as_bytes(), 0).path_context("writing", &path)
+    let file = open(OpenOptions::new().write(true).create(true), &path).path_context("opening", &path)?;
+    let bytes = format!("{text:<RECORD_BYTES$}");
+    file.write_all_at(bytes.as_bytes(), 0).path_context("writing", &path)
 }
 
 /// A short text that was written.
 pub fn read_short(directory: &Path, what: &str) -> Option<String> {
     let file = open(OpenOptions::new().read(true), &directory.join(what)).ok()?;
-    io::read_to_string(file.take(RECORD_BYTES as u64)).ok()
+    let text = io::read_to_string(file.take(RECORD_BYTES as u64)).ok()?;
+    Some(text.trim_end().into())
 }
 
 /// Whether it was done.

@@ -55,6 +55,18 @@ mod tests {
     }
 
     #[test]
+    fn a_request_that_is_repeated_stays_valid() {
+        let directory = tempfile::tempdir().unwrap();
+        let directory = directory.path();
+        let valid = Duration::from_secs(3600);
+        request(directory, valid).unwrap();
+        std::thread::scope(|scope| {
+            scope.spawn(|| (0..2000).for_each(|_| request(directory, valid).unwrap()));
+            assert!((0..2000).all(|_| is_requested(directory)));
+        });
+    }
+
+    #[test]
     fn a_link_is_not_followed() {
         let directory = tempfile::tempdir().unwrap();
         let target = directory.path().join("target");
