@@ -52,14 +52,15 @@ fn open(path: &Path) -> io::Result<File> {
     let flags = i32::try_from((OFlags::NOFOLLOW | OFlags::NONBLOCK).bits()).unwrap_or(0);
     let mut options = OpenOptions::new();
     options.read(true).write(true).create(true).truncate(false).mode(0o660);
-    match options.custom_flags(flags).open(path) {
+    options.custom_flags(flags);
+    match options.open(path) {
         // The file of another user: read permission is enough to lock it.
         Err(denied) if denied.kind() == io::ErrorKind::PermissionDenied => {
-            let read = OpenOptions::new().read(true).custom_flags(flags).open(path);
-            read.map_err(|error| match error.kind() {
-                io::ErrorKind::NotFound => denied,
-                _ => error,
-            })
+            match OpenOptions::new().read(true).custom_flags(flags).open(path) {
+                // That user has just removed it, or the directory is not writable, and this fails again.
+                Err(error) if error.kind() == io::ErrorKind::NotFound => options.open(path),
+                opened => opened,
+            }
         }
         opened => opened,
     }

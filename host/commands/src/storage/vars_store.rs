@@ -9,6 +9,7 @@ use boson_document::Tree;
 use boson_pipeline::report::Sources;
 use boson_pipeline::variables::{Recipes, Store};
 use boson_pipeline::{Diagnostic, yaml};
+use rustix::fs::Access;
 use std::ffi::OsString;
 use std::fs;
 use std::io;
@@ -80,7 +81,8 @@ impl VarsStore {
                 self.lock = Some(lock);
                 self.remove_leftovers()
             }
-            Err(error) if UNWRITABLE.contains(&error.kind()) && !path.exists() => Ok(()),
+            // Not one of another user that cannot be opened, which may be gone now.
+            Err(error) if UNWRITABLE.contains(&error.kind()) && !path.exists() && !is_writable(&path) => Ok(()),
             Err(error) => Err(self.unwritable(&format!("cannot lock '{name}': {error}"))),
         }
     }
@@ -149,6 +151,11 @@ impl VarsStore {
 
 /// Suffix of the file that records the options of generated values.
 const RECIPES_SUFFIX: &str = ".options";
+
+/// Whether this process may make files in the directory of this path.
+fn is_writable(path: &Path) -> bool {
+    rustix::fs::access(durable::parent(path), Access::WRITE_OK).is_ok()
+}
 
 /// Resolves the links at this path, to the file that is read or created.
 fn resolve_links(path: &Path, name: &str) -> Result<PathBuf, Diagnostic> {
