@@ -15,7 +15,7 @@ use parking_lot::Mutex;
 use std::collections::HashMap;
 use std::fs::{self, File, OpenOptions};
 use std::io;
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -147,15 +147,16 @@ impl Transfer {
                 Ok(()) => break,
             }
         }
-        // It is complete, and other processes may read it, too.
-        file.unlock()?;
-        let section = Section::new(Arc::new(file), 0, layer.size());
+        let file = Arc::new(file);
+        let section = Section::new(file.clone(), 0, layer.size());
         let copy = section.clone();
         let found = tokio::task::spawn_blocking(move || copy.digest()).await;
         if found.map_err(io::Error::from)?? != *layer.digest() {
             let _ = fs::remove_file(path);
             return Err(WRONG_DIGEST);
         }
+        // Other processes may read it, too.
+        file.unlock()?;
         Ok(section)
     }
 
@@ -242,9 +243,15 @@ async fn receive(
 async fn open_locked(path: PathBuf) -> io::Result<File> {
     let opened = tokio::task::spawn_blocking(move || {
         let mut options = OpenOptions::new();
-        let file = options.read(true).append(true).create(true).mode(0o600).open(path)?;
-        file.lock()?;
-        Ok(file)
+        options.read(true).append(true).create(true).mode(0o600);
+        loop {
+            let file = options.open(&path)?;
+            file.lock()?;
+            // The process that held the lock may have removed the file.
+            if fs::metadata(&path).is_ok_and(|there| file.metadata().is_ok_and(|ours| ours.ino() == there.ino())) {
+                return Ok(file);
+            }
+        }
     });
     opened.await.unwrap_or_else(|_| Err(io::Error::other("interrupted")))
 }
