@@ -114,7 +114,9 @@ impl LogFile {
 
     /// `.log` becomes `.log.1`, and so on. A file that cannot be renamed is emptied, to keep the size limit.
     fn rotate(&mut self) {
-        if shift(&self.path, self.rotation.files).is_err() {
+        let shifted = shift(&self.path, self.rotation.files);
+        // One that another program has renamed or removed is not at this path any more, and must not be emptied.
+        if shifted.is_err_and(|error| error.kind() != io::ErrorKind::NotFound) {
             if let Some(file) = &self.file {
                 drop(file.set_len(0));
             }
@@ -208,4 +210,25 @@ fn numbered(path: &Path, number: u32) -> PathBuf {
     let mut name = path.as_os_str().to_os_string();
     name.push(format!(".{number}"));
     PathBuf::from(name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_that_another_program_renamed_is_not_emptied() {
+        let directory = tempfile::tempdir().unwrap();
+        let [path, aside] = ["a.log", "aside"].map(|name| directory.path().join(name));
+        let access = Access {
+            mode: 0o600,
+            owner: None,
+        };
+        let mut log = LogFile::open(path.clone(), access, Rotation { size: 4, files: 1 });
+        log.write(b"one\n");
+        fs::rename(&path, &aside).unwrap();
+        log.write(b"two\n");
+        assert_eq!(fs::read(aside).unwrap(), b"one\n");
+        assert_eq!(fs::read(path).unwrap(), b"two\n");
+    }
 }
