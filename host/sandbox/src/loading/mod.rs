@@ -200,7 +200,11 @@ fn remove_stale(path: &Path) -> std::io::Result<()> {
         let file = entry?.path();
         let name = file.file_name().and_then(|name| name.to_str()).unwrap_or_default();
         if name.starts_with(&format!("{stem}.")) && name.ends_with(".cwasm") {
-            std::fs::remove_file(&file)?;
+            match std::fs::remove_file(&file) {
+                // Another process has just removed it.
+                Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
+                removed => removed?,
+            }
         }
     }
     Ok(())
