@@ -35,7 +35,6 @@ impl Registry {
                 let place = cache.place()?;
                 let path = place.path().join("attached");
                 std::fs::write(&path, &text)?;
-                cache.forget(&key);
                 cache.keep(&key, &path)
             })
             .await?;

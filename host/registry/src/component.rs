@@ -213,12 +213,7 @@ struct Draft {
 impl Draft {
     /// Moves component and manifests to the cache. The manifests last: one without its component would be useless.
     fn keep(&self, cache: &Cache, keys: &Keys, component: &Digest, manifests: &[Vec<u8>]) -> io::Result<()> {
-        let keep = |digest: &Digest, file: &Path| {
-            let key = keys.of(digest.as_ref());
-            // A damaged one would stay otherwise.
-            cache.forget(&key);
-            cache.keep(&key, file)
-        };
+        let keep = |digest: &Digest, file: &Path| cache.keep(&keys.of(digest.as_ref()), file);
         keep(component, &self.place.path().join(COMPONENT_FILE))?;
         let file = self.place.path().join("manifest");
         for body in manifests {
