@@ -99,16 +99,17 @@ impl Store {
         loop {
             let name = format!("{}{DRAFT_SUFFIX}", scratch_name());
             let file = File::from(self.file(&name, OFlags::RDWR | OFlags::CREATE | OFlags::EXCL)?);
+            let draft = Draft {
+                store: self,
+                name,
+                file,
+                kept: false,
+            };
             // Another process that opens the directory holds it for an instant.
-            file.lock()?;
+            draft.file.lock()?;
             // Before it was locked, that process may have removed it.
-            if fstat(&file)?.st_nlink > 0 {
-                return Ok(Draft {
-                    store: self,
-                    name,
-                    file,
-                    kept: false,
-                });
+            if fstat(&draft.file)?.st_nlink > 0 {
+                return Ok(draft);
             }
         }
     }
