@@ -123,7 +123,8 @@ impl LogFile {
             self.size = 0;
             return;
         }
-        self.file = None;
+        // Nothing to rotate, should it not be opened now.
+        (self.file, self.size) = (None, 0);
         self.tried = Instant::now();
         if let Err(error) = self.reopen() {
             self.report_error(&error);
@@ -165,6 +166,8 @@ fn shift(path: &Path, files: u32) -> io::Result<()> {
     if files == 0 {
         return fs::remove_file(path);
     }
+    // Without it, older files stay as they are: `.1` may be the one that another program has just renamed.
+    fs::symlink_metadata(path)?;
     make_room(path, files)?;
     fs::rename(path, numbered(path, 1))
 }
@@ -217,18 +220,22 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_file_that_another_program_renamed_is_not_emptied() {
+    fn a_file_that_another_program_renamed_stays() {
         let directory = tempfile::tempdir().unwrap();
-        let [path, aside] = ["a.log", "aside"].map(|name| directory.path().join(name));
+        let path = directory.path().join("a.log");
+        let renamed = numbered(&path, 1);
         let access = Access {
             mode: 0o600,
             owner: None,
         };
         let mut log = LogFile::open(path.clone(), access, Rotation { size: 4, files: 1 });
         log.write(b"one\n");
-        fs::rename(&path, &aside).unwrap();
+        fs::rename(&path, &renamed).unwrap();
         log.write(b"two\n");
-        assert_eq!(fs::read(aside).unwrap(), b"one\n");
+        assert_eq!(fs::read(renamed).unwrap(), b"one\n");
         assert_eq!(fs::read(path).unwrap(), b"two\n");
+        drop(directory);
+        log.write(b"three\n");
+        assert_eq!((log.size, log.lost), (0, 6), "there is nothing to rotate again");
     }
 }
