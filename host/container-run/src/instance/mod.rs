@@ -87,7 +87,8 @@ impl StateFile {
     pub fn lock(directory: &Path, owner: Owner<'_>) -> Result<Self> {
         let path = owner.file(directory);
         let file = open(OpenOptions::new().write(true).create(true), &path).path_context("opening", &path)?;
-        // That of an earlier container: it would count as this one's from the lock to the first write.
+        // With a shared lock, no record counts: that of an earlier container would be this one's until the first write.
+        flock(&file, FlockOperation::LockShared).path_context("locking", &path)?;
         drop(file.write_all_at(&[b' '; RECORD_BYTES], 0));
         // Readers hold it for an instant.
         flock(&file, FlockOperation::LockExclusive).path_context("locking", &path)?;
@@ -212,8 +213,17 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let of = Owner::Scripts("nats");
         StateFile::lock(directory.path(), of).unwrap().set(State::Drained, 0);
-        let _restarted = StateFile::lock(directory.path(), of).unwrap();
+        let restarted = StateFile::lock(directory.path(), of).unwrap();
         assert_eq!(live_record(directory.path(), of), None);
+        restarted.set(State::Running, 7);
+        std::thread::scope(|scope| {
+            let second = scope.spawn(|| StateFile::lock(directory.path(), of).map(drop));
+            std::thread::sleep(std::time::Duration::from_millis(50));
+            let record = live_record(directory.path(), of);
+            drop(restarted);
+            second.join().unwrap().unwrap();
+            assert_eq!(record.map(|record| record.pid), Some(7), "it waits before it writes");
+        });
     }
 
     #[test]
