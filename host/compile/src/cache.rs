@@ -130,7 +130,7 @@ impl Cache {
         let _lock = open_locked(&parent.join("lock"))?;
         for entry in fs::read_dir(&parent)? {
             let entry = entry?;
-            if entry.file_name() != "lock" {
+            if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
                 Place::remove_stale(&entry.path())?;
             }
         }
