@@ -43,8 +43,9 @@ pub async fn names_in_pods(run: &Reconcile<'_>, manifest: &Tree) -> Result<Vec<S
 async fn names(run: &Reconcile<'_>, manifest: &Tree) -> Result<Vec<String>, DeployError> {
     let (mut names, accounts) = wanted(manifest);
     let mut sources: BTreeSet<Source> = accounts.iter().cloned().map(Source::Account).collect();
-    // Both are remembered before they are read, so that no change is lost.
-    run.context.memory.pulls.set(&run.key(), sources.clone());
+    let (key, pulls) = (run.key(), &run.context.memory.pulls);
+    // Both are remembered before they are read, so that no change is lost. Nor is one of what an earlier step has read.
+    pulls.set(&key, &pulls.of(&key) | &sources);
     for account in accounts {
         for name in of_account(run, account).await? {
             if !names.contains(&name) {
@@ -53,7 +54,7 @@ async fn names(run: &Reconcile<'_>, manifest: &Tree) -> Result<Vec<String>, Depl
         }
     }
     sources.extend(names.iter().cloned().map(Source::Secret));
-    run.context.memory.pulls.set(&run.key(), sources);
+    pulls.set(&key, sources);
     Ok(names)
 }
 
