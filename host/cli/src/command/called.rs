@@ -72,15 +72,16 @@ impl Invocation {
 fn without_value(mut error: clap::Error) -> clap::Error {
     let context = match error.kind() {
         ErrorKind::InvalidSubcommand => ContextKind::InvalidSubcommand,
-        _ => ContextKind::InvalidArg,
+        ErrorKind::UnknownArgument => ContextKind::InvalidArg,
+        // The argument of other errors is an option, with the names of its values: `--var <NAME=VALUE>`.
+        _ => return error,
     };
     let Some(ContextValue::String(argument)) = error.get(context) else {
         return error;
     };
-    let is_word = matches!(error.kind(), ErrorKind::UnknownArgument | ErrorKind::InvalidSubcommand);
     let shown = match argument.split_once('=') {
         Some((name, _)) => format!("{name}=<redacted>"),
-        None if is_word && !argument.starts_with('-') => without_value_of_flag(argument),
+        None if !argument.starts_with('-') => without_value_of_flag(argument),
         None => return error,
     };
     error.insert(context, ContextValue::String(shown));
