@@ -64,7 +64,7 @@ pub enum Command {
     Interpolate(Box<interpolate::InterpolateArguments>),
     /// Render the templates of a job
     Render(Box<render::RenderArguments>),
-    /// Build images of compiled releases
+    /// Build images of releases
     Image(Box<image::ImageArguments>),
     /// Run the operator in a cluster
     Operator(Box<operator::OperatorArguments>),
