@@ -9,7 +9,7 @@ use crate::codes;
 use boson_document::{Pointer, Tree};
 use boson_oci::Digest;
 use boson_pipeline::stage::CheckPolicy;
-use boson_pipeline::yaml::Document;
+use boson_pipeline::yaml::{self, Document};
 use boson_pipeline::{Diagnostic, Stage, packed};
 use std::fmt::Display;
 use std::ops::RangeInclusive;
@@ -73,6 +73,15 @@ impl Selector {
         };
         has(&self.namespaces, namespace) && has(&self.deployments, deployment)
     }
+}
+
+/// Checks a `plugin.yaml` as the operator will.
+///
+/// # Errors
+/// Everything that is wrong with it.
+pub fn check(text: &str, stage: Stage) -> Result<(), Vec<Diagnostic>> {
+    let document = yaml::read(marks::DOCUMENT, text)?;
+    read(&document, stage).map(drop)
 }
 
 /// Reads a `plugin.yaml`.

@@ -30,6 +30,7 @@ mod tests;
 pub use approval::PluginUpdates;
 pub use canary::Trial;
 pub use codes::ALL as CODES;
+pub use document::check as check_document;
 pub use marks::COPY;
 pub use marks::NO_MEMORY;
 pub use pack::{Packing, pack, parts};

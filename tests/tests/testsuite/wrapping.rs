@@ -48,6 +48,10 @@ fn a_core_module_becomes_a_component_wherever_a_plugin_is_expected() {
         ran.stdout.contains("replaces: ops") && ran.stdout.contains("plugin.wasm: AGFzbQ0A"),
         "a component"
     );
+    let pack = ["plugin", "pack", "ops", "core.wasm", "--image", "team/ops:1"];
+    let ran = host(folder.path(), pack).unwrap();
+    let wanted = "error[plugin-document]: plugin.yaml: 'image' must begin with the host of its registry";
+    assert!(ran.code == 1 && ran.stderr.contains(wanted), "{}", ran.stderr);
 }
 
 /// A rule of the stage `ops` with this body.

@@ -14,7 +14,7 @@ use boson_commands::output::{self, Color};
 use boson_document::{Tree, json};
 use boson_pipeline::report::Sources;
 use boson_pipeline::{Diagnostic, Stage, packed, yaml};
-use boson_plugins::{Packing, pack, parts};
+use boson_plugins::{Packing, check_document, pack, parts};
 use boson_sandbox::{Interfaces, Limits, Plugin, Sandbox};
 use clap::Args;
 use ruzstd::encoding::{CompressionLevel, compress_to_vec};
@@ -136,14 +136,15 @@ pub fn run(arguments: &PackArguments, color: Color) -> Result<(), ExitError> {
         return Err(fail(vec![error], &sources));
     }
     let digest = boson_oci::digest(&bytes).to_string();
-    let document = document(
+    let document = yaml::write(&document(
         arguments,
         &name,
         &digest,
         wraps,
         settings.map(|settings| settings.tree),
         parts(packed.len(), cases.as_deref()),
-    );
+    ));
+    check_document(&document, arguments.stage).map_err(|errors| fail(errors, &sources))?;
     let signature = text_of(arguments.signature.as_deref())?;
     let attestation = text_of(arguments.attestation.as_deref())?;
     let maps = pack(Packing {
@@ -152,7 +153,7 @@ pub fn run(arguments: &PackArguments, color: Color) -> Result<(), ExitError> {
         stage: arguments.stage,
         bytes: is_inline.then_some(packed),
         compressed: compressed.is_some(),
-        document: yaml::write(&document),
+        document,
         signature,
         attestation,
         cases,
