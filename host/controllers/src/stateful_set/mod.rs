@@ -4,22 +4,14 @@
 mod act;
 #[expect(clippy::disallowed_methods, reason = "it runs beside the controller")]
 mod active;
-mod digest;
 mod disks;
-mod explain;
-mod followed;
-mod inspect;
-mod labelled;
+mod live;
+mod memory;
 mod observe;
 mod plan;
 mod resize;
-mod resized;
 mod rollout;
-mod set_back;
-mod states;
 mod status;
-mod superseded;
-mod trail;
 mod versions;
 mod watch;
 
@@ -30,18 +22,19 @@ use boson_cluster::client::{Cluster, Error, Events, FieldManager, Identity, owne
 use boson_cluster::namespaces::Scope;
 use boson_cluster::objects::drift::{AddedByOthers, Drifted};
 use boson_cluster::reconcile::{self, Interest};
-use followed::{Followed, Key, RolloutStep};
-use inspect::Live;
 use k8s_openapi::api::apps::v1::StatefulSet;
 use k8s_openapi::api::core::v1::Pod;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use k8s_openapi::jiff::Timestamp;
 use kube::Resource;
 use kube::runtime::controller::Action;
-use labelled::Labelled;
+use live::Live;
+use memory::rollouts::{Followed, RolloutStep};
+use memory::{Key, Labelled};
 use observe::Observed;
 use plan::{Plan, PlanError, Seen};
 use rollout::Rollout;
+use rollout::events::rollout_event;
 use serde_json::Value;
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -179,7 +172,7 @@ impl Counts {
         Self {
             desired,
             updated: desired.saturating_sub(number(plan.rollout.left)).max(0),
-            ready: inspect::ready_instances(&seen.live.sets, seen.pods.as_deref()).min(desired),
+            ready: live::ready_instances(&seen.live.sets, seen.pods.as_deref()).min(desired),
         }
     }
 }
@@ -273,7 +266,7 @@ impl Controller for Context {
         observed: Observed,
         plan: Result<Plan, Problem>,
     ) -> Result<Outcome, Error> {
-        let key = observe::key(Identity::of(&**set)?);
+        let key = Key::of(Identity::of(&**set)?);
         let updates = plan.as_ref().is_ok_and(Plan::updates_instances);
         let (outcome, writes) = written::during(self.execute(set, &observed, plan)).await;
         let outcome = outcome?;
@@ -313,7 +306,7 @@ impl Controller for Context {
             // The watch event of the other change requeues it.
             Err(error) if error.is_race() => Ok(()),
             written => {
-                let event = trail::rollout_event(set, status, Timestamp::now());
+                let event = rollout_event(set, status, Timestamp::now());
                 written.map(|_| event.into_iter().for_each(|event| self.events.record(set, event)))
             }
         }
@@ -321,7 +314,7 @@ impl Controller for Context {
 
     /// Pods may have been looked at without being labelled.
     async fn failed(&self, set: &QuarksStatefulSet, _: &Error) {
-        if let Ok(key) = Identity::of(set).map(observe::key) {
+        if let Ok(key) = Identity::of(set).map(Key::of) {
             self.labelled.forget(&key);
             self.followed.end(&key);
         }

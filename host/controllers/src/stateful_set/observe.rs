@@ -1,10 +1,11 @@
 //! Reads what the plan depends on. Pods are read only if the plan needs them.
 
-use super::followed::{Key, State};
-use super::inspect::Live;
+use super::live::{self, Live};
+use super::memory::Key;
+use super::memory::rollouts::State;
 use super::plan::Seen;
 use super::resize::RESIZE;
-use super::{Context, MANAGER, Need, inspect, names, status};
+use super::{Context, MANAGER, Need, names, status};
 use boson_api::QuarksStatefulSet;
 use boson_cluster::client::{AnyObject, Error, Identity, owner, resource};
 use boson_cluster::objects::drift::{self, AddedByOthers};
@@ -30,7 +31,7 @@ pub(super) struct Observed {
 impl Context {
     pub(super) async fn read_state(&self, set: &QuarksStatefulSet) -> Result<Observed, Error> {
         let place = Identity::of(set)?;
-        let key = key(place);
+        let key = Key::of(place);
         let followed = self.followed.state(&key, place.uid);
         let (sets, pods) = match followed {
             Some(State { sets, pods }) => (sets, Some(pods)),
@@ -42,8 +43,7 @@ impl Context {
         let live = Live::of(sets)?;
         self.note(place, names(&live.sets));
         // Before pods are listed: one that is created afterwards is not missed.
-        let unlabelled = self.labelled.take(&key, &names(&live.sets).collect::<Vec<_>>());
-        let unlabelled = unlabelled.into_iter().map(str::to_string).collect();
+        let unlabelled = self.labelled.take(&key, names(&live.sets));
         let owner = owner(set)?;
         let claims = self.claims(set, &live.sets, place.namespace).await?;
         let before = match &pods {
@@ -78,7 +78,7 @@ impl Context {
                 let names: Vec<&str> = names(&seen.live.sets).collect();
                 let selector = format!("{} in ({})", labels::STATEFUL_SET_NAME, names.join(","));
                 let pods = self.cluster.list(place.namespace, &selector).await?;
-                seen.pods = Some(self.followed.add_listed_pods(&key(place), pods));
+                seen.pods = Some(self.followed.add_listed_pods(&Key::of(place), pods));
                 seen.before = self.groups_before(set, place.namespace).await?;
             }
             Need::DryRuns { drifted, additions } => {
@@ -155,7 +155,7 @@ impl Context {
         live: &[StatefulSet],
         namespace: &str,
     ) -> Result<Vec<PersistentVolumeClaim>, Error> {
-        if !live.is_empty() && (!live.iter().any(inspect::has_claims) || status::has_disks_as_asked(set)) {
+        if !live.is_empty() && (!live.iter().any(live::has_claims) || status::has_disks_as_asked(set)) {
             return Ok(Vec::new());
         }
         let names: Vec<&str> = names(live).collect();
@@ -171,8 +171,4 @@ impl Context {
 fn is_done(set: &QuarksStatefulSet) -> bool {
     let status = set.status.as_ref();
     status.is_some_and(|status| status.ready && status.observed_generation == set.metadata.generation)
-}
-
-pub(super) fn key(place: Identity<'_>) -> Key {
-    Key::new(place.namespace, place.name)
 }

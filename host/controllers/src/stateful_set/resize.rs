@@ -9,10 +9,10 @@
 //! at while it is there: after a change is reverted, the template has its earlier revision again, and nothing else
 //! tells.
 
-use super::digest::{Digest, Resources};
-use super::resized::{DEFERRED, is_refused, pending_reason};
+use super::live::digest::{Digest, Resources};
+use super::live::states::is_gated;
+use super::live::{DEFERRED, is_refused, pending_reason};
 use super::rollout::instances::LiveZone;
-use super::states::is_gated;
 use boson_cluster::client::{Error, ErrorKind};
 use boson_cluster::objects::annotation;
 use boson_manifest::labels;
@@ -148,9 +148,9 @@ pub(super) fn is_refusal(error: &Error) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::super::resized::{INFEASIBLE, RESIZE_PENDING};
+    use super::super::live::states::States;
+    use super::super::live::{INFEASIBLE, RESIZE_PENDING};
     use super::super::rollout::instances::Wanted;
-    use super::super::states::States;
     use super::*;
 
     const COUNT: usize = MAX_RESIZED_PODS + 1;

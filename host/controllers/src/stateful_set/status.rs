@@ -1,8 +1,8 @@
 //! The conditions and events of a QuarksStatefulSet.
 
+use super::live::states::States;
 use super::resize::Resizes;
 use super::rollout::Waiver;
-use super::states::States;
 use super::versions::Versions;
 use super::{Done, INVALID, NAME_CONFLICT, Problem, REFUSED, WAITING};
 use crate::pod_problems;

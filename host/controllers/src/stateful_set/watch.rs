@@ -1,8 +1,8 @@
 //! The watches of the controller: its objects, their StatefulSets, and their pods, whose problems no StatefulSet
 //! reports. Beside them, the active pods of groups are followed.
 
-use super::followed::{Key, Kind, Watch};
-use super::labelled::is_labelled;
+use super::memory::rollouts::{Kind, Watch};
+use super::memory::{Key, is_labelled};
 use super::{Context, active};
 use crate::controller::Watched;
 use boson_api::QuarksStatefulSet;

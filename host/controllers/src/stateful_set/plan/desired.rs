@@ -2,7 +2,7 @@
 
 use super::PlanError;
 use super::group::{Group, set_replicas};
-use crate::stateful_set::inspect::{TEMPLATE_DIGEST, is_named, is_of_template};
+use crate::stateful_set::live::{TEMPLATE_DIGEST, is_named, is_of_template};
 use boson_api::QuarksStatefulSet;
 use boson_cluster::client::{AnyObject, Error};
 use boson_cluster::objects;

@@ -1,15 +1,15 @@
 //! A QuarksStatefulSet and what there is of it: what the steps of the plan ask about it. Pure.
 
 use super::{PlanError, Seen};
-use crate::stateful_set::digest::Digest;
 use crate::stateful_set::disks;
-use crate::stateful_set::inspect::is_named;
+use crate::stateful_set::live::digest::Digest;
+use crate::stateful_set::live::is_named;
+use crate::stateful_set::live::states::States;
 use crate::stateful_set::resize::{RESIZING, Resizes, may_differ};
 use crate::stateful_set::rollout::instances::{LiveZone, Wanted};
 use crate::stateful_set::rollout::{self, Count, Decision, Instance, Rollout, Rule, Update, Waiver};
-use crate::stateful_set::states::States;
-use crate::stateful_set::superseded::{Generations, Superseded, TakenOver};
 use crate::stateful_set::versions::Versions;
+use crate::stateful_set::versions::takeover::{Generations, Superseded, TakenOver};
 use boson_api::QuarksStatefulSet;
 use boson_cluster::client::AnyObject;
 use boson_document::Tree;

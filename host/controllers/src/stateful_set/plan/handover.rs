@@ -2,11 +2,11 @@
 
 use super::group::{Group, replicas, set_replicas};
 use super::{Changes, PlanError};
-use crate::stateful_set::inspect::{INCOMPLETE, first_ordinal, is_being_deleted, is_named};
+use crate::stateful_set::live::{INCOMPLETE, first_ordinal, is_being_deleted, is_named};
 use crate::stateful_set::rollout::instances::LiveZone;
 use crate::stateful_set::rollout::reasons::Begun;
 use crate::stateful_set::rollout::{Count, Decision, Instance, Rule, State, Update};
-use crate::stateful_set::superseded::{self, GivenBack, Pace, Returning, TakenOver};
+use crate::stateful_set::versions::takeover::{self, GivenBack, Pace, Returning, TakenOver};
 use boson_cluster::client::AnyObject;
 use boson_manifest::labels;
 use k8s_openapi::api::apps::v1::StatefulSet;
@@ -83,7 +83,7 @@ impl Group<'_> {
         };
         let is_wanted = |one: &&StatefulSet| wanted.iter().any(|wanted| is_named(one, wanted));
         let all = self.seen.live.sets.iter().filter(is_wanted);
-        Ok(superseded::give_back(returning, all, self.pods()?, &pace))
+        Ok(takeover::give_back(returning, all, self.pods()?, &pace))
     }
 }
 

@@ -3,11 +3,11 @@
 use super::desired::{FIXED_DIGEST, PODS_DIGEST, annotate_template};
 use super::group::Group;
 use super::{Changes, PlanError};
-use crate::stateful_set::inspect::{REVISION, has_claims, is_being_deleted, is_named};
+use crate::stateful_set::live::{REVISION, has_claims, is_being_deleted, is_named};
+use crate::stateful_set::rollout::earlier_template::{EarlierTemplate, set_back_from};
 use crate::stateful_set::rollout::instances::LiveZone;
 use crate::stateful_set::rollout::reasons::Begun;
 use crate::stateful_set::rollout::{Count, Instance, Rule, State, Updated};
-use crate::stateful_set::set_back::{SetBack, set_back_from};
 use boson_api::instances::STOPPED;
 use boson_cluster::client::AnyObject;
 use k8s_openapi::api::apps::v1::StatefulSet;
@@ -112,14 +112,14 @@ impl<'u> ZoneUpdate<'u> {
     }
 
     /// The template that most of the pods are made from. `wanted`: the StatefulSet.
-    fn set_back(&self, wanted: &Value, pods: &[Pod]) -> Option<SetBack> {
+    fn set_back(&self, wanted: &Value, pods: &[Pod]) -> Option<EarlierTemplate> {
         if !self.is_held() || self.outdated.len() < self.served {
             return None;
         }
         let pods = self.outdated.iter().filter_map(|one| self.zone.pod(one.ordinal, pods));
         let newest = pods.max_by_key(|pod| pod.metadata.creation_timestamp.clone())?;
         // Of the present one if these are only to be created again.
-        SetBack::new(self.zone.live?, wanted, newest.labels().get(REVISION)?)
+        EarlierTemplate::new(self.zone.live?, wanted, newest.labels().get(REVISION)?)
     }
 }
 

@@ -1,16 +1,17 @@
 //! Plans the StatefulSets of a QuarksStatefulSet. Pure.
 //!
-//! A changed template creates a new version beside the old one. [`superseded`](super::superseded) decides what stays of
-//! older versions until all pods of the new one are ready. If pods have claims, the version is kept and its pods roll
-//! in place, because a claim belongs to the name of a pod; so they do with the strategy `delete-create`, and while an
-//! instance is ignored or stopped, whose pod stays.
+//! A changed template creates a new version beside the old one. [`takeover`](super::versions::takeover) decides what
+//! stays of older versions until all pods of the new one are ready. If pods have claims, the version is kept and its
+//! pods roll in place, because a claim belongs to the name of a pod; so they do with the strategy `delete-create`, and
+//! while an instance is ignored or stopped, whose pod stays.
 //! Immutable fields of a StatefulSet, such as its claim templates, are changed by creating it again: its pods and
 //! claims stay, and are adopted by name.
 //!
 //! [`rollout`](super::rollout) decides which instances change now. A new version starts them by its number of replicas.
 //! Other changes replace pods: the StatefulSets have the strategy `OnDelete`, so that nothing else replaces them. A
 //! zone gets a new template when the first of its pods is to be replaced, so that until then a pod that is lost comes
-//! back as it was; so does one while the rollout has stopped, see [`set_back`](super::set_back).
+//! back as it was; so does one while the rollout has stopped, see
+//! [`earlier_template`](super::rollout::earlier_template).
 //!
 //! Where the cluster can resize pods, other CPU and memory replace none: see [`resize`](super::resize).
 
@@ -20,14 +21,14 @@ mod group;
 mod handover;
 mod in_place;
 
-use super::digest::Digest;
-use super::inspect::Live;
+use super::live::Live;
+use super::live::digest::Digest;
 use super::resize::Resizes;
 use super::rollout::Rollout;
+use super::rollout::earlier_template::EarlierTemplate;
 use super::rollout::reasons::Begun;
-use super::set_back::SetBack;
-use super::superseded::{Resized, Superseded};
 use super::versions::Versions;
+use super::versions::takeover::{Resized, Superseded};
 use super::{INVALID, Problem};
 use boson_api::QuarksStatefulSet;
 use boson_cluster::client::Error;
@@ -64,7 +65,7 @@ pub(super) struct Plan {
     /// Pods that get other resources.
     pub resizes: Resizes,
     /// Those whose rollout has stopped.
-    pub set_back: Vec<SetBack>,
+    pub set_back: Vec<EarlierTemplate>,
     pub rollout: Rollout,
     /// Instances of all zones.
     pub replicas: usize,
@@ -98,7 +99,7 @@ struct Changes {
     superseded: Option<Superseded>,
     /// The StatefulSets that keep their template for now.
     held: Vec<String>,
-    set_back: Vec<SetBack>,
+    set_back: Vec<EarlierTemplate>,
 }
 
 pub(super) enum PlanError {

@@ -1,8 +1,8 @@
 //! Desired states of instances: pods that are replaced on request, ignored and stopped ones.
 
-use super::super::inspect::REVISION;
+use super::super::live::REVISION;
+use super::super::live::states::is_gated;
 use super::super::rollout::Rule;
-use super::super::states::is_gated;
 use super::tests::{carry_out, live, made_before, names, of, plan_at, reported, revised, seen};
 use super::*;
 use boson_api::{DesiredState, PodState};

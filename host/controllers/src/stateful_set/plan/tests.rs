@@ -1,4 +1,4 @@
-use super::super::inspect::{INCOMPLETE, RESTARTED_AT, REVISION, is_named};
+use super::super::live::{INCOMPLETE, RESTARTED_AT, REVISION, is_named};
 use super::*;
 use boson_cluster::client::{AnyObject, ErrorKind};
 use boson_manifest::{labels, pod_contract};

@@ -1,14 +1,13 @@
 //! Reads the instances of a group from its StatefulSets and pods. Pure.
 
+use super::earlier_template::set_back_from;
 use super::{Instance, State, Updated};
 use crate::instance_revisions;
-use crate::stateful_set::digest::Digest;
-use crate::stateful_set::inspect::{
-    RESTARTED_AT, REVISION, is_being_deleted, is_observed, is_updated_in_place, ordinals,
+use crate::stateful_set::live::digest::Digest;
+use crate::stateful_set::live::states::{States, is_gated};
+use crate::stateful_set::live::{
+    RESTARTED_AT, REVISION, is_being_deleted, is_observed, is_refused, is_updated_in_place, ordinals,
 };
-use crate::stateful_set::resized::is_refused;
-use crate::stateful_set::set_back::set_back_from;
-use crate::stateful_set::states::{States, is_gated};
 use boson_cluster::client::AnyObject;
 use boson_cluster::objects::annotation;
 use boson_cluster::pods::{is_ready, main_statuses};

@@ -11,6 +11,8 @@
 //!   Only single instances that a user wants to be replaced are replaced nevertheless.
 //!   The rollout goes on when the instance becomes ready, or when something else is wanted.
 
+pub(super) mod earlier_template;
+pub(super) mod events;
 pub(super) mod instances;
 pub(super) mod reasons;
 mod rule;

@@ -3,8 +3,8 @@
 use super::Instance;
 use super::instances::{LiveZone, Wanted};
 use crate::instance_revisions;
-use crate::stateful_set::inspect;
-use crate::stateful_set::states::is_gated;
+use crate::stateful_set::live::is_pod_of;
+use crate::stateful_set::live::states::is_gated;
 use boson_cluster::objects::annotation;
 use boson_manifest::labels;
 use k8s_openapi::api::core::v1::Pod;
@@ -50,7 +50,7 @@ fn of_other_version<'p>(zone: &LiveZone<'_>, ordinal: usize, pods: &'p [Pod]) ->
     let ending = format!("-{ordinal}");
     pods.iter().find(|pod| {
         let is_in_zone = pod.labels().get(labels::AZ_INDEX).is_none_or(|zone| *zone == index);
-        is_in_zone && pod.name_any().ends_with(&ending) && !inspect::is_pod_of(pod, zone.set_name)
+        is_in_zone && pod.name_any().ends_with(&ending) && !is_pod_of(pod, zone.set_name)
     })
 }
 

@@ -1,16 +1,20 @@
-//! Reads StatefulSets: versions, claims, and whether their pods are ready. Pure.
+//! What StatefulSets and their pods say: versions, claims, whether they are ready, and whether they are what the spec
+//! requests. Pure.
 
-use super::digest::Digest;
+pub(super) mod digest;
+pub(super) mod states;
+
 use crate::instance_revisions::{self, ByInstance};
 use boson_cluster::client::{AnyObject, Error};
-use boson_cluster::objects::annotation;
-use boson_cluster::pods;
+use boson_cluster::objects::{annotation, drift};
+use boson_cluster::pods::{self, condition};
 use boson_manifest::labels;
+use digest::Digest;
 use k8s_openapi::api::apps::v1::StatefulSet;
 use k8s_openapi::api::core::v1::Pod;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::ResourceExt;
-use serde_json::Value;
+use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
@@ -25,6 +29,13 @@ pub(super) const RESTARTED_AT: &str = "kubectl.kubernetes.io/restartedAt";
 
 /// Annotation: not all instances of this version were started yet.
 pub(super) const INCOMPLETE: &str = "quarks.cloudfoundry.org/incomplete";
+
+/// Condition of a pod that does not have its resources yet.
+pub(super) const RESIZE_PENDING: &str = "PodResizePending";
+/// Its reason: the node can never have them.
+pub(super) const INFEASIBLE: &str = "Infeasible";
+/// Its reason: the node does not have them now.
+pub(super) const DEFERRED: &str = "Deferred";
 
 /// The StatefulSets that a QuarksStatefulSet owns.
 #[derive(Debug, Default)]
@@ -194,4 +205,25 @@ pub(super) fn ready_instances(sets: &[StatefulSet], pods: Option<&[Pod]>) -> i32
 /// All of its pods are ready. Some of them may be of an earlier template: see [`has_old_pods`].
 pub(super) fn is_ready(set: &StatefulSet) -> bool {
     is_observed(set) && ready_pods(set) == replicas(set)
+}
+
+/// Whether a pod cannot get the wanted resources without being replaced.
+pub(super) fn is_refused(pod: &Pod, wanted: &Digest) -> bool {
+    let has = |key| wanted.of_resources().is_some() && annotation(&pod.metadata, key) == wanted.of_resources();
+    // Others may have asked for something else since, which the node refuses.
+    let has_amounts = || {
+        let amounts = wanted.resources.as_ref().map(|resources| &resources.amounts);
+        amounts.is_some_and(|amounts| drift::holds(&json!(pod.spec), amounts))
+    };
+    let is_infeasible = || pending_reason(pod) == Some(INFEASIBLE) && has_amounts();
+    has(labels::RESIZE_REFUSED) || has(labels::RESOURCES_DIGEST) && is_infeasible()
+}
+
+/// Why a pod does not have its resources yet.
+pub(super) fn pending_reason(pod: &Pod) -> Option<&str> {
+    let pending = condition(pod, RESIZE_PENDING).filter(|one| one.status == "True")?;
+    // Of the resources before, if the kubelet has not seen the present ones.
+    let seen = pending.observed_generation.zip(pod.metadata.generation);
+    let is_present = seen.is_none_or(|(seen, present)| seen >= present);
+    pending.reason.as_deref().filter(|_| is_present)
 }

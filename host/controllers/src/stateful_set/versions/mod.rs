@@ -3,11 +3,13 @@
 //! The status records the newest version, the digest of its template, and the newest version whose pods were ever all
 //! ready. So a number is never reused for another template, even after all StatefulSets were deleted.
 
-use super::digest::Digest;
-use super::inspect::{
+pub(super) mod takeover;
+
+use super::live::digest::Digest;
+use super::live::states::States;
+use super::live::{
     has_claims, is_being_deleted, is_incomplete, is_of_template, is_ready, ready_pods, version, zone_index, zones,
 };
-use super::states::States;
 use boson_api::QuarksStatefulSet;
 use k8s_openapi::api::apps::v1::StatefulSet;
 use std::collections::BTreeMap;
@@ -155,7 +157,7 @@ fn are_of_template<'a>(sets: impl Iterator<Item = &'a StatefulSet>, digest: &Dig
 
 #[cfg(test)]
 mod tests {
-    use super::super::inspect::TEMPLATE_DIGEST;
+    use super::super::live::TEMPLATE_DIGEST;
     use super::*;
     use boson_manifest::labels;
     use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;

@@ -6,7 +6,7 @@ use boson_cluster::objects;
 use serde_json::Value;
 
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(super) struct Digest {
+pub(in crate::stateful_set) struct Digest {
     /// Of all zones.
     text: String,
     /// The digest for each zone; none in a QuarksStatefulSet that a user wrote.
@@ -21,7 +21,7 @@ pub(super) struct Digest {
 
 /// CPU and memory of containers.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Resources {
+pub(in crate::stateful_set) struct Resources {
     pub digest: String,
     /// The amounts, in the form of a pod spec.
     pub amounts: Value,

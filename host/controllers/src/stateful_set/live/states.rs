@@ -4,7 +4,7 @@
 //! scheduling gate instead, with which it runs nowhere. Only a new pod can get one: the pod template has it until all
 //! stopped instances have such a pod, and no longer, because other pods that are lost meanwhile get it, too.
 
-use super::inspect::{self, is_observed, ordinal, ordinals, ready_ordinals, zone};
+use super::{is_observed, ordinal, ordinals, ready_ordinals, zone};
 use crate::instance_revisions;
 use boson_api::instances::STOPPED;
 use boson_api::{PodState, QuarksStatefulSet};
@@ -19,7 +19,7 @@ const MAX_NAMED_INSTANCES: usize = 3;
 
 /// The states at one time.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct States<'a> {
+pub(in crate::stateful_set) struct States<'a> {
     pub all: &'a [PodState],
     /// Whether single instances can be stopped: where pods have no revisions, a template with a gate replaces all.
     pub stops_instances: bool,
@@ -27,7 +27,7 @@ pub(super) struct States<'a> {
 }
 
 /// Whether a pod was created for a stopped instance.
-pub(super) fn is_gated(pod: &Pod) -> bool {
+pub(in crate::stateful_set) fn is_gated(pod: &Pod) -> bool {
     let gates = pod.spec.iter().flat_map(|spec| &spec.scheduling_gates);
     gates.flatten().any(|gate| gate.name == STOPPED)
 }
@@ -119,7 +119,7 @@ impl<'a> States<'a> {
     pub fn is_ready(self, set: &StatefulSet, pods: Option<&[Pod]>) -> bool {
         let counts = |ordinal: &usize| self.counts(set, *ordinal);
         if ordinals(set).all(|ordinal| counts(&ordinal)) {
-            return inspect::is_ready(set);
+            return super::is_ready(set);
         }
         let ready: BTreeSet<usize> = ready_ordinals(set, pods.unwrap_or_default()).collect();
         is_observed(set) && ordinals(set).filter(counts).all(|ordinal| ready.contains(&ordinal))

@@ -1,24 +1,25 @@
 //! Carries out the plan, and then looks at what the pods lack.
 
+mod pod_labels;
+mod problems;
+
 use super::disks::{self, Disks};
-use super::labelled::{self, MissingLabels};
-use super::observe::{self, Observed};
+use super::memory::Key;
+use super::observe::Observed;
 use super::plan::{Plan, Seen};
 use super::resize::{self, RESIZE, Resize};
-use super::set_back::SetBack;
-use super::{Context, Counts, Done, MANAGER, NAME_CONFLICT, Outcome, Problem, WAITING, inspect, trail};
+use super::rollout::earlier_template::EarlierTemplate;
+use super::rollout::events::instance_events;
+use super::{Context, Counts, Done, MANAGER, NAME_CONFLICT, Outcome, Problem, WAITING, live};
 use boson_api::QuarksStatefulSet;
-use boson_cluster::client::{AnyObject, Error, ErrorKind, Identity};
+use boson_cluster::client::{AnyObject, Error, Identity};
 use boson_cluster::objects::conflicts::Conflicts;
 use boson_cluster::objects::drift;
-use boson_manifest::labels;
 use k8s_openapi::api::apps::v1::StatefulSet;
-use k8s_openapi::api::core::v1::Pod;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 use k8s_openapi::jiff::Timestamp;
 use kube::ResourceExt;
-use kube::api::ObjectMeta;
-use serde_json::{Value, json};
+use serde_json::Value;
 
 /// Why a plan was not carried out.
 enum ActError {
@@ -67,7 +68,7 @@ impl Context {
         let labelled = self.label(place, seen, &observed.unlabelled).await;
         // After the change of their StatefulSet was observed, pods are looked at again.
         for name in &written {
-            self.labelled.mark_unlabelled(&observe::key(place), name);
+            self.labelled.mark_unlabelled(&Key::of(place), name);
         }
         Ok(Outcome { done, labelled })
     }
@@ -128,7 +129,7 @@ impl Context {
             tracing::info!(pod = pod.name_any(), "replaces a pod");
             self.cluster.delete(pod).await?;
         }
-        for event in trail::instance_events(set, &plan.begun, plan.versions.wanted, Timestamp::now()) {
+        for event in instance_events(set, &plan.begun, plan.versions.wanted, Timestamp::now()) {
             self.events.record(set, event);
         }
         match unresolved {
@@ -175,7 +176,7 @@ impl Context {
     }
 
     /// Whether it was changed. Nothing else depends on it: what is refused is logged.
-    async fn set_back(&self, one: &SetBack, place: Identity<'_>) -> Result<bool, Error> {
+    async fn set_back(&self, one: &EarlierTemplate, place: Identity<'_>) -> Result<bool, Error> {
         let set_back = async {
             let revision = self.cluster.get(place.namespace, &one.revision).await?;
             let Some(object) = revision.and_then(|revision| one.object(&revision)) else {
@@ -231,54 +232,6 @@ impl Context {
         })?;
         self.cluster.delete_alone(old).await
     }
-
-    /// Labels the pods of these StatefulSets that lack labels. Whether the next reconcile must look again, though no
-    /// pod may change until then.
-    async fn label(&self, place: Identity<'_>, seen: &Seen, names: &[String]) -> Result<bool, Error> {
-        let mut again = false;
-        for name in names {
-            if self.label_pods(place.namespace, seen, name).await? {
-                self.labelled.mark_unlabelled(&observe::key(place), name);
-                again = true;
-            }
-        }
-        Ok(again)
-    }
-
-    async fn label_pods(&self, namespace: &str, seen: &Seen, name: &str) -> Result<bool, Error> {
-        let pods: Vec<ObjectMeta> = match &seen.pods {
-            Some(pods) => {
-                let of_set = pods.iter().filter(|pod| inspect::is_pod_of(pod, name));
-                of_set.map(|pod| pod.metadata.clone()).collect()
-            }
-            None => {
-                let selector = format!("{}={name}", labels::STATEFUL_SET_NAME);
-                self.cluster.list_metadata::<Pod>(namespace, &selector).await?
-            }
-        };
-        let mut all = seen.live.sets.iter();
-        let Some(set) = all.find(|one| one.metadata.name.as_deref() == Some(name)) else {
-            return Ok(false);
-        };
-        let MissingLabels { unlabelled, again } = labelled::missing_labels(set, &pods);
-        for one in unlabelled {
-            let metadata = ObjectMeta {
-                labels: Some(one.labels).filter(|labels| !labels.is_empty()),
-                annotations: Some(one.annotations).filter(|annotations| !annotations.is_empty()),
-                ..ObjectMeta::default()
-            };
-            let members = json!({ "metadata": metadata });
-            match self.cluster.merge(MANAGER, &one.pod, members).await {
-                Ok(_) => {}
-                // Nothing else depends on these labels.
-                Err(error) if error.kind == ErrorKind::Forbidden => tracing::warn!(%error, "pods get no labels"),
-                // It was deleted, and is followed by another one.
-                Err(error) if error.is_race() => {}
-                Err(error) => return Err(error),
-            }
-        }
-        Ok(again)
-    }
 }
 
 /// The result of a plan that was carried out.
@@ -300,7 +253,7 @@ fn done(plan: &Plan, seen: &Seen, written: Written) -> Done {
         again: disks.waits
             || !plan.renew.is_empty()
             || !plan.resizes.now.is_empty()
-            || seen.live.sets.iter().any(inspect::is_being_deleted),
+            || seen.live.sets.iter().any(live::is_being_deleted),
         disks: plan.wanted.iter().any(disks::wants_claims).then_some(disks.mismatches),
         problems: Vec::new(),
         missing: false,

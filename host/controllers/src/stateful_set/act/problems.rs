@@ -1,10 +1,11 @@
 //! Why the pods of a QuarksStatefulSet are not ready. For existing pods their status says it; for missing ones the
 //! reason of the API server is only in events.
 
-use super::plan::{Plan, Seen};
-use super::states::States;
-use super::{Context, Done, inspect};
 use crate::pod_problems;
+use crate::stateful_set::live::states::States;
+use crate::stateful_set::live::{is_named, is_pod_of, is_ready, replicas};
+use crate::stateful_set::plan::{Plan, Seen};
+use crate::stateful_set::{Context, Done};
 use boson_api::{PodProblem, QuarksStatefulSet};
 use boson_cluster::client::{Error, Identity};
 use boson_manifest::labels;
@@ -32,7 +33,6 @@ const HARMLESS_PREFIXES: [&str; 5] = [
 impl Context {
     /// Adds why pods of the newest version are not ready. Nothing waits for those that are ignored or stopped, so their
     /// problems explain nothing.
-    #[expect(clippy::disallowed_methods, reason = "`act` calls it")]
     pub(super) async fn explain(
         &self,
         set: &QuarksStatefulSet,
@@ -43,17 +43,13 @@ impl Context {
         if done.ready {
             return Ok(());
         }
-        let is_wanted = |one: &&StatefulSet| plan.wanted.iter().any(|wanted| inspect::is_named(one, wanted));
+        let is_wanted = |one: &&StatefulSet| plan.wanted.iter().any(|wanted| is_named(one, wanted));
         let newest: Vec<&StatefulSet> = seen.live.sets.iter().filter(is_wanted).collect();
         let (namespace, states) = (Identity::of(set)?.namespace, States::for_status(set));
-        for set in newest.into_iter().filter(|set| !inspect::is_ready(set)) {
+        for set in newest.into_iter().filter(|set| !is_ready(set)) {
             let Identity { name, uid, .. } = Identity::of(set)?;
             let pods: Vec<Pod> = match &seen.pods {
-                Some(listed) => listed
-                    .iter()
-                    .filter(|pod| inspect::is_pod_of(pod, name))
-                    .cloned()
-                    .collect(),
+                Some(listed) => listed.iter().filter(|pod| is_pod_of(pod, name)).cloned().collect(),
                 None => {
                     let selector = format!("{}={name}", labels::STATEFUL_SET_NAME);
                     self.cluster.list(namespace, &selector).await?
@@ -62,7 +58,7 @@ impl Context {
             let counted = states.counted_pods(set, &pods);
             let problems = pod_problems::of_pods(&counted, &self.operator_image, Timestamp::now());
             done.problems.extend(problems);
-            if i32::try_from(pods.len()).is_ok_and(|count| count < inspect::replicas(set)) {
+            if i32::try_from(pods.len()).is_ok_and(|count| count < replicas(set)) {
                 done.missing = true;
                 let fields = format!("regarding.uid={uid},reason={FAILED_CREATE}");
                 let events: Vec<Event> = self.cluster.list_with_fields(namespace, &fields).await?;

@@ -1,13 +1,13 @@
 //! What is recorded of a rollout: when it begins and ends, and which instances it updates, and why. Pure.
 
-use super::rollout::reasons::Begun;
+use super::reasons::Begun;
 use boson_api::stateful_set::{PAUSED, PROGRESSING, ROLLED_OUT, UPDATING};
 use boson_api::{QuarksStatefulSet, QuarksStatefulSetStatus, instance_group};
 use boson_cluster::client::recorded::{Place, RecordedEvent};
 use k8s_openapi::jiff::Timestamp;
 
 /// An event for each instance whose update begins. `version`: that of the group.
-pub(super) fn instance_events(
+pub(in crate::stateful_set) fn instance_events(
     set: &QuarksStatefulSet,
     all: &[Begun],
     version: u32,
@@ -32,7 +32,7 @@ pub(super) fn instance_events(
 }
 
 /// The event about a rollout that begins, is paused, stops or ends, if its state changes.
-pub(super) fn rollout_event(
+pub(in crate::stateful_set) fn rollout_event(
     set: &QuarksStatefulSet,
     status: &QuarksStatefulSetStatus,
     now: Timestamp,

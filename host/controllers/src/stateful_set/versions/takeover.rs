@@ -8,8 +8,8 @@
 //! others lose counts until it has observed that. What it does not delete then, because it cannot create another pod of
 //! that StatefulSet for example, must not keep the newer version from its repair.
 
-use super::inspect::{is_being_deleted, is_observed, ordinal, ordinals, ready_ordinals, version, zone};
-use super::rollout::{Rollout, Rule};
+use crate::stateful_set::live::{is_being_deleted, is_observed, ordinal, ordinals, ready_ordinals, version, zone};
+use crate::stateful_set::rollout::{Rollout, Rule};
 use boson_cluster::objects::DIGEST;
 use k8s_openapi::api::apps::v1::StatefulSet;
 use k8s_openapi::api::core::v1::Pod;
@@ -21,7 +21,7 @@ use std::ops::Range;
 
 /// A StatefulSet that gets other ordinals.
 #[derive(Debug)]
-pub(super) struct Resized {
+pub(in crate::stateful_set) struct Resized {
     pub set: StatefulSet,
     ordinals: Ordinals,
 }
@@ -34,7 +34,7 @@ enum Ordinals {
 }
 
 /// A zone of the version that takes over.
-pub(super) struct TakenOver {
+pub(in crate::stateful_set) struct TakenOver {
     /// Its name; empty without zones.
     pub zone: String,
     /// How many of its first instances the version has.
@@ -44,7 +44,7 @@ pub(super) struct TakenOver {
 }
 
 /// The versions of a group.
-pub(super) struct Generations<'a> {
+pub(in crate::stateful_set) struct Generations<'a> {
     pub live: &'a [StatefulSet],
     pub pods: &'a [Pod],
     pub wanted: u32,
@@ -55,7 +55,7 @@ pub(super) struct Generations<'a> {
 
 /// What happens to StatefulSets of older versions.
 #[derive(Debug, Default)]
-pub(super) struct Superseded {
+pub(in crate::stateful_set) struct Superseded {
     pub delete: Vec<String>,
     pub resize: Vec<Resized>,
     /// Pods that their StatefulSets are about to lose.
@@ -63,7 +63,7 @@ pub(super) struct Superseded {
 }
 
 /// A StatefulSet that is wanted again after it has handed instances over.
-pub(super) struct Returning<'a> {
+pub(in crate::stateful_set) struct Returning<'a> {
     pub set: &'a StatefulSet,
     /// The number of its instances; none: not all of them are started yet.
     pub all: Option<usize>,
@@ -71,13 +71,13 @@ pub(super) struct Returning<'a> {
 
 /// What StatefulSets get back now.
 #[derive(Debug, Default)]
-pub(super) struct GivenBack {
+pub(in crate::stateful_set) struct GivenBack {
     pub resize: Vec<Resized>,
     pub rollout: Rollout,
 }
 
 /// How instances are given back.
-pub(super) struct Pace {
+pub(in crate::stateful_set) struct Pace {
     /// How many at a time.
     pub at_a_time: usize,
     pub surplus: usize,
@@ -87,7 +87,7 @@ pub(super) struct Pace {
 }
 
 /// Gives instances back, from the last one on. `all`: the StatefulSets of the version.
-pub(super) fn give_back<'a>(
+pub(in crate::stateful_set) fn give_back<'a>(
     returning: &[Returning<'_>],
     all: impl Iterator<Item = &'a StatefulSet>,
     pods: &[Pod],

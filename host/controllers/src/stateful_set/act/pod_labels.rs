@@ -1,75 +1,94 @@
 //! Labels that only a controller can give to pods: their ordinal, as the predecessor's webhook did, and the version of
 //! the desired manifest from which their StatefulSet's version was made. In the template of a StatefulSet they would
 //! differ between pods, or replace all pods at each change of the manifest. And labels and annotations of the template
-//! that pods of an earlier one lack: tags of a manifest replace no pod. Pure, but for the memory of what is labelled.
+//! that pods of an earlier one lack: tags of a manifest replace no pod.
 
-use super::followed::Key;
-use super::inspect::{REVISION, is_observed, is_updated_in_place};
-use super::set_back::set_back_from;
-use boson_cluster::client::pod_identity;
+use crate::stateful_set::live::{self, REVISION, is_observed, is_updated_in_place};
+use crate::stateful_set::memory::{Key, is_labelled};
+use crate::stateful_set::plan::Seen;
+use crate::stateful_set::rollout::earlier_template::set_back_from;
+use crate::stateful_set::{Context, MANAGER};
+use boson_cluster::client::{Error, ErrorKind, Identity, pod_identity};
 use boson_cluster::objects::{annotation, label};
 use boson_manifest::labels;
 use k8s_openapi::api::apps::v1::StatefulSet;
 use k8s_openapi::api::core::v1::Pod;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::ResourceExt;
-use parking_lot::Mutex;
-use std::collections::{BTreeMap, HashMap, HashSet};
-
-/// The StatefulSets whose pods have all labels, by QuarksStatefulSet: their pods need not be listed again before one of
-/// them is created.
-#[derive(Debug, Default)]
-pub(super) struct Labelled(Mutex<HashMap<Key, HashSet<String>>>);
+use serde_json::json;
+use std::collections::BTreeMap;
 
 /// A pod that lacks labels or annotations.
 #[derive(Debug, PartialEq)]
-pub(super) struct UnlabelledPod {
+struct UnlabelledPod {
     /// Its identity; nothing else of it is sent.
-    pub pod: Pod,
-    pub labels: BTreeMap<String, String>,
-    pub annotations: BTreeMap<String, String>,
+    pod: Pod,
+    labels: BTreeMap<String, String>,
+    annotations: BTreeMap<String, String>,
 }
 
 /// What pods of a StatefulSet lack.
 #[derive(Debug, Default, PartialEq)]
-pub(super) struct MissingLabels {
-    pub unlabelled: Vec<UnlabelledPod>,
+struct MissingLabels {
+    unlabelled: Vec<UnlabelledPod>,
     /// The revision of a pod is not known yet: decide again after the next change.
-    pub again: bool,
+    again: bool,
 }
 
-// === impl Labelled ===
+// === impl Context ===
 
-impl Labelled {
-    /// Those of these StatefulSets whose pods must be looked at. From now on they count as labelled, until
-    /// [`Labelled::mark_unlabelled`] says otherwise: a pod that is created while the others are listed is not missed.
-    pub fn take<'s>(&self, key: &Key, live: &[&'s str]) -> Vec<&'s str> {
-        let mut all = self.0.lock();
-        let now = live.iter().map(ToString::to_string).collect();
-        let before = all.insert(key.clone(), now).unwrap_or_default();
-        live.iter().filter(|name| !before.contains(**name)).copied().collect()
-    }
-
-    /// A pod of this StatefulSet lacks a label, or may lack one.
-    pub fn mark_unlabelled(&self, key: &Key, stateful_set: &str) {
-        if let Some(names) = self.0.lock().get_mut(key) {
-            names.remove(stateful_set);
+impl Context {
+    /// Labels the pods of these StatefulSets that lack labels. Whether the next reconcile must look again, though no
+    /// pod may change until then.
+    pub(super) async fn label(&self, place: Identity<'_>, seen: &Seen, names: &[String]) -> Result<bool, Error> {
+        let mut again = false;
+        for name in names {
+            if self.label_pods(place.namespace, seen, name).await? {
+                self.labelled.mark_unlabelled(&Key::of(place), name);
+                again = true;
+            }
         }
+        Ok(again)
     }
 
-    /// The QuarksStatefulSet does not exist any more.
-    pub fn forget(&self, key: &Key) {
-        self.0.lock().remove(key);
+    async fn label_pods(&self, namespace: &str, seen: &Seen, name: &str) -> Result<bool, Error> {
+        let pods: Vec<ObjectMeta> = match &seen.pods {
+            Some(pods) => {
+                let of_set = pods.iter().filter(|pod| live::is_pod_of(pod, name));
+                of_set.map(|pod| pod.metadata.clone()).collect()
+            }
+            None => {
+                let selector = format!("{}={name}", labels::STATEFUL_SET_NAME);
+                self.cluster.list_metadata::<Pod>(namespace, &selector).await?
+            }
+        };
+        let mut all = seen.live.sets.iter();
+        let Some(set) = all.find(|one| one.metadata.name.as_deref() == Some(name)) else {
+            return Ok(false);
+        };
+        let MissingLabels { unlabelled, again } = missing_labels(set, &pods);
+        for one in unlabelled {
+            let metadata = ObjectMeta {
+                labels: Some(one.labels).filter(|labels| !labels.is_empty()),
+                annotations: Some(one.annotations).filter(|annotations| !annotations.is_empty()),
+                ..ObjectMeta::default()
+            };
+            let members = json!({ "metadata": metadata });
+            match self.cluster.merge(MANAGER, &one.pod, members).await {
+                Ok(_) => {}
+                // Nothing else depends on these labels.
+                Err(error) if error.kind == ErrorKind::Forbidden => tracing::warn!(%error, "pods get no labels"),
+                // It was deleted, and is followed by another one.
+                Err(error) if error.is_race() => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(again)
     }
-}
-
-/// Whether a pod has the label that each pod gets.
-pub(super) fn is_labelled(pod: &ObjectMeta) -> bool {
-    label(pod, labels::POD_ORDINAL).is_some()
 }
 
 /// What pods of a StatefulSet lack. `pods`: all pods with its label.
-pub(super) fn missing_labels(set: &StatefulSet, pods: &[ObjectMeta]) -> MissingLabels {
+fn missing_labels(set: &StatefulSet, pods: &[ObjectMeta]) -> MissingLabels {
     let mut missing = MissingLabels::default();
     // An earlier template has earlier tags.
     let is_wanted = set_back_from(set).is_none();
@@ -136,7 +155,7 @@ fn ordinal(pod: &ObjectMeta) -> Option<&str> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use serde_json::{Value, json};
+    use serde_json::Value;
 
     fn pod(name: &str, labels: &[(&str, &str)]) -> ObjectMeta {
         let labels = labels.iter().map(|(key, value)| (key.to_string(), value.to_string()));
@@ -226,18 +245,5 @@ mod tests {
         let mut set = set(json!([]));
         set.metadata.labels = None;
         assert_eq!(of(&set, &[pod("s-0", &[])]), ["s-0 0"]);
-    }
-
-    #[test]
-    fn pods_are_listed_only_after_one_may_lack_labels() {
-        let (labelled, key) = (Labelled::default(), Key::new("n", "d-g"));
-        assert_eq!(labelled.take(&key, &["s-v1"]), ["s-v1"], "a new process knows nothing");
-        assert_eq!(labelled.take(&key, &["s-v1"]), [""; 0]);
-        assert_eq!(labelled.take(&key, &["s-v1", "s-v2"]), ["s-v2"]);
-        labelled.mark_unlabelled(&key, "s-v1");
-        labelled.mark_unlabelled(&Key::new("n", "other"), "s-v1");
-        assert_eq!(labelled.take(&key, &["s-v1", "s-v2"]), ["s-v1"]);
-        labelled.forget(&key);
-        assert_eq!(labelled.take(&key, &["s-v2"]), ["s-v2"]);
     }
 }

@@ -1,7 +1,7 @@
 //! A StatefulSet whose rollout has stopped gets the template back that its other pods were made from: one that is lost
 //! comes back as it was. The rollout goes on with the wanted template. Pure.
 
-use super::inspect::{RESTARTED_AT, is_updated_in_place};
+use crate::stateful_set::live::{RESTARTED_AT, is_updated_in_place};
 use boson_cluster::client::AnyObject;
 use boson_cluster::objects::{self, DIGEST};
 use k8s_openapi::api::apps::v1::{ControllerRevision, StatefulSet};
@@ -13,7 +13,7 @@ const SET_BACK_FROM: &str = "quarks.cloudfoundry.org/set-back-from";
 
 /// A StatefulSet that gets an earlier template.
 #[derive(Debug)]
-pub(super) struct SetBack {
+pub(in crate::stateful_set) struct EarlierTemplate {
     pub live: StatefulSet,
     pub wanted: Value,
     /// Name of the ControllerRevision with the earlier template.
@@ -21,13 +21,13 @@ pub(super) struct SetBack {
 }
 
 /// The revision that pods of the wanted template have, if the StatefulSet has an earlier one again.
-pub(super) fn set_back_from(set: &StatefulSet) -> Option<&String> {
+pub(in crate::stateful_set) fn set_back_from(set: &StatefulSet) -> Option<&String> {
     set.annotations().get(SET_BACK_FROM)
 }
 
-// === impl SetBack ===
+// === impl EarlierTemplate ===
 
-impl SetBack {
+impl EarlierTemplate {
     /// None: its pods are not replaced, so they need no earlier template; or the revision is the present one.
     pub fn new(live: &StatefulSet, wanted: &Value, revision: &str) -> Option<Self> {
         let present = live
