@@ -1,30 +1,17 @@
 //! The controller of QuarksJobs: a Job for each run, one run at a time, with the result in the status.
 
-#[expect(clippy::disallowed_methods, reason = "`act` calls it")]
-mod account;
 #[expect(clippy::disallowed_methods, reason = "it is the part that writes")]
 mod act;
-mod desired;
-mod error;
-mod failure;
-#[expect(clippy::disallowed_methods, reason = "`act` calls it")]
-mod garbage;
-mod marks;
 mod observe;
-mod output;
 mod plan;
-mod references;
+mod run;
 mod status;
-mod template;
 mod watch;
 
 #[cfg(test)]
-mod made;
-#[cfg(test)]
 mod tests;
 
-pub(crate) use failure::is_alive;
-pub(crate) use plan::ending;
+pub(crate) use plan::{ending, is_alive};
 
 use crate::controller::{AnyController, Controller, Next, Planned, Report, Watched};
 use act::{MANAGER, Reached};

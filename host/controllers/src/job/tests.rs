@@ -2,20 +2,18 @@
 //! stopped or delayed at any point, start each run once.
 
 use super::act::is_current;
-use super::desired::job_name;
-use super::made::asked;
-use super::marks::{CONFIG_DIGEST, STARTED, TRIGGER_RESET};
 use super::observe::{Config, Observed};
 use super::plan::{Step, plan};
+use super::run::{CONFIG_DIGEST, STARTED, TRIGGER_RESET, job_name};
 use super::status::{State, status};
-use boson_api::QuarksJob;
 use boson_api::job::Strategy;
+use boson_api::{QuarksJob, QuarksJobSpec};
 use k8s_openapi::api::batch::v1::Job;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use k8s_openapi::jiff::Timestamp;
 use kube::ResourceExt;
 use proptest::prelude::*;
-use serde_json::json;
+use serde_json::{Value, json};
 
 /// A cluster with one QuarksJob.
 struct World {
@@ -26,6 +24,16 @@ struct World {
     count: u64,
     /// Jobs that were started, by the number of their run.
     started: Vec<i64>,
+}
+
+/// A QuarksJob `a` with this spec.
+pub(super) fn asked(spec: Value) -> QuarksJob {
+    let spec: QuarksJobSpec = serde_json::from_value(spec).unwrap();
+    let mut object = QuarksJob::new("a", spec);
+    object.metadata.namespace = Some("n".into());
+    object.metadata.uid = Some("uid-a".into());
+    object.metadata.generation = Some(1);
+    object
 }
 
 // === impl World ===

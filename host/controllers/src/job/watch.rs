@@ -1,8 +1,8 @@
 //! The watches of the controller: its objects, their Jobs and pods, and what their templates refer to.
 
 use super::Context;
-use super::marks::QUARKS_JOB;
-use super::references::{Kind, topic};
+use super::observe::references::{Kind, topic};
+use super::run::QUARKS_JOB;
 use crate::controller::Watched;
 use boson_api::QuarksJob;
 use boson_cluster::objects::annotation;

@@ -3,25 +3,51 @@
 //! Its name is derived from the UID of the QuarksJob and the number of the run, so that a run has one Job, whichever
 //! process creates it. It is created suspended, and starts after the run is recorded in the status.
 
-use super::error::JobError;
-use super::marks::{CONFIG_DIGEST, QUARKS_JOB, RUN, STARTED, TRIGGER_RESET};
-use super::output;
-use super::template::{Pod, Template};
+mod output;
+mod template;
+
 use boson_api::job::Output;
 use boson_api::{BoshDeployment, QuarksJob};
 use boson_cluster::client::{AnyObject, Error, Identity};
 use boson_cluster::objects;
 use boson_document::json;
+use boson_manifest::labels::RUN;
 use boson_manifest::names::{self, MAX_LABEL_LENGTH, Names};
 use boson_pipeline::plain::job::{Run, job};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 use kube::{Resource, ResourceExt};
 use serde_json::{Map, Value};
+use template::{Pod, Template};
+
+/// On the Job: digest of its configuration ([`super::observe::Config::digest`]).
+pub(super) const CONFIG_DIGEST: &str = "quarks.cloudfoundry.org/config-digest";
+/// On the Job: it was started. It is created suspended.
+pub(super) const STARTED: &str = "quarks.cloudfoundry.org/started";
+/// On the QuarksJob: name of the last Job for which the trigger was reset. A trigger that is set later is a new one.
+pub(super) const TRIGGER_RESET: &str = "quarks.cloudfoundry.org/trigger-reset-for";
+/// On its pods: name of the QuarksJob; the label may be cut.
+pub(super) const QUARKS_JOB: &str = "quarks.cloudfoundry.org/quarks-job";
+/// Label of a pod that is deleted after a success.
+pub(super) const DELETE: &str = "delete";
+pub(super) const DELETE_POD: &str = "pod";
 
 /// Digits of the UID's and the number's digest.
 const NAME_DIGEST_DIGITS: usize = 12;
 /// Annotations of the QuarksJob that are about itself.
 const OWN_ANNOTATIONS: [&str; 3] = [objects::DIGEST, objects::TRIGGER, TRIGGER_RESET];
+
+/// Why a Job is not created.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum JobError {
+    /// What it waits for.
+    #[error("{0}")]
+    Waits(String),
+    /// What a user has to fix, such as the template as its user wrote it.
+    #[error("{0}")]
+    Refused(String),
+    #[error(transparent)]
+    Api(#[from] Error),
+}
 
 /// What else shapes a Job.
 #[derive(Clone, Debug)]
@@ -30,6 +56,14 @@ pub(super) struct Setting<'a> {
     pub operator_image: &'a str,
     /// ServiceAccount of pods that store output.
     pub account: Option<&'a str>,
+}
+
+// === impl JobError ===
+
+impl From<&str> for JobError {
+    fn from(why: &str) -> Self {
+        Self::Refused(why.into())
+    }
 }
 
 /// `template`: with the newest versions of Secrets. `digest`: of its configuration.
@@ -144,7 +178,7 @@ pub(super) fn job_name(object: &QuarksJob, number: i64) -> Result<String, Error>
 
 #[cfg(test)]
 mod tests {
-    use super::super::made::asked;
+    use super::super::tests::asked;
     use super::*;
     use boson_manifest::labels;
     use boson_output::{CONTAINER, ORDER, Order};

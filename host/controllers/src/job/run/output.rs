@@ -1,6 +1,6 @@
 //! The container that stores the output of the others, and its volumes. Pure.
 
-use super::error::JobError;
+use super::JobError;
 use super::template::{Container, Pod};
 use boson_api::job::Output;
 use boson_cluster::client::Error;

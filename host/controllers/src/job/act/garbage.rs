@@ -1,6 +1,6 @@
 //! Deletes versions of a QuarksJob's output that are no longer used.
 
-use super::desired::{controller_reference, is_of_conversion};
+use crate::job::run::{controller_reference, is_of_conversion};
 use boson_api::QuarksJob;
 use boson_api::job::{Output, OutputSecret, PersistenceMethod};
 use boson_cluster::client::{Cluster, Error, Identity};

@@ -1,14 +1,15 @@
 //! Carries out the plan: one write per step.
 
-use super::account::account;
-use super::desired::{Setting, desired_job, job_name, stored_output};
-use super::error::JobError;
-use super::marks::{STARTED, TRIGGER_RESET};
+mod account;
+mod garbage;
+
+use super::Context;
 use super::observe::{Config, Observed, is_renewed};
 use super::plan::Step;
+use super::run::{JobError, STARTED, Setting, TRIGGER_RESET, desired_job, job_name, stored_output};
 use super::status::State;
-use super::{Context, garbage};
 use crate::controller::Next;
+use account::account;
 use boson_api::QuarksJob;
 use boson_api::job::{QuarksJobStatus, Strategy};
 use boson_cluster::client::{Cluster, Error, ErrorKind, FieldManager, Identity};

@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// The kind of a referenced object, with its name in JSON.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-pub(super) enum Kind {
+pub(in crate::job) enum Kind {
     ConfigMap,
     Secret,
 }
@@ -67,7 +67,7 @@ pub(super) fn newest_versions<'n>(
 }
 
 /// The name for watching an object: all versions of a series have the same.
-pub(super) fn topic(kind: Kind, name: &str) -> String {
+pub(in crate::job) fn topic(kind: Kind, name: &str) -> String {
     let name = match kind {
         Kind::Secret => versioned::parts(name).map_or(name, |(series, _)| series),
         Kind::ConfigMap => name,

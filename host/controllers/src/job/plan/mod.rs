@@ -6,10 +6,12 @@
 //! deleted only after the status records the end of its run. So a Job that a slow process creates from outdated data is
 //! recognized as one of an ended run, and deleted before it starts.
 
-use super::desired::job_name;
-use super::failure;
-use super::marks::{DELETE, DELETE_POD, STARTED, TRIGGER_RESET};
+mod failure;
+
+pub(crate) use failure::is_alive;
+
 use super::observe::{Observed, is_renewed, recorded_digest};
+use super::run::{DELETE, DELETE_POD, STARTED, TRIGGER_RESET, job_name};
 use super::status::State;
 use boson_api::QuarksJob;
 use boson_api::job::{QuarksJobStatus, Strategy};
@@ -139,7 +141,7 @@ fn plan_idle(object: &QuarksJob, observed: &Observed, status: &QuarksJobStatus) 
         return Ok(Step::Rest(State::Waiting(waiting)));
     }
     // Its containers could write an older output after a newer one.
-    if observed.pods.iter().any(failure::is_alive) {
+    if observed.pods.iter().any(is_alive) {
         let waiting = "waiting for the pods of the previous run".into();
         return Ok(Step::Rest(State::Waiting(waiting)));
     }

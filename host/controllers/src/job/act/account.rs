@@ -4,7 +4,7 @@
 //! It may get and list Secrets, because the number of a new version follows from the existing ones. RBAC cannot
 //! restrict `create` by name. Only our own container mounts its token.
 
-use super::error::JobError;
+use crate::job::run::JobError;
 use boson_cluster::client::{Cluster, FieldManager};
 use boson_cluster::objects::account::{Account, rule};
 use boson_manifest::labels;
