@@ -1,6 +1,6 @@
 //! Programs that run in a container, and the log of a container.
 
-use super::error::Subject;
+use super::call::Subject;
 use super::{Cluster, Error, ErrorKind, Verb, path};
 use futures::AsyncBufRead;
 use k8s_openapi::api::core::v1::Pod;

@@ -1,11 +1,9 @@
 //! Objects of any kind, as JSON: a Rust type would drop the fields that it does not know.
 
-use super::call::Built;
-use super::error::Subject;
-use super::{
-    AnyObject, Cluster, Error, ErrorKind, FieldManager, Kind, Target, Verb, apply_params, merge_params, post_params,
-    written,
-};
+use super::call::{Built, Subject};
+use super::object::place;
+use super::write::{apply_params, merge_params, post_params};
+use super::{AnyObject, Cluster, Error, ErrorKind, FieldManager, Kind, Target, Verb, written};
 use boson_pipeline::bundle::kinds::Kind as AdditionalKind;
 use hyper::header::{CONTENT_TYPE, HeaderValue};
 use kube::Resource;
@@ -181,7 +179,7 @@ impl Cluster {
     /// # Errors
     /// See [`Error`]; [`ErrorKind::Conflict`] if it is another object. A missing object is no error.
     pub async fn delete_alone<K: Kind>(&self, object: &K) -> Result<(), Error> {
-        let (namespace, name) = super::place(object)?;
+        let (namespace, name) = place(object)?;
         let parameters = DeleteParams::orphan().preconditions(Preconditions {
             uid: object.meta().uid.clone(),
             resource_version: None,

@@ -1,10 +1,10 @@
 //! Cluster-scoped objects: a few kinds, each read and written by name.
 
-use super::call::body;
-use super::error::Subject;
-use super::{Cluster, Error, ErrorKind, FieldManager, Verb, apply_params, merge_params, of_same_version, post_params};
+use super::call::{Subject, body};
+use super::write::{apply_params, merge_params, of_same_version, post_params, preconditions};
+use super::{Cluster, Error, ErrorKind, FieldManager, Verb};
 use k8s_openapi::ClusterResourceScope;
-use kube::api::{DeleteParams, GetParams, Patch, Preconditions};
+use kube::api::{DeleteParams, GetParams, Patch};
 use kube::core::Request;
 use kube::{Resource, ResourceExt};
 use serde::Serialize;
@@ -100,10 +100,7 @@ impl Cluster {
     /// See [`Error`]. A missing object is no error.
     pub async fn delete_global<K: GlobalKind>(&self, object: &K) -> Result<(), Error> {
         let name = object.name_any();
-        let parameters = DeleteParams::background().preconditions(Preconditions {
-            uid: object.meta().uid.clone(),
-            resource_version: object.meta().resource_version.clone(),
-        });
+        let parameters = DeleteParams::background().preconditions(preconditions(object.meta()));
         let request = path::<K>().delete(&name, &parameters);
         self.deleted(&Subject::of::<K>(), &name, request).await
     }

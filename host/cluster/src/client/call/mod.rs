@@ -1,8 +1,15 @@
 //! One call with its retries. Only reading its answer is generic: with kube's future of each kind and verb, there were
 //! 182 copies of the rest.
 
-use super::error::Subject;
-use super::{Cluster, Error, ErrorKind, Verb, retry, written};
+mod error;
+mod outage;
+mod retry;
+
+pub(super) use error::Subject;
+pub use error::{Error, ErrorKind};
+pub(crate) use outage::Outage;
+
+use super::{Cluster, Verb, written};
 use crate::metrics::ApiCall;
 use futures::future::BoxFuture;
 use hyper::Request;

@@ -1,7 +1,7 @@
 //! Whether the API server has a kind, or a subresource.
 
-use super::error::Subject;
-use super::{Cluster, Error, Verb, resource_of};
+use crate::client::call::Subject;
+use crate::client::{Cluster, Error, Verb, resource_of};
 use boson_pipeline::bundle::kinds::Kind;
 use hyper::Request;
 use k8s_openapi::api::core::v1::Pod;

@@ -1,7 +1,8 @@
 //! What identifies an object of a known kind. The API server gives each object all of it, so a missing part is a
 //! defect. Nothing must be written for such an object: what depends on it would have no owner, or a wrong one.
 
-use super::{Error, Kind};
+use super::Kind;
+use crate::client::Error;
 use k8s_openapi::api::core::v1::Pod;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference};
 
@@ -22,13 +23,21 @@ impl<'o> Identity<'o> {
     /// The identity of an object that was read.
     ///
     /// # Errors
-    /// [`super::ErrorKind::Flawed`]: a part is missing.
+    /// [`crate::client::ErrorKind::Flawed`]: a part is missing.
     pub fn of<K: Kind>(object: &'o K) -> Result<Self, Error> {
-        let (namespace, name) = super::place(object)?;
+        let (namespace, name) = place(object)?;
         let uid = object.meta().uid.as_deref();
         let uid = uid.ok_or_else(|| Error::flawed(&K::kind(&()), Some(name), "has no UID"))?;
         Ok(Self { namespace, name, uid })
     }
+}
+
+/// Namespace and name.
+pub(in crate::client) fn place<K: Kind>(object: &K) -> Result<(&str, &str), Error> {
+    let meta = object.meta();
+    let lacks = |what| move || Error::flawed(&K::kind(&()), meta.name.as_deref(), what);
+    let namespace = meta.namespace.as_deref().ok_or_else(lacks("has no namespace"))?;
+    Ok((namespace, meta.name.as_deref().ok_or_else(lacks("has no name"))?))
 }
 
 /// The pod with nothing but its identity, to patch its labels or annotations. It has no resource version: the status of
@@ -48,7 +57,7 @@ pub fn pod_identity(meta: &ObjectMeta) -> Pod {
 /// The reference to an object as owner and controller.
 ///
 /// # Errors
-/// [`super::ErrorKind::Flawed`]: it has no name or UID.
+/// [`crate::client::ErrorKind::Flawed`]: it has no name or UID.
 pub fn owner<K: Kind>(object: &K) -> Result<OwnerReference, Error> {
     let name = object.meta().name.as_deref();
     let reference = object.controller_owner_ref(&());

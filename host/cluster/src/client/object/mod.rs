@@ -1,11 +1,24 @@
 //! The members that objects of all kinds have, for code that handles objects of any kind as JSON. Each key is spelled
 //! only here: a typo in a key would read as a missing member.
 
+mod identity;
+mod kind;
+mod resource;
+
+pub(super) use identity::place;
+pub use identity::{Identity, NamespacedName, owner, pod_identity};
+pub use kind::{Kind, api, api_of_any};
+pub use resource::resource;
+pub(crate) use resource::resource_of;
+
 use super::Error;
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ManagedFieldsEntry, ObjectMeta, OwnerReference};
 use kube::core::ApiResource;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
+
+/// Field managers of the operator begin with this.
+pub const OPERATOR_PREFIX: &str = "boson-";
 
 const API_VERSION: &str = "apiVersion";
 const KIND: &str = "kind";
@@ -135,7 +148,7 @@ pub trait AnyObject {
         let api_version = self.api_version().ok_or_else(lacks("has no apiVersion"))?;
         let kind = self.kind().ok_or_else(lacks("has no kind"))?;
         Ok(Target {
-            resource: super::resource(api_version, kind),
+            resource: resource(api_version, kind),
             namespace: self.namespace().ok_or_else(lacks("has no namespace"))?,
             name: self.name().ok_or_else(lacks("has no name"))?,
         })
@@ -236,6 +249,13 @@ fn set_or_remove(value: &mut Value, path: &[&str; 2], key: &str, entry: Option<&
     if let Some(entries) = entries {
         entries.remove(key);
     }
+}
+
+/// The managers of fields of the object itself, not of its subresources.
+pub fn managers(object: &ObjectMeta) -> impl Iterator<Item = (&str, &ManagedFieldsEntry)> {
+    let entries = object.managed_fields.iter().flatten();
+    let own = entries.filter(|one| one.subresource.as_ref().is_none_or(String::is_empty));
+    own.map(|one| (one.manager.as_deref().unwrap_or_default(), one))
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 //! The message of the server is shown only for kinds without secrets: it quotes values ("Invalid value: ..."), and so
 //! do messages of JSON parsers.
 
-use super::Verb;
+use crate::client::Verb;
 use crate::codes::OPERATOR_FLAWED_OBJECT as FLAWED;
 use kube::Resource;
 use kube::core::ApiResource;
@@ -74,7 +74,7 @@ pub enum ErrorKind {
 
 /// The kind that a call is about.
 #[derive(Clone, Debug)]
-pub(super) struct Subject {
+pub(in crate::client) struct Subject {
     pub kind: String,
     /// Plural and group, as RBAC names them.
     pub resource: String,
@@ -83,16 +83,16 @@ pub(super) struct Subject {
 // === impl Subject ===
 
 impl Subject {
-    pub(super) fn of<K: Resource<DynamicType = ()>>() -> Self {
+    pub(in crate::client) fn of<K: Resource<DynamicType = ()>>() -> Self {
         Self::named(&K::kind(&()), &K::plural(&()), &K::group(&()))
     }
 
     /// A subresource, which has its own RBAC rule.
-    pub(super) fn of_part<K: Resource<DynamicType = ()>>(part: &str) -> Self {
+    pub(in crate::client) fn of_part<K: Resource<DynamicType = ()>>(part: &str) -> Self {
         Self::named(&K::kind(&()), &format!("{}/{part}", K::plural(&())), &K::group(&()))
     }
 
-    pub(super) fn of_resource(resource: &ApiResource) -> Self {
+    pub(in crate::client) fn of_resource(resource: &ApiResource) -> Self {
         Self::named(&resource.kind, &resource.plural, &resource.group)
     }
 
@@ -111,7 +111,7 @@ impl Subject {
 // === impl Error ===
 
 impl Error {
-    pub(super) fn of(subject: &Subject, verb: Verb, name: &str, kind: ErrorKind) -> Self {
+    pub(in crate::client) fn of(subject: &Subject, verb: Verb, name: &str, kind: ErrorKind) -> Self {
         Self::new(subject.clone(), verb.as_str(), name, kind)
     }
 
@@ -125,7 +125,7 @@ impl Error {
         }
     }
 
-    pub(super) fn from_kube(subject: &Subject, verb: Verb, name: &str, error: &kube::Error) -> Self {
+    pub(in crate::client) fn from_kube(subject: &Subject, verb: Verb, name: &str, error: &kube::Error) -> Self {
         let shown = !KINDS_WITH_VALUES.contains(&subject.kind.as_str());
         let kind = match error {
             kube::Error::Api(status) => ErrorKind::from_status(status, shown),
@@ -136,7 +136,7 @@ impl Error {
         Self::of(subject, verb, name, kind)
     }
 
-    /// A failed list outside of [`super::Cluster`].
+    /// A failed list outside of [`crate::client::Cluster`].
     pub(crate) fn of_list<K: Resource<DynamicType = ()>>(error: &kube::Error) -> Self {
         Self::from_kube(&Subject::of::<K>(), Verb::List, "", error)
     }
@@ -170,7 +170,7 @@ impl Error {
     }
 
     /// An object that was read does not have the form of its kind.
-    pub(super) fn unreadable(object_kind: &str, name: &str) -> Self {
+    pub(in crate::client) fn unreadable(object_kind: &str, name: &str) -> Self {
         let subject = Subject::named(object_kind, "", "");
         Self::new(subject, "read", name, ErrorKind::Unreadable)
     }
@@ -225,7 +225,7 @@ impl fmt::Display for Error {
 // === impl ErrorKind ===
 
 impl ErrorKind {
-    pub(super) fn from_status(status: &kube::core::Status, shown: bool) -> Self {
+    pub(in crate::client) fn from_status(status: &kube::core::Status, shown: bool) -> Self {
         let details = status.details.as_ref();
         let wait = details
             .map(|details| details.retry_after_seconds)

@@ -1,9 +1,13 @@
-//! Lists of objects, whole or only their metadata.
+//! Reads of single objects, of lists, whole or only their metadata, and of what the API server has.
 
-use super::call::Built;
-use super::error::Subject;
+mod discovery;
+
+pub use discovery::Served;
+
+use super::call::{Built, Subject};
 use super::{Cluster, Error, Kind, Verb, path};
-use kube::api::{ListParams, ObjectMeta};
+use k8s_openapi::api::core::v1::Namespace;
+use kube::api::{GetParams, ListParams, ObjectMeta};
 use kube::core::{ObjectList, PartialObjectMeta};
 
 const MAX_PAGE_OBJECTS: u32 = 500;
@@ -11,6 +15,23 @@ const MAX_PAGE_OBJECTS: u32 = 500;
 // === impl Cluster ===
 
 impl Cluster {
+    /// The present object. A quorum read, never from a cache, because decisions about secrets depend on it.
+    ///
+    /// # Errors
+    /// See [`Error`]. A missing object is no error.
+    pub async fn get<K: Kind>(&self, namespace: &str, name: &str) -> Result<Option<K>, Error> {
+        let request = path::<K>(namespace).get(name, &GetParams::default());
+        self.find(&Subject::of::<K>(), name, request).await
+    }
+
+    /// The namespace itself.
+    ///
+    /// # Errors
+    /// See [`Error`]. A missing namespace is no error.
+    pub async fn namespace(&self, name: &str) -> Result<Option<Namespace>, Error> {
+        self.get_global(name).await
+    }
+
     /// All objects with these labels.
     ///
     /// # Errors

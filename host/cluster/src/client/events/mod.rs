@@ -3,7 +3,8 @@
 //! The name of an event is derived from its content, so the same message about the same object is one event, however
 //! often and by whichever process it is emitted, until the API server deletes it (after an hour by default).
 
-use super::recorded::RecordedEvent;
+pub mod recorded;
+
 use super::{Cluster, Error, FieldManager};
 use data_encoding::HEXLOWER;
 use k8s_openapi::api::events::v1::Event;
@@ -11,6 +12,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::MicroTime;
 use k8s_openapi::jiff::Timestamp;
 use kube::Resource;
 use kube::api::ObjectMeta;
+use recorded::RecordedEvent;
 use sha2::{Digest, Sha256};
 use std::borrow::Cow;
 
