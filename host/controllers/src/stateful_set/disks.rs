@@ -33,7 +33,7 @@ impl Disks {
     pub fn of(wanted: &[Value], claims: &[PersistentVolumeClaim]) -> Self {
         let mut disks = Self::default();
         for set in wanted {
-            for template in templates(set) {
+            for template in claim_templates(set) {
                 let Some((set, template_name)) = set.name().zip(template.name()) else {
                     continue;
                 };
@@ -87,14 +87,14 @@ impl Disks {
 
 /// The claim templates of a desired StatefulSet. Its user wrote them, so they may have any form; the API server reports
 /// what is wrong.
-fn templates(wanted: &Value) -> &[Value] {
+pub(super) fn claim_templates(wanted: &Value) -> &[Value] {
     let templates = wanted.pointer("/spec/volumeClaimTemplates").and_then(Value::as_array);
     templates.map_or(&[], Vec::as_slice)
 }
 
 /// Whether the pods of a desired StatefulSet have claims.
 pub(super) fn wants_claims(wanted: &Value) -> bool {
-    !templates(wanted).is_empty()
+    !claim_templates(wanted).is_empty()
 }
 
 fn requested_storage(spec: &PersistentVolumeClaimSpec) -> Option<&str> {

@@ -3,6 +3,7 @@
 use super::earlier_template::set_back_from;
 use super::{Instance, State, Updated};
 use crate::instance_revisions;
+use crate::stateful_set::disks::claim_templates;
 use crate::stateful_set::live::digest::Digest;
 use crate::stateful_set::live::states::{States, is_gated};
 use crate::stateful_set::live::{
@@ -57,9 +58,9 @@ impl<'a> LiveZone<'a> {
         let is_newest = |pod: &Pod| newest.is_some() && pod.labels().get(REVISION) == newest.as_ref();
         let template = live.and_then(|live| live.spec.as_ref()?.template.metadata.as_ref());
         let is_wanted = |metadata: &ObjectMeta, ordinal| {
-            let restarted = |metadata: &ObjectMeta| metadata.annotations.as_ref()?.get(RESTARTED_AT).cloned();
             let wanted = |wanted: Wanted<'_>| wanted.is_in(metadata, self, ordinal);
-            self.wanted.is_some_and(wanted) && restarted(metadata) == template.and_then(restarted)
+            let restarted = template.and_then(|template| annotation(template, RESTARTED_AT));
+            self.wanted.is_some_and(wanted) && annotation(metadata, RESTARTED_AT) == restarted
         };
         let is_stopping = self.is_stopping(pods);
         let own: Vec<Option<&Pod>> = (0..count).map(|ordinal| self.pod(ordinal, pods)).collect();
@@ -138,8 +139,7 @@ impl<'a> LiveZone<'a> {
 
     /// Whether an ignored pod lacks a disk of the wanted StatefulSet, which then could create no pod after it.
     pub fn keeps_pod_without_disk(&self, wanted: &Value, pods: &[Pod]) -> bool {
-        let claims = wanted.pointer("/spec/volumeClaimTemplates").and_then(Value::as_array);
-        let names: Vec<&str> = claims.into_iter().flatten().filter_map(AnyObject::name).collect();
+        let names: Vec<&str> = claim_templates(wanted).iter().filter_map(AnyObject::name).collect();
         let ignored = (0..self.replicas).filter(|ordinal| self.is_ignored(*ordinal));
         let mut kept = ignored.filter_map(|ordinal| self.pod(ordinal, pods));
         kept.any(|pod| lacks_disk(names.iter().copied(), pod))
