@@ -2,6 +2,9 @@
 
 use anyhow::{Context, Result};
 use std::net::{Ipv4Addr, TcpListener};
+use std::os::fd::IntoRawFd;
+use std::os::linux::net::SocketAddrExt;
+use std::os::unix::net::{SocketAddr, UnixDatagram};
 use std::sync::atomic::{AtomicU16, Ordering};
 
 /// Below the ports that Linux gives to outgoing connections: one of those may be taken by a client of another test
@@ -10,7 +13,7 @@ use std::sync::atomic::{AtomicU16, Ordering};
 const FIRST_PORT: u16 = 10_240;
 const PORT_COUNT: u16 = 19_000;
 
-/// A port of 127.0.0.1 on which nothing listens. Each call in this process gets another one.
+/// A port of 127.0.0.1 on which nothing listens. Each call, in whatever process, gets another one.
 ///
 /// # Errors
 /// No port is available.
@@ -29,8 +32,16 @@ pub fn free_port_at(address: Ipv4Addr) -> Result<u16> {
     (0..PORT_COUNT)
         .map(|_| u32::from(CALLS.fetch_add(1, Ordering::Relaxed)) + start)
         .map(|number| FIRST_PORT + (number % u32::from(PORT_COUNT)) as u16)
-        .find(|port| TcpListener::bind((address, *port)).is_ok())
+        .find(|port| claim(*port) && TcpListener::bind((address, *port)).is_ok())
         .context("no port is free")
+}
+
+/// Takes a port until this process ends: another test program may come to the same one before a server listens there.
+fn claim(port: u16) -> bool {
+    let name = SocketAddr::from_abstract_name(format!("boson-tests-{port}"));
+    let claimed = name.and_then(|name| UnixDatagram::bind_addr(&name));
+    // It stays open.
+    claimed.map(IntoRawFd::into_raw_fd).is_ok()
 }
 
 #[cfg(test)]
