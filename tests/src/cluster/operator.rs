@@ -14,6 +14,7 @@ use std::io::{Read, Write};
 use std::net::{Ipv4Addr, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 use tempfile::TempDir;
 
@@ -29,6 +30,8 @@ pub struct Operator {
     port: u16,
     limit: Option<Limited>,
     child: Mutex<Option<Child>>,
+    /// Where the log of its last start begins, in bytes.
+    log_start: AtomicUsize,
 }
 
 // === impl Cluster ===
@@ -83,6 +86,7 @@ impl Operator {
             port,
             limit: None,
             child: Mutex::default(),
+            log_start: AtomicUsize::default(),
         };
         Ok(operator
             .variable("BOSON_KUBECONFIG", cluster.kubeconfig())
@@ -149,6 +153,7 @@ impl Operator {
             return Ok(());
         }
         let log = self.log();
+        let log = log.get(self.log_start.load(Ordering::Relaxed)..).unwrap_or_default();
         // Controllers that stop may write further lines.
         let mut last = log.lines().rev().take(20);
         if last.any(|line| line.contains("the lease was lost")) {
@@ -162,6 +167,7 @@ impl Operator {
     }
 
     fn spawn(&self) -> Result<Child> {
+        self.log_start.store(self.log().len(), Ordering::Relaxed);
         let log = File::options().create(true).append(true).open(self.log_file())?;
         let outside = std::env::vars_os().map(|(name, _)| name);
         let outside = outside.filter(|name| name.to_string_lossy().starts_with("BOSON_"));
