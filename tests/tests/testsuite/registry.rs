@@ -1,9 +1,9 @@
 //! Tests with a real registry on a loopback address: Debian's `docker-registry`, which `.ci/setup` installs.
 
 use boson_registry::{Credentials, Registry, Settings};
+use boson_tests::ports::free_port;
 use boson_tests::registry::{PASSWORD, Server, USER, layer};
 use std::fs;
-use std::net::TcpListener;
 use std::path::Path;
 
 fn registry(server: &Server, cache: &Path) -> Registry {
@@ -92,8 +92,9 @@ async fn errors_are_reported() {
     assert_eq!(missing.code, "image-missing", "{missing:?}");
     let malformed = registry.fetch("Not An Image", None).await.unwrap_err();
     assert_eq!(malformed.code, "image-reference");
-    let closed = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
-    let refused = registry.fetch(&format!("{closed}/a:1"), None).await.unwrap_err();
+    let closed = free_port().unwrap();
+    let refused = registry.fetch(&format!("127.0.0.1:{closed}/a:1"), None).await;
+    let refused = refused.unwrap_err();
     assert_eq!(refused.code, "image-registry", "{refused:?}");
 }
 
