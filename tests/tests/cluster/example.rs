@@ -287,12 +287,13 @@ impl Example {
         report_ready(&self.env.api()).await;
     }
 
+    /// Kubernetes may be faster, if the object's owner was deleted before.
     pub async fn delete(&self, kind: &str, name: &str) {
         let (api_version, kind) = KINDS.into_iter().find(|(_, one)| *one == kind).unwrap();
-        self.any(api_version, kind)
-            .delete(name, &DeleteParams::background())
-            .await
-            .unwrap();
+        let parameters = DeleteParams::background();
+        let deleted = self.any(api_version, kind).delete(name, &parameters).await;
+        let is_gone = |error: &kube::Error| matches!(error, kube::Error::Api(status) if status.code == 404);
+        assert!(deleted.as_ref().err().is_none_or(is_gone), "{deleted:?}");
     }
 }
 

@@ -5,7 +5,6 @@ use anyhow::ensure;
 use boson_tests::{QUIET_DURATION, is_quiet, wait_for_value, wait_until};
 use k8s_openapi::api::core::v1::Secret;
 use kube::ResourceExt;
-use kube::api::DeleteParams;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 use tokio::time::sleep;
@@ -70,12 +69,7 @@ async fn every_deleted_object_is_recreated() {
 async fn back(example: &Example, what: &str) {
     let uid = example.objects().await.get(what).and_then(ResourceExt::uid);
     let (kind, name) = what.split_once(' ').unwrap();
-    let (api_version, kind) = KINDS.into_iter().find(|(_, one)| *one == kind).unwrap();
-    // Kubernetes may be faster, if its owner was deleted before.
-    let _ = example
-        .any(api_version, kind)
-        .delete(name, &DeleteParams::background())
-        .await;
+    example.delete(kind, name).await;
     let is_back = async || {
         let found = example.objects().await.get(what).and_then(ResourceExt::uid);
         found.is_some() && found != uid
