@@ -6,12 +6,13 @@ use crate::objects::is;
 use crate::operator_process::{OperatorProcess, Tenant};
 use crate::shared_cluster::documents;
 use anyhow::ensure;
-use boson_tests::{host, root, wait_for_value};
+use boson_tests::{WAIT_TIMEOUT, host, root, wait_for_value};
 use futures::StreamExt;
 use kube::api::{ListParams, WatchEvent, WatchParams};
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
 use std::fs;
+use tokio::time::timeout;
 
 const OURS: &str = "quarks.cloudfoundry.org/v1alpha1";
 const NAME: &str = "nats-deployment";
@@ -81,7 +82,7 @@ async fn every_name_and_every_state_is_as_documented() {
         .await;
     let back = state(&tenant, "Converting to Kubernetes Resources").await;
     assert!(!is(&back, "Ready", "True"));
-    let states_over_time = states_over_time.await.unwrap();
+    let states_over_time = timeout(WAIT_TIMEOUT, states_over_time).await.unwrap().unwrap();
     assert_eq!(
         states_over_time,
         [
