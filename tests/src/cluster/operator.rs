@@ -14,12 +14,15 @@ use std::io::{Read, Write};
 use std::net::{Ipv4Addr, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Weak};
+use std::thread;
 use std::time::Duration;
 use tempfile::TempDir;
 
 /// How much of a log an error shows, in bytes.
 const MAX_SHOWN_BYTES: usize = 8_000;
+/// How often it is looked whether an operator has ended.
+const CHECK_INTERVAL: Duration = Duration::from_millis(500);
 
 /// An operator, running or not; its options and its log remain. It ends with this value.
 #[derive(Debug)]
@@ -29,9 +32,7 @@ pub struct Operator {
     files: TempDir,
     port: u16,
     limit: Option<Limited>,
-    child: Mutex<Option<Child>>,
-    /// Where the log of its last start begins, in bytes.
-    log_start: AtomicUsize,
+    child: Arc<Mutex<Option<Child>>>,
 }
 
 // === impl Cluster ===
@@ -85,8 +86,7 @@ impl Operator {
             files,
             port,
             limit: None,
-            child: Mutex::default(),
-            log_start: AtomicUsize::default(),
+            child: Arc::default(),
         };
         Ok(operator
             .variable("BOSON_KUBECONFIG", cluster.kubeconfig())
@@ -141,24 +141,11 @@ impl Operator {
     /// # Errors
     /// It was not built.
     pub fn start(&mut self) -> Result<()> {
-        *self.child() = Some(self.spawn()?);
-        Ok(())
-    }
-
-    /// Starts it again if it has lost its lease, as the kubelet does: the operator then ends, for example because the
-    /// API server does not answer, on a busy machine. One that ended for another reason stays as it is.
-    fn restart_if_lease_was_lost(&self) -> Result<()> {
-        let mut child = self.child();
-        if child.as_mut().map(Child::try_wait).transpose()?.flatten().is_none() {
-            return Ok(());
-        }
-        let log = self.log();
-        let log = log.get(self.log_start.load(Ordering::Relaxed)..).unwrap_or_default();
-        // Controllers that stop may write further lines.
-        let mut last = log.lines().rev().take(20);
-        if last.any(|line| line.contains("the lease was lost")) {
-            *child = Some(self.spawn()?);
-        }
+        let mut command = self.command()?;
+        let (log, log_start) = (self.log_file(), self.log().len());
+        self.child = Arc::new(Mutex::new(Some(command.spawn()?)));
+        let child = Arc::downgrade(&self.child);
+        thread::spawn(move || keep_running(&child, command, &log, log_start));
         Ok(())
     }
 
@@ -166,8 +153,7 @@ impl Operator {
         self.child.lock()
     }
 
-    fn spawn(&self) -> Result<Child> {
-        self.log_start.store(self.log().len(), Ordering::Relaxed);
+    fn command(&self) -> Result<Command> {
         let log = File::options().create(true).append(true).open(self.log_file())?;
         let outside = std::env::vars_os().map(|(name, _)| name);
         let outside = outside.filter(|name| name.to_string_lossy().starts_with("BOSON_"));
@@ -178,14 +164,14 @@ impl Operator {
         for name in outside {
             command.env_remove(name);
         }
-        Ok(command
+        command
             .arg("operator")
             .args(&self.arguments)
             .envs(self.variables.iter().map(|(name, value)| (name, value)))
             .stdin(Stdio::null())
             .stdout(log.try_clone()?)
-            .stderr(log)
-            .spawn()?)
+            .stderr(log);
+        Ok(command)
     }
 
     /// Asks it to stop, as the kubelet does, and waits until it has.
@@ -194,7 +180,9 @@ impl Operator {
     /// It is not running, or exits with an error.
     pub fn stop(&mut self) -> Result<()> {
         let mut child = self.child().take().context("it does not run")?;
-        kill_process(Pid::from_child(&child), Signal::TERM).context("it cannot be asked")?;
+        if child.try_wait()?.is_none() {
+            kill_process(Pid::from_child(&child), Signal::TERM).context("it cannot be asked")?;
+        }
         let status = child.wait()?;
         ensure!(status.success(), "it ended with {status}:\n{}", self.log());
         Ok(())
@@ -244,7 +232,7 @@ impl Operator {
         fs::read_to_string(self.log_file()).unwrap_or_default()
     }
 
-    /// Polls until the condition is met. Meanwhile, an operator that has lost its lease starts again.
+    /// Polls until the condition is met.
     ///
     /// # Errors
     /// Timeout: the text has the result of `otherwise`, and the end of the log. Or the condition could not be checked.
@@ -252,28 +240,19 @@ impl Operator {
         &self,
         what: &str,
         timeout: Duration,
-        mut holds: impl FnMut() -> Result<bool>,
+        holds: impl FnMut() -> Result<bool>,
         otherwise: impl FnOnce() -> String,
     ) -> Result<()> {
-        let holds = || {
-            self.restart_if_lease_was_lost()?;
-            holds()
-        };
         try_wait_for(what, timeout, holds, || {
             format!("{}\n{}", otherwise(), self.end_of_log())
         })
     }
 
-    /// As [`Self::until`], but looks until it finds a value, and returns it. The error of a look is what there is
-    /// instead.
+    /// Looks until it finds a value, and returns it. The error of a look is what there is instead.
     ///
     /// # Errors
     /// Timeout: the text has the end of the log.
-    pub fn until_value<T>(&self, what: &str, timeout: Duration, mut look: impl FnMut() -> Result<T>) -> Result<T> {
-        let look = || {
-            self.restart_if_lease_was_lost()?;
-            look()
-        };
+    pub fn until_value<T>(&self, what: &str, timeout: Duration, look: impl FnMut() -> Result<T>) -> Result<T> {
         try_wait_for_value(what, timeout, look).map_err(|error| anyhow!("{error}\n{}", self.end_of_log()))
     }
 
@@ -287,5 +266,29 @@ impl Operator {
 impl Drop for Operator {
     fn drop(&mut self) {
         self.kill();
+    }
+}
+
+/// Starts an operator again whenever it has lost its lease, as the kubelet does: the operator then ends, for example
+/// because the API server does not answer, on a busy machine. One that ended for another reason stays as it is.
+/// `log_start`: where the log of its last start begins, in bytes.
+fn keep_running(child: &Weak<Mutex<Option<Child>>>, mut command: Command, log: &Path, mut log_start: usize) {
+    loop {
+        thread::sleep(CHECK_INTERVAL);
+        let Some(child) = child.upgrade() else { return };
+        let mut child = child.lock();
+        let Some(running) = child.as_mut() else { return };
+        if matches!(running.try_wait(), Ok(None)) {
+            continue;
+        }
+        let text = fs::read_to_string(log).unwrap_or_default();
+        // Controllers that stop may write further lines.
+        let mut last = text.get(log_start..).unwrap_or_default().lines().rev().take(20);
+        let is_lost = last.any(|line| line.contains("the lease was lost"));
+        let Some(Ok(started)) = is_lost.then(|| command.spawn()) else {
+            return;
+        };
+        log_start = text.len();
+        *running = started;
     }
 }
