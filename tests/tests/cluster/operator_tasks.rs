@@ -13,7 +13,7 @@ use boson_plugins::host::{
     Chosen, ComponentImage, Components, Digest, LoadedPlugin, Package, PluginHost, ResolvedPlugins, StoredComponent,
 };
 use boson_tests::cluster::shared;
-use boson_tests::wait_for_value;
+use boson_tests::{QUIET_DURATION, is_quiet, wait_for_value};
 use futures::future::BoxFuture;
 use k8s_openapi::api::core::v1::Secret;
 use k8s_openapi::api::events::v1::Event;
@@ -272,8 +272,15 @@ impl OperatorTasks {
             .collect()
     }
 
+    /// Asserts that nothing is written once all is converged. Events follow the status that says the same.
+    pub async fn is_idle(&self) {
+        tokio::time::sleep(QUIET_DURATION).await;
+        let before = self.versions().await;
+        is_quiet("time", &before, self.versions()).await;
+    }
+
     /// Versions of all objects that the operator writes.
-    pub async fn versions(&self) -> Vec<(String, Option<String>)> {
+    async fn versions(&self) -> Vec<(String, Option<String>)> {
         let secrets = self.versions_of::<Secret>().await;
         let objects = self.versions_of::<QuarksSecret>().await;
         [secrets, objects, self.versions_of::<Event>().await].concat()
