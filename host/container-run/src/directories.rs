@@ -1,9 +1,13 @@
 //! The directories that BPM makes before it starts a process.
 
 use std::fs::{self, DirBuilder};
+use std::hash::{BuildHasher, RandomState};
 use std::io;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt, lchown};
 use std::path::Path;
+
+use rustix::fs::{CWD, RenameFlags, renameat_with};
+use rustix::io::Errno;
 
 use crate::description::Process;
 use crate::error::{Error, Result};
@@ -60,16 +64,40 @@ pub fn make(path: &Path, mode: u32, root: bool) -> io::Result<()> {
         if let Some(above) = path.parent().filter(|above| !above.exists()) {
             make(above, PARENT_MODE, root)?;
         }
-        match DirBuilder::new().mode(mode).create(path) {
-            // The umask must not apply: other jobs write to it by its group.
-            Ok(()) => {
-                let inherited = fs::metadata(path)?.mode() & 0o7000;
-                fs::set_permissions(path, fs::Permissions::from_mode(inherited | mode))?;
-            }
+        // Other containers, which may not run as root, make theirs in it as soon as they find it: it needs its mode and
+        // owner before.
+        let scratch = path.with_file_name(format!(".{:016x}", RandomState::new().hash_one(path)));
+        match DirBuilder::new().mode(mode).create(&scratch) {
+            Ok(()) => publish(&scratch, path, mode, root)?,
             Err(error) if !path.is_dir() => return Err(error),
             Err(_) => {}
         }
     }
+    give_to_vcap(path, root)
+}
+
+fn publish(scratch: &Path, path: &Path, mode: u32, root: bool) -> io::Result<()> {
+    // The umask must not apply: other jobs write to it by its group.
+    let restricted = fs::metadata(scratch).and_then(|made| {
+        let inherited = made.mode() & 0o7000;
+        fs::set_permissions(scratch, fs::Permissions::from_mode(inherited | mode))
+    });
+    // `make` repeats it, and returns an error.
+    drop(give_to_vcap(scratch, root));
+    let renamed = match renameat_with(CWD, scratch, CWD, path, RenameFlags::NOREPLACE) {
+        // NFS cannot do that.
+        Err(Errno::INVAL) => fs::rename(scratch, path),
+        renamed => renamed.map_err(io::Error::from),
+    };
+    if let Err(error) = renamed {
+        drop(fs::remove_dir(scratch));
+        // Another container may have just made it.
+        return if path.is_dir() { Ok(()) } else { Err(error) };
+    }
+    restricted
+}
+
+fn give_to_vcap(path: &Path, root: bool) -> io::Result<()> {
     let owned = fs::symlink_metadata(path)?;
     if root && owned.is_dir() && (owned.uid(), owned.gid()) != (VCAP_ID, VCAP_ID) {
         lchown(path, Some(VCAP_ID), Some(VCAP_ID))?;
@@ -83,5 +111,44 @@ fn restrict_mode(path: &Path, root: bool) -> io::Result<()> {
         fs::set_permissions(path, fs::Permissions::from_mode(0o700))
     } else {
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn others_find_a_directory_with_its_mode() {
+        let parent = tempfile::tempdir().unwrap();
+        for number in 0..500 {
+            let path = parent.path().join(number.to_string());
+            std::thread::scope(|scope| {
+                // Most umasks would hide some permissions of this mode.
+                let made = scope.spawn(|| make(&path, 0o777, false));
+                while !made.is_finished() {
+                    if let Ok(found) = fs::metadata(&path) {
+                        assert_eq!(found.mode() & 0o777, 0o777);
+                    }
+                }
+                made.join().unwrap().unwrap();
+            });
+        }
+        assert_eq!(fs::read_dir(parent.path()).unwrap().count(), 500);
+    }
+
+    #[test]
+    fn one_that_others_make_at_the_same_time_is_no_error() {
+        let parent = tempfile::tempdir().unwrap();
+        std::thread::scope(|scope| {
+            for _ in 0..4 {
+                scope.spawn(|| {
+                    for number in 0..200 {
+                        make(&parent.path().join(format!("{number}/tmp")), 0o700, false).unwrap();
+                    }
+                });
+            }
+        });
+        assert_eq!(fs::read_dir(parent.path()).unwrap().count(), 200);
     }
 }
