@@ -13,6 +13,7 @@ use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{FlockOperation, flock};
+use rustix::io::Errno;
 
 use crate::error::{Context, Result};
 use crate::files::open_shared;
@@ -137,7 +138,7 @@ impl Record {
 /// The record of a container, if it runs.
 pub fn live_record(directory: &Path, owner: Owner<'_>) -> Option<Record> {
     let file = open(OpenOptions::new().read(true), &owner.file(directory)).ok()?;
-    if flock(&file, FlockOperation::NonBlockingLockShared).is_ok() {
+    if flock(&file, FlockOperation::NonBlockingLockShared) != Err(Errno::WOULDBLOCK) {
         return None;
     }
     Record::decode(&io::read_to_string(file.take(RECORD_BYTES as u64)).ok()?)
@@ -147,9 +148,10 @@ pub fn live_record(directory: &Path, owner: Owner<'_>) -> Option<Record> {
 pub fn try_lock(directory: &Path, what: &str) -> Result<Option<File>> {
     let path = directory.join(what);
     let file = open(OpenOptions::new().write(true).create(true), &path).path_context("opening", &path)?;
-    Ok(flock(&file, FlockOperation::NonBlockingLockExclusive)
-        .is_ok()
-        .then_some(file))
+    match flock(&file, FlockOperation::NonBlockingLockExclusive) {
+        Err(Errno::WOULDBLOCK) => Ok(None),
+        locked => locked.map(|()| Some(file)).path_context("locking", &path),
+    }
 }
 
 /// Records for the life of the pod that something was done.
