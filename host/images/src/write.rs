@@ -4,7 +4,7 @@ use crate::codes;
 use boson_oci::layout::Layout;
 use boson_oci::{Descriptor, Image, NAME, Section};
 use boson_pipeline::Diagnostic;
-use std::fs;
+use std::fs::{self, File};
 use std::io;
 use std::path::Path;
 
@@ -21,6 +21,10 @@ pub fn archive(image: &Image, out: &Path) -> Result<(), Diagnostic> {
 /// # Errors
 /// `image-unwritable`; `image-out-not-empty` if the directory contains other files.
 pub fn layout(image: &Image, out: &Path) -> Result<(), Diagnostic> {
+    // Another run would delete what this one has written so far. Not every file system can lock directories.
+    let _lock = fs::create_dir_all(out)
+        .and_then(|()| File::open(out))
+        .and_then(|lock| lock.lock().map(|()| lock));
     check(image, out)?;
     boson_oci::directory(image, out).map_err(|error| write_error(out, &error))
 }
@@ -57,4 +61,40 @@ fn check(image: &Image, out: &Path) -> Result<(), Diagnostic> {
 fn write_error(out: &Path, error: &io::Error) -> Diagnostic {
     let message = format!("the image cannot be written to '{}': {error}", out.display());
     Diagnostic::error(codes::IMAGE_UNWRITABLE, message).help("check whether the disk is full or read-only")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use boson_oci::{Blob, Layer, MediaType, digest};
+    use std::io::Write;
+    use std::sync::Arc;
+
+    fn image(content: &[u8]) -> Image {
+        let mut file = tempfile::tempfile().unwrap();
+        file.write_all(content).unwrap();
+        let layer = Layer {
+            media_type: MediaType::ImageLayer,
+            digest: digest(content),
+            diff_id: digest(content),
+            content: Section::new(Arc::new(file), 0, content.len() as u64),
+        };
+        let config = Blob::json(MediaType::ImageConfig, &serde_json::json!({"os": "linux"}));
+        Image::new("r.example/p:1", config, vec![layer])
+    }
+
+    #[test]
+    fn runs_with_the_same_directory_wait_for_each_other() {
+        let directory = tempfile::tempdir().unwrap();
+        let out = directory.path().join("out");
+        std::thread::scope(|scope| {
+            for content in [b"first", b"other"] {
+                let (image, out) = (image(content), &out);
+                scope.spawn(move || (0..20).for_each(|_| layout(&image, out).unwrap()));
+            }
+        });
+        let find = |path: &str| Section::open(&out.join(path));
+        Layout::new(&find).image().unwrap();
+        assert_eq!(fs::read_dir(out.join("blobs/sha256")).unwrap().count(), 3);
+    }
 }
