@@ -11,6 +11,7 @@ use std::io::{Read, Seek, Write};
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 use wasmtime::Engine;
 use wasmtime::component::Component;
 
@@ -120,12 +121,14 @@ pub(super) fn compiler_hash(engine: &Engine, answers: &str) -> u64 {
     hasher.finish()
 }
 
-/// Writes a file of an installation atomically: another process may read it at the same time.
-pub(crate) fn write_whole(file: &Path, bytes: &[u8]) -> std::io::Result<()> {
+/// Writes a file of an installation atomically: another process may read it at the same time. It gets the time of the
+/// component that it is about.
+pub(crate) fn write_whole(file: &Path, bytes: &[u8], modified: SystemTime) -> std::io::Result<()> {
     let scratch = file.with_extension(format!("{}.new", scratch_name()));
     let mut out = fs::OpenOptions::new().write(true).create_new(true).open(&scratch)?;
     let written = out
         .write_all(bytes)
+        .and_then(|()| out.set_modified(modified))
         .and_then(|()| out.sync_all())
         .and_then(|()| fs::rename(&scratch, file));
     written.inspect_err(|_| drop(fs::remove_file(&scratch)))

@@ -20,7 +20,7 @@ use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Instant, SystemTime};
 use wasmtime::Engine;
 use wasmtime::component::{Component, InstancePre, Linker};
 
@@ -34,10 +34,13 @@ impl Sandbox {
     pub fn load_built_in(&self, stage: Stage, path: &Path) -> Result<Plugin, Error> {
         let source = Source::BuiltIn(path.to_path_buf());
         let code = cache::beside(&self.engine, path);
+        let digest = read_digest(path);
         if is_newer(&code, path)
             && let Some(loaded) = cache::load(&self.engine, &code)
+            // Otherwise the code is replaced at this moment, and the digest may be of the earlier one.
+            && read_digest(path) == digest
         {
-            let digest = read_digest(path).map_or_else(|| read(path).map(|bytes| boson_oci::digest(&bytes)), Ok)?;
+            let digest = digest.map_or_else(|| read(path).map(|bytes| boson_oci::digest(&bytes)), Ok)?;
             return self.prepare(stage.name().to_string(), loaded, digest, source);
         }
         self.load(stage.name(), &read(path)?, source)
@@ -109,6 +112,10 @@ impl Sandbox {
     /// A component that is refused, or a folder that cannot be written to.
     pub fn precompile(&self, path: &Path) -> Result<bool, Error> {
         let name = path.display().to_string();
+        let io =
+            |error: std::io::Error| Error::new(ErrorKind::Refused, &name, format!("cannot be precompiled: {error}"));
+        // Before it is read: the code of one that is replaced meanwhile must be older than the new one.
+        let modified = modified(path);
         let bytes = read(path)?;
         let (code_file, digest_file) = (cache::beside(&self.engine, path), path.with_extension("sha256"));
         let digest = boson_pipeline::digest::sha256(&bytes);
@@ -116,11 +123,12 @@ impl Sandbox {
             return Ok(false);
         }
         let code = self.compile(&name, &bytes)?;
-        let io =
-            |error: std::io::Error| Error::new(ErrorKind::Refused, &name, format!("cannot be precompiled: {error}"));
+        let modified = modified.map_err(io)?;
+        // First: code without a digest is read with that of the component.
+        remove(&digest_file).map_err(io)?;
         remove_stale(path).map_err(io)?;
-        cache::write_whole(&code_file, &code).map_err(io)?;
-        cache::write_whole(&digest_file, digest.as_bytes()).map_err(io)?;
+        cache::write_whole(&code_file, &code, modified).map_err(io)?;
+        cache::write_whole(&digest_file, digest.as_bytes(), modified).map_err(io)?;
         Ok(true)
     }
 
@@ -180,10 +188,11 @@ fn read(path: &Path) -> Result<Vec<u8>, Error> {
 
 /// Code that is older than its component is of an earlier one.
 fn is_newer(code: &Path, component: &Path) -> bool {
-    let time = |path: &Path| std::fs::metadata(path).and_then(|metadata| metadata.modified()).ok();
-    time(code)
-        .zip(time(component))
-        .is_some_and(|(code, component)| code >= component)
+    modified(code).is_ok_and(|code| modified(component).is_ok_and(|component| code >= component))
+}
+
+fn modified(path: &Path) -> std::io::Result<SystemTime> {
+    std::fs::metadata(path)?.modified()
 }
 
 fn read_digest(path: &Path) -> Option<Digest> {
@@ -200,12 +209,58 @@ fn remove_stale(path: &Path) -> std::io::Result<()> {
         let file = entry?.path();
         let name = file.file_name().and_then(|name| name.to_str()).unwrap_or_default();
         if name.starts_with(&format!("{stem}.")) && name.ends_with(".cwasm") {
-            match std::fs::remove_file(&file) {
-                // Another process has just removed it.
-                Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
-                removed => removed?,
-            }
+            remove(&file)?;
         }
     }
     Ok(())
+}
+
+fn remove(file: &Path) -> std::io::Result<()> {
+    match std::fs::remove_file(file) {
+        // Another process has just removed it.
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(()),
+        removed => removed,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Cache, Limits};
+    use std::time::Duration;
+
+    fn component(extra: &str) -> Vec<u8> {
+        let text = format!(
+            r#"(module
+                {extra}
+                (memory (export "memory") 2)
+                (func (export "cabi_realloc") (param i32 i32 i32 i32) (result i32) (i32.const 65536))
+                (func (export "boson:types/about@1.0.0#describe") (result i32) unreachable)
+                (func (export "boson:ops/operations@1.0.0#apply") (param i32) (result i32) unreachable)
+                (func (export "boson:ops/operations@1.0.0#find") (param i32) (result i32) unreachable))"#
+        );
+        boson_componentize::component(&wat::parse_str(text).unwrap()).unwrap()
+    }
+
+    #[test]
+    fn code_of_a_component_that_is_replaced_while_it_is_compiled_is_not_used() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("ops.wasm");
+        let write = |bytes: &[u8], seconds| {
+            std::fs::write(&path, bytes).unwrap();
+            let file = File::options().write(true).open(&path).unwrap();
+            file.set_modified(SystemTime::UNIX_EPOCH + Duration::from_secs(seconds))
+                .unwrap();
+        };
+        let sandbox = Sandbox::new(Limits::default(), Cache::none()).unwrap();
+        write(&component(""), 1);
+        assert!(sandbox.precompile(&path).unwrap());
+        assert!(!sandbox.precompile(&path).unwrap());
+        // Before the code was written.
+        let replaced = component("(global i32 (i32.const 0))");
+        assert_ne!(replaced, component(""));
+        write(&replaced, 2);
+        let plugin = sandbox.load_built_in(Stage::Ops, &path).unwrap();
+        assert_eq!(plugin.digest, boson_oci::digest(&replaced));
+    }
 }
