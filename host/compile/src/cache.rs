@@ -110,9 +110,9 @@ impl Cache {
         open_locked(&self.stemcells().join(format!("{digits}.lock")))
     }
 
-    /// The log of a package's last compilation.
-    pub fn log(&self, package: &Package) -> PathBuf {
-        let name = format!("{}-{}.log", package.name, package.fingerprint);
+    /// The log of a package's last compilation with this key.
+    pub fn log(&self, package: &Package, key: &str) -> PathBuf {
+        let name = format!("{}-{key}.log", package.name);
         self.root.join("logs").join(name)
     }
 
@@ -218,6 +218,11 @@ mod tests {
             other_content: None,
         };
         assert!(!cache.has_any(&package));
+        assert_ne!(
+            cache.log(&package, "f-key"),
+            cache.log(&package, "f-other"),
+            "written at the same time"
+        );
         let _lock = cache.lock(&package, "f-key").unwrap();
         File::create(cache.path(&package, "other-key", "json")).unwrap();
         assert!(!cache.has_any(&package), "only locked, and with another fingerprint");

@@ -254,7 +254,7 @@ impl Run<'_> {
             network: self.compiler.settings.network,
             layout: (&self.stemcell.layout, &self.stemcell.digest),
         });
-        let log = self.compiler.cache.log(package);
+        let log = self.compiler.cache.log(package, self.key(package));
         let tell = |bytes| (self.tell)(Event::Output(&package.name, bytes));
         let (tail, success) = output(command, *builder, &log, &tell)?;
         builder.clean(&id);
