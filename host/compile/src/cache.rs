@@ -75,6 +75,9 @@ impl Cache {
             "size": layer.content.size(),
         });
         let place = self.root.join("packages").join(&package.name);
+        // What is there is not complete. Killed between the two files, this must not leave its digest beside the new
+        // content, which can have the same size.
+        let _ = fs::remove_file(self.path(package, key, "json"));
         for (end, mut content) in [
             ("tar.gz", Box::new(layer.content.reader()) as Box<dyn io::Read>),
             ("json", Box::new(io::Cursor::new(about.to_string()))),
