@@ -31,7 +31,7 @@ pub(crate) struct ArchiveArguments {
 pub(crate) fn make(arguments: &ArchiveArguments) -> Result<()> {
     let mut paths = BTreeMap::new();
     list(&arguments.from, &arguments.name, &mut paths)?;
-    let temporary = arguments.out.with_extension("new");
+    let temporary = arguments.out.with_extension(format!("{}.new", std::process::id()));
     let file = File::create(&temporary).with_context(|| format!("writing {}", temporary.display()))?;
     // Neither the time nor the operating system is in the header of the compressed file.
     let compressed = GzBuilder::new().write(file, Compression::best());

@@ -107,9 +107,9 @@ fn build(stage: Stage, arguments: &Arguments) -> Result<()> {
     Ok(())
 }
 
-/// Writes under another name first: a host that starts meanwhile must not read half a component.
+/// Writes under another name first, one of this process: a host that starts meanwhile must not read half a component.
 fn write(file: &Path, bytes: &[u8]) -> Result<()> {
-    let temporary = file.with_extension("wasm.new");
+    let temporary = file.with_extension(format!("wasm.{}.new", std::process::id()));
     std::fs::write(&temporary, bytes).with_context(|| format!("writing {}", temporary.display()))?;
     std::fs::rename(&temporary, file).with_context(|| format!("writing {}", file.display()))
 }
