@@ -42,7 +42,8 @@ pub async fn keep(plugins: &Plugins, cluster: &Cluster) {
                 continue;
             };
             match note(cluster, key, entry).await {
-                Ok(()) => drop(recorded.insert(key.clone(), mark)),
+                Ok(true) => drop(recorded.insert(key.clone(), mark)),
+                Ok(false) => {}
                 Err(error) => {
                     tracing::warn!(plugin = %key, %error, "its versions cannot be recorded; this is retried");
                     failed = true;
@@ -81,29 +82,32 @@ fn version(entry: &Entry) -> Option<Version<'_>> {
     })
 }
 
-async fn note(cluster: &Cluster, key: &Key, entry: &Entry) -> Result<(), Error> {
-    let Some(version) = version(entry) else { return Ok(()) };
+/// False if its ConfigMaps have changed since it was loaded: a watch event is on the way, after which it may be this
+/// version again.
+async fn note(cluster: &Cluster, key: &Key, entry: &Entry) -> Result<bool, Error> {
+    let Some(version) = version(entry) else {
+        return Ok(false);
+    };
     let Some(history) = read(cluster, &key.namespace, &key.name).await? else {
         tracing::warn!(plugin = %key, "its versions are not recorded: another ConfigMap has the name of the record");
-        return Ok(());
+        return Ok(true);
     };
     if history.has(version) {
-        return Ok(());
+        return Ok(true);
     }
-    // If it has changed meanwhile, its watch event is on the way.
     let first: Option<ConfigMap> = cluster.get(&key.namespace, &key.name).await?;
     let Some(first) = first.filter(|map| gather::identity(map) == version.identity) else {
-        return Ok(());
+        return Ok(false);
     };
     // All of it is deleted with the plugin.
     let Some(owner) = first.owner_ref(&()) else {
-        return Ok(());
+        return Ok(false);
     };
     let content = match version.problem {
         None => content(cluster, key, entry, first).await?,
         Some(_) => Some(Vec::new()),
     };
-    let Some(content) = content else { return Ok(()) };
+    let Some(content) = content else { return Ok(false) };
     let now = Timestamp::now();
     let now = Timestamp::from_second(now.as_second()).unwrap_or(now).to_string();
     let mut history = history.with(version, &now);
@@ -118,7 +122,10 @@ async fn note(cluster: &Cluster, key: &Key, entry: &Entry) -> Result<(), Error> 
     for dropped in history.trim() {
         delete(cluster, key, &dropped).await?;
     }
-    cluster.apply(MANAGER, &record(key, &history, owner)).await.map(drop)
+    cluster
+        .apply(MANAGER, &record(key, &history, owner))
+        .await
+        .map(|_| true)
 }
 
 /// The record of a plugin: empty if it does not exist yet or cannot be read, `None` if another ConfigMap has its name,
