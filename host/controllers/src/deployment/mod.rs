@@ -246,6 +246,7 @@ impl Context {
     ) -> Result<Converted, Error> {
         self.cluster.metrics().conversions.inc();
         let schedule = &self.memory.schedule;
+        schedule.record_begin(key);
         let (observed, written) = written::during(self.deploy_and_observe(object, key, resolution)).await;
         let (observed, snapshot) = match (observed, snapshot) {
             (Ok(observed), Some(snapshot)) if is_final(object, &observed.outcome) => {

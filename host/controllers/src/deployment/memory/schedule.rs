@@ -33,6 +33,8 @@ struct Remembered {
     other: Option<Changing>,
     /// Resource version of the object before its status was replaced: a reconcile with this version is outdated.
     replaced: Option<String>,
+    /// A failure of the conversion that runs is forgotten: what it may have failed for has changed since.
+    forgets_failure: bool,
 }
 
 /// A snapshot that differs from the last one that was converted.
@@ -114,6 +116,11 @@ impl Schedule {
         due_in(until.saturating_duration_since(now))
     }
 
+    /// A conversion begins.
+    pub fn record_begin(&self, key: &NamespacedName) {
+        self.deployments.lock().entry(key.clone()).or_default().forgets_failure = false;
+    }
+
     /// The conversion of this snapshot has ended. Returns when to retry it, if it has failed.
     pub fn record_end(
         &self,
@@ -123,12 +130,13 @@ impl Schedule {
         at: Instant,
     ) -> Option<Duration> {
         let mut failures = 0;
-        self.set(key, |last| {
+        self.set(key, |known| {
             if has_failed {
-                let before = last.filter(|last| last.observed == observed);
+                let before = known.last.filter(|last| last.observed == observed);
                 failures = before.map_or(0, |last| last.failures).saturating_add(1);
             }
-            Some(Last { observed, at, failures })
+            let is_kept = !has_failed || !known.forgets_failure;
+            is_kept.then_some(Last { observed, at, failures })
         });
         has_failed.then(|| retry_delay(failures))
     }
@@ -138,15 +146,18 @@ impl Schedule {
         self.set(key, |_| None);
     }
 
-    /// Forgets a failed outcome, so that the next reconcile converts.
+    /// Forgets a failed outcome, also that of a conversion that runs now, so that the next reconcile converts.
     pub fn forget_failure(&self, key: &NamespacedName) {
-        self.set(key, |last| last.filter(|last| last.failures == 0));
+        self.set(key, |known| {
+            known.forgets_failure = true;
+            known.last.filter(|last| last.failures == 0)
+        });
     }
 
-    fn set(&self, key: &NamespacedName, last: impl FnOnce(Option<Last>) -> Option<Last>) {
+    fn set(&self, key: &NamespacedName, last: impl FnOnce(&mut Remembered) -> Option<Last>) {
         let mut deployments = self.deployments.lock();
         let known = deployments.entry(key.clone()).or_default();
-        known.last = last(known.last);
+        known.last = last(known);
         known.other = None;
     }
 
@@ -253,6 +264,18 @@ mod tests {
         );
         schedule.good(&key(), digest("b"), now);
         assert_eq!(schedule.bad(&key(), digest("b"), now), FALLBACK_INTERVAL);
+    }
+
+    #[test]
+    fn a_failure_for_what_has_changed_since_is_not_waited_for() {
+        let (schedule, now) = (Schedule::default(), Instant::now());
+        schedule.record_begin(&key());
+        schedule.forget_failure(&key());
+        schedule.bad(&key(), digest("a"), now);
+        assert_eq!(schedule.due(&key(), digest("a"), now), Due::Now);
+        schedule.record_begin(&key());
+        schedule.bad(&key(), digest("a"), now);
+        assert_eq!(schedule.due(&key(), digest("a"), now), Due::In(FALLBACK_INTERVAL));
     }
 
     #[test]
