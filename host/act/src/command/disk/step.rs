@@ -25,14 +25,20 @@ pub enum Step {
     Refuse(String),
 }
 
-/// `from`: the claim that has the volume, if it exists; `to`: the one that gets it, and its name.
+/// `from`: the claim that has the volume, if it exists; `to`: the one that gets it, and its name; `other`: another one
+/// that the volume names, if it exists.
 pub fn next_step(
     volume: &PersistentVolume,
     from: Option<&PersistentVolumeClaim>,
     to: Option<&PersistentVolumeClaim>,
     name: &str,
+    other: Option<&PersistentVolumeClaim>,
 ) -> Step {
     let own = volume.name_any();
+    if let Some(other) = other.filter(|other| volume_of(other) == Some(own.as_str())) {
+        let other = other.name_any();
+        return Step::Refuse(format!("PersistentVolume '{own}' has the claim '{other}' meanwhile"));
+    }
     let Some(to) = to else {
         return Step::Create;
     };
@@ -88,6 +94,11 @@ pub fn volume_of(claim: &PersistentVolumeClaim) -> Option<&str> {
         .filter(|name| !name.is_empty())
 }
 
+/// The claim that a volume names.
+pub fn claim_of(volume: &PersistentVolume) -> Option<&str> {
+    volume.spec.as_ref()?.claim_ref.as_ref()?.name.as_deref()
+}
+
 fn is_bound(claim: &PersistentVolumeClaim) -> bool {
     claim.status.as_ref().and_then(|status| status.phase.as_deref()) == Some("Bound")
 }
@@ -103,6 +114,7 @@ mod tests {
         volume: Value,
         from: Option<Value>,
         to: Option<Value>,
+        other: Option<Value>,
     }
 
     fn merge(into: &mut Value, members: &Value) {
@@ -126,18 +138,19 @@ mod tests {
                     "claimRef": {"namespace": "n", "name": "old", "uid": "1"}}}),
                 from: Some(json!({"metadata": {"name": "old", "uid": "1"}, "spec": {"volumeName": "pv"}})),
                 to: None,
+                other: None,
             }
         }
 
         fn next_step(&self) -> Step {
             let read = |claim: &Option<Value>| claim.clone().map(|claim| from_value(claim).unwrap());
-            let (from, to): (Option<PersistentVolumeClaim>, Option<PersistentVolumeClaim>) =
-                (read(&self.from), read(&self.to));
+            let [from, to, other]: [Option<PersistentVolumeClaim>; 3] = [&self.from, &self.to, &self.other].map(read);
             next_step(
                 &from_value(self.volume.clone()).unwrap(),
                 from.as_ref(),
                 to.as_ref(),
                 "new",
+                other.as_ref(),
             )
         }
 
@@ -216,6 +229,18 @@ mod tests {
         );
         assert_eq!(world.run().last(), Some(&Step::Done));
         world.to.as_mut().unwrap()["spec"]["volumeName"] = "other".into();
+        assert!(matches!(world.next_step(), Step::Refuse(_)));
+    }
+
+    #[test]
+    fn a_volume_that_another_command_has_given_away_meanwhile_is_not_taken() {
+        let mut world = World::new("Delete");
+        while world.from.is_some() {
+            let step = world.next_step();
+            world.carry_out(&step);
+        }
+        world.volume["spec"]["claimRef"] = json!({"namespace": "n", "name": "other", "uid": "3"});
+        world.other = Some(json!({"metadata": {"name": "other", "uid": "3"}, "spec": {"volumeName": "pv"}}));
         assert!(matches!(world.next_step(), Step::Refuse(_)));
     }
 

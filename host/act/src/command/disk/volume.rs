@@ -44,7 +44,12 @@ pub async fn move_to(
         let old = old.filter(|old| step::volume_of(old) == Some(volume));
         let new: Option<PersistentVolumeClaim> = access.get(&name).await?;
         let new = new.filter(|new| old.as_ref().is_none_or(|old| old.metadata.uid != new.metadata.uid));
-        let next = step::next_step(&present, old.as_ref(), new.as_ref(), &name);
+        let other = step::claim_of(&present).filter(|other| *other != name && Some(*other) != from);
+        let other: Option<PersistentVolumeClaim> = match other {
+            Some(other) => access.get(other).await?,
+            None => None,
+        };
+        let next = step::next_step(&present, old.as_ref(), new.as_ref(), &name, other.as_ref());
         let done = match (next, &old, &new) {
             (Step::Done, ..) => return Ok(()),
             (Step::Refuse(why), ..) => bail!(why),
