@@ -182,13 +182,15 @@ pub fn copy_and_empty(path: &Path, files: u32) -> io::Result<()> {
     if files > 0 {
         make_room(path, files)?;
         let copy = numbered(path, 1);
-        let copied = File::create_new(&copy).and_then(|mut copy| io::copy(&mut &file, &mut copy));
-        if let Err(error) = copied {
-            // On a full disk, half a copy would use more space. The file is emptied anyway, so that writing continues.
-            drop(fs::remove_file(&copy));
-            if error.kind() != io::ErrorKind::StorageFull {
-                return Err(error);
-            }
+        let copied = File::create_new(&copy).and_then(|mut to| {
+            // On a full disk, half a copy would use more space. One that another program has made here stays.
+            io::copy(&mut &file, &mut to).inspect_err(|_| drop(fs::remove_file(&copy)))
+        });
+        // On a full disk, the file is emptied anyway, so that writing continues.
+        if let Err(error) = copied
+            && error.kind() != io::ErrorKind::StorageFull
+        {
+            return Err(error);
         }
     }
     file.set_len(0)
