@@ -164,8 +164,8 @@ pub fn batch() -> Result<Vec<Row>> {
     let mut times = Vec::new();
     for (nth, text) in texts.iter().cycle().take(texts.len() + WARM_UP_RENDERINGS).enumerate() {
         let one = [Template {
-            name: "job/file.erb",
-            text,
+            name: "job/file.erb".into(),
+            text: text.into(),
         }];
         let taken = time(|| {
             plugins
@@ -240,7 +240,10 @@ fn apply_natively(document: &Tree, operations: &Tree) -> Result<Tree> {
 }
 
 fn files(plugins: &Plugins, context: &Tree) -> Result<Vec<Rendered>> {
-    let templates = synthetic::TEMPLATES.map(|(name, _, text)| Template { name, text });
+    let templates = synthetic::TEMPLATES.map(|(name, _, text)| Template {
+        name: name.into(),
+        text: text.into(),
+    });
     plugins
         .render(None, &templates, context)
         .map(|(files, _)| files)

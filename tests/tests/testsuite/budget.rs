@@ -118,8 +118,8 @@ fn calls_that_outgrow_the_memory_take_turns_and_all_reply() {
             scope.spawn(move || {
                 let plugins = with(sandbox, Account::new(&format!("n{}", nth % 3), u64::MAX));
                 let template = Template {
-                    name: "job/t.erb",
-                    text,
+                    name: "job/t.erb".into(),
+                    text: text.into(),
                 };
                 let (files, _) = plugins.render(None, &[template], context).unwrap();
                 assert_eq!(files[0].content, "200000000");

@@ -238,8 +238,8 @@ fn answer(plugins: &Plugins, line: &[u8]) -> Tree {
         return error(id, "the member 'template' is missing");
     };
     let template = Template {
-        name: question.str("name").unwrap_or("template"),
-        text,
+        name: question.str("name").unwrap_or("template").into(),
+        text: text.into(),
     };
     let nothing = Tree::object();
     match plugins.render(None, &[template], question.get("context").unwrap_or(&nothing)) {

@@ -248,7 +248,7 @@ impl<'a> Call<'a> {
                 let specs = request.jobs.iter().map(|job| &*job.document_name);
                 iter::once(request.manifest.name).chain(specs).collect()
             }
-            Self::Render { templates, .. } => templates.iter().map(|template| template.name).collect(),
+            Self::Render { templates, .. } => templates.iter().map(|template| &*template.name).collect(),
             Self::ConvertGroup(request) => {
                 let copies = request.jobs.iter().flat_map(|job| &job.bpm);
                 let copies = copies.map(|copy| copy.document_name.as_str());

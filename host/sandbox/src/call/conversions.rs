@@ -10,7 +10,7 @@ use crate::bindings::boson::types::types as wit;
 use crate::bindings::boson::variables::shapes as wit_variables;
 use crate::call::reply::Reading;
 use crate::plugin::Plugin;
-use boson_contract::bindings::{FromWit, Reader, ToWit};
+use boson_contract::bindings::{FromWit, Given, Reader, ToWit};
 use boson_contract::types::{CallContext, DeploymentName, Named};
 use boson_contract::{
     bpm_records, context_records, links_records, objects_records, ops_records, options_records, record, render_records,
@@ -123,5 +123,9 @@ impl FromWit<wit_resources::Edit> for Edit {
             wit_resources::Edit::Add(added) => Self::Add(reader.document("add", &added)?),
             wit_resources::Edit::Remove(removed) => Self::Remove(object(removed)?),
         })
+    }
+
+    fn from_json(_: Given<'_>, name: &str) -> Result<Self, String> {
+        Err(format!("`{name}` is in no request"))
     }
 }

@@ -3,36 +3,33 @@
 use crate::engine::Sandbox;
 use crate::plugin::Plugin;
 use crate::stages::plugins::Plugins;
+use boson_contract::bindings::{FromWit, member};
+use boson_contract::ops::OperationsFile;
+use boson_contract::types::DeploymentName;
 use boson_document::Tree;
 use boson_pipeline::stage::{
-    Answer, Call, Deployment, DeploymentRequest, External, ExternalLink, GroupRequest, GroupSummary, Hook, JobFiles,
-    JobSpec, LinksRequest, MANIFEST, Named, OtherDeployment, Reply, Spread, Template, Variable, VariableRules, View,
+    Answer, Call, Deployment, DeploymentRequest, External, GroupRequest, GroupSummary, Hook, JobSpec, LinksRequest,
+    MANIFEST, Named, Reply, Template, Variable, View,
 };
 use boson_pipeline::{Stage, Stages};
-use serde::de::DeserializeOwned;
-use std::borrow::Cow;
 
 /// The deployment of a call: of its options and its context.
 ///
 /// # Errors
 /// What is missing.
 pub fn deployment(arguments: &Tree) -> Result<Deployment, String> {
-    let (request, context) = (arguments.get("request"), arguments.get("context"));
-    let options = request.and_then(|request| request.get("options"));
-    let named = context.and_then(|context| context.get("deployment"));
-    let text = |tree: Option<&Tree>, name: &str| tree.and_then(|tree| tree.str(name)).map(str::to_string);
+    let options: Option<Deployment> = member(arguments.get("request"), "options")?;
+    let named: Option<DeploymentName> = member(arguments.get("context"), "deployment")?;
+    let DeploymentName { name, namespace } = named.unwrap_or_default();
     Ok(Deployment {
-        name: text(named, "name").unwrap_or_default(),
-        namespace: text(named, "namespace").unwrap_or_default(),
-        cluster_domain: text(options, "cluster-domain").unwrap_or_default(),
-        operator_image: text(options, "operator-image").unwrap_or_default(),
-        registry: text(options, "registry"),
-        spread: match text(options, "spread").as_deref() {
-            None => Spread::default(),
-            Some(name) => Spread::named(name).ok_or("`spread` is neither total nor per-zone")?,
-        },
+        name,
+        namespace,
+        ..options.unwrap_or_default()
     })
 }
+
+/// The outer error names an argument that is missing.
+type Checked = Result<Reply<Answer>, String>;
 
 /// Members of an argument.
 #[derive(Clone, Copy)]
@@ -73,25 +70,26 @@ impl Sandbox {
     }
 }
 
-fn ops(plugins: &Plugins, function: &str, request: Members<'_>) -> Result<Reply<Answer>, String> {
+fn ops(plugins: &Plugins, function: &str, request: Members<'_>) -> Checked {
     let document = request.document()?;
     if function == "find" {
         let path = request.text("path")?;
         return Ok(plugins.call(Call::Find { document, path }));
     }
-    let files = &request.list("files", |file| {
-        Ok(Named::new(file.text("name")?, file.member("operations")?))
-    })?;
-    Ok(plugins.call(Call::Apply { document, files }))
+    let files: Vec<OperationsFile> = request.read("files")?;
+    let files: Vec<Named<'_>> = files
+        .iter()
+        .map(|file| Named::new(&file.name, &file.operations))
+        .collect();
+    Ok(plugins.call(Call::Apply {
+        document,
+        files: &files,
+    }))
 }
 
-fn variables(plugins: &Plugins, function: &str, request: Members<'_>) -> Result<Reply<Answer>, String> {
+fn variables(plugins: &Plugins, function: &str, request: Members<'_>) -> Checked {
     let document = request.document()?;
-    let rules = match request.text("rules")? {
-        "director" => VariableRules::Director,
-        "cli" => VariableRules::Cli,
-        _ => return Err("`rules` is neither director nor cli".into()),
-    };
+    let rules = request.read("rules")?;
     let call = match function {
         "plan" => Call::Plan { document, rules },
         _ => Call::Interpolate {
@@ -103,30 +101,12 @@ fn variables(plugins: &Plugins, function: &str, request: Members<'_>) -> Result<
     Ok(plugins.call(call))
 }
 
-fn links(
-    plugins: &Plugins,
-    function: &str,
-    request: Members<'_>,
-    deployment: &Deployment,
-) -> Result<Reply<Answer>, String> {
+fn links(plugins: &Plugins, function: &str, request: Members<'_>, deployment: &Deployment) -> Checked {
     let document = request.document()?;
-    let jobs = request.list("jobs", |job| {
-        Ok(JobSpec {
-            release: job.text("release")?.into(),
-            job: job.text("job")?.into(),
-            spec: Cow::Borrowed(job.member("spec")?),
-            document_name: job.text("document-name")?.into(),
-        })
-    })?;
-    let other = |other: Members<'_>| {
-        Ok(OtherDeployment {
-            name: other.text("name")?.into(),
-            links: other.list("links", Members::external_link)?,
-        })
-    };
+    let jobs: Vec<JobSpec<'_>> = request.read("jobs")?;
     let external = External {
-        native: request.list("native", Members::external_link)?,
-        deployments: request.list("deployments", other)?,
+        native: request.read("native")?,
+        deployments: request.read("deployments")?,
     };
     let request = LinksRequest {
         manifest: document,
@@ -140,13 +120,8 @@ fn links(
     }))
 }
 
-fn render(plugins: &Plugins, request: Members<'_>) -> Result<Reply<Answer>, String> {
-    let templates = request.list("templates", |template| {
-        Ok(Template {
-            name: template.text("name")?,
-            text: template.text("text")?,
-        })
-    })?;
+fn render(plugins: &Plugins, request: Members<'_>) -> Checked {
+    let templates: Vec<Template<'_>> = request.read("templates")?;
     Ok(plugins.call(Call::Render {
         group: None,
         templates: &templates,
@@ -154,38 +129,22 @@ fn render(plugins: &Plugins, request: Members<'_>) -> Result<Reply<Answer>, Stri
     }))
 }
 
-fn bpm(
-    plugins: &Plugins,
-    function: &str,
-    request: Members<'_>,
-    deployment: &Deployment,
-) -> Result<Reply<Answer>, String> {
+fn bpm(plugins: &Plugins, function: &str, request: Members<'_>, deployment: &Deployment) -> Checked {
     if function == "convert-deployment" {
-        let variables = request.list("variables", Members::variable)?;
+        let variables: Vec<Variable> = request.read("variables")?;
         return Ok(plugins.call(Call::ConvertDeployment(DeploymentRequest {
             deployment,
             manifest: request.document()?,
             variables: &variables,
         })));
     }
-    let request = GroupRequest {
-        deployment: deployment.clone(),
-        group: request.member("group")?.clone(),
-        document_name: request.text("document-name")?.into(),
-        pointer: request.text("pointer")?.into(),
-        jobs: request.list("jobs", Members::job_files)?,
-        resolved_secret: request.text("resolved-secret")?.into(),
-    };
+    let mut request = GroupRequest::from_json(Some(request.0), "request")?;
+    request.deployment = deployment.clone();
     Ok(plugins.call(Call::ConvertGroup(&request)))
 }
 
-fn hook(
-    plugins: &Plugins,
-    stage: Stage,
-    request: Members<'_>,
-    deployment: &Deployment,
-) -> Result<Reply<Answer>, String> {
-    let groups: Vec<GroupSummary> = request.list("groups", Members::record)?;
+fn hook(plugins: &Plugins, stage: Stage, request: Members<'_>, deployment: &Deployment) -> Checked {
+    let groups: Vec<GroupSummary> = request.read("groups")?;
     let view = View {
         target: request.text("target")?,
         manifest: Named::new(MANIFEST, request.member("manifest")?),
@@ -216,59 +175,11 @@ impl<'t> Members<'t> {
             .ok_or_else(|| format!("`{name}` is missing, or not a string"))
     }
 
-    fn list<T>(self, name: &str, one: impl Fn(Self) -> Result<T, String>) -> Result<Vec<T>, String> {
-        self.0.items(name).iter().map(|item| one(Members(item))).collect()
+    fn read<W, T: FromWit<W>>(self, name: &str) -> Result<T, String> {
+        member(Some(self.0), name)
     }
 
     fn document(self) -> Result<Named<'t>, String> {
         Ok(Named::new(self.text("document-name")?, self.member("document")?))
-    }
-
-    fn external_link(self) -> Result<ExternalLink, String> {
-        Ok(ExternalLink {
-            name: self.text("name")?.into(),
-            kind: self.text("type")?.into(),
-            origin: self.text("origin")?.into(),
-            content: self.member("link")?.clone(),
-        })
-    }
-
-    fn variable(self) -> Result<Variable, String> {
-        Ok(Variable {
-            name: self.text("name")?.into(),
-            kind: self.text("kind")?.into(),
-            options: self.member("options")?.clone(),
-            update_mode: self.0.str("update-mode").map(str::to_string),
-            pointer: self.text("pointer")?.into(),
-        })
-    }
-
-    /// A record without documents.
-    fn record<T: DeserializeOwned>(self) -> Result<T, String> {
-        let record = serde_json::to_value(without_nulls(self.0)).and_then(serde_json::from_value);
-        record.map_err(|error| error.to_string())
-    }
-
-    /// The documents of its copies are read for themselves: so a number keeps its text.
-    fn job_files(self) -> Result<JobFiles, String> {
-        let mut files: JobFiles = self.record()?;
-        for (copy, given) in files.bpm.iter_mut().zip(self.0.items("bpm")) {
-            copy.bpm = Members(given).member("bpm")?.clone();
-        }
-        Ok(files)
-    }
-}
-
-/// A record without its members that are null: a list that is null is empty.
-fn without_nulls(record: &Tree) -> Tree {
-    match record {
-        Tree::Object(members) => {
-            let given = members.iter().filter(|(_, value)| !value.is_null());
-            given
-                .map(|(name, value)| (name.as_str(), without_nulls(value)))
-                .collect()
-        }
-        Tree::Array(items) => Tree::Array(items.iter().map(without_nulls).collect()),
-        other => other.clone(),
     }
 }

@@ -285,7 +285,7 @@ impl Pending<'_> {
         };
         let reply = call!(self, exports::render::templates, call_render, &request);
         // Rendered files must match the templates.
-        let names = templates.iter().map(|template| template.name);
+        let names = templates.iter().map(|template| &*template.name);
         self.reading
             .names("files", reply.files.iter().map(|file| file.name.as_str()), names)?;
         let files: Vec<Rendered> = self.reading.read("files", reply.files)?;

@@ -7,6 +7,7 @@ use crate::call::json_call::JSON_MEMBERS;
 use crate::plugin::Plugin;
 use crate::stages::plugins::Plugins;
 use crate::stages::recorder::{ENUM_MEMBERS, RecordedCall};
+use boson_contract::bindings::kebab;
 use boson_document::{Map, Tree, json};
 use boson_pipeline::stage::Call;
 use serde::Serialize;
@@ -68,22 +69,6 @@ fn renamed(name: &str, value: Tree) -> Tree {
         Tree::String(text) if JSON_MEMBERS.contains(&name) => json::parse(&text).unwrap_or(Tree::String(text)),
         other => other,
     }
-}
-
-/// A name of the contract from one of its bindings: `document_name`, `PerZone`, `type_`.
-fn kebab(name: &str) -> String {
-    let mut kebab = String::with_capacity(name.len());
-    for letter in name.trim_end_matches('_').chars() {
-        if letter.is_ascii_uppercase() && !kebab.is_empty() {
-            kebab.push('-');
-        }
-        kebab.push(if letter == '_' {
-            '-'
-        } else {
-            letter.to_ascii_lowercase()
-        });
-    }
-    kebab
 }
 
 #[cfg(test)]

@@ -1,5 +1,6 @@
-//! Values of this crate as those of generated bindings. The host and each rule have types of their own for a record of
-//! `wit/`, so a macro lists the fields of each record, next to the type; who has bindings calls it with their module.
+//! Values of this crate as those of generated bindings, and from the JSON form of a call. The host and each rule have
+//! types of their own for a record of `wit/`, so a macro lists the fields of each record, next to the type; who has
+//! bindings calls it with their module.
 
 use boson_document::{Tree, json};
 use std::borrow::Cow;
@@ -17,7 +18,16 @@ pub trait FromWit<W>: Sized {
     /// # Errors
     /// Those of the reader.
     fn from_wit<R: Reader>(wit: W, member: &'static str, reader: &R) -> Result<Self, R::Error>;
+
+    /// The same value in the JSON form of a call, which has the names of `wit/`. `name` is its name there, for errors.
+    ///
+    /// # Errors
+    /// It is missing, or of another type.
+    fn from_json(given: Given<'_>, name: &str) -> Result<Self, String>;
 }
+
+/// A member of a call as JSON; `None`: it is missing.
+pub type Given<'t> = Option<&'t Tree>;
 
 /// How the host or a rule reads what was passed as text.
 pub trait Reader {
@@ -37,11 +47,53 @@ pub trait Reader {
     fn more<'m>(&self, names: impl Iterator<Item = &'m str>) -> Result<(), Self::Error>;
 }
 
+fn missing(name: &str) -> String {
+    format!("`{name}` is missing")
+}
+
+/// A name of `wit/` from one of its bindings: `document_name`, `PerZone`, `type_`.
+pub fn kebab(name: &str) -> String {
+    let mut kebab = String::with_capacity(name.len());
+    for letter in name.trim_end_matches('_').chars() {
+        if letter.is_ascii_uppercase() && !kebab.is_empty() {
+            kebab.push('-');
+        }
+        kebab.push(if letter == '_' {
+            '-'
+        } else {
+            letter.to_ascii_lowercase()
+        });
+    }
+    kebab
+}
+
+/// A member of a record as JSON. `name`: in the bindings.
+///
+/// # Errors
+/// It is missing, or of another type.
+pub fn member<W, T: FromWit<W>>(record: Given<'_>, name: &str) -> Result<T, String> {
+    let name = kebab(name);
+    T::from_json(record.and_then(|record| record.get(&name)), &name)
+}
+
+/// A case of an enum as JSON.
+///
+/// # Errors
+/// It is none of these cases.
+pub fn case<T, const N: usize>(given: Given<'_>, name: &str, cases: [(&str, T); N]) -> Result<T, String> {
+    let given = given.and_then(Tree::as_str).unwrap_or_default();
+    let found = cases.into_iter().find(|(case, _)| kebab(case) == given);
+    found.map(|(_, case)| case).ok_or_else(|| missing(name))
+}
+
 /// Converts a record. The fields have the same names in the bindings, except those after `;`. `+ more`: the
-/// record has additional members.
+/// record has additional members. `..`: has the fields that the bindings do not have.
 #[macro_export]
 macro_rules! record {
-    ($ours:ty, $wit:ty { $($field:ident),* $(; $renamed:ident = $theirs:ident)* } $(+ $more:ident)?) => {
+    (
+        $ours:ty,
+        $wit:ty { $($field:ident),* $(; $renamed:ident = $theirs:ident)* } $(+ $more:ident)? $(; ..$rest:expr)?
+    ) => {
         $crate::record!(to $ours, $wit { $($field),* $(; $renamed = $theirs)* } $(+ $more)?);
 
         impl $crate::bindings::FromWit<$wit> for $ours {
@@ -54,6 +106,15 @@ macro_rules! record {
                 Ok(Self {
                     $($field: $crate::bindings::FromWit::from_wit(wit.$field, stringify!($field), reader)?,)*
                     $($renamed: $crate::bindings::FromWit::from_wit(wit.$theirs, stringify!($renamed), reader)?,)*
+                    $(..$rest)?
+                })
+            }
+
+            fn from_json(given: $crate::bindings::Given<'_>, _: &str) -> Result<Self, String> {
+                Ok(Self {
+                    $($field: $crate::bindings::member(given, stringify!($field))?,)*
+                    $($renamed: $crate::bindings::member(given, stringify!($theirs))?,)*
+                    $(..$rest)?
                 })
             }
         }
@@ -91,13 +152,17 @@ macro_rules! cases {
                     $(<$wit>::$case => Self::$case,)*
                 })
             }
+
+            fn from_json(given: $crate::bindings::Given<'_>, name: &str) -> Result<Self, String> {
+                $crate::bindings::case(given, name, [$((stringify!($case), Self::$case)),*])
+            }
         }
     };
 }
 
 /// Types that the bindings have, too.
 macro_rules! same {
-    ($($type:ty),*) => {
+    ($($type:ty: $read:expr),*) => {
         $(
             impl ToWit<$type> for $type {
                 fn to_wit(&self) -> $type {
@@ -109,12 +174,20 @@ macro_rules! same {
                 fn from_wit<R: Reader>(wit: $type, _: &'static str, _: &R) -> Result<Self, R::Error> {
                     Ok(wit)
                 }
+
+                fn from_json(given: Given<'_>, name: &str) -> Result<Self, String> {
+                    given.and_then($read).ok_or_else(|| missing(name))
+                }
             }
         )*
     };
 }
 
-same!(String, bool, u32);
+same!(
+    String: |text| text.as_str().map(str::to_string),
+    bool: Tree::as_bool,
+    u32: |number| number.as_i64().and_then(|number| u32::try_from(number).ok())
+);
 
 // === impl ToWit ===
 
@@ -166,17 +239,30 @@ impl FromWit<String> for Tree {
     fn from_wit<R: Reader>(wit: String, member: &'static str, reader: &R) -> Result<Self, R::Error> {
         reader.document(member, &wit)
     }
+
+    fn from_json(given: Given<'_>, name: &str) -> Result<Self, String> {
+        given.cloned().ok_or_else(|| missing(name))
+    }
 }
 
 impl<W, T: ToOwned<Owned: FromWit<W>> + ?Sized> FromWit<W> for Cow<'_, T> {
     fn from_wit<R: Reader>(wit: W, member: &'static str, reader: &R) -> Result<Self, R::Error> {
         T::Owned::from_wit(wit, member, reader).map(Cow::Owned)
     }
+
+    fn from_json(given: Given<'_>, name: &str) -> Result<Self, String> {
+        T::Owned::from_json(given, name).map(Cow::Owned)
+    }
 }
 
 impl<W, T: FromWit<W>> FromWit<Option<W>> for Option<T> {
     fn from_wit<R: Reader>(wit: Option<W>, member: &'static str, reader: &R) -> Result<Self, R::Error> {
         wit.map(|value| T::from_wit(value, member, reader)).transpose()
+    }
+
+    fn from_json(given: Given<'_>, name: &str) -> Result<Self, String> {
+        let given = given.filter(|value| !value.is_null());
+        given.map(|value| T::from_json(Some(value), name)).transpose()
     }
 }
 
@@ -185,5 +271,11 @@ impl<W, T: FromWit<W>> FromWit<Vec<W>> for Vec<T> {
         wit.into_iter()
             .map(|value| T::from_wit(value, member, reader))
             .collect()
+    }
+
+    /// A list that is missing or null is empty.
+    fn from_json(given: Given<'_>, name: &str) -> Result<Self, String> {
+        let items = given.and_then(Tree::as_array).into_iter().flatten();
+        items.map(|value| T::from_json(Some(value), name)).collect()
     }
 }

@@ -19,7 +19,7 @@ pub struct ReleasePackage {
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct BpmCopy {
     /// Name of the document, for diagnostics.
-    #[serde(rename = "document", alias = "document-name")]
+    #[serde(rename = "document")]
     pub document_name: String,
     /// `spec.index` of each instance that it holds for.
     #[serde(default)]
@@ -31,11 +31,11 @@ pub struct BpmCopy {
 
 /// A job of the group, beyond what the resolved document says.
 ///
-/// serde: as the operator stores it. The other names are those of a call as JSON.
+/// serde: as the operator stores it.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct JobFiles {
     /// Name of the job.
-    #[serde(rename = "name", alias = "job")]
+    #[serde(rename = "name")]
     pub job: String,
     /// The release that has it.
     pub release: String,
@@ -48,10 +48,10 @@ pub struct JobFiles {
     #[serde(default)]
     pub bpm: Vec<BpmCopy>,
     /// The program that `monit` starts, as written in the template, if nothing else describes the job's processes.
-    #[serde(alias = "start-program", skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub start_program: Option<String>,
     /// Names of BOSH DNS that its file `dns/aliases.json` defines, on any of the instances: domain -> targets.
-    #[serde(rename = "aliases", alias = "dns-aliases", skip_serializing_if = "Option::is_none")]
+    #[serde(rename = "aliases", skip_serializing_if = "Option::is_none")]
     pub dns_aliases: Option<Tree>,
     /// Packages that `sharePackages` selects, by name. Those of other releases are copied into the pods.
     // Stored documents of deployments without them stay as they are.

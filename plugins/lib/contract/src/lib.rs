@@ -1,5 +1,6 @@
 //! The nouns of the plugin interface: records of `wit/` with documents as trees. The host and the rules have no others:
-//! each field is here once, and once more in a macro below its type, which converts it from and to bindings.
+//! each field is here once, and once more in a macro below its type, which converts it from and to bindings, and from
+//! JSON.
 //!
 //! Pure. A record has no `more`; diagnostics are beside a reply, because the rules and the host have two forms of them.
 

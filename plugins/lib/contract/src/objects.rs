@@ -3,7 +3,6 @@
 
 use crate::types::Named;
 use boson_document::Tree;
-use serde::Deserialize;
 
 /// Name of the document of a [`View`] in places of diagnostics.
 pub const MANIFEST: &str = "manifest";
@@ -22,32 +21,29 @@ pub struct View<'a> {
 }
 
 /// An instance group, without values.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct GroupSummary {
     /// Name of the group.
     pub name: String,
     /// Number of instances over all AZs.
     pub instances: u32,
     /// In the order of the resolved document.
-    #[serde(default)]
     pub jobs: Vec<JobSummary>,
 }
 
 /// A job of an instance group, without values.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct JobSummary {
     /// Name of the job.
     pub name: String,
     /// The release that has it.
     pub release: String,
     /// In the order of the job's spec.
-    #[serde(default)]
     pub consumes: Vec<ConsumedLink>,
 }
 
 /// A link that a job consumes.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ConsumedLink {
     /// Name under which the job consumes it.
     pub name: String,
@@ -89,12 +85,29 @@ impl<'a> View<'a> {
     }
 }
 
-/// [Converts](crate::bindings) what plugins see to the records of generated bindings.
+/// [Converts](crate::bindings) what plugins see to the records of generated bindings, and back.
 #[macro_export]
 macro_rules! objects_records {
     ($wit:ident) => {
-        $crate::record!(to $crate::objects::GroupSummary, $wit::Group { name, instances, jobs } + more);
-        $crate::record!(to $crate::objects::JobSummary, $wit::Job { name, release, consumes } + more);
-        $crate::record!(to $crate::objects::ConsumedLink, $wit::ConsumedLink { name, provider_group } + more);
+        $crate::record!(
+            $crate::objects::GroupSummary,
+            $wit::Group {
+                name,
+                instances,
+                jobs
+            } + more
+        );
+        $crate::record!(
+            $crate::objects::JobSummary,
+            $wit::Job {
+                name,
+                release,
+                consumes
+            } + more
+        );
+        $crate::record!(
+            $crate::objects::ConsumedLink,
+            $wit::ConsumedLink { name, provider_group } + more
+        );
     };
 }

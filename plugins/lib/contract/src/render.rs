@@ -1,12 +1,14 @@
 //! `wit/render`.
 
+use std::borrow::Cow;
+
 /// A template to render.
 #[derive(Clone, Debug)]
 pub struct Template<'a> {
     /// `<job>/<source>`.
-    pub name: &'a str,
+    pub name: Cow<'a, str>,
     /// Its ERB source.
-    pub text: &'a str,
+    pub text: Cow<'a, str>,
 }
 
 /// A rendered file.
@@ -18,11 +20,11 @@ pub struct Rendered {
     pub content: String,
 }
 
-/// [Converts](crate::bindings) the records of this module to those of generated bindings; what is rendered, back.
+/// [Converts](crate::bindings) the records of this module to those of generated bindings, and back.
 #[macro_export]
 macro_rules! render_records {
     ($wit:ident) => {
-        $crate::record!(to $crate::render::Template<'_>, $wit::Template { name, text });
+        $crate::record!($crate::render::Template<'_>, $wit::Template { name, text });
         $crate::record!($crate::render::Rendered, $wit::Rendered { name, content });
     };
 }

@@ -110,27 +110,10 @@ macro_rules! context_records {
 macro_rules! options_records {
     ($wit:ident) => {
         $crate::cases!($crate::types::Spread, $wit::Spread { Total, PerZone });
+        // Without the names, which are in the context of a call.
         $crate::record!(
-            to $crate::types::Deployment,
-            $wit::ConversionOptions { cluster_domain, operator_image, registry, spread } + more
+            $crate::types::Deployment,
+            $wit::ConversionOptions { cluster_domain, operator_image, registry, spread } + more; ..Self::default()
         );
-
-        impl $crate::bindings::FromWit<$wit::ConversionOptions> for $crate::types::Deployment {
-            /// Without the names, which are in the context of a call.
-            fn from_wit<R: $crate::bindings::Reader>(
-                wit: $wit::ConversionOptions,
-                _: &'static str,
-                reader: &R,
-            ) -> Result<Self, R::Error> {
-                reader.more(wit.more.iter().map(|member| member.name.as_str()))?;
-                Ok(Self {
-                    cluster_domain: wit.cluster_domain,
-                    operator_image: wit.operator_image,
-                    registry: wit.registry,
-                    spread: $crate::bindings::FromWit::from_wit(wit.spread, "spread", reader)?,
-                    ..Self::default()
-                })
-            }
-        }
     };
 }

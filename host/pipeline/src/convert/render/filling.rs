@@ -43,7 +43,11 @@ pub fn fill(
 ) -> Filled {
     let names: Vec<String> = files.iter().map(|file| job.template_name(file)).collect();
     let named = files.iter().zip(&names);
-    let templates: Vec<Template<'_>> = named.map(|(file, name)| Template { name, text: &file.text }).collect();
+    let templates = named.map(|(file, name)| Template {
+        name: name.as_str().into(),
+        text: file.text.as_str().into(),
+    });
+    let templates: Vec<Template<'_>> = templates.collect();
     let mut filled = call(stages, group, &templates, context);
     let exception = Exception::of(job, context, filter);
     for diagnostic in &mut filled.diagnostics {
@@ -75,7 +79,7 @@ fn call(stages: &dyn Stages, group: Option<&str>, templates: &[Template<'_>], co
         (Ok((files, diagnostics)), _) => Filled { files, diagnostics },
         (Err(StageError::Plugin(diagnostic)), [one]) if CALL_FAILURES.contains(&diagnostic.code.as_str()) => Filled {
             files: Vec::new(),
-            diagnostics: vec![diagnostic.in_document(one.name)],
+            diagnostics: vec![diagnostic.in_document(&*one.name)],
         },
         (Err(StageError::Plugin(diagnostic)), several) if CALL_FAILURES.contains(&diagnostic.code.as_str()) => {
             let mut filled = Filled::default();
