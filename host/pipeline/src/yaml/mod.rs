@@ -5,36 +5,21 @@
 //! plain scalar) and in `reader` (merge keys, aliases, only the first document counts). Values that JSON lacks are
 //! escaped as in `boson_document::escape`.
 
-mod anchors;
-mod bpm;
 pub mod codes;
-mod events;
-mod lines;
 mod marks;
-mod members;
-mod node;
-mod order;
-mod psych;
 mod reader;
-mod relaxed;
 mod scalar;
 mod sent;
-mod strings;
-mod style;
-mod syntax;
-mod timestamp;
-mod value;
-mod weight;
-mod words;
 mod writer;
 
 pub use marks::{Mark, Span};
+pub use reader::weight::weight;
 pub use sent::as_sent;
-pub use weight::weight;
 pub use writer::{write, write_as_psych, write_manifest};
 
 use crate::diagnostic::Diagnostic;
 use boson_document::{Pointer, Tree};
+use reader::syntax;
 use std::sync::Arc;
 
 /// Largest text that is read, in bytes.

@@ -1,8 +1,9 @@
 //! A document as the director reads it: `bosh deploy` writes it with yaml.v2, and the director reads that with Psych.
 
-use super::scalar::{Scalar, format_float};
-use super::style::{self, Readers, Style};
-use super::{order, psych, value};
+use super::reader::value;
+use super::scalar::{Scalar, format_float, psych};
+use super::writer::order;
+use super::writer::style::{self, Readers, Style};
 use boson_document::{Tree, escape};
 
 /// A document as `bosh deploy` sends it to the director, and as the director reads it.

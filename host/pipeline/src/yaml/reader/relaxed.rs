@@ -4,8 +4,8 @@
 //! Indentation means nothing inside such values, so the lines are indented and the text is read again. Only lines for
 //! which the parser itself reported such a value are changed; marks are moved back.
 
-use super::marks::Span;
 use super::syntax::count;
+use crate::yaml::Span;
 use saphyr_parser::ScanError;
 use std::collections::BTreeMap;
 

@@ -1,15 +1,24 @@
 //! Builds a tree and its marks from the parser's events.
 
-use super::anchors::{Anchors, Size};
-use super::events::{self, Events};
-use super::marks::{Mark, Span};
-use super::members::Members;
-use super::node::{Kind, Node};
-use super::relaxed::Repairs;
-use super::{Dialect, Document, bpm, syntax, value};
+mod anchors;
+mod bpm;
+mod events;
+mod members;
+mod node;
+mod relaxed;
+pub(super) mod syntax;
+pub(super) mod value;
+pub(super) mod weight;
+mod words;
+
 use crate::diagnostic::Diagnostic;
-use crate::yaml::codes;
+use crate::yaml::{Dialect, Document, Mark, Span, codes};
+use anchors::{Anchors, Size};
 use boson_document::{MAX_DEPTH, Tree};
+use events::Events;
+use members::Members;
+use node::{Kind, Node};
+use relaxed::Repairs;
 use saphyr_parser::{Event, ScanError};
 use std::borrow::Cow;
 
@@ -46,11 +55,7 @@ pub(super) fn read(name: &str, source: &str, dialect: Dialect) -> Result<Documen
 }
 
 /// Visits the events of a text; from the start again after each repair.
-pub(super) fn with_repairs<T>(
-    name: &str,
-    source: &str,
-    mut visit: impl FnMut(Events<'_>) -> Read<T>,
-) -> Result<T, Diagnostic> {
+fn with_repairs<T>(name: &str, source: &str, mut visit: impl FnMut(Events<'_>) -> Read<T>) -> Result<T, Diagnostic> {
     let ended = source.ends_with(['\n', '\r']);
     // The parser invents a line break at the end of a block; with a real one there, `end_block` knows what to remove.
     let mut text = if ended {
@@ -76,7 +81,7 @@ pub(super) fn with_repairs<T>(
 }
 
 /// Why a document could not be read.
-pub(super) enum ReadError {
+enum ReadError {
     /// An error of the parser, which may be too strict.
     Scan(ScanError),
     /// An error of this reader.
@@ -89,7 +94,7 @@ impl From<Diagnostic> for ReadError {
     }
 }
 
-pub(super) type Read<T> = Result<T, ReadError>;
+type Read<T> = Result<T, ReadError>;
 
 struct Reader<'t, 'n> {
     name: &'n str,

@@ -1,8 +1,8 @@
 //! The values of a bpm.yml as yaml.v3 decodes them into BPM's types: what becomes a string keeps its spelling, whatever
 //! it would mean elsewhere (`off`, `0027`, `1.50`).
 
-use super::scalar::Scalar;
 use super::value;
+use crate::yaml::scalar::Scalar;
 use boson_document::{Tree, escape};
 
 /// What a value is decoded into.

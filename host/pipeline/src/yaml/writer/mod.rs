@@ -1,11 +1,16 @@
 //! Writes documents in the layout of libyaml, which yaml.v2 and Psych share: two columns a level, list items below
 //! their key, long lines folded.
 
-use super::lines::Lines;
-use super::order::{self, Key};
-use super::scalar::format_float;
-use super::style::{self, Readers, Style};
+mod lines;
+pub(super) mod order;
+mod strings;
+pub(super) mod style;
+
+use crate::yaml::scalar::format_float;
 use boson_document::{Map, Number, Tree, escape, ruby};
+use lines::Lines;
+use order::Key;
+use style::{Readers, Style};
 
 /// Columns a level.
 const INDENT_COLUMNS: usize = 2;
@@ -232,7 +237,7 @@ mod tests {
     /// `tests/psych.json`: values, and their texts as `to_yaml(indent: 2)` of Psych 5 with libyaml 0.2.5 wrote them.
     #[test]
     fn documents_are_written_as_ruby_writes_them() {
-        let recorded = boson_document::json::parse(include_str!("../../tests/psych.json")).unwrap();
+        let recorded = boson_document::json::parse(include_str!("../../../tests/psych.json")).unwrap();
         let cases = recorded.as_array().unwrap().iter();
         let written = cases.map(|case| (write_as_psych(case.get("value").unwrap()), case.str("text").unwrap()));
         let wrong: Vec<_> = written.filter(|(written, wanted)| written != wanted).collect();

@@ -1,6 +1,6 @@
 //! Values that were read.
 
-use super::marks::Mark;
+use crate::yaml::Mark;
 use boson_document::Tree;
 
 /// A value that was read.
@@ -12,7 +12,7 @@ pub(super) struct Node {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
+pub enum Kind {
     Scalar,
     /// The key `<<`.
     Merge,

@@ -1,8 +1,8 @@
 //! The parser's events, with places in the original text.
 
-use super::marks::Span;
 use super::relaxed::Repairs;
 use super::syntax::count;
+use crate::yaml::Span;
 use saphyr_parser::{Event, Parser, ScalarStyle, ScanError, StrInput};
 use std::borrow::Cow;
 

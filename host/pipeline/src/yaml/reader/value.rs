@@ -1,10 +1,9 @@
 //! Builds a value from a scalar with its style and tag.
 
 use super::node::Kind;
-use super::scalar::{Scalar, format_float};
-use super::{Dialect, psych};
 use crate::diagnostic::Diagnostic;
-use crate::yaml::codes;
+use crate::yaml::scalar::{Scalar, format_float, psych};
+use crate::yaml::{Dialect, codes};
 use base64::Engine;
 use base64::engine::{GeneralPurpose, GeneralPurposeConfig};
 use boson_document::{Number, Tree, escape};
@@ -138,7 +137,7 @@ fn binary(text: &str) -> Result<Tree, Diagnostic> {
 }
 
 /// The value of a scalar with this meaning.
-pub(super) fn of_meaning(meaning: Scalar, text: Cow<'_, str>) -> (Tree, Kind) {
+pub fn of_meaning(meaning: Scalar, text: Cow<'_, str>) -> (Tree, Kind) {
     let tree = match meaning {
         Scalar::Null => Tree::Null,
         Scalar::Bool(value) => Tree::Bool(value),
@@ -155,7 +154,7 @@ pub(super) fn of_meaning(meaning: Scalar, text: Cow<'_, str>) -> (Tree, Kind) {
 }
 
 /// A double as JSON spells it, always distinct from an integer.
-pub(super) fn float(value: f64) -> Tree {
+pub fn float(value: f64) -> Tree {
     let text = format_float(value);
     if text.contains(['.', 'e']) {
         return Number::new(&text).map_or_else(|| escape::special(&text), Tree::Number);

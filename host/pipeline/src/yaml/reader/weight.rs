@@ -2,7 +2,7 @@
 
 use super::anchors::{MAX_COPIED_BYTES, MAX_COPIED_VALUES, Size};
 use super::events::Events;
-use super::reader::{self, Read, ReadError};
+use super::{Read, ReadError, with_repairs};
 use saphyr_parser::Event;
 use std::cell::Cell;
 use std::collections::HashMap;
@@ -65,7 +65,7 @@ fn copies(text: &[u8]) -> Size {
     };
     let most = Cell::new(Size::default());
     // Where this fails, the reader fails, too.
-    let _ = reader::with_repairs("", text, |events| {
+    let _ = with_repairs("", text, |events| {
         let mut count = Count::default();
         let counted = count.document(events);
         most.set(most.get().max(count.copied));
@@ -127,8 +127,9 @@ impl Count {
 
 #[cfg(test)]
 mod tests {
-    use super::super::Dialect;
     use super::*;
+    use crate::yaml::Dialect;
+    use crate::yaml::reader::read;
 
     #[test]
     fn a_text_with_more_values_needs_more_memory() {
@@ -177,7 +178,7 @@ mod tests {
             format!("t:\tx\n{list}{layers}"),
             format!("{list}{layers}z: [{}]\n", "x,".repeat(20_000)),
         ] {
-            assert!(reader::read("", &text, Dialect::YamlV2).is_err());
+            assert!(read("", &text, Dialect::YamlV2).is_err());
             assert!(
                 weight(text.as_bytes()) > MAX_COPIED_VALUES as u64 * VALUE_BYTES,
                 "{}",
@@ -185,7 +186,7 @@ mod tests {
             );
         }
         let long = format!("a: &a {}\nb: [{}]\n", "x".repeat(1 << 20), "*a,".repeat(40));
-        assert!(reader::read("", &long, Dialect::YamlV2).is_err());
+        assert!(read("", &long, Dialect::YamlV2).is_err());
         assert!(weight(long.as_bytes()) > MAX_COPIED_BYTES as u64);
     }
 }

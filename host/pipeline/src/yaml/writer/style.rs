@@ -1,11 +1,10 @@
 //! How a string is written so that its readers read the same string: plain, quoted or as a block.
 
-use super::psych;
-use super::scalar::Scalar;
+use crate::yaml::scalar::{Scalar, psych};
 
 /// The readers that must read the same string.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Readers {
+pub enum Readers {
     /// yaml.v2 itself: quoted only where it quotes.
     YamlV2,
     /// Ruby's Psych too, and readers of YAML 1.1 and of YAML 1.2.
@@ -14,7 +13,7 @@ pub(super) enum Readers {
 
 /// A way to write a scalar.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Style {
+pub enum Style {
     Plain,
     Single,
     /// In double quotes, with escapes.
@@ -24,7 +23,7 @@ pub(super) enum Style {
 }
 
 /// The style of a string. `key`: it is a key on one line.
-pub(super) fn of_string(text: &str, key: bool, readers: Readers) -> Style {
+pub fn of_string(text: &str, key: bool, readers: Readers) -> Style {
     let shape = Shape::of(text);
     if text.contains('\n') {
         return if key || !shape.block {

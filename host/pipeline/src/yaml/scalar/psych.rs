@@ -1,6 +1,6 @@
 //! The meaning of a plain scalar to Ruby's Psych 5, which the director reads with (`Psych::ScalarScanner`).
 
-use super::scalar::Scalar;
+use super::Scalar;
 use boson_document::Number;
 
 /// Longest scalar that can be null or a boolean, in characters.
@@ -9,7 +9,7 @@ const MAX_WORD_LENGTH: usize = 5;
 const MAX_DIGITS: usize = 1_000;
 
 /// The meaning of a plain scalar.
-pub(super) fn resolve(text: &str) -> Scalar {
+pub fn resolve(text: &str) -> Scalar {
     if text.is_empty() {
         return Scalar::Null;
     }
@@ -72,7 +72,7 @@ fn digits(text: &str, least: usize, most: usize) -> Option<(&str, &str)> {
 }
 
 /// What follows `\d{4}-\d{1,2}-`.
-pub(super) fn after_month(text: &str) -> Option<&str> {
+pub fn after_month(text: &str) -> Option<&str> {
     let (_, rest) = digits(text, 4, 4)?;
     let (_, rest) = digits(rest.strip_prefix('-')?, 1, 2)?;
     rest.strip_prefix('-')
@@ -121,7 +121,7 @@ fn is_zone(text: &str) -> bool {
 }
 
 /// The parts of a number in base 60, and its fraction: `1:30`, `-1_0:5:59.5`.
-pub(super) fn sexagesimal_parts(text: &str) -> Option<(Vec<&str>, Option<&str>)> {
+pub fn sexagesimal_parts(text: &str) -> Option<(Vec<&str>, Option<&str>)> {
     let (whole, fraction) = match text.split_once('.') {
         Some((whole, fraction)) => (whole, Some(fraction)),
         None => (text, None),

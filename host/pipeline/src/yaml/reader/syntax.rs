@@ -1,9 +1,9 @@
 //! Errors of a text with their places, in libyaml's words if it has some.
 
 use super::anchors::AliasError;
-use super::{MAX_DOCUMENT_BYTES, Span, words};
+use super::words;
 use crate::diagnostic::Diagnostic;
-use crate::yaml::codes;
+use crate::yaml::{MAX_DOCUMENT_BYTES, Span, codes};
 use boson_document::{Code, MAX_DEPTH};
 use saphyr_parser::ScanError;
 
@@ -17,7 +17,7 @@ const START_SPAN: Span = Span {
 };
 
 /// Refuses input for every reader: too much text, control characters. Returns a warning if readers differ.
-pub(super) fn check_text(name: &str, text: &str) -> Result<Option<Diagnostic>, Diagnostic> {
+pub fn check_text(name: &str, text: &str) -> Result<Option<Diagnostic>, Diagnostic> {
     check_size(name, text.len())?;
     check_separators(name, text)?;
     // Bytes first: nearly every text has none of these, so it need not be decoded to check.
@@ -72,7 +72,7 @@ fn is_control(c: char) -> bool {
 }
 
 /// Refuses texts that are too long.
-pub(super) fn check_size(name: &str, bytes: usize) -> Result<(), Diagnostic> {
+pub fn check_size(name: &str, bytes: usize) -> Result<(), Diagnostic> {
     if bytes <= MAX_DOCUMENT_BYTES {
         return Ok(());
     }
@@ -81,7 +81,7 @@ pub(super) fn check_size(name: &str, bytes: usize) -> Result<(), Diagnostic> {
 }
 
 /// The error for bytes that are not UTF-8 from `offset` on.
-pub(super) fn not_utf8(name: &str, bytes: &[u8], offset: usize) -> Diagnostic {
+pub fn not_utf8(name: &str, bytes: &[u8], offset: usize) -> Diagnostic {
     let (line, column) = position(bytes, offset);
     let utf16 = matches!(bytes, [0xff, 0xfe, ..] | [0xfe, 0xff, ..]);
     let help = if utf16 {

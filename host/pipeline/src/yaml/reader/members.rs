@@ -1,10 +1,9 @@
 //! A mapping that is being read: keys that are not strings, duplicate keys, members of merged mappings.
 
-use super::marks::{Mark, Span};
 use super::node::{Kind, Node};
-use super::{Dialect, value};
+use super::value;
 use crate::diagnostic::Diagnostic;
-use crate::yaml::codes;
+use crate::yaml::{Dialect, Mark, Span, codes};
 use boson_document::{Map, Tree, escape, ruby};
 use std::collections::HashSet;
 

@@ -30,7 +30,7 @@ pub(super) fn sorted(map: &Map) -> Vec<(Key<'_>, &Tree)> {
 }
 
 /// The members, by name, in that order.
-pub(super) fn into_sorted(map: Map) -> Vec<(String, Tree)> {
+pub fn into_sorted(map: Map) -> Vec<(String, Tree)> {
     let mut names: Vec<(Key<'_>, &str)> = map.keys().map(|name| (Key::of(name), name.as_str())).collect();
     merge_sort(&mut names);
     let order: Vec<String> = names.into_iter().map(|(_, name)| name.to_string()).collect();

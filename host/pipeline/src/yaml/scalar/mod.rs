@@ -1,6 +1,7 @@
 //! The meaning of a scalar, by the tables of yaml.v2 and yaml.v3, and the spelling of numbers.
 
-use super::timestamp;
+pub(super) mod psych;
+mod timestamp;
 
 #[derive(Clone, Debug, PartialEq)]
 pub enum Scalar {
