@@ -1,14 +1,12 @@
 //! The flow of interpolation: plan, find or generate values, put them in, check.
 
-use super::ahead;
-use super::checks;
-use super::exposed;
+use super::checks::{self, ahead, exposed};
+use super::definitions::update::{self, UpdateMode};
 use super::given;
 use super::inputs::Inputs;
 use super::options::{Check, Options};
 use super::resolver::{self, Resolver};
 use super::sent::{as_read, rounding_warnings};
-use super::update::{self, UpdateMode};
 use crate::diagnostic::Diagnostic;
 use crate::stage::{
     Addresses, Definition, Interpolated, Named, Reference, Reply, StageError, Stages, Variable, VariableRules,

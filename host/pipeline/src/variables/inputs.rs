@@ -1,9 +1,9 @@
 //! Sources of values.
 
-use super::amend::AskAddresses;
-use super::generate::Generator;
+use super::definitions::amend::AskAddresses;
+use super::definitions::generate::Generator;
+use super::given::table::Table;
 use super::store::Store;
-use super::table::Table;
 use crate::stage::{Named, StageError};
 use boson_document::Tree;
 

@@ -1,15 +1,16 @@
 //! Interpolation in steps, for values that another program generates later, as in a cluster: first the values that the
 //! manifest needs, and when all exist, the result.
 
+use super::checks::exposed;
+use super::definitions::{circle, update};
 use super::flow::{self, Interpolation};
 use super::given;
+use super::given::table::Table;
 use super::inputs::Inputs;
 use super::options::{Check, Options};
 use super::resolver::references;
 use super::sent::sent;
 use super::store::Store;
-use super::table::Table;
-use super::{circle, exposed, update};
 use crate::diagnostic::Diagnostic;
 use crate::stage::{Definition, Named, Reference, Reply, Stages, Variable, VariableRules};
 use crate::variables::codes;

@@ -4,8 +4,8 @@ use super::{Path, Resolver, with_context};
 use crate::diagnostic::Diagnostic;
 use crate::stage::{Definition, StageError, VariableRules};
 use crate::variables::codes;
-use crate::variables::generate::signer_name;
-use crate::variables::update::{self, UpdateMode};
+use crate::variables::definitions::generate::signer_name;
+use crate::variables::definitions::update::{self, UpdateMode};
 use boson_document::{Pointer, Tree};
 
 // === impl Resolver ===

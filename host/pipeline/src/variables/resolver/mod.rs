@@ -5,14 +5,10 @@ mod making;
 
 use crate::diagnostic::Diagnostic;
 use crate::stage::{Addresses, Definition, Named, StageError, Stages, VariableRules, VariablesPlan};
-use crate::variables::amend::amend;
-use crate::variables::circle::recursion_help;
-use crate::variables::generate::Generator;
-use crate::variables::inputs::Inputs;
-use crate::variables::options::Options;
-use crate::variables::store::Store;
-use crate::variables::table::Table;
-use crate::variables::update::UpdateMode;
+use crate::variables::definitions::amend::amend;
+use crate::variables::definitions::circle::recursion_help;
+use crate::variables::definitions::update::UpdateMode;
+use crate::variables::{Generator, Inputs, Options, Store, Table};
 use boson_document::placeholder::{each_string, scan};
 use boson_document::{Pointer, Tree};
 use indexmap::IndexSet;

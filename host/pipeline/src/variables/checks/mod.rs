@@ -1,11 +1,11 @@
-//! Variables without a value, and values that nothing uses.
+//! Checks of variables: those without a value, and values that nothing uses.
 
-use super::options::Check;
-use super::store::Store;
-use super::table::Table;
+pub(super) mod ahead;
+pub(super) mod exposed;
+
 use crate::diagnostic::Diagnostic;
 use crate::stage::Reference;
-use crate::variables::codes;
+use crate::variables::{Check, Store, Table, codes};
 use std::collections::BTreeSet;
 
 /// Diagnostics about variables without a value. `known`: names of those that have one.

@@ -1,11 +1,13 @@
 //! The store of generated values: a YAML file, name to value. Nothing is ever removed, and a value changes only if the
 //! variable's update mode asks for it.
 
-use super::names;
-use super::recipes::Recipes;
+pub(super) mod recipes;
+
 use crate::diagnostic::Diagnostic;
+use crate::variables::given::names;
 use crate::yaml::Document;
 use boson_document::{Map, Tree};
+use recipes::Recipes;
 use std::collections::BTreeSet;
 
 /// Values by name, in the order of the file; new ones are appended.

@@ -1,9 +1,17 @@
-//! What `bosh deploy` does before it sends the manifest: given values are put in by the command line's rules. Spaces in
-//! placeholders and indices of lists work for them, and placeholders in the values are left to the director.
+//! Given values, and what `bosh deploy` does with them before it sends the manifest: they are put in by the command
+//! line's rules. Spaces in placeholders and indices of lists work for them, and placeholders in the values are left to
+//! the director.
 
-use super::table::Table;
+pub(super) mod flags;
+pub(super) mod names;
+mod plain;
+pub(super) mod sources;
+pub(super) mod table;
+pub(super) mod words;
+
 use crate::stage::{Interpolated, Named, Reply, Stages, VariableRules};
 use boson_document::Tree;
+use table::Table;
 
 const VARIABLES_KEY: &str = "variables";
 

@@ -1,7 +1,8 @@
 //! Parses the flags for variables, with BOSH's error texts. Values are left out of the texts.
 
+use super::plain;
 use crate::diagnostic::Diagnostic;
-use crate::variables::{codes, plain};
+use crate::variables::codes;
 use crate::yaml;
 use boson_document::Tree;
 

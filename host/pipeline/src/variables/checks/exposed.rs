@@ -1,10 +1,9 @@
 //! Variables at places whose content becomes a part of objects that are no Secrets: whoever may read workloads would
 //! read their values.
 
-use super::words::suggests_secret;
 use crate::diagnostic::Diagnostic;
 use crate::stage::Named;
-use crate::variables::codes;
+use crate::variables::{codes, suggests_secret};
 use boson_document::placeholder::{each_string, scan};
 use boson_document::{Pointer, Tree, ruby};
 use std::collections::{BTreeSet, HashSet};

@@ -1,13 +1,12 @@
 //! Finds mistakes of a manifest that do not depend on the values of its variables, before any value is generated: keys
 //! take seconds, and a store is of no use if the manifest cannot be converted.
 
-use super::generate::signer_name;
-use super::inputs::Inputs;
-use super::options::Options;
-use super::resolver::{self, references};
-use super::sent::as_read;
 use crate::diagnostic::Diagnostic;
 use crate::stage::{Definition, Named, StageError, Stages, VariablesPlan};
+use crate::variables::definitions::generate::signer_name;
+use crate::variables::resolver::{self, references};
+use crate::variables::sent::as_read;
+use crate::variables::{Inputs, Options};
 use boson_document::Tree;
 use std::collections::HashSet;
 
