@@ -78,7 +78,7 @@ fn interpolate(
     };
     match plugins.find(manifest.named(), path) {
         Ok((found, _)) => Ok(found),
-        Err(error) => Err(error.into_diagnostics().into_iter().map(about_flag).collect()),
+        Err(error) => Err(Vec::from(error).into_iter().map(about_flag).collect()),
     }
 }
 

@@ -57,7 +57,7 @@ impl Manifest {
     }
 
     pub fn stage_error(&self, error: StageError) -> DeployError {
-        self.errors(error.into_diagnostics())
+        self.errors(error.into())
     }
 
     pub fn error(&self, error: Diagnostic) -> DeployError {

@@ -75,7 +75,7 @@ pub fn apply<D: Borrow<Document>>(
     let files: Vec<Named<'_>> = ops.iter().map(|file| named(file.borrow())).collect();
     let (applied, notes) = stages.apply(named(manifest), &files).map_err(|error| match error {
         StageError::Plugin(broken) => vec![in_first_file(stages, named(manifest), &files, broken)],
-        error => error.into_diagnostics(),
+        error => error.into(),
     })?;
     reported.extend(notes);
     let document = applied.document.clone();

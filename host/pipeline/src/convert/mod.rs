@@ -142,10 +142,7 @@ pub fn check(stages: &dyn Stages, inputs: GatherInputs<'_>) -> Result<(), StageE
     match (first, resolved) {
         (Ok(()), Ok(())) => Ok(()),
         (Err(error), Ok(())) | (Ok(()), Err(error)) => Err(error),
-        (Err(first), Err(resolved)) => {
-            let both = join_errors(first.into_diagnostics(), resolved.into_diagnostics());
-            Err(StageError::Input(both))
-        }
+        (Err(first), Err(resolved)) => Err(StageError::Input(join_errors(first.into(), resolved.into()))),
     }
 }
 

@@ -84,14 +84,14 @@ pub fn objects(
     };
     match stages.convert_deployment(request) {
         Ok((objects, notes)) => add(None, objects, notes),
-        Err(error) => of_deployment = error.into_diagnostics(),
+        Err(error) => of_deployment = error.into(),
     }
     let replies = parallel::map(groups, making.threads, |group| of_group(stages, making, group));
     for (group, reply) in groups.iter().zip(replies) {
         let name = &group.resolved.name;
         match reply {
             Ok((objects, notes)) => add(Some(name), objects, notes),
-            Err(error) => failed.push((name.clone(), error.into_diagnostics())),
+            Err(error) => failed.push((name.clone(), Vec::from(error))),
         }
     }
     let is_lost = !failed.is_empty() && (!making.is_partial || failed.len() == groups.len());

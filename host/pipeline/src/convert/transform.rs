@@ -33,7 +33,7 @@ pub fn transform(
         let view = view.with_objects(bundle.objects());
         let reply = stages.transform(Hook { nth, deployment, view });
         let shown = |found| shown(found, view.target, bundle.objects());
-        let (edits, notes) = reply.map_err(|error| shown(error.into_diagnostics()))?;
+        let (edits, notes) = reply.map_err(|error| shown(error.into()))?;
         reported.extend(shown(notes));
         let writer = Writer {
             author: &plugin.author,

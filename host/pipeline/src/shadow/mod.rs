@@ -69,7 +69,7 @@ impl Shadow {
         report = self.report.lock();
         match new {
             Ok(new) => report.compared(|report| old.compare(&new, call, report)),
-            Err(error) => report.failed(&error.into_diagnostics()),
+            Err(error) => report.failed(&Vec::from(error)),
         }
     }
 }

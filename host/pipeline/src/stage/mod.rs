@@ -117,20 +117,12 @@ pub enum StageError {
     Plugin(Diagnostic),
 }
 
-// === impl StageError ===
-
-impl StageError {
-    pub fn into_diagnostics(self) -> Vec<Diagnostic> {
-        match self {
-            Self::Input(diagnostics) => diagnostics,
-            Self::Plugin(diagnostic) => vec![diagnostic],
-        }
-    }
-}
-
 impl From<StageError> for Vec<Diagnostic> {
     fn from(error: StageError) -> Self {
-        error.into_diagnostics()
+        match error {
+            StageError::Input(diagnostics) => diagnostics,
+            StageError::Plugin(diagnostic) => vec![diagnostic],
+        }
     }
 }
 

@@ -158,7 +158,7 @@ impl Case<'_> {
         let reply = interpolate(&stages, Named::new("m.yml", &document.tree), inputs, &options);
         let (result, reported) = match reply {
             Ok((interpolation, reported)) => (Ok(interpolation), reported.iter().map(say).collect()),
-            Err(error) => (Err(error.into_diagnostics().iter().map(say).collect()), Vec::new()),
+            Err(error) => (Err(Vec::from(error).iter().map(say).collect()), Vec::new()),
         };
         let calls = *stages.0.lock();
         Run {

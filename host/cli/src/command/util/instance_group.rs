@@ -11,7 +11,7 @@ use boson_pipeline::convert::stored_documents::Texts;
 use boson_pipeline::convert::{self, GatherInputs, pre_render_ops, stored_documents};
 use boson_pipeline::report::Sources;
 use boson_pipeline::stage::{Deployment, Named};
-use boson_pipeline::{Diagnostic, Stage, StageError, external};
+use boson_pipeline::{Diagnostic, Stage, external};
 use boson_plugin_tools::plugin_arguments::PluginArguments;
 use boson_plugin_tools::plugins;
 use clap::Args;
@@ -122,7 +122,7 @@ fn gather(
     };
     let gathered = convert::gather(&plugins, inputs);
     let scrubbed = |reported| secrets.scrub(reported, sources);
-    let (resolved, reported) = gathered.map_err(StageError::into_diagnostics).map_err(scrubbed)?;
+    let (resolved, reported) = gathered.map_err(|error| scrubbed(error.into()))?;
     warnings.extend(scrubbed(reported));
     let group = resolved.groups.iter().find(|group| group.name == arguments.group);
     let group = group.ok_or_else(|| {

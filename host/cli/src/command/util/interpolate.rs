@@ -76,7 +76,7 @@ fn interpolate(
     let plugins = arguments.own_deployment.set(plugins);
     let named = Named::new(&manifest.name, &manifest.tree);
     let desired = variables::desired(&plugins, named, &values.given, &values.generated);
-    let (done, reported) = desired.map_err(|error| secrets.scrub(error.into_diagnostics(), sources))?;
+    let (done, reported) = desired.map_err(|error| secrets.scrub(error.into(), sources))?;
     warnings.extend(secrets.scrub(reported, sources));
     Ok(stored_documents::manifest(&done.document))
 }

@@ -67,10 +67,7 @@ pub async fn request_values(
             })
         }
         // Errors of the deployment's own objects leave a document whose links can be checked, too.
-        Err(error) => {
-            let errors = error.into_diagnostics();
-            Err(all_errors(run, stages, manifest, errors, wanted.document, depth).await)
-        }
+        Err(error) => Err(all_errors(run, stages, manifest, error.into(), wanted.document, depth).await),
     }
 }
 
@@ -107,7 +104,7 @@ async fn all_errors(
             external: &external,
         };
         let gathered = convert::gather(&*stages, inputs);
-        let more = gathered.err().map(StageError::into_diagnostics).unwrap_or_default();
+        let more = gathered.err().map(Vec::from).unwrap_or_default();
         manifest.errors(convert::join_errors(errors, more))
     });
     all.await.unwrap_or_else(|error| error)

@@ -92,7 +92,7 @@ fn call(stages: &dyn Stages, group: Option<&str>, templates: &[Template<'_>], co
         }
         (Err(error), _) => Filled {
             files: Vec::new(),
-            diagnostics: error.into_diagnostics(),
+            diagnostics: error.into(),
         },
     }
 }
