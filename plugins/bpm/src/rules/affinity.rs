@@ -1,6 +1,6 @@
 //! Kubernetes' rules beyond types for the `affinity` of a pod.
 
-use crate::codes;
+use crate::rules::kubernetes_rules::report_error;
 use boson_document::{Place, Report, Tree};
 use boson_manifest::syntax::{is_label, is_label_value, is_qualified, is_subdomain};
 
@@ -9,7 +9,6 @@ const NODE_FIELD: &str = "metadata.name";
 
 /// Checks the `affinity` of a pod.
 pub fn check(affinity: &Tree, place: &Place, report: &mut Report) {
-    let mut walk = Walk { report };
     for key in ["nodeAffinity", "podAffinity", "podAntiAffinity"] {
         let (Some(kind), place) = (affinity.get(key), place.at(key)) else {
             continue;
@@ -20,118 +19,109 @@ pub fn check(affinity: &Tree, place: &Place, report: &mut Report) {
         let preferred_place = place.at("preferredDuringSchedulingIgnoredDuringExecution");
         let is_node = key == "nodeAffinity";
         match required {
-            Some(selector) if is_node => walk.node_selector(selector, &required_place),
+            Some(selector) if is_node => node_selector(selector, &required_place, report),
             Some(terms) => {
-                let terms = terms.as_array().into_iter().flatten().enumerate();
-                terms.for_each(|(index, term)| walk.pod_term(term, &required_place.at(index)));
+                for (index, term) in terms.as_array().into_iter().flatten().enumerate() {
+                    pod_term(term, &required_place.at(index), report);
+                }
             }
             None => {}
         }
         for (index, one) in preferred.enumerate() {
             let place = preferred_place.at(index);
             if !one.i64("weight").is_some_and(|weight| (1..=100).contains(&weight)) {
-                walk.report_error(place.at("weight"), "'weight' must be from 1 to 100");
+                report_error(report, place.at("weight"), "'weight' must be from 1 to 100");
             }
             match (one.get("preference"), one.get("podAffinityTerm")) {
-                (Some(term), _) => walk.node_term(term, &place.at("preference")),
-                (_, Some(term)) => walk.pod_term(term, &place.at("podAffinityTerm")),
+                (Some(term), _) => node_term(term, &place.at("preference"), report),
+                (_, Some(term)) => pod_term(term, &place.at("podAffinityTerm"), report),
                 _ => {}
             }
         }
     }
 }
 
-struct Walk<'r> {
-    report: &'r mut Report,
+fn node_selector(selector: &Tree, place: &Place, report: &mut Report) {
+    let (terms, place) = (selector.items("nodeSelectorTerms"), place.at("nodeSelectorTerms"));
+    if terms.is_empty() && !selector.is_null() {
+        report_error(report, place.clone(), "Kubernetes requires at least one term here");
+    }
+    for (index, term) in terms.iter().enumerate() {
+        node_term(term, &place.at(index), report);
+    }
 }
 
-// === impl Walk ===
-
-impl Walk<'_> {
-    fn report_error(&mut self, place: Place, why: &str) {
-        self.report.error(codes::FIELD, place, why);
+fn node_term(term: &Tree, place: &Place, report: &mut Report) {
+    for (index, one) in term.items("matchExpressions").iter().enumerate() {
+        let place = place.at("matchExpressions").at(index);
+        let operators = ["In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt"];
+        requirement(one, &place, &operators, report);
     }
-
-    fn node_selector(&mut self, selector: &Tree, place: &Place) {
-        let (terms, place) = (selector.items("nodeSelectorTerms"), place.at("nodeSelectorTerms"));
-        if terms.is_empty() && !selector.is_null() {
-            self.report_error(place.clone(), "Kubernetes requires at least one term here");
+    for (index, one) in term.items("matchFields").iter().enumerate() {
+        let place = place.at("matchFields").at(index);
+        if one.str("key") != Some(NODE_FIELD) {
+            report_error(report, place.at("key"), "'key' must be metadata.name");
         }
-        for (index, term) in terms.iter().enumerate() {
-            self.node_term(term, &place.at(index));
+        if !matches!(one.str("operator"), Some("In" | "NotIn")) {
+            report_error(report, place.at("operator"), "'operator' must be In or NotIn");
         }
-    }
-
-    fn node_term(&mut self, term: &Tree, place: &Place) {
-        for (index, one) in term.items("matchExpressions").iter().enumerate() {
-            let place = place.at("matchExpressions").at(index);
-            self.requirement(one, &place, &["In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt"]);
-        }
-        for (index, one) in term.items("matchFields").iter().enumerate() {
-            let place = place.at("matchFields").at(index);
-            if one.str("key") != Some(NODE_FIELD) {
-                self.report_error(place.at("key"), "'key' must be metadata.name");
-            }
-            if !matches!(one.str("operator"), Some("In" | "NotIn")) {
-                self.report_error(place.at("operator"), "'operator' must be In or NotIn");
-            }
-            match one.items("values") {
-                [Tree::String(name)] if is_subdomain(name) => {}
-                _ => self.report_error(place.at("values"), "'values' must have the name of one node"),
-            }
+        match one.items("values") {
+            [Tree::String(name)] if is_subdomain(name) => {}
+            _ => report_error(report, place.at("values"), "'values' must have the name of one node"),
         }
     }
+}
 
-    fn pod_term(&mut self, term: &Tree, place: &Place) {
-        if !term.str("topologyKey").is_some_and(is_qualified) {
-            let text = "'topologyKey' must be the key of a label of nodes";
-            self.report_error(place.at("topologyKey"), text);
-        }
-        for key in ["labelSelector", "namespaceSelector"] {
-            if let Some(selector) = term.get(key) {
-                self.label_selector(selector, &place.at(key));
-            }
-        }
-        for (index, name) in term.items("namespaces").iter().enumerate() {
-            if !name.as_str().is_some_and(is_label) {
-                self.report_error(place.at("namespaces").at(index), "It cannot be the name of a namespace");
-            }
+fn pod_term(term: &Tree, place: &Place, report: &mut Report) {
+    if !term.str("topologyKey").is_some_and(is_qualified) {
+        let text = "'topologyKey' must be the key of a label of nodes";
+        report_error(report, place.at("topologyKey"), text);
+    }
+    for key in ["labelSelector", "namespaceSelector"] {
+        if let Some(selector) = term.get(key) {
+            label_selector(selector, &place.at(key), report);
         }
     }
-
-    fn label_selector(&mut self, selector: &Tree, place: &Place) {
-        for (key, value) in selector.members("matchLabels").into_iter().flatten() {
-            if !is_qualified(key) || !value.as_str().is_some_and(is_label_value) {
-                let text = "It cannot be the key and value of a label";
-                self.report_error(place.at("matchLabels").at(key), text);
-            }
-        }
-        for (index, one) in selector.items("matchExpressions").iter().enumerate() {
-            let place = place.at("matchExpressions").at(index);
-            self.requirement(one, &place, &["In", "NotIn", "Exists", "DoesNotExist"]);
+    for (index, name) in term.items("namespaces").iter().enumerate() {
+        if !name.as_str().is_some_and(is_label) {
+            let place = place.at("namespaces").at(index);
+            report_error(report, place, "It cannot be the name of a namespace");
         }
     }
+}
 
-    fn requirement(&mut self, one: &Tree, place: &Place, operators: &[&str]) {
-        let (operator, values) = (one.str("operator").unwrap_or_default(), one.items("values"));
-        if !one.str("key").is_some_and(is_qualified) {
-            self.report_error(place.at("key"), "'key' must be the key of a label");
+fn label_selector(selector: &Tree, place: &Place, report: &mut Report) {
+    for (key, value) in selector.members("matchLabels").into_iter().flatten() {
+        if !is_qualified(key) || !value.as_str().is_some_and(is_label_value) {
+            let text = "It cannot be the key and value of a label";
+            report_error(report, place.at("matchLabels").at(key), text);
         }
-        if !operators.contains(&operator) {
-            let why = format!("'operator' must be one of {}", operators.join(", "));
-            self.report_error(place.at("operator"), &why);
-        }
-        let why = match operator {
-            "In" | "NotIn" if values.is_empty() => "'values' must have at least one value",
-            "Exists" | "DoesNotExist" if !values.is_empty() => "'values' must be empty with this operator",
-            "Gt" | "Lt" if values.len() != 1 => "'values' must have one value with this operator",
-            "In" | "NotIn" if !values.iter().all(|value| value.as_str().is_some_and(is_label_value)) => {
-                "'values' must be values of labels"
-            }
-            _ => return,
-        };
-        self.report_error(place.at("values"), why);
     }
+    for (index, one) in selector.items("matchExpressions").iter().enumerate() {
+        let place = place.at("matchExpressions").at(index);
+        requirement(one, &place, &["In", "NotIn", "Exists", "DoesNotExist"], report);
+    }
+}
+
+fn requirement(one: &Tree, place: &Place, operators: &[&str], report: &mut Report) {
+    let (operator, values) = (one.str("operator").unwrap_or_default(), one.items("values"));
+    if !one.str("key").is_some_and(is_qualified) {
+        report_error(report, place.at("key"), "'key' must be the key of a label");
+    }
+    if !operators.contains(&operator) {
+        let why = format!("'operator' must be one of {}", operators.join(", "));
+        report_error(report, place.at("operator"), &why);
+    }
+    let why = match operator {
+        "In" | "NotIn" if values.is_empty() => "'values' must have at least one value",
+        "Exists" | "DoesNotExist" if !values.is_empty() => "'values' must be empty with this operator",
+        "Gt" | "Lt" if values.len() != 1 => "'values' must have one value with this operator",
+        "In" | "NotIn" if !values.iter().all(|value| value.as_str().is_some_and(is_label_value)) => {
+            "'values' must be values of labels"
+        }
+        _ => return,
+    };
+    report_error(report, place.at("values"), why);
 }
 
 #[cfg(test)]

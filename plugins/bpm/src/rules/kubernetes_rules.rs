@@ -21,7 +21,7 @@ const POD_FIELDS: [&str; 9] = [
     "status.podIPs",
 ];
 
-fn report_error(report: &mut Report, place: Place, text: &str) {
+pub fn report_error(report: &mut Report, place: Place, text: &str) {
     report.error(codes::FIELD, place, text);
 }
 
