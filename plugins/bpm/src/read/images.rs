@@ -7,7 +7,7 @@ use crate::request::GroupRequest;
 use boson_document::{Code, Report, Tree};
 use boson_manifest::images;
 use boson_manifest::stemcell::Stemcell;
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, HashSet};
 
 /// Reports one error for a group with any number of jobs. Errors of an entry of `releases` or `stemcells` are reported
 /// by the checks of the manifest; the group's error refers to them.
@@ -82,15 +82,9 @@ impl ImageError<'_> {
 }
 
 fn image_error<'a>(job: &'a Job, request: &GroupRequest) -> ImageError<'a> {
-    let listed: HashMap<&str, &Tree> = request
-        .group
-        .items("releases")
-        .iter()
-        .filter_map(|release| Some((release.str("name")?, release)))
-        .collect();
     let registry = request.deployment.registry.as_deref();
-    let release = listed.get(job.release.as_str());
-    match release {
+    let mut listed = request.group.items("releases").iter().rev();
+    match listed.find(|release| release.str("name") == Some(job.release.as_str())) {
         Some(release) if images::url(release, registry).is_none() => ImageError::NoUrl,
         Some(release) if !images::has_exact_image(release, registry) => ImageError::LatestVersion,
         Some(release) if release.get("stemcell").is_none() && is_latest(&request.group) => ImageError::LatestVersion,
