@@ -54,12 +54,12 @@ struct Order<'o> {
 impl<'o> Order<'o> {
     /// Adds a package after its dependencies. The path is on the heap: a release may have a chain of any length.
     fn visit(&mut self, name: &str) -> Result<(), Diagnostic> {
-        let Some((_, root)) = self.by_name.get_key_value(name) else {
+        let Some(root) = self.by_name.get(name) else {
             return Ok(());
         };
         let mut path: Vec<(&'o Package, usize)> = Vec::new();
-        if self.begin(root) {
-            path.push((root, 0));
+        if !self.states.contains_key(name) {
+            self.begin(root, &mut path);
         }
         while let Some((package, next)) = path.pop() {
             let Some(dependency) = package.dependencies.get(next) else {
@@ -75,21 +75,15 @@ impl<'o> Order<'o> {
             match self.states.get(found.name.as_str()) {
                 Some(true) => {}
                 Some(false) => return Err(self.cycle_error(&path, found)),
-                None => {
-                    self.begin(found);
-                    path.push((found, 0));
-                }
+                None => self.begin(found, &mut path),
             }
         }
         Ok(())
     }
 
-    fn begin(&mut self, package: &'o Package) -> bool {
-        let new = !self.states.contains_key(package.name.as_str());
-        if new {
-            self.states.insert(&package.name, false);
-        }
-        new
+    fn begin(&mut self, package: &'o Package, path: &mut Vec<(&'o Package, usize)>) {
+        self.states.insert(&package.name, false);
+        path.push((package, 0));
     }
 
     fn missing_dependency(&self, package: &Package, dependency: &str) -> Diagnostic {
