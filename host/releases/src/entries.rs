@@ -256,29 +256,27 @@ impl Walk<'_> {
 
     fn stream_error(&self, error: &io::Error) -> Diagnostic {
         let limits = &self.budget.limits;
-        let name = self.name;
+        let failed = |code: &Code, what: &str| {
+            let message = format!("'{}' {what}", self.name);
+            Diagnostic::error(code, message).in_document(self.name)
+        };
+        let bomb = |what: &str| {
+            let help = "no release needs that: the archive may be malicious";
+            failed(codes::RELEASE_ARCHIVE_BOMB, what).help(help)
+        };
         match self.meter.exceeded_limit() {
-            Some(ExceededLimit::Size) => Diagnostic::error(
-                codes::RELEASE_ARCHIVE_SIZE,
-                format!("'{name}' unpacks to more than {} MiB", limits.scanned >> 20),
-            ),
-            Some(ExceededLimit::Ratio) => Diagnostic::error(
-                codes::RELEASE_ARCHIVE_BOMB,
-                format!("'{name}' unpacks to more than {} times its size", limits.ratio),
-            )
-            .help("no release needs that: the archive may be malicious"),
-            Some(ExceededLimit::Members) => Diagnostic::error(
-                codes::RELEASE_ARCHIVE_BOMB,
-                format!("'{name}' consists of more than {} gzip members", limits.members),
-            )
-            .help("no release needs that: the archive may be malicious"),
+            Some(ExceededLimit::Size) => {
+                let what = format!("unpacks to more than {} MiB", limits.scanned >> 20);
+                failed(codes::RELEASE_ARCHIVE_SIZE, &what)
+            }
+            Some(ExceededLimit::Ratio) => bomb(&format!("unpacks to more than {} times its size", limits.ratio)),
+            Some(ExceededLimit::Members) => bomb(&format!("consists of more than {} gzip members", limits.members)),
             None if error.kind() == io::ErrorKind::UnexpectedEof => {
-                Diagnostic::error(codes::RELEASE_ARCHIVE_DAMAGED, format!("'{name}' is truncated"))
+                failed(codes::RELEASE_ARCHIVE_DAMAGED, "is truncated")
                     .help("download the file again; the download may have been interrupted")
             }
-            None => Diagnostic::error(codes::RELEASE_ARCHIVE_DAMAGED, format!("'{name}' is damaged: {error}")),
+            None => failed(codes::RELEASE_ARCHIVE_DAMAGED, &format!("is damaged: {error}")),
         }
-        .in_document(name)
     }
 }
 

@@ -44,12 +44,16 @@ pub fn instances_of(service: &Object<'_>, objects: &[Object<'_>]) -> Option<Vec<
 
 fn external_name(service: &Object<'_>) -> Vec<Tree> {
     let address = service.spec("externalName").and_then(Tree::as_str);
-    let endpoint = address.map(|address| Endpoint {
-        name: service.name().into(),
-        id: service.text("uid").unwrap_or(address).into(),
+    numbered(address.map(|address| of_object(service, address)).into_iter().collect())
+}
+
+/// An endpoint with the name and UID of an object.
+fn of_object(object: &Object<'_>, address: &str) -> Endpoint {
+    Endpoint {
+        name: object.name().into(),
+        id: object.text("uid").unwrap_or(address).into(),
         address: address.into(),
-    });
-    numbered(endpoint.into_iter().collect())
+    }
 }
 
 /// The endpoints of one address family: each pod of a dual-stack cluster has an address in both.
@@ -104,12 +108,7 @@ fn of_pod(pod: &Object<'_>, selector: &Map) -> Option<Endpoint> {
     if !selector.iter().all(selects) || ended || pod.text("deletionTimestamp").is_some() {
         return None;
     }
-    let address = status.str("podIP")?;
-    Some(Endpoint {
-        name: pod.name().into(),
-        id: pod.text("uid").unwrap_or(address).into(),
-        address: address.into(),
-    })
+    Some(of_object(pod, status.str("podIP")?))
 }
 
 /// The instances as templates get them: each once, in the order of their names.
