@@ -8,7 +8,7 @@ use anyhow::{Context, Result, bail};
 use walrus::ir::{LoadKind, StoreKind};
 use walrus::{ExportItem, FunctionBuilder, FunctionId, InstrSeqBuilder, LocalId, Module, ValType};
 
-use crate::imports::{State, arg};
+use crate::imports::{State, arg, when};
 
 /// Names of functions that CRuby's module exports.
 pub(crate) mod ruby {
@@ -131,13 +131,10 @@ fn call(module: &mut Module, state: &State, parts: &Parts, code: &str, parameter
 
     // (value, state): a state other than 0 is an exception that left our Ruby code, a bug of ours.
     let whole = LoadKind::I32 { atomic: false };
-    body.local_get(address).load(memory, whole, arg(4, 4)).if_else(
-        None,
-        |failed| {
-            failed.unreachable();
-        },
-        |_| {},
-    );
+    body.local_get(address).load(memory, whole, arg(4, 4));
+    when(&mut body, |failed| {
+        failed.unreachable();
+    });
     body.local_get(address)
         .load(memory, whole, arg(4, 0))
         .call(parts.text)

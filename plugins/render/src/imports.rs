@@ -163,22 +163,16 @@ fn random(body: &mut InstrSeqBuilder<'_>, args: &[LocalId], state: &State) {
 /// of the call. Only descriptor 0, or a template that reads from any other would get memory for file content.
 fn read_memory(body: &mut InstrSeqBuilder<'_>, args: &[LocalId], state: &State, spare: &Spare) {
     let (memory, arguments, offset) = (state.memory, state.arguments, args[3]);
-    body.local_get(args[0]).if_else(
-        None,
-        |refuse| {
-            refuse.i32_const(EBADF).return_();
-        },
-        |_| {},
-    );
-    body.local_get(offset).unop(UnaryOp::I64Eqz).if_else(
-        None,
-        |then| {
-            then.global_get(arguments)
-                .unop(UnaryOp::I64ExtendUI32)
-                .local_set(offset);
-        },
-        |_| {},
-    );
+    body.local_get(args[0]);
+    when(body, |refuse| {
+        refuse.i32_const(EBADF).return_();
+    });
+    body.local_get(offset).unop(UnaryOp::I64Eqz);
+    when(body, |zero| {
+        zero.global_get(arguments)
+            .unop(UnaryOp::I64ExtendUI32)
+            .local_set(offset);
+    });
     sum_of_vectors(body, args, state, spare, |each| {
         // memory.copy(vector.base, offset + total, vector.length)
         load_i32(each, memory, args[1], 0);
@@ -250,6 +244,11 @@ fn store_i32(body: &mut InstrSeqBuilder<'_>, state: &State, address: LocalId, of
     body.local_get(address)
         .i32_const(value)
         .store(state.memory, whole, arg(4, offset));
+}
+
+/// An `if` without `else`.
+pub(crate) fn when(body: &mut InstrSeqBuilder<'_>, then: impl FnOnce(&mut InstrSeqBuilder<'_>)) {
+    body.if_else(None, then, |_| {});
 }
 
 pub(crate) const fn arg(align: u32, offset: u64) -> MemArg {
