@@ -4,10 +4,10 @@ use crate::codes;
 use crate::declaration::{self, name_or_type, unused};
 use crate::group::Group;
 use crate::job::Job;
-use crate::value::{class, plain};
 use boson_contract::links::LinksRequest;
-use boson_document::{Map, Place, Report, Tree};
+use boson_document::{Map, Place, Report, Tree, ruby};
 use boson_manifest::members::Members;
+use boson_manifest::redacted::plain;
 use boson_manifest::spec::{Consumes, Specs};
 use boson_manifest::types::Type;
 use std::collections::HashSet;
@@ -213,7 +213,7 @@ impl<'r> Reader<'r, '_> {
 
     fn addresses(&mut self, members: &Members<'_>, consumer: &mut Consumer, link: &str) {
         if let Some(network) = members.get("network").filter(|network| !network.is_null()) {
-            consumer.network = crate::value::text(network);
+            consumer.network = ruby::string(network);
             self.without_effect(members, "network", link);
         }
         if members.get("ip_addresses") == Some(&Tree::Bool(true)) {
@@ -236,7 +236,7 @@ impl<'r> Reader<'r, '_> {
         else {
             return Some(());
         };
-        let other = crate::value::text(value).unwrap_or_else(|| class(value).into());
+        let other = ruby::string(value).unwrap_or_else(|| ruby::class(value).into());
         // The manifest may have another name than the deployment.
         if other == self.request.deployment.name || Some(other.as_str()) == self.request.manifest.tree.str("name") {
             return Some(());
@@ -249,7 +249,7 @@ impl<'r> Reader<'r, '_> {
             "Link '{}' in job '{}' from instance group '{}' consumes from deployment '{}', but the deployment does not exist.",
             members
                 .get("from")
-                .and_then(crate::value::text)
+                .and_then(ruby::string)
                 .unwrap_or_else(|| consumer.original.clone()),
             self.job.name,
             self.group.name(),

@@ -3,7 +3,6 @@
 use crate::codes;
 use crate::group::Group;
 use crate::provide::{Provider, Source};
-use crate::value::weight;
 use boson_contract::types::Deployment;
 use boson_document::{Report, Tree};
 use boson_manifest::group::Network;
@@ -169,4 +168,20 @@ impl Ids {
 
 fn object<const N: usize>(members: [(&str, Tree); N]) -> Tree {
     members.into_iter().collect()
+}
+
+/// About how many bytes a value has as JSON text.
+pub fn weight(value: &Tree) -> usize {
+    match value {
+        Tree::Null | Tree::Bool(_) => 5,
+        Tree::Number(number) => number.text().len() + 1,
+        Tree::String(text) => text.len() + 3,
+        Tree::Array(items) => items.iter().map(weight).sum::<usize>() + 3,
+        Tree::Object(map) => {
+            map.iter()
+                .map(|(name, value)| name.len() + 4 + weight(value))
+                .sum::<usize>()
+                + 3
+        }
+    }
 }

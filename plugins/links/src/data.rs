@@ -2,7 +2,7 @@
 
 use crate::codes;
 use crate::consume::{Asker, Consumer, Way};
-use crate::content::Content;
+use crate::content::{Content, weight};
 use crate::group::Group;
 use crate::job::Job;
 use crate::manifest::Manifest;
@@ -10,10 +10,10 @@ use crate::properties::{Known, bind};
 use crate::provide::Provider;
 use crate::resolve::{Found, Providers};
 use crate::resolved::JobData;
-use crate::value::{plain, weight};
 use boson_contract::links::LinksRequest;
 use boson_document::{Map, Place, Report, Tree};
 use boson_manifest::job::QUARKS;
+use boson_manifest::redacted::plain;
 use boson_manifest::spec::Specs;
 
 /// Gathers the data of all jobs.

@@ -1,9 +1,9 @@
 //! What the manifest declares about a link of a job.
 
 use crate::codes;
-use crate::value::plain;
 use boson_document::{Place, Report, Tree};
 use boson_manifest::members::Members;
+use boson_manifest::redacted::plain;
 
 /// The members of an entry that is not `nil`. `subject`: the link and where it is, in BOSH's words.
 pub fn members<'m>(given: &'m Tree, place: Place, subject: &str, report: &mut Report) -> Option<Members<'m>> {

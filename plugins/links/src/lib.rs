@@ -22,7 +22,6 @@ pub mod quarks;
 pub mod resolve;
 pub mod resolved;
 mod stage;
-pub mod value;
 pub mod variables;
 
 pub use boson_contract::links::{

@@ -4,8 +4,7 @@
 //! default where that is absent or null. Hashes are replaced as a whole and sorted by key. Undeclared properties are
 //! not visible to templates.
 
-use crate::value::class;
-use boson_document::{Map, Tree, escape};
+use boson_document::{Map, Tree, escape, ruby};
 use boson_manifest::spec::Spec;
 use std::cmp::Ordering;
 use std::collections::HashMap;
@@ -78,7 +77,7 @@ fn provided<'m>(given: &'m Map, pieces: &[&str]) -> Result<Option<&'m Tree>, (us
         match map.get(*piece) {
             None | Some(Tree::Null) => return Ok(None),
             found if index + 1 == pieces.len() => return Ok(found),
-            Some(value) => map = value.as_map().ok_or((index + 1, class(value)))?,
+            Some(value) => map = value.as_map().ok_or((index + 1, ruby::class(value)))?,
         }
     }
     Ok(None)
@@ -98,7 +97,7 @@ pub fn place(into: &mut Map, pieces: &[&str], value: Tree) -> Result<(), &'stati
         if matches!(next, Tree::Null | Tree::Bool(false)) {
             *next = Tree::object();
         }
-        let class = class(next);
+        let class = ruby::class(next);
         map = next.as_object_mut().filter(|_| class == "Hash").ok_or(class)?;
     }
     map.insert((*last).to_string(), value);

@@ -7,7 +7,6 @@ use crate::manifest::Manifest;
 use crate::provide::{Provider, Source, provided};
 use crate::resolve::{Plan, collected};
 use crate::resolved::Documents;
-use crate::value::plain;
 use crate::{addons, codes, limit, quarks, variables};
 use boson_contract::Reply;
 use boson_contract::links::{self, Addresses, LinksRequest, Resolved};
@@ -15,6 +14,7 @@ use boson_document::{Pointer, Report};
 use boson_manifest::dns;
 use boson_manifest::instances::{Layout, Spread};
 use boson_manifest::names::{Names, label};
+use boson_manifest::redacted::plain;
 use boson_manifest::spec::Specs;
 use std::collections::HashSet;
 

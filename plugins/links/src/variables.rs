@@ -3,9 +3,8 @@
 use crate::consume::{Asker, Consumer, Way};
 use crate::provide::Source;
 use crate::resolve::{Found, Plan, Providers};
-use crate::value::text;
 use boson_contract::links::{Addresses, LinksRequest};
-use boson_document::{Place, Pointer, Report, Tree};
+use boson_document::{Place, Pointer, Report, Tree, ruby};
 
 /// Links that a certificate may consume.
 const CONSUMERS: [&str; 2] = ["alternative_name", "common_name"];
@@ -39,7 +38,7 @@ fn consumed(document: &Tree) -> Vec<VariableLink> {
 }
 
 fn link(variable: &str, original: &str, entry: &Tree, place: Place) -> VariableLink {
-    let given = |key: &str| entry.get(key).and_then(text);
+    let given = |key: &str| entry.get(key).and_then(ruby::string);
     let consumer = Consumer {
         original: original.into(),
         name: given("from").unwrap_or_else(|| original.into()),
