@@ -15,15 +15,13 @@
 
 mod claims;
 mod extra;
+mod packages;
 pub mod podinfo;
-mod shared_packages;
 mod site;
-mod writable_packages;
 
 pub use claims::{claim_templates, claims};
 pub use extra::check as check_extra;
-pub use shared_packages::VOLUME as SHARED_PACKAGES;
-pub use writable_packages::VOLUME as WRITABLE_PACKAGES;
+pub use packages::{SHARED_PACKAGES, WRITABLE_PACKAGES};
 
 use crate::codes;
 use crate::container_run::{HOME, LOGS, VOLUME};
@@ -108,9 +106,9 @@ impl Volumes {
             let source = object! { "claimName" => claim };
             out.push(object! { "name" => persistent_name(group), "persistentVolumeClaim" => source });
         }
-        out.extend(writable_packages::volume(group));
+        out.extend(packages::writable_volume(group));
         out.extend(podinfo::volume(group));
-        out.extend(shared_packages::volume(group));
+        out.extend(packages::shared_volume(group));
         out.extend(self.own.values().map(|name| empty(name)));
         out.extend(extra_volumes(group));
         out
@@ -153,8 +151,8 @@ impl Volumes {
 /// because Kubernetes refuses two.
 fn with_common(group: &Group, job: &Job, own: Vec<Tree>, read_only: bool) -> Vec<Tree> {
     let before = base(group, read_only).into_iter().chain(container_run_mounts());
-    let before = before.chain(writable_packages::mounts(group, job));
-    let all = before.chain(own).chain(shared_packages::mounts(group, job));
+    let before = before.chain(packages::writable_mounts(group, job));
+    let all = before.chain(own).chain(packages::shared_mounts(group, job));
     let mut by_path = IndexMap::new();
     for mount in all.chain(names(read_only)) {
         let path = mount.str("mountPath").unwrap_or_default().to_string();
