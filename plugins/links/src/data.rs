@@ -106,7 +106,7 @@ impl<'a> Gathering<'_, 'a> {
     /// Warns of properties that no template can read.
     fn unused(&mut self, job: &Job<'a>) {
         // Properties that several jobs share need not be declared by each job.
-        if !job.owns_properties() || job.properties.is_empty() {
+        if job.properties.place != job.place.at("properties") || job.properties.is_empty() {
             return;
         }
         let spec = self.specs.get(job.spec);

@@ -86,11 +86,6 @@ impl<'a> Job<'a> {
         }
     }
 
-    /// Whether it has its own properties.
-    pub fn owns_properties(&self) -> bool {
-        self.properties.place == self.place.at("properties")
-    }
-
     /// The member of the job's property `quarks` (older name `bosh_containerization`).
     pub fn quarks(&self, key: &str) -> Option<(&Tree, Place)> {
         QUARKS.iter().find_map(|name| {

@@ -3,7 +3,6 @@
 //! Each kind has its own pure plan function (what a controller would create from one object). [`lower`] applies them to
 //! a whole conversion and reports what has no effect without the operator.
 
-mod active;
 pub mod codes;
 mod dns;
 pub mod job;
@@ -17,7 +16,7 @@ mod zone;
 pub use tags::tags;
 
 use self::stateful_set::update_block;
-use crate::object::{name, object_error};
+use crate::object::{name, object_error, remove};
 use crate::{Diagnostic, Severity};
 use boson_document::Tree;
 use boson_manifest::labels;
@@ -34,7 +33,7 @@ pub fn lower(objects: Vec<Tree>, values: &Tree) -> Result<(Vec<Tree>, Vec<Diagno
     // One warning for all groups: nearly every manifest has an update block.
     diagnostics.extend(objects.iter().any(has_update).then(no_rollout_warning));
     for mut object in objects {
-        active::select_all_pods(&mut object);
+        select_all_pods(&mut object);
         if object.str("apiVersion") != Some(labels::API_VERSION) {
             plain.push(object);
             continue;
@@ -52,6 +51,16 @@ pub fn lower(objects: Vec<Tree>, values: &Tree) -> Result<(Vec<Tree>, Vec<Diagno
         Err(diagnostics)
     } else {
         Ok((plain, diagnostics))
+    }
+}
+
+/// Removes the label from the selector of a Service by which it leads to the active pod of a group with active/passive
+/// probes. Without the operator, no pod has the label: the Service selects all pods of the group.
+fn select_all_pods(object: &mut Tree) {
+    if object.str("kind") == Some("Service")
+        && let Some(selector) = object.get_mut("spec").and_then(|spec| spec.get_mut("selector"))
+    {
+        remove(selector, labels::POD_ACTIVE);
     }
 }
 

@@ -1,13 +1,13 @@
 //! The sidecar that answers on monit's port, in the pods of groups with a job that uses it: see `container-run
 //! monit-http`.
 
-use crate::container_run;
+use crate::container_run::{self, HOME, VOLUME};
 use crate::containers::{resources, security};
 use crate::group::Group;
 use crate::group::job::Job;
 use crate::object::{compact, object};
 use crate::process::clean;
-use crate::volumes::{self, paths};
+use crate::volumes::{mount, paths};
 use boson_document::Tree;
 use boson_manifest::container_run::VCAP_ID;
 
@@ -36,7 +36,8 @@ pub fn sidecar(group: &Group) -> Tree {
         "restartPolicy" => "Always",
         "command" => container_run::command(NAME).list(),
         "resources" => resources::of_logs(),
-        "volumeMounts" => volumes::of_monit_http(),
+        // Sockets can be used through a read-only mount.
+        "volumeMounts" => vec![mount(VOLUME, HOME, None, true)],
         "securityContext" => security(group),
     })
 }

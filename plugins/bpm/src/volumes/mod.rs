@@ -241,11 +241,6 @@ pub fn of_logs() -> Vec<Tree> {
     ]
 }
 
-/// Mounts of the container that answers on monit's port. Sockets can be used through a read-only mount.
-pub fn of_monit_http() -> Vec<Tree> {
-    vec![mount(VOLUME, HOME, None, true)]
-}
-
 /// Mounts of the pod's DNS server.
 pub fn of_pod_dns() -> Vec<Tree> {
     vec![
