@@ -90,15 +90,16 @@ impl Opened {
 }
 
 /// Reads the release at `path`. `name` replaces the release's own name, and selects one from a directory with several
-/// releases. `progress` is called with the progress in a large archive.
+/// releases.
 ///
 /// # Errors
 /// All errors in it. Codes begin with `release-`, or `yaml-` for invalid YAML.
-pub fn read(path: &Path, name: Option<&str>, progress: &mut dyn FnMut(&str)) -> Result<Release, Vec<Diagnostic>> {
-    read_noting(path, name, &mut Sources::default(), progress)
+pub fn read(path: &Path, name: Option<&str>) -> Result<Release, Vec<Diagnostic>> {
+    read_noting(path, name, &mut Sources::default(), &mut |_| {})
 }
 
 /// Reads a release like [`read`], and adds the documents of errors to `sources`, so that messages can show their lines.
+/// `progress` is called with the progress in a large archive.
 ///
 /// # Errors
 /// As [`read`].

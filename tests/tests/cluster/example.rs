@@ -116,7 +116,7 @@ impl Images for Directories {
             self.0.fetch_add(1, Ordering::SeqCst);
         }
         let path = root().join("docs/examples/nats/releases").join(&wanted.release);
-        Box::pin(async move { boson_releases::read(&path, None, &mut |_| {}) })
+        Box::pin(async move { boson_releases::read(&path, None) })
     }
 }
 

@@ -49,7 +49,7 @@ async fn an_image_is_read_and_only_its_jobs_are_cached() {
     let registry = registry(&server, cache.path());
     let image = server.image("nats:ubuntu-jammy-1.2-5");
     let layout = registry.fetch(&image, None).await.unwrap();
-    let release = boson_releases::read(layout.path(), None, &mut |_| {}).unwrap();
+    let release = boson_releases::read(layout.path(), None).unwrap();
     assert_eq!((release.name.as_str(), release.version.as_deref()), ("nats", Some("5")));
     assert_eq!(release.jobs[0].templates[0].text, "<%= 1 %>");
     assert!(release.jobs[0].monit.is_none());

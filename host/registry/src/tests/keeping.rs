@@ -107,7 +107,7 @@ async fn the_least_recently_used_layer_is_evicted_and_its_readers_are_not_affect
         registry.fetch(&image(tag), None).await.unwrap();
     }
     assert_eq!(asked.lock().concat(), "abcdeb");
-    let errors = boson_releases::read(held.path(), None, &mut |_| {}).unwrap_err();
+    let errors = boson_releases::read(held.path(), None).unwrap_err();
     assert!(!errors.iter().any(|error| error.code == "release-path"), "{errors:?}");
     assert_eq!(files(&held.path().join("blobs/sha256")), 2);
 }

@@ -122,7 +122,7 @@ fn given_paths(releases: &[String]) -> Result<BTreeMap<String, PathBuf>, Vec<Dia
         let (name, path) = releases::name_and_path(text);
         let name = match name {
             Some(name) => name,
-            None => boson_releases::read(&path, None, &mut |_| {})?.name,
+            None => boson_releases::read(&path, None)?.name,
         };
         given.insert(name, path);
     }
