@@ -59,7 +59,7 @@ fn plan<'a>(request: LinksRequest<'a>, specs: &Specs<'a>, report: &mut Report) -
     let deployment = request.deployment;
     let mut manifest = Manifest::read(request.manifest.tree, specs, report);
     addons::place(&mut manifest, &deployment.name, specs, report);
-    let names = match Names::new(&deployment.name, &deployment.namespace, &deployment.cluster_domain) {
+    let names = match Names::of(deployment) {
         Ok(names) => names,
         Err(error) => {
             report.error(codes::NAME, Pointer::root(), error.to_string());

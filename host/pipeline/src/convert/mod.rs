@@ -295,7 +295,7 @@ impl Run<'_> {
 }
 
 fn names(deployment: &Deployment) -> Result<Names, Diagnostic> {
-    Names::new(&deployment.name, &deployment.namespace, &deployment.cluster_domain).map_err(|error| name_error(&error))
+    Names::of(deployment).map_err(|error| name_error(&error))
 }
 
 fn name_error(error: &NameError) -> Diagnostic {

@@ -30,11 +30,7 @@ pub fn objects(request: &DeploymentRequest<'_>, report: &mut Report) -> Vec<Tree
     let place = Place::new(request.manifest.name, "");
     let document = request.manifest.tree;
     check(request, &place, report);
-    let names = match Names::new(
-        &request.deployment.name,
-        &request.deployment.namespace,
-        &request.deployment.cluster_domain,
-    ) {
+    let names = match Names::of(request.deployment) {
         Ok(names) => names,
         Err(error) => {
             report.error(codes::NAME, place.at("name"), error.to_string());

@@ -128,9 +128,7 @@ fn with_jobs(
 
 /// Names of the group's objects.
 fn names_of(request: &GroupRequest, group: &str, place: &Place, report: &mut Report) -> Option<names::Names> {
-    let deployment = &request.deployment;
-    let names = names::Names::new(&deployment.name, &deployment.namespace, &deployment.cluster_domain);
-    match names.and_then(|names| names.group(group).map(|_| names)) {
+    match names::Names::of(&request.deployment).and_then(|names| names.group(group).map(|_| names)) {
         Ok(names) => Some(names),
         Err(error) => {
             let of_deployment = matches!(error, names::NameError::NoLetter { .. });

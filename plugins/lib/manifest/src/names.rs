@@ -5,6 +5,7 @@
 //! code that makes objects from several inputs [claims](NameClaims::claim) each name, so that a conflict is an error
 //! and not a lost object.
 
+use boson_contract::types::Deployment;
 use md5::{Digest, Md5};
 use std::collections::HashMap;
 
@@ -158,6 +159,14 @@ impl Names {
             domain: domain.into(),
             suffix: format!(".{namespace}.svc.{domain}"),
         })
+    }
+
+    /// The names of this deployment.
+    ///
+    /// # Errors
+    /// As [`Names::new`].
+    pub fn of(deployment: &Deployment) -> Result<Self, NameError> {
+        Self::new(&deployment.name, &deployment.namespace, &deployment.cluster_domain)
     }
 
     /// The deployment as a label value and as the beginning of other names.

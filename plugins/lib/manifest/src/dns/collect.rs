@@ -308,7 +308,7 @@ fn of_members(deployment: &Deployment, group: &InstanceGroup<'_>, domain: &str, 
     if layout.count() > MAX_PLACEHOLDERS {
         return Vec::new();
     }
-    let names = Names::new(&deployment.name, &deployment.namespace, &deployment.cluster_domain);
+    let names = Names::of(deployment);
     let instances = names.and_then(|names| layout.instances(&names)).unwrap_or_default();
     let entry = |id: String| (domain.replacen('_', &id, 1), format!("{id}.{below}"));
     instances.iter().map(|instance| entry(instance.id())).collect()
