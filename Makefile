@@ -66,7 +66,7 @@ node: ## deployments whose pods run on a node, images of source releases; needs 
 	$(MAKE) build
 	.ci/tests node
 
-deaths: ## tests that end the operator at a write, with an end before and after each; takes about an hour
+deaths: ## tests that end the operator at a write, with an end before and after each; takes 10 minutes
 	.ci/setup test
 	.ci/kubernetes
 	$(MAKE) build

@@ -13,6 +13,8 @@ pub use inputs::digest;
 pub use report::{MAX_MESSAGE_BYTES, Report, from_message, to_message};
 pub use values::{Held, Origin, Values};
 
+/// User and group of the commands: those of the operator's image.
+pub const USER_ID: i64 = 1000;
 /// The file of a container that becomes Secrets.
 pub const OUTPUT_PATH: &str = "/mnt/quarks/output.json";
 /// The file with the links that the deployment provides, beside [`OUTPUT_PATH`].

@@ -1,6 +1,6 @@
-//! OCI images: digests, reproducible headers of layers, manifests and indexes, and image layouts in directories and in
-//! tars. The types of documents are those of `oci-spec`. What it writes depends on its input only, so that the same
-//! content has the same digest.
+//! OCI images: digests, reproducible headers of layers, manifests and indexes, image layouts in directories and in
+//! tars, and the directories that hold them while they are in use. The types of documents are those of `oci-spec`. What
+//! it writes depends on its input only, so that the same content has the same digest.
 
 mod digest;
 mod document;

@@ -4,6 +4,7 @@
 use crate::conversion::ReleaseImage;
 use crate::deployment::error::DeployError;
 use boson_document::{Tree, json};
+use boson_in_pod::USER_ID;
 use boson_manifest::{container_run, copier, names, pod_contract};
 use boson_pipeline::Stage;
 use boson_pipeline::convert::pod_plugins::PodPlugin;
@@ -20,8 +21,6 @@ use std::collections::BTreeMap;
 pub const SCRATCH: &str = "tmp";
 /// Volume with the job sources of all releases.
 pub const RELEASES: &str = "all-releases";
-/// User and group of the operator's image.
-const OPERATOR_ID: i64 = 1000;
 /// Mode of Secrets' files: the pod's group may read them.
 pub const SECRET_FILE_MODE: i32 = 0o440;
 
@@ -194,9 +193,9 @@ pub fn spec(init: Vec<Container>, containers: Vec<Container>, volumes: Vec<Volum
         enable_service_links: Some(false),
         image_pull_secrets: Some(pull.collect()),
         security_context: Some(PodSecurityContext {
-            run_as_user: Some(OPERATOR_ID),
-            run_as_group: Some(OPERATOR_ID),
-            fs_group: Some(OPERATOR_ID),
+            run_as_user: Some(USER_ID),
+            run_as_group: Some(USER_ID),
+            fs_group: Some(USER_ID),
             seccomp_profile: Some(SeccompProfile {
                 type_: "RuntimeDefault".into(),
                 ..SeccompProfile::default()

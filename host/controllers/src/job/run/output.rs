@@ -4,6 +4,7 @@ use super::JobError;
 use super::template::{Container, Pod};
 use boson_api::job::Output;
 use boson_cluster::client::Error;
+use boson_in_pod::USER_ID;
 use boson_manifest::names::{self, MAX_LABEL_LENGTH};
 use boson_manifest::syntax::is_label_value;
 use boson_manifest::{labels, pod_contract};
@@ -17,8 +18,6 @@ const TOKEN_VOLUME: &str = "output-persist-token";
 const TOKEN_DIRECTORY: &str = "/var/run/secrets/kubernetes.io/serviceaccount";
 /// Validity of the token in seconds; the kubelet renews it.
 const TOKEN_SECONDS: i64 = 3600;
-/// The user of the operator's image.
-const USER_ID: i64 = 1000;
 
 /// Environment variable of a container that names the subject of its output.
 const REMOTE_ID: &str = "REMOTE_ID";
