@@ -26,8 +26,8 @@ pub mod wit_reference;
 pub mod wrapper;
 
 pub use wait::{
-    QUIET_DURATION, WAIT_TIMEOUT, is_quiet, quiet, try_wait_for, try_wait_for_value, wait_for, wait_for_value,
-    wait_until,
+    QUIET_DURATION, WAIT_TIMEOUT, is_quiet, quiet, try_wait_for_value, try_wait_until, wait_for_value, wait_until,
+    wait_until_ok,
 };
 
 use anyhow::{Context, Result, bail, ensure};

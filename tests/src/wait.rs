@@ -14,26 +14,24 @@ pub const QUIET_DURATION: Duration = Duration::from_secs(7);
 /// Between two looks.
 const POLL_INTERVAL: Duration = Duration::from_millis(200);
 
-/// Waits until the condition holds.
+/// [`wait_until`] in a test without a runtime. An error counts as no: an object may not exist yet.
 ///
 /// # Panics
 /// It does not in time.
-pub fn wait_for(what: &str, mut holds: impl FnMut() -> bool) {
-    let began = Instant::now();
-    while !holds() {
-        assert!(
-            began.elapsed() < WAIT_TIMEOUT,
-            "{what} did not come in {WAIT_TIMEOUT:?}"
-        );
-        std::thread::sleep(POLL_INTERVAL);
-    }
+pub fn wait_until_ok(what: &str, mut holds: impl FnMut() -> Result<bool>) {
+    let look = || {
+        ensure!(holds()?, "it does not hold");
+        Ok(())
+    };
+    let waited = try_wait_for_value(what, WAIT_TIMEOUT, look);
+    assert!(waited.is_ok(), "{waited:?}");
 }
 
 /// Waits until the condition holds, or until the time is over.
 ///
 /// # Errors
 /// It does not in time: the text has the result of `otherwise`. Or it could not be checked.
-pub fn try_wait_for(
+pub fn try_wait_until(
     what: &str,
     timeout: Duration,
     mut holds: impl FnMut() -> Result<bool>,
@@ -64,7 +62,7 @@ pub fn try_wait_for_value<T>(what: &str, timeout: Duration, mut look: impl FnMut
     }
 }
 
-/// [`wait_for`] in a test with a runtime.
+/// Waits until the condition holds.
 ///
 /// # Panics
 /// It does not in time.

@@ -56,7 +56,7 @@ pub fn commands() -> Result<Vec<Row>> {
     site.apply(&[map("manifest", &manifest), site.deployment("d", "manifest")])?;
     let ready = "--output=jsonpath={.status.conditions[?(@.type==\"Ready\")].status}";
     // The operator and the API server would still be busy with the pods.
-    site.until("the deployment", READY_TIMEOUT, |site| {
+    site.wait_until("the deployment", READY_TIMEOUT, |site| {
         Ok(site.kubectl(&["get", "boshdeployments", "d", ready])? == "True")
     })?;
     let pods = site.kubectl(&["get", "pods", "--output=name"])?.lines().count();

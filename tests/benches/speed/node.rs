@@ -43,7 +43,7 @@ impl Place {
     }
 
     /// Waits for a condition of an object; the error shows the pods.
-    pub fn wait(&self, object: &str, condition: &str) -> Result<()> {
+    pub fn wait_for_condition(&self, object: &str, condition: &str) -> Result<()> {
         let condition = format!("--for={condition}");
         self.kubectl(&["wait", object, &condition, "--timeout=90s"])
             .map(drop)

@@ -81,7 +81,7 @@ pub fn idle() -> Result<Vec<Row>> {
     let kubelet = runtime.spawn(make_ready(client, site.namespace().to_string()));
     let began = Instant::now();
     site.apply(&objects)?;
-    site.until("all deployments", ROW_TIMEOUT, |site| {
+    site.wait_until("all deployments", ROW_TIMEOUT, |site| {
         Ok(count(site)? == IDLE_DEPLOYMENTS)
     })?;
     let all = began.elapsed().as_secs_f64();
@@ -150,7 +150,7 @@ fn restart(site: &mut Site) -> Result<Vec<Row>> {
     let before = site.requests()?;
     let began = Instant::now();
     let ready = site.start()?;
-    site.until("all reconciles", ROW_TIMEOUT, |site| {
+    site.wait_until("all reconciles", ROW_TIMEOUT, |site| {
         Ok(site.metric("boson_conversions_total")? >= IDLE_DEPLOYMENTS as f64)
     })?;
     let all = began.elapsed().as_secs_f64();
@@ -191,7 +191,7 @@ fn restart(site: &mut Site) -> Result<Vec<Row>> {
 fn quiet(site: &Site) -> Result<()> {
     let reconciles = |site: &Site| site.metric("boson_reconcile_seconds_count");
     let last = std::cell::Cell::new((reconciles(site)?, Instant::now()));
-    site.until("a pause", ROW_TIMEOUT, |site| {
+    site.wait_until("a pause", ROW_TIMEOUT, |site| {
         let now = reconciles(site)?;
         if now > last.get().0 {
             last.set((now, Instant::now()));

@@ -32,14 +32,14 @@ pub fn plugins() -> Result<Vec<Row>> {
     site.start()?;
     let manifest = fs::read_to_string(directory.path().join("manifest.yml"))?;
     site.apply(&[map("manifest", &manifest), site.deployment("d0", "manifest")])?;
-    site.until("the deployment", WAIT_TIMEOUT, |site| Ok(using(site, None)? == 1))?;
+    site.wait_until("the deployment", WAIT_TIMEOUT, |site| Ok(using(site, None)? == 1))?;
     let mut times = Vec::new();
     for version in 0..VERSIONS {
         // Changes within three seconds after a conversion wait for each other.
         thread::sleep(SWAP_INTERVAL);
         let began = Instant::now();
         let digest = install(&site, directory.path(), version)?;
-        site.until("its effect", WAIT_TIMEOUT, |site| Ok(using(site, Some(&digest))? == 1))?;
+        site.wait_until("its effect", WAIT_TIMEOUT, |site| Ok(using(site, Some(&digest))? == 1))?;
         times.push(began.elapsed().as_secs_f64());
     }
     // The first one also adds a plugin where there was none.
@@ -63,7 +63,7 @@ fn swaps(site: &Site, directory: &Path) -> Result<Row> {
         .map(|nth| site.deployment(&format!("d{nth}"), "manifest"))
         .collect();
     site.apply(&more)?;
-    site.until("all deployments", WAIT_TIMEOUT, |site| {
+    site.wait_until("all deployments", WAIT_TIMEOUT, |site| {
         Ok(using(site, None)? == DEPLOYMENTS)
     })?;
     // The manifest itself causes warnings, each once for a deployment.
@@ -72,11 +72,11 @@ fn swaps(site: &Site, directory: &Path) -> Result<Row> {
     for version in 0..SWAPS {
         last = install(site, directory, VERSIONS + version)?;
         // At least one deployment uses it, and others are still to be converted.
-        site.until("the next version", WAIT_TIMEOUT, |site| {
+        site.wait_until("the next version", WAIT_TIMEOUT, |site| {
             Ok(using(site, Some(&last))? > 0)
         })?;
     }
-    site.until("the last version", WAIT_TIMEOUT, |site| {
+    site.wait_until("the last version", WAIT_TIMEOUT, |site| {
         Ok(using(site, Some(&last))? == DEPLOYMENTS)
     })?;
     let conversions = site.metric("boson_conversions_total")? - conversions;

@@ -42,7 +42,7 @@ pub fn names() -> Result<Vec<Row>> {
         place.create(&[pod(name)])?;
     }
     for name in ["upstream", "client", "web"] {
-        place.wait(&format!("pod/{name}"), "condition=Ready")?;
+        place.wait_for_condition(&format!("pod/{name}"), "condition=Ready")?;
     }
     let _server = Server::start(network(&place, "upstream")?)?;
     let servers = servers(&place, upstream)?;
@@ -219,7 +219,7 @@ fn servers(place: &Place, upstream: Ipv4Addr) -> Result<Ipv4Addr> {
     let is_wanted = |object: &Value| !["StatefulSet", "Secret"].iter().any(|kind| object["kind"] == *kind);
     let wanted: Vec<Value> = objects.into_iter().filter(is_wanted).collect();
     place.create(&wanted)?;
-    place.wait("deployment/shop-dns", "condition=Available")?;
+    place.wait_for_condition("deployment/shop-dns", "condition=Available")?;
     address(place, "shop-dns")
 }
 

@@ -139,7 +139,7 @@ fn converted(place: &Place, registry: &Server, manifest: &Path) -> Result<Value>
         Ok(!found.is_null())
     };
     let log = || operator.log();
-    operator.until("a StatefulSet", Duration::from_secs(120), has_set, log)?;
+    operator.wait_until("a StatefulSet", Duration::from_secs(120), has_set, log)?;
     operator.stop()?;
     place.kubectl(&["delete", "statefulsets", "--all", "--cascade=foreground"])?;
     Ok(found)
@@ -167,7 +167,7 @@ fn life(place: &Place, name: &str, pod: &Value) -> Result<Life> {
     pod["metadata"]["name"] = name.into();
     place.create(&[pod])?;
     let object = format!("pod/{name}");
-    place.wait(&object, "condition=Ready")?;
+    place.wait_for_condition(&object, "condition=Ready")?;
     let ready = Timestamp::now();
     let log = fs::read_to_string(place.cluster.log("containerd"))?;
     let created = created(place, name)?;

@@ -149,7 +149,7 @@ fn deploy(site: &Site, group: &Value) -> Result<()> {
         "quarksstatefulset/{}",
         group["metadata"]["name"].as_str().unwrap_or_default()
     );
-    site.until("the rollout", WAIT_TIMEOUT, |site| {
+    site.wait_until("the rollout", WAIT_TIMEOUT, |site| {
         let now: Value = serde_json::from_str(&site.kubectl(&["get", &what, "--output=json"])?)?;
         let is_observed = now["status"]["observedGeneration"] == now["metadata"]["generation"];
         Ok(is_observed && now["status"]["ready"] == true)

@@ -96,7 +96,7 @@ impl Site {
     pub fn start(&mut self) -> Result<f64> {
         let began = Instant::now();
         self.operator.start()?;
-        self.until("ready", Duration::from_secs(120), |site| {
+        self.wait_until("ready", Duration::from_secs(120), |site| {
             let answer = site.operator.ask("/ready");
             Ok(answer.is_ok_and(|answer| answer.starts_with("HTTP/1.1 200")))
         })?;
@@ -109,8 +109,8 @@ impl Site {
     }
 
     /// Polls until the condition is met.
-    pub fn until(&self, what: &str, timeout: Duration, holds: impl Fn(&Self) -> Result<bool>) -> Result<()> {
-        self.operator.until(what, timeout, || holds(self), String::new)
+    pub fn wait_until(&self, what: &str, timeout: Duration, holds: impl Fn(&Self) -> Result<bool>) -> Result<()> {
+        self.operator.wait_until(what, timeout, || holds(self), String::new)
     }
 
     pub fn kubectl(&self, arguments: &[&str]) -> Result<String> {

@@ -142,7 +142,7 @@ impl Cluster {
             node.join(&authority, &server, &spawner)?;
         }
         let name = format!("node/{}", node::NAME);
-        cluster.wait("the node", |cluster| {
+        cluster.wait_until("the node", |cluster| {
             cluster.get("", &name).is_ok_and(|node| has_condition(&node, "Ready"))
         })?;
         Ok(cluster)
@@ -173,11 +173,11 @@ impl Cluster {
         };
         cluster.run("etcd", &etcd_flags(&directory, etcd, peers), spawner)?;
         cluster.run("kube-apiserver", &api_flags(&directory, etcd, address, api), spawner)?;
-        cluster.wait("/readyz", |cluster| {
+        cluster.wait_until("/readyz", |cluster| {
             cluster.kubectl(["get", "--raw", "/readyz"]).is_ok()
         })?;
         cluster.run("kube-controller-manager", &manager_flags(&directory, manager), spawner)?;
-        cluster.wait("the default service account", |cluster| {
+        cluster.wait_until("the default service account", |cluster| {
             let all = ["serviceaccount/default", "configmap/kube-root-ca.crt"];
             all.iter().all(|what| cluster.get("default", what).is_ok())
         })?;
@@ -328,7 +328,7 @@ impl Cluster {
     }
 
     /// Polls until the condition is met, a process ends, or the timeout is over.
-    fn wait(&mut self, what: &str, mut holds: impl FnMut(&Self) -> bool) -> Result<()> {
+    fn wait_until(&mut self, what: &str, mut holds: impl FnMut(&Self) -> bool) -> Result<()> {
         let began = Instant::now();
         while !holds(self) {
             let of_node = self.node.iter_mut().flat_map(Node::processes);

@@ -4,7 +4,7 @@ use super::objects::has_condition;
 use super::{Cluster, Limited};
 use crate::ports::free_port;
 use crate::registry::Server;
-use crate::{WAIT_TIMEOUT, binary, root, try_wait_for, try_wait_for_value};
+use crate::{WAIT_TIMEOUT, binary, root, try_wait_for_value, try_wait_until};
 use anyhow::{Context, Result, anyhow, ensure};
 use parking_lot::{Mutex, MutexGuard};
 use rustix::process::{Pid, Signal, kill_process};
@@ -47,7 +47,7 @@ impl Cluster {
             let folder = root().join("crds");
             let words = ["apply", "--server-side", "--force-conflicts", "--filename"].map(OsString::from);
             self.kubectl(words.into_iter().chain([folder.into()]))?;
-            self.until_established()
+            self.wait_until_established()
         };
         self.defined
             .get_or_init(|| define().map_err(|error| format!("{error:#}")))
@@ -59,7 +59,7 @@ impl Cluster {
     ///
     /// # Errors
     /// It does not in time.
-    pub fn until_established(&self) -> Result<()> {
+    pub fn wait_until_established(&self) -> Result<()> {
         try_wait_for_value("the defined kinds", WAIT_TIMEOUT, || {
             let mut waiting = self.list("", "customresourcedefinition", "")?;
             waiting.retain(|one| !has_condition(one, "Established"));
@@ -236,14 +236,14 @@ impl Operator {
     ///
     /// # Errors
     /// Timeout: the text has the result of `otherwise`, and the end of the log. Or the condition could not be checked.
-    pub fn until(
+    pub fn wait_until(
         &self,
         what: &str,
         timeout: Duration,
         holds: impl FnMut() -> Result<bool>,
         otherwise: impl FnOnce() -> String,
     ) -> Result<()> {
-        try_wait_for(what, timeout, holds, || {
+        try_wait_until(what, timeout, holds, || {
             format!("{}\n{}", otherwise(), self.end_of_log())
         })
     }
@@ -252,7 +252,7 @@ impl Operator {
     ///
     /// # Errors
     /// Timeout: the text has the end of the log.
-    pub fn until_value<T>(&self, what: &str, timeout: Duration, look: impl FnMut() -> Result<T>) -> Result<T> {
+    pub fn wait_for_value<T>(&self, what: &str, timeout: Duration, look: impl FnMut() -> Result<T>) -> Result<T> {
         try_wait_for_value(what, timeout, look).map_err(|error| anyhow!("{error}\n{}", self.end_of_log()))
     }
 

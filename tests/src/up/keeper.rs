@@ -3,7 +3,7 @@
 use super::site::{Site, disks};
 use crate::cluster::Cluster;
 use crate::registry::Server;
-use crate::{WAIT_TIMEOUT, try_wait_for};
+use crate::{WAIT_TIMEOUT, try_wait_until};
 use anyhow::{Context, Result, bail, ensure};
 use rustix::process::{Pid, Signal, kill_process};
 use std::fs::{self, File, TryLockError};
@@ -79,7 +79,7 @@ impl Keeper {
         };
         kill_process(process, Signal::TERM).context("the cluster cannot be stopped")?;
         let what = format!("the end of process {}", process.as_raw_nonzero());
-        try_wait_for(&what, WAIT_TIMEOUT, || Ok(self.process()?.is_none()), String::new)?;
+        try_wait_until(&what, WAIT_TIMEOUT, || Ok(self.process()?.is_none()), String::new)?;
         Ok(true)
     }
 
@@ -136,6 +136,6 @@ impl Keeper {
             }
             Ok(self.site().exists())
         };
-        try_wait_for("the cluster", 2 * WAIT_TIMEOUT, is_ready, said)
+        try_wait_until("the cluster", 2 * WAIT_TIMEOUT, is_ready, said)
     }
 }

@@ -38,7 +38,7 @@ fn apply(objects: &[Value]) -> Result<()> {
 
 fn define(group: &str, names: [&str; 3]) -> Result<()> {
     apply(&[definition(group, names)])?;
-    shared()?.until_established()
+    shared()?.wait_until_established()
 }
 
 /// The RBAC rules of docs/plugins.md, for this installation.
@@ -77,7 +77,7 @@ fn deploy(it: &Installed) -> Result<()> {
 
 /// Waits until the deployment reports this reason with this text.
 fn reported(it: &Installed, reason: &str, text: &str) -> Result<()> {
-    it.until(&format!("{reason}: {text}"), || {
+    it.wait_until(&format!("{reason}: {text}"), || {
         let status = it.get("boshdeployment/nats")?["status"].clone();
         let conditions = status["conditions"].as_array().into_iter().flatten();
         let mut conditions = conditions.filter(|one| one["status"] == "False");
@@ -87,7 +87,7 @@ fn reported(it: &Installed, reason: &str, text: &str) -> Result<()> {
 }
 
 fn applied(it: &Installed) -> Result<()> {
-    it.until("Applied", || {
+    it.wait_until("Applied", || {
         let deployment = it.get("boshdeployment/nats")?;
         Ok(condition(&deployment, "Applied").is_some_and(|one| one["status"] == "True"))
     })
@@ -134,24 +134,24 @@ fn an_allowed_custom_resource_is_applied_owned_and_deleted_once_it_is_defined_an
     let change = json!({"spec": {"refreshInterval": "1s"}}).to_string();
     it.kubectl(&["patch", OBJECT, "--type=merge", "--patch", &change])
         .unwrap();
-    it.until("the change to be reverted", || {
+    it.wait_until("the change to be reverted", || {
         Ok(it.get(OBJECT)?["spec"]["refreshInterval"] == "1h")
     })
     .unwrap();
     let before = it.uid(OBJECT).unwrap();
     it.kubectl(&["delete", OBJECT]).unwrap();
-    it.until("a new object", || {
+    it.wait_until("a new object", || {
         let now = it.uid(OBJECT)?;
         Ok(!now.is_empty() && now != before)
     })
     .unwrap();
 
     plugin(&it, &["delete"], &own).unwrap();
-    it.until_there(OBJECT, false).unwrap();
+    it.wait_until_there(OBJECT, false).unwrap();
     plugin(&it, ADD, &own).unwrap();
-    it.until_there(OBJECT, true).unwrap();
+    it.wait_until_there(OBJECT, true).unwrap();
     it.kubectl(&["delete", "boshdeployment/nats"]).unwrap();
-    it.until_there(OBJECT, false).unwrap();
+    it.wait_until_there(OBJECT, false).unwrap();
 }
 
 #[test]
@@ -164,5 +164,7 @@ fn the_operator_does_not_start_with_a_kind_that_has_no_namespace() {
     operator.start().unwrap();
     let wanted = "--allow-kind scopes.example.com/v1alpha1/Everywhere: objects of this kind are in no namespace";
     let said = || Ok(operator.log().contains(wanted));
-    operator.until("the reason", WAIT_TIMEOUT, said, String::new).unwrap();
+    operator
+        .wait_until("the reason", WAIT_TIMEOUT, said, String::new)
+        .unwrap();
 }

@@ -6,7 +6,7 @@ use crate::operator::Environment;
 use anyhow::ensure;
 use boson_tests::cluster::Answer;
 use boson_tests::ports::free_port;
-use boson_tests::{WAIT_TIMEOUT, wait_for};
+use boson_tests::{WAIT_TIMEOUT, wait_until_ok};
 use serde_json::{Value, json};
 use std::sync::Arc;
 use std::time::Duration;
@@ -42,13 +42,13 @@ fn apply(env: &Environment, object: &Value, more: &[&str]) -> Answer {
 }
 
 /// Tries until the answer is as expected: API servers notice a changed configuration a moment later.
-fn until(env: &Environment, object: &Value, what: &str, good: impl Fn(&Answer) -> bool) -> Answer {
+fn wait_for_answer(env: &Environment, object: &Value, what: &str, good: impl Fn(&Answer) -> bool) -> Answer {
     let look = || {
         let answer = try_out(env, object);
         ensure!(good(&answer), "{answer:?}");
         Ok(answer)
     };
-    env.operator.until_value(what, WAIT_TIMEOUT, look).unwrap()
+    env.operator.wait_for_value(what, WAIT_TIMEOUT, look).unwrap()
 }
 
 /// Number of reviews.
@@ -78,7 +78,7 @@ fn errors_are_reported_before_an_object_is_stored() {
     ])
     .unwrap();
     // All objects of a first `kubectl apply`, before any of its ConfigMaps exists.
-    let early = until(&env, &broken, "a warning", |answer| {
+    let early = wait_for_answer(&env, &broken, "a warning", |answer| {
         answer.stderr.contains("there is no ConfigMap 'nats-manifest'")
     });
     assert!(early.success, "{early:?}");
@@ -96,7 +96,7 @@ fn errors_are_reported_before_an_object_is_stored() {
     env.apply(&[ops("broken", "- type: remove\n  path: /instance_gruops/0\n")])
         .unwrap();
     // API servers notice a changed configuration a moment later.
-    until(&env, &broken, "a refusal", |answer| !answer.success);
+    wait_for_answer(&env, &broken, "a refusal", |answer| !answer.success);
     env.operator.kill();
     let stored = apply(&env, &broken, &[]);
     assert!(stored.success, "{stored:?}");
@@ -105,25 +105,25 @@ fn errors_are_reported_before_an_object_is_stored() {
 
 /// A review that would take too long, on a busy machine, lets a mistake pass with a warning: it is asked for again.
 fn mistakes_are_reported_with_their_places(env: &Environment, broken: &Value) {
-    let denied = until(env, broken, "a refusal", |answer| !answer.success);
+    let denied = wait_for_answer(env, broken, "a refusal", |answer| !answer.success);
     assert!(denied.stderr.contains("configmap/broken/ops:2:9"), "{denied:?}");
     assert!(
         denied.stderr.contains("Expected to find a map key 'instance_gruops'"),
         "{denied:?}"
     );
     let quoting = env.deployment(&["quoting"]);
-    let quoting = until(env, &quoting, "a refusal of a value", |answer| !answer.success);
+    let quoting = wait_for_answer(env, &quoting, "a refusal of a value", |answer| !answer.success);
     assert!(quoting.stderr.contains("<redacted>"), "{quoting:?}");
     assert!(!quoting.stderr.contains("CANARY"), "{quoting:?}");
     let mut clouded = env.deployment(&[]);
     clouded["spec"]["cloudConfig"] = json!({"type": "configmap", "name": "cloud"});
-    let clouded = until(env, &clouded, "a refusal of a cloud config", |answer| !answer.success);
+    let clouded = wait_for_answer(env, &clouded, "a refusal of a cloud config", |answer| !answer.success);
     let words = "references unknown availability zone 'z1'";
     assert!(
         clouded.stderr.contains(words) && clouded.stderr.contains("configmap/nats-manifest/manifest:"),
         "{clouded:?}"
     );
-    let warned = until(env, &env.deployment(&["warned"]), "a warning of a check", |answer| {
+    let warned = wait_for_answer(env, &env.deployment(&["warned"]), "a warning of a check", |answer| {
         answer.stderr.contains("Warning: configmap/warned/ops:3:") && answer.stderr.contains("director_uuid")
     });
     assert!(warned.success, "{warned:?}");
@@ -147,7 +147,7 @@ fn changes_outside_of_the_spec_are_not_reviewed(env: &Environment) {
 /// New ones, while the operator runs.
 fn certificates_of_another_authority_are_trusted(env: &Environment, broken: &Value) {
     replace_authority(env);
-    until(env, broken, "a refusal with another certificate", |answer| {
+    wait_for_answer(env, broken, "a refusal with another certificate", |answer| {
         !answer.success
     });
 }
@@ -158,7 +158,7 @@ fn replace_authority(env: &Environment) {
     let authority = || env.get(&configuration).unwrap()["webhooks"][0]["clientConfig"]["caBundle"].clone();
     let old = authority();
     env.kubectl(&["delete", "secret/boson-webhook"]).unwrap();
-    wait_for("another authority", || authority() != old);
+    wait_until_ok("another authority", || Ok(authority() != old));
 }
 
 fn is_deleted_with_its_namespace(env: &Environment) {
@@ -170,7 +170,7 @@ fn is_deleted_with_its_namespace(env: &Environment) {
     );
     let namespace = format!("namespace/{}", env.namespace);
     env.cluster.kubectl(["delete", &namespace, "--wait=false"]).unwrap();
-    wait_for("the end of the configuration", || env.get(&configuration).is_err());
+    wait_until_ok("the end of the configuration", || Ok(env.get(&configuration).is_err()));
 }
 
 #[test]
@@ -190,7 +190,10 @@ fn two_operators_agree_on_one_authority_and_strangers_learn_nothing() {
         ensure!(ready.contains("admission: ok"), ready);
         Ok(())
     };
-    second.operator.until_value("admission", WAIT_TIMEOUT, answers).unwrap();
+    second
+        .operator
+        .wait_for_value("admission", WAIT_TIMEOUT, answers)
+        .unwrap();
     let secret = first.get("secret/boson-webhook").unwrap();
     let authority = first.file("ca.crt", &secret["data"]["ca.crt"]).unwrap();
     let ask = |path: &str| {
@@ -243,7 +246,7 @@ fn idle_connections_lock_nobody_out() {
     .unwrap();
     env.deploy().unwrap();
     let broken = env.deployment(&["broken"]);
-    until(&env, &broken, "a refusal", |answer| !answer.success);
+    wait_for_answer(&env, &broken, "a refusal", |answer| !answer.success);
     let configuration = format!("validatingwebhookconfiguration/boson.{}", env.namespace);
     let url = &env.get(&configuration).unwrap()["webhooks"][0]["clientConfig"]["url"];
     let address = url.as_str().unwrap().split('/').nth(2).unwrap().to_string();
@@ -261,7 +264,7 @@ fn idle_connections_lock_nobody_out() {
     });
     // With another authority, the API server has to connect again.
     replace_authority(&env);
-    until(&env, &broken, "a refusal with another certificate", |answer| {
+    wait_for_answer(&env, &broken, "a refusal with another certificate", |answer| {
         !answer.success
     });
     // The last one gives its place back by itself, too.

@@ -73,11 +73,11 @@ fn deploy(it: &mut Installed) -> Result<()> {
         json!({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "nats.var-implicit-system-domain"}, "stringData": {"value": GIVEN}}),
         deployment(it),
     ])?;
-    it.until("Applied", || is(it, "Applied", "True"))?;
+    it.wait_until("Applied", || is(it, "Applied", "True"))?;
     for (kind, _) in plugin_objects::objects() {
-        it.until_there(&format!("{kind}/extra"), true)?;
+        it.wait_until_there(&format!("{kind}/extra"), true)?;
     }
-    it.until_there("statefulset/nats-gateway-z0-v1", true)
+    it.wait_until_there("statefulset/nats-gateway-z0-v1", true)
 }
 
 /// A workload whose pods ask for the link of the broker.
@@ -99,7 +99,7 @@ fn consume(it: &mut Installed) -> Result<()> {
         return Ok(());
     }
     const DIGEST: &str = "quarks.cloudfoundry.org/links-digest";
-    it.until_there("mutatingwebhookconfiguration/boson.boson-system", true)?;
+    it.wait_until_there("mutatingwebhookconfiguration/boson.boson-system", true)?;
     let workloads = [("Deployment", "web"), ("StatefulSet", "store"), ("DaemonSet", "agent")];
     let all: Vec<Value> = workloads.map(|(kind, name)| consumer(kind, name)).into();
     it.apply_all(&all)?;
@@ -113,7 +113,7 @@ fn consume(it: &mut Installed) -> Result<()> {
         json!([{"apiVersion": "apps/v1", "kind": "DaemonSet", "name": "agent", "uid": uid, "controller": true}]);
     it.apply_all(&[pod])?;
     for (_, name) in workloads {
-        it.until(&format!("a pod of {name} with its links"), || {
+        it.wait_until(&format!("a pod of {name} with its links"), || {
             let pods = it.cluster.list(&it.namespaces[0], "pods", &format!("app={name}"))?;
             let pods = json!(pods).to_string();
             Ok(pods.contains(DIGEST) && pods.contains("LINK_BROKER_PORT"))
@@ -127,7 +127,7 @@ fn consume(it: &mut Installed) -> Result<()> {
         "{type: replace, path: /instance_groups/name=broker/jobs/name=broker/properties/broker/user, value: other}";
     it.apply_all(&[config_map("more", "ops", &format!("[{user}]"))])?;
     for (kind, name) in workloads {
-        it.until(&format!("the rollout of {name}"), || {
+        it.wait_until(&format!("the rollout of {name}"), || {
             let annotations = &it.get(&format!("{kind}/{name}"))?["spec"]["template"]["metadata"]["annotations"];
             Ok(annotations[DIGEST].is_string())
         })?;
@@ -148,18 +148,18 @@ fn consume(it: &mut Installed) -> Result<()> {
 
 fn mistake(it: &mut Installed) -> Result<()> {
     it.apply_all(&[config_map("more", "ops", "- {type: remove, path: /instance_gruops}")])?;
-    it.until("the mistake", || is(it, "Converted", "False"))?;
+    it.wait_until("the mistake", || is(it, "Converted", "False"))?;
     it.apply_all(&[config_map("more", "ops", "[]")])?;
-    it.until("its end", || is(it, "Converted", "True"))
+    it.wait_until("its end", || is(it, "Converted", "True"))
 }
 
 fn change(it: &mut Installed) -> Result<()> {
     for number in 2..=4 {
         it.apply_all(&[scale(number)])?;
-        it.until_there(&format!("secret/nats.desired-manifest-v{number}"), true)?;
-        it.until_there(&format!("statefulset/nats-gateway-z0-v{number}"), true)?;
+        it.wait_until_there(&format!("secret/nats.desired-manifest-v{number}"), true)?;
+        it.wait_until_there(&format!("statefulset/nats-gateway-z0-v{number}"), true)?;
     }
-    it.until_there("secret/nats.desired-manifest-v1", false)
+    it.wait_until_there("secret/nats.desired-manifest-v1", false)
 }
 
 fn roll(it: &mut Installed) -> Result<()> {
@@ -167,7 +167,7 @@ fn roll(it: &mut Installed) -> Result<()> {
     // it.
     let status = json!({"status": {"observedGeneration": 1, "replicas": 1, "readyReplicas": 1, "updatedReplicas": 1}})
         .to_string();
-    it.until("the end of old versions", || {
+    it.wait_until("the end of old versions", || {
         let newest = "statefulset/nats-gateway-z0-v4";
         it.kubectl(&[
             "patch",
@@ -186,7 +186,7 @@ fn equip(it: &mut Installed) -> Result<()> {
                value: [{pvc: {metadata: {name: more}, spec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}}}, \
                volumeMount: {name: more, mountPath: /more}}]\n";
     it.apply_all(&[config_map("more", "ops", ops)])?;
-    it.until("a pod with it", || {
+    it.wait_until("a pod with it", || {
         let pod = it.get("pods")?["items"]
             .as_array()
             .into_iter()
@@ -224,18 +224,18 @@ fn stop(it: &mut Installed) -> Result<()> {
     };
     it.apply_all(&[set("example.com/c:1")])?;
     for pod in ["stuck-v1-0", "stuck-v1-1"] {
-        it.until_there(&format!("pod/{pod}"), true)?;
+        it.wait_until_there(&format!("pod/{pod}"), true)?;
         report(
             it,
             pod,
             json!({"phase": "Running", "conditions": [{"type": "Ready", "status": "True"}]}),
         )?;
     }
-    it.until("all instances", || {
+    it.wait_until("all instances", || {
         Ok(it.get("quarksstatefulset/stuck")?["status"]["ready"] == true)
     })?;
     it.apply_all(&[set("example.com/c:2")])?;
-    it.until("the canary", || {
+    it.wait_until("the canary", || {
         // Between its deletion and its creation there is none.
         let pod = it.get("pod/stuck-v1-0").unwrap_or_default();
         Ok(pod["spec"]["containers"][0]["image"] == "example.com/c:2")
@@ -248,7 +248,7 @@ fn stop(it: &mut Installed) -> Result<()> {
         "stuck-v1-0",
         json!({"phase": "Running", "containerStatuses": [container]}),
     )?;
-    it.until("the earlier template", || {
+    it.wait_until("the earlier template", || {
         let set = it.get("statefulset/stuck-v1")?;
         Ok(set["spec"]["template"]["spec"]["containers"][0]["image"] == "example.com/c:1")
     })
@@ -265,10 +265,10 @@ fn resize(it: &mut Installed) -> Result<()> {
     };
     let pod = "pod/sized-v1-0";
     it.apply_all(&[set("100m")])?;
-    it.until_there(pod, true)?;
+    it.wait_until_there(pod, true)?;
     let uid = it.uid(pod)?;
     it.apply_all(&[set("200m")])?;
-    it.until("its resources", || {
+    it.wait_until("its resources", || {
         let pod = it.get(pod)?;
         let requested = &pod["spec"]["containers"][0]["resources"]["requests"]["cpu"];
         let recorded = |object: &Value| {
@@ -288,7 +288,7 @@ fn refuse(it: &mut Installed) -> Result<()> {
     let set = json!({"apiVersion": "quarks.cloudfoundry.org/v1alpha1", "kind": "QuarksStatefulSet",
         "metadata": {"name": "refused"}, "spec": {"template": {"spec": {"replicas": 1, "template": {"spec": pods}}}}});
     it.apply_all(&[set])?;
-    it.until("the refused pod", || {
+    it.wait_until("the refused pod", || {
         Ok(it.get("quarksstatefulset/refused")?["status"]["problems"][0]["reason"] == "FailedCreate")
     })
 }
@@ -301,7 +301,7 @@ fn delete(it: &mut Installed) -> Result<()> {
     ] {
         let uid = it.uid(what)?;
         it.kubectl(&["delete", what, "--wait=false"])?;
-        it.until(&format!("another {what}"), || {
+        it.wait_until(&format!("another {what}"), || {
             let now = it.uid(what)?;
             Ok(!now.is_empty() && now != uid)
         })?;
@@ -313,13 +313,13 @@ fn regroup(it: &mut Installed) -> Result<()> {
     let ops = "- {type: replace, path: /instance_groups/name=gateway/name, value: portal}\n\
                - {type: remove, path: /instance_groups/name=smoke-tests}\n";
     it.apply_all(&[config_map("more", "ops", ops)])?;
-    it.until_there("quarksstatefulset/nats-portal", true)?;
+    it.wait_until_there("quarksstatefulset/nats-portal", true)?;
     for removed in [
         "quarksstatefulset/nats-gateway",
         "service/nats-gateway",
         "quarksjob/nats-smoke-tests",
     ] {
-        it.until_there(removed, false)?;
+        it.wait_until_there(removed, false)?;
     }
     Ok(())
 }
@@ -342,14 +342,14 @@ fn generate(it: &mut Installed) -> Result<()> {
         quarks_secret("shell", json!({"type": "ssh", "secretName": "shell"})),
     ])?;
     for name in ["word", "person", "ca", "leaf", "shell"] {
-        it.until_there(&format!("secret/{name}"), true)?;
+        it.wait_until_there(&format!("secret/{name}"), true)?;
     }
     // The type of a Secret cannot change, so this one is recreated.
     it.apply_all(&[quarks_secret(
         "word",
         json!({"type": "basic-auth", "secretName": "word", "request": {"basic-auth": {"username": "admin"}}}),
     )])?;
-    it.until("another type", || {
+    it.wait_until("another type", || {
         // Between its deletion and its creation it does not exist.
         Ok(it
             .get("secret/word")
@@ -362,7 +362,7 @@ fn rotate(it: &mut Installed) -> Result<()> {
     let mut order = config_map("rotation", "secrets", r#"["person"]"#);
     order["metadata"]["labels"] = json!({"quarks.cloudfoundry.org/secret-rotation": "true"});
     it.apply_all(&[order])?;
-    it.until("a new value", || Ok(it.get("secret/person")?["data"] != before))
+    it.wait_until("a new value", || Ok(it.get("secret/person")?["data"] != before))
 }
 
 fn copy(it: &mut Installed) -> Result<()> {
@@ -376,7 +376,7 @@ fn copy(it: &mut Installed) -> Result<()> {
         json!({"type": "password", "secretName": "shared", "copies": copies}),
     );
     it.apply_all(&[consent, original])?;
-    it.until("a copy", || {
+    it.wait_until("a copy", || {
         let copy = [
             "--namespace",
             &to,
@@ -402,7 +402,7 @@ fn run(it: &mut Installed) -> Result<()> {
         })
     };
     let runs = |it: &Installed, count: u64| {
-        it.until(&format!("run {count}"), || {
+        it.wait_until(&format!("run {count}"), || {
             let jobs = it.get("jobs")?;
             let of = |job: &&Value| job["metadata"]["ownerReferences"][0]["name"] == "work";
             let found = jobs["items"].as_array().into_iter().flatten().filter(of);
@@ -412,7 +412,7 @@ fn run(it: &mut Installed) -> Result<()> {
     };
     it.apply_all(&[job("true")])?;
     runs(it, 1)?;
-    it.until_there("serviceaccount/boson-output", true)?;
+    it.wait_until_there("serviceaccount/boson-output", true)?;
     it.apply_all(&[job("false")])?;
     runs(it, 2)
 }
@@ -421,9 +421,9 @@ fn extend(it: &mut Installed) -> Result<()> {
     let mut none = config_map("none", "plugin.yaml", "name: none\n");
     none["metadata"]["labels"] = json!({"quarks.cloudfoundry.org/plugin": "ops"});
     it.apply_all(&[none])?;
-    it.until("its refusal", || is(it, "PluginsHealthy", "False"))?;
+    it.wait_until("its refusal", || is(it, "PluginsHealthy", "False"))?;
     it.kubectl(&["delete", "configmap/none"])?;
-    it.until("its end", || is(it, "PluginsHealthy", "True"))
+    it.wait_until("its end", || is(it, "PluginsHealthy", "True"))
 }
 
 fn pull(it: &mut Installed) -> Result<()> {
@@ -444,7 +444,7 @@ fn pull(it: &mut Installed) -> Result<()> {
         "stringData": {".dockerconfigjson": json!({"auths": {}}).to_string()}
     });
     it.apply_all(&[secret, plugin])?;
-    it.until("its approval is missing", || is(it, "PluginsHealthy", "False"))?;
+    it.wait_until("its approval is missing", || is(it, "PluginsHealthy", "False"))?;
     let kubeconfig = it.cluster.kubeconfig();
     let kubeconfig = kubeconfig.to_str().context("a path of text")?;
     let approve = [
@@ -458,7 +458,7 @@ fn pull(it: &mut Installed) -> Result<()> {
     ];
     let approved = host(it.operator.files(), approve)?;
     ensure!(approved.code == 0, "{}", approved.stderr);
-    it.until_there("configmap/pulled", true)?;
+    it.wait_until_there("configmap/pulled", true)?;
     let own = [
         "--namespace",
         &it.system,
@@ -468,7 +468,7 @@ fn pull(it: &mut Installed) -> Result<()> {
         "secret/boson-plugin-pull",
     ];
     it.cluster.kubectl(own)?;
-    it.until_there("configmap/pulled", false)
+    it.wait_until_there("configmap/pulled", false)
 }
 
 fn sign(it: &mut Installed) -> Result<()> {
@@ -478,7 +478,7 @@ fn sign(it: &mut Installed) -> Result<()> {
         "signed",
         json!({"type": "certificate", "secretName": "signed", "request": request}),
     )])?;
-    it.until_there("secret/signed", true)
+    it.wait_until_there("secret/signed", true)
 }
 
 fn simplify(it: &mut Installed) -> Result<()> {
@@ -486,7 +486,7 @@ fn simplify(it: &mut Installed) -> Result<()> {
     it.start(false)?;
     for (kind, _) in plugin_objects::objects() {
         // A claim holds data.
-        it.until_there(&format!("{kind}/extra"), kind == "persistentvolumeclaim")?;
+        it.wait_until_there(&format!("{kind}/extra"), kind == "persistentvolumeclaim")?;
     }
     Ok(())
 }

@@ -396,7 +396,7 @@ async fn play(tenant: Tenant, case: Case) {
     }
     tenant.deployment(name, &ops).await;
     let reported = tenant
-        .until(name, reason, |deployment| {
+        .wait_for_deployment(name, reason, |deployment| {
             is(deployment, kind, "False") && has_reason(deployment, kind, reason)
         })
         .await;
@@ -504,7 +504,7 @@ async fn an_error_of_a_stateful_set_is_reported_at_the_deployment() {
     tenant.few("statefulsets.apps", "0").await;
     tenant.deployment("d", &["ops"]).await;
     let stuck = tenant
-        .until("d", "a refusal", |deployment| {
+        .wait_for_deployment("d", "a refusal", |deployment| {
             has_reason(deployment, "Ready", "GroupsRefused")
         })
         .await;
@@ -518,7 +518,7 @@ async fn an_error_of_a_stateful_set_is_reported_at_the_deployment() {
         .await;
     tenant.delete("v1", "ResourceQuota", "few").await;
     tenant
-        .until("d", "Deployed", |deployment| {
+        .wait_for_deployment("d", "Deployed", |deployment| {
             has_reason(deployment, "Ready", "GroupsNotReady")
         })
         .await;
@@ -527,7 +527,7 @@ async fn an_error_of_a_stateful_set_is_reported_at_the_deployment() {
         .config_map("ops", "ops", "- {type: remove, path: /instance_groups/name=web}")
         .await;
     let empty = tenant
-        .until("d", "Deployed", |deployment| {
+        .wait_for_deployment("d", "Deployed", |deployment| {
             deployment["status"]["state"] == "Deployed"
         })
         .await;

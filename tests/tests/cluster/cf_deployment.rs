@@ -122,7 +122,7 @@ fn the_operator_as_shipped_converts_cf_deployment_within_its_limit() {
         Ok(is(&deployment, "Applied", "True"))
     };
     env.operator
-        .until("cf-deployment", CONVERSION_TIMEOUT, applied, || env.everything())
+        .wait_until("cf-deployment", CONVERSION_TIMEOUT, applied, || env.everything())
         .unwrap();
 
     let services = list(&parsed["instance_groups"]).iter();

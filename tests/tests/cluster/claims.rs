@@ -121,7 +121,7 @@ async fn disks_grow_and_are_added_and_pods_keep_their_claims() {
     group.write("", "").await;
     group.tenant.deployment("d", &[]).await;
     group
-        .until("the group", |found| Found::names(&found.sets) == ["d-web-v1"])
+        .wait_for_objects("the group", |found| Found::names(&found.sets) == ["d-web-v1"])
         .await;
     let first = group.gets_its_first_disk_in_a_new_version().await;
     let larger = group.gets_larger_disks_in_another_set(&first).await;
@@ -145,7 +145,7 @@ impl Group {
     }
 
     /// Waits until the group is ready and it holds; meanwhile, pods become ready.
-    async fn until(&self, what: &str, holds: impl Fn(&Found) -> bool) -> Found {
+    async fn wait_for_objects(&self, what: &str, holds: impl Fn(&Found) -> bool) -> Found {
         wait_for_value(what, async || {
             self.tenant.pods_are_ready().await;
             let found = Found::of(&self.tenant).await;
@@ -159,7 +159,7 @@ impl Group {
     async fn gets_its_first_disk_in_a_new_version(&self) -> Found {
         self.write(&disk(1024), "").await;
         let first = self
-            .until("the disk", |found| {
+            .wait_for_objects("the disk", |found| {
                 Found::names(&found.sets) == ["d-web-v2"]
                     && found.claims.len() == 2
                     && found.claims.values().all(|claim| claim["status"]["phase"] == "Bound")
@@ -174,7 +174,7 @@ impl Group {
         self.write(&disk(2048), "").await;
         let storage = "/spec/volumeClaimTemplates/0/spec/resources/requests/storage";
         let larger = self
-            .until("a larger disk", |found| {
+            .wait_for_objects("a larger disk", |found| {
                 let asks = |set: &Value| set.pointer(storage).is_some_and(|storage| storage == "2Gi");
                 CLAIMS.iter().all(|claim| found.storage(claim) == "2Gi") && found.sets.get("d-web-v2").is_some_and(asks)
             })
@@ -186,14 +186,16 @@ impl Group {
 
     async fn keeps_its_set_when_pods_get_a_label(&self, before: &Found) {
         self.write(&disk(2048), "labels: {tier: one}").await;
-        let labelled = self.until("a label", |found| found.all_have("one")).await;
+        let labelled = self.wait_for_objects("a label", |found| found.all_have("one")).await;
         assert_eq!(Found::uids(&before.sets), Found::uids(&labelled.sets));
     }
 
     /// Pods are replaced one after the other, with their existing claims.
     async fn gets_one_more_disk_beside_those_of(&self, first: &Found) {
         self.write(&disk(2048), &format!("labels: {{tier: one}}, {MORE}")).await;
-        let more = self.until("another disk", |found| found.all_mount("more")).await;
+        let more = self
+            .wait_for_objects("another disk", |found| found.all_mount("more"))
+            .await;
         assert_eq!(more.claims.len(), 4);
         let uid = |found: &Found, claim: &str| found.claims[claim]["metadata"]["uid"].clone();
         for claim in CLAIMS {
@@ -205,7 +207,7 @@ impl Group {
     async fn keeps_disks_that_cannot_be_as_asked(&self) -> Found {
         self.write(&disk(512), "labels: {tier: two}").await;
         let smaller = self
-            .until("a smaller disk", |found| {
+            .wait_for_objects("a smaller disk", |found| {
                 found.message().contains("stays at 2Gi") && found.all_have("two")
             })
             .await;
@@ -214,7 +216,7 @@ impl Group {
         self.write(&disk(4096), "labels: {tier: three}").await;
         let words = "only dynamically provisioned pvc can be resized";
         let refused = self
-            .until("a refusal", |found| {
+            .wait_for_objects("a refusal", |found| {
                 found.message().contains(words) && found.all_have("three")
             })
             .await;
@@ -232,7 +234,9 @@ impl Group {
         let namespace = ["--namespace", &self.tenant.namespace];
         let delete = ["delete", "statefulset/d-web-v2", "--cascade=orphan"];
         shared().unwrap().kubectl(namespace.into_iter().chain(delete)).unwrap();
-        let back = self.until("the StatefulSet", |found| !found.sets.is_empty()).await;
+        let back = self
+            .wait_for_objects("the StatefulSet", |found| !found.sets.is_empty())
+            .await;
         assert_eq!(Found::names(&back.sets), ["d-web-v2"]);
         assert_eq!(Found::uids(&back.pods), Found::uids(&before.pods));
     }

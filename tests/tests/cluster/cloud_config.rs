@@ -107,7 +107,7 @@ async fn settings_of_a_cloud_config_reach_the_objects_and_follow_its_changes() {
     // A name that is no longer defined.
     tenant.secret("sizes", "cloud-config", "vm_types: []\n").await;
     let refused = tenant
-        .until(NAME, "an error", |deployment| is(deployment, "Converted", "False"))
+        .wait_for_deployment(NAME, "an error", |deployment| is(deployment, "Converted", "False"))
         .await;
     let converted = condition(&refused, "Converted").unwrap();
     let message = converted["message"].as_str().unwrap();

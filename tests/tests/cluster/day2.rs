@@ -84,7 +84,7 @@ async fn a_cancelled_rollout_begins_no_update_until_it_is_resumed() {
     drop(kubelet);
     write(&tenant, 3, "example.org").await;
     tenant
-        .until("d", "the rollout", |one| has_reason(one, "Progressing", "Updating"))
+        .wait_for_deployment("d", "the rollout", |one| has_reason(one, "Progressing", "Updating"))
         .await;
     // Neither does a pause wait for a conversion, nor does an error in the manifest prevent it.
     tenant.apply_manifest("d", "name: d\ninstance_groups: 7\n").await;
@@ -92,12 +92,12 @@ async fn a_cancelled_rollout_begins_no_update_until_it_is_resumed() {
     // Until the group has the pause, it continues as soon as the canary is ready.
     let group = [OURS, "QuarksStatefulSet", "d-web"];
     tenant
-        .until_object("the pause of the group", group, |group| group["spec"]["paused"] == true)
+        .wait_for_object("the pause of the group", group, |group| group["spec"]["paused"] == true)
         .await;
     write(&tenant, 3, "example.org").await;
     let _kubelet = Kubelet::of(tenant.pods());
     tenant
-        .until("d", "the pause", |one| has_reason(one, "Progressing", "Paused"))
+        .wait_for_deployment("d", "the pause", |one| has_reason(one, "Progressing", "Paused"))
         .await;
     done(&user, &["resume", "-d", "d"]);
     settled(&tenant, "the rest", |pods| pods.len() == 3).await;

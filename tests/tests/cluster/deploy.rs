@@ -149,7 +149,7 @@ fn a_rule_that_is_missing_is_named() {
     ] {
         let installed = Installed::with_rules(&format!("without-{resource}"), |of, _| of != resource).unwrap();
         let reported = || Ok(installed.operator.ask("/ready").unwrap_or_default().contains(expected));
-        installed.until_said(expected, reported).unwrap();
+        installed.wait_until_said(expected, reported).unwrap();
         let answer = installed.operator.ask("/ready").unwrap();
         assert!(answer.starts_with("HTTP/1.1 503"));
         let named = installed

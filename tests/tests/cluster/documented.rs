@@ -35,7 +35,7 @@ async fn value(tenant: &Tenant) {
 
 async fn state(tenant: &Tenant, wanted: &str) -> Value {
     tenant
-        .until(NAME, wanted, |deployment| deployment["status"]["state"] == wanted)
+        .wait_for_deployment(NAME, wanted, |deployment| deployment["status"]["state"] == wanted)
         .await
 }
 

@@ -143,7 +143,7 @@ impl Case {
     }
 
     fn by_operator(&self, env: &Environment) -> Result<Errors> {
-        env.operator.until_value(&self.name, WAIT_TIMEOUT, || {
+        env.operator.wait_for_value(&self.name, WAIT_TIMEOUT, || {
             let deployment = env.get(&format!("boshdeployment/{}", self.name))?;
             let converted = condition(&deployment, "Converted").context("no condition")?;
             let message = converted["message"].as_str().unwrap_or_default();

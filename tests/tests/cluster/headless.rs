@@ -25,13 +25,13 @@ async fn the_first_port_gives_instances_an_address_and_removing_the_last_removes
         let ported = !quarks.is_empty();
         let one = ["v1", "Service", "d-web-0"];
         tenant
-            .until_object(&format!("'{quarks}'"), one, |service| {
+            .wait_for_object(&format!("'{quarks}'"), one, |service| {
                 service["spec"].is_object() && is_headless(service) != ported && has_port(service) == ported
             })
             .await;
         // The Service of all instances is changed in place.
         let all = tenant
-            .until_object("the Service of all", ["v1", "Service", "d-web"], |service| {
+            .wait_for_object("the Service of all", ["v1", "Service", "d-web"], |service| {
                 has_port(service) == ported
             })
             .await;
@@ -53,7 +53,7 @@ async fn the_service_of_a_group_with_active_passive_probes_selects_the_active_po
     tenant.deployed("d", &manifest(quarks)).await;
     for (name, value) in [("d-web", json!("active")), ("d-web-0", Value::Null)] {
         let service = tenant
-            .until_object("the Service", ["v1", "Service", name], Value::is_object)
+            .wait_for_object("the Service", ["v1", "Service", name], Value::is_object)
             .await;
         let selected = &service["spec"]["selector"]["quarks.cloudfoundry.org/pod-active"];
         assert_eq!(*selected, value, "{name}");

@@ -45,7 +45,7 @@ async fn spec(tenant: &Tenant, group: &str) -> Value {
 
 async fn held_back(tenant: &Tenant) -> Value {
     tenant
-        .until("d", "a group that is held back", |deployment| {
+        .wait_for_deployment("d", "a group that is held back", |deployment| {
             is(deployment, "Converted", "False")
                 && is(deployment, "Applied", "Unknown")
                 && is(deployment, "Ready", "False")

@@ -229,7 +229,7 @@ async fn nothing_is_written(deployer: &Deployer<'_>) {
     let authority = ["v1", "ConfigMap", "kube-root-ca.crt"];
     let tenant = deployer.tenant;
     tenant
-        .until_object("the cluster's authority", authority, Value::is_object)
+        .wait_for_object("the cluster's authority", authority, Value::is_object)
         .await;
     let before = deployer.versions().await;
     failed(&deployer.deploy(&[]), "standard input is not a terminal: use --yes");

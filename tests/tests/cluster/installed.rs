@@ -52,7 +52,7 @@ pub fn install() -> Result<()> {
         // Never at the same time: `kubectl apply` fails if a kind comes to exist while it creates it.
         shared()?.define()?;
         shared()?.kubectl(["apply".as_ref(), "-k".as_ref(), path.as_os_str()])?;
-        shared()?.until_established()
+        shared()?.wait_until_established()
     };
     DONE.get_or_init(|| apply().map_err(|error| format!("{error:#}")))
         .clone()
@@ -230,7 +230,7 @@ impl Installed {
     }
 
     /// Waits until the condition is met.
-    pub fn until(&self, what: &str, holds: impl Fn() -> Result<bool>) -> Result<()> {
+    pub fn wait_until(&self, what: &str, holds: impl Fn() -> Result<bool>) -> Result<()> {
         let there = || {
             let all = "boshdeployments,quarkssecrets,statefulsets,secrets,services";
             let there = self.kubectl(&["get", all, "--output=name"]).unwrap_or_default();
@@ -239,18 +239,18 @@ impl Installed {
                 self.get("boshdeployments").unwrap_or_default()
             )
         };
-        self.operator.until(what, WAIT_TIMEOUT, holds, there)
+        self.operator.wait_until(what, WAIT_TIMEOUT, holds, there)
     }
 
-    /// Like [`Self::until`], for an operator that may not work: only its own output says why.
-    pub fn until_said(&self, what: &str, said: impl Fn() -> Result<bool>) -> Result<()> {
+    /// Like [`Self::wait_until`], for an operator that may not work: only its own output says why.
+    pub fn wait_until_said(&self, what: &str, said: impl Fn() -> Result<bool>) -> Result<()> {
         let ready = || format!("{:?}", self.operator.ask("/ready"));
-        self.operator.until(what, WAIT_TIMEOUT, said, ready)
+        self.operator.wait_until(what, WAIT_TIMEOUT, said, ready)
     }
 
     /// Waits until the object exists, or until it does not.
-    pub fn until_there(&self, what: &str, there: bool) -> Result<()> {
+    pub fn wait_until_there(&self, what: &str, there: bool) -> Result<()> {
         let words = if there { "" } else { "the end of " };
-        self.until(&format!("{words}{what}"), || Ok(self.exists(what)? == there))
+        self.wait_until(&format!("{words}{what}"), || Ok(self.exists(what)? == there))
     }
 }

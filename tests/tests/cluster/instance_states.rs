@@ -113,7 +113,7 @@ async fn instances_are_restarted_once_and_ignored_ones_keep_their_pods() {
 
     write(&tenant, 0, "example.org").await;
     tenant
-        .until("d", "the refusal", |deployment| {
+        .wait_for_deployment("d", "the refusal", |deployment| {
             let applied = condition(deployment, "Applied");
             applied.is_some_and(|one| one["status"] == "False" && one["reason"] == "DeploymentIgnoredInstance")
         })

@@ -1,9 +1,9 @@
 //! Certificates of the webhooks: they are replaced while pods that ask for links are created, and none is refused.
 
-use crate::links::{BROKER, annotations, deployed, pod, until, until_created};
+use crate::links::{BROKER, annotations, deployed, pod, wait_until_created};
 use crate::operator::Environment;
 use anyhow::{Context, ensure};
-use boson_tests::WAIT_TIMEOUT;
+use boson_tests::{WAIT_TIMEOUT, wait_until_ok};
 use serde_json::{Value, json};
 use std::process::Command;
 use std::time::Duration;
@@ -29,13 +29,15 @@ fn create_until_replaced(env: &Environment, before: &Value, after: usize, timeou
         );
         Ok(())
     };
-    env.operator.until_value("another certificate", timeout, look).unwrap();
+    env.operator
+        .wait_for_value("another certificate", timeout, look)
+        .unwrap();
 }
 
 #[test]
 fn certificates_rotate_without_a_failed_admission() {
     let env = deployed("link-certificates", "link-certificates-none");
-    until_created(&env, &pod("first", &annotations("nats", BROKER)));
+    wait_until_created(&env, &pod("first", &annotations("nats", BROKER)));
     let secret = || env.get("secret/boson-webhook").unwrap();
     let before = secret();
     // The operator replaces a certificate whose names differ; the authority and the key of digests stay.
@@ -95,7 +97,7 @@ fn trusted(env: &Environment) -> [String; 2] {
 #[test]
 fn the_authority_rotates_without_a_failed_admission() {
     let env = deployed("link-authority", "link-authority-none");
-    until_created(&env, &pod("first", &annotations("nats", BROKER)));
+    wait_until_created(&env, &pod("first", &annotations("nats", BROKER)));
     let secret = || env.get("secret/boson-webhook").unwrap();
     let before = secret();
     // As if the operator had made the next authority, backdated by an hour because clocks differ. It publishes the
@@ -131,13 +133,13 @@ fn announced(env: &Environment, certificate: &Value) -> Option<String> {
 #[test]
 fn a_new_authority_is_announced_before_its_certificate_is_served_and_no_admission_fails() {
     let env = deployed("link-announced", "link-announced-none");
-    until_created(&env, &pod("first", &annotations("nats", BROKER)));
+    wait_until_created(&env, &pod("first", &annotations("nats", BROKER)));
     // An authority in the last third of its life. The operator uses it at once, because it is not new, and replaces it.
     let worn = authority("1000 days ago", "100 days");
     hand_over(&env, &worn);
     let data = || env.get("secret/boson-webhook").unwrap()["data"].clone();
-    until("the worn authority", || Ok(env.decoded(&data()["ca.crt"])? == worn[0]));
-    until_created(&env, &pod("second", &annotations("nats", BROKER)));
+    wait_until_ok("the worn authority", || Ok(env.decoded(&data()["ca.crt"])? == worn[0]));
+    wait_until_created(&env, &pod("second", &annotations("nats", BROKER)));
 
     // The operator makes its successor, and publishes it. From here on, no pod may be refused.
     let before = env.get("secret/boson-webhook").unwrap();
@@ -149,7 +151,7 @@ fn a_new_authority_is_announced_before_its_certificate_is_served_and_no_admissio
     };
     let next = env
         .operator
-        .until_value("an announced authority", WAIT_TIMEOUT, look)
+        .wait_for_value("an announced authority", WAIT_TIMEOUT, look)
         .unwrap();
     create_until_replaced(&env, &before, 10, WAIT_TIMEOUT * 2);
     let data = data();

@@ -1,12 +1,12 @@
 //! A deployment whose links others use is deleted: `kubectl` warns, and nothing blocks the deletion. What names it
 //! afterwards gets an event.
 
-use crate::links::{BROKER, DIGEST, annotations, consumer, create, deployed, pod, until, until_created};
+use crate::links::{BROKER, DIGEST, annotations, consumer, create, deployed, pod, wait_until_created};
 use crate::objects::config_map;
 use crate::operator::Environment;
 use anyhow::{Result, ensure};
-use boson_tests::WAIT_TIMEOUT;
 use boson_tests::cluster::Answer;
+use boson_tests::{WAIT_TIMEOUT, wait_until_ok};
 use serde_json::{Value, json};
 
 /// Shares the link of the broker.
@@ -38,7 +38,7 @@ fn try_delete(env: &Environment, name: &str) -> Answer {
         ensure!(!answer.stderr.contains("was not checked"), "{answer:?}");
         Ok(answer)
     };
-    env.operator.until_value("a review", WAIT_TIMEOUT, look).unwrap()
+    env.operator.wait_for_value("a review", WAIT_TIMEOUT, look).unwrap()
 }
 
 /// The events about an object: reason and note.
@@ -55,7 +55,7 @@ fn events(env: &Environment, kind: &str, name: &str) -> Result<Vec<(String, Stri
 /// A second deployment of the example, which uses the link of the first, and a workload that does.
 fn with_consumers(name: &str) -> Environment {
     let env = deployed(name, &format!("{name}-none"));
-    until_created(&env, &pod("first", &annotations("nats", BROKER)));
+    wait_until_created(&env, &pod("first", &annotations("nats", BROKER)));
     env.kubectl(&["delete", "pod/first", "--force"]).unwrap();
     let mut second = env.deployment(&["nats-scale", "use"]);
     second["metadata"]["name"] = "second".into();
@@ -69,13 +69,13 @@ fn with_consumers(name: &str) -> Environment {
         consumer("web", "nats"),
     ])
     .unwrap();
-    until("a pod with links", || {
+    wait_until_ok("a pod with links", || {
         Ok(env
             .list("pods", "app=web")?
             .iter()
             .any(|pod| pod.to_string().contains(DIGEST)))
     });
-    until("the shared link", || {
+    wait_until_ok("the shared link", || {
         let second = env.get("boshdeployment/second")?;
         let mut inputs = second["status"]["inputs"].as_array().into_iter().flatten();
         Ok(inputs.any(|input| input["kind"] == "link" && input["name"] == "deployment/nats"))
@@ -107,14 +107,14 @@ fn deleting_a_deployment_whose_links_are_used_warns_and_is_never_refused() {
     // Its consumers report that it is gone; when it is created again, its Secret and its workload are not in error any
     // more.
     assert!(delete(&env, "nats", &[]).success);
-    until("the event of the workload", || {
+    wait_until_ok("the event of the workload", || {
         let events = events(&env, "Deployment", "web")?;
         Ok(events.iter().any(|(reason, note)| {
             reason == "LinksUnknownDeployment" && note.contains("names the BOSHDeployment 'nats', but namespace")
         }))
     });
     env.apply(&[env.deployment(&["nats-scale", "share"])]).unwrap();
-    until("the end of the error", || {
+    wait_until_ok("the end of the error", || {
         let events = events(&env, "Deployment", "web")?;
         Ok(events.iter().any(|(reason, _)| reason == "LinksDeploymentFound"))
     });
@@ -181,7 +181,7 @@ fn native_objects_that_name_an_unknown_deployment_get_one_event_each() {
     );
     let wanted = [("LinksUnknownDeployment".to_string(), note)];
     for (kind, name) in [("Secret", "unknown"), ("Service", "service")] {
-        until(name, || Ok(events(&env, kind, name)? == wanted));
+        wait_until_ok(name, || Ok(events(&env, kind, name)? == wanted));
     }
     for name in ["good", "unrelated"] {
         assert_eq!(events(&env, "Secret", name).unwrap(), [], "{name}");
@@ -190,7 +190,7 @@ fn native_objects_that_name_an_unknown_deployment_get_one_event_each() {
     nuts["metadata"]["name"] = "nuts".into();
     env.apply(&[nuts]).unwrap();
     for (kind, name) in [("Secret", "unknown"), ("Service", "service")] {
-        until("the end of the error", || {
+        wait_until_ok("the end of the error", || {
             let events = events(&env, kind, name)?;
             Ok(events.len() == 2 && events.iter().any(|(reason, _)| reason == "LinksDeploymentFound"))
         });

@@ -1,10 +1,10 @@
 //! Mistakes in links: each is reported with the object and the key, nothing of it is applied, and it disappears once it
 //! is fixed.
 
-use crate::links::{BROKER, annotations, create, deployed, pod, until, until_created};
+use crate::links::{BROKER, annotations, create, deployed, pod, wait_until_created};
 use crate::native_links::{Consumer, GROUP, MANIFEST, secret, set};
 use crate::objects::{condition, config_map};
-use boson_tests::root;
+use boson_tests::{root, wait_until_ok};
 use serde_json::{Value, json};
 use std::fs;
 
@@ -86,7 +86,7 @@ async fn mistakes_of_native_objects_name_object_and_key_and_change_nothing() {
     let tenant = &consumer.tenant;
     tenant.apply(secret("nats-secret", "not-shown", json!({}))).await;
     tenant.deployment("d", &[]).await;
-    consumer.until("the link", |link| !link.is_null()).await;
+    consumer.wait_for_link("the link", |link| !link.is_null()).await;
     let before = consumer.workload("client").await;
     for Mistake { object, reason, words } in mistakes() {
         let kind = object["kind"].as_str().unwrap().to_string();
@@ -152,8 +152,8 @@ fn links_that_a_pod_or_a_secret_cannot_hold_are_refused_with_their_keys() {
     ])
     .unwrap();
     let link = "secret/link-keys-twins-twins";
-    until("the link", || Ok(env.get(link).is_ok()));
-    until_created(&env, &pod("first", &annotations("nats", BROKER)));
+    wait_until_ok("the link", || Ok(env.get(link).is_ok()));
+    wait_until_created(&env, &pod("first", &annotations("nats", BROKER)));
     let twins = annotations("keys", r#"[{"name": "twins", "type": "twins"}]"#);
     let answer = create(&env, &env.namespace, &pod("twins", &twins));
     assert!(!answer.success && answer.stderr.contains("is invalid"), "{answer:?}");
@@ -166,7 +166,7 @@ fn links_that_a_pod_or_a_secret_cannot_hold_are_refused_with_their_keys() {
     let before = env.get(link).unwrap()["metadata"]["resourceVersion"].clone();
     let large = fs::read_to_string(root().join("tests/golden/links/secret-too-large/manifest.yml")).unwrap();
     env.apply(&[config_map("keys-manifest", "manifest", &large)]).unwrap();
-    until("the error", || {
+    wait_until_ok("the error", || {
         let keys = env.get("boshdeployment/keys")?;
         let message = |kind: &str| condition(&keys, kind).and_then(|one| one["message"].as_str());
         let messages: Vec<&str> = ["Converted", "Applied"].into_iter().filter_map(message).collect();

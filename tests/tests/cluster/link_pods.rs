@@ -1,6 +1,6 @@
 //! Forms of pods that ask for links: several links, variables and volumes of their own.
 
-use crate::links::{annotations, create, deployed, pod, until_created};
+use crate::links::{annotations, create, deployed, pod, wait_until_created};
 use serde_json::{Value, json};
 
 const BOTH: &str = r#"[{"name": "main-broker", "type": "broker"}, {"name": "gateway", "type": "gateway"}]"#;
@@ -8,7 +8,7 @@ const BOTH: &str = r#"[{"name": "main-broker", "type": "broker"}, {"name": "gate
 #[test]
 fn a_pod_gets_several_links_and_keeps_its_own_variables() {
     let env = deployed("link-several-in-pod", "link-several-in-pod-none");
-    until_created(&env, &pod("first", &annotations("nats", BOTH)));
+    wait_until_created(&env, &pod("first", &annotations("nats", BOTH)));
     let mut both = pod("both", &annotations("nats", BOTH));
     let own = json!([
         {"name": "LINK_BROKER_USER", "value": "mine"}, {"name": "URL", "value": "nats://$(LINK_BROKER_PASSWORD)"},
@@ -52,7 +52,7 @@ fn a_pod_gets_several_links_and_keeps_its_own_variables() {
 #[test]
 fn a_pod_whose_own_volumes_are_in_the_way_of_a_link_is_refused() {
     let env = deployed("link-in-the-way", "link-in-the-way-none");
-    until_created(&env, &pod("first", &annotations("nats", BOTH)));
+    wait_until_created(&env, &pod("first", &annotations("nats", BOTH)));
     let first = env.get("pod/first").unwrap();
     let volumes = first["spec"]["volumes"].as_array().unwrap();
     let volume = volumes

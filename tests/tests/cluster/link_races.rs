@@ -2,16 +2,16 @@
 //! come and go quickly, and deployments that provide a link of the same name.
 
 use crate::links::{
-    BROKER, DIGEST, annotations, consumer, deployed, digest, generation, pod, pod_spec, until, until_created, user,
+    BROKER, DIGEST, annotations, consumer, deployed, digest, generation, pod, pod_spec, user, wait_until_created,
 };
 use crate::operator::Environment;
-use boson_tests::{QUIET_DURATION, quiet};
+use boson_tests::{QUIET_DURATION, quiet, wait_until_ok};
 use serde_json::{Value, json};
 
 /// An environment with the example, once the API server calls the webhook: earlier pods would get no links.
 fn with_webhook(name: &str) -> Environment {
     let env = deployed(name, &format!("{name}-none"));
-    until_created(&env, &pod("first", &annotations("nats", BROKER)));
+    wait_until_created(&env, &pod("first", &annotations("nats", BROKER)));
     env
 }
 
@@ -55,13 +55,13 @@ fn a_set_that_the_operator_owns_rolls_once_and_keeps_the_digest_of_its_links() {
     let mut env = with_webhook("link-owned");
     env.apply(&[user("first")]).unwrap();
     env.apply(&[env.deployment(&["nats-scale", "more"])]).unwrap();
-    until("the first user", || Ok(user_of(&env, "nats")? == "first"));
+    wait_until_ok("the first user", || Ok(user_of(&env, "nats")? == "first"));
     env.apply(&[quarks_stateful_set("one")]).unwrap();
-    until("the pod", || Ok(has_pod(&env, "store-v1")));
+    wait_until_ok("the pod", || Ok(has_pod(&env, "store-v1")));
     assert_eq!(sets(&env), [("store-v1".into(), 1, Value::Null)]);
 
     env.apply(&[user("second")]).unwrap();
-    until("the digest", || Ok(digest(&env, "statefulset/store-v1").is_string()));
+    wait_until_ok("the digest", || Ok(digest(&env, "statefulset/store-v1").is_string()));
     let rolled = sets(&env);
     assert_eq!((rolled.len(), rolled[0].1), (1, 2), "{rolled:?}");
     // Another controller of the operator writes this StatefulSet. A restart reconciles everything.
@@ -82,7 +82,7 @@ fn a_set_that_the_operator_owns_rolls_once_and_keeps_the_digest_of_its_links() {
 
     // A new version of the set: its pods get the present links when they are created, so it does not roll again.
     env.apply(&[quarks_stateful_set("two")]).unwrap();
-    until("the new version", || Ok(has_pod(&env, "store-v2")));
+    wait_until_ok("the new version", || Ok(has_pod(&env, "store-v2")));
     quiet("a new version", &1, || generation(&env, "statefulset/store-v2"));
 }
 
@@ -98,7 +98,7 @@ fn deployments_that_provide_a_link_of_the_same_name_never_give_the_link_of_the_o
         second,
     ])
     .unwrap();
-    until("the links of both", || {
+    wait_until_ok("the links of both", || {
         Ok(env.get("secret/link-second-broker-main-broker").is_ok())
     });
     assert_ne!(user_of(&env, "nats").unwrap(), "other");
@@ -109,7 +109,7 @@ fn deployments_that_provide_a_link_of_the_same_name_never_give_the_link_of_the_o
             let pods = env.list("pods", &format!("app={deployment}"))?;
             Ok(pods.into_iter().next().unwrap_or_default())
         };
-        until("its pod", || Ok(pod()?["spec"]["volumes"].is_array()));
+        wait_until_ok("its pod", || Ok(pod()?["spec"]["volumes"].is_array()));
         let pod = pod().unwrap();
         let volumes = pod["spec"]["volumes"].as_array().unwrap().iter();
         let secrets: Vec<&Value> = volumes.map(|one| &one["secret"]["secretName"]).collect();
@@ -118,7 +118,7 @@ fn deployments_that_provide_a_link_of_the_same_name_never_give_the_link_of_the_o
     }
     // Only the consumers of the deployment that has changed roll.
     env.apply(&[user("third")]).unwrap();
-    until("the digest", || Ok(digest(&env, "deployment/second").is_string()));
+    wait_until_ok("the digest", || Ok(digest(&env, "deployment/second").is_string()));
     quiet("the link of another deployment", &[1, 2], || {
         ["nats", "second"].map(|name| generation(&env, &format!("deployment/{name}")))
     });
@@ -129,32 +129,32 @@ fn changes_in_quick_succession_roll_to_the_last_content_and_a_restored_secret_ro
     let env = with_webhook("link-quick");
     env.apply(&[user("u0")]).unwrap();
     env.apply(&[env.deployment(&["nats-scale", "more"])]).unwrap();
-    until("the first user", || Ok(user_of(&env, "nats")? == "u0"));
+    wait_until_ok("the first user", || Ok(user_of(&env, "nats")? == "u0"));
     env.apply(&[consumer("web", "nats")]).unwrap();
     let pods = || env.list("pods", "app=web").unwrap();
-    until("the pod", || Ok(!pods().is_empty()));
+    wait_until_ok("the pod", || Ok(!pods().is_empty()));
     for number in 1..=5 {
         env.apply(&[user(&format!("u{number}"))]).unwrap();
     }
-    until("the last user", || Ok(user_of(&env, "nats")? == "u5"));
-    until("the digest", || Ok(digest(&env, "deployment/web").is_string()));
+    wait_until_ok("the last user", || Ok(user_of(&env, "nats")? == "u5"));
+    wait_until_ok("the digest", || Ok(digest(&env, "deployment/web").is_string()));
     std::thread::sleep(QUIET_DURATION);
     let web = || (generation(&env, "deployment/web"), digest(&env, "deployment/web"));
     let rolled = web();
     assert!(rolled.0 <= 3, "changes within a few seconds are one: {rolled:?}");
     let of_pod = |pod: &Value| pod["metadata"]["annotations"][DIGEST] == rolled.1;
-    until("a pod with the last content", || Ok(pods().iter().any(of_pod)));
+    wait_until_ok("a pod with the last content", || Ok(pods().iter().any(of_pod)));
 
     // The Secret is deleted and written again with the same content.
     env.kubectl(&["delete", "secret/link-nats-broker-main-broker"]).unwrap();
-    until("the Secret again", || Ok(user_of(&env, "nats")? == "u5"));
+    wait_until_ok("the Secret again", || Ok(user_of(&env, "nats")? == "u5"));
     quiet("a Secret that is written again", &rolled, web);
     // The deployment is deleted and created again. Its generated values are retained, so the content is the same.
     env.kubectl(&["delete", "boshdeployment/nats"]).unwrap();
-    until("the end of the Secret", || {
+    wait_until_ok("the end of the Secret", || {
         Ok(env.get("secret/link-nats-broker-main-broker").is_err())
     });
     env.apply(&[env.deployment(&["nats-scale", "more"])]).unwrap();
-    until("the same link", || Ok(user_of(&env, "nats")? == "u5"));
+    wait_until_ok("the same link", || Ok(user_of(&env, "nats")? == "u5"));
     quiet("a deployment that is created again", &rolled, web);
 }

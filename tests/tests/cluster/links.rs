@@ -3,10 +3,9 @@
 
 use crate::objects::{config_map, is};
 use crate::operator::Environment;
-use anyhow::{Result, ensure};
 use boson_tests::cluster::{Answer, shared};
 use boson_tests::ports::free_port;
-use boson_tests::{WAIT_TIMEOUT, quiet, try_wait_for_value};
+use boson_tests::{quiet, wait_until_ok};
 use serde_json::{Value, json};
 
 const CONSUMES: &str = "quarks.cloudfoundry.org/consumes";
@@ -35,10 +34,10 @@ fn env(name: &str, other: &str) -> Environment {
 pub fn deployed(name: &str, other: &str) -> Environment {
     let env = env(name, other);
     env.deploy().unwrap();
-    env.wait("Applied", |deployment| is(deployment, "Applied", "True"))
+    env.wait_for_deployment("Applied", |deployment| is(deployment, "Applied", "True"))
         .unwrap();
     let configuration = format!("mutatingwebhookconfiguration/boson.{}", env.namespace);
-    until("the webhook", || Ok(env.get(&configuration).is_ok()));
+    wait_until_ok("the webhook", || Ok(env.get(&configuration).is_ok()));
     env
 }
 
@@ -72,18 +71,9 @@ pub fn create(env: &Environment, namespace: &str, object: &Value) -> Answer {
     env.cluster.try_kubectl(arguments, &object.to_string()).unwrap()
 }
 
-/// Waits; an error, such as that of an object that does not exist yet, counts as `not yet`.
-pub fn until(what: &str, holds: impl Fn() -> Result<bool>) {
-    let look = || {
-        ensure!(holds()?, "it does not hold");
-        Ok(())
-    };
-    try_wait_for_value(what, WAIT_TIMEOUT, look).unwrap();
-}
-
 /// Creates a pod that asks for links, as soon as API servers use the webhook.
-pub fn until_created(env: &Environment, object: &Value) {
-    until("an answer of the webhook", || {
+pub fn wait_until_created(env: &Environment, object: &Value) {
+    wait_until_ok("an answer of the webhook", || {
         let name = object["metadata"]["name"].as_str().unwrap_or_default();
         let created = env.cluster.create(&env.namespace, object).is_ok();
         let is_changed = created && env.get(&format!("pod/{name}"))?["metadata"]["annotations"][DIGEST].is_string();
@@ -117,7 +107,7 @@ fn links_become_secrets_that_follow_the_deployment() {
     let env = env("link-secrets", "link-secrets-none");
     env.apply(&[user("first")]).unwrap();
     env.deploy_as(env.deployment(&["nats-scale", "more"])).unwrap();
-    env.wait("Applied", |deployment| is(deployment, "Applied", "True"))
+    env.wait_for_deployment("Applied", |deployment| is(deployment, "Applied", "True"))
         .unwrap();
     let secret = env.get("secret/link-nats-broker-main-broker").unwrap();
     let keys: Vec<&String> = secret["data"].as_object().unwrap().keys().collect();
@@ -149,19 +139,19 @@ fn links_become_secrets_that_follow_the_deployment() {
         let secret = env.get("secret/link-nats-broker-main-broker")?;
         env.decoded(&secret["data"][key])
     };
-    until("the new user", || Ok(read(&env, "broker.user")? == "second"));
+    wait_until_ok("the new user", || Ok(read(&env, "broker.user")? == "second"));
     env.kubectl(&["delete", "secret/link-nats-broker-main-broker"]).unwrap();
-    until("the deleted Secret", || Ok(read(&env, "broker.user")? == "second"));
+    wait_until_ok("the deleted Secret", || Ok(read(&env, "broker.user")? == "second"));
     let patch = r#"--patch={"stringData": {"broker.user": "wrong"}}"#;
     env.kubectl(&["patch", "secret/link-nats-broker-main-broker", patch])
         .unwrap();
-    until("the right value", || Ok(read(&env, "broker.user")? == "second"));
+    wait_until_ok("the right value", || Ok(read(&env, "broker.user")? == "second"));
 
     // Another name: the old Secret is obsolete. A restart writes nothing.
     let rename = "- {type: replace, path: /instance_groups/name=gateway/jobs/name=gateway/provides?, value: {gateway: {as: door}}}\n\
                   - {type: remove, path: /instance_groups/name=broker/jobs/name=broker/consumes/watcher}\n";
     env.apply(&[config_map("more", "ops", rename)]).unwrap();
-    until("another name", || {
+    wait_until_ok("another name", || {
         Ok(links(&env) == ["link-nats-broker-main-broker", "link-nats-gateway-door"])
     });
     let mut env = env;
@@ -176,14 +166,14 @@ fn links_become_secrets_that_follow_the_deployment() {
     env.operator.start().unwrap();
     quiet("a restart", &before, || versions(&env));
     env.kubectl(&["delete", "boshdeployment/nats"]).unwrap();
-    until("their end", || Ok(links(&env).is_empty()));
+    wait_until_ok("their end", || Ok(links(&env).is_empty()));
 }
 
 #[test]
 fn pods_get_the_links_that_they_ask_for_or_a_clear_answer() {
     let other = shared().unwrap().namespace("link-pods-other").unwrap();
     let mut env = deployed("link-pods", &other);
-    until_created(&env, &pod("asks", &annotations("nats", BROKER)));
+    wait_until_created(&env, &pod("asks", &annotations("nats", BROKER)));
     a_pod_has_its_link_in_files_and_variables(&env);
     pods_that_cannot_get_their_links_are_refused(&env, &other);
 
@@ -195,7 +185,7 @@ fn pods_get_the_links_that_they_ask_for_or_a_clear_answer() {
     let words = r#"failed calling webhook "links-of-pods.quarks.cloudfoundry.org""#;
     refused(&env, &env.namespace, &later, &[words, "InternalError"]);
     env.operator.start().unwrap();
-    until_created(&env, &later);
+    wait_until_created(&env, &later);
     let configuration = format!("mutatingwebhookconfiguration/boson.{}", env.namespace);
     let owner = &env.get(&configuration).unwrap()["metadata"]["ownerReferences"][0];
     assert_eq!(
@@ -314,7 +304,7 @@ fn exactly_the_consumers_of_a_changed_link_roll_and_once() {
         }
         object
     };
-    until_created(&env, &pod("bare", &annotations("nats", BROKER)));
+    wait_until_created(&env, &pod("bare", &annotations("nats", BROKER)));
     env.apply(&[
         workload("Deployment", "web", BROKER),
         workload("StatefulSet", "store", BROKER),
@@ -323,7 +313,7 @@ fn exactly_the_consumers_of_a_changed_link_roll_and_once() {
     .unwrap();
     let has_pods = |name: &str| env.list("pods", &format!("app={name}")).map(|pods| !pods.is_empty());
     for name in ["web", "store", "door"] {
-        until(name, || has_pods(name));
+        wait_until_ok(name, || has_pods(name));
     }
     let all = ["deployment/web", "statefulset/store", "deployment/door"];
     let generations = |env: &Environment| all.map(|what| generation(env, what));
@@ -332,29 +322,29 @@ fn exactly_the_consumers_of_a_changed_link_roll_and_once() {
     // A change of the manifest that leaves the links as they are.
     let limits = "- {type: replace, path: /instance_groups/name=broker/jobs/name=broker/properties/broker/limits/connections, value: 7}\n";
     env.apply(&[config_map("more", "ops", limits)]).unwrap();
-    until("another manifest", || {
+    wait_until_ok("another manifest", || {
         Ok(env.get("secret/nats.bpm.broker-v1").is_ok()
             && env
                 .names("secret")?
                 .iter()
                 .any(|name| name == "nats.desired-manifest-v2"))
     });
-    env.wait("Applied", |deployment| is(deployment, "Applied", "True"))
+    env.wait_for_deployment("Applied", |deployment| is(deployment, "Applied", "True"))
         .unwrap();
     quiet("the same link", &[1, 1, 1], || generations(&env));
 
     // The operator is killed right after it has written the Secret.
     env.apply(&[user("other")]).unwrap();
-    until("the new value", || {
+    wait_until_ok("the new value", || {
         let secret = env.get("secret/link-nats-broker-main-broker")?;
         Ok(env.decoded(&secret["data"]["broker.user"])? == "other")
     });
     env.operator.kill();
     env.operator.start().unwrap();
     for what in ["deployment/web", "statefulset/store"] {
-        until(what, || Ok(digest(&env, what).is_string()));
+        wait_until_ok(what, || Ok(digest(&env, what).is_string()));
     }
-    until("the event of the bare pod", || {
+    wait_until_ok("the event of the bare pod", || {
         let events = env.list("events.events.k8s.io", "")?;
         Ok(events
             .iter()
@@ -368,7 +358,7 @@ fn exactly_the_consumers_of_a_changed_link_roll_and_once() {
 
     // A link that disappears rolls nothing.
     env.kubectl(&["delete", "boshdeployment/nats"]).unwrap();
-    until("the end of the Secret", || {
+    wait_until_ok("the end of the Secret", || {
         Ok(env.get("secret/link-nats-broker-main-broker").is_err())
     });
     quiet("the end of a link", &[2, 2, 1], || generations(&env));

@@ -110,7 +110,11 @@ impl Attack<'_> {
             ensure!(reported["status"] == "False", "{:#}", found["status"]);
             Ok(reported)
         };
-        let reported = self.env.operator.until_value(name, 2 * WAIT_TIMEOUT, failed).unwrap();
+        let reported = self
+            .env
+            .operator
+            .wait_for_value(name, 2 * WAIT_TIMEOUT, failed)
+            .unwrap();
         assert_eq!(reported["reason"], code, "{reported}");
         reported["message"].as_str().unwrap().to_string()
     }
@@ -163,7 +167,7 @@ fn edit(env: &Environment, edits: std::ops::Range<usize>, waiting: impl Fn() -> 
         env.apply(&[config_map("nats-scale", "ops", &format!("{ops}# {nth}\n"))])
             .unwrap();
         let converted = |found: &Value| digest(found) != before && is(found, "Applied", "True");
-        env.wait("an edit", converted).unwrap();
+        env.wait_for_deployment("an edit", converted).unwrap();
         let latency = began.elapsed();
         let others = waited.saturating_sub(waiting());
         Edit { latency, others }
@@ -205,7 +209,7 @@ fn an_operator_stays_within_its_container_and_others_are_served() {
     ]);
 
     env.deploy().unwrap();
-    env.wait("Applied", |deployment| is(deployment, "Applied", "True"))
+    env.wait_for_deployment("Applied", |deployment| is(deployment, "Applied", "True"))
         .unwrap();
     let quiet = edit(&env, 0..3, || 0).latency;
 
@@ -234,7 +238,7 @@ fn an_operator_stays_within_its_container_and_others_are_served() {
     let status = || attack.get("eater-0")["status"].to_string();
     let all_are = || Ok(attack.waiting_large_deployments() == 0);
     env.operator
-        .until("the large deployments", 3 * WAIT_TIMEOUT, all_are, status)
+        .wait_until("the large deployments", 3 * WAIT_TIMEOUT, all_are, status)
         .unwrap();
 
     let most = peak(env.operator.process().unwrap()).unwrap();

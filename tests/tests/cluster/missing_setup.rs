@@ -20,7 +20,7 @@ async fn a_namespace_without_the_label_is_reported_and_served_once_labelled() {
     let tenant = operator.unlabelled("late");
     tenant.deploy("d", &manifest()).await;
     let reported = tenant
-        .until("d", "the reason", |found| {
+        .wait_for_deployment("d", "the reason", |found| {
             has_reason(found, "Ready", "NamespaceNotServed")
         })
         .await;
@@ -44,7 +44,7 @@ async fn a_value_refused_by_a_quota_is_a_failure_and_not_waited_for() {
     tenant.few("secrets", "1").await;
     tenant.deploy("d", &manifest()).await;
     let reported = tenant
-        .until("d", "the reason", |found| {
+        .wait_for_deployment("d", "the reason", |found| {
             has_reason(found, "Applied", "DeploymentVariable")
         })
         .await;

@@ -150,7 +150,7 @@ fn the_commands_of_pods_give_the_bytes_of_the_operator() {
     let mut deployment = env.deployment(&["nats-scale"]);
     deployment["spec"]["cloudConfig"] = json!({"type": "configmap", "name": "cloud"});
     env.deploy_as(deployment).unwrap();
-    env.wait("Applied", |deployment| is(deployment, "Applied", "True"))
+    env.wait_for_deployment("Applied", |deployment| is(deployment, "Applied", "True"))
         .unwrap();
     let mounts = Mounts::of(&env).unwrap();
     fs::write(mounts.path("namespace"), &env.namespace).unwrap();
@@ -191,7 +191,7 @@ fn the_commands_of_pods_give_the_bytes_of_the_operator() {
 fn an_error_of_a_template_is_reported_with_its_line_and_without_values() {
     let env = Environment::new("reported").unwrap();
     env.deploy().unwrap();
-    env.wait("Applied", |deployment| is(deployment, "Applied", "True"))
+    env.wait_for_deployment("Applied", |deployment| is(deployment, "Applied", "True"))
         .unwrap();
     let mounts = Mounts::of(&env).unwrap();
     let template = mounts.path("all-releases/jobs-src/messaging/broker/templates/broker.conf.erb");

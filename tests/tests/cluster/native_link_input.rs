@@ -26,7 +26,7 @@ async fn the_keys_of_a_secret_are_properties_that_their_dots_nest() {
         .extend(more.as_object().cloned().unwrap());
     consumer.tenant.apply(keys).await;
     consumer.tenant.deployment("d", &[]).await;
-    let link = consumer.until("the Secret", |link| !link.is_null()).await;
+    let link = consumer.wait_for_link("the Secret", |link| !link.is_null()).await;
     let nested = json!({"password": "mysecret", "port": "4222", "tls": {"ca": "authority"}});
     assert_eq!(link["properties"], json!({"nats": nested, "plain": "[1]"}));
     // A Secret alone gives no address and no instances.
@@ -46,7 +46,7 @@ async fn the_keys_of_a_secret_are_properties_that_their_dots_nest() {
     typed["stringData"]["plain"] = "[1]".into();
     consumer.tenant.apply(typed).await;
     let link = consumer
-        .until("a number", |link| link["properties"]["nats"]["port"].is_i64())
+        .wait_for_link("a number", |link| link["properties"]["nats"]["port"].is_i64())
         .await;
     let nested = json!({"password": "mysecret", "port": 4222, "tls": {"ca": "authority"}});
     assert_eq!(link["properties"], json!({"nats": nested, "plain": [1]}));
@@ -69,7 +69,7 @@ async fn the_pods_of_a_service_are_instances_in_the_order_of_their_names() {
     }
     tenant.deployment("d", &[]).await;
     consumer
-        .until("three pods", |link| {
+        .wait_for_link("three pods", |link| {
             addresses(link) == ["10.3.0.3", "10.3.0.2", "10.3.0.1"]
         })
         .await;
@@ -99,7 +99,7 @@ async fn the_pods_of_a_service_are_instances_in_the_order_of_their_names() {
     kubectl(&["patch", "pod/mynats-0", "--type=merge", "--patch", &finalizers]);
     kubectl(&["delete", "pod/mynats-0", "--wait=false"]);
     consumer
-        .until("two pods", |link| addresses(link) == ["10.3.0.2", "10.3.0.1"])
+        .wait_for_link("two pods", |link| addresses(link) == ["10.3.0.2", "10.3.0.1"])
         .await;
     assert!(tenant.get("v1", "Pod", "mynats-0").await.is_some());
     kubectl(&[
@@ -131,7 +131,9 @@ async fn a_service_without_a_selector_gives_its_endpoints_and_an_external_name_i
         json!({"name": name, "index": index, "id": address, "address": address,
             "bootstrap": index == 0})
     };
-    let link = consumer.until("two endpoints", |link| addresses(link).len() == 2).await;
+    let link = consumer
+        .wait_for_link("two endpoints", |link| addresses(link).len() == 2)
+        .await;
     let wanted = [
         instance("nats-service", 0, "192.0.2.8"),
         instance("outside", 1, "192.0.2.7"),
@@ -140,7 +142,7 @@ async fn a_service_without_a_selector_gives_its_endpoints_and_an_external_name_i
     assert_eq!(link["address"], "nats-service");
     endpoints(&consumer, &json!([{"ip": "192.0.2.9"}]));
     consumer
-        .until("the other endpoint", |link| addresses(link) == ["192.0.2.9"])
+        .wait_for_link("the other endpoint", |link| addresses(link) == ["192.0.2.9"])
         .await;
 
     // EndpointSlices of a user. An endpoint that is not ready counts, one that is terminating does not.
@@ -153,7 +155,7 @@ async fn a_service_without_a_selector_gives_its_endpoints_and_an_external_name_i
             {"addresses": ["192.0.2.11"], "conditions": {"ready": false, "serving": false, "terminating": true}}]});
     tenant.apply(slice).await;
     consumer
-        .until("the slice", |link| addresses(link) == ["192.0.2.10"])
+        .wait_for_link("the slice", |link| addresses(link) == ["192.0.2.10"])
         .await;
 
     // An external name is the address of one instance.
@@ -165,7 +167,7 @@ async fn a_service_without_a_selector_gives_its_endpoints_and_an_external_name_i
         ))
         .await;
     let link = consumer
-        .until("the name", |link| addresses(link) == ["nats.example.com"])
+        .wait_for_link("the name", |link| addresses(link) == ["nats.example.com"])
         .await;
     let service = tenant.get("v1", "Service", "nats-service").await.unwrap();
     let mut outside = instance("nats-service", 0, "nats.example.com");
@@ -195,7 +197,9 @@ async fn objects_of_the_predecessor_provide_their_link_unchanged() {
     tenant.apply(old).await;
     consumer.pod("mynats-0", "10.4.0.1").await;
     tenant.deployment("d", &[]).await;
-    let link = consumer.until("the link", |link| addresses(link) == ["10.4.0.1"]).await;
+    let link = consumer
+        .wait_for_link("the link", |link| addresses(link) == ["10.4.0.1"])
+        .await;
     assert_eq!(
         link["properties"],
         json!({"nats": {"password": "mysecret", "port": 4222}})
@@ -215,7 +219,9 @@ async fn a_link_of_several_objects_is_an_error_that_names_them_and_changes_nothi
     consumer.pod("mynats-0", "10.5.0.1").await;
     tenant.apply(service("nats-service")).await;
     tenant.deployment("d", &[]).await;
-    consumer.until("the link", |link| addresses(link) == ["10.5.0.1"]).await;
+    consumer
+        .wait_for_link("the link", |link| addresses(link) == ["10.5.0.1"])
+        .await;
     let before = consumer.workload("client").await;
     let mistakes = [
         (

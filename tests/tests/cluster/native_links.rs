@@ -132,7 +132,7 @@ impl Consumer {
     }
 
     /// Waits for a link that meets the condition.
-    pub async fn until(&self, what: &str, holds: impl Fn(&Value) -> bool) -> Value {
+    pub async fn wait_for_link(&self, what: &str, holds: impl Fn(&Value) -> bool) -> Value {
         let look = async || {
             let link = self.link().await;
             ensure!(holds(&link), "{link:#}");
@@ -147,7 +147,7 @@ impl Consumer {
     pub async fn wrong(&self, reason: &str) -> String {
         let is_wrong =
             |deployment: &Value| is(deployment, "Converted", "False") && has_reason(deployment, "Converted", reason);
-        let deployment = self.tenant.until("d", reason, is_wrong).await;
+        let deployment = self.tenant.wait_for_deployment("d", reason, is_wrong).await;
         let message = &condition(&deployment, "Converted").unwrap()["message"];
         message.as_str().unwrap().to_string()
     }
@@ -199,7 +199,7 @@ async fn a_native_link_is_followed_and_only_its_consumers_change() {
     );
     tenant.apply(secret("nats-secret", "first-password", json!({}))).await;
     let link = consumer
-        .until("the Secret", |link| link["properties"] != Value::Null)
+        .wait_for_link("the Secret", |link| link["properties"] != Value::Null)
         .await;
     assert_eq!(link["properties"], json!({"nats": {"password": "first-password"}}));
     assert_eq!((&link["address"], addresses(&link)), (&Value::Null, Vec::new()));
@@ -209,7 +209,9 @@ async fn a_native_link_is_followed_and_only_its_consumers_change() {
     consumer.pod("mynats-b", "10.1.0.2").await;
     consumer.pod("mynats-a", "10.1.0.1").await;
     tenant.apply(service("nats-service")).await;
-    let link = consumer.until("two pods", |link| addresses(link).len() == 2).await;
+    let link = consumer
+        .wait_for_link("two pods", |link| addresses(link).len() == 2)
+        .await;
     assert_eq!(link["address"], "nats-service");
     assert_eq!(addresses(&link), ["10.1.0.1", "10.1.0.2"]);
     let pod = tenant.get("v1", "Pod", "mynats-a").await.unwrap();
@@ -220,7 +222,7 @@ async fn a_native_link_is_followed_and_only_its_consumers_change() {
     let before = consumer.mounted().await.unwrap();
     tenant.apply(secret("nats-secret", "second-password", json!({}))).await;
     let is_second = |link: &Value| link["properties"]["nats"]["password"] == "second-password";
-    consumer.until("the second password", is_second).await;
+    consumer.wait_for_link("the second password", is_second).await;
     assert_eq!(consumer.mounted().await, Some(before + 1));
     // What does not alter the link is read, and changes nothing.
     let (client, inputs) = (consumer.workload("client").await, consumer.digest_of_inputs().await);
@@ -228,7 +230,9 @@ async fn a_native_link_is_followed_and_only_its_consumers_change() {
         .apply(secret("nats-secret", "second-password", json!({"team": "x"})))
         .await;
     let changed = |deployment: &Value| deployment["status"]["inputs"] != inputs;
-    tenant.until("d", "the new state of the Secret", changed).await;
+    tenant
+        .wait_for_deployment("d", "the new state of the Secret", changed)
+        .await;
     tenant.applied("d").await;
     assert_eq!(consumer.workload("client").await, client);
     assert_eq!(consumer.workload("bystander").await, bystander);
@@ -245,7 +249,7 @@ async fn races_of_providers_never_give_a_wrong_link() {
     tenant.apply(service("nats-service")).await;
     tenant.deployment("d", &[]).await;
     consumer
-        .until("the link", |link| link["address"] == "nats-service")
+        .wait_for_link("the link", |link| link["address"] == "nats-service")
         .await;
     // Pods that come and go quickly: the last state counts, and changes within a few seconds are one update.
     let before = consumer.mounted().await.unwrap();
@@ -258,25 +262,31 @@ async fn races_of_providers_never_give_a_wrong_link() {
         tenant.delete("v1", "Pod", &format!("mynats-{number}")).await;
     }
     let wanted = ["10.2.0.5", "10.2.0.6", "10.2.0.7"];
-    consumer.until("three pods", |link| addresses(link) == wanted).await;
+    consumer
+        .wait_for_link("three pods", |link| addresses(link) == wanted)
+        .await;
     let updates = consumer.mounted().await.unwrap() - before;
     assert!(updates <= 3, "{updates} updates for 13 changes");
     // A Service that is deleted and created again.
     tenant.delete("v1", "Service", "nats-service").await;
     consumer
-        .until("no Service", |link| link["address"] == Value::Null)
+        .wait_for_link("no Service", |link| link["address"] == Value::Null)
         .await;
     tenant.apply(service("nats-service")).await;
-    consumer.until("the pods again", |link| addresses(link) == wanted).await;
+    consumer
+        .wait_for_link("the pods again", |link| addresses(link) == wanted)
+        .await;
     // Another selector: the pods that the Service selects are others. An annotation of it alters nothing.
     let before = consumer.mounted().await.unwrap();
     let mut none = service("nats-service");
     none["spec"]["selector"] = json!({"app": "nobody"});
     tenant.apply(none).await;
-    consumer.until("no pods", |link| addresses(link).is_empty()).await;
+    consumer
+        .wait_for_link("no pods", |link| addresses(link).is_empty())
+        .await;
     tenant.apply(service("nats-service")).await;
     consumer
-        .until("the pods once more", |link| addresses(link) == wanted)
+        .wait_for_link("the pods once more", |link| addresses(link) == wanted)
         .await;
     assert_eq!(consumer.mounted().await, Some(before + 2));
     let inputs = consumer.digest_of_inputs().await;
@@ -284,7 +294,9 @@ async fn races_of_providers_never_give_a_wrong_link() {
     labeled["metadata"]["annotations"]["team"] = "x".into();
     tenant.apply(labeled).await;
     let changed = |deployment: &Value| deployment["status"]["inputs"] != inputs;
-    tenant.until("d", "the new state of the Service", changed).await;
+    tenant
+        .wait_for_deployment("d", "the new state of the Service", changed)
+        .await;
     tenant.applied("d").await;
     assert_eq!(consumer.mounted().await, Some(before + 2));
     // A second provider: the error names both, and the pods keep their link.
@@ -344,7 +356,7 @@ async fn a_deployment_takes_a_link_that_another_shares() {
         tenant.apply_manifest("p", &text).await;
     };
     share(1).await;
-    let link = consumer.until("the link", |link| !link.is_null()).await;
+    let link = consumer.wait_for_link("the link", |link| !link.is_null()).await;
     let address = format!("p-broker.{}.svc.cluster.local", tenant.namespace);
     assert_eq!(
         (&link["address"], &link["deployment_name"]),
@@ -355,7 +367,9 @@ async fn a_deployment_takes_a_link_that_another_shares() {
     // It follows the other deployment, and only the consumer changes.
     let bystander = consumer.workload("bystander").await;
     share(2).await;
-    consumer.until("two instances", |link| addresses(link).len() == 2).await;
+    consumer
+        .wait_for_link("two instances", |link| addresses(link).len() == 2)
+        .await;
     assert_eq!(consumer.mounted().await, Some(2));
     assert_eq!(consumer.workload("bystander").await, bystander);
     // Its deletion is reported, and the consumer keeps its objects.

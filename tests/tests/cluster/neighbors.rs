@@ -73,7 +73,7 @@ async fn deployments_of_one_namespace_share_nothing() {
         tenant.applied(name).await;
     }
     let broken = tenant
-        .until("broken", "an error", |deployment| is(deployment, "Converted", "False"))
+        .wait_for_deployment("broken", "an error", |deployment| is(deployment, "Converted", "False"))
         .await;
     let message = condition(&broken, "Converted").unwrap()["message"].as_str().unwrap();
     assert!(message.contains("'web'"), "{message}");
@@ -91,7 +91,7 @@ async fn deployments_of_one_namespace_share_nothing() {
     let before = tenant.get(OURS, "QuarksStatefulSet", "two-web").await.unwrap();
     tenant.apply_manifest("one", &manifest(2)).await;
     tenant
-        .until("one", "a second instance", |deployment| {
+        .wait_for_deployment("one", "a second instance", |deployment| {
             is(deployment, "Applied", "True")
         })
         .await;

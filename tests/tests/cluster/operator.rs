@@ -8,7 +8,7 @@ use base64::engine::general_purpose::STANDARD;
 use boson_tests::cluster::image::Image;
 use boson_tests::cluster::{Cluster, Limited, Operator, shared};
 use boson_tests::registry::{Server, push_example};
-use boson_tests::{WAIT_TIMEOUT, quiet, root, wait_for};
+use boson_tests::{WAIT_TIMEOUT, quiet, root, wait_until_ok};
 use serde_json::{Value, json};
 use std::fs;
 use std::ops::Deref;
@@ -118,19 +118,20 @@ impl Environment {
         Ok(path)
     }
 
-    pub fn until(&self, what: &str, holds: impl FnMut() -> Result<bool>) -> Result<()> {
-        self.operator.until(what, WAIT_TIMEOUT, holds, || self.everything())
+    pub fn wait_until(&self, what: &str, holds: impl FnMut() -> Result<bool>) -> Result<()> {
+        self.operator
+            .wait_until(what, WAIT_TIMEOUT, holds, || self.everything())
     }
 
     /// Waits until the deployment of this name is ready.
-    pub fn until_ready(&self, deployment: &str) -> Result<()> {
+    pub fn wait_until_ready(&self, deployment: &str) -> Result<()> {
         let name = format!("boshdeployment/{deployment}");
-        self.until(&format!("{name}: Ready"), || Ok(is(&self.get(&name)?, "Ready", "True")))
+        self.wait_until(&format!("{name}: Ready"), || Ok(is(&self.get(&name)?, "Ready", "True")))
     }
 
     /// Waits until the deployment meets the condition.
-    pub fn wait(&self, what: &str, holds: impl Fn(&Value) -> bool) -> Result<Value> {
-        self.operator.until_value(what, WAIT_TIMEOUT, || {
+    pub fn wait_for_deployment(&self, what: &str, holds: impl Fn(&Value) -> bool) -> Result<Value> {
+        self.operator.wait_for_value(what, WAIT_TIMEOUT, || {
             let deployment = self.get("boshdeployment/nats")?;
             ensure!(holds(&deployment), "{:#}", deployment["status"]);
             Ok(deployment)
@@ -205,7 +206,7 @@ fn the_example_becomes_the_documented_objects() {
     let env = Environment::new("example").unwrap();
     env.deploy().unwrap();
     let deployment = env
-        .wait("Applied", |deployment| is(deployment, "Applied", "True"))
+        .wait_for_deployment("Applied", |deployment| is(deployment, "Applied", "True"))
         .unwrap();
     let secrets = env.names("secret").unwrap();
     for wanted in [
@@ -234,8 +235,8 @@ fn the_example_becomes_the_documented_objects() {
     assert_eq!(status["message"], "waiting for 2 of 2 instance groups");
     let ready = env.operator.ask("/ready").unwrap();
     assert!(ready.starts_with("HTTP/1.1 200"), "{ready}");
-    wait_for("both StatefulSets", || {
-        env.names("statefulset").unwrap() == ["nats-broker-z0-v1", "nats-gateway-z0-v1"]
+    wait_until_ok("both StatefulSets", || {
+        Ok(env.names("statefulset")? == ["nats-broker-z0-v1", "nats-gateway-z0-v1"])
     });
 }
 
@@ -249,7 +250,7 @@ fn a_mistake_is_reported_with_its_place_and_fixing_it_is_enough() {
     ])
     .unwrap();
     let deployment = env
-        .wait("a failure", |deployment| is(deployment, "Converted", "False"))
+        .wait_for_deployment("a failure", |deployment| is(deployment, "Converted", "False"))
         .unwrap();
     let reported = condition(&deployment, "Converted").unwrap();
     assert_eq!(reported["reason"], "OpsMissingKey");
@@ -265,7 +266,7 @@ fn a_mistake_is_reported_with_its_place_and_fixing_it_is_enough() {
         "- type: replace\n  path: /tags?/x\n  value: y\n",
     )])
     .unwrap();
-    env.wait("Applied", |deployment| {
+    env.wait_for_deployment("Applied", |deployment| {
         is(deployment, "Applied", "True") && is(deployment, "Converted", "True")
     })
     .unwrap();
@@ -275,15 +276,14 @@ fn a_mistake_is_reported_with_its_place_and_fixing_it_is_enough() {
 fn a_deleted_object_is_recreated_and_a_restart_changes_nothing() {
     let mut env = Environment::new("back").unwrap();
     env.deploy().unwrap();
-    env.wait("Applied", |deployment| is(deployment, "Applied", "True"))
+    env.wait_for_deployment("Applied", |deployment| is(deployment, "Applied", "True"))
         .unwrap();
     let password = |env: &Environment| env.get("secret/nats.var-broker-password").unwrap()["data"].clone();
     let before = (password(&env), env.names("secret").unwrap());
     let uid = env.get("service/nats-broker").unwrap()["metadata"]["uid"].clone();
     env.kubectl(&["delete", "service/nats-broker"]).unwrap();
-    wait_for("the Service", || {
-        env.get("service/nats-broker")
-            .is_ok_and(|service| service["metadata"]["uid"] != uid)
+    wait_until_ok("the Service", || {
+        Ok(env.get("service/nats-broker")?["metadata"]["uid"] != uid)
     });
     env.operator.kill();
     env.operator.start().unwrap();

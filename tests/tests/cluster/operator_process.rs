@@ -208,7 +208,7 @@ impl Tenant {
         self.apply(json!({"apiVersion": "v1", "kind": "ResourceQuota", "metadata": {"name": "few"}, "spec": spec}))
             .await;
         let quota = ["v1", "ResourceQuota", "few"];
-        self.until_object("the quota", quota, |quota| !quota["status"]["hard"].is_null())
+        self.wait_for_object("the quota", quota, |quota| !quota["status"]["hard"].is_null())
             .await;
     }
 
@@ -241,12 +241,12 @@ impl Tenant {
     }
 
     /// Waits until a deployment meets the condition.
-    pub async fn until(&self, name: &str, what: &str, holds: impl Fn(&Value) -> bool) -> Value {
-        self.until_object(what, [OURS, "BOSHDeployment", name], holds).await
+    pub async fn wait_for_deployment(&self, name: &str, what: &str, holds: impl Fn(&Value) -> bool) -> Value {
+        self.wait_for_object(what, [OURS, "BOSHDeployment", name], holds).await
     }
 
     /// Waits until the object of this API version, kind and name meets the condition; null is none.
-    pub async fn until_object(&self, what: &str, object: [&str; 3], holds: impl Fn(&Value) -> bool) -> Value {
+    pub async fn wait_for_object(&self, what: &str, object: [&str; 3], holds: impl Fn(&Value) -> bool) -> Value {
         let [api_version, kind, name] = object;
         wait_for_value(&format!("{}/{name}: {what}", self.namespace), async || {
             let found = self.get(api_version, kind, name).await.unwrap_or_default();
@@ -258,14 +258,14 @@ impl Tenant {
 
     /// Waits until all objects are up to date.
     pub async fn applied(&self, name: &str) -> Value {
-        self.until(name, "Applied", |deployment| is(deployment, "Applied", "True"))
+        self.wait_for_deployment(name, "Applied", |deployment| is(deployment, "Applied", "True"))
             .await
     }
 
     /// Waits until a deployment is ready; meanwhile, pods become ready.
     pub async fn ready(&self, name: &str) {
         let _kubelet = Kubelet::of(self.pods());
-        self.until(name, "Ready", |deployment| is(deployment, "Ready", "True"))
+        self.wait_for_deployment(name, "Ready", |deployment| is(deployment, "Ready", "True"))
             .await;
     }
 

@@ -215,7 +215,7 @@ impl OperatorTasks {
 
     pub async fn ready(&self, names: &[&str]) {
         for name in names {
-            self.until(name, "ready", |object: &QuarksSecret| {
+            self.wait_for_object(name, "ready", |object: &QuarksSecret| {
                 let status = object.status.clone().unwrap_or_default();
                 let current = status.observed_generation == object.metadata.generation;
                 let ready =
@@ -227,7 +227,7 @@ impl OperatorTasks {
     }
 
     /// Waits until the object meets the condition, and returns it.
-    pub async fn until<K>(&self, name: &str, what: &str, is_met: impl Fn(&K) -> bool) -> K
+    pub async fn wait_for_object<K>(&self, name: &str, what: &str, is_met: impl Fn(&K) -> bool) -> K
     where
         K: kube::Resource<DynamicType = (), Scope = k8s_openapi::NamespaceResourceScope>,
         K: Clone + Debug + DeserializeOwned + Serialize,

@@ -29,7 +29,7 @@ fn digest(deployment: &Value, name: &str) -> String {
 
 /// Waits until a plugin is refused for this reason; returns the message.
 fn refusal(scene: &Scene, reason: &str) -> String {
-    let deployment = scene.wait(reason, |deployment| {
+    let deployment = scene.wait_for_deployment(reason, |deployment| {
         healthy(deployment, "False").is_some_and(|reported| reported["reason"] == reason)
     });
     healthy(&deployment, "False").unwrap()["message"]
@@ -50,7 +50,7 @@ fn restart(scene: &mut Scene) {
     let before = loads(scene);
     scene.operator.kill();
     scene.operator.start().unwrap();
-    scene.until("a plugin that is loaded again", || Ok(loads(scene) > before));
+    scene.wait_until("a plugin that is loaded again", || Ok(loads(scene) > before));
 }
 
 #[test]
@@ -82,7 +82,7 @@ fn a_tag_is_resolved_once_and_the_last_good_component_stays_while_the_registry_i
         .apply(&scene.here, &in_image("hook", "resources", &tag, "order: 7\n"))
         .unwrap();
     restart(&mut scene);
-    let deployment = scene.wait("health", |deployment| healthy(deployment, "True").is_some());
+    let deployment = scene.wait_for_deployment("health", |deployment| healthy(deployment, "True").is_some());
     assert_eq!(digest(&deployment, "hook"), first);
     assert_eq!(recorded(&scene), format!("{tag}@{pinned}"));
 
@@ -96,7 +96,7 @@ fn a_tag_is_resolved_once_and_the_last_good_component_stays_while_the_registry_i
     scene
         .apply(&scene.here, &in_image("hook", "resources", &tag, "order: 8\n"))
         .unwrap();
-    let deployment = scene.wait("health", |deployment| healthy(deployment, "True").is_some());
+    let deployment = scene.wait_for_deployment("health", |deployment| healthy(deployment, "True").is_some());
     assert_eq!(digest(&deployment, "hook"), first);
 
     // A registry that does not answer: the last good version stays.
@@ -174,7 +174,7 @@ fn a_private_image_is_pulled_with_a_secret_of_the_plugins_own_namespace() {
     // It is retried: Secrets are not watched.
     scene.apply(&scene.here, &secret(PASSWORD)).unwrap();
     scene.used("resources", "hook");
-    scene.wait("health", |deployment| healthy(deployment, "True").is_some());
+    scene.wait_for_deployment("health", |deployment| healthy(deployment, "True").is_some());
     assert!(!scene.operator.log().contains(PASSWORD) && !scene.operator.log().contains("CANARY"));
 
     // Neither the Secret nor what was pulled with it is available to another namespace.
@@ -231,7 +231,7 @@ fn only_signed_plugins_are_used_where_signatures_are_enforced() {
                     .contains("not of a key or identity that the operator trusts")
             })
         };
-        scene.wait("the wrong signature", refused);
+        scene.wait_for_deployment("the wrong signature", refused);
     }
     assert!(!uses(&scene.get("boshdeployment/nats").unwrap(), "resources", "hook"));
     add(&scene, &key.sign(&component).unwrap());
@@ -259,14 +259,14 @@ fn only_signed_plugins_are_used_where_signatures_are_enforced() {
 
     // With other keys nothing is signed any more: deployments that used it stop, or report it.
     require(&mut scene, &other, "warn");
-    scene.wait("the warning", |deployment| {
+    scene.wait_for_deployment("the warning", |deployment| {
         let events = scene.get("events.events.k8s.io").unwrap_or_default().to_string();
         let is_reported = events
             .contains("'signed': the plugin has a signature, but not of a key or identity that the operator trusts");
         is_reported && uses(deployment, "resources", "signed") && healthy(deployment, "True").is_some()
     });
     require(&mut scene, &other, "enforce");
-    scene.wait("the loss", |deployment| {
+    scene.wait_for_deployment("the loss", |deployment| {
         let conditions = deployment["status"]["conditions"].as_array().unwrap();
         conditions
             .iter()

@@ -46,7 +46,7 @@ async fn pods(tenant: &Tenant) -> Vec<String> {
 }
 
 /// Waits for these pods, with the work of kubelets if they are to get ready.
-async fn until(tenant: &Tenant, ready: bool, wanted: &[&str]) {
+async fn wait_for_pods(tenant: &Tenant, ready: bool, wanted: &[&str]) {
     wait_for_value(&format!("{wanted:#?}"), async || {
         if ready {
             tenant.pods_are_ready().await;
@@ -73,10 +73,10 @@ async fn pods_get_labels_and_the_annotation_of_their_deployment_and_everything_g
         .unwrap();
     let tenant = operator.tenant("pods");
     tenant.deploy("d", &manifest("example.com")).await;
-    until(&tenant, false, &["d-web-v1-0 0 1 -", "d-web-v1-1 1 1 -"]).await;
-    until(&tenant, true, &["d-web-v1-0 0 1 1", "d-web-v1-1 1 1 1"]).await;
+    wait_for_pods(&tenant, false, &["d-web-v1-0 0 1 -", "d-web-v1-1 1 1 -"]).await;
+    wait_for_pods(&tenant, true, &["d-web-v1-0 0 1 1", "d-web-v1-1 1 1 1"]).await;
     tenant
-        .until("d", "the version in the status", |deployment| {
+        .wait_for_deployment("d", "the version in the status", |deployment| {
             deployment["status"]["postDeploy"] == "1"
         })
         .await;
@@ -84,10 +84,10 @@ async fn pods_get_labels_and_the_annotation_of_their_deployment_and_everything_g
 
     // Another pod of the same version is no change of the deployment.
     tenant.delete("v1", "Pod", "d-web-v1-1").await;
-    until(&tenant, true, &["d-web-v1-0 0 1 1", "d-web-v1-1 1 1 -"]).await;
+    wait_for_pods(&tenant, true, &["d-web-v1-0 0 1 1", "d-web-v1-1 1 1 -"]).await;
 
     tenant.apply_manifest("d", &manifest("example.org")).await;
-    until(&tenant, true, &["d-web-v2-0 0 2 2", "d-web-v2-1 1 2 2"]).await;
+    wait_for_pods(&tenant, true, &["d-web-v2-0 0 2 2", "d-web-v2-1 1 2 2"]).await;
 }
 
 async fn tags(tenant: &Tenant) {

@@ -147,7 +147,7 @@ async fn deployed(tenant: &Tenant, group: &Group) -> Vec<(String, String)> {
     tenant.deploy("d", &group.manifest()).await;
     let observed = |deployment: &Value| deployment["status"]["inputsDigest"].clone();
     let applied = |deployment: &Value| observed(deployment) != observed(&before) && is(deployment, "Applied", "True");
-    tenant.until("d", "the manifest", applied).await;
+    tenant.wait_for_deployment("d", "the manifest", applied).await;
     wait_for_value("all pods", async || {
         let sets = found(tenant).await;
         let set = tenant.get(OURS, "QuarksStatefulSet", "d-web").await.unwrap_or_default();
@@ -351,7 +351,7 @@ async fn a_serial_group_is_updated_when_the_group_before_it_is_done() {
         let manifest = in_order(db, domain);
         tenant.deploy("d", &manifest).await;
     };
-    let until = async |what: &str, holds: &dyn Fn(&Found, &[Value; 2]) -> bool| {
+    let wait_for_groups = async |what: &str, holds: &dyn Fn(&Found, &[Value; 2]) -> bool| {
         wait_for_value(what, async || {
             let status = async |name: &str| {
                 let set = tenant.get(OURS, "QuarksStatefulSet", name).await.unwrap_or_default();
@@ -369,9 +369,9 @@ async fn a_serial_group_is_updated_when_the_group_before_it_is_done() {
         move |pods: &Found, both: &[Value; 2]| pods.keys().eq(sets) && both.iter().all(|status| status["ready"] == true)
     };
     deploy("any", "a").await;
-    let first = until("both groups", &are_ready(["d-db-v1", "d-web-v1"])).await;
+    let first = wait_for_groups("both groups", &are_ready(["d-db-v1", "d-web-v1"])).await;
     deploy("broken", "b").await;
-    let waiting = until("the group that waits", &|pods, both| {
+    let waiting = wait_for_groups("the group that waits", &|pods, both| {
         let message = both[1]["conditions"][0]["message"].as_str().unwrap_or_default();
         pods.get("d-db-v2").is_some_and(|pods| pods.len() == 1) && message.ends_with("after 'd-db'")
     })
@@ -379,7 +379,7 @@ async fn a_serial_group_is_updated_when_the_group_before_it_is_done() {
     assert_eq!(waiting["d-web-v1"], first["d-web-v1"]);
     assert!(waiting.get("d-web-v2").is_none_or(Vec::is_empty), "{waiting:#?}");
     deploy("any", "b").await;
-    let last = until("both groups", &are_ready(["d-db-v3", "d-web-v2"])).await;
+    let last = wait_for_groups("both groups", &are_ready(["d-db-v3", "d-web-v2"])).await;
     assert!(last.values().all(|pods| pods.len() == 1));
 }
 
@@ -415,7 +415,7 @@ async fn pause_and_resume(tenant: &Tenant, kind: Kind) {
         let api = tenant.api(OURS, "BOSHDeployment");
         api.patch("d", &PatchParams::default(), &patch).await.unwrap();
     };
-    let until = async |reason: &str, updated: i64| {
+    let wait_for_pods = async |reason: &str, updated: i64| {
         wait_for_value(reason, async || {
             let status = async |kind: &str, name: &str| {
                 let object = tenant.get(OURS, kind, name).await.unwrap_or_default();
@@ -440,11 +440,11 @@ async fn pause_and_resume(tenant: &Tenant, kind: Kind) {
         .await
     };
     deployed(tenant, &group("domain: a")).await;
-    let first = until("RolledOut", 2).await;
+    let first = wait_for_pods("RolledOut", 2).await;
     pause(true).await;
     let changed = group("domain: b").manifest();
     tenant.apply_manifest("d", &changed).await;
-    assert_eq!(until("Paused", 0).await, first, "{kind:?}");
+    assert_eq!(wait_for_pods("Paused", 0).await, first, "{kind:?}");
     let stored = async |key: &str| {
         let secret = tenant.get("v1", "Secret", "d.with-ops").await.unwrap_or_default();
         let text = secret["data"][key].as_str().map(|text| STANDARD.decode(text).unwrap());
@@ -461,7 +461,7 @@ async fn pause_and_resume(tenant: &Tenant, kind: Kind) {
         "{before}"
     );
     pause(false).await;
-    let last = until("RolledOut", 2).await;
+    let last = wait_for_pods("RolledOut", 2).await;
     assert_eq!(
         (stored("changes").await, stored("manifest-before-pause.yaml").await),
         (None, None)

@@ -208,7 +208,7 @@ async fn values_are_retained_before_the_first_claim_is_made() {
     })
     .await;
     tenant
-        .until("d", "no variable but one", |deployment| {
+        .wait_for_deployment("d", "no variable but one", |deployment| {
             is(deployment, "Applied", "True") && deployment["status"]["removedVariables"] == json!(["old"])
         })
         .await;
@@ -334,7 +334,7 @@ async fn three_lives(env: &OperatorTasks, death: Death) -> usize {
     let operator = env.operator("fourth");
     env.apply("{spec: {type: password, secretName: word}, metadata: {name: thief}}")
         .await;
-    env.until("thief", "the conflict", |thief: &QuarksSecret| {
+    env.wait_for_object("thief", "the conflict", |thief: &QuarksSecret| {
         let conditions = thief.status.iter().flat_map(|status| &status.conditions);
         conditions.into_iter().any(|one| one.reason == "NameConflict")
     })

@@ -68,7 +68,7 @@ pub async fn work_as_kubelets(tenant: &Tenant, pods: &[Value]) {
     }
 }
 
-async fn until(tenant: &Tenant, what: &str, holds: impl FnMut(&Found, &Value) -> bool) -> Found {
+async fn wait_for_group(tenant: &Tenant, what: &str, holds: impl FnMut(&Found, &Value) -> bool) -> Found {
     let holds = RefCell::new(holds);
     wait_for_value(what, async || {
         // The pods of this status or a later one.
@@ -83,7 +83,7 @@ async fn until(tenant: &Tenant, what: &str, holds: impl FnMut(&Found, &Value) ->
 
 /// Waits until the group is ready, with only this StatefulSet.
 async fn ready(tenant: &Tenant, set: &str) -> Vec<String> {
-    let mut found = until(tenant, set, |found, status| {
+    let mut found = wait_for_group(tenant, set, |found, status| {
         found.keys().eq([set]) && found[set].len() == 1 && status["ready"] == true
     })
     .await;
@@ -107,7 +107,7 @@ async fn a_version_that_never_becomes_ready_is_removed_for_its_fix_within_the_qu
             tenant.apply_manifest("d", &broken).await;
         }
         let set = format!("d-web-v{version}");
-        let found = until(&tenant, &set, |found, _| {
+        let found = wait_for_group(&tenant, &set, |found, _| {
             found.keys().eq(["d-web-v1", set.as_str()]) && found[&set].len() == 1
         })
         .await;
@@ -132,7 +132,7 @@ async fn a_reverted_change_starts_no_pod() {
     write_set(&tenant, "one").await;
     let first = ready(&tenant, "d-web-v1").await;
     write_set(&tenant, "broken").await;
-    until(&tenant, "the broken version", |found, _| {
+    wait_for_group(&tenant, "the broken version", |found, _| {
         found.keys().eq(["d-web-v1", "d-web-v2"])
     })
     .await;
@@ -155,7 +155,7 @@ async fn a_deleted_stateful_set_is_recreated_with_its_number() {
     }
     let before = ready(&tenant, "d-web-v3").await;
     tenant.delete("apps/v1", "StatefulSet", "d-web-v3").await;
-    let back = until(&tenant, "its return", |found, status| {
+    let back = wait_for_group(&tenant, "its return", |found, status| {
         found.keys().eq(["d-web-v3"])
             && found["d-web-v3"].len() == 1
             && found["d-web-v3"] != before
@@ -187,7 +187,7 @@ async fn zones_with_disks_change_one_after_the_other_and_a_broken_one_holds_the_
     let tenant = operator.tenant("disks");
     let zones = ["d-web-z0-v1", "d-web-z1-v1", "d-web-z2-v1"];
     write_zones(&tenant, "one").await;
-    let one = until(&tenant, "all zones", |found, status| {
+    let one = wait_for_group(&tenant, "all zones", |found, status| {
         found.keys().eq(zones) && status["ready"] == true
     })
     .await;
@@ -198,12 +198,12 @@ async fn zones_with_disks_change_one_after_the_other_and_a_broken_one_holds_the_
         let message = status["conditions"][0]["message"].as_str().unwrap_or_default();
         message.ends_with(waits) && found[zones[0]].len() == 1 && found[zones[0]] != one[zones[0]]
     };
-    let broken = until(&tenant, "the first zone", is_held).await;
+    let broken = wait_for_group(&tenant, "the first zone", is_held).await;
     operator.kill();
     operator.start();
 
     write_zones(&tenant, "two").await;
-    let repaired = until(&tenant, "its repair", |found, _| {
+    let repaired = wait_for_group(&tenant, "its repair", |found, _| {
         let zone = &found[zones[0]];
         zone.len() == 1 && *zone != broken[zones[0]]
     })
@@ -212,7 +212,7 @@ async fn zones_with_disks_change_one_after_the_other_and_a_broken_one_holds_the_
         (&repaired[zones[1]], &one[zones[1]]),
         (&broken[zones[1]], &broken[zones[1]])
     );
-    let two = until(&tenant, "all zones", |found, status| {
+    let two = wait_for_group(&tenant, "all zones", |found, status| {
         let is_new = |zone: &str| found[zone].len() == 1 && found[zone] != one[zone];
         // A later zone has a new pod only after the ones before it.
         let changed: Vec<bool> = zones.iter().map(|zone| found[*zone] != one[*zone]).collect();
@@ -253,18 +253,18 @@ async fn a_failed_canary_leaves_the_other_instances_as_they_are_until_the_manife
         move |found: &Found, status: &Value| found.keys().eq([set]) && found[set].len() == 3 && status["ready"] == true
     };
     write_instances(&tenant, "one", false).await;
-    let one = until(&tenant, "all instances", all("d-web-v1")).await;
+    let one = wait_for_group(&tenant, "all instances", all("d-web-v1")).await;
     write_instances(&tenant, "broken", false).await;
-    let broken = until(&tenant, "the failed canary", |_, status| has_failed(status)).await;
+    let broken = wait_for_group(&tenant, "the failed canary", |_, status| has_failed(status)).await;
     assert_eq!((broken["d-web-v2"].len(), &broken["d-web-v1"]), (1, &one["d-web-v1"]));
     // The manifest before it starts nothing, another one begins again.
     write_instances(&tenant, "one", false).await;
-    let back = until(&tenant, "the way back", all("d-web-v1")).await;
+    let back = wait_for_group(&tenant, "the way back", all("d-web-v1")).await;
     assert_eq!(back, one);
     write_instances(&tenant, "two", false).await;
     let pods = |found: &Found, set: &str| found.get(set).map_or(0, Vec::len);
     let is_bounded = |found: &Found| (3..=4).contains(&(pods(found, "d-web-v1") + pods(found, "d-web-v3")));
-    until(&tenant, "some of the instances", |found, _| {
+    wait_for_group(&tenant, "some of the instances", |found, _| {
         assert!(
             is_bounded(found),
             "each instance once, and one more at most: {found:#?}"
@@ -274,7 +274,7 @@ async fn a_failed_canary_leaves_the_other_instances_as_they_are_until_the_manife
     .await;
     // Those that the older version still has stay.
     write_instances(&tenant, "one", false).await;
-    let back = until(&tenant, "the way back", |found, status| {
+    let back = wait_for_group(&tenant, "the way back", |found, status| {
         let all_pods: usize = found.values().map(Vec::len).sum();
         // One that the newer version has begun with ends while the older one begins with another.
         assert!((3..=5).contains(&all_pods), "{found:#?}");
@@ -287,7 +287,7 @@ async fn a_failed_canary_leaves_the_other_instances_as_they_are_until_the_manife
     let set = tenant.get("apps/v1", "StatefulSet", "d-web-v1").await.unwrap();
     assert!(set["spec"]["ordinals"].is_null(), "{set:#}");
     write_instances(&tenant, "two", false).await;
-    until(&tenant, "all instances", |found, status| {
+    wait_for_group(&tenant, "all instances", |found, status| {
         assert!(is_bounded(found), "{found:#?}");
         all("d-web-v3")(found, status)
     })
@@ -302,13 +302,13 @@ async fn pods_with_disks_are_replaced_once_each_after_the_canary() {
     write_instances(&tenant, "one", true).await;
     let is_whole =
         |found: &Found, status: &Value| found.keys().eq([set]) && found[set].len() == 3 && status["ready"] == true;
-    let one = until(&tenant, "all instances", is_whole).await;
+    let one = wait_for_group(&tenant, "all instances", is_whole).await;
     let kept = |found: &Found, before: &Found| -> Vec<usize> {
         let is_there = |at: &usize| found[set].contains(&before[set][*at]);
         (0..3).filter(is_there).collect()
     };
     write_instances(&tenant, "broken", true).await;
-    let broken = until(&tenant, "the failed canary", |_, status| has_failed(status)).await;
+    let broken = wait_for_group(&tenant, "the failed canary", |_, status| has_failed(status)).await;
     assert_eq!(kept(&broken, &one), [1, 2]);
     operator.kill();
     operator.start();
@@ -320,7 +320,7 @@ async fn pods_with_disks_are_replaced_once_each_after_the_canary() {
     };
     wait_until("the template before it", async || tier(set).await == "one").await;
     tenant.delete("v1", "Pod", "d-web-v1-2").await;
-    let broken = until(&tenant, "the lost pod", |found, status| {
+    let broken = wait_for_group(&tenant, "the lost pod", |found, status| {
         found[set].len() == 3 && kept(found, &broken) == [0, 1] && has_failed(status)
     })
     .await;
@@ -328,12 +328,12 @@ async fn pods_with_disks_are_replaced_once_each_after_the_canary() {
     assert_eq!(lost["metadata"]["labels"]["tier"], "one");
 
     write_instances(&tenant, "one", true).await;
-    let back = until(&tenant, "the way back", is_whole).await;
+    let back = wait_for_group(&tenant, "the way back", is_whole).await;
     assert_eq!(kept(&back, &broken), [1, 2], "only the canary is replaced");
 
     write_instances(&tenant, "two", true).await;
     let mut steps = vec![vec![0, 1, 2]];
-    let two = until(&tenant, "all instances", |found, status| {
+    let two = wait_for_group(&tenant, "all instances", |found, status| {
         let now = kept(found, &back);
         if steps.last() != Some(&now) {
             steps.push(now);
@@ -353,7 +353,7 @@ async fn pods_with_disks_are_replaced_once_each_after_the_canary() {
         .await
         .unwrap();
     let mut steps = vec![vec![0, 1, 2]];
-    until(&tenant, "the restart", |found, status| {
+    wait_for_group(&tenant, "the restart", |found, status| {
         let now = kept(found, &two);
         if steps.last() != Some(&now) {
             steps.push(now);
@@ -372,10 +372,10 @@ async fn a_rule_is_named_and_does_not_apply_to_the_generation_for_which_it_is_wa
     write_instances(&tenant, "one", true).await;
     let is_whole =
         |found: &Found, status: &Value| found.get(set).is_some_and(|pods| pods.len() == 3) && status["ready"] == true;
-    let one = until(&tenant, "all instances", is_whole).await;
+    let one = wait_for_group(&tenant, "all instances", is_whole).await;
     let kept = |found: &Found| one[set].iter().filter(|uid| found[set].contains(uid)).count();
     write_instances(&tenant, "broken", true).await;
-    let failed = until(&tenant, "the failed canary", |_, status| {
+    let failed = wait_for_group(&tenant, "the failed canary", |_, status| {
         has_failed(status) && status["heldBy"] == "FailedUpdate"
     })
     .await;
@@ -398,16 +398,16 @@ async fn a_rule_is_named_and_does_not_apply_to_the_generation_for_which_it_is_wa
     };
     waive("Failed".into()).await;
     let explained = |_: &Found, status: &Value| message(status).contains("must be '<rule>@<generation>'");
-    until(&tenant, "why this is no rule", explained).await;
+    wait_for_group(&tenant, "why this is no rule", explained).await;
     waive(format!("FailedUpdate/d-web-v1-0@{}", generation - 1)).await;
-    until(&tenant, "another generation", |found, status| {
+    wait_for_group(&tenant, "another generation", |found, status| {
         assert_eq!(kept(found), 2, "it applies");
         status["waivedRule"].is_null() && !explained(found, status)
     })
     .await;
     let waiver = format!("FailedUpdate/d-web-v1-0@{generation}");
     waive(waiver.clone()).await;
-    until(&tenant, "the next instance", |found, status| {
+    wait_for_group(&tenant, "the next instance", |found, status| {
         kept(found) == 1 && status["waivedRule"] == waiver && status["heldBy"] == "MaxInFlight"
     })
     .await;
@@ -423,7 +423,7 @@ async fn a_field_that_kubernetes_does_not_know_is_reported_for_a_set_that_a_user
     let template = json!({"spec": {"replicas": 1, "template": pods}});
     let set = json!({"apiVersion": OURS, "kind": "QuarksStatefulSet", "metadata": {"name": "d-web"}, "spec": {"template": template}});
     tenant.apply(set).await;
-    let found = until(&tenant, "the refusal", |_, status| {
+    let found = wait_for_group(&tenant, "the refusal", |_, status| {
         let conditions = status["conditions"].as_array().into_iter().flatten();
         let refused: Vec<&Value> = conditions.filter(|one| one["status"] == "False").collect();
         let is_named = |one: &&Value| {

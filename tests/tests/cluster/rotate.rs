@@ -60,7 +60,7 @@ async fn wait_for_reason(tenant: &Tenant, reason: &str) {
         let message = condition(ca, "Rotating").and_then(|rotating| rotating["message"].as_str());
         has_reason(ca, "Rotating", reason) && message.is_some_and(|message| message.contains("deployment 'd'"))
     };
-    tenant.until_object("a rotation that waits", ca, is_waiting).await;
+    tenant.wait_for_object("a rotation that waits", ca, is_waiting).await;
 }
 
 fn run(user: &Reader<'_>, arguments: &[&str]) -> Ran {
@@ -70,7 +70,7 @@ fn run(user: &Reader<'_>, arguments: &[&str]) -> Ran {
 async fn ready(tenant: &Tenant) {
     let is_rolled_out = |one: &Value| has_reason(one, "Progressing", "RolledOut");
     tenant
-        .until("d", "a rollout", |one| is(one, "Ready", "True") && is_rolled_out(one))
+        .wait_for_deployment("d", "a rollout", |one| is(one, "Ready", "True") && is_rolled_out(one))
         .await;
 }
 

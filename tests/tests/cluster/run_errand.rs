@@ -83,7 +83,7 @@ async fn a_run_is_requested_once_and_its_end_is_the_end_of_the_command() {
     tenant.deploy("d", &manifest).await;
     let errand = [API_VERSION, "QuarksJob", "d-check"];
     tenant
-        .until_object("the errand", errand, |errand| errand["status"].is_object())
+        .wait_for_object("the errand", errand, |errand| errand["status"].is_object())
         .await;
     let reader = Reader::new(&tenant, "runner", RUNNER);
     let json = [&RUN[..], &["--json"]].concat();

@@ -106,7 +106,7 @@ async fn addons_of_runtime_configs_reach_the_groups_and_follow_their_changes() {
         .config_map("agents", "runtime-config", &agents("latest", "idle"))
         .await;
     let refused = tenant
-        .until(NAME, "an error", |deployment| is(deployment, "Converted", "False"))
+        .wait_for_deployment(NAME, "an error", |deployment| is(deployment, "Converted", "False"))
         .await;
     let converted = condition(&refused, "Converted").unwrap();
     let message = converted["message"].as_str().unwrap();

@@ -114,7 +114,7 @@ async fn a_missing_secret_is_named_and_used_as_soon_as_it_exists() {
         .map(|(root, rest)| (root, rest.split("---").next().unwrap()))
         .unwrap();
     env.apply(leaf).await;
-    env.until("leaf", "the reason", |object: &QuarksSecret| {
+    env.wait_for_object("leaf", "the reason", |object: &QuarksSecret| {
         let status = object.status.clone().unwrap_or_default();
         status
             .conditions
@@ -168,7 +168,7 @@ async fn a_copy_is_written_to_consenting_namespaces_and_updated() {
         "{{spec: {{type: password, secretName: s, copies: [{{name: s, namespace: {to}}}]}}, metadata: {{name: shared}}}}"
     );
     env.apply(&original).await;
-    env.until("shared", "no copy", |object: &QuarksSecret| {
+    env.wait_for_object("shared", "no copy", |object: &QuarksSecret| {
         object
             .status
             .as_ref()
@@ -209,7 +209,7 @@ async fn a_copy_is_written_to_consenting_namespaces_and_updated() {
     // Without copies there is nothing to report about them, and the condition is set once.
     env.apply("{spec: {type: password, secretName: s}, metadata: {name: shared}}")
         .await;
-    env.until("shared", "no copies", |object: &QuarksSecret| {
+    env.wait_for_object("shared", "no copies", |object: &QuarksSecret| {
         let status = object.status.as_ref();
         status.is_some_and(|status| status.copied.is_none() && status.conditions.len() == 1)
     })
@@ -246,7 +246,7 @@ async fn a_missing_permission_is_named_in_the_condition() {
         .await;
     let expected =
         "the operator may not get secrets: the ClusterRole 'boson' has no such rule, or is not bound in this namespace";
-    env.until("s", "the reason", |object: &QuarksSecret| {
+    env.wait_for_object("s", "the reason", |object: &QuarksSecret| {
         let status = object.status.clone().unwrap_or_default();
         status.conditions.iter().any(|condition| condition.message == expected)
     })

@@ -130,7 +130,7 @@ async fn a_signer_of_kubernetes_is_waited_for_and_its_key_outlives_the_operator(
     };
     let operator = start(env.client.clone());
     env.apply(CLIENT).await;
-    env.until("client", "the reason", |object: &QuarksSecret| {
+    env.wait_for_object("client", "the reason", |object: &QuarksSecret| {
         let status = object.status.clone().unwrap_or_default();
         status
             .conditions

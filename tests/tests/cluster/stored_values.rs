@@ -23,7 +23,7 @@ async fn variables(tenant: &Tenant, variables: &str, removed: &[&str]) {
     tenant.apply_manifest("d", &manifest(variables, "")).await;
     let removed = json!(removed);
     tenant
-        .until("d", "removed variables", |deployment| {
+        .wait_for_deployment("d", "removed variables", |deployment| {
             let found = &deployment["status"]["removedVariables"];
             is(deployment, "Applied", "True") && (*found == removed || removed == json!([]) && found.is_null())
         })
@@ -102,7 +102,7 @@ async fn images_are_read_with_the_pull_secrets_of_groups_and_accounts() {
         let tenant = operator.tenant(name);
         tenant.deploy("d", &manifest("", settings)).await;
         tenant
-            .until("d", "a refusal", |deployment| {
+            .wait_for_deployment("d", "a refusal", |deployment| {
                 has_reason(deployment, "Converted", "ImageAccess")
             })
             .await;
@@ -137,7 +137,7 @@ async fn pods_of_a_conversion_pull_with_the_secrets_of_accounts() {
     let pulls = async |what: &str, wanted: Value| {
         let job = [OURS, "QuarksJob", "var-interpolation-d"];
         tenant
-            .until_object(what, job, |job| {
+            .wait_for_object(what, job, |job| {
                 job["spec"]["template"]["spec"]["template"]["spec"]["imagePullSecrets"] == wanted
             })
             .await;
@@ -164,7 +164,7 @@ async fn versions_stay_until_a_stateful_set_has_rolled() {
     let operator = OperatorProcess::set("rolls", false, &[]).await;
     let tenant = operator.tenant("d");
     let there = async |name: &str| tenant.get("v1", "Secret", name).await.is_some();
-    let until = async |what: &str, wanted: bool| {
+    let wait_for_secret = async |what: &str, wanted: bool| {
         wait_until(&format!("{what}: {wanted}"), async || there(what).await == wanted).await;
     };
     let change = async |number: usize, instances: usize| {
@@ -174,7 +174,7 @@ async fn versions_stay_until_a_stateful_set_has_rolled() {
         if number == 1 {
             tenant.deployment("d", &[]).await;
         }
-        until(&format!("d.ig-resolved.web-v{number}"), true).await;
+        wait_for_secret(&format!("d.ig-resolved.web-v{number}"), true).await;
         tenant.applied("d").await;
         // The cluster's own controller numbers the first revision before there is a second.
         wait_until(&format!("a StatefulSet of version {number}"), async || {
@@ -200,10 +200,10 @@ async fn versions_stay_until_a_stateful_set_has_rolled() {
         change(number, 2).await;
     }
     // No pod of a StatefulSet mounts it, so garbage collection has run.
-    until("d.desired-manifest-v2", false).await;
+    wait_for_secret("d.desired-manifest-v2", false).await;
     is_quiet("what pods need", &true, there("d.ig-resolved.web-v1")).await;
     // Without instances nothing is left to roll.
     change(6, 0).await;
-    until("d.ig-resolved.web-v1", false).await;
+    wait_for_secret("d.ig-resolved.web-v1", false).await;
     assert!(there("d.ig-resolved.web-v4").await);
 }

@@ -114,7 +114,7 @@ fn with_helm(site: &Site) -> Result<()> {
 impl Site {
     /// An operator with the permissions of the installation. Its Deployment has no process: there is no node.
     fn operator(&self) -> Result<Operator> {
-        self.cluster.until_established()?;
+        self.cluster.wait_until_established()?;
         let operator = Operator::new(&self.cluster, SYSTEM)?.registry(&self.registry);
         let kubeconfig = kubeconfig(&self.cluster, SYSTEM, operator.files())?;
         let webhook = format!("127.0.0.1:{}", free_port()?);
@@ -134,20 +134,20 @@ impl Site {
                 "type": "certificate", "secretName": "signed", "request": {"certificate":
                     {"commonName": "signed.nats.svc", "keyLength": 2048, "signerType": "cluster"}}}}),
         ])?;
-        self.until(operator, "the deployment", || {
+        self.wait_until(operator, "the deployment", || {
             Ok(is(&self.cluster.get(SERVED, "boshdeployment/nats")?, "Applied", "True"))
         })?;
-        self.until(operator, "the certificate", || {
+        self.wait_until(operator, "the certificate", || {
             Ok(self.cluster.get(SERVED, "secret/signed").is_ok())
         })?;
         for (kind, role) in CONFIGURATIONS {
             let name = format!("{kind}/boson.{SYSTEM}");
-            self.until(operator, &name, || Ok(self.cluster.find("", &name)?.is_some()))?;
+            self.wait_until(operator, &name, || Ok(self.cluster.find("", &name)?.is_some()))?;
             let owners = self.cluster.get("", &name)?["metadata"]["ownerReferences"].take();
             ensure!(owners[0]["name"] == role, "{name} is owned by {owners}");
         }
         self.apply(&[consumer("web", "nats")])?;
-        self.until(operator, "a pod with its link", || {
+        self.wait_until(operator, "a pod with its link", || {
             let pods = self.cluster.list(SERVED, "pods", "app=web")?;
             let (linked, others): (Vec<Value>, Vec<Value>) =
                 pods.into_iter().partition(|pod| pod.to_string().contains(DIGEST));
@@ -163,7 +163,7 @@ impl Site {
     /// The configurations of the webhooks are deleted, and an operator that still runs does not bring them back.
     fn are_gone(&self, operator: &Operator) -> Result<()> {
         for (kind, _) in CONFIGURATIONS {
-            self.until(operator, &format!("the end of the {kind}"), || {
+            self.wait_until(operator, &format!("the end of the {kind}"), || {
                 Ok(self.cluster.list("", kind, "")?.is_empty())
             })?;
         }
@@ -181,7 +181,7 @@ impl Site {
         pod["kind"] = "Pod".into();
         pod["metadata"]["name"] = "asks".into();
         // API servers notice the deletion a moment later.
-        self.until(operator, "a pod", || Ok(self.apply(std::slice::from_ref(&pod)).is_ok()))
+        self.wait_until(operator, "a pod", || Ok(self.apply(std::slice::from_ref(&pod)).is_ok()))
     }
 
     fn documented(&self, directory: &Path, begins: &str) -> Result<String> {
@@ -198,10 +198,10 @@ impl Site {
         self.cluster.apply(SERVED, objects)
     }
 
-    fn until(&self, operator: &Operator, what: &str, holds: impl Fn() -> Result<bool>) -> Result<()> {
+    fn wait_until(&self, operator: &Operator, what: &str, holds: impl Fn() -> Result<bool>) -> Result<()> {
         let all = "boshdeployments,quarkssecrets,secrets,pods";
         let there = || self.kubectl(&["get", all, "--output=name"]).unwrap_or_default();
-        operator.until(what, WAIT_TIMEOUT, || Ok(holds().unwrap_or(false)), there)
+        operator.wait_until(what, WAIT_TIMEOUT, || Ok(holds().unwrap_or(false)), there)
     }
 
     /// All objects of the cluster: kind, namespace and name.

@@ -3,7 +3,7 @@
 
 use crate::objects::{condition, is};
 use crate::operator::Environment;
-use boson_tests::{root, wait_for};
+use boson_tests::{root, wait_until_ok};
 use parking_lot::Mutex;
 use serde_json::{Value, json};
 use std::collections::HashMap;
@@ -126,7 +126,7 @@ fn documents_are_read_from_allowed_web_servers() {
     .unwrap();
     let reported = |what: &str, words: &str| {
         let deployment = env
-            .wait(what, |deployment| {
+            .wait_for_deployment(what, |deployment| {
                 is(deployment, "Converted", "False")
                     && condition(deployment, "Converted").is_some_and(|one| one["message"].to_string().contains(words))
             })
@@ -150,12 +150,12 @@ fn documents_are_read_from_allowed_web_servers() {
     server.put("/manifest.yml?token=CANARY", &read("manifest.yml"));
     let applied = |deployment: &Value| is(deployment, "Applied", "True") && is(deployment, "Converted", "True");
     trigger(&env, "a");
-    env.wait("Applied", applied).unwrap();
+    env.wait_for_deployment("Applied", applied).unwrap();
     let mut times = 0;
-    wait_for("a document that is asked for by its tag", || {
+    wait_until_ok("a document that is asked for by its tag", || {
         trigger(&env, &format!("b{times}"));
         times += 1;
-        server.count("/scale.yml", 304) > 0
+        Ok(server.count("/scale.yml", 304) > 0)
     });
 
     // A broken document is reported with its place; running objects are not changed.
@@ -170,5 +170,5 @@ fn documents_are_read_from_allowed_web_servers() {
     let status = env.get("boshdeployment/nats").unwrap()["status"].to_string();
     assert!(!status.contains("CANARY"), "{status}");
     server.put("/scale.yml", &read("ops/scale.yml"));
-    env.wait("Applied again", applied).unwrap();
+    env.wait_for_deployment("Applied again", applied).unwrap();
 }

@@ -5,7 +5,7 @@ use crate::shared_cluster::documents;
 use anyhow::{Result, ensure};
 use boson_tests::cluster::image::Image;
 use boson_tests::cluster::{Cluster, with_node};
-use boson_tests::{WAIT_TIMEOUT, host, root, try_wait_for};
+use boson_tests::{WAIT_TIMEOUT, host, root, try_wait_until};
 use parking_lot::Mutex;
 use serde_json::Value;
 use std::collections::BTreeSet;
@@ -40,7 +40,7 @@ impl World {
     pub fn with_pods(cluster: &'static Cluster, name: &str) -> Result<Self> {
         let mut world = Self::new(cluster, name)?;
         world.has_pods = true;
-        world.wait_for("the account of pods", || {
+        world.wait_until("the account of pods", || {
             Ok(world.find("serviceaccount/default")?.is_some())
         })?;
         Ok(world)
@@ -152,13 +152,13 @@ impl World {
 
     // --- waits ---
 
-    pub fn wait_for(&self, what: &str, holds: impl FnMut() -> Result<bool>) -> Result<()> {
-        try_wait_for(what, WAIT_TIMEOUT, holds, || self.everything())
+    pub fn wait_until(&self, what: &str, holds: impl FnMut() -> Result<bool>) -> Result<()> {
+        try_wait_until(what, WAIT_TIMEOUT, holds, || self.everything())
     }
 
     /// Waits until this condition of the object for `kind/name` is true.
     pub fn wait_for_condition(&self, what: &str, kind: &str) -> Result<()> {
-        self.wait_for(&format!("{what}: {kind}"), || {
+        self.wait_until(&format!("{what}: {kind}"), || {
             let object = self.find(what)?.unwrap_or_default();
             Ok(condition(&object, kind).is_some_and(|one| one["status"] == "True"))
         })
@@ -166,7 +166,7 @@ impl World {
 
     /// Waits for this phase of a pod.
     pub fn wait_for_phase(&self, pod: &str, phase: &str) -> Result<()> {
-        self.wait_for(&format!("{pod}: {phase}"), || {
+        self.wait_until(&format!("{pod}: {phase}"), || {
             let found = self.find(&format!("pod/{pod}"))?.unwrap_or_default();
             Ok(found["status"]["phase"] == phase)
         })

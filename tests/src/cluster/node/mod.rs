@@ -18,7 +18,7 @@ use super::certificates::Authority;
 use super::image::Image;
 use super::process::{Process, Spawner};
 use super::programs::program;
-use crate::{WAIT_TIMEOUT, try_wait_for};
+use crate::{WAIT_TIMEOUT, try_wait_until};
 use anyhow::{Context, Result, bail, ensure};
 use std::ffi::OsString;
 use std::fs::{self, File};
@@ -81,7 +81,7 @@ impl Node {
         words.extend([directory.join("first.sh").into(), ready.clone().into()]);
         words.extend(groups.kinds().map(OsString::from));
         let mut first = spawner.spawn("first", groups.entering(words))?;
-        wait("the node's namespaces", &mut [&mut first], || Ok(ready.exists()))?;
+        wait_until("the node's namespaces", &mut [&mut first], || Ok(ready.exists()))?;
         groups.delegate()?;
         let process = only_child(first.number())?;
         let link = Link::claim(process)?;
@@ -117,7 +117,7 @@ impl Node {
         }
         let version: Vec<OsString> = ["ctr", "version"].map(OsString::from).into();
         let asked = self.command(version);
-        wait("containerd", &mut self.processes().collect::<Vec<_>>(), || {
+        wait_until("containerd", &mut self.processes().collect::<Vec<_>>(), || {
             let mut asked = Command::new(&asked[0])
                 .args(&asked[1..])
                 .stdout(Stdio::null())
@@ -236,7 +236,7 @@ impl Node {
 }
 
 /// Polls until the condition is met, one of the processes ends, or the timeout is over.
-fn wait(what: &str, processes: &mut [&mut Process], mut holds: impl FnMut() -> Result<bool>) -> Result<()> {
+fn wait_until(what: &str, processes: &mut [&mut Process], mut holds: impl FnMut() -> Result<bool>) -> Result<()> {
     let is_done = || {
         if holds()? {
             return Ok(true);
@@ -248,7 +248,7 @@ fn wait(what: &str, processes: &mut [&mut Process], mut holds: impl FnMut() -> R
         }
         Ok(false)
     };
-    try_wait_for(what, WAIT_TIMEOUT, is_done, String::new)
+    try_wait_until(what, WAIT_TIMEOUT, is_done, String::new)
 }
 
 fn only_child(process: u32) -> Result<u32> {

@@ -37,7 +37,7 @@ async fn two_lives(name: String, death: Death) -> usize {
     let lives = async {
         // The last write comes after the success: the Job is deleted.
         let done = async || {
-            env.until("errand", "success", has_succeeded).await;
+            env.wait_for_object("errand", "success", has_succeeded).await;
             wait_until("the end of the Job", async || jobs(&env).await.is_empty()).await;
         };
         first.ended_or(done()).await;

@@ -27,14 +27,14 @@ async fn an_errand_runs_when_it_is_asked_to_and_once() {
         &json!({"trigger": {"strategy": "manual"}, "template": template(&json!({}))}),
     )
     .await;
-    env.until("errand", "idle", |object| {
+    env.wait_for_object("errand", "idle", |object| {
         says(object, "Complete", ConditionStatus::False, "Idle")
     })
     .await;
     assert!(jobs(&env).await.is_empty());
 
     trigger(&env, "errand", "now").await;
-    let object = env.until("errand", "running", is_running).await;
+    let object = env.wait_for_object("errand", "running", is_running).await;
     assert_eq!(serde_json::to_value(object.spec.trigger).unwrap()["strategy"], "manual");
     assert_eq!(jobs(&env).await.len(), 1);
     let spec = pod(&env, "errand").await.spec.unwrap();
@@ -43,7 +43,7 @@ async fn an_errand_runs_when_it_is_asked_to_and_once() {
     // Asked again while it runs: the next run comes afterwards.
     trigger(&env, "errand", "now").await;
     run(&env, "errand", 0, "").await;
-    env.until("errand", "second run", |object| {
+    env.wait_for_object("errand", "second run", |object| {
         is_running(object)
             && object
                 .status
@@ -52,7 +52,7 @@ async fn an_errand_runs_when_it_is_asked_to_and_once() {
     })
     .await;
     run(&env, "errand", 0, "").await;
-    env.until("errand", "success", has_succeeded).await;
+    env.wait_for_object("errand", "success", has_succeeded).await;
     wait_until("the end of Job and pod after the success", async || {
         let pods = env.api::<Pod>().list(&ListParams::default()).await.unwrap();
         jobs(&env).await.is_empty() && pods.items.is_empty()
@@ -84,7 +84,7 @@ async fn a_finished_job_reruns_when_its_inputs_change_and_a_failure_stays_visibl
     secret(&env, "series-other-v9", true, "9").await;
     ask(&env, "auto", &spec).await;
     let object = env
-        .until("auto", "waiting", |object| {
+        .wait_for_object("auto", "waiting", |object| {
             says(object, "Complete", ConditionStatus::False, "Waiting")
         })
         .await;
@@ -98,10 +98,10 @@ async fn a_finished_job_reruns_when_its_inputs_change_and_a_failure_stays_visibl
 
     let map: ConfigMap = serde_json::from_value(json!({"metadata": {"name": "map"}, "data": {"k": "1"}})).unwrap();
     env.api().create(&PostParams::default(), &map).await.unwrap();
-    env.until("auto", "running", is_running).await;
+    env.wait_for_object("auto", "running", is_running).await;
     assert_eq!(first_secret(&pod(&env, "auto").await), "series-v2");
     run(&env, "auto", 0, "").await;
-    let object = env.until("auto", "success", has_succeeded).await;
+    let object = env.wait_for_object("auto", "success", has_succeeded).await;
     assert_eq!(serde_json::to_value(object.spec.trigger).unwrap()["strategy"], "done");
 
     // A new version of another series, or changed labels, do not count as changes.
@@ -117,7 +117,8 @@ async fn a_finished_job_reruns_when_its_inputs_change_and_a_failure_stays_visibl
     .await;
 
     secret(&env, "series-v3", true, "3").await;
-    env.until("auto", "second run", |object| is_in_run(object, 2)).await;
+    env.wait_for_object("auto", "second run", |object| is_in_run(object, 2))
+        .await;
     assert_eq!(first_secret(&pod(&env, "auto").await), "series-v3");
     a_failure_stays_visible_without_what_a_container_wrote(&env).await;
 
@@ -127,11 +128,13 @@ async fn a_finished_job_reruns_when_its_inputs_change_and_a_failure_stays_visibl
         .patch("map", &PatchParams::default(), &Patch::Merge(data))
         .await
         .unwrap();
-    env.until("auto", "third run", |object| is_in_run(object, 3)).await;
+    env.wait_for_object("auto", "third run", |object| is_in_run(object, 3))
+        .await;
     secret(&env, "absent", false, "now it is there").await;
-    env.until("auto", "fourth run", |object| is_in_run(object, 4)).await;
+    env.wait_for_object("auto", "fourth run", |object| is_in_run(object, 4))
+        .await;
     run(&env, "auto", 0, "").await;
-    env.until("auto", "success", has_succeeded).await;
+    env.wait_for_object("auto", "success", has_succeeded).await;
 
     env.api::<QuarksJob>()
         .delete("auto", &DeleteParams::default())
@@ -153,7 +156,7 @@ fn first_secret(pod: &Pod) -> &str {
 async fn a_failure_stays_visible_without_what_a_container_wrote(env: &OperatorTasks) {
     run(env, "auto", 3, "CANARY").await;
     let object = env
-        .until("auto", "failure", |object| {
+        .wait_for_object("auto", "failure", |object| {
             says(object, "Failed", ConditionStatus::True, "BackoffLimitExceeded")
         })
         .await;
@@ -187,20 +190,20 @@ async fn an_error_of_the_server_is_reported_and_fixing_the_object_is_enough() {
     )
     .await;
     let object = env
-        .until("wrong", "refusal", |object| {
+        .wait_for_object("wrong", "refusal", |object| {
             says(object, "Failed", ConditionStatus::True, "Refused")
         })
         .await;
     let message = &condition(&object, "Failed").unwrap().message;
     assert!(message.contains("imagePulPolicy"), "{message}");
     ask(&env, "wrong", &spec(json!({}))).await;
-    env.until("wrong", "running", is_running).await;
+    env.wait_for_object("wrong", "running", is_running).await;
 
     let mut unknown = spec(json!({}));
     unknown["output"] = json!({"outputMap": {"other": {"output.json": {"name": "s"}}}});
     ask(&env, "unknown", &unknown).await;
     let object = env
-        .until("unknown", "refusal", |object| {
+        .wait_for_object("unknown", "refusal", |object| {
             says(object, "Failed", ConditionStatus::True, "Refused")
         })
         .await;
@@ -254,14 +257,14 @@ async fn output_pods_have_an_account_with_few_permissions() {
         .unwrap();
     ask(&env, "other", &spec).await;
     let object = env
-        .until("other", "waiting", |object| {
+        .wait_for_object("other", "waiting", |object| {
             says(object, "Complete", ConditionStatus::False, "Waiting")
         })
         .await;
     assert!(condition(&object, "Complete").unwrap().message.contains("'mine'"));
     let mine: ServiceAccount = serde_json::from_value(json!({"metadata": {"name": "mine"}})).unwrap();
     env.api().create(&PostParams::default(), &mine).await.unwrap();
-    env.until("other", "running", is_running).await;
+    env.wait_for_object("other", "running", is_running).await;
     assert_eq!(
         self::pod(&env, "other")
             .await

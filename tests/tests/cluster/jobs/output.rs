@@ -59,7 +59,7 @@ async fn output_is_stored_in_versions_and_never_overwrites_secrets_of_others() {
     let mut spec = json!({"trigger": {"strategy": "now"}, "template": template(&json!({}))});
     spec["output"] = json!({"outputMap": {"work": {"output.json": {"name": "result"}}}});
     ask(&env, "kept", &spec).await;
-    env.until("kept", "running", is_running).await;
+    env.wait_for_object("kept", "running", is_running).await;
     operator.stop().await;
     let cluster = as_account(&env).await;
     let pod: Option<Pod> = cluster.get(&env.namespace, "none").await.unwrap();

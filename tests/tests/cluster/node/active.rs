@@ -49,7 +49,7 @@ fn the_service_leads_to_one_active_pod_and_another_one_takes_over() {
     let [first, second] = pair.ready(&["active-app-app"]).unwrap();
     let both = BTreeSet::from([first.clone(), second.clone()]);
     pair.env
-        .until("pods that served before the probe do so until one is active", || {
+        .wait_until("pods that served before the probe do so until one is active", || {
             Ok(pair.led_to()? == both)
         })
         .unwrap();
@@ -73,7 +73,7 @@ fn the_service_leads_to_one_active_pod_and_another_one_takes_over() {
     pair.deploy(&PROBE.replace("app-app:", "app-ap:")).unwrap();
     let words = "the pod has no container of this name";
     let refused = || Ok(pair.env.get("boshdeployment/pair")?.to_string().contains(words));
-    pair.env.until("a mistyped name is refused", refused).unwrap();
+    pair.env.wait_until("a mistyped name is refused", refused).unwrap();
     let events = pair.env.get("events.events.k8s.io").unwrap().to_string();
     assert!(events.contains(&format!("pod '{second}' is active")), "{events}");
 }
@@ -113,7 +113,7 @@ impl Pair {
             sidecars.iter().all(|name| names.contains(name))
         };
         let mut pods = Vec::new();
-        self.env.until("ready pods", || {
+        self.env.wait_until("ready pods", || {
             pods = self.pods()?;
             Ok(pods.len() == 2 && pods.iter().all(|pod| is_ready(pod) && has_sidecars(pod)))
         })?;
@@ -130,7 +130,7 @@ impl Pair {
     fn led(&self, what: &str, pod: &str) -> Result<f64> {
         let began = Instant::now();
         self.env
-            .until(what, || Ok(self.led_to()? == BTreeSet::from([pod.to_string()])))?;
+            .wait_until(what, || Ok(self.led_to()? == BTreeSet::from([pod.to_string()])))?;
         Ok(began.elapsed().as_secs_f64())
     }
 

@@ -77,10 +77,10 @@ fn pods_convert_as_the_operator_does() {
     load_releases(cluster, &env).unwrap();
     env.deploy().unwrap();
     let applied = |deployment: &Value| is(deployment, "Applied", "True") && is(deployment, "Converted", "True");
-    env.wait("Applied by jobs", applied).unwrap();
+    env.wait_for_deployment("Applied by jobs", applied).unwrap();
     assert_eq!(conversion_jobs(&env), JOBS);
     // Another controller creates them afterwards.
-    env.wait("the StatefulSets of both groups", |_| {
+    env.wait_for_deployment("the StatefulSets of both groups", |_| {
         env.names("statefulset").is_ok_and(|names| names.len() == 2)
     })
     .unwrap();
@@ -93,7 +93,7 @@ fn pods_convert_as_the_operator_does() {
     for (mode, jobs) in [("InProcess", &[][..]), ("Jobs", &JOBS[..])] {
         env.mode = mode;
         env.apply(&[env.deployment(&["nats-scale"])]).unwrap();
-        env.wait(mode, applied).unwrap();
+        env.wait_for_deployment(mode, applied).unwrap();
         assert_eq!(conversion_jobs(&env), jobs, "{mode}");
         assert_eq!(everything(&env).unwrap(), made, "{mode}");
     }
@@ -112,7 +112,7 @@ fn a_changed_value_runs_what_depends_on_it(env: &Environment) {
         value,
     ])
     .unwrap();
-    env.wait("another manifest", |deployment| {
+    env.wait_for_deployment("another manifest", |deployment| {
         let names = env.names("secret").unwrap_or_default();
         is(deployment, "Converted", "True") && names.iter().any(|name| name == "nats.desired-manifest-v2")
     })
@@ -156,7 +156,7 @@ fn mistakes_are_reported_with_their_place(cluster: &Cluster, env: &Environment) 
     cluster.load_image(&image).unwrap();
     version("1.4.1");
     let reported = env
-        .wait("the template's error", |deployment| {
+        .wait_for_deployment("the template's error", |deployment| {
             message(deployment).contains("broker.conf.erb")
         })
         .unwrap();
@@ -170,7 +170,7 @@ fn mistakes_are_reported_with_their_place(cluster: &Cluster, env: &Environment) 
 
     version("9.9.9");
     let reported = env
-        .wait("the missing image", |deployment| {
+        .wait_for_deployment("the missing image", |deployment| {
             has_reason(deployment, "Converted", "DeploymentImagePull")
         })
         .unwrap();
@@ -180,7 +180,7 @@ fn mistakes_are_reported_with_their_place(cluster: &Cluster, env: &Environment) 
         message(&reported)
     );
     version("1.4.0");
-    env.wait("the fix", |deployment| {
+    env.wait_for_deployment("the fix", |deployment| {
         is(deployment, "Converted", "True") && is(deployment, "Applied", "True")
     })
     .unwrap();

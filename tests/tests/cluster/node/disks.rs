@@ -51,10 +51,10 @@ fn health_checks_act_and_disks_and_passwords_survive_changes_and_re_creation() {
 
 fn a_failed_readiness_probe_makes_a_pod_unready(lifecycle: &Lifecycle) -> Result<()> {
     lifecycle.inside(0, "touch /var/vcap/data/first/unready")?;
-    lifecycle.wait_for("an unready pod", || Ok(!is_ready(&lifecycle.pod(0)?)))?;
+    lifecycle.wait_until("an unready pod", || Ok(!is_ready(&lifecycle.pod(0)?)))?;
     ensure!(is_ready(&lifecycle.pod(1)?), "the other pod has its own probe");
     lifecycle.inside(0, "rm /var/vcap/data/first/unready")?;
-    lifecycle.wait_for("a ready pod", || Ok(is_ready(&lifecycle.pod(0)?)))?;
+    lifecycle.wait_until("a ready pod", || Ok(is_ready(&lifecycle.pod(0)?)))?;
     ensure!(restarts(&lifecycle.pod(0)?, "first-server") == Some(0), "it restarted");
     Ok(())
 }
@@ -62,7 +62,7 @@ fn a_failed_readiness_probe_makes_a_pod_unready(lifecycle: &Lifecycle) -> Result
 fn a_failed_liveness_probe_restarts_the_container_alone(lifecycle: &Lifecycle) -> Result<()> {
     let before = lifecycle.notes(0)?;
     lifecycle.inside(0, "touch /var/vcap/data/first/hung")?;
-    lifecycle.wait_for("a restart", || {
+    lifecycle.wait_until("a restart", || {
         let pod = lifecycle.pod(0)?;
         // The process notes its start a moment after its container has started.
         let has_noted = lifecycle.notes(0)?.len() >= before.len() + 2;
@@ -92,7 +92,7 @@ fn disks_survive_a_rolling_change(lifecycle: &Lifecycle) -> Result<()> {
             .any(|line| line.starts_with("first starts 1000 --word changed "));
         Ok(started && is_ready(&lifecycle.pod(index)?))
     };
-    lifecycle.wait_for("the change in both pods", || {
+    lifecycle.wait_until("the change in both pods", || {
         let pods = lifecycle.pods()?;
         ensure!(pods.iter().any(is_ready), "no pod is ready during the change");
         Ok(changed(0)? && changed(1)?)
@@ -115,7 +115,7 @@ fn disks_and_the_password_survive_re_creation(lifecycle: &Lifecycle) -> Result<(
     };
     let generated = password()?;
     env.kubectl(&["delete", "boshdeployment/lifecycle", "--timeout=300s"])?;
-    lifecycle.wait_for("the end of all pods", || Ok(lifecycle.pods()?.is_empty()))?;
+    lifecycle.wait_until("the end of all pods", || Ok(lifecycle.pods()?.is_empty()))?;
     lifecycle.deploy(PROBES)?;
     lifecycle.ready()?;
     ensure!(password()? == generated, "the password was generated again");
@@ -169,7 +169,7 @@ impl Lifecycle {
 
     /// Waits until the deployment and all its pods are ready.
     pub fn ready(&self) -> Result<()> {
-        self.wait_for("a ready deployment", || {
+        self.wait_until("a ready deployment", || {
             // The API server may be down.
             let ready = || -> Result<bool> {
                 let pods = self.pods()?;
@@ -238,7 +238,7 @@ impl Lifecycle {
         Ok(new)
     }
 
-    pub fn wait_for(&self, what: &str, holds: impl FnMut() -> Result<bool>) -> Result<()> {
+    pub fn wait_until(&self, what: &str, holds: impl FnMut() -> Result<bool>) -> Result<()> {
         let otherwise = || {
             let disks = self.disks().unwrap_or_default();
             let notes: Vec<_> = disks
@@ -247,6 +247,6 @@ impl Lifecycle {
                 .collect();
             format!("{notes:#?}\n{}", self.env.everything())
         };
-        self.env.operator.until(what, PODS_TIMEOUT, holds, otherwise)
+        self.env.operator.wait_until(what, PODS_TIMEOUT, holds, otherwise)
     }
 }

@@ -55,13 +55,13 @@ fn a_part_of_the_pod_is_killed(lifecycle: &Lifecycle, disk: &Path, killed: Kille
     let cluster = lifecycle.env.cluster;
     hold_drain(disk)?;
     delete(lifecycle)?;
-    lifecycle.wait_for("a drain", || Ok(count(DRAINS)? == 1))?;
+    lifecycle.wait_until("a drain", || Ok(count(DRAINS)? == 1))?;
     kill(cluster, killed)?;
     release_drain(disk)?;
-    lifecycle.wait_for("a start", || Ok(count(STARTS)? == 1))?;
+    lifecycle.wait_until("a start", || Ok(count(STARTS)? == 1))?;
     kill(cluster, killed)?;
-    lifecycle.wait_for("another start", || Ok(count(STARTS)? == 2))?;
-    lifecycle.wait_for("post-start", || Ok(count(POST_STARTED)? == 1))?;
+    lifecycle.wait_until("another start", || Ok(count(STARTS)? == 2))?;
+    lifecycle.wait_until("post-start", || Ok(count(POST_STARTED)? == 1))?;
     lifecycle.ready()?;
     ensure!(servers(cluster)?.len() == 1, "two processes run");
     let notes = notes(disk)?;
@@ -81,10 +81,10 @@ fn a_pod_is_deleted_without_grace(lifecycle: &Lifecycle, disk: &Path) -> Result<
     lifecycle
         .env
         .kubectl(&["delete", "pod", name, "--force", "--grace-period=0"])?;
-    lifecycle.wait_for("post-start", || Ok(since(disk, &before, POST_STARTED)?.len() == 1))?;
+    lifecycle.wait_until("post-start", || Ok(since(disk, &before, POST_STARTED)?.len() == 1))?;
     lifecycle.ready()?;
     ensure!(lifecycle.pod(0)?["metadata"]["uid"] != pod["uid"], "it is the same pod");
-    lifecycle.wait_for("one process", || Ok(servers(lifecycle.env.cluster)?.len() == 1))?;
+    lifecycle.wait_until("one process", || Ok(servers(lifecycle.env.cluster)?.len() == 1))?;
     let notes = notes(disk)?;
     let (_, start) = halves(&notes, &before)?;
     check_start(start, 0)
@@ -97,15 +97,15 @@ fn a_daemon_is_killed(lifecycle: &Lifecycle, disk: &Path, daemon: &str) -> Resul
     let happened = |line| Ok(!since(disk, &before, line)?.is_empty());
     hold_drain(disk)?;
     delete(lifecycle)?;
-    lifecycle.wait_for("a drain", || happened(DRAINS))?;
+    lifecycle.wait_until("a drain", || happened(DRAINS))?;
     cluster.kill(daemon)?;
     release_drain(disk)?;
-    lifecycle.wait_for("the end of the drain", || happened(DRAINED))?;
+    lifecycle.wait_until("the end of the drain", || happened(DRAINED))?;
     cluster.restart(daemon)?;
-    lifecycle.wait_for("pre-start", || happened(PRE_STARTS))?;
+    lifecycle.wait_until("pre-start", || happened(PRE_STARTS))?;
     cluster.kill(daemon)?;
     cluster.restart(daemon)?;
-    lifecycle.wait_for("post-start", || happened(POST_STARTED))?;
+    lifecycle.wait_until("post-start", || happened(POST_STARTED))?;
     lifecycle.ready()?;
     stopped_and_started_once(disk, &before)
 }
@@ -117,10 +117,10 @@ fn the_container_runtime_is_killed(lifecycle: &Lifecycle, disk: &Path) -> Result
     let before = notes(disk)?;
     let happened = |line| Ok(!since(disk, &before, line)?.is_empty());
     delete(lifecycle)?;
-    lifecycle.wait_for("pre-start", || happened(PRE_STARTS))?;
+    lifecycle.wait_until("pre-start", || happened(PRE_STARTS))?;
     cluster.kill("containerd")?;
     cluster.restart("containerd")?;
-    lifecycle.wait_for("post-start", || happened(POST_STARTED))?;
+    lifecycle.wait_until("post-start", || happened(POST_STARTED))?;
     lifecycle.ready()?;
     stopped_and_started_once(disk, &before)
 }
@@ -131,14 +131,14 @@ fn the_operator_is_killed(lifecycle: &mut Lifecycle, disk: &Path) -> Result<()> 
     let happened = |line| Ok(!since(disk, &before, line)?.is_empty());
     hold_drain(disk)?;
     lifecycle.deploy(CHANGE)?;
-    lifecycle.wait_for("a drain", || happened(DRAINS))?;
+    lifecycle.wait_until("a drain", || happened(DRAINS))?;
     lifecycle.env.operator.kill();
     release_drain(disk)?;
     lifecycle.env.operator.start()?;
-    lifecycle.wait_for("a start", || happened(STARTS))?;
+    lifecycle.wait_until("a start", || happened(STARTS))?;
     lifecycle.env.operator.kill();
     lifecycle.env.operator.start()?;
-    lifecycle.wait_for("post-start", || happened(POST_STARTED))?;
+    lifecycle.wait_until("post-start", || happened(POST_STARTED))?;
     lifecycle.ready()?;
     ensure!(
         !since(disk, &before, "first starts 1000 --word changed ")?.is_empty(),

@@ -81,7 +81,7 @@ fn conversion_jobs(walk: &Walk) -> Result<Vec<String>> {
 fn convert_in_process(walk: &Walk) -> Result<()> {
     let before = walk.names("secrets")?;
     walk.does(r#"kubectl --namespace nats patch boshdeployment nats --type merge --patch '{"spec": {"conversion""#)?;
-    walk.wait_for("the end of the jobs", || Ok(conversion_jobs(walk)?.is_empty()))?;
+    walk.wait_until("the end of the jobs", || Ok(conversion_jobs(walk)?.is_empty()))?;
     walk.does("kubectl --namespace nats wait --for=condition=Applied")?;
     let after = walk.names("secrets")?;
     ensure!(after == before, "{before:?}, and then {after:?}");
@@ -124,7 +124,7 @@ fn delete_the_example(walk: &Walk) -> Result<()> {
     walk.does("kubectl --namespace nats delete boshdeployment nats")?;
     walk.does("kubectl --namespace nats delete persistentvolumeclaims")?;
     let kinds = "quarkssecrets,quarksstatefulsets,quarksjobs,statefulsets,jobs,services,persistentvolumeclaims";
-    walk.wait_for("the end of all created objects", || Ok(walk.names(kinds)?.is_empty()))?;
+    walk.wait_until("the end of all created objects", || Ok(walk.names(kinds)?.is_empty()))?;
     let pruned = walk.does("host prune nats")?;
     ensure!(pruned.contains("secret \"nats.var-broker-tls\" deleted"), "{pruned}");
     let stays = [
@@ -133,7 +133,7 @@ fn delete_the_example(walk: &Walk) -> Result<()> {
         "boson-output",
         "default",
     ];
-    walk.wait_for("the end of all Secrets", || {
+    walk.wait_until("the end of all Secrets", || {
         Ok(walk.names("secrets,serviceaccounts")? == stays)
     })
 }
@@ -157,12 +157,12 @@ fn uninstall(walk: &Walk) -> Result<()> {
         ("validatingwebhookconfigurations", ""),
         ("customresourcedefinitions", ""),
     ] {
-        walk.wait_for(&format!("the end of the {kind}"), || {
+        walk.wait_until(&format!("the end of the {kind}"), || {
             Ok(walk.cluster.list("", kind, selector)?.is_empty())
         })?;
     }
     let ended = |namespace: &str, what: &str| {
-        walk.wait_for(&format!("the end of {what}"), || {
+        walk.wait_until(&format!("the end of {what}"), || {
             Ok(walk.cluster.find(namespace, what)?.is_none())
         })
     };

@@ -2,7 +2,7 @@
 //! talk to the job. When the link changes, their Deployment or DaemonSet replaces them.
 
 use super::deploy_with_ops;
-use crate::links::{annotations, generation, pod, until_created};
+use crate::links::{annotations, generation, pod, wait_until_created};
 use crate::objects::config_map;
 use crate::operator::Environment;
 use anyhow::Result;
@@ -40,17 +40,17 @@ fn a_native_client_reads_its_link_talks_to_the_job_and_follows_a_change() {
     let env = with_links(cluster, "native-client").unwrap();
     env.load("bus", |image| image.installed("/usr/bin/openssl")).unwrap();
     deploy_with_ops(&env, "bus", "[]").unwrap();
-    env.until_ready("bus").unwrap();
+    env.wait_until_ready("bus").unwrap();
     let broker = env.get("pod/bus-brokers-v1-0").unwrap()["status"]["podIP"].clone();
     env.apply(&[client(&env.image("bus"), &broker)]).unwrap();
-    env.until("an answer", || {
+    env.wait_until("an answer", || {
         Ok(said(&env, "linked with bus.service.internal at 4222"))
     })
     .unwrap();
 
     // Another port: the brokers restart with it, and the client is replaced.
     env.apply(&[config_map("ops", "ops", OTHER_PORT)]).unwrap();
-    env.until("the new port in a new pod", || {
+    env.wait_until("the new port in a new pod", || {
         Ok(ports(&env).contains(&"4300 4300".to_string()))
     })
     .unwrap();
@@ -64,16 +64,16 @@ fn a_daemon_set_is_rolled_when_its_link_changes() {
     let release = root().join("tests/fixtures/releases/bus");
     env.registry.push_release("bus:busybox-1-1", &release).unwrap();
     deploy_with_ops(&env, "bus", "[]").unwrap();
-    env.until("the link", || Ok(env.get("secret/link-bus-broker-broker").is_ok()))
+    env.wait_until("the link", || Ok(env.get("secret/link-bus-broker-broker").is_ok()))
         .unwrap();
-    until_created(&env, &pod("first", &annotations("bus", CONSUMES)));
+    wait_until_created(&env, &pod("first", &annotations("bus", CONSUMES)));
     env.kubectl(&["delete", "pod/first", "--force"]).unwrap();
     env.apply(&[agent()]).unwrap();
-    env.until("the port", || Ok(ports(&env) == ["4222 4222"])).unwrap();
+    env.wait_until("the port", || Ok(ports(&env) == ["4222 4222"])).unwrap();
     assert_eq!(generation(&env, "daemonset/client"), 1);
 
     env.apply(&[config_map("ops", "ops", OTHER_PORT)]).unwrap();
-    env.until("the new port in place of the old one", || {
+    env.wait_until("the new port in place of the old one", || {
         Ok(ports(&env) == ["4300 4300"])
     })
     .unwrap();

@@ -53,7 +53,7 @@ impl Bus {
         self.env
             .kubectl(&["patch", "quarksjob/bus-check", "--type=merge", "--patch", now])?;
         let mut run = Value::Null;
-        self.env.until("the end of the errand", || {
+        self.env.wait_until("the end of the errand", || {
             run = self.env.get("quarksjob/bus-check")?;
             Ok(run["status"]["endedRuns"] == 1)
         })?;
@@ -74,7 +74,7 @@ impl Bus {
         };
         let before = pods()?;
         self.deploy("tags: {team: blue}\n")?;
-        self.env.until("the tag on all pods", || {
+        self.env.wait_until("the tag on all pods", || {
             Ok(pods()?.iter().all(|(_, team)| team == "blue"))
         })?;
         let uids = |pods: Vec<(Value, Value)>| pods.into_iter().map(|(uid, _)| uid).collect::<Vec<_>>();

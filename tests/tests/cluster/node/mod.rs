@@ -42,7 +42,7 @@ fn manifest_of(release: &str) -> Result<String> {
 /// Creates or changes a deployment of this manifest, and waits until it is ready.
 fn deploy(env: &Environment, name: &str, manifest: &str) -> Result<()> {
     env.deploy_manifest(name, manifest)?;
-    env.until_ready(name)
+    env.wait_until_ready(name)
 }
 
 /// Creates or changes the deployment of a release of `tests/fixtures/releases`, with this ops file.

@@ -105,7 +105,7 @@ impl Native {
                 .tail(namespace, name, "client-client", 1)
                 .is_ok_and(|line| line.trim_end() == wanted)
         };
-        self.env.until(&format!("'{wanted}'"), || {
+        self.env.wait_until(&format!("'{wanted}'"), || {
             Ok(self.env.list("pods", CLIENT)?.iter().any(last))
         })
     }

@@ -27,7 +27,7 @@ fn apply(env: &Environment, objects: &[Value]) {
 fn wait_for_end(env: &Environment, name: &str, run: i64, kind: &str) -> Value {
     let mut found = None;
     let what = format!("{kind} of run {run} of {name}");
-    env.until(&what, || {
+    env.wait_until(&what, || {
         let job = env.get(&format!("quarksjob/{name}"))?;
         found = condition(&job, kind).filter(|one| one["status"] == "True").cloned();
         Ok(found.is_some() && job["status"]["endedRuns"] == run)

@@ -34,7 +34,7 @@ fn deploy_both(env: &Environment) -> Result<()> {
     }
     deploy(env, "colocated", &manifest_of("front")?)?;
     // Ready are also pods whose process has just started.
-    env.until("the greeting of the process", || {
+    env.wait_until("the greeting of the process", || {
         Ok(inside(env, "cat /var/vcap/data/web/tmp/of-server").is_ok_and(|text| !text.is_empty()))
     })
 }

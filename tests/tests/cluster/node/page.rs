@@ -7,7 +7,7 @@ use boson_tests::cluster::{Cluster, own_with_node};
 use boson_tests::page::{Checkout, Page, Said};
 use boson_tests::registry::Server;
 use boson_tests::up::{Site, disks};
-use boson_tests::{WAIT_TIMEOUT, try_wait_for};
+use boson_tests::{WAIT_TIMEOUT, try_wait_until};
 use std::time::Instant;
 use tempfile::TempDir;
 
@@ -98,7 +98,7 @@ impl Walk {
     }
 
     /// Waits until the condition is met.
-    pub fn wait_for(&self, what: &str, holds: impl Fn() -> Result<bool>) -> Result<()> {
-        try_wait_for(what, WAIT_TIMEOUT, holds, || self.everything().unwrap_or_default())
+    pub fn wait_until(&self, what: &str, holds: impl Fn() -> Result<bool>) -> Result<()> {
+        try_wait_until(what, WAIT_TIMEOUT, holds, || self.everything().unwrap_or_default())
     }
 }

@@ -99,7 +99,8 @@ fn pods_convert_by_plugins_from_config_maps() {
         ("links", "other-links"),
         ("render", "other-render"),
     ];
-    env.wait("three plugins", |deployment| by(deployment, &all)).unwrap();
+    env.wait_for_deployment("three plugins", |deployment| by(deployment, &all))
+        .unwrap();
 
     let manifest = newest(&env, "nats.desired-manifest").unwrap();
     assert!(
@@ -132,7 +133,7 @@ fn a_missing_part_is_reported(env: &Environment) {
     let newer = in_parts("other-links", &component, 3);
     env.apply(&newer[1..]).unwrap();
     let deployment = env
-        .wait("the missing part", |deployment| health(deployment, "False").is_some())
+        .wait_for_deployment("the missing part", |deployment| health(deployment, "False").is_some())
         .unwrap();
     let reported = health(&deployment, "False").unwrap();
     assert_eq!(reported["reason"], "PluginParts");
@@ -143,7 +144,7 @@ fn a_missing_part_is_reported(env: &Environment) {
         "the last good one stays: {deployment:#}"
     );
     env.apply(&newer[..1]).unwrap();
-    env.wait("the newer one", |deployment| {
+    env.wait_for_deployment("the newer one", |deployment| {
         let resolved = newest(env, "nats.ig-resolved.broker").unwrap_or_default();
         health(deployment, "True").is_some() && resolved.contains("dns_domain_nam4")
     })
@@ -158,7 +159,7 @@ fn deleting_the_plugin_reverts_its_change(env: &Environment) {
         "configmap/other-links-2",
     ])
     .unwrap();
-    env.wait("the built-in rule", |deployment| by(deployment, &[("links", "links")]))
+    env.wait_for_deployment("the built-in rule", |deployment| by(deployment, &[("links", "links")]))
         .unwrap();
     assert!(
         newest(env, "nats.ig-resolved.broker")

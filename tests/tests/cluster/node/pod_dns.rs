@@ -28,14 +28,14 @@ fn a_pod_with_handlers_has_a_server_at_the_addresses_of_bosh_dns() {
         ] {
             let ask = format!("nslookup -type=a {name} {server} || true");
             world
-                .wait_for(&format!("{name} at {server}"), || Ok(inside(&ask)?.contains(answer)))
+                .wait_until(&format!("{name} at {server}"), || Ok(inside(&ask)?.contains(answer)))
                 .unwrap();
         }
     }
     // The system's resolver, with the file that all containers have.
     let ask = "nslookup -type=a web.apps.internal || true";
     world
-        .wait_for("an answer of the system's resolver", || {
+        .wait_until("an answer of the system's resolver", || {
             Ok(inside(ask)?.contains("10.255.0.7"))
         })
         .unwrap();

@@ -6,7 +6,7 @@ use anyhow::Result;
 use boson_tests::cluster::image::Image;
 use boson_tests::cluster::with_node;
 use boson_tests::registry::Server;
-use boson_tests::{WAIT_TIMEOUT, wait_for};
+use boson_tests::{WAIT_TIMEOUT, wait_until_ok};
 use serde_json::json;
 use std::process::{Command, Stdio};
 
@@ -153,10 +153,10 @@ fn a_killed_test_leaves_nothing_behind() {
         .spawn()
         .unwrap();
     let mut line = String::new();
-    wait_for("a pod on the other node", || {
+    wait_until_ok("a pod on the other node", || {
         line = std::fs::read_to_string(report.path()).unwrap();
         assert!(child.try_wait().unwrap().is_none(), "the other test process ended");
-        line.ends_with('\n')
+        Ok(line.ends_with('\n'))
     });
     let (directory, gateway) = line.trim().split_once(' ').unwrap();
     let found = traces_of(directory, gateway);
@@ -165,7 +165,7 @@ fn a_killed_test_leaves_nothing_behind() {
     }
     child.kill().unwrap();
     child.wait().unwrap();
-    wait_for("the end of everything", || traces_of(directory, gateway).is_empty());
+    wait_until_ok("the end of everything", || Ok(traces_of(directory, gateway).is_empty()));
 }
 
 #[test]

@@ -30,7 +30,7 @@ fn processes_see_what_pre_start_scripts_write_where_their_jobs_ask_for_it() {
         let log = format!("/var/vcap/sys/log/{job}");
         let cat = format!("cat {log}/pre-start.stdout.log {log}/{job}.stdout.log");
         world
-            .wait_for(&format!("'{said}'"), || Ok(inside(&world, job, &cat)? == said))
+            .wait_until(&format!("'{said}'"), || Ok(inside(&world, job, &cat)? == said))
             .unwrap();
     }
     what_is_lost_is_in_the_log(&world).unwrap();
@@ -56,9 +56,9 @@ fn an_inline_script_runs_again_in_a_new_container(world: &World) -> Result<()> {
     let runs = || inside(world, "package", "cat /var/vcap/data/runs");
     ensure!(runs()? == "run\n", "{}", runs()?);
     inside(world, "inline", "kill $(cat /var/vcap/sys/run/bpm/inline/inline.pid)")?;
-    world.wait_for("another run of the script", || Ok(runs()? == "run\nrun\n"))?;
+    world.wait_until("another run of the script", || Ok(runs()? == "run\nrun\n"))?;
     wait_for_ready(world)?;
-    world.wait_for("the file that it writes", || {
+    world.wait_until("the file that it writes", || {
         Ok(inside(world, "inline", "cat /etc/prepared").is_ok_and(|text| text == "inline\n"))
     })
 }

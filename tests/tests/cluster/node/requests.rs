@@ -62,7 +62,7 @@ fn no_request_is_lost_while_instances_are_updated_added_and_removed() {
         for pod in [shop.pods("web")?, shop.pods("store")?].concat() {
             let name = pod["metadata"]["name"].as_str().context("a name")?.to_string();
             shop.env
-                .until("the eviction", || shop.env.cluster.evict(&shop.env.namespace, &name))?;
+                .wait_until("the eviction", || shop.env.cluster.evict(&shop.env.namespace, &name))?;
         }
         shop.reached("second", 3)
     });
@@ -124,7 +124,7 @@ impl Shop {
             let port = u16::try_from(port.context("no port")?)?;
             let server = SocketAddr::from((self.env.cluster.node_address()?, port));
             self.env
-                .until("the first answer", || Ok(web::get(server, "/word").is_ok()))?;
+                .wait_until("the first answer", || Ok(web::get(server, "/word").is_ok()))?;
             self.clients.push(Client::start(server, "/word"));
         }
         Ok(())
@@ -156,7 +156,7 @@ impl Shop {
 
     /// Waits until an instance of each group has this word.
     fn begun(&self, word: &str) -> Result<()> {
-        self.env.until("the first updated instances", || {
+        self.env.wait_until("the first updated instances", || {
             let has = |group: &str| anyhow::Ok(self.pods(group)?.iter().any(|pod| self.answers(pod, word)));
             Ok(has("web")? && has("store")?)
         })
@@ -165,7 +165,7 @@ impl Shop {
     /// Waits until all instances have this word.
     fn reached(&self, word: &str, instances: usize) -> Result<()> {
         let mut most = 0;
-        self.env.until(word, || {
+        self.env.wait_until(word, || {
             let (web, store) = (self.pods("web")?, self.pods("store")?);
             most = most.max(web.len());
             let is_whole =

@@ -202,7 +202,7 @@ impl Table {
             .apply(&[config_map("manifest", "manifest", &row.text()), deployment])?;
         let count: usize = GROUPS.iter().map(|group| row.instances(group)).sum();
         let mut pods = BTreeMap::new();
-        self.env.until("the manifest", || {
+        self.env.wait_until("the manifest", || {
             let now = self.env.get("boshdeployment/table")?;
             if digest(&now) == digest(&before) || !is(&now, "Applied", "True") {
                 return Ok(false);

@@ -48,7 +48,7 @@ fn no_handshake_fails_while_a_ca_is_rotated() {
 
 fn deploy(env: &Environment) -> Result<()> {
     env.deploy_manifest("rotation", &manifest_of("rotation")?)?;
-    env.until("ready instances", || {
+    env.wait_until("ready instances", || {
         let deployment = env.get("boshdeployment/rotation")?;
         let is_rolled_out = has_reason(&deployment, "Progressing", "RolledOut");
         Ok(is(&deployment, "Ready", "True") && is_rolled_out)
@@ -58,7 +58,7 @@ fn deploy(env: &Environment) -> Result<()> {
 /// Waits until each instance has made more connections than that. Returns the most that one has made.
 fn wait_for_connections(env: &Environment, before: usize) -> Result<usize> {
     let mut most = 0;
-    env.until("more connections", || {
+    env.wait_until("more connections", || {
         let counts: Vec<usize> = (0..INSTANCES).map(|at| connections(env, at)).collect::<Result<_>>()?;
         most = counts.iter().copied().max().unwrap_or_default();
         Ok(counts.iter().all(|count| *count > before))

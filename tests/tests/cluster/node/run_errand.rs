@@ -138,7 +138,7 @@ impl Errands {
     }
 
     fn a_job_of_a_service_runs_in_its_instances(&self) -> Result<()> {
-        self.env.until_ready("errands")?;
+        self.env.wait_until_ready("errands")?;
         let row = |index: usize| {
             json!({"instance": format!("web/{index}"), "exit_code": index.to_string(),
                 "stdout": format!("instance {index}\n"), "stderr": format!("an error of {index}\n")})

@@ -56,7 +56,7 @@ fn logs_are_those_of_kubectl_and_of_bosh(world: &World) -> Result<()> {
     ensure!(file.contains("stdout of first"), "{file}");
     let log = log_of(world, "bosh-pre-start-first")?;
     ensure!(log.contains("log of pre-start"), "{log}");
-    world.wait_for("a line of a log file in the log of the sidecar", || {
+    world.wait_until("a line of a log file in the log of the sidecar", || {
         Ok(log_of(world, "logs")?.contains("a line of first"))
     })
 }
@@ -66,7 +66,7 @@ fn a_large_log_file_is_rotated(world: &World) -> Result<()> {
     const FILE: &str = "/var/vcap/sys/log/first/large.log";
     let script = format!("dd if=/dev/zero of={FILE} bs=1000000 count=60 2>&1");
     inside(world, 0, "first-server", &script)?;
-    world.wait_for("a rotated file", || {
+    world.wait_until("a rotated file", || {
         let sizes = inside(world, 0, "first-server", &format!("stat -c %s {FILE} {FILE}.1 || true"))?;
         Ok(sizes.split_whitespace().eq(["0", "60000000"]))
     })?;
@@ -89,7 +89,7 @@ fn a_killed_process_starts_again(world: &World) -> Result<()> {
         "first-server",
         "kill -9 $(cat /var/vcap/sys/run/bpm/first/server.pid)",
     )?;
-    world.wait_for("another start", || Ok(starts(notes_of(world, 1)?) == before + 1))?;
+    world.wait_until("another start", || Ok(starts(notes_of(world, 1)?) == before + 1))?;
     wait_for_ready(world, 1)
 }
 
@@ -110,7 +110,7 @@ fn monits_port_stops_and_starts_a_process_of_another_container(world: &World) ->
     for (action, reached) in [("stop", "0 0 0"), ("start", running)] {
         let script = format!("wget -q -O - --post-data action={action} {MONIT}/by-monit");
         inside(world, 1, "first-server", &script)?;
-        world.wait_for(&format!("{action} by monit"), || Ok(state()? == reached))?;
+        world.wait_until(&format!("{action} by monit"), || Ok(state()? == reached))?;
     }
     let notes = notes_of(world, 1)?;
     let of_it: Vec<&String> = notes.iter().filter(|line| line.starts_with("by-monit")).collect();
@@ -145,7 +145,7 @@ fn an_errand_gives_its_exit_status_and_log(world: &World) -> Result<()> {
     let run = r#"{"spec": {"suspend": false}}"#;
     world.kubectl(&["patch", "job", "lifecycle-check", "--patch", run])?;
     let mut ended = Value::Null;
-    world.wait_for("the end of the errand", || {
+    world.wait_until("the end of the errand", || {
         let pods = Value::from(world.list("pods", "job-name=lifecycle-check")?);
         ended = pods[0]["status"]["containerStatuses"][0]["state"]["terminated"]["exitCode"].clone();
         Ok(!ended.is_null())
@@ -154,7 +154,7 @@ fn an_errand_gives_its_exit_status_and_log(world: &World) -> Result<()> {
     let log = world.kubectl(&["logs", "job/lifecycle-check", "--container", "check-check"])?;
     ensure!(log == "errand of 0 in lifecycle\n", "{log}");
     // A sidecar does not keep an errand from ending.
-    world.wait_for("the failure of the job", || {
+    world.wait_until("the failure of the job", || {
         Ok(world.get("job/lifecycle-check")?["status"]["failed"] == 1)
     })
 }

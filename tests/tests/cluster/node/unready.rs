@@ -18,7 +18,7 @@ fn errors_of_kubelet_and_scheduler_are_reported_with_pod_and_container() {
         ready["message"].as_str().unwrap_or_default().to_string()
     };
     let reported = |words: &str| {
-        env.wait(words, |deployment| message(deployment).contains(words))
+        env.wait_for_deployment(words, |deployment| message(deployment).contains(words))
             .unwrap();
     };
     // No node is in the zone z1.

@@ -255,7 +255,7 @@ impl Shop {
 
     fn lines_are_printed_and_followed(&self) -> Result<()> {
         let line = |index: usize| format!("web/{index} app/own.log | line of shop-web-");
-        self.env.until("the lines of both instances", || {
+        self.env.wait_until("the lines of both instances", || {
             let text = self.output(&["logs", "--num", "100"])?;
             Ok((0..2).all(|index| text.contains(&line(index))))
         })?;
@@ -263,18 +263,18 @@ impl Shop {
         ensure!(text.lines().all(|line| line.starts_with("line of shop-web-")), "{text}");
 
         let mut follow = Follow::begin(self.scratch.path(), &self.arguments(&["logs", "-f", "--job", "app"]))?;
-        self.env.until("the last lines", || {
+        self.env.wait_until("the last lines", || {
             Ok((0..2).all(|index| follow.text().contains(&line(index))))
         })?;
         self.output(&["ssh", "-c", &format!("echo later >> {FOLDER}/own.log")])?;
-        self.env.until("later lines", || {
+        self.env.wait_until("later lines", || {
             let text = follow.text();
             Ok((0..2).all(|index| text.contains(&format!("web/{index} app/own.log | later\n"))))
         })?;
         // A container that starts again is followed again.
         // Its end may end the command, too.
         self.run(&["ssh", "web/0", "-c", "kill -9 $(cat /var/vcap/sys/run/bpm/app/app.pid)"])?;
-        self.env.until("a restart", || {
+        self.env.wait_until("a restart", || {
             let pod = self.env.get("pods")?;
             let pods = pod["items"].as_array().cloned().unwrap_or_default();
             let statuses = pods

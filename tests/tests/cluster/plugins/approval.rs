@@ -30,14 +30,14 @@ fn reported(scene: &Scene, reason: &str, text: &str) -> String {
         let message = condition.and_then(|condition| condition["message"].as_str());
         message.unwrap_or_default().to_string()
     };
-    let deployment = scene.wait(&format!("{reason}: {text}"), |deployment| {
+    let deployment = scene.wait_for_deployment(&format!("{reason}: {text}"), |deployment| {
         message(deployment).contains(text)
     });
     message(&deployment)
 }
 
 fn is_healthy(scene: &Scene) {
-    scene.wait("health", |deployment| healthy(deployment, "True").is_some());
+    scene.wait_for_deployment("health", |deployment| healthy(deployment, "True").is_some());
 }
 
 fn command(scene: &Scene, words: &[&str]) -> Ran {
@@ -91,7 +91,7 @@ fn an_update_waits_for_its_approval_while_the_last_good_version_stays() {
     assert_eq!(scene.get("configmap/hooked").unwrap()["data"]["a"], "1");
     let history = || succeeds(&scene, &["history", "hook"]);
     let recorded = || Ok(history().contains("  pending  "));
-    scene.until("its record", recorded);
+    scene.wait_until("its record", recorded);
     let other = command(&scene, &["approve", "hook", "--digest", &digest(&first)]);
     assert!(
         other.code == 1 && other.stderr.contains("has changed: its digest is"),
@@ -105,7 +105,7 @@ fn an_update_waits_for_its_approval_while_the_last_good_version_stays() {
     // It differs only by serving fewer deployments.
     add(&scene, "2", &["--deployment", "nats", "--in-namespace", &scene.here]);
     let narrower = || Ok(!history().contains("  pending  ") && history().matches("  superseded  ").count() == 2);
-    scene.until("the narrower version", narrower);
+    scene.wait_until("the narrower version", narrower);
     is_healthy(&scene);
     let shown = succeeds(&scene, &["approve", "hook"]);
     assert!(shown.starts_with("plugin 'hook' is approved already\n"), "{shown}");

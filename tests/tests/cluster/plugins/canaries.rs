@@ -33,30 +33,30 @@ fn a_canary_is_for_its_deployments_and_takes_over_with_100_percent() {
 
     canary(&["--canary-deployment", "cf"]);
     scene.settled();
-    let deployment = scene.wait("health", |deployment| healthy(deployment, "True").is_some());
+    let deployment = scene.wait_for_deployment("health", |deployment| healthy(deployment, "True").is_some());
     assert_eq!(digests(&deployment), before, "it is for another deployment");
 
     canary(&["--canary", "0", "--canary-deployment", "nats"]);
-    let deployment = scene.wait("the canary", |deployment| digests(deployment) != before);
+    let deployment = scene.wait_for_deployment("the canary", |deployment| digests(deployment) != before);
     assert_eq!(digests(&deployment).len(), 1, "one of both versions");
     scene.has("c");
-    scene.wait("the comparison", |deployment| {
+    scene.wait_for_deployment("the comparison", |deployment| {
         is(deployment, "ShadowPluginsAgree", "False")
     });
 
     let maps = canary(&["--canary", "0"]);
-    scene.wait("the abort", |deployment| digests(deployment) == before);
+    scene.wait_for_deployment("the abort", |deployment| digests(deployment) == before);
     scene.has("b");
 
     canary(&["--canary", "100"]);
     scene.has("c");
     scene.add(&scene.here, "resources", &second, &[]).unwrap();
-    scene.wait("the same version", |deployment| {
+    scene.wait_for_deployment("the same version", |deployment| {
         is(deployment, "ShadowPluginsAgree", "True")
     });
     scene.remove(&scene.here, &maps).unwrap();
     scene.settled();
-    let deployment = scene.wait("health", |deployment| healthy(deployment, "True").is_some());
+    let deployment = scene.wait_for_deployment("health", |deployment| healthy(deployment, "True").is_some());
     assert_ne!(digests(&deployment), before);
     assert_eq!(scene.get("configmap/hooked").unwrap()["data"]["a"], "c");
 }
@@ -72,7 +72,7 @@ fn a_canary_that_fails_is_stopped_also_after_a_restart_until_it_is_changed() {
         .add(&scene.here, "resources", &Guest::trapping("hook"), &["--canary", "100"])
         .unwrap();
     let stopped = |scene: &Scene| {
-        let deployment = scene.wait("the stop", |deployment| {
+        let deployment = scene.wait_for_deployment("the stop", |deployment| {
             is_stopped(deployment) && is(deployment, "Applied", "True")
         });
         assert_eq!(digests(&deployment), before, "the first version");
@@ -92,7 +92,7 @@ fn a_canary_that_fails_is_stopped_also_after_a_restart_until_it_is_changed() {
         let map = scene.get("configmap/hook-canary")?;
         Ok(!map["metadata"]["annotations"]["quarks.cloudfoundry.org/plugin-canary-stopped"].is_null())
     };
-    scene.until("the record", recorded);
+    scene.wait_until("the record", recorded);
 
     scene.stop().unwrap();
     scene.operator.start().unwrap();
@@ -109,5 +109,5 @@ fn a_canary_that_fails_is_stopped_also_after_a_restart_until_it_is_changed() {
         .add(&scene.here, "resources", &second, &["--canary", "100"])
         .unwrap();
     scene.has("c");
-    scene.wait("health", |deployment| healthy(deployment, "True").is_some());
+    scene.wait_for_deployment("health", |deployment| healthy(deployment, "True").is_some());
 }

@@ -23,11 +23,11 @@ fn reports(deployment: &Value, words: &str) -> bool {
 fn a_check_that_traps_is_skipped_and_reported_if_its_description_says_so() {
     let mut scene = Scene::new().unwrap();
     scene.deploy().unwrap();
-    scene.wait("the objects", |deployment| is(deployment, "Applied", "True"));
+    scene.wait_for_deployment("the objects", |deployment| is(deployment, "Applied", "True"));
     let check = Guest::trapping_check("policy");
     let skips = ["--enforce", "--on-failure", "skip"];
     let maps = scene.add(&scene.here, "checks", &check, &skips).unwrap();
-    let deployment = scene.wait("the skipped check", |deployment| {
+    let deployment = scene.wait_for_deployment("the skipped check", |deployment| {
         reports(deployment, "; the check is skipped")
     });
     let reported = healthy(&deployment, "False").unwrap();
@@ -45,7 +45,7 @@ fn a_check_that_traps_is_skipped_and_reported_if_its_description_says_so() {
     scene.stop().unwrap();
     scene.operator.start().unwrap();
     scene.settled();
-    let deployment = scene.wait("the report", |deployment| reports(deployment, message));
+    let deployment = scene.wait_for_deployment("the report", |deployment| reports(deployment, message));
     assert_eq!(
         condition(&deployment, "Applied").unwrap()["status"],
         "True",
@@ -56,7 +56,7 @@ fn a_check_that_traps_is_skipped_and_reported_if_its_description_says_so() {
     // Without the member it fails the conversion; without the plugin all is well.
     let fails = scene.add(&scene.here, "checks", &check, &[]).unwrap();
     assert_ne!(fails, maps);
-    let failed = scene.wait("the failure", |deployment| is(deployment, "Converted", "False"));
+    let failed = scene.wait_for_deployment("the failure", |deployment| is(deployment, "Converted", "False"));
     assert_eq!(
         condition(&failed, "Converted").unwrap()["reason"],
         "PluginTrapped",
@@ -68,7 +68,7 @@ fn a_check_that_traps_is_skipped_and_reported_if_its_description_says_so() {
         "{message}"
     );
     scene.remove(&scene.here, &fails).unwrap();
-    scene.wait("the end of the check", |deployment| {
+    scene.wait_for_deployment("the end of the check", |deployment| {
         is(deployment, "Converted", "True") && healthy(deployment, "True").is_some()
     });
 }

@@ -32,7 +32,7 @@ fn only_plugins_of_allowed_namespaces_are_used() {
         .unwrap();
     scene.used("ops", "no-ops");
     scene.remove(&scene.here, &maps).unwrap();
-    scene.wait("healthy plugins", |deployment| healthy(deployment, "True").is_some());
+    scene.wait_for_deployment("healthy plugins", |deployment| healthy(deployment, "True").is_some());
     scene.remove(&scene.own, &own).unwrap();
     scene.used("ops", "ops");
 }
@@ -94,18 +94,18 @@ fn a_bad_plugin_is_refused_and_reported_and_the_last_good_one_stays() {
     is_refused(&scene, "PluginDigest");
     scene.operator.kill();
     scene.operator.start().unwrap();
-    scene.wait("the loss", |deployment| {
+    scene.wait_for_deployment("the loss", |deployment| {
         has_reason(deployment, "Converted", "PluginLost")
     });
     assert_eq!(scene.get("configmap/hooked").unwrap()["data"]["a"], "b");
     scene.apply(&scene.own, &good).unwrap();
-    scene.wait("health", |deployment| {
+    scene.wait_for_deployment("health", |deployment| {
         healthy(deployment, "True").is_some() && uses(deployment, "resources", "hook")
     });
 }
 
 fn is_refused(scene: &Scene, reason: &str) -> Value {
-    scene.wait(reason, |deployment| {
+    scene.wait_for_deployment(reason, |deployment| {
         healthy(deployment, "False").is_some_and(|reported| reported["reason"] == reason)
     })
 }
@@ -116,9 +116,9 @@ fn corrupted_bytes_are_reported_at_once(scene: &Scene, good: &str) {
     let parts = corrupted["binaryData"].as_object_mut().unwrap().values_mut();
     parts.for_each(|part| *part = "AAAA".into());
     scene.apply(&scene.own, good).unwrap();
-    scene.wait("health", |deployment| healthy(deployment, "True").is_some());
+    scene.wait_for_deployment("health", |deployment| healthy(deployment, "True").is_some());
     scene.apply(&scene.own, &corrupted.to_string()).unwrap();
-    let deployment = scene.wait("the corrupted parts", |deployment| {
+    let deployment = scene.wait_for_deployment("the corrupted parts", |deployment| {
         healthy(deployment, "False").is_some()
     });
     assert!(uses(&deployment, "resources", "hook"), "the last good one stays");
@@ -148,7 +148,7 @@ fn a_hostile_component_blocks_no_deployment_and_leaves_nothing() {
     scene.apply(&scene.own, &hostile).unwrap();
     scene.operator.start().unwrap();
     scene.deploy().unwrap();
-    let deployment = scene.wait("the refusal", |deployment| {
+    let deployment = scene.wait_for_deployment("the refusal", |deployment| {
         healthy(deployment, "False").is_some_and(|reported| reported["reason"] == "PluginRefused")
     });
     let reported = healthy(&deployment, "False").unwrap()["message"].as_str().unwrap();
@@ -187,7 +187,7 @@ fn machine_code_is_counted_and_a_refused_plugin_is_loaded_once_there_is_memory()
     assert!(uses(&deployment, "resources", "first"));
     scene.remove(&scene.here, &first).unwrap();
     scene.used("resources", "second");
-    scene.wait("health", |deployment| healthy(deployment, "True").is_some());
+    scene.wait_for_deployment("health", |deployment| healthy(deployment, "True").is_some());
 }
 
 #[test]
@@ -209,10 +209,10 @@ fn a_hook_can_neither_add_plugins_nor_privileges_of_pods() {
                 &[],
             )
             .unwrap();
-        scene.wait(reason, |deployment| has_reason(deployment, "Converted", reason));
+        scene.wait_for_deployment(reason, |deployment| has_reason(deployment, "Converted", reason));
         assert!(scene.get("configmap/evil").is_err() && scene.get("deployment.apps/evil").is_err());
         scene.remove(&scene.here, &maps).unwrap();
-        scene.wait("the end of the hook", |deployment| {
+        scene.wait_for_deployment("the end of the hook", |deployment| {
             !uses(deployment, "resources", "hook") && healthy(deployment, "True").is_some()
         });
     }

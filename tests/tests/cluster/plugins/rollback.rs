@@ -31,7 +31,7 @@ fn has_history(scene: &Scene, wanted: &[&str]) -> Vec<String> {
     };
     scene
         .operator
-        .until_value(&format!("{wanted:?}"), WAIT_TIMEOUT, look)
+        .wait_for_value(&format!("{wanted:?}"), WAIT_TIMEOUT, look)
         .unwrap()
 }
 
@@ -72,7 +72,7 @@ fn one_command_rolls_back_to_an_earlier_version() {
     );
     scene.has("1");
     has_history(&scene, &["superseded", "active"]);
-    let deployment = scene.wait("health", |deployment| healthy(deployment, "True").is_some());
+    let deployment = scene.wait_for_deployment("health", |deployment| healthy(deployment, "True").is_some());
     assert!(uses(&deployment, "resources", "hook"));
 
     // A part that the version does not have is deleted.
@@ -84,9 +84,9 @@ fn one_command_rolls_back_to_an_earlier_version() {
     scene
         .apply(&scene.here, &second.replace("digest: sha256:", "digest: sha256:00"))
         .unwrap();
-    scene.wait("the rejection", |deployment| healthy(deployment, "False").is_some());
+    scene.wait_for_deployment("the rejection", |deployment| healthy(deployment, "False").is_some());
     rolls_back(&scene, &[]);
-    scene.wait("health", |deployment| healthy(deployment, "True").is_some());
+    scene.wait_for_deployment("health", |deployment| healthy(deployment, "True").is_some());
     scene.has("2");
 
     // kubectl meets no conflict with the command.

@@ -69,7 +69,8 @@ impl Scene {
     /// Stops the operator once it has started: a process that has not started completely does not exit on its own.
     pub fn stop(&mut self) -> Result<()> {
         let started = || Ok(self.operator.ask("/live").is_ok());
-        self.operator.until("the start", WAIT_TIMEOUT, started, String::new)?;
+        self.operator
+            .wait_until("the start", WAIT_TIMEOUT, started, String::new)?;
         self.operator.stop()
     }
 
@@ -110,18 +111,18 @@ impl Scene {
     }
 
     /// Waits until the deployment meets the condition.
-    pub fn wait(&self, what: &str, holds: impl Fn(&Value) -> bool) -> Value {
+    pub fn wait_for_deployment(&self, what: &str, holds: impl Fn(&Value) -> bool) -> Value {
         let look = || {
             let deployment = self.get("boshdeployment/nats")?;
             ensure!(holds(&deployment), "{:#}", deployment["status"]);
             Ok(deployment)
         };
-        self.operator.until_value(what, WAIT_TIMEOUT, look).unwrap()
+        self.operator.wait_for_value(what, WAIT_TIMEOUT, look).unwrap()
     }
 
     /// Waits until it holds.
-    pub fn until(&self, what: &str, holds: impl FnMut() -> Result<bool>) {
-        let waited = self.operator.until(what, WAIT_TIMEOUT, holds, String::new);
+    pub fn wait_until(&self, what: &str, holds: impl FnMut() -> Result<bool>) {
+        let waited = self.operator.wait_until(what, WAIT_TIMEOUT, holds, String::new);
         waited.unwrap();
     }
 
@@ -133,12 +134,12 @@ impl Scene {
             Ok(())
         };
         let what = format!("the object of version {value}");
-        self.operator.until_value(&what, WAIT_TIMEOUT, look).unwrap();
+        self.operator.wait_for_value(&what, WAIT_TIMEOUT, look).unwrap();
     }
 
     /// Waits until the deployment was converted with a plugin of this stage and name.
     pub fn used(&self, stage: &str, name: &str) -> Value {
-        self.wait(&format!("{name} in {stage}"), |deployment| {
+        self.wait_for_deployment(&format!("{name} in {stage}"), |deployment| {
             uses(deployment, stage, name)
         })
     }
@@ -177,7 +178,7 @@ impl Scene {
             }
             Ok(since.elapsed() > Duration::from_secs(5))
         };
-        self.until("silence", quiet);
+        self.wait_until("silence", quiet);
         versions
     }
 

@@ -103,7 +103,7 @@ fn an_object_is_added(scene: &Scene) {
     scene.used("resources", "hook");
     assert_eq!(scene.get("configmap/hooked").unwrap()["data"]["a"], "b");
     scene.remove(&scene.here, &maps).unwrap();
-    scene.wait("the end of the hook", |deployment| {
+    scene.wait_for_deployment("the end of the hook", |deployment| {
         !uses(deployment, "resources", "hook")
     });
     assert!(scene.get("configmap/hooked").is_err());
@@ -140,7 +140,7 @@ fn a_restart_converts_with_the_same_plugins_and_changes_nothing() {
                     .is_some_and(|count| count != "0")
             })
         };
-        scene.until("a conversion", || {
+        scene.wait_until("a conversion", || {
             Ok(has_converted(&scene.operator) || has_converted(&other))
         });
         assert_eq!(scene.settled(), before, "round {round}");
@@ -182,10 +182,10 @@ fn a_wrapper_leaves_the_work_to_the_rule_and_a_check_fails_a_conversion_once_it_
     let deployment = scene.used("checks", "policy");
     assert!(converted("True", None)(&deployment), "a warning: {deployment:#}");
     let maps = scene.add(&scene.here, "checks", &check, &["--enforce"]).unwrap();
-    let failed = scene.wait("the error of the check", converted("False", Some("PolicyOdd")));
+    let failed = scene.wait_for_deployment("the error of the check", converted("False", Some("PolicyOdd")));
     assert!(failed.to_string().contains("this is odd"), "{failed:#}");
     scene.remove(&scene.here, &maps).unwrap();
-    scene.wait("the end of the check", converted("True", None));
+    scene.wait_for_deployment("the end of the check", converted("True", None));
     assert_eq!(made(), before, "the same objects");
 }
 
@@ -205,7 +205,7 @@ fn only_the_pods_of_the_groups_that_a_wrapper_is_for_get_it() {
     assert!(with.contains("render:around=/var/run/boson/plugins/render"), "{with}");
     assert_eq!(spec("gateway"), gateway, "its pods do not restart");
     scene.remove(&scene.here, &maps).unwrap();
-    scene.wait("the end of the wrapper", |deployment| {
+    scene.wait_for_deployment("the end of the wrapper", |deployment| {
         !uses(deployment, "render", "around")
     });
     assert_eq!(spec("broker"), broker);

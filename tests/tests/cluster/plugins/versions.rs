@@ -59,7 +59,7 @@ fn a_version_that_fails_its_case_is_rejected_and_the_last_good_one_stays() {
     bad["binaryData"]["cases.json.zst"] = old["binaryData"]["cases.json.zst"].clone();
     assert!(bad["binaryData"]["cases.json.zst"].is_string());
     scene.apply(&scene.here, &bad.to_string()).unwrap();
-    let deployment = scene.wait("the failed case", |deployment| {
+    let deployment = scene.wait_for_deployment("the failed case", |deployment| {
         healthy(deployment, "False").is_some_and(|reported| reported["reason"] == "PluginCaseFailed")
     });
     let message = healthy(&deployment, "False").unwrap()["message"]
@@ -83,7 +83,7 @@ fn a_version_that_fails_its_case_is_rejected_and_the_last_good_one_stays() {
     scene
         .add(&scene.here, "resources", &second, &["--cases", &cases])
         .unwrap();
-    let deployment = scene.wait("the second version", |deployment| digest(deployment) != before);
+    let deployment = scene.wait_for_deployment("the second version", |deployment| digest(deployment) != before);
     assert!(healthy(&deployment, "True").is_some(), "{deployment:#}");
     assert_eq!(scene.get("configmap/hooked").unwrap()["data"]["a"], "c");
 }
@@ -100,16 +100,16 @@ fn a_version_that_traps_in_every_call_is_rejected_or_reported() {
     let maps = scene.add(&scene.here, "resources", &trapping, &[]).unwrap();
     let trapped =
         |deployment: &Value| healthy(deployment, "False").is_some_and(|reported| reported["reason"] == "PluginTrapped");
-    let deployment = scene.wait("the rejection", trapped);
+    let deployment = scene.wait_for_deployment("the rejection", trapped);
     assert_eq!(deployment["status"]["plugins"], before, "the last good version stays");
     assert!(is(&deployment, "Applied", "True"), "{deployment:#}");
     assert_eq!(scene.get("configmap/hooked").unwrap()["data"]["a"], "b");
 
     // Without an earlier version, the conversion fails, and nothing is changed.
     scene.remove(&scene.here, &maps).unwrap();
-    scene.wait("the removal", |deployment| healthy(deployment, "True").is_some());
+    scene.wait_for_deployment("the removal", |deployment| healthy(deployment, "True").is_some());
     scene.apply(&scene.here, &maps).unwrap();
-    let deployment = scene.wait("the failure", |deployment| {
+    let deployment = scene.wait_for_deployment("the failure", |deployment| {
         trapped(deployment) && is(deployment, "Converted", "False")
     });
     let message = healthy(&deployment, "False").unwrap()["message"].to_string();
@@ -118,7 +118,7 @@ fn a_version_that_traps_in_every_call_is_rejected_or_reported() {
         "{message}"
     );
     scene.remove(&scene.here, &maps).unwrap();
-    scene.wait("the recovery", |deployment| {
+    scene.wait_for_deployment("the recovery", |deployment| {
         healthy(deployment, "True").is_some() && is(deployment, "Applied", "True")
     });
 }
@@ -141,7 +141,7 @@ fn a_shadow_plugin_reports_what_it_would_change_and_changes_nothing() {
     let shadow = |component: &[u8], status: &'static str, words: &'static str| {
         let maps = scene.add(&scene.here, "resources", component, &["--shadow"]).unwrap();
         assert!(maps.contains("name: hook-shadow"), "{maps}");
-        let deployment = scene.wait(words, |deployment| {
+        let deployment = scene.wait_for_deployment(words, |deployment| {
             condition(deployment, "ShadowPluginsAgree").is_some_and(|one| {
                 one["status"] == status && one["message"].as_str().is_some_and(|text| text.contains(words))
             })
@@ -181,7 +181,7 @@ fn a_shadow_plugin_reports_what_it_would_change_and_changes_nothing() {
     let (maps, _) = shadow(&hook, "True", "no difference in 1 calls");
     assert_eq!(scene.get("configmap/hooked").unwrap(), before, "no effect");
     scene.remove(&scene.here, &maps).unwrap();
-    scene.wait("the end of the condition", |deployment| {
+    scene.wait_for_deployment("the end of the condition", |deployment| {
         condition(deployment, "ShadowPluginsAgree").is_none()
     });
 }
@@ -216,7 +216,7 @@ fn new_versions_while_a_deployment_is_converted_fail_no_conversion() {
             "{conditions}"
         );
     }
-    let deployment = scene.wait("health", |deployment| healthy(deployment, "True").is_some());
+    let deployment = scene.wait_for_deployment("health", |deployment| healthy(deployment, "True").is_some());
     assert!(uses(&deployment, "resources", "hook"));
     assert!(conversions() >= before + 4, "{} conversions", conversions() - before);
     let events = scene.get("events.events.k8s.io").unwrap();
@@ -267,5 +267,5 @@ fn the_metrics_of_a_version_begin_and_end_with_its_use() {
 
     scene.remove(&scene.here, &maps).unwrap();
     let ended = || Ok(!scene.operator.ask("/metrics")?.contains(digest));
-    scene.until("the end of its series", ended);
+    scene.wait_until("the end of its series", ended);
 }
