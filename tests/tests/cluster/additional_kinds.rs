@@ -76,7 +76,7 @@ fn deploy(it: &Installed) -> Result<()> {
 }
 
 /// Waits until the deployment reports this reason with this text.
-fn reported(it: &Installed, reason: &str, text: &str) -> Result<()> {
+fn wait_for_reason(it: &Installed, reason: &str, text: &str) -> Result<()> {
     it.wait_until(&format!("{reason}: {text}"), || {
         let status = it.get("boshdeployment/nats")?["status"].clone();
         let conditions = status["conditions"].as_array().into_iter().flatten();
@@ -86,7 +86,7 @@ fn reported(it: &Installed, reason: &str, text: &str) -> Result<()> {
     })
 }
 
-fn applied(it: &Installed) -> Result<()> {
+fn wait_until_applied(it: &Installed) -> Result<()> {
     it.wait_until("Applied", || {
         let deployment = it.get("boshdeployment/nats")?;
         Ok(condition(&deployment, "Applied").is_some_and(|one| one["status"] == "True"))
@@ -101,7 +101,7 @@ fn scene() -> Result<Installed> {
         .set("BOSON_ALLOWED_KINDS", Some(format!("push:{KIND}").into()));
     it.start(false)?;
     deploy(&it)?;
-    applied(&it)?;
+    wait_until_applied(&it)?;
     Ok(it)
 }
 
@@ -113,18 +113,18 @@ fn an_allowed_custom_resource_is_applied_owned_and_deleted_once_it_is_defined_an
     // The users of the namespace chose this name: the permission is not theirs.
     plugin(&it, ADD, &here).unwrap();
     let help = format!("--allow-kind {here}/push:{KIND}");
-    reported(&it, "BundleKindNotAllowed", &help).unwrap();
+    wait_for_reason(&it, "BundleKindNotAllowed", &help).unwrap();
     plugin(&it, &["delete"], &here).unwrap();
-    applied(&it).unwrap();
+    wait_until_applied(&it).unwrap();
 
     plugin(&it, ADD, &own).unwrap();
     let missing = "PushSecret 'nats.var-broker-password': the API server does not know this kind";
-    reported(&it, "DeploymentKindUnavailable", missing).unwrap();
+    wait_for_reason(&it, "DeploymentKindUnavailable", missing).unwrap();
     define("external-secrets.io", ["pushsecrets", "PushSecret", "Namespaced"]).unwrap();
     let forbidden = "the operator may not list pushsecrets.external-secrets.io";
-    reported(&it, "DeploymentKindUnavailable", forbidden).unwrap();
+    wait_for_reason(&it, "DeploymentKindUnavailable", forbidden).unwrap();
     apply(&documented_rules(&it).unwrap()).unwrap();
-    applied(&it).unwrap();
+    wait_until_applied(&it).unwrap();
 
     let object = it.get(OBJECT).unwrap();
     let uid = it.uid("boshdeployment/nats").unwrap();

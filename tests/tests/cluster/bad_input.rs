@@ -76,7 +76,7 @@ impl Step {
             Self::Few(most) => tenant.few("services", most).await,
             Self::Deploy(name) => {
                 tenant.deployment(name, &[]).await;
-                tenant.applied(name).await;
+                tenant.wait_until_applied(name).await;
             }
             Self::HasService(name) => {
                 let service = tenant.get("v1", "Service", name).await.unwrap();
@@ -413,7 +413,7 @@ async fn play(tenant: Tenant, case: Case) {
         "{name}"
     );
     tenant
-        .reported(name, |found, note| {
+        .wait_for_event(name, |found, note| {
             found == reason && note.len() < 1024 && case.words.iter().any(|words| note.contains(words))
         })
         .await;
@@ -429,7 +429,7 @@ async fn play(tenant: Tenant, case: Case) {
         step.run(&tenant).await;
     }
     if tenant.get(OURS, "BOSHDeployment", name).await.is_some() {
-        let fixed = tenant.applied(name).await;
+        let fixed = tenant.wait_until_applied(name).await;
         assert!(is(&fixed, "Converted", "True"), "{name}: {:#}", fixed["status"]);
         assert_eq!(
             tenant.names(OURS, "QuarksStatefulSet", name).await,
@@ -514,7 +514,7 @@ async fn an_error_of_a_stateful_set_is_reported_at_the_deployment() {
         "{message}"
     );
     tenant
-        .reported("the quota", |reason, _| reason == "GroupsRefused")
+        .wait_for_event("the quota", |reason, _| reason == "GroupsRefused")
         .await;
     tenant.delete("v1", "ResourceQuota", "few").await;
     tenant
@@ -542,5 +542,5 @@ async fn an_error_of_a_stateful_set_is_reported_at_the_deployment() {
     let tenant = operator.tenant("later");
     prepare(&tenant, "d").await;
     tenant.deployment("d", &[]).await;
-    tenant.applied("d").await;
+    tenant.wait_until_applied("d").await;
 }

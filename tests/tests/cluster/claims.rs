@@ -222,7 +222,7 @@ impl Group {
             .await;
         assert_eq!(refused.storage(CLAIMS[0]), "2Gi");
         self.tenant
-            .reported("the size", |reason, note| {
+            .wait_for_event("the size", |reason, note| {
                 reason == "Kept" && note.contains("stays at 2Gi")
             })
             .await;

@@ -70,7 +70,7 @@ async fn settings_of_a_cloud_config_reach_the_objects_and_follow_its_changes() {
     tenant.config_map("zones", "cloud-config", ZONES).await;
     tenant.secret("sizes", "cloud-config", &sizes(512)).await;
     deploy(&tenant).await;
-    tenant.applied(NAME).await;
+    tenant.wait_until_applied(NAME).await;
     let set = quarks_set(&tenant, "web").await;
     assert_eq!(set["spec"]["zones"], json!(["z1", "z2"]));
     assert_eq!(set["spec"]["zoneValues"], json!({"z1": "eu-1a"}));
@@ -101,7 +101,7 @@ async fn settings_of_a_cloud_config_reach_the_objects_and_follow_its_changes() {
         memory(&quarks_set(&tenant, "web").await) == "768Mi"
     })
     .await;
-    tenant.applied(NAME).await;
+    tenant.wait_until_applied(NAME).await;
     assert_eq!(quarks_set(&tenant, "idle").await["metadata"]["generation"], idle);
 
     // A name that is no longer defined.
@@ -115,5 +115,5 @@ async fn settings_of_a_cloud_config_reach_the_objects_and_follow_its_changes() {
     assert!(message.contains("references an unknown vm type 'small'"), "{message}");
     assert!(message.contains("configmap/cloudy-manifest/manifest:10:"), "{message}");
     tenant.secret("sizes", "cloud-config", &sizes(768)).await;
-    tenant.applied(NAME).await;
+    tenant.wait_until_applied(NAME).await;
 }

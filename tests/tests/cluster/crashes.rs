@@ -17,11 +17,11 @@ async fn two_lives(name: &str, death: Death) -> (usize, String) {
     let (first, second) = (Connection::default(), Connection::default());
     let operator = example.operator_through(&first, death, "first");
     example.deploy().await;
-    first.ended_or(example.settled()).await;
+    first.ended_or(example.wait_until_settled()).await;
     operator.kill().await;
     let left = values(&example.objects().await);
     let operator = example.operator_through(&second, Death::Never, "second");
-    example.settled().await;
+    example.wait_until_settled().await;
     let found = values(&example.objects().await);
     for (name, value) in &left {
         assert_eq!(found.get(name), Some(value), "{death:?}: {name} has another value");

@@ -1,6 +1,6 @@
 //! What operators of a platform do after a deploy: look at events, check, cancel, and move disks. No pod runs here.
 
-use crate::instance_states::{settled, write};
+use crate::instance_states::{wait_until_settled, write};
 use crate::kubelet::Kubelet;
 use crate::objects::has_reason;
 use crate::operator_process::{OperatorProcess, Tenant};
@@ -45,7 +45,7 @@ async fn events_say_who_changed_what_and_which_instances_restarted() {
     let _kubelet = Kubelet::of(tenant.pods());
     write(&tenant, 2, "example.com").await;
     tenant.deployment("d", &[]).await;
-    settled(&tenant, "the deployment", |pods| pods.len() == 2).await;
+    wait_until_settled(&tenant, "the deployment", |pods| pods.len() == 2).await;
     let user = Reader::new(&tenant, "user", USER);
     done(&user, &["restart", "web/1", "-d", "d", "--yes"]);
     let found = wait_for_value("the events", async || {
@@ -77,7 +77,7 @@ async fn a_cancelled_rollout_begins_no_update_until_it_is_resumed() {
     let kubelet = Kubelet::of(tenant.pods());
     write(&tenant, 3, "example.com").await;
     tenant.deployment("d", &[]).await;
-    settled(&tenant, "the deployment", |pods| pods.len() == 3).await;
+    wait_until_settled(&tenant, "the deployment", |pods| pods.len() == 3).await;
     let user = Reader::new(&tenant, "user", USER);
     refused(&user, &["cancel", "-d", "d"], "no rollout in progress");
     // The canary does not become ready.
@@ -100,7 +100,7 @@ async fn a_cancelled_rollout_begins_no_update_until_it_is_resumed() {
         .wait_for_deployment("d", "the pause", |one| has_reason(one, "Progressing", "Paused"))
         .await;
     done(&user, &["resume", "-d", "d"]);
-    settled(&tenant, "the rest", |pods| pods.len() == 3).await;
+    wait_until_settled(&tenant, "the rest", |pods| pods.len() == 3).await;
     let deployment = tenant.get(OURS, "BOSHDeployment", "d").await.unwrap();
     assert!(deployment["metadata"]["annotations"]["quarks.cloudfoundry.org/cancelled"].is_null());
 }
@@ -112,7 +112,7 @@ async fn problems_are_reported_and_resolved() {
     let _kubelet = Kubelet::of(tenant.pods());
     write(&tenant, 1, "example.com").await;
     tenant.deployment("d", &[]).await;
-    settled(&tenant, "the deployment", |pods| pods.len() == 1).await;
+    wait_until_settled(&tenant, "the deployment", |pods| pods.len() == 1).await;
     let user = Reader::new(&tenant, "user", USER);
     assert_eq!(rows(&user, &["cck", "-d", "d", "--report"]), [Value::Null; 0]);
 
@@ -174,7 +174,7 @@ async fn a_stopped_instance_gets_another_disk_and_the_one_before_is_kept() {
         ..Small::default()
     };
     tenant.deploy("d", &small.manifest()).await;
-    settled(&tenant, "the deployment", |pods| pods.len() == 1).await;
+    wait_until_settled(&tenant, "the deployment", |pods| pods.len() == 1).await;
     let user = Reader::new(&tenant, "user", USER);
     let namespace = tenant.namespace.as_str();
     let role = format!("{namespace}-volumes");

@@ -56,7 +56,7 @@ async fn every_name_and_every_state_is_as_documented() {
     let converting = if is(&converting, "Applied", "True") {
         converting
     } else {
-        tenant.applied(NAME).await
+        tenant.wait_until_applied(NAME).await
     };
     let status = &converting["status"];
     assert_eq!(
@@ -205,7 +205,7 @@ async fn the_operator_applies_what_the_command_line_prints() {
     prepare(&tenant).await;
     value(&tenant).await;
     tenant.deployment(NAME, &["scale"]).await;
-    tenant.applied(NAME).await;
+    tenant.wait_until_applied(NAME).await;
     let mut printed = printed(&tenant);
     let mut kinds: Vec<(String, String)> = printed
         .keys()

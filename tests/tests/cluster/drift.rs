@@ -46,7 +46,7 @@ fn is_injected(set: &Value) -> bool {
         && container["image"].as_str().unwrap().starts_with(MIRROR)
 }
 
-async fn deployed(example: &Example) {
+async fn wait_until_deployed(example: &Example) {
     wait_for_value("Deployed", async || {
         example.pods_are_ready().await;
         let status = example.deployment().await["status"].clone();
@@ -70,7 +70,7 @@ async fn is_restarted(example: &Example) -> bool {
 }
 
 /// Waits until the StatefulSet meets the condition.
-async fn comes(example: &Example, what: &str, holds: impl Fn(&Value) -> bool) {
+async fn wait_for_set(example: &Example, what: &str, holds: impl Fn(&Value) -> bool) {
     wait_for_value(what, async || {
         let set = set(example).await;
         ensure!(holds(&set), "{set:#}");
@@ -80,7 +80,7 @@ async fn comes(example: &Example, what: &str, holds: impl Fn(&Value) -> bool) {
 }
 
 /// Waits for an event with these words: it follows the change.
-async fn reported(example: &Example, words: &str) {
+async fn wait_for_event(example: &Example, words: &str) {
     wait_for_value(words, async || {
         let events = example.env.api::<Event>().list(&ListParams::default()).await.unwrap();
         let notes: Vec<String> = events.items.into_iter().filter_map(|event| event.note).collect();
@@ -97,8 +97,8 @@ async fn changes_by_admission_stay_and_cause_no_writes() {
     let _webhook = Webhook::start(&example.env.namespace).await;
     let (operator, _) = example.operator("first");
     example.deploy().await;
-    example.settled().await;
-    deployed(&example).await;
+    example.wait_until_settled().await;
+    wait_until_deployed(&example).await;
     assert!(is_injected(&set(&example).await), "{:#}", set(&example).await);
     sleep(QUIET_DURATION).await;
     let here = [example.env.namespace.as_str()];
@@ -120,25 +120,25 @@ async fn changes_by_hand_are_reverted() {
     let _webhook = Webhook::start(&example.env.namespace).await;
     let (operator, _) = example.operator("first");
     example.deploy().await;
-    example.settled().await;
-    deployed(&example).await;
+    example.wait_until_settled().await;
+    wait_until_deployed(&example).await;
     let object = format!("statefulset/{SET}");
 
     // A variable that the operator does not set.
     kubectl(&example, &["set", "env", &object, "DEBUG=1"]);
-    comes(&example, "a variable's end", |set| {
+    wait_for_set(&example, "a variable's end", |set| {
         !has(&pods(set)["containers"][0]["env"], "name", "DEBUG")
     })
     .await;
     let more = json!({"spec": {"template": {"spec": {"volumes": [{"name": "more", "emptyDir": {}}]}}}});
     kubectl(&example, &["patch", &object, "--patch", &more.to_string()]);
-    comes(&example, "a volume's end", |set| {
+    wait_for_set(&example, "a volume's end", |set| {
         !has(&pods(set)["volumes"], "name", "more")
     })
     .await;
     // Another value for a field that the operator sets.
     kubectl(&example, &["scale", &object, "--replicas=5"]);
-    comes(&example, "the number of pods", |set| set["spec"]["replicas"] != 5).await;
+    wait_for_set(&example, "the number of pods", |set| set["spec"]["replicas"] != 5).await;
     // Anyone may restart pods.
     kubectl(&example, &["rollout", "restart", &object]);
     wait_for_value("the restart of the pods", async || {
@@ -146,7 +146,7 @@ async fn changes_by_hand_are_reverted() {
         Ok(())
     })
     .await;
-    deployed(&example).await;
+    wait_until_deployed(&example).await;
     let restarted = set(&example).await;
     let annotations = &restarted["spec"]["template"]["metadata"]["annotations"];
     assert!(
@@ -176,7 +176,7 @@ async fn changes_by_hand_are_reverted() {
         "volumes 'more' (set by 'kubectl-patch')",
         "ports '9 TCP'",
     ] {
-        reported(&example, words).await;
+        wait_for_event(&example, words).await;
     }
     operator.stop().await;
 }

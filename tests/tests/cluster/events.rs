@@ -22,7 +22,7 @@ async fn changes(example: &Example) -> Vec<String> {
         .collect()
 }
 
-async fn reported(example: &Example, words: &[&str]) {
+async fn wait_for_event(example: &Example, words: &[&str]) {
     wait_for_value(&format!("{words:?}"), async || {
         let all = changes(example).await;
         let is_reported = all.iter().any(|note| words.iter().all(|words| note.contains(words)));
@@ -35,7 +35,7 @@ async fn reported(example: &Example, words: &[&str]) {
 #[tokio::test(flavor = "multi_thread")]
 async fn each_change_names_groups_versions_and_causes() {
     let (example, operator) = Example::running("trail").await;
-    reported(
+    wait_for_event(
         &example,
         &[
             "created ",
@@ -66,13 +66,13 @@ async fn each_change_names_groups_versions_and_causes() {
         ]
     );
     example.edit(&Example::ops(1)).await;
-    reported(
+    wait_for_event(
         &example,
         &["changed broker (v1 -> v2)", "because of ops 'configmap/ops'"],
     )
     .await;
     example.delete("Service", "nats-gateway-0").await;
-    reported(
+    wait_for_event(
         &example,
         &["created Service (1); because of changes or deletions by others"],
     )

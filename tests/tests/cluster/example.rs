@@ -154,7 +154,7 @@ impl Example {
         let example = Self::set(name).await;
         let (operator, _) = example.operator("first");
         example.deploy().await;
-        example.settled().await;
+        example.wait_until_settled().await;
         (example, operator)
     }
 
@@ -259,7 +259,7 @@ impl Example {
     }
 
     /// Waits until exactly the expected objects exist, and the status says so.
-    pub async fn settled(&self) {
+    pub async fn wait_until_settled(&self) {
         wait_for_value("the example", async || {
             let found = self.objects().await;
             let deployment = self.deployment().await;
@@ -273,7 +273,7 @@ impl Example {
     }
 
     /// Waits until the status says that all objects are up to date.
-    pub async fn applied(&self) {
+    pub async fn wait_until_applied(&self) {
         wait_for_value("Applied", async || {
             let deployment = self.deployment().await;
             ensure!(is_applied(&deployment), "{:#}", deployment["status"]);

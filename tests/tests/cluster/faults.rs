@@ -22,11 +22,11 @@ async fn two_lives(env: &OperatorTasks, death: Death) -> usize {
     let (first, second) = (Connection::default(), Connection::default());
     let operator = env.operator_through(first.client(env.client.clone(), death), "first");
     env.apply(OBJECTS).await;
-    first.ended_or(env.ready(&NAMES)).await;
+    first.ended_or(env.wait_until_ready(&NAMES)).await;
     operator.kill().await;
     let left: BTreeMap<String, Secret> = env.values().await;
     let operator = env.operator_through(second.client(env.client.clone(), Death::Never), "second");
-    env.ready(&NAMES).await;
+    env.wait_until_ready(&NAMES).await;
     let found = env.values().await;
     for (name, secret) in &left {
         assert_eq!(found[name].data, secret.data, "{death:?}: {name} has another value");

@@ -36,7 +36,7 @@ async fn the_first_port_gives_instances_an_address_and_removing_the_last_removes
             })
             .await;
         assert!(is_headless(&all));
-        tenant.applied("d").await;
+        tenant.wait_until_applied("d").await;
     }
     let events = tenant.events().await;
     assert!(

@@ -71,11 +71,11 @@ async fn a_group_that_fails_to_convert_holds_back_only_itself() {
     assert_eq!(deployment["status"]["totalInstanceGroups"], 2);
     assert_eq!(tenant.names(OURS, "QuarksStatefulSet", "d").await, ["d-web"]);
     tenant
-        .reported("the group", |_, note| note.contains("'db' is held back"))
+        .wait_for_event("the group", |_, note| note.contains("'db' is held back"))
         .await;
     // Once it can be converted, its objects are created.
     tenant.apply_manifest("d", &manifest(1, GOOD)).await;
-    tenant.applied("d").await;
+    tenant.wait_until_applied("d").await;
     let db = spec(&tenant, "db").await;
     assert!(db.is_object());
     let services = tenant.names("v1", "Service", "d").await;
@@ -90,6 +90,6 @@ async fn a_group_that_fails_to_convert_holds_back_only_itself() {
         "{services:?} {now:?}"
     );
     tenant.apply_manifest("d", &manifest(2, GOOD)).await;
-    let deployment = tenant.applied("d").await;
+    let deployment = tenant.wait_until_applied("d").await;
     assert!(is(&deployment, "Converted", "True"), "{:#}", deployment["status"]);
 }

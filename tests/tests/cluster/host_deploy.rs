@@ -291,7 +291,7 @@ async fn history_and_garbage(deployer: &Deployer<'_>) {
         names.contains(&"Secret/\"d.given-word-1\"".to_string()),
         "revision 4 refers to it: {names:?}"
     );
-    deployer.tenant.ready("d").await;
+    deployer.tenant.wait_until_ready("d").await;
 }
 
 fn refused(deployer: &Deployer<'_>) {

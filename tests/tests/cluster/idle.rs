@@ -57,11 +57,11 @@ async fn every_deleted_object_is_recreated() {
             back(&example, what).await;
         }
     }
-    example.settled().await;
+    example.wait_until_settled().await;
     for what in ["Secret nats.var-broker-password", "QuarksSecret nats.var-broker-tls"] {
         back(&example, what).await;
     }
-    example.applied().await;
+    example.wait_until_applied().await;
     operator.stop().await;
 }
 
@@ -108,7 +108,7 @@ async fn two_operators_at_once_do_no_harm() {
     let example = Example::set("two").await;
     let operators = [example.operator("first"), example.operator("second")];
     example.deploy().await;
-    example.settled().await;
+    example.wait_until_settled().await;
     sleep(QUIET_DURATION).await;
     let here = [example.env.namespace.as_str()];
     let before = writes(&here);

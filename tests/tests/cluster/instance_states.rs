@@ -32,7 +32,7 @@ pub async fn write(tenant: &Tenant, instances: u32, domain: &str) {
 }
 
 /// Waits until everything is rolled out that was written before.
-pub async fn settled(
+pub async fn wait_until_settled(
     tenant: &Tenant,
     what: &str,
     holds: impl Fn(&BTreeMap<String, String>) -> bool,
@@ -80,25 +80,25 @@ async fn instances_are_restarted_once_and_ignored_ones_keep_their_pods() {
     let _kubelet = Kubelet::of(tenant.pods());
     write(&tenant, 3, "example.com").await;
     tenant.deployment("d", &[]).await;
-    let first = settled(&tenant, "the deployment", |pods| pods.len() == 3).await;
+    let first = wait_until_settled(&tenant, "the deployment", |pods| pods.len() == 3).await;
     let user = Reader::new(&tenant, "user", USER);
 
     done(&user, &["restart", "web/1", "--yes"]);
-    let second = settled(&tenant, "one instance", |pods| pods.len() == 3).await;
+    let second = wait_until_settled(&tenant, "one instance", |pods| pods.len() == 3).await;
     assert_eq!(replaced(&first, &second), [1]);
     done(&user, &["recreate", "--yes"]);
-    let third = settled(&tenant, "all instances", |pods| pods.len() == 3).await;
+    let third = wait_until_settled(&tenant, "all instances", |pods| pods.len() == 3).await;
     assert_eq!(replaced(&second, &third), [0, 1, 2]);
     write(&tenant, 4, "example.com").await;
-    let fourth = settled(&tenant, "another instance", |pods| pods.len() == 4).await;
+    let fourth = wait_until_settled(&tenant, "another instance", |pods| pods.len() == 4).await;
     assert_eq!(replaced(&third, &fourth), [0; 0], "it is done once");
     done(&user, &["restart", "web/2", "--no-converge", "--yes"]);
-    let fifth = settled(&tenant, "the instance", |pods| pods.len() == 4).await;
+    let fifth = wait_until_settled(&tenant, "the instance", |pods| pods.len() == 4).await;
     assert_eq!(replaced(&fourth, &fifth), [2]);
 
     done(&user, &["ignore", "web/0"]);
     write(&tenant, 3, "example.org").await;
-    let sixth = settled(&tenant, "the others", |pods| {
+    let sixth = wait_until_settled(&tenant, "the others", |pods| {
         pods.len() == 3 && replaced(&fifth, pods) == [1, 2]
     })
     .await;
@@ -121,7 +121,7 @@ async fn instances_are_restarted_once_and_ignored_ones_keep_their_pods() {
     assert_eq!(pods(&tenant).await, sixth);
     write(&tenant, 3, "example.org").await;
     done(&user, &["unignore", "web/0"]);
-    settled(&tenant, "the instance", |pods| replaced(&sixth, pods) == [0]).await;
+    wait_until_settled(&tenant, "the instance", |pods| replaced(&sixth, pods) == [0]).await;
 
     let viewer = Reader::new(&tenant, "viewer", VIEWER);
     let forbidden = run(&viewer, &["ignore", "web/0"]);
@@ -140,11 +140,11 @@ async fn what_is_stopped_does_not_run_until_it_is_started() {
     let _kubelet = Kubelet::of(tenant.pods());
     write(&tenant, 2, "example.com").await;
     tenant.deployment("d", &[]).await;
-    let first = settled(&tenant, "the deployment", |pods| pods.len() == 2).await;
+    let first = wait_until_settled(&tenant, "the deployment", |pods| pods.len() == 2).await;
     let user = Reader::new(&tenant, "user", USER);
 
     done(&user, &["stop", "web/1", "--yes"]);
-    let second = settled(&tenant, "the stopped instance", |pods| pods.len() == 2).await;
+    let second = wait_until_settled(&tenant, "the stopped instance", |pods| pods.len() == 2).await;
     assert_eq!(replaced(&first, &second), [1]);
     let gates = async || {
         let pod = tenant.get("v1", "Pod", "d-web-v1-1").await.unwrap_or_default();
@@ -161,7 +161,7 @@ async fn what_is_stopped_does_not_run_until_it_is_started() {
     let failing: Value = serde_json::from_str(&failing.stdout).unwrap();
     assert_eq!(failing["Tables"][0]["Rows"], json!([]));
     done(&user, &["start", "web/1", "--yes"]);
-    let third = settled(&tenant, "the started instance", |pods| pods.len() == 2).await;
+    let third = wait_until_settled(&tenant, "the started instance", |pods| pods.len() == 2).await;
     assert_eq!((replaced(&second, &third), gates().await), (vec![1], Value::Null));
 
     let unconfirmed = run(&user, &["stop"]);
@@ -179,7 +179,7 @@ async fn what_is_stopped_does_not_run_until_it_is_started() {
         group["spec"]["template"]["spec"]["replicas"].clone()
     };
     wait_until("another manifest", async || replicas().await == 3).await;
-    settled(&tenant, "the rollout", BTreeMap::is_empty).await;
+    wait_until_settled(&tenant, "the rollout", BTreeMap::is_empty).await;
     let shown = done(
         &user,
         &[
@@ -194,5 +194,5 @@ async fn what_is_stopped_does_not_run_until_it_is_started() {
     let row = |at: usize| json!({"instance": format!("web/{at}"), "state": "stopped"});
     assert_eq!(shown["Tables"][0]["Rows"], json!([row(0), row(1), row(2)]));
     done(&user, &["start", "--yes"]);
-    settled(&tenant, "the pods", |pods| pods.len() == 3).await;
+    wait_until_settled(&tenant, "the pods", |pods| pods.len() == 3).await;
 }

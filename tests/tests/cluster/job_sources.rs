@@ -70,7 +70,7 @@ async fn pods_mount_their_job_sources_and_old_ones_are_deleted() {
     };
     change("1", "example.com").await;
     tenant.deployment("d", &[]).await;
-    tenant.applied("d").await;
+    tenant.wait_until_applied("d").await;
     let (names, first) = chain(&tenant).await;
     let first = first.expect("a ConfigMap");
     assert_eq!(names, SHORT);

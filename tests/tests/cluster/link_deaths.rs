@@ -45,7 +45,7 @@ async fn prepared(name: &str) -> Example {
     let example = Example::set(name).await;
     let operator = example.operator_with_links(&Connection::default(), Death::Never, "zero");
     example.deploy().await;
-    example.applied().await;
+    example.wait_until_applied().await;
     example.put(consumer("web", "nats")).await;
     wait_until("a pod with links", async || has_linked_pod(&example).await).await;
     operator.stop().await;
@@ -122,7 +122,7 @@ async fn is_whole(example: &Example, before: &Value, death: Death) {
     let is_current = |pod: &Value| pod["metadata"]["annotations"][DIGEST] == digest;
     let has_current = async || consumers(example).await.iter().any(is_current);
     wait_until(&format!("{death:?}: a pod with the new content"), has_current).await;
-    example.applied().await;
+    example.wait_until_applied().await;
     tokio::time::sleep(QUIET_DURATION).await;
     assert_eq!(changed(before, &data(example).await), [KEY], "{death:?}");
     assert_eq!(workload(example).await["metadata"]["generation"], 2, "{death:?}: once");

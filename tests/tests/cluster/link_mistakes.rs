@@ -91,14 +91,14 @@ async fn mistakes_of_native_objects_name_object_and_key_and_change_nothing() {
     for Mistake { object, reason, words } in mistakes() {
         let kind = object["kind"].as_str().unwrap().to_string();
         tenant.apply(object).await;
-        let message = consumer.wrong(reason).await;
+        let message = consumer.wait_for_failure(reason).await;
         for word in words {
             assert!(message.contains(word), "{reason}: {message}");
         }
         assert!(!message.contains("not-shown"), "{message}");
         assert_eq!(consumer.workload("client").await, before, "{reason}");
         tenant.delete("v1", &kind, "wrong").await;
-        tenant.applied("d").await;
+        tenant.wait_until_applied("d").await;
     }
 
     // The wrong type, and the right link in the namespace of another tenant.
@@ -106,7 +106,7 @@ async fn mistakes_of_native_objects_name_object_and_key_and_change_nothing() {
     elsewhere.apply(secret("nats-secret", "not-shown", json!({}))).await;
     let wrong_type = json!({format!("{GROUP}/provides"): r#"{"name":"nats","type":"sql"}"#});
     tenant.apply(secret("nats-secret", "not-shown", wrong_type)).await;
-    let message = consumer.wrong("LinksUnresolved").await;
+    let message = consumer.wait_for_failure("LinksUnresolved").await;
     assert!(message.contains("link 'nats' with type 'nats'"), "{message}");
     assert_eq!(consumer.workload("client").await, before);
 
@@ -115,7 +115,7 @@ async fn mistakes_of_native_objects_name_object_and_key_and_change_nothing() {
     let named = "{name: client, release: native, consumes: {nats: {from: main, deployment: p}}}";
     let manifest = MANIFEST.replace("{name: client, release: native}", named);
     tenant.apply_manifest("d", &manifest).await;
-    let message = consumer.wrong("LinksUnknownDeployment").await;
+    let message = consumer.wait_for_failure("LinksUnknownDeployment").await;
     assert!(
         message.contains("from deployment 'p', but the deployment does not exist"),
         "{message}"

@@ -47,7 +47,7 @@ fn count(requests: &[Request], verb: &str, what: &str) -> usize {
 }
 
 /// Waits until the operator has made no request for some time. Returns how many it has made.
-async fn idle(example: &Example) -> usize {
+async fn wait_until_idle(example: &Example) -> usize {
     let last = AtomicUsize::new(all(example).len());
     wait_for_value("an idle operator", async || {
         sleep(IDLE_DURATION).await;
@@ -164,14 +164,19 @@ async fn addresses(example: &Example) -> Vec<String> {
 #[tokio::test(flavor = "multi_thread")]
 async fn pods_behind_a_native_service_are_read_together_and_others_not_at_all() {
     let (example, operator) = with_native("link-requests").await;
-    let before = idle(&example).await;
+    let before = wait_until_idle(&example).await;
     let pods = example.env.api::<Pod>();
     let all_mounted = async || [mounted(&example, "gateway").await, mounted(&example, "broker").await];
     let first = all_mounted().await;
 
     // Pods that no link depends on.
     pass(&example, "unrelated", 1).await;
-    assert_eq!(idle(&example).await, before, "{:#?}", since(&example, before));
+    assert_eq!(
+        wait_until_idle(&example).await,
+        before,
+        "{:#?}",
+        since(&example, before)
+    );
 
     // What changes the endpoints, but not the link: pods that are not ready count, too.
     for round in 0..20 {
@@ -182,7 +187,7 @@ async fn pods_behind_a_native_service_are_read_together_and_others_not_at_all() 
             report(&pods, &pod.metadata, status).await.unwrap();
         }
     }
-    let before = idle(&example).await;
+    let before = wait_until_idle(&example).await;
     assert_eq!(all_mounted().await, first, "nobody is replaced");
 
     // Pods behind the Service: what a conversion costs does not depend on their number.
@@ -191,7 +196,7 @@ async fn pods_behind_a_native_service_are_read_together_and_others_not_at_all() 
     pass(&example, "native", 2).await;
     // Changes that arrive after the last pod has gone, and garbage that is collected later, cost some, too.
     let most = 5 + usize::try_from(began.elapsed().as_millis() / CHANGE_INTERVAL.as_millis()).unwrap();
-    idle(&example).await;
+    wait_until_idle(&example).await;
     let (made, converted) = (since(&example, before), conversions() - converted);
     assert!((1..=most).contains(&converted), "{converted} conversions, {made:#?}");
     for (verb, what) in [
@@ -237,15 +242,15 @@ async fn pods_that_consume_a_link_cost_one_read_each_and_a_change_one_rollout() 
     let example = Example::set("link-consumers").await;
     let operator = example.operator_with_links(&Connection::default(), Death::Never, "first");
     example.deploy().await;
-    example.applied().await;
+    example.wait_until_applied().await;
     example.put(consumer("web", "nats")).await;
     wait_until("a pod with links", async || has_linked_pod(&example).await).await;
     scale(&example, 1).await;
 
     // The webhook reads the Secret of the link for each new pod. Nothing else does.
-    let before = idle(&example).await;
+    let before = wait_until_idle(&example).await;
     scale(&example, REPLICAS).await;
-    let after = idle(&example).await;
+    let after = wait_until_idle(&example).await;
     let made = since(&example, before);
     assert_eq!(count(&made, "get", LINK), made.len(), "{made:#?}");
     assert!(made.len() < REPLICAS, "{}", made.len());
@@ -257,17 +262,17 @@ async fn pods_that_consume_a_link_cost_one_read_each_and_a_change_one_rollout() 
         changing.buffer_unordered(CONCURRENT_PODS).collect::<Vec<()>>().await;
     }
     scale(&example, 1).await;
-    assert_eq!(idle(&example).await, after, "{:#?}", since(&example, after));
+    assert_eq!(wait_until_idle(&example).await, after, "{:#?}", since(&example, after));
 
     // A change: two reads and one patch for all pods of the workload.
     scale(&example, REPLICAS).await;
-    let before = idle(&example).await;
+    let before = wait_until_idle(&example).await;
     let path = "/instance_groups/name=broker/jobs/name=broker/properties/broker/user";
     let ops = format!("{}- {{type: replace, path: {path}, value: other}}\n", Example::ops(0));
     example.edit(&ops).await;
     let digest = async || workload(&example).await["spec"]["template"]["metadata"]["annotations"][DIGEST].clone();
     wait_until("the rollout", async || digest().await.is_string()).await;
-    idle(&example).await;
+    wait_until_idle(&example).await;
     let made = since(&example, before);
     for (verb, what) in [
         ("get", "replicasets/"),

@@ -1,6 +1,6 @@
 //! The commands that show deployments, against a cluster: what they print, and that they only read. No pod runs here.
 
-use crate::instance_states::settled;
+use crate::instance_states::wait_until_settled;
 use crate::kubelet::Kubelet;
 use crate::operator_process::{OperatorProcess, Tenant};
 use crate::reader::Reader;
@@ -33,7 +33,7 @@ async fn deploy(tenant: &Tenant) {
     let manifest = small.manifest() + ERRAND;
     tenant.deploy("d", &manifest).await;
     let _kubelet = Kubelet::of(tenant.pods());
-    settled(tenant, "the deployment", |pods| pods.len() == 2).await;
+    wait_until_settled(tenant, "the deployment", |pods| pods.len() == 2).await;
 }
 
 /// The rows of each table of a command.

@@ -29,12 +29,12 @@ async fn a_namespace_without_the_label_is_reported_and_served_once_labelled() {
     let command = format!("kubectl label namespace {} {MONITORED}=", tenant.namespace);
     assert!(message.contains(&command), "{message}");
     tenant
-        .reported("the label", |reason, note| {
+        .wait_for_event("the label", |reason, note| {
             reason == "NamespaceNotServed" && note == message
         })
         .await;
     operator.label(&tenant);
-    tenant.applied("d").await;
+    tenant.wait_until_applied("d").await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -57,7 +57,7 @@ async fn a_value_refused_by_a_quota_is_a_failure_and_not_waited_for() {
         "{message}"
     );
     tenant.delete("v1", "ResourceQuota", "few").await;
-    let done = tenant.applied("d").await;
+    let done = tenant.wait_until_applied("d").await;
     assert!(is(&done, "Converted", "True"));
     assert_eq!(tenant.names(OURS, "QuarksStatefulSet", "d").await, ["d-web"]);
 }

@@ -248,11 +248,11 @@ async fn a_link_of_several_objects_is_an_error_that_names_them_and_changes_nothi
         let text = |value: &Value| value.as_str().unwrap().to_string();
         let (kind, name) = (text(&object["kind"]), text(&object["metadata"]["name"]));
         tenant.apply(object).await;
-        let message = consumer.wrong(reason).await;
+        let message = consumer.wait_for_failure(reason).await;
         assert!(message.contains(words) && !message.contains("not-shown"), "{message}");
         assert_eq!(consumer.workload("client").await, before, "{reason}");
         tenant.delete("v1", &kind, &name).await;
-        tenant.applied("d").await;
+        tenant.wait_until_applied("d").await;
     }
 
     // A job provides the same link.
@@ -260,7 +260,7 @@ async fn a_link_of_several_objects_is_an_error_that_names_them_and_changes_nothi
     let manifest = MANIFEST.replace("  jobs: [{name: client, release: native}]", broker);
     assert_ne!(manifest, MANIFEST);
     tenant.apply_manifest("d", &manifest).await;
-    let message = consumer.wrong("LinksAmbiguous").await;
+    let message = consumer.wait_for_failure("LinksAmbiguous").await;
     for words in [
         "Link provider 'nats' from job 'broker' in instance group 'client'",
         "Link provider 'nats' from Secret 'nats-secret' and Service 'nats-service'",
@@ -269,6 +269,6 @@ async fn a_link_of_several_objects_is_an_error_that_names_them_and_changes_nothi
     }
     assert_eq!(consumer.workload("client").await, before);
     tenant.apply_manifest("d", MANIFEST).await;
-    tenant.applied("d").await;
+    tenant.wait_until_applied("d").await;
     assert_eq!(consumer.workload("client").await, before);
 }

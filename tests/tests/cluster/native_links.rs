@@ -139,12 +139,12 @@ impl Consumer {
             Ok(link)
         };
         let link = wait_for_value(what, look).await;
-        self.tenant.applied("d").await;
+        self.tenant.wait_until_applied("d").await;
         link
     }
 
     /// Waits until the deployment is not converted for this reason, and returns the message.
-    pub async fn wrong(&self, reason: &str) -> String {
+    pub async fn wait_for_failure(&self, reason: &str) -> String {
         let is_wrong =
             |deployment: &Value| is(deployment, "Converted", "False") && has_reason(deployment, "Converted", reason);
         let deployment = self.tenant.wait_for_deployment("d", reason, is_wrong).await;
@@ -192,7 +192,7 @@ async fn a_native_link_is_followed_and_only_its_consumers_change() {
     let tenant = &consumer.tenant;
     // The deployment waits for the Secret.
     tenant.deployment("d", &[]).await;
-    let message = consumer.wrong("LinksUnresolved").await;
+    let message = consumer.wait_for_failure("LinksUnresolved").await;
     assert!(
         message.contains("Failed to resolve link 'nats' with type 'nats'"),
         "{message}"
@@ -233,7 +233,7 @@ async fn a_native_link_is_followed_and_only_its_consumers_change() {
     tenant
         .wait_for_deployment("d", "the new state of the Secret", changed)
         .await;
-    tenant.applied("d").await;
+    tenant.wait_until_applied("d").await;
     assert_eq!(consumer.workload("client").await, client);
     assert_eq!(consumer.workload("bystander").await, bystander);
     assert_eq!(consumer.versions("bystander").await, [1]);
@@ -297,22 +297,22 @@ async fn races_of_providers_never_give_a_wrong_link() {
     tenant
         .wait_for_deployment("d", "the new state of the Service", changed)
         .await;
-    tenant.applied("d").await;
+    tenant.wait_until_applied("d").await;
     assert_eq!(consumer.mounted().await, Some(before + 2));
     // A second provider: the error names both, and the pods keep their link.
     let client = consumer.workload("client").await;
     tenant.apply(secret("other-secret", "other-password", json!({}))).await;
-    let message = consumer.wrong("NativeLinkAmbiguous").await;
+    let message = consumer.wait_for_failure("NativeLinkAmbiguous").await;
     assert!(message.contains("'nats-secret', 'other-secret'"), "{message}");
     assert!(!message.contains("password"), "{message}");
     assert_eq!(consumer.workload("client").await, client);
     tenant.delete("v1", "Secret", "other-secret").await;
-    tenant.applied("d").await;
+    tenant.wait_until_applied("d").await;
     assert_eq!(consumer.workload("client").await, client);
     // Without its provider, the deployment keeps its state and reports that.
     tenant.delete("v1", "Service", "nats-service").await;
     tenant.delete("v1", "Secret", "nats-secret").await;
-    consumer.wrong("LinksUnresolved").await;
+    consumer.wait_for_failure("LinksUnresolved").await;
     assert!(tenant.get(OURS, "QuarksStatefulSet", "d-client").await.is_some());
 }
 
@@ -343,14 +343,14 @@ async fn a_deployment_takes_a_link_that_another_shares() {
     let named = "{name: client, release: native, consumes: {nats: {from: main, deployment: p}}}";
     let manifest = MANIFEST.replace("{name: client, release: native}", named);
     tenant.deploy("d", &manifest).await;
-    let message = consumer.wrong("LinksUnknownDeployment").await;
+    let message = consumer.wait_for_failure("LinksUnknownDeployment").await;
     assert!(
         message.contains("consumes from deployment 'p', but the deployment does not exist."),
         "{message}"
     );
     // It shares nothing yet.
     tenant.deploy("p", &provider(1, "{as: main}")).await;
-    consumer.wrong("LinksUnresolved").await;
+    consumer.wait_for_failure("LinksUnresolved").await;
     let share = async |instances: u32| {
         let text = provider(instances, "{as: main, shared: true}");
         tenant.apply_manifest("p", &text).await;
@@ -375,10 +375,10 @@ async fn a_deployment_takes_a_link_that_another_shares() {
     // Its deletion is reported, and the consumer keeps its objects.
     let client = consumer.workload("client").await;
     tenant.delete(OURS, "BOSHDeployment", "p").await;
-    consumer.wrong("LinksUnknownDeployment").await;
+    consumer.wait_for_failure("LinksUnknownDeployment").await;
     assert_eq!(consumer.workload("client").await, client);
     tenant
-        .reported("the deployment", |reason, note| {
+        .wait_for_event("the deployment", |reason, note| {
             reason == "LinksUnknownDeployment" && note.contains("'p'")
         })
         .await;

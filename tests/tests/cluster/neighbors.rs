@@ -70,7 +70,7 @@ async fn deployments_of_one_namespace_share_nothing() {
     deploy_from_secrets(&tenant, "private", "a value of the user").await;
     tenant.deploy("broken", "instance_groups: [{name: web}]\n").await;
     for name in ["one", "two", "private"] {
-        tenant.applied(name).await;
+        tenant.wait_until_applied(name).await;
     }
     let broken = tenant
         .wait_for_deployment("broken", "an error", |deployment| is(deployment, "Converted", "False"))

@@ -237,7 +237,7 @@ impl Tenant {
     /// The same, and waits until all objects are up to date.
     pub async fn deployed(&self, name: &str, manifest: &str) -> Value {
         self.deploy(name, manifest).await;
-        self.applied(name).await
+        self.wait_until_applied(name).await
     }
 
     /// Waits until a deployment meets the condition.
@@ -257,13 +257,13 @@ impl Tenant {
     }
 
     /// Waits until all objects are up to date.
-    pub async fn applied(&self, name: &str) -> Value {
+    pub async fn wait_until_applied(&self, name: &str) -> Value {
         self.wait_for_deployment(name, "Applied", |deployment| is(deployment, "Applied", "True"))
             .await
     }
 
     /// Waits until a deployment is ready; meanwhile, pods become ready.
-    pub async fn ready(&self, name: &str) {
+    pub async fn wait_until_ready(&self, name: &str) {
         let _kubelet = Kubelet::of(self.pods());
         self.wait_for_deployment(name, "Ready", |deployment| is(deployment, "Ready", "True"))
             .await;
@@ -289,7 +289,7 @@ impl Tenant {
     }
 
     /// Waits for an event: it can follow the status that says the same.
-    pub async fn reported(&self, what: &str, is_it: impl Fn(&str, &str) -> bool) {
+    pub async fn wait_for_event(&self, what: &str, is_it: impl Fn(&str, &str) -> bool) {
         wait_for_value(&format!("an event about {what}"), async || {
             let events = self.events().await;
             let is_reported = events.iter().any(|(reason, note)| is_it(reason, note));

@@ -213,7 +213,7 @@ impl OperatorTasks {
         }
     }
 
-    pub async fn ready(&self, names: &[&str]) {
+    pub async fn wait_until_ready(&self, names: &[&str]) {
         for name in names {
             self.wait_for_object(name, "ready", |object: &QuarksSecret| {
                 let status = object.status.clone().unwrap_or_default();
@@ -246,7 +246,7 @@ impl OperatorTasks {
         String::from_utf8(found.data?.get(key)?.0.clone()).ok()
     }
 
-    pub async fn changed(&self, secret: &str, key: &str, from: &Option<String>) -> Option<String> {
+    pub async fn wait_for_change(&self, secret: &str, key: &str, from: &Option<String>) -> Option<String> {
         wait_for_value(&format!("another {secret}"), async || {
             let now = self.text(secret, key).await;
             ensure!(now.is_some() && now != *from);

@@ -65,7 +65,7 @@ fn a_tag_is_resolved_once_and_the_last_good_component_stays_while_the_registry_i
     scene
         .apply(&scene.here, &in_image("hook", "resources", &tag, ""))
         .unwrap();
-    let first = digest(&scene.used("resources", "hook"), "hook");
+    let first = digest(&scene.wait_until_used("resources", "hook"), "hook");
     let recorded = |scene: &Scene| {
         let map = scene.get("configmap/hook").unwrap();
         map["metadata"]["annotations"]["quarks.cloudfoundry.org/plugin-image"].clone()
@@ -118,7 +118,7 @@ fn a_tag_is_resolved_once_and_the_last_good_component_stays_while_the_registry_i
     scene
         .apply(&scene.here, &in_image("other-render", "render", &image, ""))
         .unwrap();
-    scene.used("render", "other-render");
+    scene.wait_until_used("render", "other-render");
     let maps = scene.get("configmaps").unwrap();
     let copies = maps["items"].as_array().unwrap().iter().filter(|map| {
         let name = map["metadata"]["name"].as_str().unwrap();
@@ -142,7 +142,7 @@ fn a_private_image_is_pulled_with_a_secret_of_the_plugins_own_namespace() {
     scene.operator.set("BOSON_PLUGINS_PINNED", Some("true".into()));
     scene.operator.start().unwrap();
     scene.deploy().unwrap();
-    scene.used("ops", "ops");
+    scene.wait_until_used("ops", "ops");
 
     let secrets = "imagePullSecrets: [{name: pull}]\n";
     scene
@@ -173,7 +173,7 @@ fn a_private_image_is_pulled_with_a_secret_of_the_plugins_own_namespace() {
     assert!(!message.contains("CANARY"), "{message}");
     // It is retried: Secrets are not watched.
     scene.apply(&scene.here, &secret(PASSWORD)).unwrap();
-    scene.used("resources", "hook");
+    scene.wait_until_used("resources", "hook");
     scene.wait_for_deployment("health", |deployment| healthy(deployment, "True").is_some());
     assert!(!scene.operator.log().contains(PASSWORD) && !scene.operator.log().contains("CANARY"));
 
@@ -202,7 +202,7 @@ fn only_signed_plugins_are_used_where_signatures_are_enforced() {
     let (key, other) = (SigningKey::new().unwrap(), SigningKey::new().unwrap());
     let mut scene = Scene::new().unwrap();
     scene.deploy().unwrap();
-    scene.used("ops", "ops");
+    scene.wait_until_used("ops", "ops");
     require(&mut scene, &key, "enforce");
 
     // In a ConfigMap: the signature of the component.
@@ -235,7 +235,7 @@ fn only_signed_plugins_are_used_where_signatures_are_enforced() {
     }
     assert!(!uses(&scene.get("boshdeployment/nats").unwrap(), "resources", "hook"));
     add(&scene, &key.sign(&component).unwrap());
-    scene.used("resources", "hook");
+    scene.wait_until_used("resources", "hook");
 
     // In a registry: the signature that is attached to the image. It may come later.
     let pinned = scene
@@ -255,7 +255,7 @@ fn only_signed_plugins_are_used_where_signatures_are_enforced() {
         .registry
         .push_signature("signed", &pinned, payload.as_bytes(), &signature)
         .unwrap();
-    scene.used("resources", "signed");
+    scene.wait_until_used("resources", "signed");
 
     // With other keys nothing is signed any more: deployments that used it stop, or report it.
     require(&mut scene, &other, "warn");
@@ -280,7 +280,7 @@ fn only_plugins_of_trusted_identities_are_used_where_signatures_are_enforced() {
     let sigstore = Sigstore::new().unwrap();
     let mut scene = Scene::new().unwrap();
     scene.deploy().unwrap();
-    scene.used("ops", "ops");
+    scene.wait_until_used("ops", "ops");
     let root = scene.operator.files().join("trusted_root.json");
     fs::write(&root, sigstore.root().unwrap().to_string()).unwrap();
     scene.operator.stop().unwrap();
@@ -309,7 +309,7 @@ fn only_plugins_of_trusted_identities_are_used_where_signatures_are_enforced() {
     refusal(&scene, "PluginSignatureIssuer");
     assert!(!uses(&scene.get("boshdeployment/nats").unwrap(), "resources", "hook"));
     add(&scene, "https://git.example/team/labels@refs/tags/v1", ISSUER);
-    scene.used("resources", "hook");
+    scene.wait_until_used("resources", "hook");
 }
 
 #[test]
@@ -319,7 +319,7 @@ fn only_plugins_with_an_attested_build_are_used_where_provenance_is_enforced() {
     let key = SigningKey::new().unwrap();
     let mut scene = Scene::new().unwrap();
     scene.deploy().unwrap();
-    scene.used("ops", "ops");
+    scene.wait_until_used("ops", "ops");
     scene.operator.stop().unwrap();
     scene.operator.set("BOSON_PLUGIN_PROVENANCE", Some("enforce".into()));
     scene.operator.set("BOSON_PLUGIN_BUILDERS", Some(BUILDER.into()));
@@ -347,7 +347,7 @@ fn only_plugins_with_an_attested_build_are_used_where_provenance_is_enforced() {
         "{message}"
     );
     add(BUILDER);
-    scene.used("resources", "hook");
+    scene.wait_until_used("resources", "hook");
 
     // In a registry: an attestation of the image. One that is attached later is found, too.
     let other = Guest::resources("signed", &HOOKED.replace("hooked", "made"));
@@ -367,5 +367,5 @@ fn only_plugins_with_an_attested_build_are_used_where_provenance_is_enforced() {
         .unwrap();
     refusal(&scene, "PluginNoProvenance");
     attach(BUILDER);
-    scene.used("resources", "signed");
+    scene.wait_until_used("resources", "signed");
 }

@@ -163,7 +163,7 @@ async fn claims_decide_unless_the_specification_does() {
             deployment["spec"]["variables"] = json!({"retain": retain});
         }
         tenant.apply(deployment).await;
-        tenant.applied("d").await;
+        tenant.wait_until_applied("d").await;
         assert_eq!(is_owned(&secrets(&tenant).await["d.var-word"]), !stays, "{name}");
         delete(&tenant).await;
         if stays {
@@ -307,16 +307,16 @@ async fn three_lives(env: &OperatorTasks, death: Death) -> usize {
     let line = Connection::default();
     let operator = env.operator("first");
     env.apply(&asked("Delete")).await;
-    env.ready(&names).await;
+    env.wait_until_ready(&names).await;
     operator.stop().await;
     let before = env.values().await;
 
     let operator = env.operator_through(line.client(env.client.clone(), death), "second");
     env.apply(&asked("Retain")).await;
-    line.ended_or(env.ready(&names)).await;
+    line.ended_or(env.wait_until_ready(&names)).await;
     operator.kill().await;
     let operator = env.operator("third");
-    env.ready(&names).await;
+    env.wait_until_ready(&names).await;
     operator.stop().await;
     for (name, secret) in stored(env).await {
         assert_eq!(secret.metadata.owner_references, None, "{death:?}: {name}");
@@ -340,7 +340,7 @@ async fn three_lives(env: &OperatorTasks, death: Death) -> usize {
     })
     .await;
     env.apply(&asked("Retain")).await;
-    env.ready(&names).await;
+    env.wait_until_ready(&names).await;
     let after = env.values().await;
     for name in names {
         assert_eq!(

@@ -82,7 +82,7 @@ async fn wait_for_group(tenant: &Tenant, what: &str, holds: impl FnMut(&Found, &
 }
 
 /// Waits until the group is ready, with only this StatefulSet.
-async fn ready(tenant: &Tenant, set: &str) -> Vec<String> {
+async fn wait_until_ready(tenant: &Tenant, set: &str) -> Vec<String> {
     let mut found = wait_for_group(tenant, set, |found, status| {
         found.keys().eq([set]) && found[set].len() == 1 && status["ready"] == true
     })
@@ -97,7 +97,7 @@ async fn a_version_that_never_becomes_ready_is_removed_for_its_fix_within_the_qu
     let quota = json!({"apiVersion": "v1", "kind": "ResourceQuota", "metadata": {"name": "two"}, "spec": {"hard": {"pods": "2"}}});
     tenant.apply(quota).await;
     tenant.deploy("d", &manifest("one")).await;
-    let first = ready(&tenant, "d-web-v1").await;
+    let first = wait_until_ready(&tenant, "d-web-v1").await;
 
     // Two broken ones in a row: one of them at a time, beside the one that serves.
     for version in 2..4 {
@@ -114,7 +114,7 @@ async fn a_version_that_never_becomes_ready_is_removed_for_its_fix_within_the_qu
         assert_eq!(found["d-web-v1"], first, "the serving version is unchanged");
     }
     write(&tenant, "two").await;
-    ready(&tenant, "d-web-v4").await;
+    wait_until_ready(&tenant, "d-web-v4").await;
 }
 
 /// A QuarksStatefulSet that a user writes.
@@ -130,17 +130,17 @@ async fn a_reverted_change_starts_no_pod() {
     let operator = OperatorProcess::set("rollback", false, &[]).await;
     let tenant = operator.tenant("back");
     write_set(&tenant, "one").await;
-    let first = ready(&tenant, "d-web-v1").await;
+    let first = wait_until_ready(&tenant, "d-web-v1").await;
     write_set(&tenant, "broken").await;
     wait_for_group(&tenant, "the broken version", |found, _| {
         found.keys().eq(["d-web-v1", "d-web-v2"])
     })
     .await;
     write_set(&tenant, "one").await;
-    assert_eq!(ready(&tenant, "d-web-v1").await, first);
+    assert_eq!(wait_until_ready(&tenant, "d-web-v1").await, first);
     // The number of the broken one is not used for another template.
     write_set(&tenant, "two").await;
-    ready(&tenant, "d-web-v3").await;
+    wait_until_ready(&tenant, "d-web-v3").await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -148,12 +148,12 @@ async fn a_deleted_stateful_set_is_recreated_with_its_number() {
     let operator = OperatorProcess::set("returns", false, &[]).await;
     let tenant = operator.tenant("number");
     tenant.deploy("d", &manifest("one")).await;
-    ready(&tenant, "d-web-v1").await;
+    wait_until_ready(&tenant, "d-web-v1").await;
     for version in 2..4 {
         write(&tenant, &format!("t{version}")).await;
-        ready(&tenant, &format!("d-web-v{version}")).await;
+        wait_until_ready(&tenant, &format!("d-web-v{version}")).await;
     }
-    let before = ready(&tenant, "d-web-v3").await;
+    let before = wait_until_ready(&tenant, "d-web-v3").await;
     tenant.delete("apps/v1", "StatefulSet", "d-web-v3").await;
     let back = wait_for_group(&tenant, "its return", |found, status| {
         found.keys().eq(["d-web-v3"])
@@ -164,7 +164,7 @@ async fn a_deleted_stateful_set_is_recreated_with_its_number() {
     .await;
     assert_ne!(back["d-web-v3"], before);
     write(&tenant, "last").await;
-    ready(&tenant, "d-web-v4").await;
+    wait_until_ready(&tenant, "d-web-v4").await;
 }
 
 /// Three zones with disks, whose names stay through a change.
@@ -411,7 +411,9 @@ async fn a_rule_is_named_and_does_not_apply_to_the_generation_for_which_it_is_wa
         kept(found) == 1 && status["waivedRule"] == waiver && status["heldBy"] == "MaxInFlight"
     })
     .await;
-    tenant.reported("the rule", |reason, _| reason == "RuleWaived").await;
+    tenant
+        .wait_for_event("the rule", |reason, _| reason == "RuleWaived")
+        .await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

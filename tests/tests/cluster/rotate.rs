@@ -43,7 +43,7 @@ async fn values(tenant: &Tenant) -> Values {
 }
 
 /// Waits until the CA is in this step, and its certificate has it.
-async fn step(tenant: &Tenant, what: &str, is_it: impl Fn(&Values) -> bool) -> Values {
+async fn wait_for_step(tenant: &Tenant, what: &str, is_it: impl Fn(&Values) -> bool) -> Values {
     wait_for_value(what, async || {
         let found = values(tenant).await;
         let ca = tenant.get(OURS, "QuarksSecret", "d.var-ca").await.unwrap_or_default();
@@ -67,7 +67,7 @@ fn run(user: &Reader<'_>, arguments: &[&str]) -> Ran {
     block_in_place(|| user.run(&[arguments, &["-d", "d"]].concat()))
 }
 
-async fn ready(tenant: &Tenant) {
+async fn wait_until_rolled_out(tenant: &Tenant) {
     let is_rolled_out = |one: &Value| has_reason(one, "Progressing", "RolledOut");
     tenant
         .wait_for_deployment("d", "a rollout", |one| is(one, "Ready", "True") && is_rolled_out(one))
@@ -87,7 +87,7 @@ async fn each_step_of_a_rotation_waits_for_the_rollout_of_the_one_before() {
     };
     tenant.deploy("d", &small.manifest()).await;
     let kubelet = Kubelet::of(tenant.pods());
-    ready(&tenant).await;
+    wait_until_rolled_out(&tenant).await;
     let user = Reader::new(&tenant, "user", USER);
     let old = values(&tenant).await;
     assert_eq!((&old.trusted, &old.beside), (&old.signing, &None));
@@ -109,7 +109,7 @@ async fn each_step_of_a_rotation_waits_for_the_rollout_of_the_one_before() {
         let beside = found.beside.as_ref();
         beside.is_some_and(|beside| found.trusted == format!("{}{beside}", found.signing))
     };
-    let first = step(&tenant, "step 1", |found| both(found) && found.signing == old.signing).await;
+    let first = wait_for_step(&tenant, "step 1", |found| both(found) && found.signing == old.signing).await;
     assert_eq!(first.certificate, old.certificate);
     wait_for_reason(&tenant, "Trusting").await;
     operator.kill();
@@ -121,7 +121,7 @@ async fn each_step_of_a_rotation_waits_for_the_rollout_of_the_one_before() {
     let kubelet = Kubelet::of(tenant.pods());
     let new = first.beside.clone().unwrap();
     let signs = |found: &Values| found.signing == new && found.certificate != old.certificate;
-    let second = step(&tenant, "step 2", |found| signs(found) && both(found)).await;
+    let second = wait_for_step(&tenant, "step 2", |found| signs(found) && both(found)).await;
     drop(kubelet);
     assert_eq!(second.beside.as_ref(), Some(&old.signing));
     operator.kill();
@@ -145,7 +145,7 @@ async fn each_step_of_a_rotation_waits_for_the_rollout_of_the_one_before() {
         ..second
     };
     assert_eq!(last, wanted);
-    ready(&tenant).await;
+    wait_until_rolled_out(&tenant).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -159,7 +159,7 @@ async fn a_password_gets_a_new_value_in_one_step_and_the_command_waits_for_its_r
         ..Small::default()
     };
     tenant.deploy("d", &small.manifest()).await;
-    ready(&tenant).await;
+    wait_until_rolled_out(&tenant).await;
     let password = async || tenant.get("v1", "Secret", "d.var-pw").await.unwrap()["data"]["password"].clone();
     let before = password().await;
     let user = Reader::new(&tenant, "user", USER);

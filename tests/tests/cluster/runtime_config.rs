@@ -80,7 +80,7 @@ async fn addons_of_runtime_configs_reach_the_groups_and_follow_their_changes() {
     tenant.config_map("agents", "runtime-config", &agents("1", "web")).await;
     tenant.secret("tags", "runtime-config", "tags: {cost: center}\n").await;
     deploy(&tenant).await;
-    let deployment = tenant.applied(NAME).await;
+    let deployment = tenant.wait_until_applied(NAME).await;
     assert!(
         runs_status(&tenant, "web").await,
         "{:?}",
@@ -119,5 +119,5 @@ async fn addons_of_runtime_configs_reach_the_groups_and_follow_their_changes() {
     tenant
         .config_map("agents", "runtime-config", &agents("1", "idle"))
         .await;
-    tenant.applied(NAME).await;
+    tenant.wait_until_applied(NAME).await;
 }

@@ -36,7 +36,7 @@ async fn a_chain_of_secrets_is_generated_rotated_and_recreated() {
     let operator = env.operator("one");
     let all = ["root", "leaf", "word", "login", "config"];
     env.apply(CHAIN).await;
-    env.ready(&all).await;
+    env.wait_until_ready(&all).await;
     let word = env.text("word", "password").await;
     assert_eq!(
         env.text("config", "a.yml").await,
@@ -66,10 +66,10 @@ async fn a_chain_of_secrets_is_generated_rotated_and_recreated() {
         .create(&PostParams::default(), &map)
         .await
         .unwrap();
-    env.changed("root", "private_key", &root).await;
-    env.changed("leaf", "tls.crt", &leaf).await;
-    let new_word = env.changed("word", "password", &word).await.unwrap();
-    env.changed("config", "a.yml", &Some(format!("p: \"{}\"", word.unwrap())))
+    env.wait_for_change("root", "private_key", &root).await;
+    env.wait_for_change("leaf", "tls.crt", &leaf).await;
+    let new_word = env.wait_for_change("word", "password", &word).await.unwrap();
+    env.wait_for_change("config", "a.yml", &Some(format!("p: \"{}\"", word.unwrap())))
         .await;
     assert_eq!(env.text("config", "a.yml").await, Some(format!("p: \"{new_word}\"")));
     assert_eq!(env.text("leaf", "tls.key").await, key);
@@ -86,7 +86,7 @@ async fn a_chain_of_secrets_is_generated_rotated_and_recreated() {
         .delete("login", &DeleteParams::default())
         .await
         .unwrap();
-    env.changed("login", "password", &None).await;
+    env.wait_for_change("login", "password", &None).await;
 
     // A user's Secret stays.
     let mine = Secret {
@@ -100,7 +100,7 @@ async fn a_chain_of_secrets_is_generated_rotated_and_recreated() {
     env.api::<Secret>().create(&PostParams::default(), &mine).await.unwrap();
     env.apply("{spec: {type: password, secretName: mine}, metadata: {name: mine}}")
         .await;
-    env.ready(&["mine"]).await;
+    env.wait_until_ready(&["mine"]).await;
     assert_eq!(env.text("mine", "password").await.as_deref(), Some("CANARY"));
     operator.stop().await;
 }
@@ -123,7 +123,7 @@ async fn a_missing_secret_is_named_and_used_as_soon_as_it_exists() {
     })
     .await;
     env.apply(root).await;
-    env.ready(&["root", "leaf"]).await;
+    env.wait_until_ready(&["root", "leaf"]).await;
     operator.stop().await;
 }
 
@@ -148,7 +148,8 @@ async fn two_operators_at_once_and_kills_regenerate_nothing() {
         operators.remove(0).kill().await;
         operators.push(env.operator(&format!("next-{round}")));
     }
-    env.ready(&names.iter().map(String::as_str).collect::<Vec<_>>()).await;
+    env.wait_until_ready(&names.iter().map(String::as_str).collect::<Vec<_>>())
+        .await;
     for (name, secret) in env.values().await {
         let before = first_versions.entry(name.clone()).or_insert_with(|| secret.clone());
         assert_eq!(before.data, secret.data, "{name} has another value");
@@ -203,7 +204,7 @@ async fn a_copy_is_written_to_consenting_namespaces_and_updated() {
         .patch("shared", &PatchParams::default(), &Patch::Merge(poke))
         .await
         .unwrap();
-    let copy = target.changed("s", "password", &None).await;
+    let copy = target.wait_for_change("s", "password", &None).await;
     assert_eq!(copy, env.text("s", "password").await);
 
     // Without copies there is nothing to report about them, and the condition is set once.
@@ -266,6 +267,6 @@ async fn a_namespace_is_served_once_it_has_the_label() {
         .unwrap()
         .label_namespace(&env.namespace, MONITORED, &id)
         .unwrap();
-    env.ready(&["s"]).await;
+    env.wait_until_ready(&["s"]).await;
     operator.stop().await;
 }

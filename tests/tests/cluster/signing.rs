@@ -38,7 +38,7 @@ async fn requests(env: &OperatorTasks) -> Vec<CertificateSigningRequest> {
 }
 
 /// Waits until only the certificate is left of a request.
-async fn cleared(env: &OperatorTasks) {
+async fn wait_until_cleared(env: &OperatorTasks) {
     wait_for_value("the end of the request and its key", async || {
         let names = env.values().await.into_keys();
         let keys: Vec<String> = names.filter(|name| name.ends_with("-csr-private-key")).collect();
@@ -70,8 +70,8 @@ async fn the_operator_approves_and_signs_its_own_requests() {
     let env = OperatorTasks::set("own-signer").await;
     let operator = env.operator("one");
     env.apply(&own(&env)).await;
-    env.ready(&["served"]).await;
-    cleared(&env).await;
+    env.wait_until_ready(&["served"]).await;
+    wait_until_cleared(&env).await;
     let certificate = env.text("served", "certificate").await.unwrap_or_default();
     let authority = env.text("served", "ca").await.unwrap_or_default();
     assert!(verified(&certificate, &authority));
@@ -85,8 +85,8 @@ async fn the_operator_approves_and_signs_its_own_requests() {
         .delete("served", &DeleteParams::default())
         .await
         .unwrap();
-    env.changed("served", "certificate", &Some(certificate)).await;
-    cleared(&env).await;
+    env.wait_for_change("served", "certificate", &Some(certificate)).await;
+    wait_until_cleared(&env).await;
     operator.stop().await;
 }
 
@@ -102,8 +102,8 @@ async fn a_deleted_authority_is_replaced_and_signs_all_certificates_again() {
         .unwrap();
     let operator = env.operator_for(env.client.clone(), Namespaces::Monitored(id), "one");
     served.apply(&own(&served)).await;
-    served.ready(&["served"]).await;
-    cleared(&served).await;
+    served.wait_until_ready(&["served"]).await;
+    wait_until_cleared(&served).await;
     let (before, key) = (
         served.text("served", "certificate").await,
         served.text("served", "private_key").await,
@@ -113,8 +113,8 @@ async fn a_deleted_authority_is_replaced_and_signs_all_certificates_again() {
         .delete("boson-signer", &DeleteParams::default())
         .await;
     deleted.unwrap();
-    let certificate = served.changed("served", "certificate", &before).await.unwrap();
-    cleared(&served).await;
+    let certificate = served.wait_for_change("served", "certificate", &before).await.unwrap();
+    wait_until_cleared(&served).await;
     assert_eq!(served.text("served", "private_key").await, key);
     let authority = env.text("boson-signer", "ca.crt").await.unwrap();
     assert!(verified(&certificate, &authority));
@@ -150,8 +150,8 @@ async fn a_signer_of_kubernetes_is_waited_for_and_its_key_outlives_the_operator(
         .kubectl(["certificate", "approve", &request.name_any()])
         .unwrap();
     let operator = start(env.client.clone());
-    env.ready(&["client"]).await;
-    cleared(&env).await;
+    env.wait_until_ready(&["client"]).await;
+    wait_until_cleared(&env).await;
     assert_eq!(env.text("client", "private_key").await, before);
     let (certificate, authority) = (env.text("client", "certificate").await, env.text("client", "ca").await);
     assert!(verified(&certificate.unwrap(), &authority.unwrap()));

@@ -118,7 +118,7 @@ async fn images_are_read_with_the_pull_secrets_of_groups_and_accounts() {
         secret["type"] = "kubernetes.io/dockerconfigjson".into();
         secret["stringData"] = json!({".dockerconfigjson": auths});
         tenant.apply(secret).await;
-        tenant.applied("d").await;
+        tenant.wait_until_applied("d").await;
         assert_eq!(tenant.names(OURS, "QuarksStatefulSet", "d").await, ["d-web"]);
     }
 }
@@ -175,7 +175,7 @@ async fn versions_stay_until_a_stateful_set_has_rolled() {
             tenant.deployment("d", &[]).await;
         }
         wait_for_secret(&format!("d.ig-resolved.web-v{number}"), true).await;
-        tenant.applied("d").await;
+        tenant.wait_until_applied("d").await;
         // The cluster's own controller numbers the first revision before there is a second.
         wait_until(&format!("a StatefulSet of version {number}"), async || {
             let sets = tenant.list("apps/v1", "StatefulSet").await;

@@ -61,11 +61,11 @@ fn uninstalling_leaves_nothing_behind() {
     let registry = example_registry().unwrap();
     let cluster = Cluster::start().unwrap();
     let site = Site { cluster, registry };
-    let before = site.settled().unwrap();
+    let before = site.wait_until_settled().unwrap();
     with_kustomize(&site).context("kustomize").unwrap();
-    site.has_only(&before).context("kustomize").unwrap();
+    site.wait_until_only(&before).context("kustomize").unwrap();
     with_helm(&site).context("Helm").unwrap();
-    site.has_only(&before).context("Helm").unwrap();
+    site.wait_until_only(&before).context("Helm").unwrap();
 }
 
 fn with_kustomize(site: &Site) -> Result<()> {
@@ -219,7 +219,7 @@ impl Site {
     }
 
     /// The objects of a new cluster, once Kubernetes has created its own.
-    fn settled(&self) -> Result<BTreeSet<String>> {
+    fn wait_until_settled(&self) -> Result<BTreeSet<String>> {
         let mut now = self.objects()?;
         try_wait_for_value("a cluster that does not change", WAIT_TIMEOUT, || {
             std::thread::sleep(Duration::from_secs(5));
@@ -230,7 +230,7 @@ impl Site {
     }
 
     /// Waits until the cluster has no other objects than these.
-    fn has_only(&self, before: &BTreeSet<String>) -> Result<()> {
+    fn wait_until_only(&self, before: &BTreeSet<String>) -> Result<()> {
         try_wait_for_value("what was there before", WAIT_TIMEOUT, || {
             // A kind whose definition is being deleted cannot be listed.
             let now = self.objects()?;

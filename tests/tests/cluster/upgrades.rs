@@ -36,7 +36,7 @@ fn of(sets: &[(&str, &str)]) -> BTreeMap<String, String> {
 
 /// Waits for these StatefulSets, with these images, and these groups in the status. `ready`: meanwhile, pods become
 /// ready.
-async fn comes(example: &Example, sets: &[(&str, &str)], outdated: Value, ready: bool) {
+async fn wait_for_sets(example: &Example, sets: &[(&str, &str)], outdated: Value, ready: bool) {
     wait_for_value(&format!("{sets:?} {outdated}"), async || {
         if ready {
             example.pods_are_ready().await;
@@ -64,15 +64,15 @@ async fn an_upgrade_restarts_no_pod_unless_it_is_asked_to() {
     let example = Example::set("upgraded").await;
     let operator = start(&example, "boson:1", 0);
     example.deploy().await;
-    example.settled().await;
+    example.wait_until_settled().await;
     let (broker, gateway) = ("nats-broker-z0-v1", "nats-gateway-z0-v1");
-    comes(&example, &[(broker, "boson:1"), (gateway, "boson:1")], json!([]), true).await;
+    wait_for_sets(&example, &[(broker, "boson:1"), (gateway, "boson:1")], json!([]), true).await;
     operator.stop().await;
 
     let operator = start(&example, "boson:2", 0);
     let group = |name: &str, image: &str| json!({"name": name, "image": image});
     let both = json!([group("broker", "boson:1"), group("gateway", "boson:1")]);
-    comes(&example, &[(broker, "boson:1"), (gateway, "boson:1")], both, true).await;
+    wait_for_sets(&example, &[(broker, "boson:1"), (gateway, "boson:1")], both, true).await;
 
     // A StatefulSet that changes for another reason gets the new image.
     let tolerations = "- type: replace\n  path: /instance_groups/name=gateway/env?/bosh/agent/settings/tolerations\n  \
@@ -80,17 +80,17 @@ async fn an_upgrade_restarts_no_pod_unless_it_is_asked_to() {
     example.edit(&format!("{}{tolerations}", Example::ops(0))).await;
     let gateway = "nats-gateway-z0-v2";
     let rest = json!([group("broker", "boson:1")]);
-    comes(&example, &[(broker, "boson:1"), (gateway, "boson:2")], rest, true).await;
+    wait_for_sets(&example, &[(broker, "boson:1"), (gateway, "boson:2")], rest, true).await;
     operator.stop().await;
 
     // One after the other: the second waits until the first is ready, which has disks and rolls in place.
     let operator = start(&example, "boson:3", 1);
     let rest = json!([group("gateway", "boson:2")]);
     let rolling = [(broker, "boson:3"), (gateway, "boson:2")];
-    comes(&example, &rolling, rest.clone(), false).await;
+    wait_for_sets(&example, &rolling, rest.clone(), false).await;
     is_quiet("a group that is not ready", &of(&rolling), images(&example)).await;
-    comes(&example, &rolling, rest, false).await;
+    wait_for_sets(&example, &rolling, rest, false).await;
     let rolled = [(broker, "boson:3"), ("nats-gateway-z0-v3", "boson:3")];
-    comes(&example, &rolled, json!([]), true).await;
+    wait_for_sets(&example, &rolled, json!([]), true).await;
     operator.stop().await;
 }

@@ -20,7 +20,7 @@ async fn deploy(tenant: &Tenant) {
     };
     tenant.secret("d.var-implicit-port", "value", "8080").await;
     tenant.deploy("d", &small.manifest()).await;
-    tenant.ready("d").await;
+    tenant.wait_until_ready("d").await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

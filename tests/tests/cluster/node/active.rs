@@ -43,10 +43,10 @@ fn the_service_leads_to_one_active_pod_and_another_one_takes_over() {
     let Some(cluster) = with_node().unwrap() else { return };
     let pair = Pair::new(cluster).unwrap();
     pair.deploy("").unwrap();
-    pair.ready(&[]).unwrap();
+    pair.wait_until_ready(&[]).unwrap();
     pair.deploy(PROBE).unwrap();
     let mut watch = Watch::begin(&pair).unwrap();
-    let [first, second] = pair.ready(&["active-app-app"]).unwrap();
+    let [first, second] = pair.wait_until_ready(&["active-app-app"]).unwrap();
     let both = BTreeSet::from([first.clone(), second.clone()]);
     pair.env
         .wait_until("pods that served before the probe do so until one is active", || {
@@ -54,20 +54,20 @@ fn the_service_leads_to_one_active_pod_and_another_one_takes_over() {
         })
         .unwrap();
     pair.inside(&first, &format!("touch {FILE}")).unwrap();
-    let begun = pair.led("it is active", &first).unwrap();
+    let begun = pair.wait_until_led("it is active", &first).unwrap();
     // The sidecars run their probes at different times, so only now is it known which pod is the first.
     pair.inside(&second, &format!("touch {FILE}")).unwrap();
     pair.inside(&first, &format!("rm {FILE}")).unwrap();
-    let failed = pair.led("its probe fails", &second).unwrap();
+    let failed = pair.wait_until_led("its probe fails", &second).unwrap();
     pair.inside(&first, &format!("touch {FILE}")).unwrap();
     pair.stop_answering(&second).unwrap();
-    let silent = pair.led("it does not answer", &first).unwrap();
+    let silent = pair.wait_until_led("it does not answer", &first).unwrap();
     let gone = ["delete", "pod", &second, "--wait=false", "--grace-period=0", "--force"];
     pair.env.kubectl(&gone).unwrap();
-    let again = pair.ready(&["active-app-app"]).unwrap();
+    let again = pair.wait_until_ready(&["active-app-app"]).unwrap();
     pair.inside(&again[1], &format!("touch {FILE}")).unwrap();
     pair.env.kubectl(&["delete", "pod", &first, "--wait=false"]).unwrap();
-    let deleted = pair.led("it is deleted", &second).unwrap();
+    let deleted = pair.wait_until_led("it is deleted", &second).unwrap();
     println!("active after {begun:.1} s; failed {failed:.1} s, silent {silent:.1} s, deleted {deleted:.1} s");
     watch.check(&[&first, &second, &first, &second]).unwrap();
     pair.deploy(&PROBE.replace("app-app:", "app-ap:")).unwrap();
@@ -106,7 +106,7 @@ impl Pair {
     }
 
     /// The names of the pods, once both are ready and have these sidecars.
-    fn ready(&self, sidecars: &[&str]) -> Result<[String; 2]> {
+    fn wait_until_ready(&self, sidecars: &[&str]) -> Result<[String; 2]> {
         let has_sidecars = |pod: &Value| {
             let containers = pod["spec"]["initContainers"].as_array().into_iter().flatten();
             let names: Vec<&str> = containers.filter_map(|one| one["name"].as_str()).collect();
@@ -127,7 +127,7 @@ impl Pair {
     }
 
     /// Waits until the Service leads to this pod alone. Returns the seconds that this took.
-    fn led(&self, what: &str, pod: &str) -> Result<f64> {
+    fn wait_until_led(&self, what: &str, pod: &str) -> Result<f64> {
         let began = Instant::now();
         self.env
             .wait_until(what, || Ok(self.led_to()? == BTreeSet::from([pod.to_string()])))?;

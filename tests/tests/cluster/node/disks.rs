@@ -42,7 +42,7 @@ fn health_checks_act_and_disks_and_passwords_survive_changes_and_re_creation() {
     let Some(cluster) = with_node().unwrap() else { return };
     let lifecycle = Lifecycle::new(cluster, "survives", 2).unwrap();
     lifecycle.deploy(PROBES).unwrap();
-    lifecycle.ready().unwrap();
+    lifecycle.wait_until_ready().unwrap();
     a_failed_readiness_probe_makes_a_pod_unready(&lifecycle).unwrap();
     a_failed_liveness_probe_restarts_the_container_alone(&lifecycle).unwrap();
     disks_survive_a_rolling_change(&lifecycle).unwrap();
@@ -97,7 +97,7 @@ fn disks_survive_a_rolling_change(lifecycle: &Lifecycle) -> Result<()> {
         ensure!(pods.iter().any(is_ready), "no pod is ready during the change");
         Ok(changed(0)? && changed(1)?)
     })?;
-    lifecycle.ready()?;
+    lifecycle.wait_until_ready()?;
     ensure!(lifecycle.disks()? == disks, "the disks are others");
     for (index, before) in before.iter().enumerate() {
         lifecycle.check_restart(index, before)?;
@@ -117,7 +117,7 @@ fn disks_and_the_password_survive_re_creation(lifecycle: &Lifecycle) -> Result<(
     env.kubectl(&["delete", "boshdeployment/lifecycle", "--timeout=300s"])?;
     lifecycle.wait_until("the end of all pods", || Ok(lifecycle.pods()?.is_empty()))?;
     lifecycle.deploy(PROBES)?;
-    lifecycle.ready()?;
+    lifecycle.wait_until_ready()?;
     ensure!(password()? == generated, "the password was generated again");
     ensure!(lifecycle.disks()? == disks, "the disks are others");
     let argument = format!("first starts 1000 --word {generated} ");
@@ -168,7 +168,7 @@ impl Lifecycle {
     }
 
     /// Waits until the deployment and all its pods are ready.
-    pub fn ready(&self) -> Result<()> {
+    pub fn wait_until_ready(&self) -> Result<()> {
         self.wait_until("a ready deployment", || {
             // The API server may be down.
             let ready = || -> Result<bool> {

@@ -26,7 +26,7 @@ fn a_deployment_becomes_ready_again_after_faults_at_start_and_stop_without_losin
     let cluster = Box::leak(Box::new(cluster));
     let mut lifecycle = Lifecycle::new(cluster, "faults", 1).unwrap();
     lifecycle.deploy("").unwrap();
-    lifecycle.ready().unwrap();
+    lifecycle.wait_until_ready().unwrap();
     let disk = lifecycle.disks().unwrap().remove(0);
     for killed in [Killed::Process, Killed::ContainerRun] {
         a_part_of_the_pod_is_killed(&lifecycle, &disk, killed)
@@ -62,7 +62,7 @@ fn a_part_of_the_pod_is_killed(lifecycle: &Lifecycle, disk: &Path, killed: Kille
     kill(cluster, killed)?;
     lifecycle.wait_until("another start", || Ok(count(STARTS)? == 2))?;
     lifecycle.wait_until("post-start", || Ok(count(POST_STARTED)? == 1))?;
-    lifecycle.ready()?;
+    lifecycle.wait_until_ready()?;
     ensure!(servers(cluster)?.len() == 1, "two processes run");
     let notes = notes(disk)?;
     let (stop, start) = halves(&notes, &before)?;
@@ -82,7 +82,7 @@ fn a_pod_is_deleted_without_grace(lifecycle: &Lifecycle, disk: &Path) -> Result<
         .env
         .kubectl(&["delete", "pod", name, "--force", "--grace-period=0"])?;
     lifecycle.wait_until("post-start", || Ok(since(disk, &before, POST_STARTED)?.len() == 1))?;
-    lifecycle.ready()?;
+    lifecycle.wait_until_ready()?;
     ensure!(lifecycle.pod(0)?["metadata"]["uid"] != pod["uid"], "it is the same pod");
     lifecycle.wait_until("one process", || Ok(servers(lifecycle.env.cluster)?.len() == 1))?;
     let notes = notes(disk)?;
@@ -106,7 +106,7 @@ fn a_daemon_is_killed(lifecycle: &Lifecycle, disk: &Path, daemon: &str) -> Resul
     cluster.kill(daemon)?;
     cluster.restart(daemon)?;
     lifecycle.wait_until("post-start", || happened(POST_STARTED))?;
-    lifecycle.ready()?;
+    lifecycle.wait_until_ready()?;
     stopped_and_started_once(disk, &before)
 }
 
@@ -121,7 +121,7 @@ fn the_container_runtime_is_killed(lifecycle: &Lifecycle, disk: &Path) -> Result
     cluster.kill("containerd")?;
     cluster.restart("containerd")?;
     lifecycle.wait_until("post-start", || happened(POST_STARTED))?;
-    lifecycle.ready()?;
+    lifecycle.wait_until_ready()?;
     stopped_and_started_once(disk, &before)
 }
 
@@ -139,7 +139,7 @@ fn the_operator_is_killed(lifecycle: &mut Lifecycle, disk: &Path) -> Result<()> 
     lifecycle.env.operator.kill();
     lifecycle.env.operator.start()?;
     lifecycle.wait_until("post-start", || happened(POST_STARTED))?;
-    lifecycle.ready()?;
+    lifecycle.wait_until_ready()?;
     ensure!(
         !since(disk, &before, "first starts 1000 --word changed ")?.is_empty(),
         "{:#?}",

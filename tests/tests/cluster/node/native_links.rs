@@ -44,13 +44,13 @@ fn a_job_talks_to_the_pods_of_a_native_service_and_follows_their_number() {
     for (mode, name) in [("InProcess", "native-in-process"), ("Jobs", "native-jobs")] {
         let native = Native::new(cluster, name, mode).unwrap();
         native.deploy().unwrap();
-        native.answers("nats-service with first: ", 2).unwrap();
+        native.wait_for_answers("nats-service with first: ", 2).unwrap();
         native.scale(3).unwrap();
-        native.answers("nats-service with first: ", 3).unwrap();
+        native.wait_for_answers("nats-service with first: ", 3).unwrap();
         native.scale(1).unwrap();
-        native.answers("nats-service with first: ", 1).unwrap();
+        native.wait_for_answers("nats-service with first: ", 1).unwrap();
         native.env.apply(&[secret("second")]).unwrap();
-        native.answers("nats-service with second: ", 1).unwrap();
+        native.wait_for_answers("nats-service with second: ", 1).unwrap();
     }
 }
 
@@ -94,7 +94,7 @@ impl Native {
     }
 
     /// Waits until the last line of the job begins so, and has an answer of each native pod, in their order.
-    fn answers(&self, begin: &str, pods: u32) -> Result<()> {
+    fn wait_for_answers(&self, begin: &str, pods: u32) -> Result<()> {
         let each = (0..pods).map(|number| format!("{number} mynats-{number} answers mynats-{number};"));
         let wanted = format!("{begin}{}", each.collect::<String>());
         // The last line of each pod of the job.

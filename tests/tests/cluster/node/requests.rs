@@ -25,7 +25,7 @@ fn no_request_is_lost_while_instances_are_updated_added_and_removed() {
     let Some(cluster) = with_node().unwrap() else { return };
     let mut shop = Shop::new(cluster).unwrap();
     shop.deploy("first", 2).unwrap();
-    shop.reached("first", 2).unwrap();
+    shop.wait_until_reached("first", 2).unwrap();
     shop.serve().unwrap();
     let mut scenario = |what: &str, run: &dyn Fn(&mut Shop) -> Result<()>| {
         let before: Vec<Count> = shop.clients.iter().map(Client::count).collect();
@@ -40,22 +40,22 @@ fn no_request_is_lost_while_instances_are_updated_added_and_removed() {
     scenario("2 to 3 instances", &|shop| {
         let before = shop.uids()?;
         shop.deploy("first", 3)?;
-        shop.reached("first", 3)?;
+        shop.wait_until_reached("first", 3)?;
         ensure!(shop.uids()?.is_superset(&before), "an instance was restarted");
         Ok(())
     });
     scenario("an update while the operator is killed", &|shop| {
         shop.deploy("second", 3)?;
-        shop.begun("second")?;
+        shop.wait_until_begun("second")?;
         shop.env.operator.kill();
         shop.env.operator.start()?;
-        shop.reached("second", 3)
+        shop.wait_until_reached("second", 3)
     });
     scenario("an update that is reverted", &|shop| {
         shop.deploy("third", 3)?;
-        shop.begun("third")?;
+        shop.wait_until_begun("third")?;
         shop.deploy("second", 3)?;
-        shop.reached("second", 3)
+        shop.wait_until_reached("second", 3)
     });
     // As `kubectl drain` does it, which also cordons the node; other tests need it.
     scenario("eviction of all pods", &|shop| {
@@ -64,20 +64,20 @@ fn no_request_is_lost_while_instances_are_updated_added_and_removed() {
             shop.env
                 .wait_until("the eviction", || shop.env.cluster.evict(&shop.env.namespace, &name))?;
         }
-        shop.reached("second", 3)
+        shop.wait_until_reached("second", 3)
     });
     for (what, instances) in [("3 to 2 instances", 2), ("2 to 1 instances", 1)] {
         scenario(what, &|shop| {
             let before = shop.uids()?;
             shop.deploy("second", instances)?;
-            shop.reached("second", instances)?;
+            shop.wait_until_reached("second", instances)?;
             ensure!(shop.uids()?.is_subset(&before), "an instance was restarted");
             Ok(())
         });
     }
     scenario("an update of one instance", &|shop| {
         shop.deploy("fourth", 1)?;
-        shop.reached("fourth", 1)
+        shop.wait_until_reached("fourth", 1)
     });
 }
 
@@ -155,7 +155,7 @@ impl Shop {
     }
 
     /// Waits until an instance of each group has this word.
-    fn begun(&self, word: &str) -> Result<()> {
+    fn wait_until_begun(&self, word: &str) -> Result<()> {
         self.env.wait_until("the first updated instances", || {
             let has = |group: &str| anyhow::Ok(self.pods(group)?.iter().any(|pod| self.answers(pod, word)));
             Ok(has("web")? && has("store")?)
@@ -163,7 +163,7 @@ impl Shop {
     }
 
     /// Waits until all instances have this word.
-    fn reached(&self, word: &str, instances: usize) -> Result<()> {
+    fn wait_until_reached(&self, word: &str, instances: usize) -> Result<()> {
         let mut most = 0;
         self.env.wait_until(word, || {
             let (web, store) = (self.pods("web")?, self.pods("store")?);

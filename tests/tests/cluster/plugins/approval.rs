@@ -13,7 +13,7 @@ fn scene() -> Scene {
     });
     let scene = scene.unwrap();
     scene.deploy().unwrap();
-    scene.used("ops", "ops");
+    scene.wait_until_used("ops", "ops");
     scene
 }
 
@@ -81,7 +81,7 @@ fn an_update_waits_for_its_approval_while_the_last_good_version_stays() {
     assert!(scene.get("pluginapproval/hook").is_err(), "--dry-run");
     let shown = succeeds(&scene, &["approve", "hook"]);
     assert!(shown.starts_with("plugin 'hook' approved\n"), "{shown}");
-    scene.has("1");
+    scene.wait_for_hooked("1");
     is_healthy(&scene);
 
     // Another component.
@@ -99,7 +99,7 @@ fn an_update_waits_for_its_approval_while_the_last_good_version_stays() {
         other.stderr
     );
     succeeds(&scene, &["approve", "hook", "--digest", &digest(&second)]);
-    scene.has("2");
+    scene.wait_for_hooked("2");
     is_healthy(&scene);
 
     // It differs only by serving fewer deployments.
@@ -116,7 +116,7 @@ fn an_update_waits_for_its_approval_while_the_last_good_version_stays() {
 
     // An earlier version was approved.
     add(&scene, "1", &["--deployment", "nats"]);
-    scene.has("1");
+    scene.wait_for_hooked("1");
     is_healthy(&scene);
 }
 
@@ -126,7 +126,7 @@ fn after_a_restart_a_version_that_waits_is_not_used_and_nothing_changes() {
     add(&scene, "1", &[]);
     reported(&scene, "PluginNotApproved", "it gains");
     succeeds(&scene, &["approve", "hook"]);
-    scene.has("1");
+    scene.wait_for_hooked("1");
     restart(&mut scene);
     is_healthy(&scene);
 
@@ -141,7 +141,7 @@ fn after_a_restart_a_version_that_waits_is_not_used_and_nothing_changes() {
     assert_eq!(scene.get("configmap/hooked").unwrap()["data"]["a"], "1");
     succeeds(&scene, &["rollback", "hook"]);
     is_healthy(&scene);
-    scene.has("1");
+    scene.wait_for_hooked("1");
 
     // Without its approval, the version in use is no longer used. Objects stay.
     scene

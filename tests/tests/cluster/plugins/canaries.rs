@@ -23,7 +23,7 @@ fn a_canary_is_for_its_deployments_and_takes_over_with_100_percent() {
     scene.deploy().unwrap();
     let first = Guest::resources("hook", HOOKED);
     scene.add(&scene.here, "resources", &first, &[]).unwrap();
-    let before = digests(&scene.used("resources", "hook"));
+    let before = digests(&scene.wait_until_used("resources", "hook"));
     let second = Guest::resources("hook", &hooked("c"));
     let canary = |options: &[&str]| {
         let maps = scene.add(&scene.here, "resources", &second, options).unwrap();
@@ -32,30 +32,30 @@ fn a_canary_is_for_its_deployments_and_takes_over_with_100_percent() {
     };
 
     canary(&["--canary-deployment", "cf"]);
-    scene.settled();
+    scene.wait_until_settled();
     let deployment = scene.wait_for_deployment("health", |deployment| healthy(deployment, "True").is_some());
     assert_eq!(digests(&deployment), before, "it is for another deployment");
 
     canary(&["--canary", "0", "--canary-deployment", "nats"]);
     let deployment = scene.wait_for_deployment("the canary", |deployment| digests(deployment) != before);
     assert_eq!(digests(&deployment).len(), 1, "one of both versions");
-    scene.has("c");
+    scene.wait_for_hooked("c");
     scene.wait_for_deployment("the comparison", |deployment| {
         is(deployment, "ShadowPluginsAgree", "False")
     });
 
     let maps = canary(&["--canary", "0"]);
     scene.wait_for_deployment("the abort", |deployment| digests(deployment) == before);
-    scene.has("b");
+    scene.wait_for_hooked("b");
 
     canary(&["--canary", "100"]);
-    scene.has("c");
+    scene.wait_for_hooked("c");
     scene.add(&scene.here, "resources", &second, &[]).unwrap();
     scene.wait_for_deployment("the same version", |deployment| {
         is(deployment, "ShadowPluginsAgree", "True")
     });
     scene.remove(&scene.here, &maps).unwrap();
-    scene.settled();
+    scene.wait_until_settled();
     let deployment = scene.wait_for_deployment("health", |deployment| healthy(deployment, "True").is_some());
     assert_ne!(digests(&deployment), before);
     assert_eq!(scene.get("configmap/hooked").unwrap()["data"]["a"], "c");
@@ -67,7 +67,7 @@ fn a_canary_that_fails_is_stopped_also_after_a_restart_until_it_is_changed() {
     scene.deploy().unwrap();
     let first = Guest::resources("hook", HOOKED);
     scene.add(&scene.here, "resources", &first, &[]).unwrap();
-    let before = digests(&scene.used("resources", "hook"));
+    let before = digests(&scene.wait_until_used("resources", "hook"));
     scene
         .add(&scene.here, "resources", &Guest::trapping("hook"), &["--canary", "100"])
         .unwrap();
@@ -96,7 +96,7 @@ fn a_canary_that_fails_is_stopped_also_after_a_restart_until_it_is_changed() {
 
     scene.stop().unwrap();
     scene.operator.start().unwrap();
-    scene.settled();
+    scene.wait_until_settled();
     stopped(&scene);
     let metrics = scene.operator.ask("/metrics").unwrap();
     assert!(
@@ -108,6 +108,6 @@ fn a_canary_that_fails_is_stopped_also_after_a_restart_until_it_is_changed() {
     scene
         .add(&scene.here, "resources", &second, &["--canary", "100"])
         .unwrap();
-    scene.has("c");
+    scene.wait_for_hooked("c");
     scene.wait_for_deployment("health", |deployment| healthy(deployment, "True").is_some());
 }

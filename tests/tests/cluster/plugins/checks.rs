@@ -38,13 +38,13 @@ fn a_check_that_traps_is_skipped_and_reported_if_its_description_says_so() {
         "{message}"
     );
     // The event has the same text, and there is one.
-    scene.settled();
+    scene.wait_until_settled();
     assert_eq!(notes(&scene, "PluginTrapped"), [message]);
 
     // It stays reported while nothing is converted, and after a restart. The conversion goes on.
     scene.stop().unwrap();
     scene.operator.start().unwrap();
-    scene.settled();
+    scene.wait_until_settled();
     let deployment = scene.wait_for_deployment("the report", |deployment| reports(deployment, message));
     assert_eq!(
         condition(&deployment, "Applied").unwrap()["status"],

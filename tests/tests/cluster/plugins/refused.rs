@@ -17,7 +17,7 @@ fn only_plugins_of_allowed_namespaces_are_used() {
     });
     let scene = scene.unwrap();
     scene.deploy().unwrap();
-    scene.used("ops", "ops");
+    scene.wait_until_used("ops", "ops");
     let maps = scene.add(&scene.here, "ops", &Guest::ops("no-ops"), &[]).unwrap();
     let refused = is_refused(&scene, "PluginNotAllowed");
     assert!(uses(&refused, "ops", "ops"), "{refused:#}");
@@ -30,11 +30,11 @@ fn only_plugins_of_allowed_namespaces_are_used() {
     let own = scene
         .add(&scene.own, "ops", &Guest::ops("no-ops"), &["--deployment", "nats"])
         .unwrap();
-    scene.used("ops", "no-ops");
+    scene.wait_until_used("ops", "no-ops");
     scene.remove(&scene.here, &maps).unwrap();
     scene.wait_for_deployment("healthy plugins", |deployment| healthy(deployment, "True").is_some());
     scene.remove(&scene.own, &own).unwrap();
-    scene.used("ops", "ops");
+    scene.wait_until_used("ops", "ops");
 }
 
 #[test]
@@ -48,7 +48,7 @@ fn a_bad_plugin_is_refused_and_reported_and_the_last_good_one_stays() {
     let good = scene
         .add(&scene.own, "resources", &Guest::resources("hook", HOOKED), &[])
         .unwrap();
-    let deployment = scene.used("resources", "hook");
+    let deployment = scene.wait_until_used("resources", "hook");
     assert!(!uses(&deployment, "resources", "foreign"), "{deployment:#}");
     assert!(healthy(&deployment, "True").is_some());
 
@@ -159,7 +159,7 @@ fn a_hostile_component_blocks_no_deployment_and_leaves_nothing() {
     scene
         .add(&scene.here, "resources", &Guest::resources("hook", HOOKED), &[])
         .unwrap();
-    scene.used("resources", "hook");
+    scene.wait_until_used("resources", "hook");
     let cached = fs::read_dir(home.join("boson/compiled")).unwrap().count();
     assert_eq!(cached, 1, "the hook's machine code and nothing else");
 }
@@ -176,7 +176,7 @@ fn machine_code_is_counted_and_a_refused_plugin_is_loaded_once_there_is_memory()
     scene.deploy().unwrap();
     let hook = |name: &str| Guest::large(name, &HOOKED.replace("hooked", &format!("hooked-{name}")), 5 << 20);
     let first = scene.add(&scene.here, "resources", &hook("first"), &[]).unwrap();
-    scene.used("resources", "first");
+    scene.wait_until_used("resources", "first");
     scene.add(&scene.here, "resources", &hook("second"), &[]).unwrap();
     let deployment = is_refused(&scene, "PluginNoMemory");
     let reported = healthy(&deployment, "False").unwrap()["message"].as_str().unwrap();
@@ -186,7 +186,7 @@ fn machine_code_is_counted_and_a_refused_plugin_is_loaded_once_there_is_memory()
     );
     assert!(uses(&deployment, "resources", "first"));
     scene.remove(&scene.here, &first).unwrap();
-    scene.used("resources", "second");
+    scene.wait_until_used("resources", "second");
     scene.wait_for_deployment("health", |deployment| healthy(deployment, "True").is_some());
 }
 

@@ -16,7 +16,7 @@ fn plugin_command(scene: &Scene, words: &[&str]) -> Ran {
 
 /// Waits until the versions of the plugin `hook` that were active have these states, and are kept; returns their
 /// numbers. While parts of a version are being applied one after the other, versions may be rejected.
-fn has_history(scene: &Scene, wanted: &[&str]) -> Vec<String> {
+fn wait_for_history(scene: &Scene, wanted: &[&str]) -> Vec<String> {
     let look = || {
         let shown = plugin_command(scene, &["history", "hook"]).stdout;
         let rows = shown
@@ -55,30 +55,30 @@ fn one_command_rolls_back_to_an_earlier_version() {
     let first = scene
         .add(&scene.here, "resources", &first, &["--uncompressed"])
         .unwrap();
-    scene.has("1");
-    has_history(&scene, &["active"]);
+    scene.wait_for_hooked("1");
+    wait_for_history(&scene, &["active"]);
     is_refused(&scene, &["rollback", "hook"], "keeps no other version");
     let second = scene
         .add(&scene.here, "resources", &Guest::resources("hook", &hooked("2")), &[])
         .unwrap();
     scene.cluster.delete(&scene.here, "configmap/hook-1").unwrap();
-    scene.has("2");
-    let numbers = has_history(&scene, &["superseded", "active"]);
+    scene.wait_for_hooked("2");
+    let numbers = wait_for_history(&scene, &["superseded", "active"]);
 
     let said = rolls_back(&scene, &[]);
     assert!(
         said.starts_with("plugin 'hook' rolled back to revision 1 (sha256:"),
         "{said}"
     );
-    scene.has("1");
-    has_history(&scene, &["superseded", "active"]);
+    scene.wait_for_hooked("1");
+    wait_for_history(&scene, &["superseded", "active"]);
     let deployment = scene.wait_for_deployment("health", |deployment| healthy(deployment, "True").is_some());
     assert!(uses(&deployment, "resources", "hook"));
 
     // A part that the version does not have is deleted.
     rolls_back(&scene, &["--to-revision", &numbers[1]]);
     assert!(scene.get("configmap/hook-1").is_err());
-    scene.has("2");
+    scene.wait_for_hooked("2");
 
     // After a rejected version, the last good one.
     scene
@@ -87,13 +87,13 @@ fn one_command_rolls_back_to_an_earlier_version() {
     scene.wait_for_deployment("the rejection", |deployment| healthy(deployment, "False").is_some());
     rolls_back(&scene, &[]);
     scene.wait_for_deployment("health", |deployment| healthy(deployment, "True").is_some());
-    scene.has("2");
+    scene.wait_for_hooked("2");
 
     // kubectl meets no conflict with the command.
     let arguments = ["--namespace", &scene.here, "apply", "--server-side", "--filename=-"];
     let applied = scene.cluster.try_kubectl(arguments, &first).unwrap();
     assert!(applied.success, "{}", applied.stderr);
-    scene.has("1");
+    scene.wait_for_hooked("1");
 
     let all = plugin_command(&scene, &["history"]).stdout;
     assert!(all.contains("PluginDocument") && all.contains("  rejected  "), "{all}");

@@ -127,7 +127,7 @@ impl Scene {
     }
 
     /// Waits until the object of [`hooked`] has this value.
-    pub fn has(&self, value: &str) {
+    pub fn wait_for_hooked(&self, value: &str) {
         let look = || {
             let map = self.get("configmap/hooked")?;
             ensure!(map["data"]["a"] == value, "{map:#}");
@@ -138,7 +138,7 @@ impl Scene {
     }
 
     /// Waits until the deployment was converted with a plugin of this stage and name.
-    pub fn used(&self, stage: &str, name: &str) -> Value {
+    pub fn wait_until_used(&self, stage: &str, name: &str) -> Value {
         self.wait_for_deployment(&format!("{name} in {stage}"), |deployment| {
             uses(deployment, stage, name)
         })
@@ -169,7 +169,7 @@ impl Scene {
     }
 
     /// Waits until nothing has changed for some time; returns all objects.
-    pub fn settled(&self) -> BTreeMap<String, String> {
+    pub fn wait_until_settled(&self) -> BTreeMap<String, String> {
         let (mut versions, mut since) = (BTreeMap::new(), Instant::now());
         let quiet = || {
             let now = self.versions()?;

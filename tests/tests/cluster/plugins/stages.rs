@@ -12,7 +12,7 @@ use std::fs;
 fn a_plugin_of_each_stage_changes_the_output_and_its_deletion_reverts_the_change() {
     let scene = Scene::new().unwrap();
     scene.deploy().unwrap();
-    let before = scene.used("ops", "ops");
+    let before = scene.wait_until_used("ops", "ops");
     assert!(healthy(&before, "True").is_some(), "{before:#}");
     assert!(scene.manifest().contains("connections: 5000"));
 
@@ -27,7 +27,7 @@ fn a_plugin_of_each_stage_changes_the_output_and_its_deletion_reverts_the_change
 fn an_ops_plugin_is_answered_by_the_host(scene: &Scene) {
     let plugin = Guest::ops_with_wasi("no-ops");
     let maps = scene.add(&scene.here, "ops", &plugin, &[]).unwrap();
-    let used = scene.used("ops", "no-ops")["status"]["plugins"].clone();
+    let used = scene.wait_until_used("ops", "no-ops")["status"]["plugins"].clone();
     for one in used.as_array().unwrap() {
         // The host's answers to WASI are part of what runs.
         let is_answered = one["runs"]
@@ -40,37 +40,37 @@ fn an_ops_plugin_is_answered_by_the_host(scene: &Scene) {
         "operations have no effect now"
     );
     scene.remove(&scene.here, &maps).unwrap();
-    scene.used("ops", "ops");
+    scene.wait_until_used("ops", "ops");
     assert!(scene.manifest().contains("connections: 5000"));
 }
 
 fn variables_stay_placeholders(scene: &Scene) {
     let (plugin, options) = (Guest::variables("no-variables"), ["--deployment", "nats"]);
     let maps = scene.add(&scene.own, "variables", &plugin, &options).unwrap();
-    scene.used("variables", "no-variables");
+    scene.wait_until_used("variables", "no-variables");
     assert!(
         scene.newest("nats.desired-manifest").contains("((broker_password))"),
         "placeholders stay"
     );
     scene.remove(&scene.own, &maps).unwrap();
-    scene.used("variables", "variables");
+    scene.wait_until_used("variables", "variables");
 }
 
 fn links_have_another_property(scene: &Scene) {
     let links = altered(built_in("links"), "dns_domain_name", "dns_domain_nam3");
     let options = ["--name", "other-links", "--uncompressed"];
     let maps = scene.add(&scene.own, "links", &links, &options).unwrap();
-    scene.used("links", "other-links");
+    scene.wait_until_used("links", "other-links");
     assert!(scene.newest("nats.ig-resolved.broker").contains("dns_domain_nam3"));
     scene.remove(&scene.own, &maps).unwrap();
-    scene.used("links", "links");
+    scene.wait_until_used("links", "links");
 }
 
 fn pods_render_by_the_same_rule(scene: &Scene) {
     let content = "processes: [{name: other, executable: /bin/other}]";
     let plugin = Guest::render("other-render", content);
     let maps = scene.add(&scene.here, "render", &plugin, &[]).unwrap();
-    scene.used("render", "other-render");
+    scene.wait_until_used("render", "other-render");
     assert!(scene.newest("nats.bpm.broker").contains("/bin/other"));
     let broker = || scene.get("quarksstatefulset/nats-broker").unwrap().to_string();
     let set = broker();
@@ -80,7 +80,7 @@ fn pods_render_by_the_same_rule(scene: &Scene) {
     let copies = names.filter(|name| name.starts_with("nats.plugin-"));
     assert_eq!(copies.count(), 2, "the settings, and the component");
     scene.remove(&scene.here, &maps).unwrap();
-    scene.used("render", "render");
+    scene.wait_until_used("render", "render");
     let set = broker();
     assert!(!set.contains("plugins/render"), "{set}");
 }
@@ -90,17 +90,17 @@ fn settings_reach_the_rule(scene: &Scene) {
     fs::write(&settings, "uids: {messaging: 4711}\n").unwrap();
     let options = ["--name", "other-bpm", "--settings", settings.to_str().unwrap()];
     let maps = scene.add(&scene.own, "bpm", &built_in("bpm"), &options).unwrap();
-    scene.used("bpm", "other-bpm");
+    scene.wait_until_used("bpm", "other-bpm");
     let set = scene.get("quarksstatefulset/nats-broker").unwrap().to_string();
     assert!(set.contains("4711"), "{set}");
     scene.remove(&scene.own, &maps).unwrap();
-    scene.used("bpm", "bpm");
+    scene.wait_until_used("bpm", "bpm");
 }
 
 fn an_object_is_added(scene: &Scene) {
     let plugin = Guest::resources("hook", HOOKED);
     let maps = scene.add(&scene.here, "resources", &plugin, &[]).unwrap();
-    scene.used("resources", "hook");
+    scene.wait_until_used("resources", "hook");
     assert_eq!(scene.get("configmap/hooked").unwrap()["data"]["a"], "b");
     scene.remove(&scene.here, &maps).unwrap();
     scene.wait_for_deployment("the end of the hook", |deployment| {
@@ -121,9 +121,9 @@ fn a_restart_converts_with_the_same_plugins_and_changes_nothing() {
     scene
         .add(&scene.here, "resources", &Guest::resources("hook", HOOKED), &[])
         .unwrap();
-    scene.used("bpm", "mine");
-    scene.used("resources", "hook");
-    let before = scene.settled();
+    scene.wait_until_used("bpm", "mine");
+    scene.wait_until_used("resources", "hook");
+    let before = scene.wait_until_settled();
     let mut other = Operator::new(scene.cluster, &scene.own)
         .unwrap()
         .registry(&scene.registry);
@@ -143,7 +143,7 @@ fn a_restart_converts_with_the_same_plugins_and_changes_nothing() {
         scene.wait_until("a conversion", || {
             Ok(has_converted(&scene.operator) || has_converted(&other))
         });
-        assert_eq!(scene.settled(), before, "round {round}");
+        assert_eq!(scene.wait_until_settled(), before, "round {round}");
         other.stop().unwrap();
     }
 }
@@ -152,9 +152,9 @@ fn a_restart_converts_with_the_same_plugins_and_changes_nothing() {
 fn a_wrapper_leaves_the_work_to_the_rule_and_a_check_fails_a_conversion_once_it_is_enforced() {
     let scene = Scene::new().unwrap();
     scene.deploy().unwrap();
-    scene.used("bpm", "bpm");
+    scene.wait_until_used("bpm", "bpm");
     let made = || {
-        let mut versions = scene.settled();
+        let mut versions = scene.wait_until_settled();
         versions.retain(|name, _| name.starts_with("Quarks") || name.starts_with("Service "));
         assert!(versions.len() > 5, "{versions:?}");
         versions
@@ -164,7 +164,7 @@ fn a_wrapper_leaves_the_work_to_the_rule_and_a_check_fails_a_conversion_once_it_
         .add(&scene.here, "bpm", &Guest::bpm_wrapper("around"), &["--order", "1"])
         .unwrap();
     assert!(maps.contains("wraps: bpm"), "{maps}");
-    let deployment = scene.used("bpm", "around");
+    let deployment = scene.wait_until_used("bpm", "around");
     assert!(
         uses(&deployment, "bpm", "bpm"),
         "the rule is listed, too: {deployment:#}"
@@ -179,7 +179,7 @@ fn a_wrapper_leaves_the_work_to_the_rule_and_a_check_fails_a_conversion_once_it_
     };
     let check = Guest::check("policy", "policy-odd", "this is odd");
     scene.add(&scene.here, "checks", &check, &[]).unwrap();
-    let deployment = scene.used("checks", "policy");
+    let deployment = scene.wait_until_used("checks", "policy");
     assert!(converted("True", None)(&deployment), "a warning: {deployment:#}");
     let maps = scene.add(&scene.here, "checks", &check, &["--enforce"]).unwrap();
     let failed = scene.wait_for_deployment("the error of the check", converted("False", Some("PolicyOdd")));
@@ -193,14 +193,14 @@ fn a_wrapper_leaves_the_work_to_the_rule_and_a_check_fails_a_conversion_once_it_
 fn only_the_pods_of_the_groups_that_a_wrapper_is_for_get_it() {
     let scene = Scene::new().unwrap();
     scene.deploy().unwrap();
-    scene.used("render", "render");
+    scene.wait_until_used("render", "render");
     let spec = |group: &str| scene.get(&format!("quarksstatefulset/nats-{group}")).unwrap()["spec"].clone();
     let [broker, gateway] = ["broker", "gateway"].map(spec);
     let around = wrapper("render", "templates", &["render"], 1, "").unwrap();
     let options = ["--name", "around", "--instance-group", "broker"];
     let maps = scene.add(&scene.here, "render", &around, &options).unwrap();
     assert!(maps.contains("instanceGroups:"), "{maps}");
-    scene.used("render", "around");
+    scene.wait_until_used("render", "around");
     let with = spec("broker").to_string();
     assert!(with.contains("render:around=/var/run/boson/plugins/render"), "{with}");
     assert_eq!(spec("gateway"), gateway, "its pods do not restart");

@@ -36,7 +36,7 @@ fn a_version_that_fails_its_case_is_rejected_and_the_last_good_one_stays() {
     let maps = scene
         .add(&scene.here, "resources", &first, &["--cases", &cases])
         .unwrap();
-    let deployment = scene.used("resources", "hook");
+    let deployment = scene.wait_until_used("resources", "hook");
     assert!(healthy(&deployment, "True").is_some(), "{deployment:#}");
     let digest = |deployment: &Value| {
         let used = deployment["status"]["plugins"].as_array().unwrap();
@@ -95,7 +95,7 @@ fn a_version_that_traps_in_every_call_is_rejected_or_reported() {
     scene
         .add(&scene.here, "resources", &Guest::resources("hook", HOOKED), &[])
         .unwrap();
-    let before = scene.used("resources", "hook")["status"]["plugins"].clone();
+    let before = scene.wait_until_used("resources", "hook")["status"]["plugins"].clone();
     let trapping = Guest::trapping("hook");
     let maps = scene.add(&scene.here, "resources", &trapping, &[]).unwrap();
     let trapped =
@@ -129,7 +129,7 @@ fn a_shadow_plugin_reports_what_it_would_change_and_changes_nothing() {
     scene.deploy().unwrap();
     let hook = Guest::resources("hook", HOOKED);
     scene.add(&scene.here, "resources", &hook, &[]).unwrap();
-    scene.used("resources", "hook");
+    scene.wait_until_used("resources", "hook");
     let before = scene.get("configmap/hooked").unwrap();
     let condition = |deployment: &Value, kind: &str| {
         let all = deployment["status"]["conditions"]
@@ -190,7 +190,7 @@ fn a_shadow_plugin_reports_what_it_would_change_and_changes_nothing() {
 fn new_versions_while_a_deployment_is_converted_fail_no_conversion() {
     let scene = Scene::new().unwrap();
     scene.deploy().unwrap();
-    scene.used("ops", "ops");
+    scene.wait_until_used("ops", "ops");
     let conversions = || {
         let metrics = scene.operator.ask("/metrics").unwrap();
         let count = metrics
@@ -208,7 +208,7 @@ fn new_versions_while_a_deployment_is_converted_fail_no_conversion() {
         let ops = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "nats-scale"}, "data": {"ops": scale}});
         scene.apply(&scene.here, &ops.to_string()).unwrap();
         if version % 4 == 0 {
-            scene.has(&value);
+            scene.wait_for_hooked(&value);
         }
         let conditions = scene.get("boshdeployment/nats").unwrap()["status"]["conditions"].to_string();
         assert!(
@@ -243,7 +243,7 @@ fn the_metrics_of_a_version_begin_and_end_with_its_use() {
     let maps = scene
         .add(&scene.here, "resources", &Guest::resources("metered", HOOKED), &[])
         .unwrap();
-    let deployment = scene.used("resources", "metered");
+    let deployment = scene.wait_until_used("resources", "metered");
     let used = deployment["status"]["plugins"].as_array().unwrap();
     let hook = used.iter().find(|one| one["name"] == "metered").unwrap();
     let digest = &hook["digest"].as_str().unwrap()[..12];
