@@ -27,17 +27,6 @@ fn digest(deployment: &Value, name: &str) -> String {
     one["digest"].as_str().unwrap().to_string()
 }
 
-/// Waits until a plugin is refused for this reason; returns the message.
-fn refusal(scene: &Scene, reason: &str) -> String {
-    let deployment = scene.wait_for_deployment(reason, |deployment| {
-        healthy(deployment, "False").is_some_and(|reported| reported["reason"] == reason)
-    });
-    healthy(&deployment, "False").unwrap()["message"]
-        .as_str()
-        .unwrap()
-        .to_string()
-}
-
 /// Restarts the operator, and waits until it has loaded the plugin: before, its last good version is not known to it.
 fn restart(scene: &mut Scene) {
     let loads = |scene: &Scene| {
@@ -82,7 +71,7 @@ fn a_tag_is_resolved_once_and_the_last_good_component_stays_while_the_registry_i
         .apply(&scene.here, &in_image("hook", "resources", &tag, "order: 7\n"))
         .unwrap();
     restart(&mut scene);
-    let deployment = scene.wait_for_deployment("health", |deployment| healthy(deployment, "True").is_some());
+    let deployment = scene.wait_until_healthy();
     assert_eq!(digest(&deployment, "hook"), first);
     assert_eq!(recorded(&scene), format!("{tag}@{pinned}"));
 
@@ -96,13 +85,13 @@ fn a_tag_is_resolved_once_and_the_last_good_component_stays_while_the_registry_i
     scene
         .apply(&scene.here, &in_image("hook", "resources", &tag, "order: 8\n"))
         .unwrap();
-    let deployment = scene.wait_for_deployment("health", |deployment| healthy(deployment, "True").is_some());
+    let deployment = scene.wait_until_healthy();
     assert_eq!(digest(&deployment, "hook"), first);
 
     // A registry that does not answer: the last good version stays.
     let away = in_image("hook", "resources", "127.0.0.1:1/team/hook:1", "");
     scene.apply(&scene.here, &away).unwrap();
-    let message = refusal(&scene, "PluginImageRegistry");
+    let message = scene.wait_for_refusal("PluginImageRegistry", "");
     assert!(
         message.contains("the registry of image '127.0.0.1:1/team/hook:1' is unreachable"),
         "{message}"
@@ -148,18 +137,18 @@ fn a_private_image_is_pulled_with_a_secret_of_the_plugins_own_namespace() {
     scene
         .apply(&scene.here, &in_image("hook", "resources", &image, secrets))
         .unwrap();
-    let message = refusal(&scene, "PluginNotPinned");
+    let message = scene.wait_for_refusal("PluginNotPinned", "");
     assert!(message.contains("the operator requires a digest"), "{message}");
 
     let image = format!("{image}@{pinned}");
     scene
         .apply(&scene.here, &in_image("hook", "resources", &image, ""))
         .unwrap();
-    refusal(&scene, "PluginImageAccess");
+    scene.wait_for_refusal("PluginImageAccess", "");
     scene
         .apply(&scene.here, &in_image("hook", "resources", &image, secrets))
         .unwrap();
-    let message = refusal(&scene, "PluginPullSecret");
+    let message = scene.wait_for_refusal("PluginPullSecret", "");
     assert!(message.contains("pull Secret 'pull' does not exist"), "{message}");
     let secret = |password: &str| {
         let auth = STANDARD.encode(format!("{USER}:{password}"));
@@ -169,12 +158,12 @@ fn a_private_image_is_pulled_with_a_secret_of_the_plugins_own_namespace() {
         .to_string()
     };
     scene.apply(&scene.here, &secret("CANARY")).unwrap();
-    let message = refusal(&scene, "PluginImageAccess");
+    let message = scene.wait_for_refusal("PluginImageAccess", "");
     assert!(!message.contains("CANARY"), "{message}");
     // It is retried: Secrets are not watched.
     scene.apply(&scene.here, &secret(PASSWORD)).unwrap();
     scene.wait_until_used("resources", "hook");
-    scene.wait_for_deployment("health", |deployment| healthy(deployment, "True").is_some());
+    scene.wait_until_healthy();
     assert!(!scene.operator.log().contains(PASSWORD) && !scene.operator.log().contains("CANARY"));
 
     // Neither the Secret nor what was pulled with it is available to another namespace.
@@ -182,7 +171,7 @@ fn a_private_image_is_pulled_with_a_secret_of_the_plugins_own_namespace() {
         scene
             .apply(&scene.own, &in_image("thief", "resources", &image, more))
             .unwrap();
-        let message = refusal(&scene, reason);
+        let message = scene.wait_for_refusal(reason, "");
         assert!(message.contains("'thief'"), "{message}");
     }
     let deployment = scene.get("boshdeployment/nats").unwrap();
@@ -214,7 +203,7 @@ fn only_signed_plugins_are_used_where_signatures_are_enforced() {
         scene.add(&scene.here, "resources", &component, &more).unwrap()
     };
     scene.add(&scene.here, "resources", &component, &[]).unwrap();
-    let message = refusal(&scene, "PluginNotSigned");
+    let message = scene.wait_for_refusal("PluginNotSigned", "");
     assert!(message.contains("the plugin is not signed"), "{message}");
     for text in [
         other.sign(&component).unwrap(),
@@ -249,7 +238,7 @@ fn only_signed_plugins_are_used_where_signatures_are_enforced() {
     scene
         .apply(&scene.here, &in_image("signed", "resources", &image, "order: 2\n"))
         .unwrap();
-    refusal(&scene, "PluginNotSigned");
+    scene.wait_for_refusal("PluginNotSigned", "");
     let (payload, signature) = signing::of_image(&key, &pinned).unwrap();
     scene
         .registry
@@ -299,14 +288,14 @@ fn only_plugins_of_trusted_identities_are_used_where_signatures_are_enforced() {
         scene.add(&scene.here, "resources", &component, &more).unwrap()
     };
     add(&scene, "https://git.example/evil/labels@refs/tags/v1", ISSUER);
-    let message = refusal(&scene, "PluginSignatureIdentity");
+    let message = scene.wait_for_refusal("PluginSignatureIdentity", "");
     assert!(message.contains("https://git.example/evil/labels"), "{message}");
     add(
         &scene,
         "https://git.example/team/labels@refs/tags/v1",
         "https://evil.example",
     );
-    refusal(&scene, "PluginSignatureIssuer");
+    scene.wait_for_refusal("PluginSignatureIssuer", "");
     assert!(!uses(&scene.get("boshdeployment/nats").unwrap(), "resources", "hook"));
     add(&scene, "https://git.example/team/labels@refs/tags/v1", ISSUER);
     scene.wait_until_used("resources", "hook");
@@ -341,7 +330,7 @@ fn only_plugins_with_an_attested_build_are_used_where_provenance_is_enforced() {
         scene.add(&scene.here, "resources", &component, &more).unwrap();
     };
     add("https://elsewhere.example");
-    let message = refusal(&scene, "PluginNoProvenance");
+    let message = scene.wait_for_refusal("PluginNoProvenance", "");
     assert!(
         message.contains(&format!("the plugin was built by {BUILDER}")),
         "{message}"
@@ -365,7 +354,7 @@ fn only_plugins_with_an_attested_build_are_used_where_provenance_is_enforced() {
     scene
         .apply(&scene.here, &in_image("signed", "resources", &image, "order: 2\n"))
         .unwrap();
-    refusal(&scene, "PluginNoProvenance");
+    scene.wait_for_refusal("PluginNoProvenance", "");
     attach(BUILDER);
     scene.wait_until_used("resources", "signed");
 }

@@ -1,9 +1,7 @@
 //! Approval of updates of plugins, with a real API server and the real operator.
 
 use crate::guests::Guest;
-use crate::plugins::scene::{Scene, healthy, hooked};
-use boson_tests::{Ran, host};
-use serde_json::Value;
+use crate::plugins::scene::{Scene, hooked};
 
 /// An operator that requires approvals, with a deployment.
 fn scene() -> Scene {
@@ -23,32 +21,8 @@ fn add(scene: &Scene, value: &str, more: &[&str]) {
     scene.add(&scene.here, "resources", &plugin, more).unwrap();
 }
 
-/// Waits until the condition has this reason and a message with this text; returns the message.
-fn reported(scene: &Scene, reason: &str, text: &str) -> String {
-    let message = |deployment: &Value| {
-        let condition = healthy(deployment, "False").filter(|condition| condition["reason"] == reason);
-        let message = condition.and_then(|condition| condition["message"].as_str());
-        message.unwrap_or_default().to_string()
-    };
-    let deployment = scene.wait_for_deployment(&format!("{reason}: {text}"), |deployment| {
-        message(deployment).contains(text)
-    });
-    message(&deployment)
-}
-
-fn is_healthy(scene: &Scene) {
-    scene.wait_for_deployment("health", |deployment| healthy(deployment, "True").is_some());
-}
-
-fn command(scene: &Scene, words: &[&str]) -> Ran {
-    let kubeconfig = scene.cluster.kubeconfig();
-    let place = ["--namespace", &scene.here, "--kubeconfig", kubeconfig.to_str().unwrap()];
-    let words = ["plugin"].iter().chain(words).chain(&place);
-    host(scene.operator.files(), words).unwrap()
-}
-
 fn succeeds(scene: &Scene, words: &[&str]) -> String {
-    let ran = command(scene, words);
+    let ran = scene.plugin(words);
     assert_eq!(ran.code, 0, "{words:?}: {}", ran.stderr);
     ran.stdout
 }
@@ -68,11 +42,7 @@ fn digest(message: &str) -> String {
 fn an_update_waits_for_its_approval_while_the_last_good_version_stays() {
     let scene = scene();
     add(&scene, "1", &["--deployment", "nats"]);
-    let first = reported(
-        &scene,
-        "PluginNotApproved",
-        "it gains the name 'hook'; the stage 'resources'",
-    );
+    let first = scene.wait_for_refusal("PluginNotApproved", "it gains the name 'hook'; the stage 'resources'");
     assert!(first.contains("all namespaces; deployments: 'nats'"), "{first}");
     assert!(scene.get("configmap/hooked").is_err(), "it was used");
     let shown = succeeds(&scene, &["approve", "hook", "--dry-run"]);
@@ -82,17 +52,17 @@ fn an_update_waits_for_its_approval_while_the_last_good_version_stays() {
     let shown = succeeds(&scene, &["approve", "hook"]);
     assert!(shown.starts_with("plugin 'hook' approved\n"), "{shown}");
     scene.wait_for_hooked("1");
-    is_healthy(&scene);
+    scene.wait_until_healthy();
 
     // Another component.
     add(&scene, "2", &["--deployment", "nats"]);
-    let second = reported(&scene, "PluginNotApproved", "it gains the component sha256:");
+    let second = scene.wait_for_refusal("PluginNotApproved", "it gains the component sha256:");
     assert!(!second.contains("deployments:"), "only what is new: {second}");
     assert_eq!(scene.get("configmap/hooked").unwrap()["data"]["a"], "1");
     let history = || succeeds(&scene, &["history", "hook"]);
     let recorded = || Ok(history().contains("  pending  "));
     scene.wait_until("its record", recorded);
-    let other = command(&scene, &["approve", "hook", "--digest", &digest(&first)]);
+    let other = scene.plugin(&["approve", "hook", "--digest", &digest(&first)]);
     assert!(
         other.code == 1 && other.stderr.contains("has changed: its digest is"),
         "{}",
@@ -100,47 +70,46 @@ fn an_update_waits_for_its_approval_while_the_last_good_version_stays() {
     );
     succeeds(&scene, &["approve", "hook", "--digest", &digest(&second)]);
     scene.wait_for_hooked("2");
-    is_healthy(&scene);
+    scene.wait_until_healthy();
 
     // It differs only by serving fewer deployments.
     add(&scene, "2", &["--deployment", "nats", "--in-namespace", &scene.here]);
     let narrower = || Ok(!history().contains("  pending  ") && history().matches("  superseded  ").count() == 2);
     scene.wait_until("the narrower version", narrower);
-    is_healthy(&scene);
+    scene.wait_until_healthy();
     let shown = succeeds(&scene, &["approve", "hook"]);
     assert!(shown.starts_with("plugin 'hook' is approved already\n"), "{shown}");
 
     // More deployments.
     add(&scene, "2", &[]);
-    reported(&scene, "PluginNotApproved", "it gains all deployments");
+    scene.wait_for_refusal("PluginNotApproved", "it gains all deployments");
 
     // An earlier version was approved.
     add(&scene, "1", &["--deployment", "nats"]);
     scene.wait_for_hooked("1");
-    is_healthy(&scene);
+    scene.wait_until_healthy();
 }
 
 #[test]
 fn after_a_restart_a_version_that_waits_is_not_used_and_nothing_changes() {
     let mut scene = scene();
     add(&scene, "1", &[]);
-    reported(&scene, "PluginNotApproved", "it gains");
+    scene.wait_for_refusal("PluginNotApproved", "it gains");
     succeeds(&scene, &["approve", "hook"]);
     scene.wait_for_hooked("1");
     restart(&mut scene);
-    is_healthy(&scene);
+    scene.wait_until_healthy();
 
     add(&scene, "2", &[]);
-    reported(&scene, "PluginNotApproved", "it gains the component sha256:");
+    scene.wait_for_refusal("PluginNotApproved", "it gains the component sha256:");
     restart(&mut scene);
-    reported(
-        &scene,
+    scene.wait_for_refusal(
         "PluginNotApproved",
         "plugin 'hook' was used and waits for an approval; nothing is changed",
     );
     assert_eq!(scene.get("configmap/hooked").unwrap()["data"]["a"], "1");
     succeeds(&scene, &["rollback", "hook"]);
-    is_healthy(&scene);
+    scene.wait_until_healthy();
     scene.wait_for_hooked("1");
 
     // Without its approval, the version in use is no longer used. Objects stay.
@@ -148,14 +117,10 @@ fn after_a_restart_a_version_that_waits_is_not_used_and_nothing_changes() {
         .cluster
         .kubectl(["--namespace", &scene.here, "delete", "pluginapproval/hook"])
         .unwrap();
-    reported(
-        &scene,
-        "PluginNotApproved",
-        "plugin 'hook' was used and waits for an approval",
-    );
+    scene.wait_for_refusal("PluginNotApproved", "plugin 'hook' was used and waits for an approval");
     assert_eq!(scene.get("configmap/hooked").unwrap()["data"]["a"], "1");
     succeeds(&scene, &["approve", "hook", "--only"]);
-    is_healthy(&scene);
+    scene.wait_until_healthy();
 }
 
 #[test]

@@ -1,13 +1,13 @@
 //! Canaries: a second version of a plugin for some deployments, which is stopped when conversions fail because of it.
 
-use super::scene::{HOOKED, Scene, healthy, hooked};
+use super::scene::{HOOKED, Scene, healthy, hooked, is_unhealthy};
 use crate::guests::Guest;
 use crate::objects::is;
 use serde_json::Value;
 
 /// The reason of a stopped canary.
 fn is_stopped(deployment: &Value) -> bool {
-    healthy(deployment, "False").is_some_and(|reported| reported["reason"] == "PluginCanaryStopped")
+    is_unhealthy(deployment, "PluginCanaryStopped")
 }
 
 /// The digests of the plugins of `resources`.
@@ -33,7 +33,7 @@ fn a_canary_is_for_its_deployments_and_takes_over_with_100_percent() {
 
     canary(&["--canary-deployment", "cf"]);
     scene.wait_until_settled();
-    let deployment = scene.wait_for_deployment("health", |deployment| healthy(deployment, "True").is_some());
+    let deployment = scene.wait_until_healthy();
     assert_eq!(digests(&deployment), before, "it is for another deployment");
 
     canary(&["--canary", "0", "--canary-deployment", "nats"]);
@@ -56,7 +56,7 @@ fn a_canary_is_for_its_deployments_and_takes_over_with_100_percent() {
     });
     scene.remove(&scene.here, &maps).unwrap();
     scene.wait_until_settled();
-    let deployment = scene.wait_for_deployment("health", |deployment| healthy(deployment, "True").is_some());
+    let deployment = scene.wait_until_healthy();
     assert_ne!(digests(&deployment), before);
     assert_eq!(scene.get("configmap/hooked").unwrap()["data"]["a"], "c");
 }
@@ -109,5 +109,5 @@ fn a_canary_that_fails_is_stopped_also_after_a_restart_until_it_is_changed() {
         .add(&scene.here, "resources", &second, &["--canary", "100"])
         .unwrap();
     scene.wait_for_hooked("c");
-    scene.wait_for_deployment("health", |deployment| healthy(deployment, "True").is_some());
+    scene.wait_until_healthy();
 }

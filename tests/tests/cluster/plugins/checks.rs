@@ -1,6 +1,6 @@
 //! A check that fails itself: it fails the conversion, or is skipped and reported.
 
-use super::scene::{Scene, healthy};
+use super::scene::{Scene, healthy, why_unhealthy};
 use crate::guests::Guest;
 use crate::objects::{condition, is};
 use serde_json::Value;
@@ -62,7 +62,7 @@ fn a_check_that_traps_is_skipped_and_reported_if_its_description_says_so() {
         "PluginTrapped",
         "{failed:#}"
     );
-    let message = healthy(&failed, "False").unwrap()["message"].as_str().unwrap();
+    let message = why_unhealthy(&failed);
     assert!(
         message.contains("(sha256:") && !message.contains("the check is skipped"),
         "{message}"

@@ -1,6 +1,6 @@
 //! Plugins that the operator does not use: from other namespaces, damaged, hostile, too large, or without a permission.
 
-use super::scene::{HOOKED, Scene, healthy, uses};
+use super::scene::{HOOKED, Scene, healthy, is_unhealthy, uses, why_unhealthy};
 use crate::guests::Guest;
 use crate::objects::has_reason;
 use base64::Engine;
@@ -21,7 +21,7 @@ fn only_plugins_of_allowed_namespaces_are_used() {
     let maps = scene.add(&scene.here, "ops", &Guest::ops("no-ops"), &[]).unwrap();
     let refused = is_refused(&scene, "PluginNotAllowed");
     assert!(uses(&refused, "ops", "ops"), "{refused:#}");
-    let message = healthy(&refused, "False").unwrap()["message"].as_str().unwrap();
+    let message = why_unhealthy(&refused);
     assert!(
         message.contains("the operator does not use plugins from this namespace"),
         "{message}"
@@ -32,7 +32,7 @@ fn only_plugins_of_allowed_namespaces_are_used() {
         .unwrap();
     scene.wait_until_used("ops", "no-ops");
     scene.remove(&scene.here, &maps).unwrap();
-    scene.wait_for_deployment("healthy plugins", |deployment| healthy(deployment, "True").is_some());
+    scene.wait_until_healthy();
     scene.remove(&scene.own, &own).unwrap();
     scene.wait_until_used("ops", "ops");
 }
@@ -77,7 +77,7 @@ fn a_bad_plugin_is_refused_and_reported_and_the_last_good_one_stays() {
     ] {
         scene.apply(&scene.own, &bad).unwrap();
         let deployment = is_refused(&scene, reason);
-        let reported = healthy(&deployment, "False").unwrap()["message"].as_str().unwrap();
+        let reported = why_unhealthy(&deployment);
         assert!(reported.contains(words), "{reported}");
         assert!(
             uses(&deployment, "resources", "hook"),
@@ -105,9 +105,7 @@ fn a_bad_plugin_is_refused_and_reported_and_the_last_good_one_stays() {
 }
 
 fn is_refused(scene: &Scene, reason: &str) -> Value {
-    scene.wait_for_deployment(reason, |deployment| {
-        healthy(deployment, "False").is_some_and(|reported| reported["reason"] == reason)
-    })
+    scene.wait_for_deployment(reason, |deployment| is_unhealthy(deployment, reason))
 }
 
 /// The description is unchanged, and the bytes are not: that is reported before the next restart.
@@ -116,7 +114,7 @@ fn corrupted_bytes_are_reported_at_once(scene: &Scene, good: &str) {
     let parts = corrupted["binaryData"].as_object_mut().unwrap().values_mut();
     parts.for_each(|part| *part = "AAAA".into());
     scene.apply(&scene.own, good).unwrap();
-    scene.wait_for_deployment("health", |deployment| healthy(deployment, "True").is_some());
+    scene.wait_until_healthy();
     scene.apply(&scene.own, &corrupted.to_string()).unwrap();
     let deployment = scene.wait_for_deployment("the corrupted parts", |deployment| {
         healthy(deployment, "False").is_some()
@@ -148,10 +146,8 @@ fn a_hostile_component_blocks_no_deployment_and_leaves_nothing() {
     scene.apply(&scene.own, &hostile).unwrap();
     scene.operator.start().unwrap();
     scene.deploy().unwrap();
-    let deployment = scene.wait_for_deployment("the refusal", |deployment| {
-        healthy(deployment, "False").is_some_and(|reported| reported["reason"] == "PluginRefused")
-    });
-    let reported = healthy(&deployment, "False").unwrap()["message"].as_str().unwrap();
+    let deployment = scene.wait_for_deployment("the refusal", |deployment| is_unhealthy(deployment, "PluginRefused"));
+    let reported = why_unhealthy(&deployment);
     assert!(
         reported.contains("imports function 'aaaa") && reported.len() < 1000,
         "{reported}"
@@ -179,7 +175,7 @@ fn machine_code_is_counted_and_a_refused_plugin_is_loaded_once_there_is_memory()
     scene.wait_until_used("resources", "first");
     scene.add(&scene.here, "resources", &hook("second"), &[]).unwrap();
     let deployment = is_refused(&scene, "PluginNoMemory");
-    let reported = healthy(&deployment, "False").unwrap()["message"].as_str().unwrap();
+    let reported = why_unhealthy(&deployment);
     assert!(
         reported.contains("plugin 'second'") && reported.contains("all plugins of a namespace may use 7 MiB"),
         "{reported}"
@@ -187,7 +183,7 @@ fn machine_code_is_counted_and_a_refused_plugin_is_loaded_once_there_is_memory()
     assert!(uses(&deployment, "resources", "first"));
     scene.remove(&scene.here, &first).unwrap();
     scene.wait_until_used("resources", "second");
-    scene.wait_for_deployment("health", |deployment| healthy(deployment, "True").is_some());
+    scene.wait_until_healthy();
 }
 
 #[test]

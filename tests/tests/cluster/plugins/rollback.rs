@@ -4,21 +4,12 @@ use super::scene::{Scene, healthy, hooked, uses};
 use crate::guests::Guest;
 use anyhow::ensure;
 use boson_tests::WAIT_TIMEOUT;
-use boson_tests::{Ran, host};
-
-/// Runs `host plugin` in the namespace of the deployment.
-fn plugin_command(scene: &Scene, words: &[&str]) -> Ran {
-    let kubeconfig = scene.cluster.kubeconfig();
-    let place = ["--namespace", &scene.here, "--kubeconfig", kubeconfig.to_str().unwrap()];
-    let words = ["plugin"].iter().chain(words).chain(&place);
-    host(scene.operator.files(), words).unwrap()
-}
 
 /// Waits until the versions of the plugin `hook` that were active have these states, and are kept; returns their
 /// numbers. While parts of a version are being applied one after the other, versions may be rejected.
 fn wait_for_history(scene: &Scene, wanted: &[&str]) -> Vec<String> {
     let look = || {
-        let shown = plugin_command(scene, &["history", "hook"]).stdout;
+        let shown = scene.plugin(&["history", "hook"]).stdout;
         let rows = shown
             .lines()
             .skip(1)
@@ -36,13 +27,13 @@ fn wait_for_history(scene: &Scene, wanted: &[&str]) -> Vec<String> {
 }
 
 fn rolls_back(scene: &Scene, more: &[&str]) -> String {
-    let back = plugin_command(scene, &[&["rollback", "hook"], more].concat());
+    let back = scene.plugin(&[&["rollback", "hook"], more].concat());
     assert_eq!(back.code, 0, "{}", back.stderr);
     back.stdout
 }
 
 fn is_refused(scene: &Scene, words: &[&str], why: &str) {
-    let refused = plugin_command(scene, words);
+    let refused = scene.plugin(words);
     assert!(refused.code == 1 && refused.stderr.contains(why), "{}", refused.stderr);
 }
 
@@ -72,7 +63,7 @@ fn one_command_rolls_back_to_an_earlier_version() {
     );
     scene.wait_for_hooked("1");
     wait_for_history(&scene, &["superseded", "active"]);
-    let deployment = scene.wait_for_deployment("health", |deployment| healthy(deployment, "True").is_some());
+    let deployment = scene.wait_until_healthy();
     assert!(uses(&deployment, "resources", "hook"));
 
     // A part that the version does not have is deleted.
@@ -86,7 +77,7 @@ fn one_command_rolls_back_to_an_earlier_version() {
         .unwrap();
     scene.wait_for_deployment("the rejection", |deployment| healthy(deployment, "False").is_some());
     rolls_back(&scene, &[]);
-    scene.wait_for_deployment("health", |deployment| healthy(deployment, "True").is_some());
+    scene.wait_until_healthy();
     scene.wait_for_hooked("2");
 
     // kubectl meets no conflict with the command.
@@ -95,7 +86,7 @@ fn one_command_rolls_back_to_an_earlier_version() {
     assert!(applied.success, "{}", applied.stderr);
     scene.wait_for_hooked("1");
 
-    let all = plugin_command(&scene, &["history"]).stdout;
+    let all = scene.plugin(&["history"]).stdout;
     assert!(all.contains("PluginDocument") && all.contains("  rejected  "), "{all}");
     is_refused(&scene, &["rollback", "other"], "there is no ConfigMap");
     is_refused(&scene, &["rollback", "hook", "--to-revision", "99"], "no revision 99");

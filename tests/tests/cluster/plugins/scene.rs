@@ -10,7 +10,7 @@ use boson_manifest::labels::EVENTS_PAGE;
 use boson_tests::WAIT_TIMEOUT;
 use boson_tests::cluster::{Cluster, Operator, shared};
 use boson_tests::registry::Server;
-use boson_tests::{binary, host};
+use boson_tests::{Ran, binary, host};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fs;
@@ -120,6 +120,27 @@ impl Scene {
         self.operator.wait_for_value(what, WAIT_TIMEOUT, look).unwrap()
     }
 
+    /// Waits until all plugins are healthy.
+    pub fn wait_until_healthy(&self) -> Value {
+        self.wait_for_deployment("health", |deployment| healthy(deployment, "True").is_some())
+    }
+
+    /// Waits until plugins are not healthy for this reason, with this text in the message; returns the message.
+    pub fn wait_for_refusal(&self, reason: &str, text: &str) -> String {
+        let deployment = self.wait_for_deployment(&format!("{reason}: {text}"), |deployment| {
+            is_unhealthy(deployment, reason) && why_unhealthy(deployment).contains(text)
+        });
+        why_unhealthy(&deployment).to_string()
+    }
+
+    /// `host plugin` in the namespace of the deployment.
+    pub fn plugin(&self, words: &[&str]) -> Ran {
+        let kubeconfig = self.cluster.kubeconfig();
+        let place = ["--namespace", &self.here, "--kubeconfig", kubeconfig.to_str().unwrap()];
+        let words = ["plugin"].iter().chain(words).chain(&place);
+        host(self.operator.files(), words).unwrap()
+    }
+
     /// Waits until it holds.
     pub fn wait_until(&self, what: &str, holds: impl FnMut() -> Result<bool>) {
         let waited = self.operator.wait_until(what, WAIT_TIMEOUT, holds, String::new);
@@ -214,6 +235,15 @@ pub fn uses(deployment: &Value, stage: &str, name: &str) -> bool {
 
 pub fn healthy<'v>(deployment: &'v Value, status: &str) -> Option<&'v Value> {
     condition(deployment, "PluginsHealthy").filter(|one| one["status"] == status)
+}
+
+pub fn is_unhealthy(deployment: &Value, reason: &str) -> bool {
+    healthy(deployment, "False").is_some_and(|one| one["reason"] == reason)
+}
+
+/// The message about plugins that are not healthy.
+pub fn why_unhealthy(deployment: &Value) -> &str {
+    healthy(deployment, "False").unwrap()["message"].as_str().unwrap()
 }
 
 /// The installation's component of a stage.

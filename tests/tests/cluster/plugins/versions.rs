@@ -1,6 +1,6 @@
 //! New versions of a plugin: their cases, a trial as a shadow, their change during conversions, and their metrics.
 
-use super::scene::{HOOKED, Scene, healthy, hooked, uses};
+use super::scene::{HOOKED, Scene, healthy, hooked, is_unhealthy, uses, why_unhealthy};
 use crate::guests::Guest;
 use crate::objects::is;
 use anyhow::{Context, Result, ensure};
@@ -60,12 +60,9 @@ fn a_version_that_fails_its_case_is_rejected_and_the_last_good_one_stays() {
     assert!(bad["binaryData"]["cases.json.zst"].is_string());
     scene.apply(&scene.here, &bad.to_string()).unwrap();
     let deployment = scene.wait_for_deployment("the failed case", |deployment| {
-        healthy(deployment, "False").is_some_and(|reported| reported["reason"] == "PluginCaseFailed")
+        is_unhealthy(deployment, "PluginCaseFailed")
     });
-    let message = healthy(&deployment, "False").unwrap()["message"]
-        .as_str()
-        .unwrap()
-        .to_string();
+    let message = why_unhealthy(&deployment).to_string();
     for words in [
         "plugin 'hook', sha256:",
         "case 'example' failed",
@@ -98,8 +95,7 @@ fn a_version_that_traps_in_every_call_is_rejected_or_reported() {
     let before = scene.wait_until_used("resources", "hook")["status"]["plugins"].clone();
     let trapping = Guest::trapping("hook");
     let maps = scene.add(&scene.here, "resources", &trapping, &[]).unwrap();
-    let trapped =
-        |deployment: &Value| healthy(deployment, "False").is_some_and(|reported| reported["reason"] == "PluginTrapped");
+    let trapped = |deployment: &Value| is_unhealthy(deployment, "PluginTrapped");
     let deployment = scene.wait_for_deployment("the rejection", trapped);
     assert_eq!(deployment["status"]["plugins"], before, "the last good version stays");
     assert!(is(&deployment, "Applied", "True"), "{deployment:#}");
@@ -107,7 +103,7 @@ fn a_version_that_traps_in_every_call_is_rejected_or_reported() {
 
     // Without an earlier version, the conversion fails, and nothing is changed.
     scene.remove(&scene.here, &maps).unwrap();
-    scene.wait_for_deployment("the removal", |deployment| healthy(deployment, "True").is_some());
+    scene.wait_until_healthy();
     scene.apply(&scene.here, &maps).unwrap();
     let deployment = scene.wait_for_deployment("the failure", |deployment| {
         trapped(deployment) && is(deployment, "Converted", "False")
@@ -216,7 +212,7 @@ fn new_versions_while_a_deployment_is_converted_fail_no_conversion() {
             "{conditions}"
         );
     }
-    let deployment = scene.wait_for_deployment("health", |deployment| healthy(deployment, "True").is_some());
+    let deployment = scene.wait_until_healthy();
     assert!(uses(&deployment, "resources", "hook"));
     assert!(conversions() >= before + 4, "{} conversions", conversions() - before);
     let events = scene.get("events.events.k8s.io").unwrap();
