@@ -6,7 +6,6 @@ use anyhow::ensure;
 use boson_tests::cluster::shared;
 use boson_tests::{QUIET_DURATION, is_quiet, wait_for_value};
 use k8s_openapi::api::core::v1::Pod;
-use k8s_openapi::api::events::v1::Event;
 use kube::ResourceExt;
 use kube::api::ListParams;
 use serde_json::{Value, json};
@@ -21,7 +20,7 @@ fn kubectl(example: &Example, arguments: &[&str]) {
 }
 
 async fn get(example: &Example, api_version: &str, kind: &str, name: &str) -> Value {
-    let found = example.any(api_version, kind).get(name).await.unwrap();
+    let found = example.tenant.api(api_version, kind).get(name).await.unwrap();
     serde_json::to_value(found).unwrap()
 }
 
@@ -48,7 +47,7 @@ fn is_injected(set: &Value) -> bool {
 
 async fn wait_until_deployed(example: &Example) {
     wait_for_value("Deployed", async || {
-        example.pods_are_ready().await;
+        example.tenant.pods_are_ready().await;
         let status = example.deployment().await["status"].clone();
         ensure!(status["state"] == "Deployed", "{status:#} {:#}", set(example).await);
         Ok(())
@@ -58,7 +57,7 @@ async fn wait_until_deployed(example: &Example) {
 
 /// Whether all pods were made from the template that `kubectl rollout restart` has changed.
 async fn is_restarted(example: &Example) -> bool {
-    example.pods_are_ready().await;
+    example.tenant.pods_are_ready().await;
     let pods = example.env.api::<Pod>().list(&ListParams::default()).await.unwrap();
     let mut of_set = pods
         .items
@@ -74,18 +73,6 @@ async fn wait_for_set(example: &Example, what: &str, holds: impl Fn(&Value) -> b
     wait_for_value(what, async || {
         let set = set(example).await;
         ensure!(holds(&set), "{set:#}");
-        Ok(())
-    })
-    .await;
-}
-
-/// Waits for an event with these words: it follows the change.
-async fn wait_for_event(example: &Example, words: &str) {
-    wait_for_value(words, async || {
-        let events = example.env.api::<Event>().list(&ListParams::default()).await.unwrap();
-        let notes: Vec<String> = events.items.into_iter().filter_map(|event| event.note).collect();
-        let is_there = notes.iter().any(|note| note.contains(words));
-        ensure!(is_there, "{notes:#?}");
         Ok(())
     })
     .await;
@@ -176,7 +163,8 @@ async fn changes_by_hand_are_reverted() {
         "volumes 'more' (set by 'kubectl-patch')",
         "ports '9 TCP'",
     ] {
-        wait_for_event(&example, words).await;
+        let has_words = |_: &str, note: &str| note.contains(words);
+        example.tenant.wait_for_event(words, has_words).await;
     }
     operator.stop().await;
 }

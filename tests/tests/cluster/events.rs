@@ -4,38 +4,24 @@
 use crate::example::Example;
 use crate::objects::config_map;
 use crate::operator::Environment;
-use anyhow::ensure;
-use boson_tests::host;
-use boson_tests::{wait_for_value, wait_until};
-use kube::api::ListParams;
+use boson_tests::{host, wait_until};
 use std::path::Path;
 
 async fn changes(example: &Example) -> Vec<String> {
-    let list = example
-        .any("events.k8s.io/v1", "Event")
-        .list(&ListParams::default())
-        .await;
-    let events = list.unwrap().items.into_iter();
-    let changed = events.filter(|event| event.data["reason"] == "Changed");
-    changed
-        .map(|event| event.data["note"].as_str().unwrap_or_default().to_string())
-        .collect()
+    let events = example.tenant.events().await.into_iter();
+    let changes = events.filter(|(reason, _)| reason == "Changed");
+    changes.map(|(_, note)| note).collect()
 }
 
-async fn wait_for_event(example: &Example, words: &[&str]) {
-    wait_for_value(&format!("{words:?}"), async || {
-        let all = changes(example).await;
-        let is_reported = all.iter().any(|note| words.iter().all(|words| note.contains(words)));
-        ensure!(is_reported, "{all:#?}");
-        Ok(())
-    })
-    .await;
+async fn wait_for_change(example: &Example, words: &[&str]) {
+    let is_it = |reason: &str, note: &str| reason == "Changed" && words.iter().all(|words| note.contains(words));
+    example.tenant.wait_for_event(&format!("{words:?}"), is_it).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn each_change_names_groups_versions_and_causes() {
     let (example, operator) = Example::running("trail").await;
-    wait_for_event(
+    wait_for_change(
         &example,
         &[
             "created ",
@@ -66,13 +52,13 @@ async fn each_change_names_groups_versions_and_causes() {
         ]
     );
     example.edit(&Example::ops(1)).await;
-    wait_for_event(
+    wait_for_change(
         &example,
         &["changed broker (v1 -> v2)", "because of ops 'configmap/ops'"],
     )
     .await;
     example.delete("Service", "nats-gateway-0").await;
-    wait_for_event(
+    wait_for_change(
         &example,
         &["created Service (1); because of changes or deletions by others"],
     )

@@ -2,12 +2,11 @@
 //! directories.
 
 use crate::connection::{AGENT, Connection, Death};
-use crate::kubelet::report_ready;
 use crate::objects::is;
+use crate::operator_process::Tenant;
 use crate::operator_tasks::{OperatorTask, OperatorTasks, no_conversion};
 use anyhow::{bail, ensure};
 use boson_api::PluginUse;
-use boson_cluster::client::resource;
 use boson_cluster::namespaces::Namespaces;
 use boson_controllers::Conversion;
 use boson_controllers::conversion::{Images, ReleaseImage};
@@ -18,7 +17,7 @@ use boson_plugins::host::{Chosen, Digest, LoadedPlugin, Package, PluginHost, Res
 use boson_sandbox::{Cache, Limits, Plugins, Sandbox};
 use boson_tests::{binary, root, wait_for_value};
 use futures::future::BoxFuture;
-use kube::api::{Api, DeleteParams, DynamicObject, ListParams, Patch, PatchParams};
+use kube::api::{DynamicObject, ListParams};
 use kube::{Client, ResourceExt};
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, HashSet};
@@ -78,6 +77,7 @@ const OPS: &str = "
 /// A namespace with the example.
 pub struct Example {
     pub env: OperatorTasks,
+    pub tenant: Tenant,
     /// Number of conversions in this process.
     pub conversions: Arc<AtomicUsize>,
 }
@@ -143,8 +143,10 @@ fn plugins() -> Arc<Plugins> {
 
 impl Example {
     pub async fn set(name: &str) -> Self {
+        let env = OperatorTasks::set(name).await;
         Self {
-            env: OperatorTasks::set(name).await,
+            tenant: Tenant::of(env.client.clone(), &env.namespace),
+            env,
             conversions: Arc::default(),
         }
     }
@@ -192,19 +194,6 @@ impl Example {
         }
     }
 
-    pub fn any(&self, api_version: &str, kind: &str) -> Api<DynamicObject> {
-        let resource = resource(api_version, kind);
-        Api::namespaced_with(self.env.client.clone(), &self.env.namespace, &resource)
-    }
-
-    pub async fn put(&self, object: Value) {
-        let text = |value: &Value| value.as_str().unwrap().to_string();
-        let api = self.any(&text(&object["apiVersion"]), &text(&object["kind"]));
-        let name = text(&object["metadata"]["name"]);
-        let parameters = PatchParams::apply("user").force();
-        api.patch(&name, &parameters, &Patch::Apply(object)).await.unwrap();
-    }
-
     pub async fn deploy(&self) {
         self.deploy_with(OPS).await;
     }
@@ -212,26 +201,23 @@ impl Example {
     /// Deploys it with this ops file.
     pub async fn deploy_with(&self, ops: &str) {
         let manifest = fs::read_to_string(root().join("docs/examples/nats/manifest.yml")).unwrap();
-        let map = |name: &str, key: &str, text: &str| json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name}, "data": {key: text}});
-        self.put(map("manifest", "manifest", &manifest)).await;
+        self.tenant.config_map("manifest", "manifest", &manifest).await;
         self.edit(ops).await;
-        let value = json!({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "nats.var-implicit-system-domain"},
-            "stringData": {"value": "example.com"}});
-        self.put(value).await;
-        self.put(json!({
+        let domain = "nats.var-implicit-system-domain";
+        self.tenant.secret(domain, "value", "example.com").await;
+        let deployment = json!({
             "apiVersion": "quarks.cloudfoundry.org/v1alpha1", "kind": "BOSHDeployment", "metadata": {"name": "nats"},
             "spec": {
                 "manifest": {"type": "configmap", "name": "manifest"}, "ops": [{"type": "configmap", "name": "ops"}],
                 "conversion": {"mode": "InProcess"}
             }
-        }))
-        .await;
+        });
+        self.tenant.apply(deployment).await;
     }
 
     /// Changes the ops file.
     pub async fn edit(&self, ops: &str) {
-        let map = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "ops"}, "data": {"ops": ops}});
-        self.put(map).await;
+        self.tenant.config_map("ops", "ops", ops).await;
     }
 
     /// The ops file for this number of additional connections.
@@ -240,15 +226,22 @@ impl Example {
     }
 
     pub async fn deployment(&self) -> Value {
-        let api = self.any("quarks.cloudfoundry.org/v1alpha1", "BOSHDeployment");
-        serde_json::to_value(api.get("nats").await.unwrap()).unwrap()
+        let found = self
+            .tenant
+            .get("quarks.cloudfoundry.org/v1alpha1", "BOSHDeployment", "nats");
+        found.await.unwrap()
     }
 
     /// All existing objects of [`KINDS`]: kind and name, and the object.
     pub async fn objects(&self) -> BTreeMap<String, DynamicObject> {
         let mut all = BTreeMap::new();
         for (api_version, kind) in KINDS {
-            let list = self.any(api_version, kind).list(&ListParams::default()).await.unwrap();
+            let list = self
+                .tenant
+                .api(api_version, kind)
+                .list(&ListParams::default())
+                .await
+                .unwrap();
             all.extend(
                 list.items
                     .into_iter()
@@ -282,16 +275,11 @@ impl Example {
         .await;
     }
 
-    /// Reports all pods as ready, as kubelets would. No pod runs here.
-    pub async fn pods_are_ready(&self) {
-        report_ready(&self.env.api()).await;
-    }
-
     /// Kubernetes may be faster, if the object's owner was deleted before.
     pub async fn delete(&self, kind: &str, name: &str) {
         let (api_version, kind) = KINDS.into_iter().find(|(_, one)| *one == kind).unwrap();
         let parameters = DeleteParams::background();
-        let deleted = self.any(api_version, kind).delete(name, &parameters).await;
+        let deleted = self.tenant.api(api_version, kind).delete(name, &parameters).await;
         let is_gone = |error: &kube::Error| matches!(error, kube::Error::Api(status) if status.code == 404);
         assert!(deleted.as_ref().err().is_none_or(is_gone), "{deleted:?}");
     }

@@ -141,7 +141,7 @@ async fn the_status_changes_back_from_deployed_on_a_change() {
     example.deploy().await;
     let state = async |wanted: &str| {
         wait_for_value(wanted, async || {
-            example.pods_are_ready().await;
+            example.tenant.pods_are_ready().await;
             let status = example.deployment().await["status"].clone();
             ensure!(status["state"] == wanted, "{status:#}");
             Ok(())

@@ -23,13 +23,13 @@ fn ops() -> String {
 }
 
 pub async fn workload(example: &Example) -> Value {
-    let found = example.any("apps/v1", "Deployment").get("web").await.unwrap();
+    let found = example.tenant.api("apps/v1", "Deployment").get("web").await.unwrap();
     serde_json::to_value(found).unwrap()
 }
 
 /// Whether a pod has its links. One from before the API server knew the webhook is created again.
 pub async fn has_linked_pod(example: &Example) -> bool {
-    let pods: Api<_> = example.any("v1", "Pod");
+    let pods: Api<_> = example.tenant.api("v1", "Pod");
     let list = pods.list(&ListParams::default().labels("app=web")).await.unwrap();
     let linked =
         |pod: &kube::api::DynamicObject| pod.metadata.annotations.iter().flatten().any(|(key, _)| key == DIGEST);
@@ -46,7 +46,7 @@ async fn prepared(name: &str) -> Example {
     let operator = example.operator_with_links(&Connection::default(), Death::Never, "zero");
     example.deploy().await;
     example.wait_until_applied().await;
-    example.put(consumer("web", "nats")).await;
+    example.tenant.apply(consumer("web", "nats")).await;
     wait_until("a pod with links", async || has_linked_pod(&example).await).await;
     operator.stop().await;
     example
@@ -66,7 +66,7 @@ fn of_links() -> Connection {
 
 /// The data of the Secret of the link.
 async fn data(example: &Example) -> Value {
-    let secret = example.any("v1", "Secret").get(SECRET).await.unwrap();
+    let secret = example.tenant.api("v1", "Secret").get(SECRET).await.unwrap();
     secret.data["data"].clone()
 }
 
@@ -109,7 +109,7 @@ async fn change(name: &str, first: Connection, death: Death) -> usize {
 
 /// The pods of the consumer.
 async fn consumers(example: &Example) -> Vec<Value> {
-    let pods = example.any("v1", "Pod");
+    let pods = example.tenant.api("v1", "Pod");
     let list = pods.list(&ListParams::default().labels("app=web")).await.unwrap();
     let items = list.items.iter();
     items.map(|pod| serde_json::to_value(pod).unwrap()).collect()

@@ -71,12 +71,14 @@ async fn with_native(name: &str) -> (Example, OperatorTask) {
     let values = ["user", "password", "port", "tls.ca"].map(|key| (format!("broker.{key}"), Value::from("4222")));
     let values: Value = values.into_iter().collect();
     example
-        .put(json!({"apiVersion": "v1", "kind": "Secret", "metadata": meta, "stringData": values}))
+        .tenant
+        .apply(json!({"apiVersion": "v1", "kind": "Secret", "metadata": meta, "stringData": values}))
         .await;
     // No pod has a node here: Kubernetes leaves such pods out of the endpoints otherwise.
     let spec = json!({"selector": {"app": "native"}, "ports": [{"port": 4222}], "publishNotReadyAddresses": true});
     example
-        .put(json!({"apiVersion": "v1", "kind": "Service", "metadata": meta, "spec": spec}))
+        .tenant
+        .apply(json!({"apiVersion": "v1", "kind": "Service", "metadata": meta, "spec": spec}))
         .await;
     let consumes = |job: &str, from: &str| {
         let path = format!("/instance_groups/name={job}/jobs/name={job}/consumes/broker?");
@@ -138,7 +140,9 @@ async fn pass(example: &Example, app: &str, third: usize) {
 
 /// The version of a group's resolved document that its pods mount: it changes when they are replaced.
 async fn mounted(example: &Example, group: &str) -> usize {
-    let sets = example.any("quarks.cloudfoundry.org/v1alpha1", "QuarksStatefulSet");
+    let sets = example
+        .tenant
+        .api("quarks.cloudfoundry.org/v1alpha1", "QuarksStatefulSet");
     let set = sets.get(&format!("nats-{group}")).await.unwrap();
     let spec = set.data["spec"].to_string();
     let (_, rest) = spec.split_once(&format!("nats.ig-resolved.{group}-v")).unwrap();
@@ -218,7 +222,7 @@ async fn pods_behind_a_native_service_are_read_together_and_others_not_at_all() 
 async fn scale(example: &Example, replicas: usize) {
     let mut web = consumer("web", "nats");
     web["spec"]["replicas"] = replicas.into();
-    example.put(web).await;
+    example.tenant.apply(web).await;
     wait_until("the pods", async || linked_pods(example).await.len() == replicas).await;
 }
 
@@ -243,7 +247,7 @@ async fn pods_that_consume_a_link_cost_one_read_each_and_a_change_one_rollout() 
     let operator = example.operator_with_links(&Connection::default(), Death::Never, "first");
     example.deploy().await;
     example.wait_until_applied().await;
-    example.put(consumer("web", "nats")).await;
+    example.tenant.apply(consumer("web", "nats")).await;
     wait_until("a pod with links", async || has_linked_pod(&example).await).await;
     scale(&example, 1).await;
 

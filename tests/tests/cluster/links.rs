@@ -1,7 +1,7 @@
 //! Links for pods that are not part of a deployment: the Secrets of links, the webhook that gives them to pods, and the
 //! rollout of the workloads that consume them.
 
-use crate::objects::{config_map, is};
+use crate::objects::config_map;
 use crate::operator::Environment;
 use boson_tests::cluster::{Answer, shared};
 use boson_tests::ports::free_port;
@@ -34,8 +34,7 @@ fn env(name: &str, other: &str) -> Environment {
 pub fn deployed(name: &str, other: &str) -> Environment {
     let env = env(name, other);
     env.deploy().unwrap();
-    env.wait_for_deployment("Applied", |deployment| is(deployment, "Applied", "True"))
-        .unwrap();
+    env.wait_until_applied().unwrap();
     let configuration = format!("mutatingwebhookconfiguration/boson.{}", env.namespace);
     wait_until_ok("the webhook", || Ok(env.get(&configuration).is_ok()));
     env
@@ -107,8 +106,7 @@ fn links_become_secrets_that_follow_the_deployment() {
     let env = env("link-secrets", "link-secrets-none");
     env.apply(&[user("first")]).unwrap();
     env.deploy_as(env.deployment(&["nats-scale", "more"])).unwrap();
-    env.wait_for_deployment("Applied", |deployment| is(deployment, "Applied", "True"))
-        .unwrap();
+    env.wait_until_applied().unwrap();
     let secret = env.get("secret/link-nats-broker-main-broker").unwrap();
     let keys: Vec<&String> = secret["data"].as_object().unwrap().keys().collect();
     assert_eq!(keys, ["broker.password", "broker.port", "broker.tls.ca", "broker.user"]);
@@ -329,8 +327,7 @@ fn exactly_the_consumers_of_a_changed_link_roll_and_once() {
                 .iter()
                 .any(|name| name == "nats.desired-manifest-v2"))
     });
-    env.wait_for_deployment("Applied", |deployment| is(deployment, "Applied", "True"))
-        .unwrap();
+    env.wait_until_applied().unwrap();
     quiet("the same link", &[1, 1, 1], || generations(&env));
 
     // The operator is killed right after it has written the Secret.

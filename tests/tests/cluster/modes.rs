@@ -1,6 +1,6 @@
 //! The commands that pods of a conversion run, `host util`: they give what the operator gives in its process.
 
-use crate::objects::{condition, config_map, is};
+use crate::objects::{condition, config_map};
 use crate::operator::Environment;
 use anyhow::{Context, Result, ensure};
 use base64::Engine;
@@ -150,8 +150,7 @@ fn the_commands_of_pods_give_the_bytes_of_the_operator() {
     let mut deployment = env.deployment(&["nats-scale"]);
     deployment["spec"]["cloudConfig"] = json!({"type": "configmap", "name": "cloud"});
     env.deploy_as(deployment).unwrap();
-    env.wait_for_deployment("Applied", |deployment| is(deployment, "Applied", "True"))
-        .unwrap();
+    env.wait_until_applied().unwrap();
     let mounts = Mounts::of(&env).unwrap();
     fs::write(mounts.path("namespace"), &env.namespace).unwrap();
 
@@ -191,8 +190,7 @@ fn the_commands_of_pods_give_the_bytes_of_the_operator() {
 fn an_error_of_a_template_is_reported_with_its_line_and_without_values() {
     let env = Environment::new("reported").unwrap();
     env.deploy().unwrap();
-    env.wait_for_deployment("Applied", |deployment| is(deployment, "Applied", "True"))
-        .unwrap();
+    env.wait_until_applied().unwrap();
     let mounts = Mounts::of(&env).unwrap();
     let template = mounts.path("all-releases/jobs-src/messaging/broker/templates/broker.conf.erb");
     let text = fs::read_to_string(&template).unwrap();

@@ -129,6 +129,11 @@ impl Environment {
         self.wait_until(&format!("{name}: Ready"), || Ok(is(&self.get(&name)?, "Ready", "True")))
     }
 
+    /// Waits until all objects of the example are up to date.
+    pub fn wait_until_applied(&self) -> Result<Value> {
+        self.wait_for_deployment("Applied", |deployment| is(deployment, "Applied", "True"))
+    }
+
     /// Waits until the deployment meets the condition.
     pub fn wait_for_deployment(&self, what: &str, holds: impl Fn(&Value) -> bool) -> Result<Value> {
         self.operator.wait_for_value(what, WAIT_TIMEOUT, || {
@@ -205,9 +210,7 @@ fn example_objects(deployment: Value) -> Result<Vec<Value>> {
 fn the_example_becomes_the_documented_objects() {
     let env = Environment::new("example").unwrap();
     env.deploy().unwrap();
-    let deployment = env
-        .wait_for_deployment("Applied", |deployment| is(deployment, "Applied", "True"))
-        .unwrap();
+    let deployment = env.wait_until_applied().unwrap();
     let secrets = env.names("secret").unwrap();
     for wanted in [
         "nats.with-ops",
@@ -276,8 +279,7 @@ fn a_mistake_is_reported_with_its_place_and_fixing_it_is_enough() {
 fn a_deleted_object_is_recreated_and_a_restart_changes_nothing() {
     let mut env = Environment::new("back").unwrap();
     env.deploy().unwrap();
-    env.wait_for_deployment("Applied", |deployment| is(deployment, "Applied", "True"))
-        .unwrap();
+    env.wait_until_applied().unwrap();
     let password = |env: &Environment| env.get("secret/nats.var-broker-password").unwrap()["data"].clone();
     let before = (password(&env), env.names("secret").unwrap());
     let uid = env.get("service/nats-broker").unwrap()["metadata"]["uid"].clone();

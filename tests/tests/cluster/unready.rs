@@ -44,7 +44,8 @@ async fn said(example: &Example, words: &str) {
 /// Reason and note of the events about objects of a kind.
 async fn events(example: &Example, kind: &str) -> Vec<(String, String)> {
     let list = example
-        .any("events.k8s.io/v1", "Event")
+        .tenant
+        .api("events.k8s.io/v1", "Event")
         .list(&ListParams::default())
         .await;
     let events = list.unwrap().items.into_iter();
@@ -66,7 +67,7 @@ async fn the_example_passes_the_restricted_profile_and_a_limits_quota_and_violat
         .unwrap();
     let quota = |name: &str, hard: Value| json!({"apiVersion": "v1", "kind": "ResourceQuota", "metadata": {"name": name}, "spec": {"hard": hard}});
     let limits = json!({"limits.cpu": "64", "limits.memory": "64Gi", "requests.cpu": "64", "requests.memory": "64Gi"});
-    example.put(quota("limits", limits)).await;
+    example.tenant.apply(quota("limits", limits)).await;
     let (operator, _) = example.operator("first");
     example.deploy().await;
     let all = ["nats-broker-z0-v1-0", "nats-broker-z0-v1-1", "nats-gateway-z0-v1-0"];
@@ -84,7 +85,8 @@ async fn the_example_passes_the_restricted_profile_and_a_limits_quota_and_violat
     )
     .await;
     let set = example
-        .any(OURS, "QuarksStatefulSet")
+        .tenant
+        .api(OURS, "QuarksStatefulSet")
         .get("nats-gateway")
         .await
         .unwrap();
@@ -104,11 +106,12 @@ async fn the_example_passes_the_restricted_profile_and_a_limits_quota_and_violat
     }
 
     // No more pods than exist now: the next version gets none.
-    example.put(quota("few", json!({"pods": "1"}))).await;
+    example.tenant.apply(quota("few", json!({"pods": "1"}))).await;
     example.edit(&Example::ops(1)).await;
     said(&example, "FailedCreate: exceeded quota: few").await;
     example
-        .any("v1", "ResourceQuota")
+        .tenant
+        .api("v1", "ResourceQuota")
         .delete("few", &Default::default())
         .await
         .unwrap();

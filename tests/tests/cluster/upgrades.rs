@@ -13,7 +13,8 @@ use std::collections::BTreeMap;
 /// Each StatefulSet with the operator image of its pods.
 async fn images(example: &Example) -> BTreeMap<String, String> {
     let sets = example
-        .any("apps/v1", "StatefulSet")
+        .tenant
+        .api("apps/v1", "StatefulSet")
         .list(&ListParams::default())
         .await
         .unwrap();
@@ -39,7 +40,7 @@ fn of(sets: &[(&str, &str)]) -> BTreeMap<String, String> {
 async fn wait_for_sets(example: &Example, sets: &[(&str, &str)], outdated: Value, ready: bool) {
     wait_for_value(&format!("{sets:?} {outdated}"), async || {
         if ready {
-            example.pods_are_ready().await;
+            example.tenant.pods_are_ready().await;
         }
         let status = example.deployment().await["status"].clone();
         let listed = status.get("outdatedGroups").cloned().unwrap_or(json!([]));
