@@ -2,12 +2,11 @@
 //! object, reveals no value, and is no longer reported once it is fixed.
 
 use crate::invalid_additions;
-use crate::objects::{condition, config_map, has_reason, is};
+use crate::objects::{OURS, condition, config_map, has_reason, is};
 use crate::operator_process::{OperatorProcess, Tenant, small_release};
 use boson_tests::registry::layer;
 use serde_json::{Value, json};
 
-const OURS: &str = "quarks.cloudfoundry.org/v1alpha1";
 /// Kinds of what runs; Secrets between the steps of a conversion may be there before it fails.
 const OBJECTS: [(&str, &str); 4] = [
     (OURS, "QuarksStatefulSet"),

@@ -1,6 +1,7 @@
 //! Persistent disks of an instance group: its pods keep their claims through all changes. No pod runs here; the volumes
 //! exist beforehand.
 
+use crate::objects::OURS;
 use crate::operator_process::{OperatorProcess, Tenant};
 use crate::small_deployment::Small;
 use anyhow::ensure;
@@ -10,7 +11,6 @@ use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
 const CLASS: &str = "claims-of-this-test";
-const OURS: &str = "quarks.cloudfoundry.org/v1alpha1";
 /// One more disk for every container.
 const MORE: &str = "disks: [{pvc: {metadata: {name: more}, spec: {storageClassName: claims-of-this-test, accessModes: [ReadWriteOnce], \
                     resources: {requests: {storage: 1Gi}}}}, volumeMount: {name: more, mountPath: /more}}]";

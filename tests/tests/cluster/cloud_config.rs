@@ -1,13 +1,12 @@
 //! Cloud configs in a cluster: their settings reach the objects, a changed one is applied, and undefined names are
 //! refused.
 
-use crate::objects::{condition, is};
+use crate::objects::{OURS, condition, is};
 use crate::operator_process::{OperatorProcess, Tenant};
 use anyhow::Context;
 use boson_tests::{wait_for_value, wait_until};
 use serde_json::{Value, json};
 
-const OURS: &str = "quarks.cloudfoundry.org/v1alpha1";
 const NAME: &str = "cloudy";
 
 const MANIFEST: &str = r#"releases:

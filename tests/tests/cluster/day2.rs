@@ -2,7 +2,7 @@
 
 use crate::instance_states::{wait_until_settled, write};
 use crate::kubelet::Kubelet;
-use crate::objects::has_reason;
+use crate::objects::{OURS, has_reason};
 use crate::operator_process::{OperatorProcess, Tenant};
 use crate::reader::Reader;
 use crate::small_deployment::Small;
@@ -12,7 +12,6 @@ use boson_tests::{Ran, wait_for_value};
 use serde_json::{Value, json};
 use tokio::task::block_in_place;
 
-const OURS: &str = "quarks.cloudfoundry.org/v1alpha1";
 const USER: &str = "--verb=get,list,create,patch,delete --resource=pods,services,configmaps,persistentvolumeclaims,secrets,\
     statefulsets.apps,boshdeployments.quarks.cloudfoundry.org,quarksstatefulsets.quarks.cloudfoundry.org,\
     quarksjobs.quarks.cloudfoundry.org";

@@ -2,7 +2,7 @@
 //! same objects that the command line creates.
 
 use crate::kubelet::Kubelet;
-use crate::objects::is;
+use crate::objects::{OURS, is};
 use crate::operator_process::{OperatorProcess, Tenant};
 use crate::shared_cluster::documents;
 use anyhow::ensure;
@@ -14,7 +14,6 @@ use std::collections::BTreeMap;
 use std::fs;
 use tokio::time::timeout;
 
-const OURS: &str = "quarks.cloudfoundry.org/v1alpha1";
 const NAME: &str = "nats-deployment";
 
 async fn prepare(tenant: &Tenant) {

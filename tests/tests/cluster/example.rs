@@ -2,7 +2,7 @@
 //! directories.
 
 use crate::connection::{AGENT, Connection, Death};
-use crate::objects::is;
+use crate::objects::{OURS, is};
 use crate::operator_process::Tenant;
 use crate::operator_tasks::{OperatorTask, OperatorTasks, no_conversion};
 use anyhow::{bail, ensure};
@@ -29,9 +29,9 @@ use std::sync::{Arc, OnceLock};
 pub const KINDS: [(&str, &str); 6] = [
     ("v1", "Secret"),
     ("v1", "Service"),
-    ("quarks.cloudfoundry.org/v1alpha1", "QuarksSecret"),
-    ("quarks.cloudfoundry.org/v1alpha1", "QuarksStatefulSet"),
-    ("quarks.cloudfoundry.org/v1alpha1", "QuarksJob"),
+    (OURS, "QuarksSecret"),
+    (OURS, "QuarksStatefulSet"),
+    (OURS, "QuarksJob"),
     ("apps/v1", "StatefulSet"),
 ];
 
@@ -206,7 +206,7 @@ impl Example {
         let domain = "nats.var-implicit-system-domain";
         self.tenant.secret(domain, "value", "example.com").await;
         let deployment = json!({
-            "apiVersion": "quarks.cloudfoundry.org/v1alpha1", "kind": "BOSHDeployment", "metadata": {"name": "nats"},
+            "apiVersion": OURS, "kind": "BOSHDeployment", "metadata": {"name": "nats"},
             "spec": {
                 "manifest": {"type": "configmap", "name": "manifest"}, "ops": [{"type": "configmap", "name": "ops"}],
                 "conversion": {"mode": "InProcess"}
@@ -226,10 +226,7 @@ impl Example {
     }
 
     pub async fn deployment(&self) -> Value {
-        let found = self
-            .tenant
-            .get("quarks.cloudfoundry.org/v1alpha1", "BOSHDeployment", "nats");
-        found.await.unwrap()
+        self.tenant.get(OURS, "BOSHDeployment", "nats").await.unwrap()
     }
 
     /// All existing objects of [`KINDS`]: kind and name, and the object.

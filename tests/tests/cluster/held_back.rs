@@ -1,11 +1,9 @@
 //! An instance group that cannot be converted keeps the objects of the previous conversion, is reported by name, and
 //! does not affect the other groups.
 
-use crate::objects::{condition, is};
+use crate::objects::{OURS, condition, is};
 use crate::operator_process::{OperatorProcess, Tenant};
 use serde_json::Value;
-
-const OURS: &str = "quarks.cloudfoundry.org/v1alpha1";
 
 /// Two groups; a group without `app.domain` cannot be rendered.
 fn manifest(web: u32, db_properties: &str) -> String {

@@ -2,6 +2,7 @@
 //! reads it, and what they refuse. No pod runs here.
 
 use crate::kubelet::Kubelet;
+use crate::objects::OURS;
 use crate::operator_process::{OperatorProcess, Tenant, small_release};
 use crate::reader::Reader;
 use crate::small_deployment::Small;
@@ -11,7 +12,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use tokio::task::block_in_place;
 
-const OURS: &str = "quarks.cloudfoundry.org/v1alpha1";
 /// In no output.
 const VALUE: &str = "CANARY-VALUE";
 const DEPLOYER: &str = "--verb=get,list,create,patch,delete --resource=configmaps,secrets,\

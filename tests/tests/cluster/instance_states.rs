@@ -2,7 +2,7 @@
 //! here.
 
 use crate::kubelet::Kubelet;
-use crate::objects::{condition, has_reason, is};
+use crate::objects::{OURS, condition, has_reason, is};
 use crate::operator_process::{OperatorProcess, Tenant};
 use crate::reader::Reader;
 use crate::small_deployment::Small;
@@ -15,7 +15,6 @@ use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use tokio::task::block_in_place;
 
-const OURS: &str = "quarks.cloudfoundry.org/v1alpha1";
 const USER: &str = "--verb=get,list,patch,delete --resource=pods,boshdeployments.quarks.cloudfoundry.org,\
     quarksstatefulsets.quarks.cloudfoundry.org";
 const VIEWER: &str = "--verb=get,list --resource=pods,boshdeployments.quarks.cloudfoundry.org,\

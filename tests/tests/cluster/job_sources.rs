@@ -1,12 +1,12 @@
 //! How pods get the templates that they render: from ConfigMaps, or from containers of their release images where that
 //! is not possible. No pod runs here.
 
+use crate::objects::OURS;
 use crate::operator_process::{OperatorProcess, Tenant, small_release_with};
 use crate::small_deployment::Small;
 use boson_tests::wait_until;
 use serde_json::Value;
 
-const OURS: &str = "quarks.cloudfoundry.org/v1alpha1";
 const LABEL: &str = "quarks.cloudfoundry.org/job-sources";
 const PODS: &str = "/spec/template/spec/template/spec";
 const SHORT: [&str; 1] = ["template-render"];

@@ -3,12 +3,10 @@
 
 use crate::links::{BROKER, annotations, create, deployed, pod, wait_until_created};
 use crate::native_links::{Consumer, GROUP, MANIFEST, secret, set};
-use crate::objects::{condition, config_map};
+use crate::objects::{OURS, condition, config_map};
 use boson_tests::{root, wait_until_ok};
 use serde_json::{Value, json};
 use std::fs;
-
-const OURS: &str = "quarks.cloudfoundry.org/v1alpha1";
 
 /// A wrong object, the reason of the condition, and what its message says.
 struct Mistake {

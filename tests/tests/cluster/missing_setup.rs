@@ -1,9 +1,7 @@
 //! What users who forgot something get reported: a namespace without its label, a value for which the quota is used up.
 
-use crate::objects::{MONITORED, has_reason, is};
+use crate::objects::{MONITORED, OURS, has_reason, is};
 use crate::operator_process::OperatorProcess;
-
-const OURS: &str = "quarks.cloudfoundry.org/v1alpha1";
 
 fn manifest() -> String {
     "releases:\n- {name: demo, version: \"1\", url: registry.example.com/demo}\n\

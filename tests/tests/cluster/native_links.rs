@@ -1,7 +1,7 @@
 //! Links of native Secrets and Services: which objects change a deployment, and which do not.
 
 use crate::kubelet::report;
-use crate::objects::{condition, has_reason, is};
+use crate::objects::{OURS, condition, has_reason, is};
 use crate::operator_process::{OperatorProcess, Tenant};
 use anyhow::ensure;
 use base64::Engine;
@@ -12,7 +12,6 @@ use boson_tests::{root, wait_for_value};
 use serde_json::{Value, json};
 
 pub const GROUP: &str = "quarks.cloudfoundry.org";
-const OURS: &str = "quarks.cloudfoundry.org/v1alpha1";
 /// Where the resolved document of a group has the links of its first job.
 const LINKS: &str = "/instance_groups/0/jobs/0/properties/quarks/consumes";
 

@@ -1,13 +1,11 @@
 //! Several deployments in one namespace: each has its own objects and values, and none affects the others.
 
-use crate::objects::{condition, is};
+use crate::objects::{OURS, condition, is};
 use crate::operator_process::{OperatorProcess, Tenant};
 use crate::small_deployment::Small;
 use boson_tests::wait_until;
 use k8s_openapi::ByteString;
 use serde_json::{Value, json};
-
-const OURS: &str = "quarks.cloudfoundry.org/v1alpha1";
 
 /// A deployment with a password in a property.
 fn manifest(instances: u32) -> String {

@@ -2,6 +2,8 @@
 
 use serde_json::{Value, json};
 
+/// The API version of our kinds.
+pub const OURS: &str = "quarks.cloudfoundry.org/v1alpha1";
 /// The label of the namespaces that an operator serves.
 pub const MONITORED: &str = "quarks.cloudfoundry.org/monitored";
 
@@ -9,7 +11,7 @@ pub const MONITORED: &str = "quarks.cloudfoundry.org/monitored";
 pub fn deployment_of(name: &str, manifest: &str, ops: &[&str], registry: &str) -> Value {
     let of_map = |name: &&str| json!({"type": "configmap", "name": name});
     json!({
-        "apiVersion": "quarks.cloudfoundry.org/v1alpha1", "kind": "BOSHDeployment", "metadata": {"name": name},
+        "apiVersion": OURS, "kind": "BOSHDeployment", "metadata": {"name": name},
         "spec": {
             "manifest": of_map(&manifest), "ops": ops.iter().map(of_map).collect::<Vec<_>>(),
             "conversion": {"mode": "InProcess", "registry": registry}

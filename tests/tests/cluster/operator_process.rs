@@ -2,7 +2,7 @@
 //! releases of the example and a small one.
 
 use crate::kubelet::{Kubelet, report_ready};
-use crate::objects::{MONITORED, config_map, deployment_of, is};
+use crate::objects::{MONITORED, OURS, config_map, deployment_of, is};
 use crate::shared_cluster::SharedCluster;
 use anyhow::ensure;
 use boson_cluster::client::resource;
@@ -15,8 +15,6 @@ use kube::{Client, ResourceExt};
 use serde_json::{Value, json};
 use std::fs;
 use std::path::{Path, PathBuf};
-
-const OURS: &str = "quarks.cloudfoundry.org/v1alpha1";
 
 /// The operator and the servers that it needs.
 pub struct OperatorProcess {

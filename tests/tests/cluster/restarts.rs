@@ -1,6 +1,6 @@
 //! What a change restarts, counted by the UIDs of pods: see docs/operator.md. No pod runs here.
 
-use crate::objects::is;
+use crate::objects::{OURS, is};
 use crate::operator_process::{OperatorProcess, Tenant, small_release_with};
 use crate::rollout::{Found, found};
 use anyhow::{bail, ensure};
@@ -14,8 +14,6 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 use tempfile::TempDir;
-
-const OURS: &str = "quarks.cloudfoundry.org/v1alpha1";
 
 /// How the instances of a group are updated.
 #[derive(Clone, Copy, Debug, PartialEq)]

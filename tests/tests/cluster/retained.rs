@@ -2,7 +2,7 @@
 //! gets them back when it is recreated.
 
 use crate::connection::{Connection, Death};
-use crate::objects::is;
+use crate::objects::{OURS, is};
 use crate::operator_process::{OperatorProcess, Tenant};
 use crate::operator_tasks::OperatorTasks;
 use crate::small_deployment::Small;
@@ -15,7 +15,6 @@ use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-const OURS: &str = "quarks.cloudfoundry.org/v1alpha1";
 const DISK: &str = "persistent_disk: 1024";
 /// One of each type, and a CA with a certificate that it signs.
 const VARIABLES: &str = "

@@ -2,6 +2,7 @@
 //! zones that change one after the other. No pod runs here.
 
 use crate::kubelet::report;
+use crate::objects::OURS;
 use crate::operator_process::{OperatorProcess, Tenant};
 use crate::small_deployment::Small;
 use anyhow::ensure;
@@ -10,8 +11,6 @@ use kube::api::{DynamicObject, Patch, PatchParams};
 use serde_json::{Value, json};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
-
-pub const OURS: &str = "quarks.cloudfoundry.org/v1alpha1";
 
 /// A group of one instance, whose pods tolerate this tier of nodes.
 fn manifest(tier: &str) -> String {

@@ -2,9 +2,10 @@
 //! succeeded but before the answer arrived. No pod runs here.
 
 use crate::connection::{Connection, Death};
+use crate::objects::OURS;
 use crate::operator_process::Tenant;
 use crate::operator_tasks::OperatorTasks;
-use crate::rollout::{OURS, work_as_kubelets};
+use crate::rollout::work_as_kubelets;
 use anyhow::ensure;
 use boson_tests::{WAIT_TIMEOUT, wait_for_value};
 use serde_json::{Value, json};

@@ -2,7 +2,7 @@
 //! the operator is killed. No pod runs here.
 
 use crate::kubelet::Kubelet;
-use crate::objects::{condition, has_reason, is};
+use crate::objects::{OURS, condition, has_reason, is};
 use crate::operator_process::{OperatorProcess, Tenant};
 use crate::reader::Reader;
 use crate::small_deployment::Small;
@@ -13,7 +13,6 @@ use boson_tests::{Ran, wait_for_value};
 use serde_json::Value;
 use tokio::task::block_in_place;
 
-const OURS: &str = "quarks.cloudfoundry.org/v1alpha1";
 const USER: &str = "--verb=get,list,patch --resource=boshdeployments.quarks.cloudfoundry.org,\
     quarksstatefulsets.quarks.cloudfoundry.org,quarkssecrets.quarks.cloudfoundry.org,secrets";
 const VARIABLES: &str = "[{name: ca, type: certificate, options: {is_ca: true, common_name: ca, key_length: 2048}}, \

@@ -1,12 +1,11 @@
 //! Runtime configs in a cluster: their addons, releases and tags reach the objects, a changed one is applied, and one
 //! for another deployment has no effect.
 
-use crate::objects::{condition, is};
+use crate::objects::{OURS, condition, is};
 use crate::operator_process::{OperatorProcess, Tenant};
 use boson_tests::{root, wait_until};
 use serde_json::{Value, json};
 
-const OURS: &str = "quarks.cloudfoundry.org/v1alpha1";
 const NAME: &str = "watched";
 
 const MANIFEST: &str = r#"releases:

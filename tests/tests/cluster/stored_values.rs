@@ -1,14 +1,12 @@
 //! What a deployment retains and reads with: values of removed variables, `host prune`, pull Secrets, versions of
 //! Secrets.
 
-use crate::objects::{has_reason, is};
+use crate::objects::{OURS, has_reason, is};
 use crate::operator_process::{OperatorProcess, Tenant};
 use crate::small_deployment::Small;
 use boson_tests::registry::{PASSWORD, USER};
 use boson_tests::{is_quiet, wait_until};
 use serde_json::{Value, json};
-
-const OURS: &str = "quarks.cloudfoundry.org/v1alpha1";
 
 fn manifest(variables: &str, pull: &str) -> String {
     let small = Small {

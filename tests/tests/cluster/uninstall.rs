@@ -5,7 +5,7 @@ use crate::chart::helm;
 use crate::commands;
 use crate::installed::{SYSTEM, kubeconfig};
 use crate::links::{DIGEST, consumer};
-use crate::objects::is;
+use crate::objects::{OURS, is};
 use crate::operator::{example_of, example_registry};
 use anyhow::{Context, Result, ensure};
 use boson_tests::cluster::{Cluster, Operator};
@@ -21,7 +21,6 @@ use std::time::Duration;
 
 /// The namespace that it serves, as on the page.
 const SERVED: &str = "nats";
-const OURS: &str = "quarks.cloudfoundry.org/v1alpha1";
 /// The page with the commands.
 const PAGE: &str = "docs/install.md";
 /// What Kubernetes reports about itself.

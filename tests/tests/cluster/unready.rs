@@ -2,7 +2,7 @@
 //! status of its QuarksStatefulSet, and as an event.
 
 use crate::example::Example;
-use crate::objects::condition;
+use crate::objects::{OURS, condition};
 use anyhow::ensure;
 use boson_tests::cluster::shared;
 use boson_tests::{wait_for_value, wait_until};
@@ -11,7 +11,6 @@ use kube::ResourceExt;
 use kube::api::{Api, ListParams};
 use serde_json::{Value, json};
 
-const OURS: &str = "quarks.cloudfoundry.org/v1alpha1";
 /// Removes the setting by which the gateway's job does not need root.
 const AS_ROOT: &str = "\n- {type: remove, path: /instance_groups/name=gateway/jobs/name=gateway/properties/quarks/run/security_context}\n";
 
