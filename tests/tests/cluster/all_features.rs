@@ -114,7 +114,7 @@ fn consume(it: &mut Installed) -> Result<()> {
     it.apply_all(&[pod])?;
     for (_, name) in workloads {
         it.wait_until(&format!("a pod of {name} with its links"), || {
-            let pods = it.cluster.list(&it.namespaces[0], "pods", &format!("app={name}"))?;
+            let pods = it.list("pods", &format!("app={name}"))?;
             let pods = json!(pods).to_string();
             Ok(pods.contains(DIGEST) && pods.contains("LINK_BROKER_PORT"))
         })?;

@@ -6,6 +6,7 @@ use crate::operator::example_registry;
 use crate::plugin_objects;
 use crate::rbac::text;
 use crate::shared_cluster::documents;
+use crate::world::World;
 use anyhow::Result;
 use boson_tests::WAIT_TIMEOUT;
 use boson_tests::cluster::{Cluster, Operator, shared};
@@ -14,6 +15,7 @@ use boson_tests::registry::Server;
 use boson_tests::root;
 use serde_json::{Value, json};
 use std::fs;
+use std::ops::Deref;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
@@ -27,9 +29,10 @@ const ACCOUNT: &str = "boson";
 
 /// An operator that serves two namespaces.
 pub struct Installed {
-    pub cluster: &'static Cluster,
     pub registry: Server,
     pub namespaces: [String; 2],
+    /// The first of them.
+    world: World,
     /// The namespace of its account and lease.
     pub system: String,
     /// Whether it serves webhooks.
@@ -141,14 +144,15 @@ impl Installed {
     fn new(system: String, name: &str) -> Result<Self> {
         install()?;
         let cluster = shared()?;
+        let world = World::new(cluster, name)?;
         let registry = example_registry()?;
         let operator = Operator::new(cluster, &system)?.registry(&registry);
         let files = operator.files().to_path_buf();
         fs::write(files.join("extras.wasm"), plugin_objects::plugin())?;
         Ok(Self {
-            cluster,
             registry,
-            namespaces: [cluster.namespace(name)?, cluster.namespace(name)?],
+            namespaces: [world.namespace.clone(), cluster.namespace(name)?],
+            world,
             system,
             webhooks: false,
             operator: operator
@@ -204,24 +208,14 @@ impl Installed {
 
     // --- the cluster, as an administrator ---
 
-    /// In the first namespace.
-    pub fn kubectl(&self, arguments: &[&str]) -> Result<String> {
-        let first = ["--namespace", &self.namespaces[0]];
-        self.cluster.kubectl(first.iter().chain(arguments))
-    }
-
     /// Applies objects, to the first namespace unless they name one.
     pub fn apply_all(&self, objects: &[Value]) -> Result<()> {
-        self.cluster.force_apply(&self.namespaces[0], objects)
-    }
-
-    pub fn get(&self, what: &str) -> Result<Value> {
-        self.cluster.get(&self.namespaces[0], what)
+        self.cluster.force_apply(&self.namespace, objects)
     }
 
     /// Empty if there is no such object.
     pub fn uid(&self, what: &str) -> Result<String> {
-        let found = self.cluster.find(&self.namespaces[0], what)?.unwrap_or_default();
+        let found = self.find(what)?.unwrap_or_default();
         Ok(text(&found["metadata"]["uid"]).to_owned())
     }
 
@@ -252,5 +246,13 @@ impl Installed {
     pub fn wait_until_there(&self, what: &str, there: bool) -> Result<()> {
         let words = if there { "" } else { "the end of " };
         self.wait_until(&format!("{words}{what}"), || Ok(self.exists(what)? == there))
+    }
+}
+
+impl Deref for Installed {
+    type Target = World;
+
+    fn deref(&self) -> &World {
+        &self.world
     }
 }
