@@ -2,7 +2,7 @@
 
 use crate::objects::{MONITORED, condition, config_map, deployment_of, is};
 use crate::world::World;
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use boson_tests::cluster::image::Image;
@@ -136,11 +136,7 @@ impl Environment {
 
     /// Waits until the deployment meets the condition.
     pub fn wait_for_deployment(&self, what: &str, holds: impl Fn(&Value) -> bool) -> Result<Value> {
-        self.operator.wait_for_value(what, WAIT_TIMEOUT, || {
-            let deployment = self.get("boshdeployment/nats")?;
-            ensure!(holds(&deployment), "{:#}", deployment["status"]);
-            Ok(deployment)
-        })
+        self.wait_for_example(&self.operator, what, holds)
     }
 
     /// The documented example, with its releases in the registry of this test.

@@ -51,9 +51,7 @@ fn a_tag_is_resolved_once_and_the_last_good_component_stays_while_the_registry_i
         .push_component("hook:1", &Guest::resources("hook", HOOKED))
         .unwrap();
     let tag = scene.registry.image("hook:1");
-    scene
-        .apply(&scene.here, &in_image("hook", "resources", &tag, ""))
-        .unwrap();
+    scene.apply(&in_image("hook", "resources", &tag, "")).unwrap();
     let first = digest(&scene.wait_until_used("resources", "hook"), "hook");
     let recorded = |scene: &Scene| {
         let map = scene.get("configmap/hook").unwrap();
@@ -67,9 +65,7 @@ fn a_tag_is_resolved_once_and_the_last_good_component_stays_while_the_registry_i
         .registry
         .push_component("hook:1", &Guest::resources("hook", &other))
         .unwrap();
-    scene
-        .apply(&scene.here, &in_image("hook", "resources", &tag, "order: 7\n"))
-        .unwrap();
+    scene.apply(&in_image("hook", "resources", &tag, "order: 7\n")).unwrap();
     restart(&mut scene);
     let deployment = scene.wait_until_healthy();
     assert_eq!(digest(&deployment, "hook"), first);
@@ -82,15 +78,13 @@ fn a_tag_is_resolved_once_and_the_last_good_component_stays_while_the_registry_i
         .join("data/docker/registry/v2/repositories/bosh/hook");
     fs::remove_dir_all(images).unwrap();
     restart(&mut scene);
-    scene
-        .apply(&scene.here, &in_image("hook", "resources", &tag, "order: 8\n"))
-        .unwrap();
+    scene.apply(&in_image("hook", "resources", &tag, "order: 8\n")).unwrap();
     let deployment = scene.wait_until_healthy();
     assert_eq!(digest(&deployment, "hook"), first);
 
     // A registry that does not answer: the last good version stays.
     let away = in_image("hook", "resources", "127.0.0.1:1/team/hook:1", "");
-    scene.apply(&scene.here, &away).unwrap();
+    scene.apply(&away).unwrap();
     let message = scene.wait_for_refusal("PluginImageRegistry", "");
     assert!(
         message.contains("the registry of image '127.0.0.1:1/team/hook:1' is unreachable"),
@@ -104,9 +98,7 @@ fn a_tag_is_resolved_once_and_the_last_good_component_stays_while_the_registry_i
     let render = Guest::render("other-render", "processes: [{name: other, executable: /bin/other}]");
     let pinned = scene.registry.push_component("render:1", &render).unwrap();
     let image = format!("{}@{pinned}", scene.registry.image("render"));
-    scene
-        .apply(&scene.here, &in_image("other-render", "render", &image, ""))
-        .unwrap();
+    scene.apply(&in_image("other-render", "render", &image, "")).unwrap();
     scene.wait_until_used("render", "other-render");
     let maps = scene.get("configmaps").unwrap();
     let copies = maps["items"].as_array().unwrap().iter().filter(|map| {
@@ -134,20 +126,14 @@ fn a_private_image_is_pulled_with_a_secret_of_the_plugins_own_namespace() {
     scene.wait_until_used("ops", "ops");
 
     let secrets = "imagePullSecrets: [{name: pull}]\n";
-    scene
-        .apply(&scene.here, &in_image("hook", "resources", &image, secrets))
-        .unwrap();
+    scene.apply(&in_image("hook", "resources", &image, secrets)).unwrap();
     let message = scene.wait_for_refusal("PluginNotPinned", "");
     assert!(message.contains("the operator requires a digest"), "{message}");
 
     let image = format!("{image}@{pinned}");
-    scene
-        .apply(&scene.here, &in_image("hook", "resources", &image, ""))
-        .unwrap();
+    scene.apply(&in_image("hook", "resources", &image, "")).unwrap();
     scene.wait_for_refusal("PluginImageAccess", "");
-    scene
-        .apply(&scene.here, &in_image("hook", "resources", &image, secrets))
-        .unwrap();
+    scene.apply(&in_image("hook", "resources", &image, secrets)).unwrap();
     let message = scene.wait_for_refusal("PluginPullSecret", "");
     assert!(message.contains("pull Secret 'pull' does not exist"), "{message}");
     let secret = |password: &str| {
@@ -157,11 +143,11 @@ fn a_private_image_is_pulled_with_a_secret_of_the_plugins_own_namespace() {
             "type": "kubernetes.io/dockerconfigjson", "stringData": {".dockerconfigjson": config}})
         .to_string()
     };
-    scene.apply(&scene.here, &secret("CANARY")).unwrap();
+    scene.apply(&secret("CANARY")).unwrap();
     let message = scene.wait_for_refusal("PluginImageAccess", "");
     assert!(!message.contains("CANARY"), "{message}");
     // It is retried: Secrets are not watched.
-    scene.apply(&scene.here, &secret(PASSWORD)).unwrap();
+    scene.apply(&secret(PASSWORD)).unwrap();
     scene.wait_until_used("resources", "hook");
     scene.wait_until_healthy();
     assert!(!scene.operator.log().contains(PASSWORD) && !scene.operator.log().contains("CANARY"));
@@ -169,7 +155,7 @@ fn a_private_image_is_pulled_with_a_secret_of_the_plugins_own_namespace() {
     // Neither the Secret nor what was pulled with it is available to another namespace.
     for (more, reason) in [("", "PluginImageAccess"), (secrets, "PluginPullSecret")] {
         scene
-            .apply(&scene.own, &in_image("thief", "resources", &image, more))
+            .apply_in(&scene.own, &in_image("thief", "resources", &image, more))
             .unwrap();
         let message = scene.wait_for_refusal(reason, "");
         assert!(message.contains("'thief'"), "{message}");
@@ -200,9 +186,9 @@ fn only_signed_plugins_are_used_where_signatures_are_enforced() {
     let add = |scene: &Scene, text: &str| {
         fs::write(&signature, text).unwrap();
         let more = ["--signature", signature.to_str().unwrap()];
-        scene.add(&scene.here, "resources", &component, &more).unwrap()
+        scene.add("resources", &component, &more).unwrap()
     };
-    scene.add(&scene.here, "resources", &component, &[]).unwrap();
+    scene.add("resources", &component, &[]).unwrap();
     let message = scene.wait_for_refusal("PluginNotSigned", "");
     assert!(message.contains("the plugin is not signed"), "{message}");
     for text in [
@@ -236,7 +222,7 @@ fn only_signed_plugins_are_used_where_signatures_are_enforced() {
         .unwrap();
     let image = format!("{}@{pinned}", scene.registry.image("signed:1"));
     scene
-        .apply(&scene.here, &in_image("signed", "resources", &image, "order: 2\n"))
+        .apply(&in_image("signed", "resources", &image, "order: 2\n"))
         .unwrap();
     scene.wait_for_refusal("PluginNotSigned", "");
     let (payload, signature) = signing::of_image(&key, &pinned).unwrap();
@@ -285,7 +271,7 @@ fn only_plugins_of_trusted_identities_are_used_where_signatures_are_enforced() {
         let bundle = sigstore.signature(&Author::new(name, issuer), &component).unwrap();
         fs::write(&file, bundle.to_string()).unwrap();
         let more = ["--signature", file.to_str().unwrap()];
-        scene.add(&scene.here, "resources", &component, &more).unwrap()
+        scene.add("resources", &component, &more).unwrap()
     };
     add(&scene, "https://git.example/evil/labels@refs/tags/v1", ISSUER);
     let message = scene.wait_for_refusal("PluginSignatureIdentity", "");
@@ -327,7 +313,7 @@ fn only_plugins_with_an_attested_build_are_used_where_provenance_is_enforced() {
         );
         fs::write(&file, statement.unwrap().to_string()).unwrap();
         let more = ["--attestation", file.to_str().unwrap()];
-        scene.add(&scene.here, "resources", &component, &more).unwrap();
+        scene.add("resources", &component, &more).unwrap();
     };
     add("https://elsewhere.example");
     let message = scene.wait_for_refusal("PluginNoProvenance", "");
@@ -352,7 +338,7 @@ fn only_plugins_with_an_attested_build_are_used_where_provenance_is_enforced() {
     attach("https://elsewhere.example");
     let image = format!("{}@{pinned}", scene.registry.image("signed:1"));
     scene
-        .apply(&scene.here, &in_image("signed", "resources", &image, "order: 2\n"))
+        .apply(&in_image("signed", "resources", &image, "order: 2\n"))
         .unwrap();
     scene.wait_for_refusal("PluginNoProvenance", "");
     attach(BUILDER);

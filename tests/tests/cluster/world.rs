@@ -4,7 +4,7 @@ use crate::objects::condition;
 use crate::shared_cluster::documents;
 use anyhow::{Result, ensure};
 use boson_tests::cluster::image::Image;
-use boson_tests::cluster::{Cluster, with_node};
+use boson_tests::cluster::{Cluster, Operator, with_node};
 use boson_tests::{WAIT_TIMEOUT, host, root, try_wait_until};
 use parking_lot::Mutex;
 use serde_json::Value;
@@ -161,6 +161,15 @@ impl World {
         self.wait_until(&format!("{what}: {kind}"), || {
             let object = self.find(what)?.unwrap_or_default();
             Ok(condition(&object, kind).is_some_and(|one| one["status"] == "True"))
+        })
+    }
+
+    /// Waits until the deployment of the example meets the condition. `operator`: converts it.
+    pub fn wait_for_example(&self, operator: &Operator, what: &str, holds: impl Fn(&Value) -> bool) -> Result<Value> {
+        operator.wait_for_value(what, WAIT_TIMEOUT, || {
+            let deployment = self.get("boshdeployment/nats")?;
+            ensure!(holds(&deployment), "{:#}", deployment["status"]);
+            Ok(deployment)
         })
     }
 

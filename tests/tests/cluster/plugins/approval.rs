@@ -18,7 +18,7 @@ fn scene() -> Scene {
 /// Applies a plugin whose object has this value.
 fn add(scene: &Scene, value: &str, more: &[&str]) {
     let plugin = Guest::resources("hook", &hooked(value));
-    scene.add(&scene.here, "resources", &plugin, more).unwrap();
+    scene.add("resources", &plugin, more).unwrap();
 }
 
 fn succeeds(scene: &Scene, words: &[&str]) -> String {
@@ -73,7 +73,11 @@ fn an_update_waits_for_its_approval_while_the_last_good_version_stays() {
     scene.wait_until_healthy();
 
     // It differs only by serving fewer deployments.
-    add(&scene, "2", &["--deployment", "nats", "--in-namespace", &scene.here]);
+    add(
+        &scene,
+        "2",
+        &["--deployment", "nats", "--in-namespace", &scene.namespace],
+    );
     let narrower = || Ok(!history().contains("  pending  ") && history().matches("  superseded  ").count() == 2);
     scene.wait_until("the narrower version", narrower);
     scene.wait_until_healthy();
@@ -113,10 +117,7 @@ fn after_a_restart_a_version_that_waits_is_not_used_and_nothing_changes() {
     scene.wait_for_hooked("1");
 
     // Without its approval, the version in use is no longer used. Objects stay.
-    scene
-        .cluster
-        .kubectl(["--namespace", &scene.here, "delete", "pluginapproval/hook"])
-        .unwrap();
+    scene.kubectl(&["delete", "pluginapproval/hook"]).unwrap();
     scene.wait_for_refusal("PluginNotApproved", "plugin 'hook' was used and waits for an approval");
     assert_eq!(scene.get("configmap/hooked").unwrap()["data"]["a"], "1");
     succeeds(&scene, &["approve", "hook", "--only"]);
@@ -129,7 +130,7 @@ fn users_who_write_plugins_cannot_approve_them() {
     let may = |user: &str, what: &str| {
         let asked = [
             "--namespace",
-            &scene.here,
+            &scene.namespace,
             "auth",
             "can-i",
             "create",
@@ -141,8 +142,7 @@ fn users_who_write_plugins_cannot_approve_them() {
     };
     let bind = |role: &str, user: &str| {
         let (kind, of) = (format!("--clusterrole={role}"), format!("--user={user}"));
-        let arguments = ["--namespace", &scene.here, "create", "rolebinding", user, &kind, &of];
-        scene.cluster.kubectl(arguments).unwrap();
+        scene.kubectl(&["create", "rolebinding", user, &kind, &of]).unwrap();
     };
     bind("edit", "author");
     assert!(may("author", "configmaps"));

@@ -22,11 +22,11 @@ fn a_canary_is_for_its_deployments_and_takes_over_with_100_percent() {
     let scene = Scene::new().unwrap();
     scene.deploy().unwrap();
     let first = Guest::resources("hook", HOOKED);
-    scene.add(&scene.here, "resources", &first, &[]).unwrap();
+    scene.add("resources", &first, &[]).unwrap();
     let before = digests(&scene.wait_until_used("resources", "hook"));
     let second = Guest::resources("hook", &hooked("c"));
     let canary = |options: &[&str]| {
-        let maps = scene.add(&scene.here, "resources", &second, options).unwrap();
+        let maps = scene.add("resources", &second, options).unwrap();
         assert!(maps.contains("name: hook-canary"), "{maps}");
         maps
     };
@@ -50,11 +50,11 @@ fn a_canary_is_for_its_deployments_and_takes_over_with_100_percent() {
 
     canary(&["--canary", "100"]);
     scene.wait_for_hooked("c");
-    scene.add(&scene.here, "resources", &second, &[]).unwrap();
+    scene.add("resources", &second, &[]).unwrap();
     scene.wait_for_deployment("the same version", |deployment| {
         is(deployment, "ShadowPluginsAgree", "True")
     });
-    scene.remove(&scene.here, &maps).unwrap();
+    scene.remove(&maps).unwrap();
     scene.wait_until_settled();
     let deployment = scene.wait_until_healthy();
     assert_ne!(digests(&deployment), before);
@@ -66,10 +66,10 @@ fn a_canary_that_fails_is_stopped_also_after_a_restart_until_it_is_changed() {
     let mut scene = Scene::new().unwrap();
     scene.deploy().unwrap();
     let first = Guest::resources("hook", HOOKED);
-    scene.add(&scene.here, "resources", &first, &[]).unwrap();
+    scene.add("resources", &first, &[]).unwrap();
     let before = digests(&scene.wait_until_used("resources", "hook"));
     scene
-        .add(&scene.here, "resources", &Guest::trapping("hook"), &["--canary", "100"])
+        .add("resources", &Guest::trapping("hook"), &["--canary", "100"])
         .unwrap();
     let stopped = |scene: &Scene| {
         let deployment = scene.wait_for_deployment("the stop", |deployment| {
@@ -105,9 +105,7 @@ fn a_canary_that_fails_is_stopped_also_after_a_restart_until_it_is_changed() {
     );
 
     let second = Guest::resources("hook", &hooked("c"));
-    scene
-        .add(&scene.here, "resources", &second, &["--canary", "100"])
-        .unwrap();
+    scene.add("resources", &second, &["--canary", "100"]).unwrap();
     scene.wait_for_hooked("c");
     scene.wait_until_healthy();
 }

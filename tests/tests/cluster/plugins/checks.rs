@@ -26,7 +26,7 @@ fn a_check_that_traps_is_skipped_and_reported_if_its_description_says_so() {
     scene.wait_for_deployment("the objects", |deployment| is(deployment, "Applied", "True"));
     let check = Guest::trapping_check("policy");
     let skips = ["--enforce", "--on-failure", "skip"];
-    let maps = scene.add(&scene.here, "checks", &check, &skips).unwrap();
+    let maps = scene.add("checks", &check, &skips).unwrap();
     let deployment = scene.wait_for_deployment("the skipped check", |deployment| {
         reports(deployment, "; the check is skipped")
     });
@@ -54,7 +54,7 @@ fn a_check_that_traps_is_skipped_and_reported_if_its_description_says_so() {
     assert_eq!(notes(&scene, "PluginTrapped"), [message]);
 
     // Without the member it fails the conversion; without the plugin all is well.
-    let fails = scene.add(&scene.here, "checks", &check, &[]).unwrap();
+    let fails = scene.add("checks", &check, &[]).unwrap();
     assert_ne!(fails, maps);
     let failed = scene.wait_for_deployment("the failure", |deployment| is(deployment, "Converted", "False"));
     assert_eq!(
@@ -67,7 +67,7 @@ fn a_check_that_traps_is_skipped_and_reported_if_its_description_says_so() {
         message.contains("(sha256:") && !message.contains("the check is skipped"),
         "{message}"
     );
-    scene.remove(&scene.here, &fails).unwrap();
+    scene.remove(&fails).unwrap();
     scene.wait_for_deployment("the end of the check", |deployment| {
         is(deployment, "Converted", "True") && healthy(deployment, "True").is_some()
     });

@@ -18,7 +18,7 @@ fn only_plugins_of_allowed_namespaces_are_used() {
     let scene = scene.unwrap();
     scene.deploy().unwrap();
     scene.wait_until_used("ops", "ops");
-    let maps = scene.add(&scene.here, "ops", &Guest::ops("no-ops"), &[]).unwrap();
+    let maps = scene.add("ops", &Guest::ops("no-ops"), &[]).unwrap();
     let refused = is_refused(&scene, "PluginNotAllowed");
     assert!(uses(&refused, "ops", "ops"), "{refused:#}");
     let message = why_unhealthy(&refused);
@@ -28,12 +28,12 @@ fn only_plugins_of_allowed_namespaces_are_used() {
     );
 
     let own = scene
-        .add(&scene.own, "ops", &Guest::ops("no-ops"), &["--deployment", "nats"])
+        .add_in(&scene.own, "ops", &Guest::ops("no-ops"), &["--deployment", "nats"])
         .unwrap();
     scene.wait_until_used("ops", "no-ops");
-    scene.remove(&scene.here, &maps).unwrap();
+    scene.remove(&maps).unwrap();
     scene.wait_until_healthy();
-    scene.remove(&scene.own, &own).unwrap();
+    scene.remove_in(&scene.own, &own).unwrap();
     scene.wait_until_used("ops", "ops");
 }
 
@@ -43,10 +43,10 @@ fn a_bad_plugin_is_refused_and_reported_and_the_last_good_one_stays() {
     scene.deploy().unwrap();
     // A plugin of another namespace would serve a deployment of this name, if it were allowed.
     scene
-        .add(&scene.there, "resources", &Guest::resources("foreign", HOOKED), &[])
+        .add_in(&scene.there, "resources", &Guest::resources("foreign", HOOKED), &[])
         .unwrap();
     let good = scene
-        .add(&scene.own, "resources", &Guest::resources("hook", HOOKED), &[])
+        .add_in(&scene.own, "resources", &Guest::resources("hook", HOOKED), &[])
         .unwrap();
     let deployment = scene.wait_until_used("resources", "hook");
     assert!(!uses(&deployment, "resources", "foreign"), "{deployment:#}");
@@ -75,7 +75,7 @@ fn a_bad_plugin_is_refused_and_reported_and_the_last_good_one_stays() {
         ),
         (of_ops, "PluginOtherStage", "of the stage 'resources'"),
     ] {
-        scene.apply(&scene.own, &bad).unwrap();
+        scene.apply_in(&scene.own, &bad).unwrap();
         let deployment = is_refused(&scene, reason);
         let reported = why_unhealthy(&deployment);
         assert!(reported.contains(words), "{reported}");
@@ -90,7 +90,7 @@ fn a_bad_plugin_is_refused_and_reported_and_the_last_good_one_stays() {
     corrupted_bytes_are_reported_at_once(&scene, &good);
 
     // After a restart the last good one is lost: running objects are not changed until the plugin is fixed.
-    scene.apply(&scene.own, &with(digest, &other)).unwrap();
+    scene.apply_in(&scene.own, &with(digest, &other)).unwrap();
     is_refused(&scene, "PluginDigest");
     scene.operator.kill();
     scene.operator.start().unwrap();
@@ -98,7 +98,7 @@ fn a_bad_plugin_is_refused_and_reported_and_the_last_good_one_stays() {
         has_reason(deployment, "Converted", "PluginLost")
     });
     assert_eq!(scene.get("configmap/hooked").unwrap()["data"]["a"], "b");
-    scene.apply(&scene.own, &good).unwrap();
+    scene.apply_in(&scene.own, &good).unwrap();
     scene.wait_for_deployment("health", |deployment| {
         healthy(deployment, "True").is_some() && uses(deployment, "resources", "hook")
     });
@@ -113,9 +113,9 @@ fn corrupted_bytes_are_reported_at_once(scene: &Scene, good: &str) {
     let mut corrupted = crate::shared_cluster::documents(good).remove(0);
     let parts = corrupted["binaryData"].as_object_mut().unwrap().values_mut();
     parts.for_each(|part| *part = "AAAA".into());
-    scene.apply(&scene.own, good).unwrap();
+    scene.apply_in(&scene.own, good).unwrap();
     scene.wait_until_healthy();
-    scene.apply(&scene.own, &corrupted.to_string()).unwrap();
+    scene.apply_in(&scene.own, &corrupted.to_string()).unwrap();
     let deployment = scene.wait_for_deployment("the corrupted parts", |deployment| {
         healthy(deployment, "False").is_some()
     });
@@ -142,8 +142,8 @@ fn a_hostile_component_blocks_no_deployment_and_leaves_nothing() {
     scene.operator.set("XDG_CACHE_HOME", Some(home.clone().into()));
     let import = format!(r#"(component (import "{}" (func)))"#, "a".repeat(60_000));
     let hostile = unchecked("hostile", "ops", &wat::parse_str(import).unwrap());
-    scene.apply(&scene.there, &hostile).unwrap();
-    scene.apply(&scene.own, &hostile).unwrap();
+    scene.apply_in(&scene.there, &hostile).unwrap();
+    scene.apply_in(&scene.own, &hostile).unwrap();
     scene.operator.start().unwrap();
     scene.deploy().unwrap();
     let deployment = scene.wait_for_deployment("the refusal", |deployment| is_unhealthy(deployment, "PluginRefused"));
@@ -152,9 +152,7 @@ fn a_hostile_component_blocks_no_deployment_and_leaves_nothing() {
         reported.contains("imports function 'aaaa") && reported.len() < 1000,
         "{reported}"
     );
-    scene
-        .add(&scene.here, "resources", &Guest::resources("hook", HOOKED), &[])
-        .unwrap();
+    scene.add("resources", &Guest::resources("hook", HOOKED), &[]).unwrap();
     scene.wait_until_used("resources", "hook");
     let cached = fs::read_dir(home.join("boson/compiled")).unwrap().count();
     assert_eq!(cached, 1, "the hook's machine code and nothing else");
@@ -171,9 +169,9 @@ fn machine_code_is_counted_and_a_refused_plugin_is_loaded_once_there_is_memory()
     scene.operator.start().unwrap();
     scene.deploy().unwrap();
     let hook = |name: &str| Guest::large(name, &HOOKED.replace("hooked", &format!("hooked-{name}")), 5 << 20);
-    let first = scene.add(&scene.here, "resources", &hook("first"), &[]).unwrap();
+    let first = scene.add("resources", &hook("first"), &[]).unwrap();
     scene.wait_until_used("resources", "first");
-    scene.add(&scene.here, "resources", &hook("second"), &[]).unwrap();
+    scene.add("resources", &hook("second"), &[]).unwrap();
     let deployment = is_refused(&scene, "PluginNoMemory");
     let reported = why_unhealthy(&deployment);
     assert!(
@@ -181,7 +179,7 @@ fn machine_code_is_counted_and_a_refused_plugin_is_loaded_once_there_is_memory()
         "{reported}"
     );
     assert!(uses(&deployment, "resources", "first"));
-    scene.remove(&scene.here, &first).unwrap();
+    scene.remove(&first).unwrap();
     scene.wait_until_used("resources", "second");
     scene.wait_until_healthy();
 }
@@ -198,16 +196,11 @@ fn a_hook_can_neither_add_plugins_nor_privileges_of_pods() {
     });
     for (object, reason) in [(plugin, "BundleReservedMark"), (workload, "BundlePrivilege")] {
         let maps = scene
-            .add(
-                &scene.here,
-                "resources",
-                &Guest::resources("hook", &object.to_string()),
-                &[],
-            )
+            .add("resources", &Guest::resources("hook", &object.to_string()), &[])
             .unwrap();
         scene.wait_for_deployment(reason, |deployment| has_reason(deployment, "Converted", reason));
         assert!(scene.get("configmap/evil").is_err() && scene.get("deployment.apps/evil").is_err());
-        scene.remove(&scene.here, &maps).unwrap();
+        scene.remove(&maps).unwrap();
         scene.wait_for_deployment("the end of the hook", |deployment| {
             !uses(deployment, "resources", "hook") && healthy(deployment, "True").is_some()
         });

@@ -43,16 +43,14 @@ fn one_command_rolls_back_to_an_earlier_version() {
     scene.deploy().unwrap();
     // The first version has two parts, and the second one part.
     let first = Guest::large("hook", &hooked("1"), 1 << 20);
-    let first = scene
-        .add(&scene.here, "resources", &first, &["--uncompressed"])
-        .unwrap();
+    let first = scene.add("resources", &first, &["--uncompressed"]).unwrap();
     scene.wait_for_hooked("1");
     wait_for_history(&scene, &["active"]);
     is_refused(&scene, &["rollback", "hook"], "keeps no other version");
     let second = scene
-        .add(&scene.here, "resources", &Guest::resources("hook", &hooked("2")), &[])
+        .add("resources", &Guest::resources("hook", &hooked("2")), &[])
         .unwrap();
-    scene.cluster.delete(&scene.here, "configmap/hook-1").unwrap();
+    scene.cluster.delete(&scene.namespace, "configmap/hook-1").unwrap();
     scene.wait_for_hooked("2");
     let numbers = wait_for_history(&scene, &["superseded", "active"]);
 
@@ -73,7 +71,7 @@ fn one_command_rolls_back_to_an_earlier_version() {
 
     // After a rejected version, the last good one.
     scene
-        .apply(&scene.here, &second.replace("digest: sha256:", "digest: sha256:00"))
+        .apply(&second.replace("digest: sha256:", "digest: sha256:00"))
         .unwrap();
     scene.wait_for_deployment("the rejection", |deployment| healthy(deployment, "False").is_some());
     rolls_back(&scene, &[]);
@@ -81,7 +79,13 @@ fn one_command_rolls_back_to_an_earlier_version() {
     scene.wait_for_hooked("2");
 
     // kubectl meets no conflict with the command.
-    let arguments = ["--namespace", &scene.here, "apply", "--server-side", "--filename=-"];
+    let arguments = [
+        "--namespace",
+        &scene.namespace,
+        "apply",
+        "--server-side",
+        "--filename=-",
+    ];
     let applied = scene.cluster.try_kubectl(arguments, &first).unwrap();
     assert!(applied.success, "{}", applied.stderr);
     scene.wait_for_hooked("1");

@@ -3,6 +3,7 @@
 use crate::objects::{MONITORED, condition};
 use crate::operator::{example_of, example_registry};
 use crate::shared_cluster::documents;
+use crate::world::World;
 use anyhow::{Context, Result, ensure};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -14,14 +15,14 @@ use boson_tests::{Ran, binary, host};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fs;
+use std::ops::Deref;
 use std::time::{Duration, Instant};
 
 /// An operator with its own namespace, and two namespaces that it serves.
 pub struct Scene {
-    pub cluster: &'static Cluster,
     pub own: String,
     /// With a deployment.
-    pub here: String,
+    world: World,
     /// Without one.
     pub there: String,
     pub registry: Server,
@@ -51,14 +52,13 @@ impl Scene {
         let cluster = shared()?;
         cluster.define()?;
         let registry = example_registry()?;
-        let [own, here, there] = ["own", "here", "there"].map(|name| cluster.namespace(&format!("plugins-{name}")));
-        let (own, here, there) = (own?, here?, there?);
-        let served = serve(cluster, &here, &there)?;
+        let (own, there) = (cluster.namespace("plugins-own")?, cluster.namespace("plugins-there")?);
+        let world = World::new(cluster, "plugins-here")?;
+        let served = serve(cluster, &world.namespace, &there)?;
         let mut scene = Self {
             operator: Operator::new(cluster, &own)?.registry(&registry).arguments(served),
-            cluster,
             own,
-            here,
+            world,
             there,
             registry,
         };
@@ -77,15 +77,23 @@ impl Scene {
     /// The documented example.
     pub fn deploy(&self) -> Result<()> {
         let example = example_of(&self.registry, &["nats-scale"])?;
-        self.cluster.force_apply(&self.here, &example)
+        self.cluster.force_apply(&self.namespace, &example)
     }
 
-    pub fn apply(&self, namespace: &str, text: &str) -> Result<()> {
+    pub fn apply(&self, text: &str) -> Result<()> {
+        self.apply_in(&self.namespace, text)
+    }
+
+    pub fn apply_in(&self, namespace: &str, text: &str) -> Result<()> {
         self.cluster.force_apply(namespace, &documents(text))
     }
 
     /// Packs a component as a user would, and applies the resulting ConfigMaps; returns them.
-    pub fn add(&self, namespace: &str, stage: &str, component: &[u8], more: &[&str]) -> Result<String> {
+    pub fn add(&self, stage: &str, component: &[u8], more: &[&str]) -> Result<String> {
+        self.add_in(&self.namespace, stage, component, more)
+    }
+
+    pub fn add_in(&self, namespace: &str, stage: &str, component: &[u8], more: &[&str]) -> Result<String> {
         let file = self.operator.files().join("plugin.wasm");
         fs::write(&file, component)?;
         let file = file.to_str().context("a path of text")?;
@@ -94,11 +102,15 @@ impl Scene {
             ["plugin", "pack", stage, file].iter().chain(more),
         )?;
         ensure!(packed.code == 0, "{}", packed.stderr);
-        self.apply(namespace, &packed.stdout)?;
+        self.apply_in(namespace, &packed.stdout)?;
         Ok(packed.stdout)
     }
 
-    pub fn remove(&self, namespace: &str, maps: &str) -> Result<()> {
+    pub fn remove(&self, maps: &str) -> Result<()> {
+        self.remove_in(&self.namespace, maps)
+    }
+
+    pub fn remove_in(&self, namespace: &str, maps: &str) -> Result<()> {
         for map in documents(maps) {
             let name = map["metadata"]["name"].as_str().context("no name")?;
             self.cluster.delete(namespace, &format!("configmap/{name}"))?;
@@ -106,18 +118,9 @@ impl Scene {
         Ok(())
     }
 
-    pub fn get(&self, what: &str) -> Result<Value> {
-        self.cluster.get(&self.here, what)
-    }
-
     /// Waits until the deployment meets the condition.
     pub fn wait_for_deployment(&self, what: &str, holds: impl Fn(&Value) -> bool) -> Value {
-        let look = || {
-            let deployment = self.get("boshdeployment/nats")?;
-            ensure!(holds(&deployment), "{:#}", deployment["status"]);
-            Ok(deployment)
-        };
-        self.operator.wait_for_value(what, WAIT_TIMEOUT, look).unwrap()
+        self.wait_for_example(&self.operator, what, holds).unwrap()
     }
 
     /// Waits until all plugins are healthy.
@@ -136,7 +139,12 @@ impl Scene {
     /// `host plugin` in the namespace of the deployment.
     pub fn plugin(&self, words: &[&str]) -> Ran {
         let kubeconfig = self.cluster.kubeconfig();
-        let place = ["--namespace", &self.here, "--kubeconfig", kubeconfig.to_str().unwrap()];
+        let place = [
+            "--namespace",
+            &self.namespace,
+            "--kubeconfig",
+            kubeconfig.to_str().unwrap(),
+        ];
         let words = ["plugin"].iter().chain(words).chain(&place);
         host(self.operator.files(), words).unwrap()
     }
@@ -217,7 +225,7 @@ impl Scene {
 
     /// The newest Secret of a series, as text.
     pub fn newest(&self, series: &str) -> String {
-        let all = self.cluster.list(&self.here, "secret", "").unwrap();
+        let all = self.list("secret", "").unwrap();
         let names = all.iter().filter_map(|secret| secret["metadata"]["name"].as_str());
         let numbered = names.filter_map(|name| {
             let number = name.strip_prefix(series)?.strip_prefix("-v")?;
@@ -225,6 +233,14 @@ impl Scene {
         });
         let (_, newest) = numbered.max().unwrap();
         self.text(&format!("secret/{newest}"))
+    }
+}
+
+impl Deref for Scene {
+    type Target = World;
+
+    fn deref(&self) -> &World {
+        &self.world
     }
 }
 

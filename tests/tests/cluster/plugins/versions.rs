@@ -33,9 +33,7 @@ fn a_version_that_fails_its_case_is_rejected_and_the_last_good_one_stays() {
     scene.deploy().unwrap();
     let first = Guest::resources("hook", HOOKED);
     let cases = case_of(&scene, &first).unwrap();
-    let maps = scene
-        .add(&scene.here, "resources", &first, &["--cases", &cases])
-        .unwrap();
+    let maps = scene.add("resources", &first, &["--cases", &cases]).unwrap();
     let deployment = scene.wait_until_used("resources", "hook");
     assert!(healthy(&deployment, "True").is_some(), "{deployment:#}");
     let digest = |deployment: &Value| {
@@ -58,7 +56,7 @@ fn a_version_that_fails_its_case_is_rejected_and_the_last_good_one_stays() {
     let old = crate::shared_cluster::documents(&maps).remove(0);
     bad["binaryData"]["cases.json.zst"] = old["binaryData"]["cases.json.zst"].clone();
     assert!(bad["binaryData"]["cases.json.zst"].is_string());
-    scene.apply(&scene.here, &bad.to_string()).unwrap();
+    scene.apply(&bad.to_string()).unwrap();
     let deployment = scene.wait_for_deployment("the failed case", |deployment| {
         is_unhealthy(deployment, "PluginCaseFailed")
     });
@@ -77,9 +75,7 @@ fn a_version_that_fails_its_case_is_rejected_and_the_last_good_one_stays() {
     assert!(events.contains("PluginCaseFailed"), "no event");
 
     let cases = case_of(&scene, &second).unwrap();
-    scene
-        .add(&scene.here, "resources", &second, &["--cases", &cases])
-        .unwrap();
+    scene.add("resources", &second, &["--cases", &cases]).unwrap();
     let deployment = scene.wait_for_deployment("the second version", |deployment| digest(deployment) != before);
     assert!(healthy(&deployment, "True").is_some(), "{deployment:#}");
     assert_eq!(scene.get("configmap/hooked").unwrap()["data"]["a"], "c");
@@ -89,12 +85,10 @@ fn a_version_that_fails_its_case_is_rejected_and_the_last_good_one_stays() {
 fn a_version_that_traps_in_every_call_is_rejected_or_reported() {
     let scene = Scene::new().unwrap();
     scene.deploy().unwrap();
-    scene
-        .add(&scene.here, "resources", &Guest::resources("hook", HOOKED), &[])
-        .unwrap();
+    scene.add("resources", &Guest::resources("hook", HOOKED), &[]).unwrap();
     let before = scene.wait_until_used("resources", "hook")["status"]["plugins"].clone();
     let trapping = Guest::trapping("hook");
-    let maps = scene.add(&scene.here, "resources", &trapping, &[]).unwrap();
+    let maps = scene.add("resources", &trapping, &[]).unwrap();
     let trapped = |deployment: &Value| is_unhealthy(deployment, "PluginTrapped");
     let deployment = scene.wait_for_deployment("the rejection", trapped);
     assert_eq!(deployment["status"]["plugins"], before, "the last good version stays");
@@ -102,9 +96,9 @@ fn a_version_that_traps_in_every_call_is_rejected_or_reported() {
     assert_eq!(scene.get("configmap/hooked").unwrap()["data"]["a"], "b");
 
     // Without an earlier version, the conversion fails, and nothing is changed.
-    scene.remove(&scene.here, &maps).unwrap();
+    scene.remove(&maps).unwrap();
     scene.wait_until_healthy();
-    scene.apply(&scene.here, &maps).unwrap();
+    scene.apply(&maps).unwrap();
     let deployment = scene.wait_for_deployment("the failure", |deployment| {
         trapped(deployment) && is(deployment, "Converted", "False")
     });
@@ -113,7 +107,7 @@ fn a_version_that_traps_in_every_call_is_rejected_or_reported() {
         message.contains("plugin 'hook' ") && message.contains("(sha256:"),
         "{message}"
     );
-    scene.remove(&scene.here, &maps).unwrap();
+    scene.remove(&maps).unwrap();
     scene.wait_for_deployment("the recovery", |deployment| {
         healthy(deployment, "True").is_some() && is(deployment, "Applied", "True")
     });
@@ -124,7 +118,7 @@ fn a_shadow_plugin_reports_what_it_would_change_and_changes_nothing() {
     let scene = Scene::new().unwrap();
     scene.deploy().unwrap();
     let hook = Guest::resources("hook", HOOKED);
-    scene.add(&scene.here, "resources", &hook, &[]).unwrap();
+    scene.add("resources", &hook, &[]).unwrap();
     scene.wait_until_used("resources", "hook");
     let before = scene.get("configmap/hooked").unwrap();
     let condition = |deployment: &Value, kind: &str| {
@@ -135,7 +129,7 @@ fn a_shadow_plugin_reports_what_it_would_change_and_changes_nothing() {
         all.into_iter().find(|one| one["type"] == kind)
     };
     let shadow = |component: &[u8], status: &'static str, words: &'static str| {
-        let maps = scene.add(&scene.here, "resources", component, &["--shadow"]).unwrap();
+        let maps = scene.add("resources", component, &["--shadow"]).unwrap();
         assert!(maps.contains("name: hook-shadow"), "{maps}");
         let deployment = scene.wait_for_deployment(words, |deployment| {
             condition(deployment, "ShadowPluginsAgree").is_some_and(|one| {
@@ -176,7 +170,7 @@ fn a_shadow_plugin_reports_what_it_would_change_and_changes_nothing() {
     shadow(&Guest::endless("hook"), "False", "1 of 1 calls failed: plugin-");
     let (maps, _) = shadow(&hook, "True", "no difference in 1 calls");
     assert_eq!(scene.get("configmap/hooked").unwrap(), before, "no effect");
-    scene.remove(&scene.here, &maps).unwrap();
+    scene.remove(&maps).unwrap();
     scene.wait_for_deployment("the end of the condition", |deployment| {
         condition(deployment, "ShadowPluginsAgree").is_none()
     });
@@ -199,10 +193,10 @@ fn new_versions_while_a_deployment_is_converted_fail_no_conversion() {
         // Alone, beside an input that changes, and faster than conversions end.
         let value = version.to_string();
         let hook = Guest::resources("hook", &hooked(&value));
-        scene.add(&scene.here, "resources", &hook, &[]).unwrap();
+        scene.add("resources", &hook, &[]).unwrap();
         let scale = format!("- type: replace\n  path: /tags?/round\n  value: \"{version}\"\n");
         let ops = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "nats-scale"}, "data": {"ops": scale}});
-        scene.apply(&scene.here, &ops.to_string()).unwrap();
+        scene.apply(&ops.to_string()).unwrap();
         if version % 4 == 0 {
             scene.wait_for_hooked(&value);
         }
@@ -237,7 +231,7 @@ fn the_metrics_of_a_version_begin_and_end_with_its_use() {
     let scene = Scene::new().unwrap();
     scene.deploy().unwrap();
     let maps = scene
-        .add(&scene.here, "resources", &Guest::resources("metered", HOOKED), &[])
+        .add("resources", &Guest::resources("metered", HOOKED), &[])
         .unwrap();
     let deployment = scene.wait_until_used("resources", "metered");
     let used = deployment["status"]["plugins"].as_array().unwrap();
@@ -261,7 +255,7 @@ fn the_metrics_of_a_version_begin_and_end_with_its_use() {
         .filter(|line| line.starts_with("boson_plugin_calls_total{"));
     assert_eq!(rules.count(), 6, "the built-in rules are counted, too: {metrics}");
 
-    scene.remove(&scene.here, &maps).unwrap();
+    scene.remove(&maps).unwrap();
     let ended = || Ok(!scene.operator.ask("/metrics")?.contains(digest));
     scene.wait_until("the end of its series", ended);
 }
