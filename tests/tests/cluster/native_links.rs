@@ -238,6 +238,9 @@ async fn a_native_link_is_followed_and_only_its_consumers_change() {
     assert_eq!(consumer.versions("bystander").await, [1]);
 }
 
+/// The addresses of the pods that are left of those that come and go.
+const LAST_PODS: [&str; 3] = ["10.2.0.5", "10.2.0.6", "10.2.0.7"];
+
 #[tokio::test(flavor = "multi_thread")]
 async fn races_of_providers_never_give_a_wrong_link() {
     let operator = set("native-races").await;
@@ -250,7 +253,28 @@ async fn races_of_providers_never_give_a_wrong_link() {
     consumer
         .wait_for_link("the link", |link| link["address"] == "nats-service")
         .await;
-    // Pods that come and go quickly: the last state counts, and changes within a few seconds are one update.
+    pods_come_and_go(&consumer).await;
+    // A Service that is deleted and created again.
+    tenant.delete("v1", "Service", "nats-service").await;
+    consumer
+        .wait_for_link("no Service", |link| link["address"] == Value::Null)
+        .await;
+    tenant.apply(service("nats-service")).await;
+    consumer
+        .wait_for_link("the pods again", |link| addresses(link) == LAST_PODS)
+        .await;
+    another_selector_selects_other_pods(&consumer).await;
+    a_second_provider_is_an_error(&consumer).await;
+    // Without its provider, the deployment keeps its state and reports that.
+    tenant.delete("v1", "Service", "nats-service").await;
+    tenant.delete("v1", "Secret", "nats-secret").await;
+    consumer.wait_for_failure("LinksUnresolved").await;
+    assert!(tenant.get(OURS, "QuarksStatefulSet", "d-client").await.is_some());
+}
+
+/// Pods that come and go quickly: the last state counts, and changes within a few seconds are one update.
+async fn pods_come_and_go(consumer: &Consumer) {
+    let tenant = &consumer.tenant;
     let before = consumer.mounted().await.unwrap();
     for number in 0..8 {
         consumer
@@ -260,22 +284,16 @@ async fn races_of_providers_never_give_a_wrong_link() {
     for number in 0..5 {
         tenant.delete("v1", "Pod", &format!("mynats-{number}")).await;
     }
-    let wanted = ["10.2.0.5", "10.2.0.6", "10.2.0.7"];
     consumer
-        .wait_for_link("three pods", |link| addresses(link) == wanted)
+        .wait_for_link("three pods", |link| addresses(link) == LAST_PODS)
         .await;
     let updates = consumer.mounted().await.unwrap() - before;
     assert!(updates <= 3, "{updates} updates for 13 changes");
-    // A Service that is deleted and created again.
-    tenant.delete("v1", "Service", "nats-service").await;
-    consumer
-        .wait_for_link("no Service", |link| link["address"] == Value::Null)
-        .await;
-    tenant.apply(service("nats-service")).await;
-    consumer
-        .wait_for_link("the pods again", |link| addresses(link) == wanted)
-        .await;
-    // Another selector: the pods that the Service selects are others. An annotation of it alters nothing.
+}
+
+/// Another selector: the pods that the Service selects are others. An annotation of it alters nothing.
+async fn another_selector_selects_other_pods(consumer: &Consumer) {
+    let tenant = &consumer.tenant;
     let before = consumer.mounted().await.unwrap();
     let mut none = service("nats-service");
     none["spec"]["selector"] = json!({"app": "nobody"});
@@ -285,7 +303,7 @@ async fn races_of_providers_never_give_a_wrong_link() {
         .await;
     tenant.apply(service("nats-service")).await;
     consumer
-        .wait_for_link("the pods once more", |link| addresses(link) == wanted)
+        .wait_for_link("the pods once more", |link| addresses(link) == LAST_PODS)
         .await;
     assert_eq!(consumer.mounted().await, Some(before + 2));
     let inputs = consumer.digest_of_inputs().await;
@@ -298,7 +316,11 @@ async fn races_of_providers_never_give_a_wrong_link() {
         .await;
     tenant.wait_until_applied("d").await;
     assert_eq!(consumer.mounted().await, Some(before + 2));
-    // A second provider: the error names both, and the pods keep their link.
+}
+
+/// A second provider: the error names both, and the pods keep their link.
+async fn a_second_provider_is_an_error(consumer: &Consumer) {
+    let tenant = &consumer.tenant;
     let client = consumer.workload("client").await;
     tenant.apply(secret("other-secret", "other-password", json!({}))).await;
     let message = consumer.wait_for_failure("NativeLinkAmbiguous").await;
@@ -308,11 +330,6 @@ async fn races_of_providers_never_give_a_wrong_link() {
     tenant.delete("v1", "Secret", "other-secret").await;
     tenant.wait_until_applied("d").await;
     assert_eq!(consumer.workload("client").await, client);
-    // Without its provider, the deployment keeps its state and reports that.
-    tenant.delete("v1", "Service", "nats-service").await;
-    tenant.delete("v1", "Secret", "nats-secret").await;
-    consumer.wait_for_failure("LinksUnresolved").await;
-    assert!(tenant.get(OURS, "QuarksStatefulSet", "d-client").await.is_some());
 }
 
 /// A deployment that provides the link `main`.

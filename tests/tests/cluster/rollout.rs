@@ -293,19 +293,40 @@ async fn a_failed_canary_leaves_the_other_instances_as_they_are_until_the_manife
     .await;
 }
 
+/// The StatefulSet of instances with disks.
+const DISKS_SET: &str = "d-web-v1";
+
+fn is_whole(found: &Found, status: &Value) -> bool {
+    found.keys().eq([DISKS_SET]) && found[DISKS_SET].len() == 3 && status["ready"] == true
+}
+
+/// The instances whose pods are the same.
+fn kept(found: &Found, before: &Found) -> Vec<usize> {
+    let is_there = |at: &usize| found[DISKS_SET].contains(&before[DISKS_SET][*at]);
+    (0..3).filter(is_there).collect()
+}
+
+/// Waits until the instances are replaced, each once and in their order.
+async fn replaced_in_order(tenant: &Tenant, what: &str, before: &Found) -> Found {
+    let mut steps = vec![vec![0, 1, 2]];
+    let after = wait_for_group(tenant, what, |found, status| {
+        let now = kept(found, before);
+        if steps.last() != Some(&now) {
+            steps.push(now);
+        }
+        steps.last().is_some_and(Vec::is_empty) && is_whole(found, status)
+    })
+    .await;
+    assert_eq!(steps, [vec![0, 1, 2], vec![1, 2], vec![2], Vec::new()]);
+    after
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn pods_with_disks_are_replaced_once_each_after_the_canary() {
     let mut operator = OperatorProcess::set("canary-disks", false, &[]).await;
     let tenant = operator.tenant("canary-disks");
-    let set = "d-web-v1";
     write_instances(&tenant, "one", true).await;
-    let is_whole =
-        |found: &Found, status: &Value| found.keys().eq([set]) && found[set].len() == 3 && status["ready"] == true;
     let one = wait_for_group(&tenant, "all instances", is_whole).await;
-    let kept = |found: &Found, before: &Found| -> Vec<usize> {
-        let is_there = |at: &usize| found[set].contains(&before[set][*at]);
-        (0..3).filter(is_there).collect()
-    };
     write_instances(&tenant, "broken", true).await;
     let broken = wait_for_group(&tenant, "the failed canary", |_, status| has_failed(status)).await;
     assert_eq!(kept(&broken, &one), [1, 2]);
@@ -317,10 +338,10 @@ async fn pods_with_disks_are_replaced_once_each_after_the_canary() {
         let set = tenant.get("apps/v1", "StatefulSet", object).await.unwrap();
         set["spec"]["template"]["metadata"]["labels"]["tier"].clone()
     };
-    wait_until("the template before it", async || tier(set).await == "one").await;
+    wait_until("the template before it", async || tier(DISKS_SET).await == "one").await;
     tenant.delete("v1", "Pod", "d-web-v1-2").await;
     let broken = wait_for_group(&tenant, "the lost pod", |found, status| {
-        found[set].len() == 3 && kept(found, &broken) == [0, 1] && has_failed(status)
+        found[DISKS_SET].len() == 3 && kept(found, &broken) == [0, 1] && has_failed(status)
     })
     .await;
     let lost = tenant.get("v1", "Pod", "d-web-v1-2").await.unwrap();
@@ -331,36 +352,17 @@ async fn pods_with_disks_are_replaced_once_each_after_the_canary() {
     assert_eq!(kept(&back, &broken), [1, 2], "only the canary is replaced");
 
     write_instances(&tenant, "two", true).await;
-    let mut steps = vec![vec![0, 1, 2]];
-    let two = wait_for_group(&tenant, "all instances", |found, status| {
-        let now = kept(found, &back);
-        if steps.last() != Some(&now) {
-            steps.push(now);
-        }
-        steps.last().is_some_and(Vec::is_empty) && is_whole(found, status)
-    })
-    .await;
-    assert_eq!(steps, [vec![0, 1, 2], vec![1, 2], vec![2], Vec::new()]);
-    assert!(kept(&two, &back).is_empty());
+    let two = replaced_in_order(&tenant, "all instances", &back).await;
 
     // As `kubectl rollout restart` does it.
     let annotations = json!({"kubectl.kubernetes.io/restartedAt": "now"});
     let restart = json!({"spec": {"template": {"metadata": {"annotations": annotations}}}});
     let sets = tenant.api("apps/v1", "StatefulSet");
     let _: DynamicObject = sets
-        .patch(set, &PatchParams::default(), &Patch::Merge(&restart))
+        .patch(DISKS_SET, &PatchParams::default(), &Patch::Merge(&restart))
         .await
         .unwrap();
-    let mut steps = vec![vec![0, 1, 2]];
-    wait_for_group(&tenant, "the restart", |found, status| {
-        let now = kept(found, &two);
-        if steps.last() != Some(&now) {
-            steps.push(now);
-        }
-        steps.last().is_some_and(Vec::is_empty) && is_whole(found, status)
-    })
-    .await;
-    assert_eq!(steps, [vec![0, 1, 2], vec![1, 2], vec![2], Vec::new()]);
+    replaced_in_order(&tenant, "the restart", &two).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

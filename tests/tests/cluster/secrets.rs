@@ -40,18 +40,32 @@ async fn a_chain_of_secrets_is_generated_rotated_and_recreated() {
     let word = env.text("word", "password").await;
     assert_eq!(
         env.text("config", "a.yml").await,
-        Some(format!("p: \"{}\"", word.clone().unwrap()))
+        Some(format!("p: \"{}\"", word.unwrap()))
     );
     assert_eq!(env.text("login", "username").await.as_deref(), Some("admin"));
     assert_eq!(env.text("leaf", "ca").await, env.text("root", "certificate").await);
 
     env.is_idle().await;
 
-    // Rotating a CA signs its certificates again; their keys stay.
-    let (root, leaf, key) = (
+    a_rotated_ca_signs_its_certificates_again(&env).await;
+    // A deleted Secret is recreated.
+    env.api::<Secret>()
+        .delete("login", &DeleteParams::default())
+        .await
+        .unwrap();
+    env.wait_for_change("login", "password", &None).await;
+
+    a_secret_of_a_user_stays(&env).await;
+    operator.stop().await;
+}
+
+/// Their keys stay.
+async fn a_rotated_ca_signs_its_certificates_again(env: &OperatorTasks) {
+    let (root, leaf, key, word) = (
         env.text("root", "private_key").await,
         env.text("leaf", "tls.crt").await,
         env.text("leaf", "tls.key").await,
+        env.text("word", "password").await,
     );
     let map = ConfigMap {
         metadata: ObjectMeta {
@@ -80,15 +94,9 @@ async fn a_chain_of_secrets_is_generated_rotated_and_recreated() {
         Ok(())
     })
     .await;
+}
 
-    // A deleted Secret is recreated.
-    env.api::<Secret>()
-        .delete("login", &DeleteParams::default())
-        .await
-        .unwrap();
-    env.wait_for_change("login", "password", &None).await;
-
-    // A user's Secret stays.
+async fn a_secret_of_a_user_stays(env: &OperatorTasks) {
     let mine = Secret {
         metadata: ObjectMeta {
             name: Some("mine".into()),
@@ -102,7 +110,6 @@ async fn a_chain_of_secrets_is_generated_rotated_and_recreated() {
         .await;
     env.wait_until_ready(&["mine"]).await;
     assert_eq!(env.text("mine", "password").await.as_deref(), Some("CANARY"));
-    operator.stop().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
