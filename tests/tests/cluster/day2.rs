@@ -160,6 +160,28 @@ async fn volume(tenant: &Tenant, name: &str) -> String {
     name
 }
 
+/// The volume of a claim.
+async fn volume_of(tenant: &Tenant, claim: &str) -> String {
+    let claim = tenant.get("v1", "PersistentVolumeClaim", claim).await;
+    let claim = claim.unwrap_or_default();
+    claim["spec"]["volumeName"].as_str().unwrap_or_default().to_string()
+}
+
+/// May also read and change volumes.
+fn user_of_volumes(tenant: &Tenant) -> Reader<'_> {
+    let user = Reader::new(tenant, "user", USER);
+    let namespace = tenant.namespace.as_str();
+    let role = format!("{namespace}-volumes");
+    let within = |words: &str| shared().unwrap().kubectl(words.split(' ')).unwrap();
+    within(&format!(
+        "create clusterrole {role} --verb=get,patch --resource=persistentvolumes"
+    ));
+    within(&format!(
+        "create clusterrolebinding {role} --clusterrole={role} --serviceaccount={namespace}:user"
+    ));
+    user
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_stopped_instance_gets_another_disk_and_the_one_before_is_kept() {
     const CLAIM: &str = "web-pvc-d-web-v1-0";
@@ -174,25 +196,8 @@ async fn a_stopped_instance_gets_another_disk_and_the_one_before_is_kept() {
     };
     tenant.deploy("d", &small.manifest()).await;
     wait_until_settled(&tenant, "the deployment", |pods| pods.len() == 1).await;
-    let user = Reader::new(&tenant, "user", USER);
-    let namespace = tenant.namespace.as_str();
-    let role = format!("{namespace}-volumes");
-    let within = |words: &str| shared().unwrap().kubectl(words.split(' ')).unwrap();
-    within(&format!(
-        "create clusterrole {role} --verb=get,patch --resource=persistentvolumes"
-    ));
-    within(&format!(
-        "create clusterrolebinding {role} --clusterrole={role} --serviceaccount={namespace}:user"
-    ));
-
-    let volume_of = async |name: &str| {
-        let claim = tenant
-            .get("v1", "PersistentVolumeClaim", name)
-            .await
-            .unwrap_or_default();
-        claim["spec"]["volumeName"].as_str().unwrap_or_default().to_string()
-    };
-    let bound = volume_of(CLAIM).await;
+    let user = user_of_volumes(&tenant);
+    let bound = volume_of(&tenant, CLAIM).await;
     assert_eq!(bound, first, "a class by default would make another volume");
     let second = volume(&tenant, "second").await;
     let attach = ["attach-disk", "web/0", &second, "-d", "d"];
@@ -201,7 +206,7 @@ async fn a_stopped_instance_gets_another_disk_and_the_one_before_is_kept() {
 
     done(&user, &["stop", "web", "-d", "d", "--yes"]);
     done(&user, &attach);
-    assert_eq!(volume_of(CLAIM).await, second);
+    assert_eq!(volume_of(&tenant, CLAIM).await, second);
     let orphans = rows(&user, &["disks", "--orphaned"]);
     assert_eq!(
         (orphans.len(), &orphans[0]["instance"]),
@@ -209,7 +214,7 @@ async fn a_stopped_instance_gets_another_disk_and_the_one_before_is_kept() {
         "{orphans:#?}"
     );
     let orphan = orphans[0]["disk_cid"].as_str().unwrap().to_string();
-    assert_eq!(volume_of(&orphan).await, first);
+    assert_eq!(volume_of(&tenant, &orphan).await, first);
     for name in [&first, &second] {
         let volume = shared().unwrap().get("", &format!("persistentvolume/{name}")).unwrap();
         assert_eq!(volume["spec"]["persistentVolumeReclaimPolicy"], "Delete");
@@ -220,7 +225,7 @@ async fn a_stopped_instance_gets_another_disk_and_the_one_before_is_kept() {
         &user,
         &["attach-disk", "web/0", &orphan, "-d", "d", "--disk-properties=copy"],
     );
-    assert_eq!(volume_of(CLAIM).await, first);
+    assert_eq!(volume_of(&tenant, CLAIM).await, first);
     done(&user, &["start", "web", "-d", "d", "--yes"]);
     let orphans = rows(&user, &["disks", "--orphaned"]);
     assert_eq!(orphans.len(), 1, "{orphans:#?}");

@@ -82,7 +82,11 @@ fn a_tag_is_resolved_once_and_the_last_good_component_stays_while_the_registry_i
     let deployment = scene.wait_until_healthy();
     assert_eq!(digest(&deployment, "hook"), first);
 
-    // A registry that does not answer: the last good version stays.
+    nothing_is_lost_while_a_registry_does_not_answer(&scene);
+    pods_get_a_component_in_config_maps(&scene);
+}
+
+fn nothing_is_lost_while_a_registry_does_not_answer(scene: &Scene) {
     let away = in_image("hook", "resources", "127.0.0.1:1/team/hook:1", "");
     scene.apply(&away).unwrap();
     let message = scene.wait_for_refusal("PluginImageRegistry", "");
@@ -93,8 +97,9 @@ fn a_tag_is_resolved_once_and_the_last_good_component_stays_while_the_registry_i
     let deployment = scene.get("boshdeployment/nats").unwrap();
     assert!(uses(&deployment, "resources", "hook"), "{deployment:#}");
     assert_eq!(scene.get("configmap/hooked").unwrap()["data"]["a"], "b");
+}
 
-    // Another reference is resolved, and pods get the component in ConfigMaps.
+fn pods_get_a_component_in_config_maps(scene: &Scene) {
     let render = Guest::render("other-render", "processes: [{name: other, executable: /bin/other}]");
     let pinned = scene.registry.push_component("render:1", &render).unwrap();
     let image = format!("{}@{pinned}", scene.registry.image("render"));
@@ -212,7 +217,12 @@ fn only_signed_plugins_are_used_where_signatures_are_enforced() {
     add(&scene, &key.sign(&component).unwrap());
     scene.wait_until_used("resources", "hook");
 
-    // In a registry: the signature that is attached to the image. It may come later.
+    the_signature_of_an_image_may_come_later(&scene, &key);
+    with_other_keys_nothing_is_signed(&mut scene, &other);
+}
+
+/// It is attached to the image, in the registry.
+fn the_signature_of_an_image_may_come_later(scene: &Scene, key: &SigningKey) {
     let pinned = scene
         .registry
         .push_component(
@@ -225,22 +235,24 @@ fn only_signed_plugins_are_used_where_signatures_are_enforced() {
         .apply(&in_image("signed", "resources", &image, "order: 2\n"))
         .unwrap();
     scene.wait_for_refusal("PluginNotSigned", "");
-    let (payload, signature) = signing::of_image(&key, &pinned).unwrap();
+    let (payload, signature) = signing::of_image(key, &pinned).unwrap();
     scene
         .registry
         .push_signature("signed", &pinned, payload.as_bytes(), &signature)
         .unwrap();
     scene.wait_until_used("resources", "signed");
+}
 
-    // With other keys nothing is signed any more: deployments that used it stop, or report it.
-    require(&mut scene, &other, "warn");
+/// Deployments that used it stop, or report it.
+fn with_other_keys_nothing_is_signed(scene: &mut Scene, other: &SigningKey) {
+    require(scene, other, "warn");
     scene.wait_for_deployment("the warning", |deployment| {
         let events = scene.get("events.events.k8s.io").unwrap_or_default().to_string();
         let is_reported = events
             .contains("'signed': the plugin has a signature, but not of a key or identity that the operator trusts");
         is_reported && uses(deployment, "resources", "signed") && healthy(deployment, "True").is_some()
     });
-    require(&mut scene, &other, "enforce");
+    require(scene, other, "enforce");
     scene.wait_for_deployment("the loss", |deployment| {
         let conditions = deployment["status"]["conditions"].as_array().unwrap();
         conditions

@@ -128,23 +128,26 @@ async fn each_step_of_a_rotation_waits_for_the_rollout_of_the_one_before() {
     wait_for_reason(&tenant, "Signing").await;
     assert_eq!(values(&tenant).await, second);
 
-    // Step 3: the same command follows to the end, and begins no other rotation.
+    the_same_command_follows_to_the_end(&tenant, &user, second).await;
+}
+
+/// Step 3: the same command follows to the end, and begins no other rotation.
+async fn the_same_command_follows_to_the_end(tenant: &Tenant, user: &Reader<'_>, second: Values) {
     let _kubelet = Kubelet::of(tenant.pods());
-    let followed = run(&user, &["rotate", "--ca", "ca", "--yes"]);
+    let followed = run(user, &["rotate", "--ca", "ca", "--yes"]);
     assert_eq!(followed.code, 0, "{} {}", followed.stdout, followed.stderr);
     assert!(
         !format!("{}{}", followed.stdout, followed.stderr).contains("BEGIN"),
         "a value is printed"
     );
-    let last = values(&tenant).await;
+    let last = values(tenant).await;
     let wanted = Values {
-        signing: new.clone(),
         beside: None,
-        trusted: new,
+        trusted: second.signing.clone(),
         ..second
     };
     assert_eq!(last, wanted);
-    wait_until_rolled_out(&tenant).await;
+    wait_until_rolled_out(tenant).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -104,8 +104,24 @@ async fn a_finished_job_reruns_when_its_inputs_change_and_a_failure_stays_visibl
     let object = env.wait_for_object("auto", "success", has_succeeded).await;
     assert_eq!(serde_json::to_value(object.spec.trigger).unwrap()["strategy"], "done");
 
-    // A new version of another series, or changed labels, do not count as changes.
-    secret(&env, "series-other-v10", true, "10").await;
+    what_is_no_input_causes_no_run(&env).await;
+    secret(&env, "series-v3", true, "3").await;
+    env.wait_for_object("auto", "second run", |object| is_in_run(object, 2))
+        .await;
+    assert_eq!(first_secret(&pod(&env, "auto").await), "series-v3");
+    a_failure_stays_visible_without_what_a_container_wrote(&env).await;
+
+    a_newer_configuration_cancels_a_run(&env).await;
+    env.api::<QuarksJob>()
+        .delete("auto", &DeleteParams::default())
+        .await
+        .unwrap();
+    operator.stop().await;
+}
+
+/// A new version of another series, or changed labels, do not count as changes.
+async fn what_is_no_input_causes_no_run(env: &OperatorTasks) {
+    secret(env, "series-other-v10", true, "10").await;
     let label = json!({"metadata": {"labels": {"x": "y"}}});
     env.api::<ConfigMap>()
         .patch("map", &PatchParams::default(), &Patch::Merge(label))
@@ -115,14 +131,9 @@ async fn a_finished_job_reruns_when_its_inputs_change_and_a_failure_stays_visibl
         env.api::<QuarksJob>().get("auto").await.unwrap().status.unwrap().runs
     })
     .await;
+}
 
-    secret(&env, "series-v3", true, "3").await;
-    env.wait_for_object("auto", "second run", |object| is_in_run(object, 2))
-        .await;
-    assert_eq!(first_secret(&pod(&env, "auto").await), "series-v3");
-    a_failure_stays_visible_without_what_a_container_wrote(&env).await;
-
-    // A run in progress is cancelled for a newer configuration.
+async fn a_newer_configuration_cancels_a_run(env: &OperatorTasks) {
     let data = json!({"data": {"k": "2"}});
     env.api::<ConfigMap>()
         .patch("map", &PatchParams::default(), &Patch::Merge(data))
@@ -130,17 +141,11 @@ async fn a_finished_job_reruns_when_its_inputs_change_and_a_failure_stays_visibl
         .unwrap();
     env.wait_for_object("auto", "third run", |object| is_in_run(object, 3))
         .await;
-    secret(&env, "absent", false, "now it is there").await;
+    secret(env, "absent", false, "now it is there").await;
     env.wait_for_object("auto", "fourth run", |object| is_in_run(object, 4))
         .await;
-    run(&env, "auto", 0, "").await;
+    run(env, "auto", 0, "").await;
     env.wait_for_object("auto", "success", has_succeeded).await;
-
-    env.api::<QuarksJob>()
-        .delete("auto", &DeleteParams::default())
-        .await
-        .unwrap();
-    operator.stop().await;
 }
 
 fn is_in_run(object: &QuarksJob, number: i64) -> bool {
