@@ -502,11 +502,7 @@ async fn an_error_of_a_stateful_set_is_reported_at_the_deployment() {
     // A dry run does not count StatefulSets.
     tenant.few("statefulsets.apps", "0").await;
     tenant.deployment("d", &["ops"]).await;
-    let stuck = tenant
-        .wait_for_deployment("d", "a refusal", |deployment| {
-            has_reason(deployment, "Ready", "GroupsRefused")
-        })
-        .await;
+    let stuck = tenant.wait_for_reason("d", "Ready", "GroupsRefused").await;
     let message = stuck["status"]["message"].as_str().unwrap();
     assert!(
         message.contains("d-web") && message.contains("exceeded quota: few"),
@@ -516,11 +512,7 @@ async fn an_error_of_a_stateful_set_is_reported_at_the_deployment() {
         .wait_for_event("the quota", |reason, _| reason == "GroupsRefused")
         .await;
     tenant.delete("v1", "ResourceQuota", "few").await;
-    tenant
-        .wait_for_deployment("d", "Deployed", |deployment| {
-            has_reason(deployment, "Ready", "GroupsNotReady")
-        })
-        .await;
+    tenant.wait_for_reason("d", "Ready", "GroupsNotReady").await;
     // A group that is removed takes its objects with it.
     tenant
         .config_map("ops", "ops", "- {type: remove, path: /instance_groups/name=web}")

@@ -2,7 +2,7 @@
 
 use crate::instance_states::{wait_until_settled, write};
 use crate::kubelet::Kubelet;
-use crate::objects::{OURS, has_reason};
+use crate::objects::OURS;
 use crate::operator_process::{OperatorProcess, Tenant};
 use crate::reader::Reader;
 use crate::small_deployment::Small;
@@ -82,9 +82,7 @@ async fn a_cancelled_rollout_begins_no_update_until_it_is_resumed() {
     // The canary does not become ready.
     drop(kubelet);
     write(&tenant, 3, "example.org").await;
-    tenant
-        .wait_for_deployment("d", "the rollout", |one| has_reason(one, "Progressing", "Updating"))
-        .await;
+    tenant.wait_for_reason("d", "Progressing", "Updating").await;
     // Neither does a pause wait for a conversion, nor does an error in the manifest prevent it.
     tenant.apply_manifest("d", "name: d\ninstance_groups: 7\n").await;
     done(&user, &["cancel", "-d", "d"]);
@@ -95,9 +93,7 @@ async fn a_cancelled_rollout_begins_no_update_until_it_is_resumed() {
         .await;
     write(&tenant, 3, "example.org").await;
     let _kubelet = Kubelet::of(tenant.pods());
-    tenant
-        .wait_for_deployment("d", "the pause", |one| has_reason(one, "Progressing", "Paused"))
-        .await;
+    tenant.wait_for_reason("d", "Progressing", "Paused").await;
     done(&user, &["resume", "-d", "d"]);
     wait_until_settled(&tenant, "the rest", |pods| pods.len() == 3).await;
     let deployment = tenant.get(OURS, "BOSHDeployment", "d").await.unwrap();

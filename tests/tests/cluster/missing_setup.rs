@@ -1,6 +1,6 @@
 //! What users who forgot something get reported: a namespace without its label, a value for which the quota is used up.
 
-use crate::objects::{MONITORED, OURS, has_reason, is};
+use crate::objects::{MONITORED, OURS, is};
 use crate::operator_process::OperatorProcess;
 
 fn manifest() -> String {
@@ -17,11 +17,7 @@ async fn a_namespace_without_the_label_is_reported_and_served_once_labelled() {
     let operator = OperatorProcess::set("unlabelled", false, &[]).await;
     let tenant = operator.unlabelled("late");
     tenant.deploy("d", &manifest()).await;
-    let reported = tenant
-        .wait_for_deployment("d", "the reason", |found| {
-            has_reason(found, "Ready", "NamespaceNotServed")
-        })
-        .await;
+    let reported = tenant.wait_for_reason("d", "Ready", "NamespaceNotServed").await;
     let message = reported["status"]["message"].as_str().unwrap();
     // Operators of other tests may be the first to report it, with their own labels.
     let command = format!("kubectl label namespace {} {MONITORED}=", tenant.namespace);
@@ -41,11 +37,7 @@ async fn a_value_refused_by_a_quota_is_a_failure_and_not_waited_for() {
     let tenant = operator.tenant("quota");
     tenant.few("secrets", "1").await;
     tenant.deploy("d", &manifest()).await;
-    let reported = tenant
-        .wait_for_deployment("d", "the reason", |found| {
-            has_reason(found, "Applied", "DeploymentVariable")
-        })
-        .await;
+    let reported = tenant.wait_for_reason("d", "Applied", "DeploymentVariable").await;
     for kind in ["Converted", "Applied", "Ready"] {
         assert!(is(&reported, kind, "False"), "{kind}: {:#}", reported["status"]);
     }

@@ -2,7 +2,7 @@
 //! releases of the example and a small one.
 
 use crate::kubelet::{Kubelet, report_ready};
-use crate::objects::{MONITORED, OURS, config_map, deployment_of, is};
+use crate::objects::{MONITORED, OURS, config_map, deployment_of, has_reason, is};
 use crate::shared_cluster::SharedCluster;
 use anyhow::ensure;
 use boson_cluster::client::resource;
@@ -241,6 +241,12 @@ impl Tenant {
     /// Waits until a deployment meets the condition.
     pub async fn wait_for_deployment(&self, name: &str, what: &str, holds: impl Fn(&Value) -> bool) -> Value {
         self.wait_for_object(what, [OURS, "BOSHDeployment", name], holds).await
+    }
+
+    /// Waits until a condition of a deployment has this reason.
+    pub async fn wait_for_reason(&self, name: &str, kind: &str, reason: &str) -> Value {
+        let has_it = |deployment: &Value| has_reason(deployment, kind, reason);
+        self.wait_for_deployment(name, reason, has_it).await
     }
 
     /// Waits until the object of this API version, kind and name meets the condition; null is none.

@@ -1,7 +1,7 @@
 //! What a deployment retains and reads with: values of removed variables, `host prune`, pull Secrets, versions of
 //! Secrets.
 
-use crate::objects::{OURS, has_reason, is};
+use crate::objects::{OURS, is};
 use crate::operator_process::{OperatorProcess, Tenant};
 use crate::small_deployment::Small;
 use boson_tests::registry::{PASSWORD, USER};
@@ -99,11 +99,7 @@ async fn images_are_read_with_the_pull_secrets_of_groups_and_accounts() {
     for (name, settings) in [("group", "imagePullSecrets: [{name: pull}]"), ("account", "")] {
         let tenant = operator.tenant(name);
         tenant.deploy("d", &manifest("", settings)).await;
-        tenant
-            .wait_for_deployment("d", "a refusal", |deployment| {
-                has_reason(deployment, "Converted", "ImageAccess")
-            })
-            .await;
+        tenant.wait_for_reason("d", "Converted", "ImageAccess").await;
         if settings.is_empty() {
             let account = json!({"name": "default"});
             let pull = json!([{"name": "pull"}]);
