@@ -73,12 +73,34 @@ fn the_operator_as_shipped_converts_cf_deployment_within_its_limit() {
     assert_eq!(manifest.matches("*given_").count(), ALIASES);
     assert!(manifest.lines().count() > 2_500, "{} lines", manifest.lines().count());
     let parsed: Value = serde_yaml::from_str(&manifest).unwrap();
-    let versions: Vec<(&str, &str)> = list(&parsed["releases"])
+    push_releases(&env, &parsed);
+    env.apply(&objects(&env, &manifest)).unwrap();
+    let applied = || {
+        let deployment = env.get("boshdeployment/cf")?;
+        let converted = condition(&deployment, "Converted").cloned().unwrap_or_default();
+        assert_ne!(converted["status"], "False", "{converted}");
+        Ok(is(&deployment, "Applied", "True"))
+    };
+    env.operator
+        .wait_until("cf-deployment", CONVERSION_TIMEOUT, applied, || env.everything())
+        .unwrap();
+
+    let services = list(&parsed["instance_groups"]).iter();
+    let services = services.filter(|group| group["lifecycle"] != "errand").count();
+    assert_eq!(env.names("quarksstatefulset").unwrap().len(), services);
+    let most = peak(env.operator.process().unwrap()).unwrap();
+    eprintln!("the operator took {} MiB of {} MiB", most >> 20, limit >> 20);
+    assert!(most < limit / 2, "{} MiB", most >> 20);
+    assert_eq!(env.operator.limit().unwrap().killed().unwrap(), 0);
+}
+
+fn push_releases(env: &Environment, manifest: &Value) {
+    let versions: Vec<(&str, &str)> = list(&manifest["releases"])
         .iter()
         .filter_map(|release| Some((release["name"].as_str()?, release["version"].as_str()?)))
         .collect();
     let folder = tempfile::tempdir().unwrap();
-    for (name, jobs) in releases(&parsed) {
+    for (name, jobs) in releases(manifest) {
         // Its aliases are read from the manifest.
         if name == "bosh-dns-aliases" {
             continue;
@@ -89,7 +111,10 @@ fn the_operator_as_shipped_converts_cf_deployment_within_its_limit() {
         let image = format!("{name}:ubuntu-noble-1.425-{version}");
         env.registry.push_release(&image, &place).unwrap();
     }
+}
 
+/// The manifest, its ops files and its given values.
+fn objects(env: &Environment, manifest: &str) -> Vec<Value> {
     let example = root().join("docs/examples/cf-deployment");
     let read = |path: &str| fs::read_to_string(example.join(path)).unwrap();
     let given = [
@@ -110,26 +135,9 @@ fn the_operator_as_shipped_converts_cf_deployment_within_its_limit() {
     let mut deployment = env.deployment_of("cf", "cf", &ops);
     deployment["spec"]["cloudConfig"] = json!({"type": "configmap", "name": "cloud"});
     objects.extend([
-        config_map("cf", "manifest", &manifest),
+        config_map("cf", "manifest", manifest),
         config_map("cloud", "cloud-config", &read("cloud-config.yml")),
         deployment,
     ]);
-    env.apply(&objects).unwrap();
-    let applied = || {
-        let deployment = env.get("boshdeployment/cf")?;
-        let converted = condition(&deployment, "Converted").cloned().unwrap_or_default();
-        assert_ne!(converted["status"], "False", "{converted}");
-        Ok(is(&deployment, "Applied", "True"))
-    };
-    env.operator
-        .wait_until("cf-deployment", CONVERSION_TIMEOUT, applied, || env.everything())
-        .unwrap();
-
-    let services = list(&parsed["instance_groups"]).iter();
-    let services = services.filter(|group| group["lifecycle"] != "errand").count();
-    assert_eq!(env.names("quarksstatefulset").unwrap().len(), services);
-    let most = peak(env.operator.process().unwrap()).unwrap();
-    eprintln!("the operator took {} MiB of {} MiB", most >> 20, limit >> 20);
-    assert!(most < limit / 2, "{} MiB", most >> 20);
-    assert_eq!(env.operator.limit().unwrap().killed().unwrap(), 0);
+    objects
 }

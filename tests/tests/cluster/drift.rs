@@ -20,8 +20,7 @@ fn kubectl(example: &Example, arguments: &[&str]) {
 }
 
 async fn get(example: &Example, api_version: &str, kind: &str, name: &str) -> Value {
-    let found = example.tenant.api(api_version, kind).get(name).await.unwrap();
-    serde_json::to_value(found).unwrap()
+    example.tenant.get(api_version, kind, name).await.unwrap()
 }
 
 async fn set(example: &Example) -> Value {
@@ -142,22 +141,7 @@ async fn changes_by_hand_are_reverted() {
     );
     assert!(is_injected(&restarted), "what the webhook adds stays: {restarted:#}");
 
-    // A Service: an additional key in the selector would leave it without endpoints.
-    let service = async || get(&example, "v1", "Service", SERVICE).await["spec"].clone();
-    let before = service().await;
-    let selector = json!({"spec": {"selector": {"no-pod": "has-this"}}}).to_string();
-    kubectl(&example, &["patch", "service", SERVICE, "--patch", &selector]);
-    let port = json!([{"op": "add", "path": "/spec/ports/-", "value": {"name": "more", "port": 9}}]).to_string();
-    kubectl(
-        &example,
-        &["patch", "service", SERVICE, "--type=json", "--patch", &port],
-    );
-    wait_for_value("the Service as it was", async || {
-        let now = service().await;
-        ensure!(now == before, "{now:#} is not {before:#}");
-        Ok(())
-    })
-    .await;
+    a_service_is_as_before(&example).await;
     for words in [
         "env 'DEBUG' (set by 'kubectl-set')",
         "volumes 'more' (set by 'kubectl-patch')",
@@ -167,4 +151,20 @@ async fn changes_by_hand_are_reverted() {
         example.tenant.wait_for_event(words, has_words).await;
     }
     operator.stop().await;
+}
+
+/// An additional key in its selector would leave it without endpoints.
+async fn a_service_is_as_before(example: &Example) {
+    let service = async || get(example, "v1", "Service", SERVICE).await["spec"].clone();
+    let before = service().await;
+    let selector = json!({"spec": {"selector": {"no-pod": "has-this"}}}).to_string();
+    kubectl(example, &["patch", "service", SERVICE, "--patch", &selector]);
+    let port = json!([{"op": "add", "path": "/spec/ports/-", "value": {"name": "more", "port": 9}}]).to_string();
+    kubectl(example, &["patch", "service", SERVICE, "--type=json", "--patch", &port]);
+    wait_for_value("the Service as it was", async || {
+        let now = service().await;
+        ensure!(now == before, "{now:#} is not {before:#}");
+        Ok(())
+    })
+    .await;
 }

@@ -152,16 +152,7 @@ async fn a_deploy_stores_its_inputs_and_a_rollback_applies_them_again() {
         first["spec"]["vars"],
         json!([{"name": "word", "secret": "d.given-word-1"}])
     );
-    for (kind, name) in [("ConfigMap", "d.revision-1"), ("Secret", "d.given-word-1")] {
-        let found = tenant.get("v1", kind, name).await.unwrap();
-        let metadata = &found["metadata"];
-        assert_eq!(
-            metadata["ownerReferences"][0]["uid"], first["metadata"]["uid"],
-            "{metadata:#}"
-        );
-        assert_eq!(found["immutable"], true);
-    }
-
+    its_inputs_are_owned_and_immutable(&tenant, &first).await;
     // Also if another tool has set fields.
     let fields = json!({"apiVersion": OURS, "kind": "BOSHDeployment", "metadata": {"name": "d"},
         "spec": {"manifest": first["spec"]["manifest"], "variables": {"retain": "Always"}}});
@@ -186,6 +177,24 @@ async fn a_deploy_stores_its_inputs_and_a_rollback_applies_them_again() {
     let wanted = json!([{"name": "count", "secret": "d.given-count-2"}, {"name": "word", "secret": "d.given-word-1"}]);
     assert_eq!(json!(secrets), wanted);
 
+    a_rollback_applies_them_again(&deployer, &first).await;
+    history_and_garbage(&deployer).await;
+    refused(&deployer);
+}
+
+async fn its_inputs_are_owned_and_immutable(tenant: &Tenant, deployment: &Value) {
+    for (kind, name) in [("ConfigMap", "d.revision-1"), ("Secret", "d.given-word-1")] {
+        let found = tenant.get("v1", kind, name).await.unwrap();
+        let metadata = &found["metadata"];
+        assert_eq!(
+            metadata["ownerReferences"][0]["uid"], deployment["metadata"]["uid"],
+            "{metadata:#}"
+        );
+        assert_eq!(found["immutable"], true);
+    }
+}
+
+async fn a_rollback_applies_them_again(deployer: &Deployer<'_>, first: &Value) {
     let ran = deployer.run(&["rollback", "-d", "d", "--yes"]);
     succeeded(
         &ran,
@@ -195,8 +204,6 @@ async fn a_deploy_stores_its_inputs_and_a_rollback_applies_them_again() {
     assert_eq!(third["spec"]["ops"], json!([]));
     assert_eq!(third["spec"]["manifest"], first["spec"]["manifest"]);
     assert_eq!(third["spec"]["vars"], first["spec"]["vars"]);
-    history_and_garbage(&deployer).await;
-    refused(&deployer);
 }
 
 async fn what_is_deployed_already_and_dry_runs_change_nothing(deployer: &Deployer<'_>) {

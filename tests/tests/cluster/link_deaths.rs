@@ -23,8 +23,7 @@ fn ops() -> String {
 }
 
 pub async fn workload(example: &Example) -> Value {
-    let found = example.tenant.api("apps/v1", "Deployment").get("web").await.unwrap();
-    serde_json::to_value(found).unwrap()
+    example.tenant.get("apps/v1", "Deployment", "web").await.unwrap()
 }
 
 /// Whether a pod has its links. One from before the API server knew the webhook is created again.
@@ -66,8 +65,7 @@ fn of_links() -> Connection {
 
 /// The data of the Secret of the link.
 async fn data(example: &Example) -> Value {
-    let secret = example.tenant.api("v1", "Secret").get(SECRET).await.unwrap();
-    secret.data["data"].clone()
+    example.tenant.get("v1", "Secret", SECRET).await.unwrap()["data"].clone()
 }
 
 /// The keys whose values differ.

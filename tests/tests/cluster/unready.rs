@@ -42,18 +42,17 @@ async fn said(example: &Example, words: &str) {
 
 /// Reason and note of the events about objects of a kind.
 async fn events(example: &Example, kind: &str) -> Vec<(String, String)> {
-    let list = example
-        .tenant
-        .api("events.k8s.io/v1", "Event")
-        .list(&ListParams::default())
-        .await;
-    let events = list.unwrap().items.into_iter();
-    let events = events.map(|event| serde_json::to_value(event).unwrap());
+    let events = example.tenant.list("events.k8s.io/v1", "Event").await;
     let text = |value: &Value| value.as_str().unwrap_or_default().to_string();
     events
+        .iter()
         .filter(|event| event["regarding"]["kind"] == kind)
         .map(|event| (text(&event["reason"]), text(&event["note"])))
         .collect()
+}
+
+fn quota(name: &str, hard: &Value) -> Value {
+    json!({"apiVersion": "v1", "kind": "ResourceQuota", "metadata": {"name": name}, "spec": {"hard": hard}})
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -64,9 +63,8 @@ async fn the_example_passes_the_restricted_profile_and_a_limits_quota_and_violat
         .unwrap()
         .label_namespace(&example.env.namespace, label, "restricted")
         .unwrap();
-    let quota = |name: &str, hard: Value| json!({"apiVersion": "v1", "kind": "ResourceQuota", "metadata": {"name": name}, "spec": {"hard": hard}});
     let limits = json!({"limits.cpu": "64", "limits.memory": "64Gi", "requests.cpu": "64", "requests.memory": "64Gi"});
-    example.tenant.apply(quota("limits", limits)).await;
+    example.tenant.apply(quota("limits", &limits)).await;
     let (operator, _) = example.operator("first");
     example.deploy().await;
     let all = ["nats-broker-z0-v1-0", "nats-broker-z0-v1-1", "nats-gateway-z0-v1-0"];
@@ -83,13 +81,8 @@ async fn the_example_passes_the_restricted_profile_and_a_limits_quota_and_violat
         "nats-gateway: pod 'nats-gateway-z0-v2-0': FailedCreate: violates PodSecurity",
     )
     .await;
-    let set = example
-        .tenant
-        .api(OURS, "QuarksStatefulSet")
-        .get("nats-gateway")
-        .await
-        .unwrap();
-    let set = serde_json::to_value(set).unwrap();
+    let set = example.tenant.get(OURS, "QuarksStatefulSet", "nats-gateway").await;
+    let set = set.unwrap();
     let problem = &set["status"]["problems"][0];
     assert_eq!(
         (&problem["pod"], &problem["reason"]),
@@ -104,21 +97,20 @@ async fn the_example_passes_the_restricted_profile_and_a_limits_quota_and_violat
         wait_until(&format!("an event of the {kind}"), is_reported).await;
     }
 
-    // No more pods than exist now: the next version gets none.
-    example.tenant.apply(quota("few", json!({"pods": "1"}))).await;
+    the_next_version_gets_no_pods(&example).await;
+    operator.stop().await;
+}
+
+/// No more pods are allowed than exist now.
+async fn the_next_version_gets_no_pods(example: &Example) {
+    example.tenant.apply(quota("few", &json!({"pods": "1"}))).await;
     example.edit(&Example::ops(1)).await;
-    said(&example, "FailedCreate: exceeded quota: few").await;
-    example
-        .tenant
-        .api("v1", "ResourceQuota")
-        .delete("few", &Default::default())
-        .await
-        .unwrap();
+    said(example, "FailedCreate: exceeded quota: few").await;
+    example.tenant.delete("v1", "ResourceQuota", "few").await;
     wait_for_value("another message", async || {
-        let message = ready_message(&example).await;
+        let message = ready_message(example).await;
         ensure!(!message.contains("FailedCreate"), "{message}");
         Ok(())
     })
     .await;
-    operator.stop().await;
 }

@@ -89,16 +89,20 @@ fn a_bad_plugin_is_refused_and_reported_and_the_last_good_one_stays() {
     assert_eq!(scene.get("configmap/hooked").unwrap()["data"]["a"], "b");
     corrupted_bytes_are_reported_at_once(&scene, &good);
 
-    // After a restart the last good one is lost: running objects are not changed until the plugin is fixed.
-    scene.apply_in(&scene.own, &with(digest, &other)).unwrap();
-    is_refused(&scene, "PluginDigest");
+    a_lost_plugin_is_used_again_once_it_is_good(&mut scene, &good, &with(digest, &other));
+}
+
+/// After a restart the last good one is lost: running objects are not changed until the plugin is fixed.
+fn a_lost_plugin_is_used_again_once_it_is_good(scene: &mut Scene, good: &str, bad: &str) {
+    scene.apply_in(&scene.own, bad).unwrap();
+    is_refused(scene, "PluginDigest");
     scene.operator.kill();
     scene.operator.start().unwrap();
     scene.wait_for_deployment("the loss", |deployment| {
         has_reason(deployment, "Converted", "PluginLost")
     });
     assert_eq!(scene.get("configmap/hooked").unwrap()["data"]["a"], "b");
-    scene.apply_in(&scene.own, &good).unwrap();
+    scene.apply_in(&scene.own, good).unwrap();
     scene.wait_for_deployment("health", |deployment| {
         healthy(deployment, "True").is_some() && uses(deployment, "resources", "hook")
     });
