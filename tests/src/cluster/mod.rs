@@ -27,8 +27,8 @@ use self::image::Image;
 use self::node::{Groups, Node};
 use self::objects::{Connection, has_condition};
 use self::process::{Process, Spawner};
-use crate::WAIT_TIMEOUT;
 use crate::ports::{free_port, free_port_at};
+use crate::{Ran, WAIT_TIMEOUT, host};
 use anyhow::{Context, Result, bail, ensure};
 use std::ffi::OsString;
 use std::fs;
@@ -309,6 +309,16 @@ impl Cluster {
     /// The kubeconfig of an administrator.
     pub fn kubeconfig(&self) -> PathBuf {
         self.directory.join("admin.kubeconfig")
+    }
+
+    /// Runs `host` as an administrator, in this folder and for this namespace.
+    ///
+    /// # Errors
+    /// As [`host`].
+    pub fn host(&self, folder: &Path, namespace: &str, words: &[&str]) -> Result<Ran> {
+        let kubeconfig = self.kubeconfig().display().to_string();
+        let place = ["--namespace", namespace, "--kubeconfig", &kubeconfig];
+        host(folder, words.iter().chain(&place))
     }
 
     /// The audit log: one JSON object a line for each finished request.

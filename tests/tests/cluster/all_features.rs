@@ -4,8 +4,8 @@ use crate::guests::Guest;
 use crate::installed::Installed;
 use crate::objects::{condition, config_map, deployment_of};
 use crate::plugin_objects;
-use anyhow::{Context, Result, ensure};
-use boson_tests::{host, root};
+use anyhow::{Result, ensure};
+use boson_tests::root;
 use serde_json::{Value, json};
 use std::fs;
 
@@ -445,18 +445,8 @@ fn pull(it: &mut Installed) -> Result<()> {
     });
     it.apply_all(&[secret, plugin])?;
     it.wait_until("its approval is missing", || is(it, "PluginsHealthy", "False"))?;
-    let kubeconfig = it.cluster.kubeconfig();
-    let kubeconfig = kubeconfig.to_str().context("a path of text")?;
-    let approve = [
-        "plugin",
-        "approve",
-        "pulled",
-        "--namespace",
-        &it.system,
-        "--kubeconfig",
-        kubeconfig,
-    ];
-    let approved = host(it.operator.files(), approve)?;
+    let approve = ["plugin", "approve", "pulled"];
+    let approved = it.cluster.host(it.operator.files(), &it.system, &approve)?;
     ensure!(approved.code == 0, "{}", approved.stderr);
     it.wait_until_there("configmap/pulled", true)?;
     let own = [

@@ -4,7 +4,7 @@
 use crate::example::Example;
 use crate::objects::config_map;
 use crate::operator::Environment;
-use boson_tests::{host, wait_until};
+use boson_tests::wait_until;
 use std::path::Path;
 
 async fn changes(example: &Example) -> Vec<String> {
@@ -76,19 +76,8 @@ async fn each_change_names_groups_versions_and_causes() {
 fn host_wait_waits_for_the_result_of_an_edited_config_map() {
     let env = Environment::new("wait").unwrap();
     env.deploy().unwrap();
-    let kubeconfig = env.cluster.kubeconfig();
-    let wait = |more: &[&str]| {
-        let kubeconfig = kubeconfig.to_str().unwrap();
-        let common = [
-            "wait",
-            "nats",
-            "--namespace",
-            &env.namespace,
-            "--kubeconfig",
-            kubeconfig,
-        ];
-        host(Path::new("/"), common.iter().chain(more)).unwrap()
-    };
+    let run = |words: &[&str]| env.cluster.host(Path::new("/"), &env.namespace, words).unwrap();
+    let wait = |more: &[&str]| run(&[&["wait", "nats"], more].concat());
     let applied = ["--for=condition=Applied", "--timeout=3m"];
     let done = wait(&applied);
     assert_eq!(
@@ -118,18 +107,7 @@ fn host_wait_waits_for_the_result_of_an_edited_config_map() {
         "{}",
         late.stderr
     );
-    let missing = host(
-        Path::new("/"),
-        [
-            "wait",
-            "unknown",
-            "--namespace",
-            &env.namespace,
-            "--kubeconfig",
-            kubeconfig.to_str().unwrap(),
-        ],
-    )
-    .unwrap();
+    let missing = run(&["wait", "unknown"]);
     assert_eq!(missing.code, 1);
     assert!(
         missing.stderr.contains("there is no BOSHDeployment 'unknown'"),

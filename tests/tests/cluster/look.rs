@@ -6,7 +6,6 @@ use crate::operator_process::{OperatorProcess, Tenant};
 use crate::reader::Reader;
 use crate::small_deployment::Small;
 use boson_tests::cluster::shared;
-use boson_tests::host;
 use serde_json::{Value, json};
 
 const ERRAND: &str = "\
@@ -223,10 +222,8 @@ fn texts_and_errors(tenant: &Tenant, reader: &Reader<'_>) {
     assert!(ran.stderr.contains("you may not list secrets"), "{}", ran.stderr);
 
     // The test cluster has no metrics server.
-    let kubeconfig = shared().unwrap().kubeconfig();
-    let options = ["--namespace", namespace, "--kubeconfig", kubeconfig.to_str().unwrap()];
     let vitals = ["instances", "-d", "d", "--vitals"];
-    let ran = host(reader.folder(), vitals.iter().chain(&options).copied()).unwrap();
+    let ran = shared().unwrap().host(reader.folder(), namespace, &vitals).unwrap();
     assert_eq!(ran.code, 0, "{}", ran.stderr);
     assert!(
         ran.stderr.contains("the cluster has no metrics server"),

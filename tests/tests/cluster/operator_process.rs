@@ -8,7 +8,7 @@ use anyhow::ensure;
 use boson_cluster::client::resource;
 use boson_tests::cluster::{Operator, shared};
 use boson_tests::registry::{Server, push_example};
-use boson_tests::{Ran, host, root, wait_for_value};
+use boson_tests::{Ran, root, wait_for_value};
 use k8s_openapi::api::core::v1::Pod;
 use kube::api::{Api, DeleteParams, DynamicObject, ListParams, Patch, PatchParams};
 use kube::{Client, ResourceExt};
@@ -172,11 +172,10 @@ impl Tenant {
 
     /// `host prune` of the deployment 'd'.
     pub fn prune(&self, arguments: &[&str]) -> Ran {
-        let kubeconfig = shared().unwrap().kubeconfig();
-        let kubeconfig = kubeconfig.to_str().unwrap();
-        let fixed = ["prune", "d", "--namespace", &self.namespace, "--kubeconfig", kubeconfig];
         let scratch = tempfile::tempdir().unwrap();
-        host(scratch.path(), fixed.into_iter().chain(arguments.iter().copied())).unwrap()
+        let words = [&["prune", "d"], arguments].concat();
+        let ran = shared().unwrap().host(scratch.path(), &self.namespace, &words);
+        ran.unwrap()
     }
 
     /// Names of the objects of a kind that belong to a deployment, sorted.

@@ -7,7 +7,7 @@ use anyhow::{bail, ensure};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use boson_tests::cluster::shared;
-use boson_tests::{host, wait_for_value};
+use boson_tests::wait_for_value;
 use kube::api::{Patch, PatchParams};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
@@ -107,22 +107,18 @@ fn release(operator: &OperatorProcess) -> TempDir {
 fn announced(tenant: &Tenant, release: &Path, group: &Group) -> BTreeSet<String> {
     let scratch = tempfile::tempdir().unwrap();
     fs::write(scratch.path().join("manifest.yml"), group.manifest()).unwrap();
-    let kubeconfig = shared().unwrap().kubeconfig().display().to_string();
     let release = release.display().to_string();
-    let arguments = [
+    let diff = [
         "diff",
         "manifest.yml",
         "--deployment",
         "d",
         "--json",
-        "--namespace",
-        &tenant.namespace,
-        "--kubeconfig",
-        &kubeconfig,
         "--release",
         &release,
     ];
-    let ran = host(scratch.path(), arguments).unwrap();
+    let ran = shared().unwrap().host(scratch.path(), &tenant.namespace, &diff);
+    let ran = ran.unwrap();
     assert!([0, 2].contains(&ran.code), "{}", ran.stderr);
     let differences: Value = serde_json::from_str(&ran.stdout).unwrap();
     let instances = differences["instances"].as_array().unwrap().iter();

@@ -5,7 +5,6 @@ use crate::objects::{has_reason, is};
 use crate::operator::Environment;
 use anyhow::{Result, ensure};
 use boson_tests::cluster::with_node;
-use boson_tests::host;
 use std::fs;
 use std::io::ErrorKind;
 
@@ -25,22 +24,8 @@ fn no_handshake_fails_while_a_ca_is_rotated() {
     let ca = |env: &Environment| env.get("secret/rotation.var-ca").unwrap()["data"]["certificate"].clone();
     let old = ca(&env);
 
-    let arguments = [
-        "rotate",
-        "--ca",
-        "ca",
-        "--deployment",
-        "rotation",
-        "--yes",
-        "--namespace",
-        &env.namespace,
-    ];
-    let kubeconfig = cluster.kubeconfig().display().to_string();
-    let ran = host(
-        env.operator.files(),
-        arguments.into_iter().chain(["--kubeconfig", &kubeconfig]),
-    )
-    .unwrap();
+    let rotate = ["rotate", "--ca", "ca", "--deployment", "rotation", "--yes"];
+    let ran = cluster.host(env.operator.files(), &env.namespace, &rotate).unwrap();
     assert_eq!(ran.code, 0, "{}\n{}", ran.stdout, ran.stderr);
     assert_ne!(ca(&env), old);
     wait_for_connections(&env, before).unwrap();

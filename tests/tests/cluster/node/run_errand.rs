@@ -5,8 +5,8 @@ use super::manifest_of;
 use crate::objects::is;
 use crate::operator::Environment;
 use anyhow::{Result, ensure};
+use boson_tests::Ran;
 use boson_tests::cluster::{Cluster, with_node};
-use boson_tests::{Ran, host};
 use serde_json::{Value, json};
 use std::fs;
 use tempfile::TempDir;
@@ -54,11 +54,8 @@ impl Errands {
     }
 
     fn host(&self, arguments: &[&str]) -> Result<Ran> {
-        let kubeconfig = self.env.cluster.kubeconfig();
-        let place = ["--namespace", &self.env.namespace, "--kubeconfig"];
-        let kubeconfig = kubeconfig.display().to_string();
-        let all = arguments.iter().copied().chain(place).chain([kubeconfig.as_str()]);
-        host(self.scratch.path(), all)
+        let env = &self.env;
+        env.cluster.host(self.scratch.path(), &env.namespace, arguments)
     }
 
     fn run(&self, errand: &str, more: &[&str]) -> Result<(Ran, Value)> {

@@ -138,15 +138,9 @@ impl Scene {
 
     /// `host plugin` in the namespace of the deployment.
     pub fn plugin(&self, words: &[&str]) -> Ran {
-        let kubeconfig = self.cluster.kubeconfig();
-        let place = [
-            "--namespace",
-            &self.namespace,
-            "--kubeconfig",
-            kubeconfig.to_str().unwrap(),
-        ];
-        let words = ["plugin"].iter().chain(words).chain(&place);
-        host(self.operator.files(), words).unwrap()
+        let words = [&["plugin"], words].concat();
+        let ran = self.cluster.host(self.operator.files(), &self.namespace, &words);
+        ran.unwrap()
     }
 
     /// Waits until it holds.
