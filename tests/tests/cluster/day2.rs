@@ -223,20 +223,24 @@ async fn a_stopped_instance_gets_another_disk_and_the_one_before_is_kept() {
     );
     assert_eq!(volume_of(&tenant, CLAIM).await, first);
     done(&user, &["start", "web", "-d", "d", "--yes"]);
-    let orphans = rows(&user, &["disks", "--orphaned"]);
+    an_orphaned_disk_is_deleted(&user).await;
+}
+
+async fn an_orphaned_disk_is_deleted(user: &Reader<'_>) {
+    let orphans = rows(user, &["disks", "--orphaned"]);
     assert_eq!(orphans.len(), 1, "{orphans:#?}");
     done(
-        &user,
+        user,
         &["delete-disk", orphans[0]["disk_cid"].as_str().unwrap(), "--yes"],
     );
     // Kubernetes removes a claim once it has seen that no pod uses it.
     wait_for_value("the end of the claim", async || {
-        let orphans = rows(&user, &["disks", "--orphaned"]);
+        let orphans = rows(user, &["disks", "--orphaned"]);
         ensure!(orphans.is_empty(), "{orphans:#?}");
         Ok(())
     })
     .await;
-    let recorded: Vec<Value> = rows(&user, &["events", "--object-type", "disk"]);
+    let recorded: Vec<Value> = rows(user, &["events", "--object-type", "disk"]);
     let actions: Vec<&str> = recorded.iter().filter_map(|row| row["action"].as_str()).collect();
     assert_eq!(actions, ["delete", "attach", "attach"]);
 }

@@ -159,6 +159,11 @@ async fn names(tenant: &Tenant) {
         ["nats-deployment-broker", "nats-deployment-gateway"]
     );
     assert_eq!(of(OURS, "QuarksJob").await, ["nats-deployment-smoke-tests"]);
+    names_of_what_runs(tenant).await;
+}
+
+async fn names_of_what_runs(tenant: &Tenant) {
+    let of = |api_version: &'static str, kind: &'static str| tenant.names(api_version, kind, NAME);
     let services = of("v1", "Service").await;
     for wanted in [
         "nats-deployment-broker",

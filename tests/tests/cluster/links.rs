@@ -101,6 +101,12 @@ pub fn user(name: &str) -> Value {
     )
 }
 
+fn links(env: &Environment) -> Vec<String> {
+    let mut names = env.names("secret").unwrap();
+    names.retain(|name| name.starts_with("link-"));
+    names
+}
+
 #[test]
 fn links_become_secrets_that_follow_the_deployment() {
     let env = env("link-secrets", "link-secrets-none");
@@ -119,13 +125,6 @@ fn links_become_secrets_that_follow_the_deployment() {
         (&owner["kind"], &owner["name"]),
         (&json!("BOSHDeployment"), &json!("nats"))
     );
-    let links = |env: &Environment| {
-        let names = env.names("secret").unwrap();
-        names
-            .into_iter()
-            .filter(|name| name.starts_with("link-"))
-            .collect::<Vec<_>>()
-    };
     assert_eq!(
         links(&env),
         ["link-nats-broker-main-broker", "link-nats-gateway-gateway"]
@@ -145,14 +144,17 @@ fn links_become_secrets_that_follow_the_deployment() {
         .unwrap();
     wait_until_ok("the right value", || Ok(read(&env, "broker.user")? == "second"));
 
-    // Another name: the old Secret is obsolete. A restart writes nothing.
+    the_secret_of_another_name_is_obsolete(env);
+}
+
+/// A restart writes nothing.
+fn the_secret_of_another_name_is_obsolete(mut env: Environment) {
     let rename = "- {type: replace, path: /instance_groups/name=gateway/jobs/name=gateway/provides?, value: {gateway: {as: door}}}\n\
                   - {type: remove, path: /instance_groups/name=broker/jobs/name=broker/consumes/watcher}\n";
     env.apply(&[config_map("more", "ops", rename)]).unwrap();
     wait_until_ok("another name", || {
         Ok(links(&env) == ["link-nats-broker-main-broker", "link-nats-gateway-door"])
     });
-    let mut env = env;
     let versions = |env: &Environment| {
         links(env)
             .iter()

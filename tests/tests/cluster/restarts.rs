@@ -393,6 +393,32 @@ async fn a_paused_deployment_restarts_nothing_until_it_is_resumed() {
     futures::future::join_all(cases).await;
 }
 
+/// Waits until the rollout has this reason and number of updated pods; returns the pods.
+async fn wait_for_pods(tenant: &Tenant, reason: &str, updated: i64) -> Vec<String> {
+    wait_for_value(reason, async || {
+        let status = async |kind: &str, name: &str| {
+            let object = tenant.get(OURS, kind, name).await.unwrap_or_default();
+            object["status"].clone()
+        };
+        let (deployment, set) = (
+            status("BOSHDeployment", "d").await,
+            status("QuarksStatefulSet", "d-web").await,
+        );
+        // The pods of this status or a later one.
+        let pods = found(tenant).await;
+        let mut conditions = deployment["conditions"].as_array().into_iter().flatten();
+        let progressing = conditions.find(|one| one["type"] == "Progressing");
+        let is_reported = progressing.is_some_and(|one| one["reason"] == reason);
+        if is_reported && set["updatedReplicas"] == updated && set["readyReplicas"] == 2 {
+            let mut pods: Vec<String> = pods.into_values().flatten().collect();
+            pods.sort();
+            return Ok(pods);
+        }
+        bail!("{deployment:#} {set:#}")
+    })
+    .await
+}
+
 async fn pause_and_resume(tenant: &Tenant, kind: Kind) {
     let group = |properties| Group {
         zones: "",
@@ -409,36 +435,12 @@ async fn pause_and_resume(tenant: &Tenant, kind: Kind) {
         let api = tenant.api(OURS, "BOSHDeployment");
         api.patch("d", &PatchParams::default(), &patch).await.unwrap();
     };
-    let wait_for_pods = async |reason: &str, updated: i64| {
-        wait_for_value(reason, async || {
-            let status = async |kind: &str, name: &str| {
-                let object = tenant.get(OURS, kind, name).await.unwrap_or_default();
-                object["status"].clone()
-            };
-            let (deployment, set) = (
-                status("BOSHDeployment", "d").await,
-                status("QuarksStatefulSet", "d-web").await,
-            );
-            // The pods of this status or a later one.
-            let pods = found(tenant).await;
-            let mut conditions = deployment["conditions"].as_array().into_iter().flatten();
-            let progressing = conditions.find(|one| one["type"] == "Progressing");
-            let is_reported = progressing.is_some_and(|one| one["reason"] == reason);
-            if is_reported && set["updatedReplicas"] == updated && set["readyReplicas"] == 2 {
-                let mut pods: Vec<String> = pods.into_values().flatten().collect();
-                pods.sort();
-                return Ok(pods);
-            }
-            bail!("{deployment:#} {set:#}")
-        })
-        .await
-    };
     deployed(tenant, &group("domain: a")).await;
-    let first = wait_for_pods("RolledOut", 2).await;
+    let first = wait_for_pods(tenant, "RolledOut", 2).await;
     pause(true).await;
     let changed = group("domain: b").manifest();
     tenant.apply_manifest("d", &changed).await;
-    assert_eq!(wait_for_pods("Paused", 0).await, first, "{kind:?}");
+    assert_eq!(wait_for_pods(tenant, "Paused", 0).await, first, "{kind:?}");
     let stored = async |key: &str| {
         let secret = tenant.get("v1", "Secret", "d.with-ops").await.unwrap_or_default();
         let text = secret["data"][key].as_str().map(|text| STANDARD.decode(text).unwrap());
@@ -455,7 +457,7 @@ async fn pause_and_resume(tenant: &Tenant, kind: Kind) {
         "{before}"
     );
     pause(false).await;
-    let last = wait_for_pods("RolledOut", 2).await;
+    let last = wait_for_pods(tenant, "RolledOut", 2).await;
     assert_eq!(
         (stored("changes").await, stored("manifest-before-pause.yaml").await),
         (None, None)
