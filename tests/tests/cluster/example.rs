@@ -17,7 +17,7 @@ use boson_plugins::host::{Chosen, Digest, LoadedPlugin, Package, PluginHost, Res
 use boson_sandbox::{Cache, Limits, Plugins, Sandbox};
 use boson_tests::{binary, root, wait_for_value};
 use futures::future::BoxFuture;
-use kube::api::{DynamicObject, ListParams};
+use kube::api::{DeleteParams, DynamicObject, ListParams};
 use kube::{Client, ResourceExt};
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, HashSet};
