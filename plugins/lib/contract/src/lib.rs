@@ -1,4 +1,4 @@
-//! The nouns of the plugin interface: records of `wit/` with documents as trees. The host and the rules have no others:
+//! The types of the plugin interface: records of `wit/` with documents as trees. The host and the rules have no others:
 //! each field is here once, and once more in a macro below its type, which converts it from and to bindings, and from
 //! JSON.
 //!
