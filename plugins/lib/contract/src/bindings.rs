@@ -86,8 +86,8 @@ pub fn case<T, const N: usize>(given: Given<'_>, name: &str, cases: [(&str, T); 
     found.map(|(_, case)| case).ok_or_else(|| missing(name))
 }
 
-/// Converts a record. The fields have the same names in the bindings, except those after `;`. `+ more`: the
-/// record has additional members. `..`: has the fields that the bindings do not have.
+/// Converts a record. The fields have the same names in the bindings, except those after `;`. `+ more`: the record has
+/// additional members. `..`: a value with the fields that the bindings lack.
 #[macro_export]
 macro_rules! record {
     (
@@ -275,7 +275,10 @@ impl<W, T: FromWit<W>> FromWit<Vec<W>> for Vec<T> {
 
     /// A list that is missing or null is empty.
     fn from_json(given: Given<'_>, name: &str) -> Result<Self, String> {
-        let items = given.and_then(Tree::as_array).into_iter().flatten();
-        items.map(|value| T::from_json(Some(value), name)).collect()
+        match given {
+            Some(Tree::Array(items)) => items.iter().map(|item| T::from_json(Some(item), name)).collect(),
+            None | Some(Tree::Null) => Ok(Self::new()),
+            Some(_) => Err(missing(name)),
+        }
     }
 }
