@@ -54,8 +54,8 @@ pub fn lower(objects: Vec<Tree>, values: &Tree) -> Result<(Vec<Tree>, Vec<Diagno
     }
 }
 
-/// Removes the label from the selector of a Service by which it leads to the active pod of a group with active/passive
-/// probes. Without the operator, no pod has the label: the Service selects all pods of the group.
+/// Removes the label by which a Service selects the active pod of a group with active/passive probes. Without the
+/// operator, no pod has the label: the Service then selects all pods of the group.
 fn select_all_pods(object: &mut Tree) {
     if object.str("kind") == Some("Service")
         && let Some(selector) = object.get_mut("spec").and_then(|spec| spec.get_mut("selector"))

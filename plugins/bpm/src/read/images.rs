@@ -83,6 +83,7 @@ impl ImageError<'_> {
 
 fn image_error<'a>(job: &'a Job, request: &GroupRequest) -> ImageError<'a> {
     let registry = request.deployment.registry.as_deref();
+    // Of several with the same name, the last.
     let mut listed = request.group.items("releases").iter().rev();
     match listed.find(|release| release.str("name") == Some(job.release.as_str())) {
         Some(release) if images::url(release, registry).is_none() => ImageError::NoUrl,
