@@ -21,7 +21,7 @@ use tempfile::TempDir;
 
 /// How much of a log an error shows, in bytes.
 const MAX_SHOWN_BYTES: usize = 8_000;
-/// How often it is looked whether an operator has ended.
+/// Between two checks whether an operator has ended.
 const CHECK_INTERVAL: Duration = Duration::from_millis(500);
 
 /// An operator, running or not; its options and its log remain. It ends with this value.
