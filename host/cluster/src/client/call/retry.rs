@@ -11,8 +11,8 @@ const MAX_RETRY_DELAY: Duration = Duration::from_secs(2);
 
 /// How long to wait before the next try, if there is one. `tries`: those that failed before this one.
 ///
-/// Only a quick answer that the server is busy is retried here. After [`crate::client::ANSWER_TIMEOUT`] without one, the
-/// server is in trouble and needs the longer back-off of the object.
+/// Only a quick answer that the server is busy is retried here. After [`crate::client::ANSWER_TIMEOUT`] without one,
+/// the server is in trouble and needs the longer back-off of the object.
 pub fn pause(kind: &ErrorKind, tries: u32) -> Option<Duration> {
     let asked = match kind {
         ErrorKind::Busy(asked) => *asked,
