@@ -85,8 +85,8 @@ fn publish(scratch: &Path, path: &Path, mode: u32, root: bool) -> io::Result<()>
     // `make` repeats it, and returns an error.
     drop(give_to_vcap(scratch, root));
     let renamed = match renameat_with(CWD, scratch, CWD, path, RenameFlags::NOREPLACE) {
-        // NFS cannot do that.
-        Err(Errno::INVAL) => fs::rename(scratch, path),
+        // NFS cannot do that, nor can some file systems of FUSE and system call filters.
+        Err(Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP) => fs::rename(scratch, path),
         renamed => renamed.map_err(io::Error::from),
     };
     if let Err(error) = renamed {
