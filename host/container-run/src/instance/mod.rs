@@ -87,7 +87,9 @@ impl StateFile {
     /// Makes and locks the file.
     pub fn lock(directory: &Path, owner: Owner<'_>) -> Result<Self> {
         let path = owner.file(directory);
-        let file = open(OpenOptions::new().write(true).create(true), &path).path_context("opening", &path)?;
+        // Some file systems grant a shared lock only to readers.
+        let file = open(OpenOptions::new().read(true).write(true).create(true), &path);
+        let file = file.path_context("opening", &path)?;
         // With a shared lock, no record counts: that of an earlier container would be this one's until the first write.
         flock(&file, FlockOperation::LockShared).path_context("locking", &path)?;
         drop(file.write_all_at(&[b' '; RECORD_BYTES], 0));
