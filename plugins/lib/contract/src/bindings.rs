@@ -48,7 +48,7 @@ pub trait Reader {
 }
 
 fn missing(name: &str) -> String {
-    format!("`{name}` is missing")
+    format!("`{name}` is missing, or of another type")
 }
 
 /// A name of `wit/` from one of its bindings: `document_name`, `PerZone`, `type_`.
