@@ -23,8 +23,8 @@ impl Limited {
     /// A group with this memory limit in bytes. `None` without root privileges: the test is then skipped, which is
     /// printed here. In continuous integration this is an error instead.
     ///
+    /// # Errors
     /// It cannot be created.
-    /// It cannot be made.
     pub fn to(bytes: u64) -> Result<Option<Self>> {
         static COUNT: AtomicU32 = AtomicU32::new(0);
         let ci = std::env::var_os("CI").is_some_and(|value| !value.is_empty());
