@@ -82,17 +82,10 @@ impl Attack<'_> {
     }
 
     fn is_told(&self) {
-        let kubeconfig = self.env.cluster.kubeconfig();
-        let place = [
-            "--namespace",
-            self.namespace,
-            "--kubeconfig",
-            kubeconfig.to_str().unwrap(),
-        ];
         // It waits for its turn: its namespace converts the others at the same time.
-        let wait = [&["wait", "again", "--timeout", "5m"][..], &place].concat();
+        let wait = ["wait", "again", "--timeout", "5m"];
         let scratch = tempfile::tempdir().unwrap();
-        let ran = boson_tests::host(scratch.path(), wait).unwrap();
+        let ran = self.env.cluster.host(scratch.path(), self.namespace, &wait).unwrap();
         assert!(ran.code == 1 && ran.stderr.contains("64 times"), "{ran:?}");
     }
 
@@ -209,8 +202,7 @@ fn an_operator_stays_within_its_container_and_others_are_served() {
     ]);
 
     env.deploy().unwrap();
-    env.wait_for_deployment("Applied", |deployment| is(deployment, "Applied", "True"))
-        .unwrap();
+    env.wait_until_applied().unwrap();
     let quiet = edit(&env, 0..3, || 0).latency;
 
     attack.begin(&server);
