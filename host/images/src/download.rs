@@ -9,9 +9,9 @@ use boson_releases::{DigestError, Verifier};
 use reqwest::header::{CONTENT_RANGE, RANGE};
 use reqwest::redirect::{Action, Attempt, Policy};
 use reqwest::{Certificate, Client, Response, StatusCode, Url};
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File};
 use std::io::{self, Write};
-use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
+use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -136,18 +136,7 @@ impl Downloads {
     /// Opens the file of a tarball, and waits for another process that downloads it.
     async fn open(&self, path: &Path) -> Result<File, Diagnostic> {
         let (path, directory) = (path.to_path_buf(), self.directory.clone());
-        let opened = tokio::task::spawn_blocking(move || {
-            let mut options = OpenOptions::new();
-            options.read(true).append(true).create(true).mode(0o600);
-            loop {
-                let file = options.open(&path)?;
-                file.lock()?;
-                // The process that held the lock may have used and removed the file.
-                if fs::metadata(&path).is_ok_and(|there| file.metadata().is_ok_and(|ours| ours.ino() == there.ino())) {
-                    return Ok(file);
-                }
-            }
-        });
+        let opened = tokio::task::spawn_blocking(move || boson_oci::open_locked(&path));
         let opened = opened.await.unwrap_or_else(|_| Err(io::Error::other("interrupted")));
         opened.map_err(|error: io::Error| cache_error(&directory, &error))
     }

@@ -15,7 +15,7 @@ pub use document::{Document, NAME, architecture, images, index, is_for_this_plat
 pub use image::{Blob, Image, Layer, Part, Parts, manifest, path};
 pub use oci_spec::image::ANNOTATION_TITLE as TITLE;
 pub use oci_spec::image::{Descriptor, Digest, ImageIndex, ImageManifest, MediaType};
-pub use place::Place;
+pub use place::{Place, open_locked};
 pub use section::{Section, SectionReader};
 pub use write::{archive, directory};
 

@@ -1,7 +1,8 @@
-//! Directories in use: of image layouts, and of builds.
+//! What one process uses at a time: directories of image layouts and of builds, and files that are received.
 
-use std::fs::{self, File};
+use std::fs::{self, File, OpenOptions};
 use std::io::{self, ErrorKind};
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::Path;
 use tempfile::TempDir;
 
@@ -52,6 +53,24 @@ impl Place {
     }
 }
 
+/// Opens a file to continue it, and waits for another process that has locked it. It is locked until it is
+/// unlocked or closed.
+///
+/// # Errors
+/// Those of the disk.
+pub fn open_locked(path: &Path) -> io::Result<File> {
+    let mut options = OpenOptions::new();
+    options.read(true).append(true).create(true).mode(0o600);
+    loop {
+        let file = options.open(path)?;
+        file.lock()?;
+        // The process that held the lock may have used and removed the file.
+        if fs::metadata(path).is_ok_and(|there| file.metadata().is_ok_and(|ours| ours.ino() == there.ino())) {
+            return Ok(file);
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -69,6 +88,23 @@ mod tests {
             }
         });
         assert_eq!(fs::read_dir(parent.path()).unwrap().count(), 0);
+    }
+
+    #[test]
+    fn a_file_that_its_holder_removed_is_made_again() {
+        let parent = tempfile::tempdir().unwrap();
+        let path = parent.path().join("file");
+        std::thread::scope(|scope| {
+            for _ in 0..4 {
+                scope.spawn(|| {
+                    for _ in 0..200 {
+                        let file = open_locked(&path).unwrap();
+                        assert_eq!(fs::metadata(&path).unwrap().ino(), file.metadata().unwrap().ino());
+                        fs::remove_file(&path).unwrap();
+                    }
+                });
+            }
+        });
     }
 
     #[test]

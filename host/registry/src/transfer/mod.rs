@@ -13,9 +13,9 @@ use futures::{TryStreamExt, stream};
 use oci_spec::distribution::Reference;
 use parking_lot::Mutex;
 use std::collections::HashMap;
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File};
 use std::io;
-use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
+use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -241,18 +241,7 @@ async fn receive(
 
 /// Opens the file of a layer, and waits for another process that receives it.
 async fn open_locked(path: PathBuf) -> io::Result<File> {
-    let opened = tokio::task::spawn_blocking(move || {
-        let mut options = OpenOptions::new();
-        options.read(true).append(true).create(true).mode(0o600);
-        loop {
-            let file = options.open(&path)?;
-            file.lock()?;
-            // The process that held the lock may have removed the file.
-            if fs::metadata(&path).is_ok_and(|there| file.metadata().is_ok_and(|ours| ours.ino() == there.ino())) {
-                return Ok(file);
-            }
-        }
-    });
+    let opened = tokio::task::spawn_blocking(move || boson_oci::open_locked(&path));
     opened.await.unwrap_or_else(|_| Err(io::Error::other("interrupted")))
 }
 
